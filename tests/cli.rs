@@ -121,7 +121,7 @@ fn tables_in_three_shapes() {
     let text = stdout(&crossprof(&["table", "top-kernels", TPU]));
     assert!(text.starts_with("Kernel"), "{text}");
     let none = crossprof(&["table", "warnings", TPU]);
-    assert_eq!(stdout(&none), "No warnings in what was measured of this run.\n");
+    assert_eq!(stdout(&none), "No warnings in the measured part of this run.\n");
 }
 
 #[test]
@@ -239,7 +239,10 @@ fn colours_are_used_on_terminals_and_on_request() {
     let plain = colours(&[]);
     assert!(!plain.contains('\x1b'));
     let forced = colours(&[("CLICOLOR_FORCE", "1")]);
-    assert!(forced.contains("\x1b[33mwarning\x1b[0m") && forced.contains("\x1b[1mDevices, busy share\x1b[0m"), "{forced}");
+    assert!(
+        forced.contains("\x1b[33mwarning\x1b[0m") && forced.contains("\x1b[1mDevices, busy share\x1b[0m"),
+        "{forced}"
+    );
     assert_eq!(colours(&[("NO_COLOR", "1")]), plain);
 }
 

@@ -1,8 +1,8 @@
-//! Whether what runs say of a condition agrees.
+//! Reports whether the runs of a comparison have the same value for a condition.
 
 use super::{FairnessStatus, Subject};
 
-/// The runs without a value, for a sentence.
+/// Returns the names of the runs without a value, for use in a sentence.
 pub fn missing(subjects: &[Subject], values: &[Option<String>]) -> String {
     let without = |(subject, value): (&Subject, &Option<String>)| value.is_none().then(|| subject.name.clone());
     let names: Vec<String> = subjects.iter().zip(values).filter_map(without).collect();
@@ -13,7 +13,8 @@ pub fn missing(subjects: &[Subject], values: &[Option<String>]) -> String {
     }
 }
 
-/// Whether the runs have the same value. Two different values differ, whatever a third run has.
+/// Returns whether the runs have the same value. If two values differ, the result is `Differs`,
+/// even if a third run has no value.
 pub fn status(values: &[Option<String>]) -> FairnessStatus {
     let mut known = values.iter().flatten();
     let first = known.next();

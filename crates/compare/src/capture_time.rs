@@ -1,27 +1,30 @@
-//! The time of a capture's steps, all of them: what typical steps leave out is named here and timed.
+//! Time of all steps of a capture: finds and measures the time that the typical step excludes.
 //!
 //! ```text
 //! steps   |======|======|======x compiling x|======|======..stalled....|======|
-//! typical |======|                                                            all steps at this length: the goodput
+//! typical |======|                                                            time if all steps had this length (goodput)
 //! lost                         |============|             |............|
 //! ```
 //!
-//! A step is *lost* to compilation where it compiles, else to the warm-up where it is one of the slow steps at the beginning, else it is
-//! a *stall* where it lies far out: beyond the third quartile by three times the distance of the quartiles (Tukey's outer fence), and by
-//! 5 % of the typical step. What is lost of it is what it takes longer than the typical step. Cut steps are left out.
+//! A step counts as lost to *compilation* if the host compiles during it. Otherwise it counts as
+//! lost to the *warm-up* if it is one of the slow steps at the beginning, or as a *stall* if it is
+//! an extreme outlier: more than three interquartile ranges above the third quartile (Tukey's outer
+//! fence) and at least 5 % above the typical step. The lost time of a step is its duration minus
+//! the typical step. Partial steps are ignored.
 
 use super::level::Level;
 use super::{CaptureTime, Subject, TimeLoss, TimeLossKind};
 use base::sort;
 use report::{STEP_PARTS, Step, UnifiedProfile};
 
-/// A stall takes at least so much longer than the typical step.
+/// Least excess of a stall over the typical step, as a share of the typical step.
 const LEAST_STALL: f64 = 0.05;
 
-/// Distances of the quartiles by which a stall lies beyond the third one.
+/// Distance of Tukey's outer fence from the third quartile, in interquartile ranges.
 const FENCE: f64 = 3.0;
 
-/// The time of all captures of a run; `None` where steps are unknown or not listed.
+/// Returns the time of all steps of a run's captures. Returns `None` if the profile has no steps,
+/// or does not list them.
 pub fn capture_time(run: usize, subject: &Subject) -> Option<CaptureTime> {
     let mut time = CaptureTime { run: run as u32, ..CaptureTime::default() };
     let (mut sum_us, mut typical_us) = (0.0, 0.0);
@@ -78,7 +81,7 @@ fn add(losses: &mut Vec<TimeLoss>, kind: TimeLossKind, part: Option<&str>, host_
     loss.longest_us = loss.longest_us.max(lost_us);
 }
 
-/// What a stall takes longer than.
+/// Returns the duration above which a step is a stall, in microseconds.
 fn fence(steps: &[&Step], typical: f64) -> f64 {
     let mut counted: Vec<f64> = steps.iter().filter(|step| step.counted).map(|step| step.duration_us).collect();
     sort::sort_by(&mut counted, f64::total_cmp);
@@ -87,8 +90,9 @@ fn fence(steps: &[&Step], typical: f64) -> f64 {
     (third + FENCE * (third - first)).max((1.0 + LEAST_STALL) * typical)
 }
 
-/// The part of a step that takes longest beyond its mean over all steps, and where that is idle time, the range that the host is in; `None`
-/// where steps are not split.
+/// Returns the part of the step that exceeds its mean over all steps by the most time. If that part
+/// is idle time, also returns the range that the host was in. Both are `None` if the profile has no
+/// breakdown of steps.
 fn longest_part(profile: &UnifiedProfile, index: u64) -> (Option<&'static str>, Option<&str>) {
     let Some(breakdown) = profile.step_breakdown.as_ref() else { return (None, None) };
     let Some(step) = breakdown.steps.iter().find(|step| step.index == index) else { return (None, None) };
@@ -107,7 +111,8 @@ mod tests {
     use super::*;
     use report::{StepBreakdown, StepBreakdownStep, StepParts};
 
-    /// Steps of 100 us but for: the first compiles (500), the second is warm-up (160), the sixth and the eighth wait for input (200).
+    /// Steps of 100 us, except: the first compiles (500), the second is warm-up (160), the sixth and
+    /// the eighth wait for input (200).
     fn profile() -> UnifiedProfile {
         let durations =
             [500.0, 160.0, 100.0, 101.0, 99.0, 200.0, 100.0, 200.0, 100.0, 100.0, 100.0, 100.0, 100.0, 100.0, 30.0];
@@ -143,9 +148,10 @@ mod tests {
     }
 
     #[test]
-    fn what_typical_steps_leave_out_is_named_and_timed() {
+    fn time_excluded_from_typical_steps_is_named_and_measured() {
         let found = capture_time(3, &Subject::new(profile())).unwrap();
-        // 500 + 160 + 101 + 99 + 2 * 200 + 8 * 100 of 14; the cut step is none. Typical: 7 * 100 + 101 of 8.
+        // 500 + 160 + 101 + 99 + 2 * 200 + 8 * 100 over 14 steps; the partial step is ignored. Typical: 7
+        // * 100 + 101 over 8.
         assert_eq!((found.run, found.steps, (14.0 * found.us_per_step).round()), (3, 14, 2060.0));
         assert!((found.typical_us - 100.125).abs() < 1e-9, "{found:?}");
         let losses: Vec<(&str, Option<&str>, u64, f64)> =
@@ -157,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn steps_that_vary_are_no_stalls_and_unknown_steps_no_time() {
+    fn noisy_steps_are_not_stalls_and_unknown_steps_have_no_time() {
         let mut profile = profile();
         profile.steps.retain(|step| step.counted);
         for (step, duration_us) in

@@ -1,10 +1,12 @@
-//! Which communication each run does: a kind that one of them lacks is a different program, whatever its time.
+//! Compares the communication of runs. If a run lacks a kind of collective, it is a different
+//! program, regardless of the time.
 
 use super::{CollectiveChange, Subject};
 use base::sort;
 use report::CommunicationKind;
 
-/// Kinds of communication of all runs, most time first. Counts are of each run's window.
+/// Returns the kinds of collectives of all runs, sorted by time, largest first. Counts cover each
+/// run's window.
 pub fn collectives(subjects: &[Subject]) -> Vec<CollectiveChange> {
     let mut kinds: Vec<CollectiveChange> = Vec::new();
     for (run, subject) in subjects.iter().enumerate() {

@@ -1,7 +1,7 @@
-//! What the devices do in a step, beside how long the step takes.
+//! Compares the work of the devices in a step, separately from the step time.
 //!
-//! A step time has the noise of the host in it: when it launches, when input is ready, when it waits. The work that a step launches has
-//! not. So each has its own certainty:
+//! A step time includes the noise of the host: launch delays, late input, waits. The work that a
+//! step launches does not. So each gets its own confidence:
 //!
 //! ```text
 //! step time       82  109  166  126     against   84  75  77  79      not proven
@@ -16,20 +16,20 @@ use report::{Step, UnifiedProfile};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What a [`WorkChange`] counts, per step and device.
+/// Quantity that a [`WorkChange`] compares, per step and device.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum WorkMeasure {
     /// Time in which at least one op of the step runs, in microseconds.
     #[default]
     Time,
-    /// Ops of the step.
+    /// Number of ops in the step.
     Ops,
-    /// Copies of one direction.
+    /// Number of copies in one direction.
     Copies,
 }
 
-/// How sure a [`WorkChange`] is.
+/// Result of the test of a [`WorkChange`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum WorkVerdict {
@@ -37,42 +37,43 @@ pub enum WorkVerdict {
     More,
     /// Less than the baseline, beyond the noise and the threshold.
     Less,
-    /// Differs by less than the threshold.
+    /// Differs from the baseline by less than the threshold.
     Same,
-    /// Exactly as much.
+    /// Exactly equal to the baseline.
     Equal,
-    /// A difference is not proven.
+    /// No difference is proven.
     WithinNoise,
     /// Not measured in one of the runs.
     #[default]
     Unknown,
 }
 
-/// What the devices do in a step, against the baseline.
+/// Work of the devices in a step, against the baseline.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WorkChange {
     /// Index of the run.
     pub run: u32,
-    /// What is counted: `time` (microseconds), `ops` or `copies`.
+    /// Measured quantity: `time` (microseconds), `ops` or `copies`.
     pub measure: WorkMeasure,
-    /// The measure for people.
+    /// Display name of the measure.
     pub title: String,
     /// Typical value of the run and of the baseline, per step and device.
     pub values: [f64; 2],
-    /// Half the width of the 95 % confidence interval of the difference; absent where the noise is unknown.
+    /// Half the width of the 95 % confidence interval of the difference. Absent if the noise is
+    /// unknown.
     pub margin: Option<f64>,
-    /// How sure the difference is.
+    /// Result of the test of the difference.
     pub verdict: WorkVerdict,
 }
 
 impl WorkChange {
-    /// The run's value less the baseline's.
+    /// Returns the run's value minus the baseline's.
     pub fn delta(&self) -> f64 {
         self.values[0] - self.values[1]
     }
 }
 
-/// Directions of copies, and what people call them.
+/// Directions of copies, with their display names.
 const COPIES: [(&str, &str); 4] = [
     ("h2d", "copies from the host"),
     ("d2h", "copies to the host"),
@@ -80,14 +81,15 @@ const COPIES: [(&str, &str); 4] = [
     ("p2p", "copies between devices"),
 ];
 
-/// The changes of the work of a step, per device: the time of its ops, their number, and copies by direction.
+/// Returns the changes of the work of a step per device: time of the ops, number of ops, and copies
+/// by direction.
 pub fn changes(run: usize, subject: &Subject, baseline: &Subject, threshold: f64) -> Vec<WorkChange> {
     let of = |measure, title: &str, difference: Option<Difference>| {
         difference.map(|difference| change(run, measure, title, &difference, threshold))
     };
     let of_steps = |value: fn(&Step) -> Option<f64>| between(subject, baseline, |profile| level(profile, value));
     let time = of(WorkMeasure::Time, "device work per step", of_steps(|step| step.device_work_us));
-    // A profile without the time of the work counts ops in another way.
+    // A profile without the time of the work counts its ops differently.
     let ops = of(WorkMeasure::Ops, "ops per step", of_steps(|step| step.device_work_us.map(|_| step.num_kernels)));
     let copies = COPIES.iter().filter_map(|&(direction, title)| {
         let count = |subject: &Subject| copies_per_step(&subject.profile, direction);
@@ -120,13 +122,14 @@ fn change(run: usize, measure: WorkMeasure, title: &str, difference: &Difference
     }
 }
 
-/// The typical value of the counted steps of a capture.
+/// Returns the typical value of a quantity over the counted steps of a capture.
 fn level(profile: &UnifiedProfile, value: fn(&Step) -> Option<f64>) -> Option<Level> {
     let values: Option<Vec<f64>> = profile.steps.iter().filter(|step| step.counted).map(value).collect();
     Level::of_values(&values?)
 }
 
-/// Copies of a direction per step and device; `None` where steps are unknown.
+/// Returns the number of copies in one direction per step and device. Returns `None` if the steps
+/// are unknown.
 fn copies_per_step(profile: &UnifiedProfile, direction: &str) -> Option<f64> {
     let device_steps = profile.step_ops.as_ref()?.device_steps;
     profile.step_timing.num_steps_counted.filter(|_| device_steps > 0)?;
@@ -134,7 +137,8 @@ fn copies_per_step(profile: &UnifiedProfile, direction: &str) -> Option<f64> {
     Some(transfers.map(|it| it.count).sum::<u64>() as f64 / device_steps as f64)
 }
 
-/// The sentence on the work of a step; `None` where neither its time nor its ops are known to differ.
+/// Returns the sentence about the work of a step. Returns `None` unless the time or the number of
+/// ops is known to differ.
 pub fn sentence(changes: &[&WorkChange]) -> Option<String> {
     let of = |measure| changes.iter().find(|it| it.measure == measure);
     let differs = |it: &&&WorkChange| matches!(it.verdict, WorkVerdict::More | WorkVerdict::Less);
@@ -147,7 +151,7 @@ pub fn sentence(changes: &[&WorkChange]) -> Option<String> {
     if told.is_empty() {
         return None;
     }
-    // The direction whose number changes most says what is new.
+    // The direction whose number of copies changes most is the most informative.
     let copies = changes.iter().filter(|it| it.measure == WorkMeasure::Copies).filter(differs);
     let most = copies.max_by(|a, b| a.delta().abs().total_cmp(&b.delta().abs()));
     let copies = most.filter(|_| ops.is_some_and(|ops| differs(&ops))).map_or_else(String::new, |it| {
@@ -156,7 +160,7 @@ pub fn sentence(changes: &[&WorkChange]) -> Option<String> {
     Some(format!("{}.{copies}", capitalized(&told.join("; "))))
 }
 
-/// `device work per step: 124 ms against 74.0 ms (+67.6 %, proven)`.
+/// Describes one change: `device work per step: 124 ms against 74.0 ms (+67.6 %, proven)`.
 fn of_change(change: &WorkChange) -> String {
     let [ours, theirs] = change.values;
     let shown = |value: f64| if change.measure == WorkMeasure::Time { format::time_us(value) } else { number(value) };
@@ -209,7 +213,7 @@ mod tests {
         })
     }
 
-    /// The steps of the head comment in microseconds, with 1,428 and 1,555 ops each.
+    /// Uses the steps of the module comment in microseconds, with 1,555 and 1,428 ops per step.
     #[test]
     fn noisy_steps_do_not_hide_more_work() {
         let new = run(&[(82.0, 122.0, 1555.0), (109.0, 124.0, 1555.0), (166.0, 126.0, 1555.0), (126.0, 123.0, 1555.0)]);

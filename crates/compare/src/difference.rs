@@ -1,51 +1,56 @@
-//! Whether the steps of two runs differ, and by how much at least they would have to.
+//! Tests whether the steps of two runs differ, and computes the smallest difference that the test
+//! could prove.
 //!
-//! One capture a side says what these two captures differ by; its noise is that of the steps ([`Level`]). Every capture has a level of
-//! its own besides (clocks, placement, memory, neighbours), which no single capture shows: only several captures a side say what the
-//! *programs* differ by. Their noise is what captures of one side differ by among themselves:
+//! With one capture per side, the result is about these two captures, and the noise is that of
+//! their steps ([`Level`]). But every capture also has a level of its own (clocks, placement,
+//! memory, neighbours), which a single capture does not reveal. Only several captures per side show
+//! whether the *programs* differ. The noise is then the variation among the captures of one side:
 //!
 //! ```text
 //! main   10.0    10.2    9.9        s = 0.15 within the sides
 //! new         10.6    10.5   10.8   difference 0.60, standard error s * sqrt(1/3 + 1/3), 4 degrees of freedom
 //! ```
 //!
-//! Both sides are taken to vary alike (Student's t with a pooled variance): it is the same machine that makes them vary, and two or
-//! three captures could not tell two variances apart. It is never taken to be less than what the steps alone explain.
+//! The test assumes that both sides vary equally (Student's t with a pooled variance): both run on
+//! the same machine, and two or three captures could not distinguish two variances. The noise is
+//! never assumed to be smaller than the variation of the steps alone.
 
 use super::level::{Correlation, Level};
 use super::t_quantile::{NORMAL_80, t_quantile_975};
 use super::{ComparisonBasis, StepTimeVerdict, Subject};
 use report::UnifiedProfile;
 
-/// The practical threshold: what differs by less does not differ for people.
+/// Practical threshold: a smaller relative difference does not matter to users.
 pub const DEFAULT_THRESHOLD: f64 = 0.01;
 
-/// Captures that could have shown no smaller difference than this many thresholds are unstable.
+/// A comparison is unstable if its smallest provable difference exceeds this many thresholds.
 const UNSTABLE_THRESHOLDS: f64 = 5.0;
 
-/// Times Student's limit that a difference has to exceed. The noise of a capture is itself estimated from a few steps, which follow each
-/// other in more ways than one number shows: with it, at most one in twenty pairs of captures of one program are called different, for
-/// independent steps, steps that follow each other, and captures with different levels.
+/// Factor by which a difference must exceed Student's limit. The noise of a capture is an estimate
+/// from a few steps, whose dependence on each other is more complex than one number. With this
+/// factor, at most one in twenty pairs of captures of the same program is reported as different:
+/// for independent steps, for correlated steps, and for captures with different levels.
 const CAUTION: f64 = 1.17;
 
-/// More correlation than this short captures cannot tell from a drift; intervals would have no end.
+/// Largest correlation that is used. Short captures cannot distinguish a larger one from a drift,
+/// and intervals would become unbounded.
 const MOST_CORRELATION: f64 = 0.7;
 
-/// A difference of two means with its noise.
+/// Difference of two means, with its noise.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Difference {
-    /// Typical or mean step of the run.
+    /// Typical or mean step of the run, in microseconds.
     pub ours_us: f64,
-    /// Typical or mean step of the baseline.
+    /// Typical or mean step of the baseline, in microseconds.
     pub theirs_us: f64,
-    /// What the noise is estimated from.
+    /// Source of the noise estimate.
     pub basis: ComparisonBasis,
-    /// Standard error of the difference and its degrees of freedom; `None` where they are unknown.
+    /// Standard error of the difference and its degrees of freedom. `None` if unknown.
     pub noise: Option<(f64, f64)>,
 }
 
 impl Difference {
-    /// Of the levels of the captures of both sides; `None` where a side has none.
+    /// Compares the levels of the captures of both sides. Returns `None` if a side has no captures.
     pub fn of_levels(ours: &[Level], theirs: &[Level]) -> Option<Difference> {
         let us = |levels: &[Level]| levels.iter().map(|level| level.us).collect::<Vec<_>>();
         let (our_values, their_values) = (us(ours), us(theirs));
@@ -67,22 +72,24 @@ impl Difference {
         Some(Difference { noise, ..found }).filter(|it| it.delta_us().is_finite())
     }
 
-    /// The run's less the baseline's.
+    /// Returns the run's time minus the baseline's, in microseconds.
     pub fn delta_us(&self) -> f64 {
         self.ours_us - self.theirs_us
     }
 
-    /// Half the width of its 95 % interval.
+    /// Returns half the width of the 95 % confidence interval, in microseconds.
     pub fn margin_us(&self) -> Option<f64> {
         self.noise.map(|(error, df)| CAUTION * t_quantile_975(df) * error)
     }
 
-    /// The smallest difference that such captures show in four of five attempts.
+    /// Returns the smallest difference that such captures would prove in four out of five attempts, in
+    /// microseconds.
     pub fn least_provable_us(&self) -> Option<f64> {
         self.noise.map(|(error, df)| (CAUTION * t_quantile_975(df) + NORMAL_80) * error)
     }
 
-    /// Beyond the noise, whatever its size. Where nothing gives the noise, beyond `threshold`.
+    /// Returns true if the difference exceeds the noise, whatever its size. If the noise is unknown,
+    /// returns true if it exceeds `threshold`.
     pub fn is_proven(&self, threshold: f64) -> bool {
         match self.margin_us() {
             Some(margin) => self.delta_us().abs() > margin,
@@ -90,12 +97,12 @@ impl Difference {
         }
     }
 
-    /// Whether the difference is as large as the threshold, a share of the smaller mean.
+    /// Returns true if the difference is at least `threshold` times the smaller mean.
     pub fn is_large(&self, threshold: f64) -> bool {
         self.delta_us().abs() >= threshold * self.ours_us.min(self.theirs_us)
     }
 
-    /// The verdict: a difference counts where it is proven and large.
+    /// Returns the verdict. A difference counts if it is both proven and large.
     pub fn verdict(&self, threshold: f64) -> StepTimeVerdict {
         let delta = self.delta_us();
         let limit = threshold * self.ours_us.min(self.theirs_us);
@@ -114,7 +121,8 @@ impl Difference {
     }
 }
 
-/// Of two sides by what `level` says of each capture; `None` where a capture has none.
+/// Compares two sides by the level that `level` computes for each capture. Returns `None` if it is
+/// `None` for any capture.
 pub fn between(
     ours: &Subject,
     theirs: &Subject,
@@ -124,7 +132,8 @@ pub fn between(
     Difference::of_levels(&levels(ours)?, &levels(theirs)?)
 }
 
-/// Whether the typical steps of two captures differ beyond the noise; `None` where the steps of one are unknown.
+/// Returns true if the typical steps of two captures differ beyond the noise. Returns `None` if the
+/// steps of one are unknown.
 pub fn differ(one: &UnifiedProfile, other: &UnifiedProfile) -> Option<bool> {
     let found = Difference::of_levels(&[Level::typical(one)?], &[Level::typical(other)?])?;
     Some(found.is_proven(DEFAULT_THRESHOLD))
@@ -134,7 +143,8 @@ fn mean(values: &[f64]) -> Option<f64> {
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }
 
-/// Standard error and degrees of freedom of the difference of two means by what the values of a side differ by; `None` for one value a side.
+/// Returns the standard error of the difference of two means and its degrees of freedom, from the
+/// variation of the values within each side. Returns `None` if each side has one value.
 pub fn of_values(ours: &[f64], theirs: &[f64]) -> Option<(f64, f64)> {
     let df = (ours.len() + theirs.len()).checked_sub(2).filter(|&df| df > 0)? as f64;
     let squares = |values: &[f64]| {
@@ -146,7 +156,8 @@ pub fn of_values(ours: &[f64], theirs: &[f64]) -> Option<(f64, f64)> {
     Some(((variance * shares).sqrt(), df))
 }
 
-/// Standard error and degrees of freedom by the steps of each capture; `None` where one has fewer than two steps.
+/// Returns the standard error and the degrees of freedom, from the steps of each capture. Returns
+/// `None` if a capture has fewer than two steps.
 fn of_steps(ours: &[Level], theirs: &[Level]) -> Option<(f64, f64)> {
     let Inflation { of_variance: inflation, of_freedom } = Inflation::of(ours.iter().chain(theirs));
     let of_side = |levels: &[Level]| {
@@ -157,18 +168,18 @@ fn of_steps(ours: &[Level], theirs: &[Level]) -> Option<(f64, f64)> {
     };
     let ((ours, our_df), (theirs, their_df)) = (of_side(ours)?, of_side(theirs)?);
     let both = ours + theirs;
-    // Welch and Satterthwaite.
+    // Welch-Satterthwaite.
     let df =
         if both > 0.0 { both * both / (ours * ours / our_df + theirs * theirs / their_df) } else { our_df + their_df };
     Some((both.sqrt(), (df * of_freedom).max(1.0)))
 }
 
-/// What steps that follow each other do to the noise of their mean.
+/// Effect of correlated steps on the noise of their mean.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Inflation {
-    /// Variance of the mean over that of independent steps.
+    /// Variance of the mean, relative to that of independent steps.
     pub of_variance: f64,
-    /// Degrees of freedom over those of independent steps.
+    /// Degrees of freedom, relative to those of independent steps.
     pub of_freedom: f64,
 }
 
@@ -179,10 +190,10 @@ impl Default for Inflation {
 }
 
 impl Inflation {
-    /// From what all captures together show of how their steps follow each other.
+    /// Computes the inflation from the pooled correlation of the steps in all captures.
     pub fn of<'l>(levels: impl Iterator<Item = &'l Level>) -> Inflation {
         let correlation = correlation(levels);
-        // Squares of steps follow each other by the square of what steps do.
+        // The correlation of squared steps is the square of the correlation of the steps.
         let square = correlation * correlation;
         Inflation {
             of_variance: (1.0 + correlation) / (1.0 - correlation),
@@ -191,8 +202,9 @@ impl Inflation {
     }
 }
 
-/// How strongly a step predicts the next one, 0 to [`MOST_CORRELATION`]: that is a property of the machine, so that all captures together know it
-/// best. Short captures show too little of it: the mean that steps are compared with follows them.
+/// Returns how strongly a step predicts the next one, from 0 to [`MOST_CORRELATION`]. This is a
+/// property of the machine, so all captures are pooled. Short captures underestimate it, because
+/// the mean that steps are compared with follows the steps.
 fn correlation<'l>(levels: impl Iterator<Item = &'l Level>) -> f64 {
     let known: Vec<Correlation> = levels.filter_map(|level| level.correlation).collect();
     let sum = |value: fn(&Correlation) -> f64| known.iter().map(value).sum::<f64>();
@@ -202,8 +214,8 @@ fn correlation<'l>(levels: impl Iterator<Item = &'l Level>) -> f64 {
     if correlation.is_finite() { correlation.clamp(0.0, MOST_CORRELATION) } else { 0.0 }
 }
 
-/// Variance of a capture's mean where its steps follow each other. Such steps lie nearer to their own mean than to the true one, so that
-/// their spread is too small, too.
+/// Returns the variance of a capture's mean if its steps are correlated. Such steps are closer to
+/// their own mean than to the true one, so their spread is too small as well.
 fn of_capture(level: &Level, inflation: f64) -> Option<f64> {
     let steps = level.steps as f64;
     let worth = (steps / inflation).max(1.0);
@@ -217,7 +229,7 @@ mod tests {
 
     fn level(us: f64, variance_us2: f64, steps: u64, correlation: Option<f64>) -> Level {
         let degrees_of_freedom = steps as f64 - 1.0;
-        // Such sums that the corrected correlation is the given one.
+        // Chooses sums for which the corrected correlation equals the given one.
         let count = steps as f64;
         let products = correlation.map(|it| (it * (count - 3.0) - 1.0) / count);
         let correlation = products.map(|products| Correlation { products, squares: 1.0, steps: count });
@@ -235,9 +247,10 @@ mod tests {
         assert!((value - truth).abs() < 2e-3 * truth.abs(), "{value} is not {truth}");
     }
 
-    /// Truth: `scipy.stats.ttest_ind([10, 10.2, 9.9], [10.6, 10.5, 10.8])`: t = -4.8107, df = 4, interval -0.946 to -0.254.
+    /// Reference: `scipy.stats.ttest_ind([10, 10.2, 9.9], [10.6, 10.5, 10.8])`: t = -4.8107, df = 4,
+    /// interval -0.946 to -0.254.
     #[test]
-    fn captures_are_compared_by_what_they_differ_by() {
+    fn captures_are_compared_with_their_own_variation() {
         let side = |values: [f64; 3]| values.map(|us| level(us, 1e-12, 20, None));
         let found = Difference::of_levels(&side([10.0, 10.2, 9.9]), &side([10.6, 10.5, 10.8])).unwrap();
         assert_eq!(found.basis, ComparisonBasis::Captures);
@@ -246,7 +259,8 @@ mod tests {
         assert_eq!(found.verdict(0.01), StepTimeVerdict::Faster);
     }
 
-    /// Truth: `scipy.stats.ttest_ind(a, b, equal_var=False, trim=0.25)`: df = 7.2605, half of the interval 0.169645.
+    /// Reference: `scipy.stats.ttest_ind(a, b, equal_var=False, trim=0.25)`: df = 7.2605, half of the
+    /// interval 0.169645.
     #[test]
     fn independent_steps_are_compared_as_yuen_does() {
         let a = [10.1, 9.9, 10.0, 10.2, 9.8, 10.0, 13.0, 10.1, 9.9];
@@ -264,12 +278,13 @@ mod tests {
         let (free, tied) = (level(10.0, 0.01, 40, Some(0.0)), level(10.0, 0.01, 40, Some(0.6)));
         let margin =
             |it: Level| Difference::of_levels(&[it], &[Level { us: 10.3, ..it }]).unwrap().margin_us().unwrap();
-        // 40 steps are worth 10: four times the variance, a little more for the spread, and t of fewer degrees of freedom.
+        // 40 correlated steps are worth 10: four times the variance, slightly more for the spread, and t
+        // with fewer degrees of freedom.
         assert!((2.0..2.4).contains(&(margin(tied) / margin(free))), "{} {}", margin(tied), margin(free));
     }
 
     #[test]
-    fn small_differences_are_none_and_wild_captures_unstable() {
+    fn small_differences_are_ignored_and_noisy_captures_are_unstable() {
         let pair = |us: f64, variance: f64| {
             Difference::of_levels(&[level(us, variance, 20, None)], &[level(100.0, variance, 20, None)]).unwrap()
         };
@@ -283,7 +298,7 @@ mod tests {
         assert!(found.least_provable_us().unwrap() > found.margin_us().unwrap());
     }
 
-    /// 10, 12, 11, 13, 12 against 14, 15, 13, 16.
+    /// Compares 10, 12, 11, 13, 12 with 14, 15, 13, 16.
     #[test]
     fn welch_agrees_with_a_textbook() {
         let a = level(11.6, 1.3 / 5.0, 5, None);

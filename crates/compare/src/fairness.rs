@@ -1,88 +1,96 @@
-//! Whether runs did the same work under the same conditions. What a run does not say is unknown, and unknown is never the same.
+//! Checks whether runs did the same work under the same conditions. A value that a run does not
+//! record is unknown, and unknown never counts as the same.
 
 use super::agreement::{missing, status};
 use super::{FairnessCheck, FairnessStatus, Subject, are_of_several_platforms, programs};
 use base::{Severity, format};
 use report::{ModelConfig, UnifiedProfile};
 
-/// Work that a step does: where one of these differs, times of a step do not mean the same.
+/// Checks of the work of a step. If one of these differs, step times are not comparable.
 pub const WORKLOAD: [&str; 6] =
     ["batch_size", "seq_length", "model_dimensions", "data_type", "parameter_shapes", "operand_types"];
 
-/// One check: its name, its name for people, what a run has, and what follows from a difference.
+/// One check: its key, its display name, the function that reads its value, and the consequence of
+/// a difference.
 type Check = (&'static str, &'static str, fn(&UnifiedProfile) -> Option<String>, &'static str);
 
 const CHECKS: [Check; 14] = [
-    ("step_count", "Steps", |profile| steps(profile).map(format::count), "Means over fewer steps are less sure."),
+    ("step_count", "Steps", |profile| steps(profile).map(format::count), "Means over fewer steps are less certain."),
     (
         "device_count",
         "Devices",
         |profile| Some(profile.metadata.num_devices).filter(|&count| count > 0).map(format::count),
-        "Totals are not those of one device; compare what is per device.",
+        "Totals cover different numbers of devices. Compare numbers per device.",
     ),
     ("device_type", "Device model", device_type, "The hardware differs, not only the program."),
     (
         "batch_size",
         "Batch size",
         |profile| profile.model_config.batch_size.map(format::count),
-        "A step does another amount of work; compare samples or tokens per second.",
+        "A step does a different amount of work. Compare samples or tokens per second.",
     ),
     (
         "seq_length",
         "Sequence length",
         |profile| profile.model_config.seq_length.map(format::count),
-        "A sample does another amount of work, and attention grows with its square.",
+        "A sample requires a different amount of work, and attention grows with the square of the length.",
     ),
     (
         "model_dimensions",
         "Model dimensions",
         |profile| in_words(&dimensions(&profile.model_config)),
-        "It is another model.",
+        "The models differ.",
     ),
     (
         "model_name",
         "Pretrained model",
         |profile| profile.model_config.pretrained_model.clone(),
-        "It may be another model, or other weights of the same one.",
+        "The models may differ, or only their weights.",
     ),
     (
         "parameters",
         "Parameters",
         |profile| in_words(&parameters(profile)),
-        "It is another model, or another part of it is trained: frozen parameters need no gradients.",
+        "The models differ, or different parts are trained: frozen parameters need no gradients.",
     ),
-    ("data_type", "Data type", data_type, "Arithmetic of another width has another peak and another result."),
+    (
+        "data_type",
+        "Data type",
+        data_type,
+        "Arithmetic of a different width has a different peak and different \
+        results.",
+    ),
     (
         "warm_up",
         "Warm-up steps in the capture",
         warm_up,
-        "They are left out of the means, but neighbours may suffer from them.",
+        "The means exclude them, but they may affect the steps after them.",
     ),
-    ("capture_faults", "Faults of the capture", capture_faults, "What was lost is missing in the numbers."),
+    ("capture_faults", "Faults of the capture", capture_faults, "Lost data is missing from the numbers."),
     (
         "framework",
         "Framework",
         |profile| known(&profile.metadata.framework).map(str::to_owned),
-        "Another framework compiles another program.",
+        "Different frameworks compile different programs.",
     ),
     (
         "source_format",
         "Read from",
         |profile| source_format(profile).map(str::to_owned),
-        "A trace JSON is a lossy export of an xplane: it holds fewer events and no costs.",
+        "A trace JSON is a lossy export of an xplane: it contains fewer events and no costs.",
     ),
     (
         "window",
         "Time basis",
         |profile| profile.compute_utilization.as_ref()?.window.clone(),
-        "Numbers of steps, of an active span and of a whole capture are of different things.",
+        "Numbers per step, per active span and per capture measure different things.",
     ),
 ];
 
-/// All checks, in a fixed order.
+/// Returns all checks, in a fixed order.
 pub fn fairness(subjects: &[Subject]) -> Vec<FairnessCheck> {
     let across = are_of_several_platforms(subjects);
-    // The hardware is what runs on different platforms are compared for.
+    // Runs on different platforms are compared because of their hardware.
     let checks = CHECKS.iter().filter(|(name, ..)| !(across && *name == "device_type"));
     checks
         .map(|(check, title, value, note)| {
@@ -103,19 +111,19 @@ pub fn fairness(subjects: &[Subject]) -> Vec<FairnessCheck> {
             };
             FairnessCheck { check: (*check).to_owned(), title: (*title).to_owned(), status, values, note }
         })
-        // What no run names is no question either.
+        // Optional checks are omitted if no run has a value.
         .filter(|check| !OPTIONAL.contains(&check.check.as_str()) || check.values.iter().any(Option::is_some))
         .chain(programs::checks(subjects))
         .collect()
 }
 
-/// Checks that are made where a run has what they compare.
+/// Checks that are only made if a run has the value.
 const OPTIONAL: [&str; 2] = ["model_name", "parameters"];
 
-/// Parts of a value: the name for people, whether it has to be known, and the value as text.
+/// Parts of a value: display name, whether it must be known, and the value as text.
 type Named = Vec<(&'static str, bool, Option<String>)>;
 
-/// Each part on its own; those that no run has do not matter unless they have to be known.
+/// Compares each part separately. Parts that no run has are ignored unless they must be known.
 fn status_of_parts(runs: &[Named]) -> FairnessStatus {
     let mut unknown = false;
     for (at, (_, needed, _)) in runs.first().into_iter().flatten().enumerate() {
@@ -133,7 +141,7 @@ fn values_of_part(runs: &[Named], at: usize) -> Vec<Option<String>> {
     runs.iter().map(|parts| parts.get(at).and_then(|part| part.2.clone())).collect()
 }
 
-/// The parts of each run that differ.
+/// Returns the parts of each run that differ, as text.
 fn differing(runs: &[Named]) -> Vec<Option<String>> {
     let differs = |at: &usize| status(&values_of_part(runs, *at)) == FairnessStatus::Differs;
     let parts: Vec<usize> = (0..runs.first().map_or(0, Vec::len)).filter(differs).collect();
@@ -141,7 +149,7 @@ fn differing(runs: &[Named]) -> Vec<Option<String>> {
     runs.iter().map(of_run).collect()
 }
 
-/// All fields of the model's configuration but those that have separate checks.
+/// Returns all fields of the model's configuration except those with separate checks.
 fn dimensions(model: &ModelConfig) -> Named {
     let count = |value: Option<u64>| value.map(|value| value.to_string());
     let flag = |value: Option<bool>| value.map(|value| if value { "yes" } else { "no" }.to_owned());
@@ -191,17 +199,17 @@ fn steps(profile: &UnifiedProfile) -> Option<u64> {
 }
 
 fn device_type(profile: &UnifiedProfile) -> Option<String> {
-    // A JSON names no device: then the type is the platform.
+    // A JSON file names no device. The type is then the platform.
     let metadata = &profile.metadata;
     known(&metadata.device_type).filter(|it| **it != metadata.platform).map(str::to_owned)
 }
 
-/// The type that most time of the kernels is spent on.
+/// Returns the data type that kernels spend the most time on.
 fn data_type(profile: &UnifiedProfile) -> Option<String> {
     let types = &profile.kernel_statistics.as_ref()?.data_types;
     let known = types.iter().filter(|it| it.data_type != "unknown");
     let most = known.reduce(|a, b| if b.time_us > a.time_us { b } else { a })?;
-    // Of too little known time nothing follows.
+    // Too little time with a known type is not evidence.
     (most.percent >= 5.0).then(|| most.data_type.clone())
 }
 
@@ -213,7 +221,8 @@ fn warm_up(profile: &UnifiedProfile) -> Option<String> {
     Some(if count == 0 { "none".to_owned() } else { format::count(count as u64) })
 }
 
-/// Codes of what was lost or cut; a profile of an older version keeps no warnings.
+/// Returns the codes of warnings about lost or truncated data. Profiles of older versions contain
+/// no warnings.
 fn capture_faults(profile: &UnifiedProfile) -> Option<String> {
     profile.metadata.schema_version.as_ref()?;
     let mut codes: Vec<&str> =
@@ -226,7 +235,7 @@ fn source_format(profile: &UnifiedProfile) -> Option<&str> {
     profile.metadata.source_format.as_deref().filter(|format| *format != "unified_profile")
 }
 
-/// What differs between two steps of the table is a title a check can be found by.
+/// Returns the display name of a check.
 pub fn title<'c>(checks: &'c [FairnessCheck], name: &str) -> &'c str {
     checks.iter().find(|it| it.check == name).map_or("", |it| &it.title)
 }
@@ -274,12 +283,12 @@ mod tests {
         assert_eq!(check(&both, "model_dimensions"), said("differs", ["items 3261", "items 99"]));
         assert_eq!(check(&both, "model_name"), said("differs", ["google/gemma-2b", "gpt2"]));
         assert_eq!(check(&both, "parameters"), said("differs", ["trainable 60, frozen 40", "trainable 100, frozen 0"]));
-        // What no run has is not asked.
+        // A check without a value in any run is omitted.
         let unknown = [subject(ModelConfig::default(), None), subject(ModelConfig::default(), None)];
         assert_eq!((check(&unknown, "parameters"), check(&unknown, "model_name")), (None, None));
     }
 
-    /// Each field that a configuration can have is one of a check: a new one has to be compared too.
+    /// Each field that a configuration can have belongs to a check, so new fields must be compared too.
     #[test]
     fn no_field_of_the_model_is_left_out() {
         for field in input::SIDECAR_FIELDS {
@@ -289,7 +298,7 @@ mod tests {
                 subject.profile.parameter_counts = metrics::parameter_counts(&subject.profile.model_config);
                 subject
             };
-            // The count of one part needs that of another.
+            // The count of one kind of parameters requires that of the other.
             if matches!(*field, "trainable_params" | "frozen_params") {
                 continue;
             }

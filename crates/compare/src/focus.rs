@@ -1,4 +1,5 @@
-//! A part of a comparison: what one question is about. The runs, the answer and whether it is fair always stay.
+//! Extracts the part of a comparison that answers one question. The runs, the answer and the
+//! fairness checks are always kept.
 //!
 //! | focus | numbers | lists |
 //! |---|---|---|
@@ -8,21 +9,21 @@
 
 use super::{ComparedMetric, Comparison};
 
-/// What a reader asks about.
+/// Question of the reader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Focus {
-    /// How much work per second.
+    /// Work per second.
     Throughput,
-    /// What runs on the devices.
+    /// Kernels and ops on the devices.
     Kernels,
-    /// How long a step takes and why.
+    /// Duration of a step and its causes.
     Timing,
     /// Everything.
     All,
 }
 
 impl Focus {
-    /// Sections of the unified profile whose numbers are shown; `None` for all.
+    /// Returns the sections of the unified profile whose numbers are shown, or `None` for all.
     fn sections(self) -> Option<&'static [&'static str]> {
         match self {
             Focus::Throughput => Some(&["throughput", "step_time", "step_timing", "efficiency"]),
@@ -51,7 +52,7 @@ impl Focus {
 }
 
 impl Comparison {
-    /// The part of it that `focus` is about.
+    /// Returns the part of the comparison that belongs to `focus`.
     pub fn focused(&self, focus: Focus) -> Comparison {
         let mut part = self.clone();
         let Some(sections) = focus.sections() else { return part };
@@ -86,7 +87,7 @@ mod tests {
     use super::super::{Options, Subject, compare};
     use super::*;
 
-    /// The run of the examples, and it again with steps of twice the time.
+    /// Compares the example run with a copy whose steps take twice as long.
     fn comparison() -> Comparison {
         let profile = report::example::profile();
         let mut slower = profile.clone();
@@ -95,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn each_focus_keeps_what_it_is_about() {
+    fn each_focus_keeps_its_parts() {
         let whole = comparison();
         assert_eq!(whole.focused(Focus::All), whole);
         let paths = |focus| {

@@ -1,24 +1,27 @@
-//! Whether the captures in each of several folders are captures of one program, so that each folder is one run.
+//! Decides whether each of several folders contains captures of one program, so that each folder is
+//! one run.
 //!
 //! ```text
 //! main/run_0.xplane.pb                            main/step_1000.json    training steps
-//! main/run_1.xplane.pb      one run of two        main/bs16.json         numbers that are set, not counted
+//! main/run_1.xplane.pb      one run of two        main/bs16.json         numbers that are settings
 //! new/plugins/profile/2026_01_31_12_00_00/        main/lcam, main/tad    other words
 //! new/plugins/profile/2026_01_31_12_05_00/        main/4gpu, main/8gpu   other device counts
 //! ```
 //!
-//! Names decide, and on what was measured: nothing that the captures are then compared by. Where they leave a doubt, each capture is a run.
+//! The decision uses names and the measured hardware, but none of the data that the captures are
+//! then compared by. If in doubt, each capture is a run.
 
 use report::{Metadata, parts_of_path};
 
-/// Words whose number says what was measured, not which of several equal captures it is.
+/// Words whose number is a setting of the experiment rather than the index of a capture.
 const MEASURED_WORDS: [&str; 14] =
     ["batch", "bs", "core", "device", "gpu", "host", "layer", "layers", "node", "rank", "seq", "step", "tpu", "worker"];
-/// Numbers of this many digits are times, or ids of processes.
+/// Numbers with at least this many digits are timestamps or process ids.
 const ID_DIGITS: usize = 5;
 
-/// Whether every folder holds two captures or more of one program, and all of them ran on the same number of devices of one model. Each
-/// entry is a folder with what its captures say of themselves; fewer than two folders are no sides.
+/// Returns true if every folder contains at least two captures of one program, and all captures ran
+/// on the same number of devices of one model. Each entry is a folder with the metadata of its
+/// captures. Returns false for fewer than two folders.
 pub fn are_groups(folders: &[Vec<&Metadata>]) -> bool {
     let conditions =
         |it: &Metadata| (it.platform.clone(), it.device_type.clone(), it.num_devices, it.experiment_name.clone());
@@ -28,7 +31,7 @@ pub fn are_groups(folders: &[Vec<&Metadata>]) -> bool {
     folders.len() >= 2 && alike && !grouped && folders.iter().all(|folder| is_group(folder))
 }
 
-/// Whether the names of these captures, two or more, differ by a count or a time only.
+/// Returns true if the names of these captures, two or more, differ only by an index or a time.
 fn is_group(captures: &[&Metadata]) -> bool {
     let named: Vec<Vec<NamePiece>> = captures.iter().map(|it| pieces(it)).collect();
     let Some((first, others)) = named.split_first() else { return false };
@@ -47,7 +50,7 @@ fn is_group(captures: &[&Metadata]) -> bool {
     !others.is_empty() && others.iter().all(same_words) && (0..first.len()).all(is_counted)
 }
 
-/// A part of a name: what stands before a number, and its digits (none at the end of the name).
+/// Part of a name: the text before a number, and the digits (none at the end of the name).
 #[derive(Debug, Default, PartialEq, Eq)]
 struct NamePiece {
     word: String,
@@ -55,13 +58,14 @@ struct NamePiece {
 }
 
 impl NamePiece {
-    /// `step` of `train-step=`.
+    /// Returns the last word of the text: `step` for `train-step=`.
     fn last_word(&self) -> &str {
         self.word.rsplit(|c: char| !c.is_alphabetic()).find(|word| !word.is_empty()).unwrap_or_default()
     }
 }
 
-/// What the capture is called: the folders and the name that people gave it, not those that a profiler made of the time and the host.
+/// Splits the name of a capture into pieces. Uses the folders and names that users chose, without
+/// those that a profiler derives from the time and the host.
 fn pieces(metadata: &Metadata) -> Vec<NamePiece> {
     let name = format!("{}/{}", parts_of_path(&metadata.trace_file).join("/"), metadata.name()).to_lowercase();
     let mut pieces = vec![NamePiece::default()];
@@ -82,7 +86,7 @@ fn pieces(metadata: &Metadata) -> Vec<NamePiece> {
     pieces
 }
 
-/// Whether exactly two digits come first.
+/// Returns true if the text begins with exactly two digits.
 fn begins_with_two_digits(text: Option<&str>) -> bool {
     text.unwrap_or_default().bytes().take_while(u8::is_ascii_digit).count() == 2
 }

@@ -1,4 +1,5 @@
-//! The first sentence on two runs: who does more work in the same time, beyond the noise, and whether it is the same work at all.
+//! Writes the first sentence about two runs: which one does more work in the same time beyond the
+//! noise, and whether the work is the same.
 
 use super::fairness;
 use super::{
@@ -7,27 +8,27 @@ use super::{
 };
 use base::format;
 
-/// What makes it known whether two runs do the same work.
-const WHAT_TO_GIVE: &str = "Give the batch size of both, or put a crossprof.json beside each trace.";
+/// Advice for runs whose work is unknown.
+const WHAT_TO_GIVE: &str = "Give the batch size of both, or put a crossprof.json next to each trace.";
 
-/// What is claimed of a run against the baseline.
+/// Claim about a run against the baseline.
 struct Claim {
     verdict: StepTimeVerdict,
-    /// How many times as fast the run is.
+    /// Speed of the run divided by the baseline's.
     speed: f64,
-    /// ` per token`; nothing for a step.
+    /// ` per token` or ` per sample`; empty for a step.
     per: String,
-    /// The numbers of both runs with their difference and its interval.
+    /// Numbers of both runs, with their difference and its confidence interval.
     numbers: String,
-    /// The smallest difference that such captures show, in percent.
+    /// Smallest difference that such captures could prove, in percent.
     least_percent: Option<f64>,
 }
 
-/// The verdict in one sentence, and what limits it.
+/// Verdict in one sentence, with its limits.
 pub struct Headline {
-    /// Who is faster, by how much, for what, and how sure that is.
+    /// Verdict: which run is faster, by how much, in which unit, and how certain that is.
     pub verdict: String,
-    /// What makes the verdict less sure, each a sentence.
+    /// Limits of the verdict, one sentence each.
     pub caveats: Vec<String>,
 }
 
@@ -37,7 +38,7 @@ impl Headline {
     }
 }
 
-/// The verdict: in tokens or samples where they are known, else in steps.
+/// Returns the verdict: in tokens or samples if they are known, otherwise in steps.
 pub fn headline(comparison: &Comparison, change: &StepTimeChange) -> Headline {
     let (ours, theirs) = (name(comparison, change.run), name(comparison, comparison.baseline));
     let (Some(step), Some(base)) = (change.typical_us, change.baseline_typical_us) else {
@@ -73,18 +74,18 @@ pub fn headline(comparison: &Comparison, change: &StepTimeChange) -> Headline {
         }
         StepTimeVerdict::WithinNoise => {
             could_have_shown();
-            format!("No difference of {ours} and {theirs}{per} is proven: {numbers}")
+            format!("No difference between {ours} and {theirs}{per} is proven: {numbers}")
         }
         StepTimeVerdict::Unstable => {
             could_have_shown();
-            caveats.push("Capture again: more often, or on a machine that does nothing else.".to_owned());
+            caveats.push("Capture more often, or on an otherwise idle machine.".to_owned());
             format!(
                 "The captures of one run differ too much among themselves to compare {ours} with {theirs}: {numbers}"
             )
         }
         _ if is_claim && change.work == FairnessStatus::Unknown => {
             caveats.push(WHAT_TO_GIVE.to_owned());
-            format!("It is not known whether {ours} and {theirs} do the same work: {numbers}")
+            format!("crossprof cannot tell whether {ours} and {theirs} do the same work: {numbers}")
         }
         _ => {
             let (ratio, word) = if speed > 1.0 { (speed, "faster") } else { (1.0 / speed, "slower") };
@@ -104,7 +105,8 @@ pub fn headline(comparison: &Comparison, change: &StepTimeChange) -> Headline {
     Headline { verdict: format!("{body}{}.", others.collect::<String>()), caveats }
 }
 
-/// Name of a run; of different platforms with its device, which matters more than the name of a file.
+/// Returns the name of a run. Across platforms, returns its device as well, which is more important
+/// than the name of a file.
 fn name(comparison: &Comparison, run: u32) -> String {
     comparison.runs.get(run as usize).map_or(String::new(), |run| {
         if comparison.kind == ComparisonKind::AcrossPlatforms {
@@ -115,7 +117,7 @@ fn name(comparison: &Comparison, run: u32) -> String {
     })
 }
 
-/// Two runs whose work differs: both times, and no winner.
+/// Describes two runs whose work differs: both times, without a winner.
 fn of_other_work(comparison: &Comparison, change: &StepTimeChange, [step, base]: [f64; 2]) -> String {
     let (ours, theirs) = (name(comparison, change.run), name(comparison, comparison.baseline));
     let title = |check: &String| match check.as_str() {
@@ -173,7 +175,7 @@ fn of_rate(change: &StepTimeChange, rate: &WorkRate, measure: &RateMeasure, [ste
     }
 }
 
-/// What is said where a side has one step.
+/// Note for a verdict if a side has only one step.
 const NO_NOISE: &str = "the noise is unknown: a run has fewer than two counted steps";
 
 fn sample_size(change: &StepTimeChange) -> String {
@@ -194,7 +196,7 @@ fn with_interval(percent: f64, [least, most]: [f64; 2]) -> String {
     format!("{}, 95 % interval {} to {}", signed_percent(percent), signed_percent(least), signed_percent(most))
 }
 
-/// Per device, joule or dollar: who does more, and that it is another one than in time.
+/// Describes the rate per device, joule or dollar if its verdict differs from the verdict on time.
 fn other_measure(measure: &RateMeasure, unit: WorkUnit, first: StepTimeVerdict, [ours, theirs]: [&str; 2]) -> String {
     let thing = match measure.per {
         WorkPer::Second => "second",
@@ -219,7 +221,7 @@ fn other_measure(measure: &RateMeasure, unit: WorkUnit, first: StepTimeVerdict, 
         (StepTimeVerdict::Faster, StepTimeVerdict::Slower) | (StepTimeVerdict::Slower, StepTimeVerdict::Faster)
     );
     let begin = if is_contrary { "but per" } else { "per" };
-    // What a token costs in energy and money is listed below the verdict.
+    // The costs per token in energy and money are listed below the verdict.
     let numbers = match measure.per {
         WorkPer::DeviceSecond => format!(" ({} against {}/s)", values[0], values[1]),
         _ => String::new(),
@@ -227,7 +229,8 @@ fn other_measure(measure: &RateMeasure, unit: WorkUnit, first: StepTimeVerdict, 
     format!("; {begin} {thing} {who} does {ratio:.2}x the {unit}s of {whose}{numbers}")
 }
 
-/// Where the steps are of other batches: the part of a token's or sample's time that differs most.
+/// For steps with different batch sizes, describes the part whose time per token or sample differs
+/// most.
 pub fn largest_part(comparison: &Comparison, run: u32) -> Option<String> {
     let parts = comparison.waterfall.iter().filter(|part| part.run == run && part.per != WorkUnit::Step);
     let most = parts.reduce(|a, b| if b.delta_us_per_step.abs() > a.delta_us_per_step.abs() { b } else { a })?;

@@ -1,4 +1,5 @@
-//! What a compared op is called for people: a single one by its name, equal ones by what and where they are and how many.
+//! Names compared ops for display: a single op by its name, several equal ops by their kind, place
+//! and number.
 //!
 //! ```text
 //! custom-call.2                                      one op
@@ -10,17 +11,17 @@
 use super::{Change, ChangeKind, MatchedBy};
 use base::{format, framework_path};
 
-/// Longer names of single ops are cut in the middle.
+/// Longest displayed name of a single op. Longer names are shortened in the middle.
 const NAME: usize = 60;
 
-/// The name scopes of an op; `None` without any.
+/// Returns the name scopes of an op, or `None` if it has none.
 pub(crate) fn scope(op: &Change) -> Option<String> {
     let scopes = framework_path::scopes(op.framework_op.as_deref()?);
     (!scopes.is_empty()).then(|| scopes.join("/"))
 }
 
 impl Change {
-    /// What it is called in tables and sentences.
+    /// Returns the name of the op for tables and sentences.
     pub fn title(&self) -> String {
         let Some(what) = self.plural() else { return format::shorten(&self.name, NAME) };
         match (scope(self), self.class()) {
@@ -30,7 +31,8 @@ impl Change {
         }
     }
 
-    /// The title with what else places the op: `custom-call.2 (attention, layer_0/attn, model.py:12)`.
+    /// Returns the title with the op's class, scope and source: `custom-call.2 (attention,
+    /// layer_0/attn, model.py:12)`.
     pub fn described(&self) -> String {
         let source = self.source.as_deref().map(|source| source.rsplit('/').next().unwrap_or(source).to_owned());
         let scope = scope(self);
@@ -41,13 +43,14 @@ impl Change {
         if place.is_empty() { title } else { format!("{title} ({})", place.join(", ")) }
     }
 
-    /// Whether its title stands for several ops, so that verbs follow it in the plural.
+    /// Returns true if the title stands for several ops, and so needs a plural verb.
     pub fn is_several(&self) -> bool {
         let [ours, theirs] = self.ops;
         ours.max(theirs) > 1 && !self.is_of_names_apart()
     }
 
-    /// Whether it puts ops together that two platforms name differently: then neither name says what it is.
+    /// Returns true if the change combines ops that two platforms name differently. Neither name then
+    /// describes it.
     fn is_of_names_apart(&self) -> bool {
         self.matched_by == MatchedBy::FrameworkPath && self.slowdown.is_none() && self.change != ChangeKind::Rewritten
     }
@@ -56,7 +59,7 @@ impl Change {
         Some(self.family.replace('_', " ")).filter(|class| !class.is_empty())
     }
 
-    /// What several ops are, with their number; `None` for a single op, which has a name.
+    /// Describes several ops with their number. Returns `None` for a single op, which has a name.
     fn plural(&self) -> Option<String> {
         if self.is_of_names_apart() {
             return self.class();
@@ -89,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn equal_ops_are_called_by_their_scope_and_number() {
+    fn equal_ops_are_named_by_scope_and_number() {
         let path = Some("jit(f)/decoder/layer_*/attn/copy");
         assert_eq!(op("copy.3383", "data_movement", path, [0, 64]).title(), "64 copies in decoder/layer_*/attn");
         assert_eq!(op("copy.3383", "data_movement", None, [0, 64]).title(), "64 copies (data movement)");
@@ -109,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn what_two_platforms_name_differently_is_called_by_its_class_and_scope() {
+    fn ops_named_differently_are_described_by_class_and_scope() {
         let change = Change {
             matched_by: MatchedBy::FrameworkPath,
             slowdown: None,

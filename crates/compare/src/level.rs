@@ -1,49 +1,54 @@
-//! How long the steps of one capture take, and how sure that is.
+//! Computes how long the steps of one capture take, and how certain that is.
 //!
-//! *The typical step* is the mean of the middle half of the steps (a mean trimmed by a quarter at both ends), so that a few
-//! outliers neither make a difference nor hide one. Its variance is Yuen's: that of the steps with the trimmed ones drawn in to
-//! the ones that are left.
+//! *The typical step* is the mean of the middle half of the steps (trimmed by a quarter at both
+//! ends), so that a few outliers neither create nor hide a difference. Its variance is Yuen's: the
+//! variance of the steps after winsorizing, which replaces the trimmed steps by the nearest
+//! remaining ones.
 //!
 //! ```text
 //! steps, sorted    9.8  9.9 | 9.9  10.0  10.0  10.05  10.1  10.1 | 10.2  13.0
 //! typical step                '------------ 10.025 ------------'
-//! drawn in         9.9  9.9   9.9  10.0  10.0  10.05  10.1  10.1   10.1  10.1
+//! winsorized       9.9  9.9   9.9  10.0  10.0  10.05  10.1  10.1   10.1  10.1
 //! ```
 //!
-//! Steps follow each other: a slow host slows several, so that twenty steps may say no more than five independent ones. How much is
-//! measured by how a step's distance from the mean goes with the next one's, with the outermost tenths drawn in ([`Correlation`]).
+//! Steps are not independent: a slow host slows several of them in a row, so twenty steps may
+//! contain no more information than five independent ones. This is measured by the correlation of a
+//! step's distance from the mean with that of the next step, after winsorizing the outermost tenths
+//! ([`Correlation`]).
 
 use base::sort;
 use report::{Step, UnifiedProfile};
 
-/// Share that the typical step leaves out at either end.
+/// Share of steps that the typical step excludes at each end.
 const TRIMMED: f64 = 0.25;
 
-/// Share that is drawn in at either end before it is asked how steps follow each other: a single outlier follows nothing.
+/// Share of steps that is winsorized at each end before the correlation is computed, because a
+/// single outlier correlates with nothing.
 const DRAWN_IN: f64 = 0.1;
 
-/// Fewer steps cannot show whether they follow each other.
+/// Smallest number of steps for which a correlation is computed.
 const LEAST_STEPS_OF_CORRELATION: usize = 10;
 
-/// A mean step time of one capture with its noise.
+/// Mean step time of one capture, with its noise.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Level {
-    /// The mean.
+    /// Mean, in microseconds.
     pub us: f64,
-    /// Steps that the level is of.
+    /// Number of steps.
     pub steps: u64,
-    /// Variance of the mean if the steps were independent; `None` for fewer than two steps.
+    /// Variance of the mean if the steps were independent. `None` for fewer than two steps.
     pub variance_us2: Option<f64>,
-    /// Degrees of freedom of that variance.
+    /// Degrees of freedom of the variance.
     pub degrees_of_freedom: f64,
-    /// How strongly a step predicts the next one; `None` where the capture has too few steps to tell.
+    /// Sums for the correlation of consecutive steps. `None` if the capture has too few steps.
     pub correlation: Option<Correlation>,
 }
 
-/// How the steps of a capture follow each other, before it is put together with that of others.
+/// Sums for the correlation of consecutive steps in one capture, to be pooled with those of other
+/// captures.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Correlation {
-    /// Sum of the products of each step's distance from the mean, as a share of the mean, with the next one's.
+    /// Sum of the products of each step's relative distance from the mean with that of the next step.
     pub products: f64,
     /// Sum of the squares of these distances.
     pub squares: f64,
@@ -52,19 +57,20 @@ pub struct Correlation {
 }
 
 impl Level {
-    /// The typical step of a capture; `None` where steps are unknown.
+    /// Returns the typical step of a capture. Returns `None` if its steps are unknown.
     pub fn typical(profile: &UnifiedProfile) -> Option<Level> {
         Level::of(profile, TRIMMED)
     }
 
-    /// The mean of all counted steps; `None` where steps are unknown.
+    /// Returns the mean of all counted steps. Returns `None` if the steps are unknown.
     pub fn mean(profile: &UnifiedProfile) -> Option<Level> {
         let level = Level::of(profile, 0.0)?;
-        // The profile's own number, to the last digit.
+        // Uses the profile's own number, so that the last digit agrees.
         Some(Level { us: profile.step_timing.avg_step_time_us?, ..level })
     }
 
-    /// The typical value of steps, in their order and in any unit; `None` for no step and for values without a finite mean.
+    /// Returns the typical value of steps, given in their order and in any unit. Returns `None` for no
+    /// steps and for values without a finite mean.
     pub fn of_values(values: &[f64]) -> Option<Level> {
         let level = match values {
             [] => return None,
@@ -74,25 +80,28 @@ impl Level {
         Some(level).filter(|level| level.us.is_finite())
     }
 
-    /// Indices of the steps that the typical step is the mean of; `None` where the profile lists no steps, so that it is the mean of all.
+    /// Returns the indices of the steps that the typical step is the mean of. Returns `None` if the
+    /// profile does not list its steps, so that the typical step is the mean of all.
     pub fn typical_indices(profile: &UnifiedProfile) -> Option<Vec<u64>> {
         let mut steps = listed(profile)?;
         sort::sort_by(&mut steps, |a, b| a.duration_us.total_cmp(&b.duration_us).then_with(|| a.index.cmp(&b.index)));
         Some(without_ends(&steps, TRIMMED)?.iter().map(|step| step.index).collect())
     }
 
-    /// Steps that the means of a profile are of; `None` where steps are unknown.
+    /// Returns the number of steps that the means of a profile cover. Returns `None` if the steps are
+    /// unknown.
     pub fn typical_steps(profile: &UnifiedProfile) -> Option<u64> {
         profile.step_timing.num_steps_counted.or_else(|| Some(Level::typical(profile)?.steps))
     }
 
-    /// The mean over captures: the one step time of a run, which every rate and ratio of a comparison comes from.
+    /// Returns the mean over captures: the step time of a run, from which every rate and ratio of a
+    /// comparison is computed.
     pub fn mean_us(levels: &[Level]) -> Option<f64> {
         let mean = levels.iter().map(|level| level.us).sum::<f64>() / levels.len() as f64;
         Some(mean).filter(|mean| !levels.is_empty() && mean.is_finite())
     }
 
-    /// The level in another unit.
+    /// Converts the level to another unit.
     pub fn scaled(self, factor: f64) -> Level {
         let variance_us2 = self.variance_us2.map(|variance| variance * factor * factor);
         Level { us: self.us * factor, variance_us2, ..self }
@@ -117,14 +126,15 @@ impl Level {
     }
 }
 
-/// The counted steps, two or more. A profile that lists its steps lists those of the mean; others keep their number and spread only.
+/// Returns the counted steps, if there are at least two. A profile that lists its steps lists those
+/// of the mean. Other profiles contain only their number and spread.
 fn listed(profile: &UnifiedProfile) -> Option<Vec<&Step>> {
     let steps: Vec<&Step> = profile.steps.iter().filter(|step| step.counted && step.duration_us.is_finite()).collect();
     let is_whole = profile.step_timing.num_steps_counted.is_none_or(|count| count == steps.len() as u64);
     (steps.len() >= 2 && is_whole).then_some(steps)
 }
 
-/// Level of two steps or more, in their order.
+/// Computes the level of at least two steps, given in their order.
 fn of_steps(steps: &[f64], trimmed: f64) -> Option<Level> {
     let mut sorted = steps.to_vec();
     sort::sort_by(&mut sorted, f64::total_cmp);
@@ -155,7 +165,7 @@ fn correlation(steps: &[f64], sorted: &[f64]) -> Option<Correlation> {
 }
 
 fn without_ends<T>(sorted: &[T], share: f64) -> Option<&[T]> {
-    // Of four steps none is left out, of five one at either end.
+    // Cuts none of four steps, and one at each end of five.
     let cut = (share * sorted.len().saturating_sub(1) as f64) as usize;
     sorted.get(cut..sorted.len() - cut)
 }
@@ -193,7 +203,8 @@ mod tests {
         assert!((value - truth).abs() < 1e-9 * truth.abs().max(1e-6), "{value} is not {truth}");
     }
 
-    /// `scipy.stats.trim_mean(steps, 0.25)`; the variance is `sum((w - mean(w))**2) / (6 * 5)` of `scipy.stats.mstats.winsorize`.
+    /// Reference: `scipy.stats.trim_mean(steps, 0.25)`. The variance is `sum((w - mean(w))**2) / (6 *
+    /// 5)` with `w` from `scipy.stats.mstats.winsorize`.
     #[test]
     fn the_typical_step_is_the_trimmed_mean() {
         let steps = [10.1, 9.9, 10.0, 10.2, 9.8, 10.0, 13.0, 10.1, 9.9, 10.05];
@@ -208,9 +219,10 @@ mod tests {
         assert_eq!(mean.degrees_of_freedom, 9.0);
     }
 
-    /// Five fast steps, then five slow ones: distances of a third of the mean, seven pairs alike, one not, and one lost at the end.
+    /// Five fast steps, then five slow ones: each is a third of the mean away from it. Seven pairs
+    /// agree, one does not, and one is lost at the end.
     #[test]
-    fn steps_that_follow_each_other_are_told() {
+    fn correlated_steps_are_detected() {
         let blocks = [1.0, 1.0, 1.0, 1.0, 1.0, 2.0, 2.0, 2.0, 2.0, 2.0];
         let found = Level::typical(&profile(&blocks)).unwrap().correlation.unwrap();
         near(found.products, (8.0 - 1.0) / 9.0);

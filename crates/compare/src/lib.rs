@@ -1,17 +1,18 @@
-//! Runs beside each other: which is faster, by how much beyond the noise, why, and whether the comparison is fair.
+//! Compares runs: which is faster, by how much beyond the noise, why, and whether the comparison is
+//! fair.
 //!
 //! ```text
 //! profiles --fairness--> conditions        same, differs, unknown
-//!          --scored----> metrics           ratio, winner, what spoils it
+//!          --scored----> metrics           ratio, winner, reasons why it is incomparable
 //!          --difference> step times        between captures, else over the steps of each
 //!          --waterfall-> parts of a step   deltas that add up exactly
 //!          --matching--> ops, kernels      new, gone, slower, faster, more often
-//!          --causes----> what explains it, largest first --summary--> sentences
-//!          --scaling, trend                where device counts or an order in time call for it
+//!          --causes----> causes, largest first --summary--> sentences
+//!          --scaling, trend                if device counts differ, or if runs have an order in time
 //! ```
 //!
-//! Only unified profiles are read, never events: a loaded run, an exported profile and a report that is dropped back give
-//! the same comparison. docs/compare.md explains the method and its limits.
+//! Reads only unified profiles, never events, so that a loaded run, an exported profile and a
+//! reloaded report give the same comparison. docs/compare.md explains the method and its limits.
 
 #![warn(clippy::indexing_slicing, clippy::panic, clippy::unwrap_used)]
 
@@ -62,11 +63,11 @@ pub use focus::Focus;
 pub use folders::are_groups;
 pub use live_memory::MemoryLineChange;
 pub use memory::{MemoryBuffersChange, MemoryClassChange, MemoryComparison};
-pub use scaling::{ExcessOp, ScalingForecast};
+pub use scaling::{ExcessOp, Scaling, ScalingForecast, ScalingPoint, ScalingSeries};
 pub use scored::definitions;
 pub use subject::Subject;
 pub use summary::conditions;
-pub use trend::{Drift, LevelChange, OutlierRun};
+pub use trend::{ChangePoint, Drift, LevelChange, OutlierRun, Trend, TrendPoint};
 pub use whole_capture::new_findings;
 
 use base::Ps;
@@ -80,8 +81,9 @@ use work::OpsAlike;
 pub const MOST_RUNS: usize = 16;
 
 impl Comparison {
-    /// The runs that are compared in detail: all, unless there are more than [`MOST_RUNS`]. Of these the baseline, the first and the last in
-    /// time, those at which the step time changes, and outliers.
+    /// Returns the runs that are compared in detail. If there are more than [`MOST_RUNS`], these are
+    /// the baseline, the first and the last in time, those at which the step time changes, and
+    /// outliers.
     pub fn detailed(&self) -> BTreeSet<u32> {
         if self.runs.len() <= MOST_RUNS {
             return (0..).zip(&self.runs).map(|(run, _)| run).collect();
@@ -101,17 +103,18 @@ impl Comparison {
     }
 }
 
-/// True where runs of different platforms are compared, so that they are compared for the hardware.
+/// Returns true if the runs are from different platforms, and so are compared for their hardware.
 fn are_of_several_platforms(subjects: &[Subject]) -> bool {
     subjects.windows(2).any(|pair| matches!(pair, [a, b] if a.profile.metadata.platform != b.profile.metadata.platform))
 }
 
-/// True where the same work has other names in both runs: on another platform, or of a framework with another compiler.
+/// Returns true if the runs name the same work differently: on different platforms, or with
+/// frameworks that use different compilers.
 fn name_ops_differently(ours: &Subject, theirs: &Subject) -> bool {
     let compiler = |subject: &Subject| match subject.profile.metadata.framework.as_str() {
         "" | "Unknown" => None,
         other @ ("PyTorch" | "TensorFlow") => Some(other.to_owned()),
-        // Libraries on top of JAX are compiled as it is.
+        // Libraries built on JAX use the same compiler.
         _ => Some("JAX".to_owned()),
     };
     let differ = compiler(ours).zip(compiler(theirs)).is_some_and(|(ours, theirs)| ours != theirs);
@@ -119,7 +122,8 @@ fn name_ops_differently(ours: &Subject, theirs: &Subject) -> bool {
 }
 
 impl Options {
-    /// What the runs of a report were compared by; the first run of others is the baseline.
+    /// Returns the options that the runs of a report were compared with. For other runs, the first is
+    /// the baseline.
     pub fn of(subjects: &[Subject]) -> Options {
         let is_baseline = |it: &Subject| it.profile.metadata.compared.comparison_baseline == Some(true);
         let scaling = subjects.iter().find_map(|it| it.profile.metadata.compared.comparison_scaling.as_deref());
@@ -131,18 +135,21 @@ impl Options {
     }
 }
 
-/// What the user decides.
+/// Options that the user sets.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Options {
     /// Index of the run that the others are compared with.
     pub baseline: usize,
-    /// The work stays the same on more devices (`false`), or grows with them (`true`); derived from the batch sizes where absent.
+    /// Weak scaling (`true`: the work grows with the devices) or strong scaling (`false`: the work
+    /// stays the same). Derived from the batch sizes if absent.
     pub weak_scaling: Option<bool>,
-    /// Share from which on a difference counts, however sure it is; [`DEFAULT_THRESHOLD`] where absent.
+    /// Smallest relative difference that counts, however certain it is. [`DEFAULT_THRESHOLD`] if
+    /// absent.
     pub threshold: Option<f64>,
 }
 
-/// Compares runs. The same profiles give the same document; fewer than two give one without changes.
+/// Compares runs. The same profiles always give the same document. Fewer than two runs give a
+/// document without changes.
 pub fn compare(subjects: &[Subject], options: &Options) -> Comparison {
     let subjects = &named(subjects);
     let Some(last) = subjects.len().checked_sub(1) else { return Comparison::default() };
@@ -150,9 +157,9 @@ pub fn compare(subjects: &[Subject], options: &Options) -> Comparison {
     let Some(base) = subjects.get(baseline) else { return Comparison::default() };
     let across = subjects.iter().any(|it| name_ops_differently(it, base));
     let is_of_memory = live_memory::is_all(subjects);
-    // Conditions are those of steps.
+    // Conditions are about steps.
     let fairness = if is_of_memory { Vec::new() } else { fairness::fairness(subjects) };
-    // A step of another model does not scale, unless the user says so.
+    // Steps of different models do not scale, unless the user requests it.
     let is_other_model =
         fairness.iter().any(|it| it.check == "parameter_shapes" && it.status == FairnessStatus::Differs);
     let scaling = scaling::scaling(subjects, options.weak_scaling)
@@ -194,7 +201,7 @@ pub fn compare(subjects: &[Subject], options: &Options) -> Comparison {
         if u32::try_from(index).is_ok_and(|run| detailed.contains(&run)) {
             add_run(&mut comparison, index, subject, base, unit);
         } else {
-            // Its place in the trend says what there is to say.
+            // For this run, its place in the trend is the result.
             let mut change = step_time::step_time_change(index, subject, base, comparison.threshold);
             (change.work, change.work_evidence) = work::work(subject, base, OpsAlike::Unknown);
             comparison.rates.extend(rates::rate(&change, unit, subject, base, comparison.threshold));
@@ -207,7 +214,7 @@ pub fn compare(subjects: &[Subject], options: &Options) -> Comparison {
             metric.title = metric.title.replace(" per step", "");
         }
     }
-    // Of a series the whole is the answer; single runs follow.
+    // For a series, the answer is about the whole series. Sentences about single runs follow.
     let mut sentences: Vec<String> =
         comparison.scaling.iter().flat_map(|it| scaling::sentences(it, subjects)).collect();
     if comparison.kind == ComparisonKind::Trend {
@@ -220,7 +227,7 @@ pub fn compare(subjects: &[Subject], options: &Options) -> Comparison {
     comparison
 }
 
-/// What is of one run against the baseline.
+/// Adds all changes of one run against the baseline.
 fn add_run(comparison: &mut Comparison, index: usize, subject: &Subject, base: &Subject, unit: WorkUnit) {
     let across = name_ops_differently(subject, base);
     let mut step_time = step_time::step_time_change(index, subject, base, comparison.threshold);
@@ -255,7 +262,7 @@ fn add_run(comparison: &mut Comparison, index: usize, subject: &Subject, base: &
             if !across {
                 alike = OpsAlike::of(&ops, &matched.1, [&ours, &theirs]);
                 let kernels = matching::kernels(index, &ours, &theirs);
-                // Devices of two makers run the same program with other kernels: none is new or gone.
+                // Devices of two vendors run the same program with different kernels, so none of them is new or gone.
                 if kernels.iter().any(|it| it.matched_by != MatchedBy::None) {
                     comparison.kernels.extend(kernels);
                 }
@@ -277,7 +284,7 @@ fn add_run(comparison: &mut Comparison, index: usize, subject: &Subject, base: &
     let rate = rates::rate(&step_time, unit, subject, base, comparison.threshold);
     let [our_classes, their_classes] = [subject, base].map(|it| products.classes(steps::families(&it.profile)));
     let classes = matching::families(index, &our_classes, &their_classes, !across);
-    // What makes two different works take different times is no cause.
+    // A difference of the work is not a cause of the difference in time.
     let is_other_work = step_time.work == FairnessStatus::Differs;
     let is_other_model = step_time.is_of_other_work();
     let (causes, explained_percent) = causes::causes(&causes::Evidence {
@@ -311,7 +318,7 @@ fn add_run(comparison: &mut Comparison, index: usize, subject: &Subject, base: &
     ops.retain(|op| op.change != ChangeKind::Same || op.delta_us_per_step != 0.0);
     ops.truncate(MOST_CHANGES);
     comparison.ops.extend(ops);
-    // Steps of other batches are compared by what one of their tokens or samples takes.
+    // Steps with different batch sizes are compared by their time per token or sample.
     let is_of_units = rate.as_ref().filter(|_| is_other_work);
     let parts = match is_of_units {
         Some(rate) => waterfall::per_unit(parts, rate.unit, rate.per_step),
@@ -325,10 +332,10 @@ fn add_run(comparison: &mut Comparison, index: usize, subject: &Subject, base: &
     comparison.step_time.push(StepTimeChange { explained_percent, ..step_time });
 }
 
-/// Ops of one run that are listed.
+/// Largest number of ops that are listed for one run.
 const MOST_CHANGES: usize = 100;
 
-/// The subjects, each under a name that no other has.
+/// Returns the subjects with unique names.
 fn named(subjects: &[Subject]) -> Vec<Subject> {
     let names: Vec<_> = subjects.iter().map(|it| Naming { name: &it.name, ..it.profile.metadata.naming() }).collect();
     let named = distinct_names(&names).into_iter().zip(subjects);
@@ -349,7 +356,7 @@ fn run(subject: &Subject) -> ComparedRun {
     }
 }
 
-/// The captures of a group.
+/// Lists the captures of a run that has several.
 fn captures(subject: &Subject) -> Vec<ComparedCapture> {
     let namings: Vec<_> = subject.group.iter().map(|it| it.metadata.naming()).collect();
     let named = distinct_names(&namings).into_iter().zip(&subject.group);
@@ -363,7 +370,7 @@ fn captures(subject: &Subject) -> Vec<ComparedCapture> {
         .collect()
 }
 
-/// A time to whole picoseconds, so that differences of parts add up.
+/// Rounds a time to whole picoseconds, so that the differences of parts add up exactly.
 fn us_to_ps(us: f64) -> Ps {
     Ps::new((us * 1e6).round() as i64)
 }

@@ -1,5 +1,6 @@
-//! Live memory of device memory profiles: totals, the lines of code that hold more or less than in the baseline, and the answer in
-//! sentences for runs that are files about memory alone.
+//! Compares live memory from device memory profiles: totals, the lines of code that hold more or
+//! less than in the baseline, and the answer in sentences for runs that are files about memory
+//! alone.
 
 use super::headline::signed_percent;
 use super::{MemoryComparison, Subject};
@@ -8,35 +9,36 @@ use report::{LiveMemory, LiveMemoryLine, Memory};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Lines of one run that are listed.
+/// Largest number of lines of code that are listed for one run.
 const MOST_LINES: usize = 20;
 
-/// Live memory of one line of code that one of two runs has more of.
+/// Change of the live memory of one line of code against the baseline.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MemoryLineChange {
     /// Index of the run.
     pub run: u32,
-    /// `file:line` that allocated the memory; empty if the profile has no call stack.
+    /// `file:line` that allocated the memory. Empty if the profile has no call stack.
     pub line: String,
-    /// Function that contains the line; empty if unknown.
+    /// Function that contains the line. Empty if unknown.
     pub function: String,
-    /// Arrays and programs more than in the baseline; less than 0 if there are fewer.
+    /// Change of the number of arrays and programs against the baseline. Negative if there are fewer.
     pub count_change: i64,
-    /// Bytes more than in the baseline; less than 0 if there are fewer.
+    /// Change in bytes against the baseline. Negative if there are fewer.
     pub bytes_change: i64,
 }
 
-/// Are all runs files about memory alone? Then nothing but memory can be compared.
+/// Returns true if all runs are files about memory alone. Then only memory can be compared.
 pub(super) fn is_all(subjects: &[Subject]) -> bool {
     subjects.iter().all(|subject| subject.profile.is_of_memory_alone())
 }
 
-/// Bytes on all devices of each run, if it has a device memory profile.
+/// Returns the live bytes of each run over all devices, if the run has a device memory profile.
 pub(super) fn live_bytes(sections: &[Memory]) -> Vec<Option<u64>> {
     sections.iter().map(|section| section.live.as_ref().map(|live| live.total_bytes)).collect()
 }
 
-/// Lines that hold more or less memory than in the baseline, the largest change of each run first.
+/// Returns the lines that hold more or less memory than in the baseline, the largest change of each
+/// run first.
 pub(super) fn lines(sections: &[Memory], baseline: usize) -> Vec<MemoryLineChange> {
     let Some(base) = sections.get(baseline).and_then(|section| section.live.as_ref()) else { return Vec::new() };
     let others = sections.iter().enumerate().filter(|(run, _)| *run != baseline);
@@ -64,13 +66,14 @@ fn changes(run: usize, live: &LiveMemory, base: &LiveMemory) -> Vec<MemoryLineCh
     found
 }
 
-/// The same line of code in `live`.
+/// Finds the same line of code in `live`.
 fn of_line<'a>(live: &'a LiveMemory, line: &LiveMemoryLine) -> Option<&'a LiveMemoryLine> {
     live.lines.iter().find(|it| it.line == line.line && it.function == line.function)
 }
 
-/// `(count, bytes)` of a line of code in `live`. A profile lists its largest lines only: one that it does not list may hold memory all the
-/// same, unless those that it lists are all.
+/// Returns `(count, bytes)` of a line of code in `live`. A profile lists only its largest lines. A
+/// line that is not listed may still hold memory, unless the listed lines add up to the total; the
+/// result is then `None`.
 fn sum(live: &LiveMemory, line: &LiveMemoryLine) -> Option<(i64, i64)> {
     let whole = |value: u64| i64::try_from(value).unwrap_or(i64::MAX);
     match of_line(live, line) {
@@ -79,15 +82,16 @@ fn sum(live: &LiveMemory, line: &LiveMemoryLine) -> Option<(i64, i64)> {
     }
 }
 
-/// Do the listed lines add up to the total?
+/// Returns true if the listed lines add up to the total.
 fn lists_all(live: &LiveMemory) -> bool {
     live.lines.iter().map(|line| u128::from(line.bytes)).sum::<u128>() >= u128::from(live.total_bytes)
 }
 
-/// The answer for runs that are files about memory alone: live memory, else what was needed, against the baseline.
+/// Returns the answer for runs that are files about memory alone: live memory, or the memory that
+/// programs need, against the baseline.
 pub(super) fn sentences(memory: Option<&MemoryComparison>, subjects: &[Subject], baseline: usize) -> Vec<String> {
     let Some(memory) = memory else {
-        return vec!["The files state no totals of memory that could be compared.".to_owned()];
+        return vec!["The files contain no totals of memory that could be compared.".to_owned()];
     };
     let name = |run: usize| subjects.get(run).map_or("", |subject| subject.name.as_str());
     let figure = |of: &[Option<u64>], run: usize| of.get(run).copied().flatten();
@@ -108,12 +112,13 @@ pub(super) fn sentences(memory: Option<&MemoryComparison>, subjects: &[Subject],
         sentences.extend(largest.map(|line| format!("Largest change by line of code: {}.", line.text())));
     }
     if sentences.is_empty() {
-        sentences.push("The files state different figures of memory, which cannot be compared.".to_owned());
+        sentences.push("The files contain different figures of memory, which cannot be compared.".to_owned());
     }
     sentences
 }
 
-/// ` (+3.5 %)`; empty if there is no difference, or nothing to compare with.
+/// Formats a relative change: ` (+3.5 %)`. Returns an empty string if there is no difference, or
+/// nothing to compare with.
 fn relative(ours: u64, theirs: u64) -> String {
     if theirs == 0 || ours == theirs {
         return String::new();
@@ -122,7 +127,7 @@ fn relative(ours: u64, theirs: u64) -> String {
 }
 
 impl MemoryLineChange {
-    /// `+1.20 MiB, 3 more, at preprocess (load.py:18)`.
+    /// Describes the change: `+1.20 MiB, 3 more, at preprocess (load.py:18)`.
     pub fn text(&self) -> String {
         let sign = if self.bytes_change < 0 { "-" } else { "+" };
         let count = format::count(self.count_change.unsigned_abs());
@@ -163,9 +168,10 @@ mod tests {
         assert_eq!(texts, ["+25 B, 1 more, at init (a.py:1)", "-10 B, 1 fewer, at init (a.py:2)"]);
     }
 
-    /// The rest of `before` is in lines that its profile does not list: `a.py:2` may be one of them.
+    /// The remaining memory of `before` belongs to lines that its profile does not list, possibly to
+    /// `a.py:2`.
     #[test]
-    fn a_line_that_is_not_listed_is_not_taken_for_nothing() {
+    fn unlisted_lines_do_not_count_as_zero() {
         let (before, after) = (live(100, &[("a.py:1", 1, 20)]), live(45, &[("a.py:1", 1, 25), ("a.py:2", 1, 20)]));
         let texts: Vec<String> = lines(&[before, after], 0).iter().map(MemoryLineChange::text).collect();
         assert_eq!(texts, ["+5 B, at init (a.py:1)"]);

@@ -1,4 +1,5 @@
-//! What fills the memory of the runs: their peaks, by class, and the buffers that one has and the other lacks.
+//! Compares the memory of runs: their peaks, the peaks by class, and the buffers that only one of
+//! them has.
 
 use std::collections::BTreeMap;
 
@@ -8,24 +9,25 @@ use report::{Memory, MemoryBuffers, MemoryClass, ProgramMemory};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Buffers of one run that are listed.
+/// Largest number of buffers that are listed for one run.
 const MOST_BUFFERS: usize = 20;
 
-/// What fills the memory of each run. Lists have one entry per run.
+/// Memory of each run. Lists have one entry per run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MemoryComparison {
-    /// The peak of each run's fullest device; where no device is known, of its largest program.
+    /// Peak of the fullest device of each run. If no device is known, the peak of the largest program.
     pub peak_bytes: Vec<Option<u64>>,
-    /// The peak of each run's fullest device, of its capacity.
+    /// Peak of the fullest device of each run, in percent of its capacity.
     pub peak_percent: Vec<Option<f64>>,
-    /// The program that runs at the peak of each run's fullest device, whose buffers these are; where no device is known, the largest one.
+    /// Program that runs at the peak of the fullest device of each run; the buffers belong to it. If no
+    /// device is known, the largest program.
     pub programs: Vec<Option<String>>,
-    /// Bytes at the peak by class, those with the largest difference first. A run's classes add up to its `peak_bytes`, unless its file does
-    /// not say what fills the memory.
+    /// Bytes at the peak by class, sorted by difference, largest first. The classes of a run add up to
+    /// its `peak_bytes`, unless its file does not record the contents of the memory.
     pub classes: Vec<MemoryClassChange>,
-    /// Buffers that came or went against the baseline, those with most bytes first.
+    /// Buffers that were added or removed against the baseline, sorted by bytes, largest first.
     pub buffers: Vec<MemoryBuffersChange>,
-    /// Live memory of each run on all its devices, if the run has a device memory profile.
+    /// Live memory of each run over all its devices, if the run has a device memory profile.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub live_bytes: Vec<Option<u64>>,
     /// Lines of code that hold more or less live memory than in the baseline, the largest change first.
@@ -33,33 +35,33 @@ pub struct MemoryComparison {
     pub lines: Vec<MemoryLineChange>,
 }
 
-/// A class in all runs.
+/// One class of memory in all runs.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MemoryClassChange {
-    /// The class, as `memory.devices[].by_class[].class` of the profile.
+    /// Class, with the same values as `memory.devices[].by_class[].class` in the profile.
     pub class: String,
-    /// Bytes; 0 where a run has none of it.
+    /// Bytes in each run. 0 if a run has none in this class.
     pub bytes: Vec<u64>,
 }
 
-/// Buffers of one class, scope and shape that one of two runs has more of.
+/// Buffers of one class, scope and shape whose number or size changed.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MemoryBuffersChange {
     /// Index of the run.
     pub run: u32,
     /// Class of the buffers.
     pub class: String,
-    /// Scope of the buffers; empty where unknown.
+    /// Scope of the buffers. Empty if unknown.
     pub scope: String,
-    /// Type and shape; empty where unknown.
+    /// Type and shape. Empty if unknown.
     pub shape: String,
-    /// Buffers more than in the baseline; less than 0 where there are fewer.
+    /// Change of the number of buffers against the baseline. Negative if there are fewer.
     pub count_change: i64,
-    /// Bytes more than in the baseline; less than 0 where there are fewer.
+    /// Change in bytes against the baseline. Negative if there are fewer.
     pub bytes_change: i64,
 }
 
-/// The memory of all runs; `None` unless two of them know theirs.
+/// Compares the memory of all runs. Returns `None` unless at least two of them record theirs.
 pub(super) fn memory(subjects: &[Subject], baseline: usize) -> Option<MemoryComparison> {
     let of = |subject: &Subject| subject.profile.memory.clone().unwrap_or_default();
     let sections: Vec<Memory> = subjects.iter().map(of).collect();
@@ -81,21 +83,22 @@ pub(super) fn memory(subjects: &[Subject], baseline: usize) -> Option<MemoryComp
     })
 }
 
-/// The highest use of memory in one run, and what it consists of.
+/// Peak memory of one run, with its contents.
 #[derive(Clone, Copy, Debug, Default)]
 struct Peak<'a> {
     bytes: Option<u64>,
     percent: Option<f64>,
     program: Option<&'a str>,
     classes: &'a [MemoryClass],
-    /// Buffers of the program; `None` where the profile does not list them.
+    /// Buffers of the program. `None` if the profile does not list them.
     buffers: Option<&'a [MemoryBuffers]>,
 }
 
 impl<'a> Peak<'a> {
-    /// The peak of the device that uses the most bytes, else of the program that needs most.
+    /// Returns the peak of the device that uses the most bytes, otherwise of the program that needs the
+    /// most.
     fn of(section: &'a Memory) -> Peak<'a> {
-        // The first of several with the same peak.
+        // Reversed, so that the first of several equal peaks is used.
         let fullest = section.devices.iter().rev().filter(|it| it.peak_bytes.is_some()).max_by_key(|it| it.peak_bytes);
         let Some(device) = fullest else {
             return section
@@ -147,7 +150,7 @@ fn classes(peaks: &[Peak<'_>]) -> Vec<MemoryClassChange> {
     found
 }
 
-/// Buffers by class, scope and shape: `(count, bytes)`.
+/// Groups buffers by class, scope and shape, with `(count, bytes)`.
 fn grouped(buffers: &[MemoryBuffers]) -> BTreeMap<(&str, &str, &str), (i64, i64)> {
     let whole = |value: u64| i64::try_from(value).unwrap_or(i64::MAX);
     let entry = |it: &'_ MemoryBuffers| (whole(it.count), whole(it.bytes));
@@ -216,14 +219,14 @@ mod tests {
             by_class: by_class.to_vec(),
             ..DeviceMemory::default()
         };
-        // Larger than anything that ran on the device.
+        // Larger than any program that ran on the device.
         let other = ProgramMemory { module: "jit_g(2)".to_owned(), peak_heap_bytes: 10 * peak, ..program.clone() };
         let memory = Some(Memory { devices: vec![device], programs: vec![other, program], live: None });
         Subject::new(UnifiedProfile { memory, ..UnifiedProfile::default() })
     }
 
     #[test]
-    fn what_came_and_went_is_listed() {
+    fn added_and_removed_buffers_are_listed() {
         let before = subject(100, &[("first", 2, 20), ("second", 1, 10)]);
         let after = subject(60, &[("first", 2, 20), ("third", 1, 5)]);
         let found = memory(&[before.clone(), after], 0).unwrap();

@@ -1,32 +1,35 @@
-//! Typical step times of runs in time, with the noise of each; of two runs the noise of their difference is in `difference.rs`.
+//! Computes the typical step times of runs in a trend, with the noise of each. For the noise of a
+//! difference of two runs see `difference.rs`.
 
 use super::Subject;
 use super::level::Level;
 pub use super::t_quantile::t_quantile_975;
 
-/// A difference below this share is no difference where the noise is unknown.
+/// Smallest relative difference that counts if the noise is unknown.
 pub const LEAST_RELATIVE_DIFFERENCE: f64 = 0.01;
 
 /// Step times of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sample {
-    /// Steps; 1 where only the mean is known.
+    /// Number of steps. 1 if only the mean is known.
     pub count: u64,
-    /// Typical time of the steps.
+    /// Typical time of the steps, in microseconds.
     pub mean_us: f64,
-    /// Standard error of that time, times the square root of the number of steps; 0 for one step.
+    /// Standard error of the typical time, times the square root of the number of steps. 0 for one
+    /// step.
     pub stddev_us: f64,
 }
 
 impl Sample {
-    /// Half the width of the 95 % confidence interval of the mean; `None` for one step.
+    /// Returns half the width of the 95 % confidence interval of the mean, in microseconds. Returns
+    /// `None` for one step.
     pub fn margin_us(&self) -> Option<f64> {
         let count = self.count as f64;
         (self.count >= 2).then(|| t_quantile_975(count - 1.0) * self.stddev_us / count.sqrt())
     }
 }
 
-/// The counted steps of a run; `None` where steps are unknown.
+/// Reads the counted steps of a run. Returns `None` if the steps are unknown.
 pub fn of_steps(subject: &Subject) -> Option<Sample> {
     let levels: Vec<Level> = subject.captures().iter().map(Level::typical).collect::<Option<_>>()?;
     let captures = levels.len() as f64;

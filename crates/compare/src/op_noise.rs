@@ -1,8 +1,9 @@
-//! How far the times of an op have to lie apart to be more than noise.
+//! Computes how much the times of an op must differ to exceed the noise.
 //!
-//! Where a side is several captures, the noise is what captures of one side differ by; else it is what the steps of both captures vary by,
-//! with what steps say of each other ([`difference`](super::difference)). A comparison makes hundreds of these claims at once, so that each
-//! is tested at 99.9 %.
+//! If a side has several captures, the noise is the variation among the captures of one side.
+//! Otherwise it is the variation of the steps in both captures, corrected for correlated steps
+//! ([`difference`](super::difference)). A comparison makes hundreds of these tests at once, so each
+//! is made at 99.9 %.
 
 use super::difference::{Inflation, of_values};
 use super::subject::CaptureTimes;
@@ -10,18 +11,19 @@ use super::t_quantile::t_quantile_9995;
 use super::{Level, Subject};
 use report::StepOps;
 
-/// What is known of the noise of the ops of two runs.
+/// Noise of the ops of two runs.
 #[derive(Clone, Debug, Default)]
 pub struct OpNoise {
-    /// The time of each listed op in each capture of a side; empty for a side of one capture.
+    /// Time of each listed op in each capture of a side. Empty for a side with one capture.
     times: [CaptureTimes; 2],
-    /// Counted steps of each side, where each is one capture and both have two or more.
+    /// Number of counted steps on each side, if each side is one capture and both have at least two
+    /// steps.
     steps: Option<[f64; 2]>,
     inflation: Inflation,
 }
 
 impl OpNoise {
-    /// Noise of the ops of both runs.
+    /// Reads the noise of the ops of both runs.
     pub fn new(subjects: [&Subject; 2], ops: [&StepOps; 2]) -> OpNoise {
         let levels = subjects.map(|it| Level::typical(&it.profile));
         let steps = match (&levels, subjects.iter().all(|it| it.group.is_empty())) {
@@ -36,8 +38,9 @@ impl OpNoise {
         }
     }
 
-    /// What the difference of a group of ops has to exceed; `None` where it is unknown. `group` has the positions of its ops on each side,
-    /// `stddevs_us` how much each side varies from step to step.
+    /// Returns the difference that a group of ops must exceed, in microseconds. Returns `None` if it is
+    /// unknown. `group` contains the positions of its ops on each side, `stddevs_us` the variation of
+    /// each side from step to step.
     pub fn margin_us(&self, group: &[Vec<usize>; 2], stddevs_us: [Option<f64>; 2]) -> Option<f64> {
         let of_side = |(times, group): (&CaptureTimes, &Vec<usize>)| -> Vec<f64> {
             let of_capture = |capture: &Vec<f64>| group.iter().filter_map(|&at| capture.get(at)).sum();
@@ -48,7 +51,8 @@ impl OpNoise {
         Some(t_quantile_9995(df) * error).filter(|margin| margin.is_finite())
     }
 
-    /// Standard error and degrees of freedom by the steps of one capture a side. A side without the op does not vary.
+    /// Returns the standard error and the degrees of freedom, from the steps of one capture per side. A
+    /// side without the op does not vary.
     fn of_steps(&self, stddevs_us: [Option<f64>; 2]) -> Option<(f64, f64)> {
         let ([our_steps, their_steps], [ours, theirs]) = (self.steps?, stddevs_us);
         let (ours, theirs) = (ours?, theirs?);

@@ -1,16 +1,19 @@
-//! A step of two platforms by what it does: ops of one product have other names on another platform, and what they are for has not.
+//! Splits the steps of two platforms by kind of work. Ops of one product have different names on
+//! different platforms, but the same purpose.
 //!
 //! ```text
 //! parts of the typical step     compute 60            communication 10   copies 5   idle 25
 //! phases                        matmul 40, norm 20    communication 10   copies 5   idle 25
 //! ```
 //!
-//! Computation is split by the self time of its ops, so that phases add up to the typical step as the parts do.
+//! Computation is split by the self time of its ops, so that the phases add up to the typical step,
+//! like the parts.
 
 use super::{PartChange, PhaseChange};
 
-/// Phases of computation: name, title, colour class and the classes of ops that belong to it. Platforms fuse norms with what is before and
-/// after them, so norms, reductions and elementwise ops are one phase.
+/// Phases of computation: name, title, colour class and the classes of ops that belong to it.
+/// Platforms fuse norms with the ops around them, so norms, reductions and elementwise ops are one
+/// phase.
 const COMPUTE: [(&str, &str, &str, &[&str]); 6] = [
     ("matmul", "Matmul", "matmul", &["matmul"]),
     ("convolution", "Convolution", "convolution", &["convolution"]),
@@ -20,7 +23,7 @@ const COMPUTE: [(&str, &str, &str, &[&str]); 6] = [
     ("other_compute", "Other computation", "other_compute", &[]),
 ];
 
-/// Classes whose time is in other parts of a step than computation.
+/// Classes whose time belongs to parts of a step other than computation.
 const OTHER_PARTS: [&str; 2] = ["communication", "data_movement"];
 
 /// The other phases, with the parts of the step that belong to each.
@@ -36,10 +39,10 @@ const REST: [(&str, &str, &str, &[&str]); 4] = [
     ("not_attributed", "Not attributed", "other_idle", &["not_attributed"]),
 ];
 
-/// Class of ops, self time and count, per step and device.
+/// Class of ops, self time in microseconds and count, per step and device.
 type Classes = [(String, f64, f64)];
 
-/// The phases of a run and of the baseline, those of computation first; empty without parts.
+/// Returns the phases of a run and of the baseline, computation first. Empty if there are no parts.
 pub fn phases(parts: &[PartChange], ours: &Classes, theirs: &Classes) -> Vec<PhaseChange> {
     let Some(first) = parts.first() else { return Vec::new() };
     let sum = |names: &[&str]| {
@@ -66,7 +69,8 @@ pub fn phases(parts: &[PartChange], ours: &Classes, theirs: &Classes) -> Vec<Pha
     computing.chain(rest).filter(|phase| phase.run_us != 0.0 || phase.baseline_us != 0.0).collect()
 }
 
-/// The share of these classes in the op time of computation; of no class what the other phases leave.
+/// Returns the share of these classes in the op time of computation. Without classes, returns the
+/// share that belongs to no other phase.
 fn share(all: &Classes, classes: &[&str]) -> f64 {
     let is_named = |class: &str| COMPUTE.iter().any(|(.., classes)| classes.contains(&class));
     let time = |is: &dyn Fn(&str) -> bool| -> f64 {
@@ -121,7 +125,7 @@ mod tests {
         );
         assert_eq!((found[0].ratio, found[2].ratio), (Some(0.5), None));
         assert_eq!(told.iter().map(|it| it.1).sum::<f64>(), 100.0);
-        // Without a list of ops computation is one phase.
+        // Without a list of ops, computation is one phase.
         let whole = phases(&parts, &[], &[]);
         assert_eq!((whole[0].phase.as_str(), whole[0].run_us), ("other_compute", 30.0));
         assert_eq!(phases(&[], &ours, &theirs), []);

@@ -1,10 +1,11 @@
-//! One name for matrix products on two platforms: XLA runs most matrix products of a TPU as convolutions, and names them so.
+//! Uses one name for matrix products on two platforms. XLA runs most matrix products of a TPU as
+//! convolutions, and names them so.
 //!
 //! ```text
 //! TPU            other platform             both are called
 //! convolution    matmul                     matmul
 //! convolution    convolution                convolution
-//! convolution    matmul and convolution     matmul_or_convolution: which of them a TPU's op is, its class does not say
+//! convolution    matmul and convolution     matmul_or_convolution: the class of a TPU's op does not distinguish them
 //! ```
 
 use super::{Subject, steps};
@@ -13,20 +14,20 @@ const MATMUL: &str = "matmul";
 const CONVOLUTION: &str = "convolution";
 const EITHER: &str = "matmul_or_convolution";
 
-/// How the classes of matrix products and convolutions of two runs are called.
+/// Common names for the classes of matrix products and convolutions of two runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Products {
-    /// As each run has them.
+    /// Keeps the names of each run.
     #[default]
     AsStated,
-    /// Convolutions are matrix products.
+    /// Counts convolutions as matrix products.
     Matmul,
-    /// Matrix products and convolutions cannot be told apart.
+    /// Merges matrix products and convolutions, because they cannot be distinguished.
     Either,
 }
 
 impl Products {
-    /// The names for two runs, of which one may have run on a TPU and the other elsewhere.
+    /// Chooses the names for two runs. Names change only if exactly one of them ran on a TPU.
     pub fn of(ours: &Subject, theirs: &Subject) -> Products {
         let is_tpu = |subject: &Subject| subject.profile.metadata.platform == "TPU";
         let other = match (is_tpu(ours), is_tpu(theirs)) {
@@ -43,7 +44,7 @@ impl Products {
         }
     }
 
-    /// What a class is called.
+    /// Returns the common name of a class.
     pub fn class(self, class: &str) -> &str {
         match self {
             Products::Matmul if class == CONVOLUTION => MATMUL,
@@ -52,7 +53,7 @@ impl Products {
         }
     }
 
-    /// Classes with time and count under these names, those of one name added up.
+    /// Renames classes with their time and count, and adds up those that get the same name.
     pub fn classes(self, classes: Vec<(String, f64, f64)>) -> Vec<(String, f64, f64)> {
         let mut named: Vec<(String, f64, f64)> = Vec::with_capacity(classes.len());
         for (class, time_us, count) in classes {
@@ -80,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_tpu_calls_a_convolution_is_called_as_on_the_other_platform() {
+    fn convolutions_of_a_tpu_get_the_name_of_the_other_platform() {
         let tpu = run("TPU", &["convolution", "elementwise"]);
         let of = |platform: &str, classes: &[&str]| {
             let other = run(platform, classes);

@@ -1,4 +1,5 @@
-//! Whether runs ran the same program, from what the compiler made of it: instructions, types and shapes, versions and flags.
+//! Checks whether runs ran the same program, from the compiler's output: instructions, types and
+//! shapes, versions and flags.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,20 +8,22 @@ use super::{FairnessCheck, FairnessStatus, Subject, are_of_several_platforms};
 use base::{format, sort};
 use report::{Program, UnifiedProfile};
 
-/// Shapes, versions or flags of a run that are listed where they differ.
+/// Largest number of shapes, versions or flags that are listed for one run if they differ.
 const MOST_LISTED: usize = 3;
 
-/// Operands of a type that make up this share of the bytes in one run and less than [`HARDLY_ANY_PERCENT`] in another are a difference.
+/// An operand type with at least this share of the bytes in one run and less than
+/// [`HARDLY_ANY_PERCENT`] in another is a difference.
 const MANY_PERCENT: f64 = 5.0;
 const HARDLY_ANY_PERCENT: f64 = 0.5;
 
-/// Types of indices, masks and random bits: how many of them there are says nothing of how a model computes.
+/// Types of indices, masks and random bits, whose share says nothing about the precision of a
+/// model.
 const NO_ARITHMETIC: [&str; 7] = ["pred", "s16", "s32", "s64", "u16", "u32", "u64"];
 
-/// What a run says of one condition: names with their values.
+/// Names and values that a run records for one condition.
 type Facts = BTreeMap<String, String>;
 
-/// The checks that some run says something of.
+/// Returns the checks for which at least one run has a value.
 pub fn checks(subjects: &[Subject]) -> Vec<FairnessCheck> {
     let found = [
         program(subjects),
@@ -32,18 +35,21 @@ pub fn checks(subjects: &[Subject]) -> Vec<FairnessCheck> {
     found.into_iter().filter(|check| check.values.iter().any(Option::is_some)).collect()
 }
 
-/// What follows from a difference.
+/// Returns the consequence of a difference.
 fn note(check: &str) -> &'static str {
     match check {
-        "program" => "The compiled programs differ: that is what is compared, where they do the same work.",
-        "parameter_shapes" => "A step takes arrays of other types or shapes: it does other work.",
-        "operand_types" => "Arithmetic of another width has another peak and another result.",
-        "compiler" => "Another compiler version compiles the same source to another program.",
+        "program" => {
+            "The compiled programs differ. If they do the same work, this is the difference that is \
+            measured."
+        }
+        "parameter_shapes" => "A step takes arrays of different types or shapes, so it does different work.",
+        "operand_types" => "Arithmetic of a different width has a different peak and different results.",
+        "compiler" => "Different compiler versions compile the same source to different programs.",
         _ => "The compiler flags differ.",
     }
 }
 
-/// The program that most device time is spent in.
+/// Returns the program with the most device time.
 fn main_program(profile: &UnifiedProfile) -> Option<&Program> {
     profile.programs.first()
 }
@@ -71,7 +77,7 @@ fn finished(
     FairnessCheck { check: check.to_owned(), title: title.to_owned(), status, values, note }
 }
 
-/// The first entries of a list, and how many more there are.
+/// Joins the first entries of a list, with the number of those left out.
 fn shortened(list: Vec<String>) -> String {
     let more = list.len().saturating_sub(MOST_LISTED);
     let mut text = list.into_iter().take(MOST_LISTED).collect::<Vec<_>>().join(", ");
@@ -81,7 +87,8 @@ fn shortened(list: Vec<String>) -> String {
     if text.is_empty() { "none".to_owned() } else { text }
 }
 
-/// Facts that are the same where every run has the same names with the same values; where they differ, only those are shown.
+/// Compares facts, which are the same if every run has the same names and values. If they differ,
+/// only the differences are shown.
 fn by_facts(subjects: &[Subject], check: &str, title: &str, of: fn(&UnifiedProfile) -> Option<Facts>) -> FairnessCheck {
     let runs: Vec<Option<Facts>> = subjects.iter().map(|it| of(&it.profile)).collect();
     let known = || runs.iter().flatten();
@@ -112,16 +119,17 @@ fn parameter_shapes(subjects: &[Subject]) -> FairnessCheck {
     let programs: Vec<Option<&Program>> = subjects.iter().map(|it| main_program(&it.profile)).collect();
     let known: Vec<(&Subject, &Program)> =
         subjects.iter().zip(&programs).filter_map(|(subject, program)| Some((subject, (*program)?))).collect();
-    // What each run takes that another one does not.
+    // Shapes of each run that another run does not have.
     let mut only: BTreeSet<&str> = BTreeSet::new();
-    // Parts of arrays say nothing where they are parts of another number.
+    // Shapes of partitioned arrays are only comparable for the same number of partitions.
     let mut comparable = known.len() == subjects.len();
     for pair in known.windows(2) {
         let [(subject, program), (other_subject, other)] = pair else { continue };
         if program.parameter_fingerprint == other.parameter_fingerprint {
             continue;
         }
-        // Of another number of parts the sizes differ, but not the types and how many dimensions there are.
+        // With another number of partitions the sizes differ, but the types and the number of dimensions do
+        // not.
         if program.num_partitions != other.num_partitions && kinds(program) == kinds(other) {
             comparable = false;
             continue;
@@ -129,7 +137,7 @@ fn parameter_shapes(subjects: &[Subject]) -> FairnessCheck {
         let [ours, theirs] = [(program, other), (other, program)].map(|(of, against)| without(of, against));
         if !are_of_another_batch(&ours, &theirs, [&subject.profile, &other_subject.profile]) {
             only.extend(ours.iter().chain(&theirs).map(|(shape, _)| *shape));
-            // Where the shapes that are listed are the same, others differ.
+            // If the listed shapes are equal, unlisted ones differ.
             if ours.is_empty() && theirs.is_empty() {
                 only.insert("");
             }
@@ -150,14 +158,15 @@ fn parameter_shapes(subjects: &[Subject]) -> FairnessCheck {
     let found = finished(subjects, "parameter_shapes", "Types and shapes of parameters", status, values);
     if status == FairnessStatus::Unknown && known.len() == subjects.len() {
         return FairnessCheck {
-            note: "The programs are for different numbers of partitions, and hold the shapes of one part.".to_owned(),
+            note: "The programs are for different numbers of partitions, and contain the shapes of one partition."
+                .to_owned(),
             ..found
         };
     }
     found
 }
 
-/// Arrays by type and number of dimensions: `bf16` and 2 of `bf16[8,4]`.
+/// Counts arrays by type and number of dimensions: `bf16` and 2 for `bf16[8,4]`.
 fn kinds(program: &Program) -> BTreeMap<(&str, usize), u64> {
     let mut kinds = BTreeMap::new();
     for it in &program.parameters {
@@ -167,7 +176,7 @@ fn kinds(program: &Program) -> BTreeMap<(&str, usize), u64> {
     kinds
 }
 
-/// Shapes that one program takes more often than another.
+/// Returns the shapes that `program` takes more often than `other`.
 fn without<'p>(program: &'p Program, other: &Program) -> Vec<(&'p str, u64)> {
     let theirs = |shape: &str| other.parameters.iter().rfind(|it| it.shape == shape).map_or(0, |it| it.count);
     let more = |shape: &str, count: u64| count.saturating_sub(theirs(shape));
@@ -175,7 +184,8 @@ fn without<'p>(program: &'p Program, other: &Program) -> Vec<(&'p str, u64)> {
     ours.filter(|(_, count)| *count > 0).collect()
 }
 
-/// Whether shapes differ by nothing but one dimension each, in proportion to the batch sizes or the sequence lengths that are known.
+/// Returns true if each pair of shapes differs in only one dimension, in proportion to the known
+/// batch sizes or sequence lengths.
 fn are_of_another_batch(ours: &[(&str, u64)], theirs: &[(&str, u64)], profiles: [&UnifiedProfile; 2]) -> bool {
     let [model, other] = profiles.map(|it| &it.model_config);
     let both = [(model.batch_size, other.batch_size), (model.seq_length, other.seq_length)];
@@ -202,7 +212,8 @@ fn are_of_another_batch(ours: &[(&str, u64)], theirs: &[(&str, u64)], profiles: 
     !ours.is_empty() && ours.iter().all(has_partner) && left.is_empty()
 }
 
-/// Types with which a program computes. Platforms store intermediate results in other types, so it is no question across them.
+/// Compares the types that programs compute with. Skipped across platforms, which store
+/// intermediate results in different types.
 fn operand_types(subjects: &[Subject]) -> FairnessCheck {
     let types = |subject: &Subject| -> Option<BTreeMap<String, f64>> {
         let listed = subject.profile.step_ops.as_ref().map_or(&[][..], |it| &it.operand_types);
@@ -235,7 +246,7 @@ fn operand_types(subjects: &[Subject]) -> FairnessCheck {
     finished(subjects, "operand_types", "Types of operands", status, values)
 }
 
-/// Versions of what compiles and runs the programs.
+/// Returns the versions of the software that compiles and runs the programs.
 fn versions(profile: &UnifiedProfile) -> Option<Facts> {
     let is_version = |name: &str| {
         let name = name.to_ascii_lowercase();
@@ -247,7 +258,8 @@ fn versions(profile: &UnifiedProfile) -> Option<Facts> {
     (!listed.is_empty()).then_some(listed)
 }
 
-/// Flags of the compiler, as the profile keeps the environment's `XLA_FLAGS`, `LIBTPU_INIT_ARGS` and the like.
+/// Returns the compiler flags, from `XLA_FLAGS`, `LIBTPU_INIT_ARGS` and similar environment
+/// variables in the profile.
 fn flags(profile: &UnifiedProfile) -> Option<Facts> {
     let is_flags = |name: &str| {
         let name = name.to_ascii_lowercase();
@@ -255,7 +267,7 @@ fn flags(profile: &UnifiedProfile) -> Option<Facts> {
     };
     let values = profile.metadata.environment.iter().filter(|(name, _)| is_flags(name)).map(|(_, value)| value);
     let values: Vec<&String> = values.collect();
-    // The number of devices is compared as such.
+    // The number of devices has a separate check.
     let is_compared = |it: &&str| {
         (it.starts_with("--xla") || it.starts_with("--megascale"))
             && !it.starts_with("--xla_force_host_platform_device_count")
@@ -303,7 +315,7 @@ mod tests {
         assert_eq!(program, (FairnessStatus::Differs, known(["jit_step 01234567", "jit_step fedcba98"])));
         let shapes = found(&both, "parameter_shapes").unwrap();
         assert_eq!(shapes, (FairnessStatus::Same, known(["2 arrays, 2.00 KiB"; 2])));
-        // What no run says is no question.
+        // A check without a value in any run is omitted.
         assert_eq!(checks(&[Subject::new(UnifiedProfile::default()), Subject::new(UnifiedProfile::default())]), []);
         let one = [both[0].clone(), Subject::new(UnifiedProfile::default())];
         assert_eq!(found(&one, "parameter_shapes").unwrap().0, FairnessStatus::Unknown);
@@ -317,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn a_batch_that_is_known_explains_its_arrays() {
+    fn a_known_batch_size_explains_different_arrays() {
         let mut both =
             [run("a", &[("bf16[8,4]", 2), ("s32[16,128]", 2)]), run("b", &[("bf16[8,4]", 2), ("s32[32,128]", 2)])];
         assert_eq!(found(&both, "parameter_shapes").unwrap().0, FairnessStatus::Differs);
@@ -329,17 +341,17 @@ mod tests {
     }
 
     #[test]
-    fn parts_of_another_number_say_nothing() {
+    fn shapes_of_different_partition_counts_are_not_compared() {
         let mut both = [run("a", &[("bf16[8,4]", 2)]), run("b", &[("bf16[4,4]", 2)])];
         both[1].profile.programs[0].num_partitions = Some(2);
         assert_eq!(found(&both, "parameter_shapes").unwrap().0, FairnessStatus::Unknown);
-        // The types are those of the whole.
+        // The types of the whole arrays count.
         both[1].profile.programs[0].parameters[0].shape = "s8[4,4]".to_owned();
         assert_eq!(found(&both, "parameter_shapes").unwrap().0, FairnessStatus::Differs);
     }
 
     #[test]
-    fn narrow_weights_are_told_by_operands() {
+    fn narrow_weights_are_detected_from_operands() {
         let with = |types: &[(&str, f64)]| {
             let types =
                 types.iter().map(|(name, percent)| OperandType { data_type: (*name).to_owned(), percent: *percent });

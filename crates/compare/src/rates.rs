@@ -1,24 +1,25 @@
-//! Work in a second, on a device, for a joule and for a dollar: what a run does with its time.
+//! Compares work per second, per device, per joule and per dollar.
 //!
 //! ```text
 //! batch 32    a step takes 30 ms    1067 samples per second     baseline
 //! batch 64    a step takes 50 ms    1280 samples per second     1.20x as fast, though a step takes longer
 //! ```
 //!
-//! Each is tested as the time (the device time, the energy, the money) that one token or sample takes, with the noise of the typical steps.
+//! Each rate is tested as the time (device time, energy, money) per token or sample, with the noise
+//! of the typical steps.
 
 use super::difference::Difference;
 use super::level::Level;
 use super::{FairnessStatus, RateMeasure, StepTimeChange, Subject, WorkPer, WorkRate, WorkUnit};
 use report::UnifiedProfile;
 
-/// The unit that all runs know, tokens before samples before steps.
+/// Returns the unit that all runs record: tokens if possible, then samples, then steps.
 pub fn unit(subjects: &[Subject]) -> WorkUnit {
     let known = |unit: WorkUnit| subjects.iter().flat_map(Subject::captures).all(|it| per_step(it, unit).is_some());
     [WorkUnit::Token, WorkUnit::Sample].into_iter().find(|unit| known(*unit)).unwrap_or_default()
 }
 
-/// Tokens or samples of a step of all devices; one for steps.
+/// Returns the tokens or samples per step over all devices, or 1 for steps.
 pub fn per_step(profile: &UnifiedProfile, unit: WorkUnit) -> Option<f64> {
     let per_second = match unit {
         WorkUnit::Token => profile.throughput.tokens_per_sec,
@@ -29,13 +30,15 @@ pub fn per_step(profile: &UnifiedProfile, unit: WorkUnit) -> Option<f64> {
     (units.is_finite() && units > 0.0).then_some(units)
 }
 
-/// Whether one unit is the same work in both runs, though a step may hold more of them.
+/// Returns true if one unit is the same work in both runs, even if the number of units per step
+/// differs.
 pub fn is_same_work(change: &StepTimeChange, unit: WorkUnit) -> bool {
     let is_of_batch = unit != WorkUnit::Step && change.work_evidence == ["batch_size"];
     change.work == FairnessStatus::Same || is_of_batch
 }
 
-/// What a run does against the baseline; `None` where it is not the same work, and of steps unless a power or a price is known.
+/// Returns the rates of a run against the baseline. Returns `None` if the work differs, and for
+/// steps unless a power or a price is known.
 pub fn rate(
     change: &StepTimeChange,
     unit: WorkUnit,
@@ -82,7 +85,7 @@ fn both(subject: &Subject, baseline: &Subject, value: impl Fn(&Subject) -> Optio
     Some([value(subject)?, value(baseline)?]).filter(|values| values.iter().all(|value| *value > 0.0))
 }
 
-/// What one unit costs in each capture, in microseconds times `cost`.
+/// Returns the cost of one unit in each capture, in microseconds times `cost`.
 fn levels(subject: &Subject, unit: WorkUnit, cost: f64) -> Option<Vec<Level>> {
     let of_capture = |it: &UnifiedProfile| Some(Level::typical(it)?.scaled(cost / per_step(it, unit)?));
     subject.captures().iter().map(of_capture).collect()

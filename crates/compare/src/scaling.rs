@@ -1,4 +1,4 @@
-//! How much faster more devices are, and what the rest of them is lost to.
+//! Computes the speed-up on more devices, and the causes of lost efficiency.
 //!
 //! ```text
 //! runs --platform, experiment--> series --fewest devices--> reference
@@ -6,7 +6,7 @@
 //!      efficiency = speed-up / growth of the devices
 //! ```
 //!
-//! Runs without a step time or a device count are left out, and so are those of a program with one device count only.
+//! Ignores runs without a step time or a device count, and programs with only one device count.
 
 mod amdahl;
 mod document;
@@ -18,24 +18,25 @@ use std::cmp::Ordering;
 
 use super::difference::differ;
 use super::op_noise::OpNoise;
-use super::{Scaling, ScalingMode, ScalingPoint, ScalingSeries, ScalingSource, Subject};
+use super::{ScalingMode, ScalingSource, Subject};
 use super::{matching, steps};
 use amdahl::AmdahlFit;
 use base::{format, sort};
-pub use document::{ExcessOp, ScalingForecast};
+pub use document::{ExcessOp, Scaling, ScalingForecast, ScalingPoint, ScalingSeries};
 use doubling::DoublingFit;
 use report::{StepBreakdown, UnifiedProfile, methods_of_paths};
 
-/// A share below this is not worth a place in a sentence.
+/// Smallest percentage that a sentence mentions.
 const LEAST_PERCENT: f64 = 1.0;
 
-/// The scaling of runs that differ in their device count on one platform; `None` where none do.
+/// Compares runs with different device counts on one platform. Returns `None` if there are none.
 ///
-/// `weak`: whether the work grows with the devices, as the user says; else as the batch sizes show.
+/// `weak` states whether the work grows with the devices, if the user gives it. Otherwise this is
+/// derived from the batch sizes.
 pub fn scaling(subjects: &[Subject], weak: Option<bool>) -> Option<Scaling> {
     let series = series(subjects);
     let (mode, mode_source) = mode(&series, weak);
-    // Nothing says that it is the same work, and the programs say that it is not.
+    // Nothing shows that the work is the same, and the ops show that the programs differ.
     if mode_source == ScalingSource::Assumed && series.iter().any(Series::has_strangers) {
         return None;
     }
@@ -62,7 +63,7 @@ pub fn scaling(subjects: &[Subject], weak: Option<bool>) -> Option<Scaling> {
             let share = work(most, reference, mode) * reference.devices as f64 / most.devices as f64;
             let ops = excess::excess_ops(most, reference, share);
             scaling.excess_ops.extend(ops.into_iter().map(|op| ExcessOp { series: name.clone(), ..op }));
-            // Where more devices are slower, the law does not describe the runs, so it says nothing of others.
+            // If more devices are slower, the law does not fit the runs, so it cannot predict others.
             let law = fit.filter(|_| series.turns_at().is_none());
             let forecast = match mode {
                 ScalingMode::Strong => {
@@ -88,7 +89,7 @@ fn weak_fit(points: &[ScalingPoint], reference: &ScaledRun<'_>) -> Option<Doubli
     DoublingFit::of(&runs)
 }
 
-/// What is read of a run.
+/// Data of a run that scaling uses.
 #[derive(Clone)]
 struct ScaledRun<'a> {
     index: u32,
@@ -99,14 +100,15 @@ struct ScaledRun<'a> {
     profile: &'a UnifiedProfile,
 }
 
-/// Runs of one program on one platform: fewest devices first, of equal device counts the fastest first.
+/// Runs of one program on one platform, sorted by number of devices and then by step time.
 struct Series<'a> {
     name: String,
     runs: Vec<ScaledRun<'a>>,
 }
 
 impl Series<'_> {
-    /// Whether a run lists its ops and none of them is one of the reference's: then it is another program.
+    /// Returns true if a run lists its ops and shares none with the reference. It is then a different
+    /// program.
     fn has_strangers(&self) -> bool {
         let Some(known) = self.runs.first().and_then(|reference| steps::ops(reference.profile)) else { return false };
         let is_stranger = |run: &ScaledRun<'_>| {
@@ -116,13 +118,14 @@ impl Series<'_> {
         self.runs.iter().any(is_stranger)
     }
 
-    /// The run on the most devices; of several the fastest.
+    /// Returns the run on the most devices, or the fastest of several.
     fn on_most_devices(&self) -> Option<&ScaledRun<'_>> {
         let most = self.runs.last()?.devices;
         self.runs.iter().find(|run| run.devices == most)
     }
 
-    /// The fastest run, where it has fewer devices than the most, beyond the noise of the steps: Amdahl's law has no such place.
+    /// Returns the fastest run if it has fewer than the most devices and is faster beyond the noise of
+    /// the steps. Amdahl's law has no such minimum.
     fn turns_at(&self) -> Option<&ScaledRun<'_>> {
         let last = self.on_most_devices()?;
         let best = self.runs.iter().min_by(|a, b| a.step_time_us.total_cmp(&b.step_time_us))?;
@@ -135,9 +138,10 @@ impl Series<'_> {
     }
 }
 
-/// The programs that were measured on several device counts, by platform and experiment, or by the method that paths name beside
-/// the number of devices (`4gpu/lcam_trace`). Where the name of the experiment is another for each device count (`exp_1chip`,
-/// `exp_4chips`), by platform only.
+/// Groups the runs into programs that were measured on several device counts: by platform and
+/// experiment, or by the method that paths name next to the number of devices (`4gpu/lcam_trace`).
+/// If the experiment has a different name for each device count (`exp_1chip`, `exp_4chips`), groups
+/// by platform only.
 fn series(subjects: &[Subject]) -> Vec<Series<'_>> {
     let runs: Vec<ScaledRun<'_>> =
         subjects.iter().zip(0..).filter_map(|(subject, index)| run(subject, index)).collect();
@@ -149,7 +153,8 @@ fn series(subjects: &[Subject]) -> Vec<Series<'_>> {
     };
     let experiment = |run: &ScaledRun<'_>| run.profile.metadata.experiment_name.clone().or_else(|| method(run));
     let mut series = group(&runs, &|run| (platform(run), experiment(run)));
-    // Paths that name devices and methods leave nothing open: one method on few devices and another on many do not scale.
+    // If paths name devices and methods, there is no fallback: one method on few devices and another on
+    // many do not scale.
     if series.is_empty() && methods.is_none() {
         series = group(&runs, &|run| (platform(run), None));
     }
@@ -191,19 +196,19 @@ fn group<'a>(runs: &[ScaledRun<'a>], key: &dyn Fn(&ScaledRun<'_>) -> SeriesKey) 
     series.filter(Series::scales).collect()
 }
 
-/// Any order that does not depend on that in which the runs were given.
+/// Orders runs independently of the order in which they were given.
 fn by_devices(a: &ScaledRun<'_>, b: &ScaledRun<'_>) -> Ordering {
     let times = || a.step_time_us.total_cmp(&b.step_time_us);
     a.devices.cmp(&b.devices).then_with(times).then_with(|| a.name.cmp(b.name))
 }
 
-/// What grows with the devices, and how that is known.
+/// Determines how the work grows with the devices, and the source of that information.
 ///
 /// | batch sizes of each program | scaling |
 /// |---|---|
 /// | the same | strong: the same work on more devices |
 /// | in proportion to the devices | weak: each device has the same work |
-/// | known and neither | mixed: speed-ups are those of samples per second |
+/// | known and neither | mixed: speed-ups compare samples per second |
 /// | unknown | strong, assumed |
 fn mode(series: &[Series<'_>], weak: Option<bool>) -> (ScalingMode, ScalingSource) {
     if let Some(weak) = weak {
@@ -227,27 +232,28 @@ fn mode(series: &[Series<'_>], weak: Option<bool>) -> (ScalingMode, ScalingSourc
     }
 }
 
-/// How many times the work of the reference a step does.
+/// Returns the work of a step relative to the reference's.
 fn work(run: &ScaledRun<'_>, reference: &ScaledRun<'_>, mode: ScalingMode) -> f64 {
     let batches = run.batch.zip(reference.batch).map(|(batch, of_reference)| batch as f64 / of_reference as f64);
     match mode {
         ScalingMode::Strong => 1.0,
         ScalingMode::Mixed => batches.unwrap_or(1.0),
-        // As the user says; the batch sizes are more exact where they grow too.
+        // The user's choice. The batch sizes are more exact if they also grow.
         ScalingMode::Weak => {
             batches.filter(|growth| *growth != 1.0).unwrap_or(run.devices as f64 / reference.devices as f64)
         }
     }
 }
 
-/// One run against the reference. What is lost adds up: of a device's step,
+/// Compares one run with the reference. The losses add up over the parts of a device's step:
 ///
 /// ```text
 /// 1 - efficiency = sum over parts of (part - work / devices * part of the reference) / step
 /// ```
 ///
-/// where `work` and `devices` are the growths. Communication and idle time are two of the parts; what remains is computation
-/// that does not shrink with the devices, transfers, and so on.
+/// `work` and `devices` are the growth factors. Communication and idle time are two of the parts.
+/// The rest is, for example, computation that does not shrink with the number of devices, and
+/// transfers.
 fn point(run: &ScaledRun<'_>, reference: &ScaledRun<'_>, mode: ScalingMode) -> ScalingPoint {
     let devices = run.devices as f64 / reference.devices as f64;
     let work = work(run, reference, mode);
@@ -282,7 +288,7 @@ fn point(run: &ScaledRun<'_>, reference: &ScaledRun<'_>, mode: ScalingMode) -> S
     }
 }
 
-/// A share in percent, where what rounding leaves of equal numbers is 0, without a sign.
+/// Rounds a percentage that is only a rounding error to 0, without a sign.
 fn without_dust(percent: f64) -> f64 {
     if percent.abs() < 1e-9 { 0.0 } else { percent }
 }
@@ -297,13 +303,14 @@ fn idle(steps: &StepBreakdown) -> f64 {
     causes.into_iter().flatten().sum::<f64>() + parts.other_idle_us
 }
 
-/// Amdahl's law through the runs of a series that have more devices than its reference.
+/// Fits Amdahl's law to the runs of a series that have more devices than its reference.
 fn fit(points: &[ScalingPoint]) -> Option<AmdahlFit> {
     let more = points.iter().filter(|point| point.ideal_speedup > 1.0);
     AmdahlFit::of(&more.map(|point| (point.ideal_speedup, point.speedup)).collect::<Vec<_>>())
 }
 
-/// The scaling in words: of each program, what the most devices reach and what the law allows.
+/// Describes the scaling in sentences: for each program, the speed on the most devices and the
+/// limit of the law.
 pub fn sentences(scaling: &Scaling, subjects: &[Subject]) -> Vec<String> {
     let mut sentences = Vec::new();
     let (serial_fraction, serial_interval) = (scaling.serial_fraction, scaling.serial_interval);
@@ -312,7 +319,7 @@ pub fn sentences(scaling: &Scaling, subjects: &[Subject]) -> Vec<String> {
     for series in series {
         let of_series = |point: &&ScalingPoint| point.series.as_ref().is_none_or(|name| *name == series.name);
         let points: Vec<&ScalingPoint> = scaling.points.iter().filter(of_series).collect();
-        // Of runs on equally many devices, the fastest.
+        // The fastest of the runs on the most devices.
         let most = points.iter().map(|point| point.devices).max();
         let Some(last) = points.iter().find(|point| Some(point.devices) == most) else { continue };
         let Some(reference) = points.iter().find(|point| point.run == series.reference) else { continue };
@@ -335,8 +342,8 @@ pub fn sentences(scaling: &Scaling, subjects: &[Subject]) -> Vec<String> {
         };
         let runs = scaling.points.iter().filter(unknown).count();
         sentences.push(format!(
-            "Strong scaling was assumed (the same work on more devices): the batch size of {runs} of {} runs is unknown, so give it or \
-             say which scaling it is.",
+            "Strong scaling was assumed (the same work on more devices): the batch size of {runs} of {} runs is \
+                unknown. Give it, or state the kind of scaling.",
             scaling.points.len()
         ));
     }
@@ -363,13 +370,14 @@ fn reached(mode: ScalingMode, last: &ScalingPoint, reference: &ScalingPoint) -> 
     });
     let imbalance = last.imbalance_percent.filter(|percent| *percent >= LEAST_PERCENT);
     let imbalance =
-        imbalance.map(|percent| format!("perfect balance would take {percent:.0} % off the busiest device"));
+        imbalance.map(|percent| format!("perfect balance would reduce the busiest device's work by {percent:.0} %"));
     let lost: Vec<String> = shares.chain(imbalance).collect();
     let lost = if lost.is_empty() { String::new() } else { format!("; {}", lost.join(", ")) };
     format!("On {} {what}: {:.0} % parallel efficiency{lost}.", devices(last.devices), last.efficiency_percent)
 }
 
-/// Where fewer devices than the most are faster than these, beyond the noise of the steps: Amdahl's law has no such place.
+/// Describes the case in which fewer devices are faster, beyond the noise of the steps, than the
+/// most devices. Amdahl's law has no such minimum.
 fn turning_point(points: &[&ScalingPoint], last: &ScalingPoint, subjects: &[Subject]) -> Option<String> {
     let profile = |point: &ScalingPoint| Some(&subjects.get(point.run as usize)?.profile);
     let faster = |a: &&ScalingPoint, b: &&ScalingPoint| a.step_time_us.total_cmp(&b.step_time_us);
@@ -387,10 +395,10 @@ fn turning_point(points: &[&ScalingPoint], last: &ScalingPoint, subjects: &[Subj
     })
 }
 
-/// Ops that the sentence on the excess names.
+/// Number of ops that the sentence about the excess names.
 const NAMED_OPS: usize = 3;
 
-/// The ops that shrink least against the ideal.
+/// Names the ops with the largest excess over ideal scaling.
 fn excess(ops: &[&ExcessOp], last: &ScalingPoint) -> Option<String> {
     let named: Vec<String> = ops
         .iter()
@@ -406,7 +414,7 @@ fn excess(ops: &[&ExcessOp], last: &ScalingPoint) -> Option<String> {
         .then(|| format!("Ops furthest above their ideal time on {}: {}.", devices(last.devices), named.join(", ")))
 }
 
-/// The sizes that were not measured.
+/// Describes the forecast for device counts that were not measured.
 fn forecast(sizes: &[&ScalingForecast], mode: ScalingMode) -> Option<String> {
     let size = |it: &&ScalingForecast| {
         let interval =
@@ -434,8 +442,8 @@ fn limit(name: &str, series: &ScalingSeries, last: &ScalingPoint, reference: &Sc
                 format!(" (95 % interval {} to {})", format::percent(100.0 * low), format::percent(100.0 * high))
             });
             Some(format!(
-                "{name}Amdahl's law fits these times with {}{} of the step on {} that more devices do not make shorter: \
-                 at most {:.1}x faster, however many there are.",
+                "{name}Amdahl's law fits these times with {}{} of the step on {} that more devices do not shorten: \
+                    at most {:.1}x faster on any number of devices.",
                 format::percent(100.0 * serial),
                 interval.unwrap_or_default(),
                 devices(reference.devices),

@@ -1,4 +1,4 @@
-//! The numbers of the runs beside each other: which is better, how many times, and what spoils the comparison.
+//! Compares the numbers of the runs: which is better, by what ratio, and which conditions make them incomparable.
 
 use super::difference::{self, Difference};
 use super::fairness::WORKLOAD;
@@ -12,7 +12,7 @@ use super::{
 use base::fields::{self, Definition};
 use report::UnifiedProfile;
 
-/// What the values of a metric depend on besides the program's speed.
+/// Conditions that affect the value of a metric, apart from the program's speed.
 const TIME: &[&str] = &[
     "batch_size",
     "seq_length",
@@ -40,34 +40,35 @@ const SHARE: &[&str] = &["capture_faults", "window"];
 const KERNELS: &[&str] = &["batch_size", "model_dimensions", "capture_faults"];
 const WORK: &[&str] = &["model_dimensions", "capture_faults"];
 
-/// Shares that differ by less, in percentage points, do not differ for people.
+/// Smallest difference of two percentages that matters to users, in percentage points.
 pub const LEAST_POINTS: f64 = 0.1;
 
-/// How a metric is compared.
+/// Definition of a compared metric.
 struct Metric {
     path: &'static str,
     title: &'static str,
     unit: &'static str,
     direction: Direction,
-    /// Absent where it is no field of a profile.
+    /// Absent if the metric is not a field of a profile.
     definition: Option<Definition>,
     depends_on: &'static [&'static str],
     basis: Basis,
     value: fn(&UnifiedProfile) -> Option<f64>,
 }
 
-/// What a number is made of.
+/// Source of a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Basis {
-    /// The typical step, or work over it: the headline has the same value, and the same test.
+    /// Typical step, or work per typical step. The headline has the same value and the same test.
     TypicalStep,
-    /// Another statistic of the steps. It is shown and has no ratio, for a second ratio of step times would contradict the headline's.
+    /// Another statistic of the steps. Shown without a ratio, because a second ratio of step times
+    /// would contradict the headline's.
     OtherStep,
-    /// Something else than the step time.
+    /// Any other source than the step time.
     Own,
 }
 
-/// Only for constants: it finds the definition by `path`.
+/// For constants only, because it finds the definition by `path`.
 const fn metric(
     path: &'static str,
     title: &'static str,
@@ -80,10 +81,10 @@ const fn metric(
     Metric { path, title, unit, direction, definition, depends_on, basis, value }
 }
 
-/// Name of the typical step among the numbers: it is in the comparison, not in a profile.
+/// Name of the typical step among the numbers. The comparison contains it, but profiles do not.
 pub const TYPICAL_STEP: &str = "step_time.typical_us";
 
-/// Work per second of a capture, by its typical step.
+/// Returns the work per second of a capture, from its typical step.
 fn per_second(profile: &UnifiedProfile, unit: WorkUnit) -> Option<f64> {
     Some(rates::per_step(profile, unit)? * 1e6 / Level::typical(profile)?.us)
 }
@@ -181,7 +182,7 @@ const COMMON: [Metric; 14] = [
     }),
 ];
 
-/// Numbers that one platform has, or that its hardware decides: scored only among runs of one platform.
+/// Numbers that only one platform has, or that depend on its hardware. Scored only among runs of one platform.
 const OF_A_PLATFORM: [Metric; 13] = [
     metric("step_timing.kernels_per_step", "Kernels per step", ("count", Direction::Lower), KERNELS, Basis::Own, |p| {
         p.step_timing.kernels_per_step
@@ -264,12 +265,12 @@ const OF_A_PLATFORM: [Metric; 13] = [
     ),
 ];
 
-/// The path and the definition of every number of a profile that is compared.
+/// Returns the path and the definition of every compared number of a profile.
 pub fn definitions() -> impl Iterator<Item = (&'static str, Definition)> {
     COMMON.iter().chain(&OF_A_PLATFORM).filter_map(|metric| Some((metric.path, metric.definition?)))
 }
 
-/// The scored numbers, and those that are only shown. A number that no run has is in neither.
+/// Returns the scored numbers, and those that are only shown. Omits numbers that no run has.
 pub fn metrics(subjects: &[Subject], comparison: &Comparison) -> (Vec<ComparedMetric>, Vec<ComparedMetric>) {
     let common = common_work(subjects, comparison);
     let runs = &Runs::new(subjects, comparison, &common);
@@ -294,7 +295,7 @@ pub fn metrics(subjects: &[Subject], comparison: &Comparison) -> (Vec<ComparedMe
     (common, Vec::new())
 }
 
-/// What each run has in common with the baseline.
+/// Returns the work that each run has in common with the baseline.
 fn common_work(subjects: &[Subject], comparison: &Comparison) -> Vec<CommonWork> {
     let mut common = vec![CommonWork::Steps; subjects.len()];
     for change in &comparison.step_time {
@@ -305,7 +306,8 @@ fn common_work(subjects: &[Subject], comparison: &Comparison) -> Vec<CommonWork>
     common
 }
 
-/// Money and energy for a million tokens or samples, or a thousand steps: the reciprocals of work per dollar and per joule.
+/// Returns the cost in money and energy of a million tokens or samples, or a thousand steps: the
+/// reciprocals of work per dollar and per joule.
 pub fn costs(subjects: &[Subject], comparison: &Comparison) -> Vec<ComparedMetric> {
     let common = common_work(subjects, comparison);
     let of = |metric: ComparedMetric| {
@@ -336,8 +338,8 @@ pub fn costs(subjects: &[Subject], comparison: &Comparison) -> Vec<ComparedMetri
 
 const JOULES_PER_WH: f64 = 3600.0;
 
-/// Work per energy and per money, where the user gives power or price: of tokens where all runs have them, else of samples, else of
-/// steps.
+/// Returns the work per unit of energy and money, if the user gives power or price: in tokens if
+/// all runs record them, otherwise in samples, otherwise in steps.
 fn efficiency(runs: &Runs<'_>) -> Vec<ComparedMetric> {
     let subjects = runs.subjects;
     type Work = (&'static str, [&'static str; 2], &'static [&'static str], fn(&UnifiedProfile) -> Option<f64>);
@@ -389,13 +391,13 @@ fn efficiency(runs: &Runs<'_>) -> Vec<ComparedMetric> {
     all
 }
 
-/// What is compared, and how.
+/// Compared runs and their common work.
 struct Runs<'a> {
     subjects: &'a [Subject],
     baseline: usize,
     fairness: &'a [FairnessCheck],
     threshold: f64,
-    /// What each run has in common with the baseline.
+    /// Work that each run has in common with the baseline.
     common: &'a [CommonWork],
 }
 
@@ -406,14 +408,15 @@ impl<'a> Runs<'a> {
     }
 }
 
-/// What two runs do alike.
+/// Work that two runs have in common.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum CommonWork {
     /// Each step does the same work.
     Steps,
-    /// Each token or sample takes the same work, as far as it is known: all but what is of steps can be compared.
+    /// Each token or sample requires the same work, according to the known conditions. Everything
+    /// except numbers per step is comparable.
     Tokens,
-    /// No common work is known: the numbers of the runs stand beside each other.
+    /// No common work is known. The numbers are shown without verdicts.
     Nothing,
 }
 
@@ -427,7 +430,7 @@ impl CommonWork {
     }
 }
 
-/// One number of every run: by capture, and the mean over these.
+/// One number of every run: its values by capture, and their means.
 struct RunValues {
     of_captures: Vec<Vec<f64>>,
     means: Vec<Option<f64>>,
@@ -451,7 +454,7 @@ fn compare(
         metric.depends_on.iter().filter(of).map(|name| (*name).to_owned()).collect()
     };
     let (spoiled_by, unknown) = (with(FairnessStatus::Differs), with(FairnessStatus::Unknown));
-    // What is of a step in one run and of a capture in the other is not the same number either.
+    // A number per step in one run and per capture in the other is not comparable either.
     let same_work = !spoiled_by.iter().any(|it| it == "window" || WORKLOAD.contains(&it.as_str()));
     let common = |run: usize| runs.common.get(run).copied().unwrap_or(CommonWork::Nothing);
     let is_comparable = |run: usize| match common(run) {
@@ -461,7 +464,7 @@ fn compare(
     };
     let comparable = same_work && (0..values.len()).all(is_comparable) && values.iter().all(Option::is_some);
     let ratio = |value: &Option<f64>| {
-        // Nothing on both sides is the same, though no ratio of it exists.
+        // Two zeros are equal, although their ratio does not exist.
         if metric.direction != Direction::Neither && value.is_some() && *value == base {
             return Some(1.0);
         }
@@ -502,7 +505,7 @@ fn compare(
     }
 }
 
-/// The number of a run. A rate over several captures is that of their mean time, as the headline has it.
+/// Returns the number of a run. A rate over several captures is computed from their mean time, like the headline's.
 fn over_captures(metric: &Metric, subject: &Subject, value: impl Fn(&UnifiedProfile) -> Option<f64>) -> Option<f64> {
     if metric.basis == Basis::TypicalStep && metric.direction == Direction::Higher {
         return mean(subject.captures(), |it| value(it).filter(|rate| *rate > 0.0).map(f64::recip)).map(f64::recip);
@@ -510,7 +513,7 @@ fn over_captures(metric: &Metric, subject: &Subject, value: impl Fn(&UnifiedProf
     mean(subject.captures(), value)
 }
 
-/// Whether one value is better than the other, whatever the noise.
+/// Returns true if `a` is better than `b`, regardless of the noise.
 fn is_better(metric: &Metric, a: f64, b: f64) -> bool {
     match metric.direction {
         Direction::Higher => a > b,
@@ -519,10 +522,11 @@ fn is_better(metric: &Metric, a: f64, b: f64) -> bool {
     }
 }
 
-/// Whether the values of two runs differ by more than the noise and by enough to matter.
+/// Returns true if the values of two runs differ by more than the noise and by enough to matter.
 ///
-/// A number that follows the step time has its test: between captures, else over the steps. Any other is tested between captures, and
-/// more strictly, for a report makes many of these claims at once; of one capture a side only its size is known.
+/// A number that follows the step time uses its test: between captures, otherwise over the steps.
+/// Any other number is tested between captures, and more strictly, because a report makes many of
+/// these tests at once. With one capture per side, only its size is tested.
 fn is_clear(metric: &Metric, found: &RunValues, runs: &Runs<'_>, [run, other]: [usize; 2]) -> bool {
     let value = |run: usize| found.means.get(run).copied().flatten();
     let (Some(ours), Some(theirs), Some(subject), Some(against)) =
@@ -531,7 +535,7 @@ fn is_clear(metric: &Metric, found: &RunValues, runs: &Runs<'_>, [run, other]: [
         return false;
     };
     let share = runs.threshold * ours.abs().min(theirs.abs());
-    // Twice as much of next to nothing is next to nothing.
+    // Twice a negligible value is still negligible.
     let least = if metric.unit == "percent" { share.max(LEAST_POINTS) } else { share };
     if (ours - theirs).abs() < least || ours == theirs {
         return false;
@@ -540,7 +544,7 @@ fn is_clear(metric: &Metric, found: &RunValues, runs: &Runs<'_>, [run, other]: [
         let levels = |side: &Subject, value: f64| -> Option<Vec<Level>> {
             let levels: Vec<Level> = side.captures().iter().map(Level::typical).collect::<Option<_>>()?;
             let mean_us = levels.iter().map(|it| it.us).sum::<f64>() / levels.len() as f64;
-            // A rate is tested as the time (or energy, or money) that one of it takes.
+            // A rate is tested as its reciprocal: time (or energy, or money) per unit of work.
             let is_rate = metric.direction == Direction::Higher && value > 0.0 && mean_us > 0.0;
             let factor = if is_rate { 1.0 / (value * mean_us) } else { 1.0 };
             Some(levels.into_iter().map(|it| it.scaled(factor)).collect())
@@ -557,7 +561,7 @@ fn is_clear(metric: &Metric, found: &RunValues, runs: &Runs<'_>, [run, other]: [
     }
 }
 
-/// What the number of a run says against the baseline's.
+/// Returns the verdict on a run's number against the baseline's.
 fn verdict(metric: &Metric, found: &RunValues, runs: &Runs<'_>, run: usize) -> Option<MetricVerdict> {
     let value = |run: usize| found.means.get(run).copied().flatten();
     let (ours, theirs) = (value(run)?, value(runs.baseline)?);
@@ -573,7 +577,7 @@ fn verdict(metric: &Metric, found: &RunValues, runs: &Runs<'_>, run: usize) -> O
     Some(if is_better(metric, ours, theirs) { MetricVerdict::Better } else { MetricVerdict::Worse })
 }
 
-/// The best run, where several captures of each show that it is better than every other one.
+/// Returns the best run, if each run has several captures that prove that it is better than every other run.
 fn winner(metric: &Metric, found: &RunValues, runs: &Runs<'_>) -> Option<u32> {
     if runs.subjects.iter().any(|subject| subject.captures().len() < 2) {
         return None;

@@ -1,10 +1,10 @@
-//! The step time of a run against the baseline's.
+//! Compares the step time of a run with the baseline's.
 
 use super::difference::between;
 use super::level::Level;
 use super::{FairnessStatus, StepTimeChange, Subject, us_to_ps};
 
-/// What is faster, beyond the noise and the threshold.
+/// Tests which run is faster, beyond the noise and the threshold.
 pub fn step_time_change(run: usize, subject: &Subject, baseline: &Subject, threshold: f64) -> StepTimeChange {
     let mean = |subject: &Subject| {
         let mean_us = subject.profile.step_timing.avg_step_time_us;
@@ -29,7 +29,7 @@ pub fn step_time_change(run: usize, subject: &Subject, baseline: &Subject, thres
         captures: [captures(subject), captures(baseline)],
         degrees_of_freedom: difference.and_then(|it| it.noise).map(|(_, df)| df),
         explained_percent: None,
-        // Its ops say more of it.
+        // Set later, when the ops have been compared.
         work: FairnessStatus::Unknown,
         work_evidence: Vec::new(),
     }

@@ -1,11 +1,12 @@
-//! What a profile says of the ops of a step; profiles of earlier versions through their kernels of the whole capture.
+//! Reads the ops of a step from a profile. For profiles of earlier versions, derives them from the
+//! kernels of the whole capture.
 
 use std::borrow::Cow;
 
 use report::{StepKernel, StepOp, StepOps, UnifiedProfile};
 
-/// The ops of a step. A profile without that section has its top kernels spread evenly over steps and devices; `None` where its
-/// steps are unknown or it lists no kernel.
+/// Returns the ops of a step. For a profile without that section, spreads its top kernels evenly
+/// over steps and devices. Returns `None` if its steps are unknown or it lists no kernels.
 pub fn ops(profile: &UnifiedProfile) -> Option<Cow<'_, StepOps>> {
     if let Some(ops) = &profile.step_ops {
         return Some(Cow::Borrowed(ops));
@@ -27,7 +28,7 @@ pub fn ops(profile: &UnifiedProfile) -> Option<Cow<'_, StepOps>> {
         Cow::Owned(StepOps {
             device_steps,
             op_time_us: per_step(of_all.max(listed)),
-            // More than are listed: what the list leaves out is given as time.
+            // One more than listed if the list is incomplete; the time of the rest is known.
             num_ops: kernels.len() as u64 + u64::from(of_all > listed),
             ops: kernels.iter().map(op).collect(),
             kernels: Vec::<StepKernel>::new(),
@@ -36,7 +37,7 @@ pub fn ops(profile: &UnifiedProfile) -> Option<Cow<'_, StepOps>> {
     })
 }
 
-/// Class, time and count, per step and device.
+/// Returns class, time in microseconds and count, per step and device.
 pub fn families(profile: &UnifiedProfile) -> Vec<(String, f64, f64)> {
     if let Some(ops) = &profile.step_ops {
         return ops.families.iter().map(|it| (it.family.clone(), it.self_time_us, it.occurrences)).collect();
@@ -47,11 +48,12 @@ pub fn families(profile: &UnifiedProfile) -> Vec<(String, f64, f64)> {
     categories.map(|(name, it)| (name.clone(), per_step(it.time_us), per_step(it.count as f64))).collect()
 }
 
-/// What a profile's times are of: steps, or active spans where steps are unknown.
+/// Returns the window that a profile's times refer to: steps, or active spans if the steps are
+/// unknown.
 pub fn window(profile: &UnifiedProfile) -> &str {
     let told = profile.step_breakdown.as_ref().map(|it| it.window.as_str());
     let known = if profile.step_timing.avg_step_time_us.is_some() { "steps" } else { "active_span" };
-    // A step that the user counts is a step.
+    // Steps that the user defines are steps.
     let told = told.map(|window| if window == "given_steps" { "steps" } else { window });
     told.filter(|window| !window.is_empty()).unwrap_or(known)
 }

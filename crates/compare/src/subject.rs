@@ -11,18 +11,19 @@ use report::{
 /// One run of a comparison.
 #[derive(Debug)]
 pub struct Subject {
-    /// Name of the run; made unique by [`compare`](super::compare()).
+    /// Name of the run. [`compare`](super::compare()) makes it unique.
     pub name: String,
-    /// What was measured of the run. Of several captures, times of a step are means over them, so that parts and ops
-    /// add up as they do in each of them; what is no time of a step is that of the first.
+    /// Measurements of the run. For several captures, step times are means over the captures, so that
+    /// parts and ops add up as they do in each capture. All other data comes from the first capture.
     pub profile: UnifiedProfile,
-    /// The captures, where there are several.
+    /// Captures of the run, if there are several.
     pub group: Vec<UnifiedProfile>,
-    /// The picture of its median step as a text, where its events were at hand: reports show it. Of several captures that of the first.
+    /// Picture of the median step as text, for reports. Present if the events of the run were
+    /// available. For several captures, the picture of the first.
     pub median_step: Option<String>,
-    /// Power of one device in watts, where the user gives it.
+    /// Power of one device in watts, if the user gives it.
     pub watts_per_device: Option<f64>,
-    /// Price of one device in dollars an hour, where the user gives it.
+    /// Price of one device in dollars per hour, if the user gives it.
     pub dollars_per_device_hour: Option<f64>,
 }
 
@@ -39,14 +40,14 @@ impl Clone for Subject {
 }
 
 impl Subject {
-    /// A run by the name that it has itself, with the power and the price that a report has kept.
+    /// Creates a run under the profile's own name, with the power and the price recorded in a report.
     pub fn new(profile: UnifiedProfile) -> Subject {
         let Compared { watts_per_device, dollars_per_device_hour, .. } = profile.metadata.compared;
         let name = profile.metadata.name().to_owned();
         Subject { name, profile, group: Vec::new(), median_step: None, watts_per_device, dollars_per_device_hour }
     }
 
-    /// Several captures of one program; `None` without any.
+    /// Combines several captures of one program. Returns `None` if there are none.
     pub fn of_captures(name: &str, captures: Vec<UnifiedProfile>) -> Option<Subject> {
         let first = Subject::new(captures.first()?.clone());
         let name = name.to_owned();
@@ -56,7 +57,8 @@ impl Subject {
         })
     }
 
-    /// Runs of these captures, and which run each of them is of: those with the same group name are one run, at the place of its first.
+    /// Groups captures into runs, and returns the run of each capture. Captures with the same group
+    /// name become one run, at the position of the first.
     pub fn grouped(captures: Vec<Subject>) -> (Vec<Subject>, Vec<usize>) {
         let mut groups: Vec<(Option<String>, Vec<Subject>)> = Vec::new();
         let mut run_of = Vec::with_capacity(captures.len());
@@ -73,7 +75,7 @@ impl Subject {
         (groups.into_iter().filter_map(|(name, captures)| Subject::together(name, captures)).collect(), run_of)
     }
 
-    /// One run of captures, with the power and the price of the first.
+    /// Combines captures into one run, with the power and the price of the first.
     fn together(name: Option<String>, captures: Vec<Subject>) -> Option<Subject> {
         let first = captures.first()?;
         let median_step = first.median_step.clone();
@@ -83,25 +85,26 @@ impl Subject {
         Some(Subject { median_step, watts_per_device, dollars_per_device_hour, ..group })
     }
 
-    /// The typical step of the run: of several captures the mean over them; `None` where steps are unknown.
+    /// Returns the typical step of the run, as a mean over its captures. Returns `None` if the steps
+    /// are unknown.
     pub fn typical_step_us(&self) -> Option<f64> {
         let levels: Vec<Level> = self.captures().iter().map(Level::typical).collect::<Option<_>>()?;
         Level::mean_us(&levels)
     }
 
-    /// Captures of the run: one or more.
+    /// Returns the captures of the run, at least one.
     pub fn captures(&self) -> &[UnifiedProfile] {
         if self.group.is_empty() { std::slice::from_ref(&self.profile) } else { &self.group }
     }
 }
 
-/// The mean of a number over the captures; `None` where one lacks it.
+/// Returns the mean of a number over the captures. Returns `None` if one lacks it.
 pub fn mean(captures: &[UnifiedProfile], value: impl Fn(&UnifiedProfile) -> Option<f64>) -> Option<f64> {
     let values: Option<Vec<f64>> = captures.iter().map(value).collect();
     values.filter(|values| !values.is_empty()).map(|values| values.iter().sum::<f64>() / values.len() as f64)
 }
 
-/// The first profile, with the mean step times of all captures.
+/// Returns the first profile with the mean step times of all captures.
 fn combined(first: &UnifiedProfile, captures: &[UnifiedProfile]) -> UnifiedProfile {
     let mut profile = first.clone();
     let count = captures.iter().map(|it| it.step_timing.num_steps_counted).sum::<Option<u64>>();
@@ -130,7 +133,8 @@ fn combined(first: &UnifiedProfile, captures: &[UnifiedProfile]) -> UnifiedProfi
     profile
 }
 
-/// What the hosts do while devices are idle: means over the captures, of which those that are never idle have none.
+/// Averages the host activity during idle time over the captures. Captures without idle time count
+/// as zero.
 fn host_meanwhile(captures: &[UnifiedProfile]) -> HostMeanwhile {
     let share = 1.0 / captures.len() as f64;
     let mut mean = HostMeanwhile::default();
@@ -146,11 +150,12 @@ fn host_meanwhile(captures: &[UnifiedProfile]) -> HostMeanwhile {
     mean
 }
 
-/// For each capture of a run of several the self time of every listed op of the run, in their order; empty for a single capture.
+/// Self time of every op of a run in each of its captures: one list per capture, in the order of
+/// the run's ops. Empty for a single capture.
 pub type CaptureTimes = Vec<Vec<f64>>;
 
 impl Subject {
-    /// What each of its captures says of `ops`, which are those of the run.
+    /// Returns the times of `ops`, which are the ops of the run, in each capture.
     pub fn op_times(&self, ops: &StepOps) -> CaptureTimes {
         let of_capture = |capture: &UnifiedProfile| -> Vec<f64> {
             let listed = capture.step_ops.iter().flat_map(|it| &it.ops);
@@ -166,10 +171,10 @@ fn op_key(op: &StepOp) -> OpKey<'_> {
     (&op.name, &op.family, op.framework_op.as_deref(), op.fingerprint.as_deref())
 }
 
-/// What makes ops of two captures the same: name, family, framework path and fingerprint.
+/// Key by which ops of two captures are the same: name, family, framework path and fingerprint.
 type OpKey<'a> = (&'a str, &'a str, Option<&'a str>, Option<&'a str>);
 
-/// The ops of all captures, each with its mean: an op that one capture lacks took no time there.
+/// Averages the ops of all captures. An op that a capture lacks took no time there.
 fn step_ops(captures: &[UnifiedProfile]) -> Option<StepOps> {
     let all: Option<Vec<&StepOps>> = captures.iter().map(|it| it.step_ops.as_ref()).collect();
     let all = all.filter(|all| !all.is_empty())?;
@@ -227,7 +232,7 @@ fn step_ops(captures: &[UnifiedProfile]) -> Option<StepOps> {
         families,
         ops,
         kernels,
-        // Captures of one program have the same.
+        // All captures of a program have the same types.
         operand_types: all.first().map_or_else(Vec::new, |it| it.operand_types.clone()),
     })
 }

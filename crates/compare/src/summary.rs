@@ -1,4 +1,5 @@
-//! The answer in sentences: the verdict, its largest cause, what only one run does, and what is not fair about it.
+//! Writes the answer in sentences: the verdict, its largest cause, work that only one run does, and
+//! limits of its fairness.
 
 use super::{
     Answer, Cause, CauseKind, CollectiveChange, Comparison, ComparisonKind, FairnessStatus, MOST_RUNS, StepTimeChange,
@@ -7,17 +8,17 @@ use super::{
 use super::{device_work, headline};
 use base::format;
 
-/// Causes of a pair that the answer names; the list of causes has all.
+/// Number of causes that the answer names for two runs. The list of causes contains all of them.
 const MOST_CAUSES: usize = 3;
 
-/// The answer: the verdict on each run; of two runs also what limits it and what explains it.
+/// Returns the answer: the verdict on each run and, for two runs, its limits and causes.
 pub fn answer(comparison: &Comparison, subjects: &[Subject]) -> Answer {
     let mut answer = Answer::default();
     let is_trend = comparison.kind == ComparisonKind::Trend;
     let detailed = comparison.detailed();
     for change in comparison.step_time.iter().filter(|change| !is_trend && detailed.contains(&change.run)) {
         let headline::Headline { mut verdict, caveats } = headline::headline(comparison, change);
-        // The same caveat of two runs is one.
+        // Two runs may have the same caveat; it appears once.
         for caveat in caveats {
             if !answer.caveats.contains(&caveat) {
                 answer.caveats.push(caveat);
@@ -29,7 +30,7 @@ pub fn answer(comparison: &Comparison, subjects: &[Subject]) -> Answer {
             continue;
         }
         let of_run = comparison.device_work.iter().filter(|it| it.run == change.run);
-        // Devices of two platforms have other ops: their work is not compared.
+        // Devices of two platforms run different ops, so their work is not compared.
         let work = device_work::sentence(&of_run.collect::<Vec<_>>())
             .filter(|_| comparison.kind != ComparisonKind::AcrossPlatforms);
         let is_proven = matches!(change.verdict, StepTimeVerdict::Faster | StepTimeVerdict::Slower);
@@ -37,18 +38,18 @@ pub fn answer(comparison: &Comparison, subjects: &[Subject]) -> Answer {
         let mut causes = comparison.causes.iter().filter(|cause| is_different && cause.run == change.run);
         let first = causes.next();
         if comparison.runs.len() > 2 {
-            // Of several runs each is one sentence: it says whose cause it is.
+            // With several runs, each has one sentence, which also names its cause.
             verdict.extend(work.map(|work| format!(" {work}")));
             verdict.extend(first.map(|cause| format!(" {}", because(cause, change))));
             answer.verdict.push(verdict);
             continue;
         }
         let whole = whole_capture::sentence(comparison, change);
-        // Where typical steps are the same, what interrupts them is the answer.
+        // If the typical steps are the same, the interruptions are the answer.
         let (before, after) = if is_different { (None, whole) } else { (whole, None) };
         answer.verdict.extend(before);
         answer.verdict.push(verdict);
-        // What a noisy step time hides comes before its causes; else it adds to what they say.
+        // If the step time is too noisy, the work comes before the causes. Otherwise it supplements them.
         let (noisy, work) = if is_proven { (None, work) } else { (work, None) };
         let told = &mut answer.causes;
         told.extend(noisy);
@@ -67,7 +68,7 @@ pub fn answer(comparison: &Comparison, subjects: &[Subject]) -> Answer {
     answer
 }
 
-/// A cause with its share of the difference, which it names.
+/// Describes a cause with its share of the difference.
 fn because(cause: &Cause, change: &StepTimeChange) -> String {
     match (cause.percent_of_difference, change.typical_delta_us) {
         (Some(share), Some(delta_us)) if (5.0..=150.0).contains(&share) => format!(
@@ -80,18 +81,18 @@ fn because(cause: &Cause, change: &StepTimeChange) -> String {
     }
 }
 
-/// Where the causes that were found leave much of the difference, or go beyond it.
+/// Describes a large difference between the sum of the causes and the measured difference.
 fn unexplained(change: &StepTimeChange) -> Option<String> {
     let explained = change.explained_percent.filter(|percent| !(90.0..=110.0).contains(percent))?;
     Some(format!(
-        "The causes listed add up to {} of the {} between the typical steps: the rest is many small changes, or time of ops that run \
-         beside others.",
+        "The listed causes add up to {} of the {} between the typical steps. The rest is many small changes, or \
+            time of ops that overlap with others.",
         format::percent(explained),
         format::time_us(change.typical_delta_us?.abs())
     ))
 }
 
-/// Communication that one run has and the other has not, unless the first cause has named it.
+/// Names communication that only one run has, unless the first cause already names it.
 fn only_in_one(comparison: &Comparison, change: &StepTimeChange, told: Option<&Cause>) -> Option<String> {
     let (ours, theirs) = (change.run as usize, comparison.baseline as usize);
     let count = |it: &CollectiveChange, run: usize| it.counts.get(run).copied().unwrap_or(0);
@@ -109,10 +110,10 @@ fn only_in_one(comparison: &Comparison, change: &StepTimeChange, told: Option<&C
     (!only.is_empty()).then(|| format!("{}.", only.join("; ")))
 }
 
-/// What is not fair, and what is not known.
+/// Describes the conditions that differ or are unknown.
 pub fn conditions(comparison: &Comparison) -> Option<String> {
     let with = |status: FairnessStatus| -> Vec<String> {
-        // Another program is what runs are compared for.
+        // Runs are compared because their programs differ.
         let of = comparison.fairness.iter().filter(|it| it.status == status && it.check != "program");
         of.map(|it| {
             let value = |value: &Option<String>| value.clone().unwrap_or_else(|| format::DASH.to_owned());
@@ -135,7 +136,7 @@ pub fn conditions(comparison: &Comparison) -> Option<String> {
         text.push(format!("Conditions that differ: {}.", differs.join(", ")));
     }
     if !unknown.is_empty() {
-        text.push(format!("Not known of every run: {}.", unknown.join(", ")));
+        text.push(format!("Not known for every run: {}.", unknown.join(", ")));
     }
     (!text.is_empty()).then(|| text.join(" "))
 }

@@ -1,6 +1,7 @@
-//! Student's t: how far a mean of few values may lie from the truth, in its own standard errors.
+//! Quantiles of Student's t distribution: how far the mean of few values may be from the truth, in
+//! standard errors.
 
-/// A row: degrees of freedom, and the quantiles at 97.5 % and at 99.95 %.
+/// Row of the table: degrees of freedom, and the quantiles at 97.5 % and at 99.95 %.
 type Row = (f64, f64, f64);
 
 const TABLE: [Row; 27] = [
@@ -33,21 +34,23 @@ const TABLE: [Row; 27] = [
     (f64::INFINITY, 1.960, 3.291),
 ];
 
-/// Of the normal distribution at 80 %: what is found in four of five attempts lies so much further than what is just proven.
+/// Quantile of the normal distribution at 80 %. A difference found in four out of five attempts is
+/// this many standard errors larger than one that is just proven.
 pub const NORMAL_80: f64 = 0.842;
 
-/// At 97.5 %: 95 % lie within plus and minus it.
+/// Returns the quantile at 97.5 %: 95 % of values are within plus and minus it.
 pub fn t_quantile_975(df: f64) -> f64 {
     quantile(df, |row| row.1)
 }
 
-/// At 99.95 %: 99.9 % lie within plus and minus it. For claims of which a report makes many: of 100 comparisons of equal things one in
-/// ten reports has one that is beyond it.
+/// Returns the quantile at 99.95 %: 99.9 % of values are within plus and minus it. A report makes
+/// many of these tests. With 100 comparisons of equal things, one report in ten has a value outside.
 pub fn t_quantile_9995(df: f64) -> f64 {
     quantile(df, |row| row.2)
 }
 
-/// Between the table's rows it is linear in `1 / df`; below one degree of freedom that of one.
+/// Interpolates linearly in `1 / df` between the rows of the table. Uses the row for 1 below one
+/// degree of freedom.
 fn quantile(df: f64, column: fn(&Row) -> f64) -> f64 {
     let mut before = TABLE[0];
     for row in TABLE {
@@ -65,7 +68,7 @@ fn quantile(df: f64, column: fn(&Row) -> f64) -> f64 {
 mod tests {
     use super::*;
 
-    /// Truths: `scipy.stats.t.ppf`.
+    /// Reference: `scipy.stats.t.ppf`.
     #[test]
     fn the_quantiles_follow_the_table() {
         for (df, t) in

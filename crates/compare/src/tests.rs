@@ -1,4 +1,4 @@
-//! What every comparison must hold, for random synthetic profiles.
+//! Properties that every comparison must have, for random synthetic profiles.
 
 use proptest::prelude::*;
 
@@ -63,7 +63,7 @@ fn subject(name: &str, platform: &str, step_us: f64, stddev: f64, steps: u64, pa
     Subject { name: name.to_owned(), ..Subject::new(profile) }
 }
 
-/// Two captures of a subject that agree.
+/// Two identical captures of a subject.
 fn twice(subject: &Subject) -> Subject {
     let Subject { watts_per_device, dollars_per_device_hour, .. } = *subject;
     let group = Subject::of_captures(&subject.name, vec![subject.profile.clone(), subject.profile.clone()]).unwrap();
@@ -83,7 +83,7 @@ fn twice_as_fast_is_two_times_faster_for_the_fast_one() {
     }
     let found = compare(&[gpu.clone(), tpu.clone()], &Options { baseline: 1, ..Options::default() });
     let speed = metric(&found, "throughput.steps_per_sec");
-    // One capture of each cannot show what the programs differ by.
+    // One capture of each cannot prove a difference of the programs.
     assert_eq!((speed.ratios[0], speed.winner), (Some(2.0), None));
     let groups = compare(&[twice(&gpu), twice(&tpu)], &Options { baseline: 1, ..Options::default() });
     assert_eq!(metric(&groups, "throughput.steps_per_sec").winner, Some(0));
@@ -144,7 +144,7 @@ fn power_and_price_give_efficiency() {
     let mut b = subject("b", "GPU", 500.0, 0.0, 5, [500.0, 0.0, 0.0]);
     (a.watts_per_device, b.watts_per_device) = (Some(100.0), Some(400.0));
     let found = compare(&[twice(&a), twice(&b)], &Options::default());
-    // 1000 steps per second on 2 devices of 100 W: 5 a joule; 2000 on 800 W: 2.5.
+    // 1000 steps per second on 2 devices of 100 W: 5 per joule. 2000 on 800 W: 2.5 per joule.
     let joule = metric(&found, "efficiency.steps_per_joule");
     assert_eq!((joule.values.clone(), joule.winner), (vec![Some(5.0), Some(2.5)], Some(0)));
 }
@@ -160,7 +160,7 @@ fn verdicts_are_of_each_run_and_say_what_is_noise() {
     };
     assert_eq!(verdicts("step_time.typical_us"), ["", "within_noise", "worse", "equal"]);
     assert_eq!(verdicts("throughput.steps_per_sec"), ["", "within_noise", "worse", "equal"]);
-    // Nothing against nothing is the same; something against nothing has no ratio, and is worse all the same.
+    // Zero against zero is equal. A value above zero against zero has no ratio, but is still worse.
     let communication = metric(&found, "step_breakdown.parts.communication_us");
     assert_eq!(communication.ratios, [Some(1.0), Some(1.0), None, Some(1.0)]);
     assert_eq!(verdicts("step_breakdown.parts.communication_us"), ["", "equal", "worse", "equal"]);
@@ -184,7 +184,7 @@ fn op(name: &str, family: &str, time_us: f64) -> StepOp {
     StepOp { name: name.into(), family: family.into(), self_time_us: time_us, occurrences: 1.0, ..StepOp::default() }
 }
 
-/// A step whose ops are `listed`, and which has `small_us` of reductions beside them.
+/// A step whose ops are `listed`, plus `small_us` of reductions.
 fn with_ops(mut subject: Subject, listed: Vec<StepOp>, small_us: f64) -> Subject {
     let of = |family: &str| listed.iter().filter(|op| op.family == family).map(|op| op.self_time_us).sum::<f64>();
     let family = |family: &str, time_us: f64, occurrences| StepFamily {
@@ -201,7 +201,7 @@ fn with_ops(mut subject: Subject, listed: Vec<StepOp>, small_us: f64) -> Subject
 }
 
 #[test]
-fn what_is_too_small_to_be_listed_is_a_cause_by_its_class() {
+fn ops_too_small_to_list_are_a_cause_by_class() {
     let a = with_ops(subject("a", "TPU", 100.0, 0.0, 5, [100.0, 0.0, 0.0]), vec![op("dot", "matmul", 60.0)], 40.0);
     let b = with_ops(subject("b", "TPU", 130.0, 0.0, 5, [130.0, 0.0, 0.0]), vec![op("dot", "matmul", 61.0)], 69.0);
     let found = compare(&[a, b], &Options::default());
@@ -288,10 +288,10 @@ proptest! {
     }
 }
 
-/// The op of three captures takes 100, 110 and 90 against 101, 111 and 91: they differ by more among themselves. The other one is slower
-/// in each.
+/// One op of three captures takes 100, 110 and 90 against 101, 111 and 91, a difference below the
+/// variation among the captures. The other op is slower in each capture.
 #[test]
-fn an_op_is_a_cause_only_beyond_what_captures_differ_by() {
+fn an_op_is_a_cause_only_beyond_the_variation_of_captures() {
     let side = |name: &str, dot: [f64; 3], copy: [f64; 3]| {
         let captures = dot.into_iter().zip(copy).map(|(dot, copy)| {
             let op = |name: &str, self_time_us: f64| StepOp {
@@ -323,19 +323,20 @@ fn an_op_is_a_cause_only_beyond_what_captures_differ_by() {
     assert_eq!(causes, ["copy"]);
 }
 
-/// What is known of the work decides who may be faster: 200 against 100 us in each case.
+/// The known work decides which run may be faster. Each case compares 200 with 100 us.
 #[test]
-fn nobody_is_faster_while_the_work_is_unknown_or_another() {
+fn no_run_is_faster_if_the_work_differs_or_is_unknown() {
     let a = with_ops(subject("a", "GPU", 100.0, 0.1, 20, [100.0, 0.0, 0.0]), vec![op("dot", "matmul", 90.0)], 0.0);
     let b = with_ops(subject("b", "GPU", 200.0, 0.1, 20, [200.0, 0.0, 0.0]), vec![op("dot", "matmul", 180.0)], 0.0);
     let found = |a: &Subject, b: &Subject| compare(&[twice(a), twice(b)], &Options::default());
     let winner = |found: &Comparison| metric(found, "step_time.typical_us").winner;
     let said = |found: &Comparison| (found.step_time[0].work.label(), found.step_time[0].work_evidence.join(" "));
-    // The same ops, as often.
+    // The same ops, equally often.
     let same = found(&a, &b);
     assert_eq!((said(&same), winner(&same)), (("same", "ops".to_owned()), Some(0)));
     assert!(same.summary[0].starts_with("b is 2.00x slower than a"), "{:?}", same.summary);
-    // An op more of one of them, and nothing else is known: its times and causes stand without a winner.
+    // One of them has one more op, and nothing else is known: times and causes are shown without a
+    // winner.
     let mut more = b.clone();
     more.profile.step_ops.as_mut().unwrap().ops.push(op("gemm", "matmul", 20.0));
     let unknown = found(&a, &more);
@@ -343,19 +344,19 @@ fn nobody_is_faster_while_the_work_is_unknown_or_another() {
     assert_eq!(metric(&unknown, "step_time.typical_us").verdicts, [None, None]);
     assert_eq!((unknown.step_time[0].verdict, unknown.causes.is_empty()), (StepTimeVerdict::Slower, false));
     assert!(
-        unknown.summary[0].starts_with("It is not known whether b and a do the same work:"),
+        unknown.summary[0].starts_with("crossprof cannot tell whether b and a do the same work:"),
         "{:?}",
         unknown.summary
     );
     assert!(unknown.answer.caveats[0].contains("Give the batch size of both"), "{:?}", unknown.summary);
-    // The batch size of both says it.
+    // The batch sizes of both show that the work is the same.
     let (mut ours, mut theirs) = (a.clone(), more.clone());
     for run in [&mut ours, &mut theirs] {
         run.profile.model_config.batch_size = Some(8);
     }
     let given = found(&ours, &theirs);
     assert_eq!((said(&given), winner(&given)), (("same", "batch_size".to_owned()), Some(0)));
-    // No op in common is another program: both stand beside each other.
+    // Without a common op, the programs differ, and both are shown without a winner.
     let other = with_ops(b.clone(), vec![op("gemm", "matmul", 180.0)], 0.0);
     let differs = found(&a, &other);
     assert_eq!((said(&differs), winner(&differs)), (("differs", "ops".to_owned()), None));
@@ -364,7 +365,8 @@ fn nobody_is_faster_while_the_work_is_unknown_or_another() {
     assert!(differs.metrics.iter().all(|it| it.ratios[1].is_none() && it.differences[1].is_none()));
 }
 
-/// Expressions say the shapes: ops of one name whose expressions differ are no evidence.
+/// Expressions contain the shapes: ops with the same name but different expressions are no
+/// evidence.
 #[test]
 fn ops_of_one_path_with_other_shapes_are_not_the_same_work() {
     let with = |name: &str, step_us: f64, fingerprint: &str| {
@@ -378,9 +380,10 @@ fn ops_of_one_path_with_other_shapes_are_not_the_same_work() {
     assert_eq!((work("1", "1"), work("1", "2")), (FairnessStatus::Same, FairnessStatus::Unknown));
 }
 
-/// Other parameters are other work, whatever else is the same; equal ones are the same work, whatever the compiler made of them.
+/// Different parameters are different work, even if all else is equal. Equal parameters are the
+/// same work, even if the compiler's output differs.
 #[test]
-fn parameters_tell_the_work() {
+fn parameters_identify_the_work() {
     let with = |name: &str, step_us: f64, fingerprint: &str, shape: &str| {
         let mut run = subject(name, "TPU", step_us, 0.1, 20, [step_us, 0.0, 0.0]);
         run.profile.programs = vec![report::Program {
@@ -404,7 +407,7 @@ fn parameters_tell_the_work() {
     assert!(other.summary[0].contains("(they differ in types and shapes of parameters)"), "{:?}", other.summary);
 }
 
-/// A run of `batch` samples of 10 tokens a step.
+/// A run of `batch` samples of 10 tokens per step.
 fn with_batch(mut run: Subject, batch: u64) -> Subject {
     let model = &mut run.profile.model_config;
     (model.batch_size, model.seq_length) = (Some(batch), Some(10));
@@ -415,9 +418,10 @@ fn with_batch(mut run: Subject, batch: u64) -> Subject {
     run
 }
 
-/// Twice the batch in 1.5 times the step: 1.33 times the tokens, and the parts of a token add up to its time.
+/// Twice the batch in 1.5 times the step: 1.33 times the tokens. The parts of a token add up to its
+/// time.
 #[test]
-fn steps_of_other_batches_are_compared_by_their_tokens() {
+fn steps_with_different_batches_are_compared_by_token() {
     let a = with_batch(subject("a", "TPU", 1000.0, 0.1, 20, [800.0, 0.0, 200.0]), 10);
     let b = with_batch(subject("b", "TPU", 1500.0, 0.1, 20, [1300.0, 0.0, 200.0]), 20);
     let found = compare(&[twice(&a), twice(&b)], &Options::default());
@@ -434,7 +438,7 @@ fn steps_of_other_batches_are_compared_by_their_tokens() {
     assert!(found.summary[0].contains("a step has 200 tokens against 100"), "{:?}", found.summary);
     assert_eq!(metric(&found, "step_time.typical_us").winner, None);
     assert_eq!(metric(&found, "throughput.tokens_per_sec").winner, Some(1));
-    // 8 us of computation for a token instead of 6.5, 2 us of waiting instead of 1.
+    // 6.5 us of computation per token instead of 8, and 1 us of waiting instead of 2.
     let parts: Vec<(WorkUnit, f64, f64)> =
         found.waterfall.iter().map(|it| (it.per, it.baseline_us, it.run_us)).collect();
     assert_eq!(parts, [(WorkUnit::Token, 8.0, 6.5), (WorkUnit::Token, 2.0, 1.0)]);
@@ -444,9 +448,9 @@ fn steps_of_other_batches_are_compared_by_their_tokens() {
     assert!(found.causes.is_empty());
 }
 
-/// Faster in time, dearer in money: the sentence says both.
+/// Faster in time but more expensive: the sentence contains both.
 #[test]
-fn another_winner_by_price_or_device_is_said() {
+fn a_different_winner_by_price_or_device_is_mentioned() {
     let mut a = with_batch(subject("a", "GPU", 1000.0, 0.1, 20, [1000.0, 0.0, 0.0]), 10);
     let mut b = with_batch(subject("b", "GPU", 500.0, 0.1, 20, [500.0, 0.0, 0.0]), 10);
     (a.dollars_per_device_hour, b.dollars_per_device_hour) = (Some(1.0), Some(4.0));
@@ -455,7 +459,7 @@ fn another_winner_by_price_or_device_is_said() {
     assert!(said.starts_with("b is 2.00x faster than a per token:"), "{said}");
     assert!(said.contains("; but per dollar a does 2.00x the tokens of b"), "{said}");
     assert!(said.contains("; per joule b does 2.00x the tokens of a"), "{said}");
-    // 10 samples take 500 us on two devices of 4 dollars an hour and 400 W each.
+    // 10 samples take 500 us on two devices of 4 dollars per hour and 400 W each.
     let costs = compare(&[a.clone(), b.clone()], &Options::default()).costs;
     let told: Vec<_> = costs.iter().map(|it| (it.title.as_str(), it.unit.as_str(), it.values[1].unwrap())).collect();
     let [(first, "$", dollars), (second, "Wh", energy)] = told[..] else { panic!("{told:?}") };
@@ -463,11 +467,11 @@ fn another_winner_by_price_or_device_is_said() {
     let tokens_per_second = 1e6 / 500.0 * 100.0;
     assert!((dollars / (1e6 / tokens_per_second * 2.0 * 4.0 / 3600.0) - 1.0).abs() < 1e-9, "{dollars}");
     assert!((energy / (1e6 / tokens_per_second * 2.0 * 400.0 / 3600.0) - 1.0).abs() < 1e-9, "{energy}");
-    // Twice the devices for twice the speed are no faster device.
+    // Twice the devices for twice the speed is not a faster device.
     b.profile.metadata.num_devices = 4;
     let said = compare(&[a, b], &Options::default()).summary.join(" ");
     assert!(plain(&said).contains("; per device both do as many tokens: 50 000 and 50 000"), "{said}");
-    // Where nothing but steps is known, money speaks of them.
+    // If only steps are known, the costs are per step.
     let mut a = subject("a", "GPU", 1000.0, 0.1, 20, [1000.0, 0.0, 0.0]);
     let mut b = subject("b", "GPU", 500.0, 0.1, 20, [500.0, 0.0, 0.0]);
     (a.dollars_per_device_hour, b.dollars_per_device_hour) = (Some(1.0), Some(4.0));
@@ -479,7 +483,7 @@ fn another_winner_by_price_or_device_is_said() {
     );
 }
 
-/// A sentence with plain blanks in numbers.
+/// Replaces narrow spaces in numbers by plain ones.
 fn plain(sentence: &str) -> String {
     sentence.replace('\u{202f}', " ")
 }

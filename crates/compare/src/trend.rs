@@ -1,7 +1,7 @@
-//! Runs of one program in time: is the step time still what it was, and since when not?
+//! Compares runs of one program over time: whether the step time has changed, and since when.
 //!
-//! Needs three runs whose names (or folders) hold the training step that they were captured at, or else that were captured
-//! at different times on the same devices.
+//! Requires three runs whose names (or folders) contain the training step of the capture, or that
+//! were captured at different times on the same devices.
 
 mod change;
 mod document;
@@ -11,18 +11,18 @@ mod order;
 mod outliers;
 
 use super::noise::{Sample, of_steps};
-use super::{OrderedBy, Subject, Trend, TrendPoint};
+use super::{OrderedBy, Subject};
 use base::{format, sort};
-pub use document::{Drift, LevelChange, OutlierRun};
+pub use document::{ChangePoint, Drift, LevelChange, OutlierRun, Trend, TrendPoint};
 use order::OrderedRun;
 
-/// The fewest runs of a trend.
+/// Smallest number of runs of a trend.
 const FEWEST_RUNS: usize = 3;
 
-/// Changes that the summary names.
+/// Largest number of changes that the summary names.
 const MOST_SENTENCES: usize = 5;
 
-/// The trend of runs whose names or times give an order; `None` where they give none.
+/// Returns the trend of runs whose names or times give an order. Returns `None` if they do not.
 pub fn trend(subjects: &[Subject]) -> Option<Trend> {
     if subjects.len() < FEWEST_RUNS {
         return None;
@@ -30,7 +30,7 @@ pub fn trend(subjects: &[Subject]) -> Option<Trend> {
     let (ordered_by, places) = order::places(subjects)?;
     let mut timed: Vec<TimedRun<'_>> = places.iter().filter_map(|place| timed(place, subjects)).collect();
     let points = places.iter().filter_map(|place| point(place, subjects.get(place.index)?)).collect();
-    // A run apart is named by itself: it is part of no level and of no drift.
+    // Outliers are reported separately. They belong to no level and to no drift.
     let apart = outliers::outliers(&samples(&timed));
     let outliers = apart.iter().filter_map(|it| outlier(ordered_by, timed.get(it.at)?, it.neighbours_us)).collect();
     let mut at = 0..;
@@ -43,7 +43,7 @@ pub fn trend(subjects: &[Subject]) -> Option<Trend> {
     Some(Trend { ordered_by, points, change_points, drift, outliers })
 }
 
-/// A run whose step time is known.
+/// Run with a known step time.
 struct TimedRun<'a> {
     place: &'a OrderedRun,
     subject: &'a Subject,
@@ -59,7 +59,8 @@ fn samples(timed: &[TimedRun<'_>]) -> Vec<Sample> {
     timed.iter().map(|run| run.sample).collect()
 }
 
-/// The median; of an even number the mean of the middle two, of none 0.
+/// Returns the median. For an even number of values, returns the mean of the middle two; for none,
+/// 0.
 fn median(values: impl Iterator<Item = f64>) -> f64 {
     let mut values: Vec<f64> = values.collect();
     sort::sort_by(&mut values, f64::total_cmp);
@@ -119,7 +120,7 @@ fn when(ordered_by: OrderedBy, label: &str) -> String {
     if ordered_by == OrderedBy::TrainingStep { format!("training step {label}") } else { label.to_owned() }
 }
 
-/// The trend in words: its changes, or that there is none.
+/// Describes the trend in sentences: its changes, or that there are none.
 pub fn sentences(trend: &Trend, subjects: &[Subject]) -> Vec<String> {
     let times: Vec<f64> = trend.points.iter().filter_map(|point| point.step_time_us).collect();
     let ends = trend.points.first().zip(trend.points.last()).filter(|_| times.len() >= FEWEST_RUNS);

@@ -1,4 +1,4 @@
-//! Whether all ops change alike: then not the program differs but what it runs on.
+//! Checks whether all ops change alike. If so, the cause is the machine and not the program.
 //!
 //! ```text
 //! ratio   0.9   1.0   1.1
@@ -9,29 +9,30 @@
 
 use super::{Change, ChangeKind};
 
-/// Fewer ops are alike by chance.
+/// Smallest number of ops. Fewer may be alike by chance.
 const LEAST_OPS: usize = 4;
 
-/// Share of the baseline's op time that has to be in the band.
+/// Share of the baseline's op time that must be in the band.
 const LEAST_TIME: f64 = 0.9;
 
 /// Half the width of the band, as a share of the common change.
 const BAND: f64 = 0.3;
 
-/// Ops that change alike.
+/// Change that nearly all ops share.
 #[derive(Clone, Debug, PartialEq)]
 pub struct UniformChange {
-    /// How much longer each takes, as a share.
+    /// Increase of the time of each op, as a share.
     pub longer: f64,
-    /// Difference between the runs in the time of these ops per step.
+    /// Difference between the runs in the time of these ops per step, in microseconds.
     pub delta_us: f64,
     /// Share of the baseline's op time that these ops take.
     pub time_share: f64,
-    /// Positions of these ops.
+    /// Indices of these ops.
     pub ops: Vec<usize>,
 }
 
-/// The common change of nearly all ops; `None` where they change apart, or by less than `threshold`.
+/// Returns the common change of nearly all ops. Returns `None` if they change differently, or by
+/// less than `threshold`.
 pub fn uniform(ops: &[Change], threshold: f64) -> Option<UniformChange> {
     let total: f64 = ops.iter().map(|op| op.time_us[1]).sum();
     let is_plain = |op: &Change| op.exposed_us.is_none() && !matches!(op.change, ChangeKind::New | ChangeKind::Gone);

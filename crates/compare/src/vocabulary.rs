@@ -1,20 +1,20 @@
-//! The words of a comparison's document: what it decides between.
+//! Enumerations of the comparison document.
 
 base::words! {
-    /// What kind of comparison the runs allow.
+    /// Kind of comparison that the runs allow.
     pub enum ComparisonKind {
-        /// A comparison of runs on one platform.
+        /// Runs on one platform.
         #[default]
         SamePlatform = "same_platform",
-        /// A comparison of runs on different platforms.
+        /// Runs on different platforms.
         AcrossPlatforms = "across_platforms",
-        /// A comparison of runs on different numbers of devices.
+        /// Runs on different numbers of devices.
         Scaling = "scaling",
-        /// A comparison of checkpoints of one training.
+        /// Checkpoints of one training.
         Trend = "trend",
     }
 
-    /// Whether a condition of a fair comparison is met.
+    /// Agreement of the runs on a condition of a fair comparison.
     pub enum FairnessStatus {
         /// All runs have the same value.
         Same = "same",
@@ -25,17 +25,17 @@ base::words! {
         Unknown = "unknown",
     }
 
-    /// A step time against the baseline's.
+    /// Verdict on a step time against the baseline's.
     pub enum StepTimeVerdict {
         /// The run's step is shorter, beyond the noise.
         Faster = "faster",
         /// The run's step is longer, beyond the noise.
         Slower = "slower",
-        /// The steps differ by less than the threshold, or by less than twice that at most.
+        /// The steps differ by less than the threshold, or by less than twice the threshold at most.
         Same = "same",
-        /// No difference is proven, and the noise could hide one.
+        /// No difference is proven, but the noise could hide one.
         WithinNoise = "within_noise",
-        /// The captures of a side differ so much that only a large difference could have been shown.
+        /// The captures of a side differ so much that only a large difference could have been proven.
         Unstable = "unstable",
         /// The step times are equal to the picosecond.
         Equal = "equal",
@@ -44,9 +44,9 @@ base::words! {
         Unknown = "unknown",
     }
 
-    /// What work is counted in.
+    /// Unit of work.
     pub enum WorkUnit {
-        /// Steps, where neither tokens nor samples are known.
+        /// Steps, if neither tokens nor samples are known.
         #[default]
         Step = "step",
         /// Tokens.
@@ -55,7 +55,7 @@ base::words! {
         Sample = "sample",
     }
 
-    /// What work is held against.
+    /// Denominator of a rate of work.
     pub enum WorkPer {
         /// Time.
         #[default]
@@ -68,40 +68,40 @@ base::words! {
         Dollar = "dollar",
     }
 
-    /// What the noise of a difference is estimated from.
+    /// Source of the noise estimate of a difference.
     pub enum ComparisonBasis {
-        /// What captures of one side differ by: the difference is one of the programs.
+        /// Variation among the captures of one side. The difference is one of the programs.
         Captures = "captures",
-        /// What steps of one capture differ by: the difference is one of these two captures.
+        /// Variation among the steps of one capture. The difference is one of these two captures.
         Steps = "steps",
-        /// Not known: a side has one step.
+        /// Unknown, because a side has only one step.
         #[default]
         None = "none",
     }
 
-    /// What makes a step longer than the typical one.
+    /// Reason why a step is longer than the typical one.
     pub enum TimeLossKind {
-        /// The host compiles in the step.
+        /// The host compiles during the step.
         Compilation = "compilation",
         /// The step is one of the slow ones at the beginning.
         WarmUp = "warm_up",
-        /// The step lies far out among the others.
+        /// The step is an extreme outlier.
         #[default]
         Stall = "stall",
     }
 
-    /// Which values of a number are better.
+    /// Direction in which a number is better.
     pub enum Direction {
-        /// Larger ones.
+        /// Larger values are better.
         Higher = "higher",
-        /// Smaller ones.
+        /// Smaller values are better.
         Lower = "lower",
-        /// The number is no merit.
+        /// The number has no better direction.
         #[default]
         Neither = "neither",
     }
 
-    /// A number against the baseline's.
+    /// Verdict on a number against the baseline's.
     pub enum MetricVerdict {
         /// Better by more than the noise.
         Better = "better",
@@ -110,22 +110,22 @@ base::words! {
         /// The values are equal.
         #[default]
         Equal = "equal",
-        /// Different by too little to count.
+        /// The difference is too small to count.
         WithinNoise = "within_noise",
     }
 
-    /// What a cause is.
+    /// Kind of cause.
     pub enum CauseKind {
-        /// An op, or ops like it.
+        /// An op, or a group of equal ops.
         #[default]
         Op = "op",
         /// Ops of a name scope.
         Scope = "scope",
-        /// Nearly all ops, alike.
+        /// Nearly all ops, which change alike.
         Uniform = "uniform",
         /// Exposed communication.
         Communication = "communication",
-        /// Ops of a class that are too small to be listed.
+        /// Ops of a class that are too small to list.
         Class = "class",
         /// A device that the others wait for.
         Straggler = "straggler",
@@ -133,38 +133,38 @@ base::words! {
         Part = "part",
         /// Another compiler, or other flags.
         Condition = "condition",
-        /// What the other causes leave of a part of the step.
+        /// Remainder of a part of the step that no other cause explains.
         Rest = "rest",
     }
 
-    /// How an op was matched with those of the baseline.
+    /// Method by which an op was matched with those of the baseline.
     pub enum MatchedBy {
-        /// By the op's name, with a second witness where the name is a bare number.
+        /// By the op's name, with further evidence if the name is generic.
         Name = "name",
-        /// By what the op computes.
+        /// By the op's computation.
         Fingerprint = "fingerprint",
         /// By the framework's path.
         FrameworkPath = "framework_path",
         /// By the op's name without numbers.
         SimilarName = "similar_name",
-        /// By the op's name scope: what is left in it on both sides.
+        /// By the op's name scope, for the remaining ops on both sides.
         Scope = "scope",
         /// By the op's class.
         Class = "class",
-        /// Not matched: the op is in one run only.
+        /// Not matched: only one run has the op.
         #[default]
         None = "none",
     }
 
-    /// What became of an op.
+    /// Kind of change of an op.
     pub enum ChangeKind {
         /// The baseline has no such op.
         New = "new",
         /// The run has no such op.
         Gone = "gone",
-        /// The op takes longer each time.
+        /// Each execution of the op takes longer.
         Slower = "slower",
-        /// The op takes less each time.
+        /// Each execution of the op takes less time.
         Faster = "faster",
         /// The op runs more often.
         MoreOften = "more_often",
@@ -177,7 +177,7 @@ base::words! {
         Same = "same",
     }
 
-    /// How the work grows with the devices.
+    /// Growth of the work with the number of devices.
     pub enum ScalingMode {
         /// The work stays the same.
         #[default]
@@ -188,23 +188,23 @@ base::words! {
         Mixed = "mixed",
     }
 
-    /// Where the kind of scaling comes from.
+    /// Source of the kind of scaling.
     pub enum ScalingSource {
-        /// The user.
+        /// Given by the user.
         Given = "given",
-        /// The batch sizes.
+        /// Derived from the batch sizes.
         BatchSize = "batch_size",
-        /// Nothing says it.
+        /// Assumed, because the runs do not show it.
         #[default]
         Assumed = "assumed",
     }
 
-    /// What orders runs in time.
+    /// Source of the order of runs in time.
     pub enum OrderedBy {
-        /// The training steps in the runs' names.
+        /// Training steps in the names of the runs.
         #[default]
         TrainingStep = "training_step",
-        /// When the runs were captured.
+        /// Times at which the runs were captured.
         Timestamp = "timestamp",
     }
 }

@@ -1,4 +1,4 @@
-//! The difference of two step times, part by part.
+//! Splits the difference of two step times by part.
 //!
 //! ```text
 //! baseline  |compute======|comm===|idle==|            100 us
@@ -6,26 +6,29 @@
 //!           compute +0, communication -2, idle +20 =  +18
 //! ```
 //!
-//! Parts are exclusive and add up to the step, so their differences add up to the difference of the steps; all are whole
-//! picoseconds, so that they do so exactly. The parts of the typical step are means over the steps that it is the mean of. What only one of two profiles knows is not compared as if the other had measured
-//! zero: causes of idle time that need launches or host threads become "idle: other" on both sides.
+//! Parts are exclusive and add up to the step, so their differences add up to the difference of the
+//! steps. All are whole picoseconds, so that the sums are exact. The parts of the typical step are
+//! means over the steps that it is computed from. If only one of two profiles records a part, the
+//! other is not assumed to have measured zero: causes of idle time that require launches or host
+//! threads become "idle: other" on both sides.
 
 use super::level::Level;
 use super::{PartChange, Subject, WorkUnit, us_to_ps};
 use base::Ps;
 use report::{STEP_PARTS, StepParts, UnifiedProfile};
 
-/// The step whose parts are compared.
+/// Step whose parts are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StepKind {
-    /// The typical step, which verdicts and rates are of.
+    /// Typical step, which verdicts and rates use.
     Typical,
-    /// The mean of all counted steps.
+    /// Mean of all counted steps.
     Mean,
 }
 
 impl StepKind {
-    /// Time of the step in one capture; `None` where steps are unknown.
+    /// Returns the time of the step in one capture, in microseconds. Returns `None` if the steps are
+    /// unknown.
     fn time_us(self, profile: &UnifiedProfile) -> Option<f64> {
         let level = match self {
             StepKind::Typical => Level::typical(profile),
@@ -34,8 +37,9 @@ impl StepKind {
         level.map(|level| level.us)
     }
 
-    /// Parts of the step in one capture, in the order of [`STEP_PARTS`]. Where the profile does not list the parts of each step, they are
-    /// those of the mean step.
+    /// Returns the parts of the step in one capture, in the order of [`STEP_PARTS`] and in
+    /// microseconds. If the profile does not list the parts of each step, returns those of the mean
+    /// step.
     fn parts_us(self, profile: &UnifiedProfile) -> Option<[Option<f64>; STEP_PARTS.len()]> {
         let breakdown = profile.step_breakdown.as_ref()?;
         let typical = Level::typical_indices(profile).filter(|_| self == StepKind::Typical).and_then(|indices| {
@@ -48,22 +52,22 @@ impl StepKind {
     }
 }
 
-/// The mean; `None` where a value is unknown.
+/// Returns the mean. Returns `None` if a value is unknown.
 fn mean(values: impl Iterator<Item = Option<f64>>) -> Option<f64> {
     let values: Vec<f64> = values.collect::<Option<_>>()?;
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }
 
-/// Name, name for people, time, and whether the profile has it.
+/// Part of a step: name, display name, time, and whether the profile records it.
 struct WaterfallPart {
     name: &'static str,
     title: &'static str,
     time: Ps,
-    told: bool,
+    is_recorded: bool,
 }
 
-/// The parts of `run` less those of `baseline`; the deltas add up to the difference of the times of such a step exactly. Empty where
-/// either has neither parts nor a busy time.
+/// Returns the parts of `run` minus those of `baseline`. The deltas add up exactly to the
+/// difference of the step times. Empty if either run has neither parts nor a busy time.
 pub fn waterfall(run: usize, subject: &Subject, baseline: &Subject, step: StepKind) -> Vec<PartChange> {
     let (mut parts, mut base) = match (breakdown(subject, step), breakdown(baseline, step)) {
         (Some(ours), Some(theirs)) => (ours, theirs),
@@ -72,7 +76,7 @@ pub fn waterfall(run: usize, subject: &Subject, baseline: &Subject, step: StepKi
             _ => return Vec::new(),
         },
     };
-    fold_untold(&mut parts, &mut base);
+    fold_unrecorded(&mut parts, &mut base);
     complete(&mut parts, subject, step);
     complete(&mut base, baseline, step);
     let change = |(part, base): (&WaterfallPart, &WaterfallPart)| PartChange {
@@ -89,7 +93,8 @@ pub fn waterfall(run: usize, subject: &Subject, baseline: &Subject, step: StepKi
     parts.iter().zip(&base).filter(is_there).map(change).collect()
 }
 
-/// The parts of a token or sample: those of a step over how many of them a step has, of the run and of the baseline.
+/// Converts the parts of a step to those of a token or sample. `per_step` is the number of units
+/// per step, of the run and of the baseline.
 pub fn per_unit(parts: Vec<PartChange>, unit: WorkUnit, per_step: [f64; 2]) -> Vec<PartChange> {
     let of_one = |part: PartChange| {
         let [run, baseline] =
@@ -105,32 +110,33 @@ pub fn per_unit(parts: Vec<PartChange>, unit: WorkUnit, per_step: [f64; 2]) -> V
     parts.into_iter().map(of_one).collect()
 }
 
-/// The parts of the step, of several captures their means.
+/// Returns the parts of the step, as means over the captures.
 fn breakdown(subject: &Subject, step: StepKind) -> Option<Vec<WaterfallPart>> {
     let captures: Vec<_> = subject.captures().iter().map(|it| step.parts_us(it)).collect::<Option<_>>()?;
     let of = |at: usize| mean(captures.iter().map(|values| values.get(at).copied().flatten()));
     Some(of_parts(std::array::from_fn(of)))
 }
 
-/// What only a part of the platforms has takes no time on the others; what needs launches or host threads is untold without.
+/// Parts that only some platforms have. They take no time on the others. Parts that require
+/// launches or host threads are unknown if those are missing.
 const OF_SOME_PLATFORMS: [&str; 2] = ["infeed_outfeed", "barrier"];
 
-/// The parts with their names, as [`STEP_PARTS`] has them.
+/// Adds names to the parts, in the order of [`STEP_PARTS`].
 fn of_parts(values_us: [Option<f64>; STEP_PARTS.len()]) -> Vec<WaterfallPart> {
     let part = |((name, title), us): ((&'static str, &'static str), Option<f64>)| WaterfallPart {
         name,
         title,
         time: us_to_ps(us.unwrap_or(0.0)),
-        told: us.is_some() || OF_SOME_PLATFORMS.contains(&name),
+        is_recorded: us.is_some() || OF_SOME_PLATFORMS.contains(&name),
     };
-    let rest = WaterfallPart { name: "not_attributed", title: "Not attributed", time: Ps::ZERO, told: true };
+    let rest = WaterfallPart { name: "not_attributed", title: "Not attributed", time: Ps::ZERO, is_recorded: true };
     STEP_PARTS.into_iter().zip(values_us).map(part).chain([rest]).collect()
 }
 
-/// What a profile without a breakdown has to offer.
+/// Returns busy and idle time, for a profile without a breakdown.
 fn busy_and_idle(profile: &UnifiedProfile) -> Option<Vec<WaterfallPart>> {
     let busy = profile.compute_utilization.as_ref()?;
-    let part = |name, title, us: f64| WaterfallPart { name, title, time: us_to_ps(us), told: true };
+    let part = |name, title, us: f64| WaterfallPart { name, title, time: us_to_ps(us), is_recorded: true };
     Some(vec![
         part("compute", "Device busy", busy.kernel_time_us),
         part("other_idle", "Device idle", busy.overhead_time_us),
@@ -138,11 +144,11 @@ fn busy_and_idle(profile: &UnifiedProfile) -> Option<Vec<WaterfallPart>> {
     ])
 }
 
-/// Adds to "idle: other" what one of the two does not know.
-fn fold_untold(ours: &mut [WaterfallPart], theirs: &mut [WaterfallPart]) {
+/// Moves parts that only one of the two runs records to "idle: other".
+fn fold_unrecorded(ours: &mut [WaterfallPart], theirs: &mut [WaterfallPart]) {
     for at in 0..ours.len() {
-        let told = |parts: &[WaterfallPart]| parts.get(at).is_some_and(|part| part.told);
-        if told(ours) && told(theirs) {
+        let is_recorded = |parts: &[WaterfallPart]| parts.get(at).is_some_and(|part| part.is_recorded);
+        if is_recorded(ours) && is_recorded(theirs) {
             continue;
         }
         for parts in [&mut *ours, &mut *theirs] {
@@ -154,13 +160,14 @@ fn fold_untold(ours: &mut [WaterfallPart], theirs: &mut [WaterfallPart]) {
     }
 }
 
-/// Makes the parts add up to the time of the step, which may be over other devices or steps than the parts.
+/// Makes the parts add up to the time of the step, which may cover other devices or steps than the
+/// parts.
 fn complete(parts: &mut [WaterfallPart], subject: &Subject, step: StepKind) {
     let sum: Ps = parts.iter().map(|part| part.time).sum();
     let step_us = mean(subject.captures().iter().map(|it| step.time_us(it)));
     if let (Some(step_us), Some(last)) = (step_us, parts.last_mut()) {
         last.time = us_to_ps(step_us) - sum;
-        // Rounding of the parts to picoseconds is no time of its own.
+        // Rounding of the parts to picoseconds is not time.
         let rounding = last.time;
         if rounding.as_ps().abs() <= 20 {
             last.time = Ps::ZERO;
@@ -176,7 +183,7 @@ mod tests {
     use super::*;
     use report::{Step, StepBreakdown, StepBreakdownStep, StepTiming};
 
-    /// Five steps that compute and then wait for input, 20 us each but for one.
+    /// Five steps that compute and then wait for input, 20 us each except one.
     fn run(compute_us: f64, longest_wait_us: f64) -> Subject {
         let waits = [20.0, 20.0, longest_wait_us, 20.0, 20.0];
         let parts = |us: f64| StepParts { compute_us, input_bound_us: Some(us), ..StepParts::default() };
@@ -196,7 +203,7 @@ mod tests {
 
     /// A step of 500 us makes the mean step 180 us and leaves the typical one at 100.
     #[test]
-    fn a_stall_is_no_part_of_the_typical_step() {
+    fn a_stall_does_not_change_the_typical_step() {
         let (before, after) = (run(60.0, 20.0), run(80.0, 420.0));
         let of = |step: StepKind| -> Vec<(String, f64, f64)> {
             let parts = waterfall(1, &after, &before, step);
@@ -207,7 +214,8 @@ mod tests {
         assert_eq!(of(StepKind::Mean), [(compute, 60.0, 80.0), (input, 20.0, 100.0)]);
     }
 
-    /// Of a profile without the parts of each step those of the mean step are there, and what they lack to the typical one is told.
+    /// If a profile lacks the parts of each step, those of the mean step are used, and their difference
+    /// from the typical step is shown.
     #[test]
     fn parts_of_the_mean_step_are_made_to_add_up() {
         let mut after = run(80.0, 420.0);

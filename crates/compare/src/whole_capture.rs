@@ -1,16 +1,19 @@
-//! What is said of whole captures beside their typical steps: time that single steps lose, and findings that are new or gone.
+//! Describes whole captures beyond their typical steps: time that single steps lose, and findings
+//! that are new or gone.
 
 use super::{CaptureTime, Comparison, StepTimeChange, Subject, TimeLoss, TimeLossKind};
 use base::format;
 use report::{Finding, FindingSeverity, STEP_PARTS, UnifiedProfile};
 
-/// How much longer, as a share, the steps of the run's captures take than the baseline's, beyond what its typical step does.
+/// Returns the relative increase of the mean step over the baseline's, minus that of the typical
+/// step.
 pub fn beyond_typical(comparison: &Comparison, change: &StepTimeChange) -> Option<f64> {
     let (ours, theirs) = times(comparison, change)?;
     Some(ours.us_per_step / theirs.us_per_step - ours.typical_us / theirs.typical_us)
 }
 
-/// The time over the whole capture, where single steps make it another than the typical step does.
+/// Describes the time over the whole capture, if single steps make its result differ from that of
+/// the typical step.
 pub fn sentence(comparison: &Comparison, change: &StepTimeChange) -> Option<String> {
     let (ours, theirs) = times(comparison, change)?;
     if beyond_typical(comparison, change)?.abs() < comparison.threshold {
@@ -36,7 +39,7 @@ pub fn sentence(comparison: &Comparison, change: &StepTimeChange) -> Option<Stri
     ))
 }
 
-/// `2 stalls of 10.0 ms each (in load_batch; idle: input pipeline)`.
+/// Describes a loss: `2 stalls of 10.0 ms each (in load_batch; idle: input pipeline)`.
 fn loss(loss: &TimeLoss) -> String {
     let word = match (loss.kind, loss.steps) {
         (TimeLossKind::Compilation, 1) => "step that compiles",
@@ -62,7 +65,8 @@ fn times<'c>(comparison: &'c Comparison, change: &StepTimeChange) -> Option<(&'c
     of(change.run).zip(of(comparison.baseline))
 }
 
-/// Findings of this severity, or a worse one, that every capture of `subject` has and none of `baseline`.
+/// Returns findings of at least this severity that every capture of `subject` has and no capture of
+/// `baseline` has.
 pub fn new_findings<'s>(subject: &'s Subject, baseline: &Subject, least: FindingSeverity) -> Vec<&'s Finding> {
     let Some(first) = subject.captures().first() else { return Vec::new() };
     let has =
@@ -75,7 +79,8 @@ pub fn new_findings<'s>(subject: &'s Subject, baseline: &Subject, least: Finding
     first.findings.iter().filter(is_new).collect()
 }
 
-/// Findings that every capture of one side has and none of the other, by their titles; `None` without any.
+/// Lists the titles of findings that every capture of one side has and no capture of the other has.
+/// Returns `None` if there are none.
 pub fn findings(subject: &Subject, baseline: &Subject) -> Option<String> {
     let only = |with: &Subject, without: &Subject| -> Vec<String> {
         let new = new_findings(with, without, FindingSeverity::Warning);
@@ -96,7 +101,7 @@ mod tests {
     use report::{Confidence, Finding};
 
     #[test]
-    fn stalls_are_said_where_they_make_the_difference() {
+    fn stalls_are_mentioned_if_they_cause_the_difference() {
         let run = |name: &str| ComparedRun { name: name.to_owned(), ..ComparedRun::default() };
         let time = |run: u32, us_per_step: f64, losses: Vec<TimeLoss>| CaptureTime {
             run,

@@ -1,23 +1,25 @@
-//! Whether two runs do the same work in a step. Only then is a shorter step a faster one.
+//! Decides whether two runs do the same work in a step. Only then does a shorter step mean a faster
+//! run.
 //!
 //! ```text
-//! differs   a condition of the work does (batch size, shapes, types), or the runs have no op in common
-//! same      else where one program ran on both sides, it takes the same arrays, both have the same batch size,
-//!           or the ops of both are the same ones, equally often
-//! unknown   else
+//! differs   if a condition of the work differs (batch size, shapes, types), or if the runs have no op in common
+//! same      otherwise if the program, its parameter shapes or the batch size are the same on both sides,
+//!           or if both ran the same ops equally often
+//! unknown   otherwise
 //! ```
 
 use super::fairness::{WORKLOAD, fairness};
 use super::{Change, FairnessStatus, MatchedBy, Matching, Subject};
 use report::StepOps;
 
-/// Share of the op time that has to be of ops that are alike.
+/// Share of the op time that must belong to equal ops.
 const ALIKE: f64 = 0.99;
 
-/// Checks of which any says that the work is the same, where nothing else differs.
+/// Checks that each prove that the work is the same, if nothing else differs.
 const EVIDENCE: [&str; 3] = ["program", "parameter_shapes", "batch_size"];
 
-/// Whether a run does the same work as the baseline, and the fairness checks that say so (`ops` where the ops do).
+/// Returns whether a run does the same work as the baseline, and the fairness checks that show it
+/// (`ops` if the ops do).
 pub fn work(subject: &Subject, baseline: &Subject, ops: OpsAlike) -> (FairnessStatus, Vec<String>) {
     let checks = fairness(&[baseline.clone(), subject.clone()]);
     let with = |names: &[&str], status: FairnessStatus| -> Vec<String> {
@@ -36,24 +38,24 @@ pub fn work(subject: &Subject, baseline: &Subject, ops: OpsAlike) -> (FairnessSt
     }
 }
 
-/// What the ops of two runs say of their work.
+/// Agreement of the ops of two runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OpsAlike {
     /// Both runs have the same ops, which run equally often.
     All,
-    /// No op has a partner.
+    /// No op has a match.
     None,
-    /// Some ops are other ones, or nothing is known of them.
+    /// Some ops differ, or the ops are unknown.
     Unknown,
 }
 
 impl OpsAlike {
-    /// How alike the ops are, from all changes of a run before any is left out.
+    /// Compares the ops, from all changes of a run before the list is shortened.
     pub fn of(changes: &[Change], matching: &Matching, ops: [&StepOps; 2]) -> OpsAlike {
         if matching.is_of_strangers() {
             return OpsAlike::None;
         }
-        // An op of another shape may have the same name, but not the same expression.
+        // An op with another shape may have the same name, but not the same expression.
         let told = |ops: &StepOps| ops.ops.iter().any(|op| op.fingerprint.is_some());
         let is_told = ops.into_iter().all(told);
         let is_alike = |change: &&Change| {

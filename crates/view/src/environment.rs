@@ -1,11 +1,13 @@
-//! Facts about a capture in words and units for people: device, software, model, and what else the profile says of its environment.
+//! Formats facts about a capture for display: device, software, model, and the rest of its recorded
+//! environment.
 
 use base::format;
 use base::number::decimal;
 use metrics::is_amd;
 use report::UnifiedProfile;
 
-/// `(name, value)` of what a profile says of its capture and its model; what is unknown is left out.
+/// Returns the facts about the capture and the model of a profile as `(name, value)`. Omits unknown
+/// facts.
 #[inline(never)]
 pub(crate) fn facts(profile: &UnifiedProfile) -> Vec<(String, String)> {
     let metadata = &profile.metadata;
@@ -32,7 +34,7 @@ pub(crate) fn facts(profile: &UnifiedProfile) -> Vec<(String, String)> {
     if let Some(format) = &metadata.source_format {
         add("Read from", format.replace('_', " "));
     }
-    // The dimensions of the model by the names of their fields.
+    // Dimensions of the model, under the names of their fields.
     if let Ok(serde_json::Value::Object(model)) = serde_json::to_value(&profile.model_config) {
         for (key, value) in &model {
             let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
@@ -42,23 +44,25 @@ pub(crate) fn facts(profile: &UnifiedProfile) -> Vec<(String, String)> {
     facts.extend(metadata.environment.iter().filter_map(|(key, value)| in_words(key, value)));
     let is_amd = is_amd(&metadata.device_type);
     for (_, value) in facts.iter_mut().filter(|(name, _)| is_amd && name == "memory bandwidth") {
-        value.push_str(" as the profile states it, half of the maker's value, which is used");
+        value.push_str(" in the profile, half of the vendor's value, which is used");
     }
     facts.retain(|(_, value)| !value.eq_ignore_ascii_case("unknown"));
     facts
 }
 
-/// `2026-01-31 12:00:00 UTC` of `2026-01-31T12:00:00.123Z`; the zone only where it is known.
+/// Formats a timestamp: `2026-01-31 12:00:00 UTC` for `2026-01-31T12:00:00.123Z`. Omits the time
+/// zone if it is unknown.
 fn moment(timestamp: &str) -> String {
     let zone = if timestamp.ends_with('Z') { " UTC" } else { "" };
     let second = timestamp.trim_end_matches('Z').split('.').next().unwrap_or_default();
     format!("{}{zone}", second.replacen('T', " ", 1))
 }
 
-/// What a profiler reports of a device or a program, with its unit; nothing where it is the peak of a memory that the device lacks.
+/// Formats a property of a device or program with its unit. Returns `None` for the peak bandwidth
+/// of a memory that the device lacks.
 fn in_words(key: &str, value: &str) -> Option<(String, String)> {
     let number = decimal(value);
-    // XLA's version of a CPU is `cpu`.
+    // XLA reports `cpu` as the version of a CPU.
     if key.ends_with("_version") && !value.contains(|c: char| c.is_ascii_digit()) {
         return None;
     }

@@ -1,9 +1,11 @@
-//! The numbers behind a finding as people read them: `recompilation_percent` of 75.9 is "Recompilation" and "75.9 %".
+//! Formats the numbers behind a finding for display: `recompilation_percent` of 75.9 becomes
+//! "Recompilation" and "75.9 %".
 
 use base::format;
 use report::{Evidence, Finding};
 
-/// Numbers with what each is, in words; those of one thing in several units are one line: `Copy done: 96.9 %, 760 ms`.
+/// Formats the evidence as labels and values. Numbers for the same thing in several units share a
+/// line: `Copy done: 96.9 %, 760 ms`.
 pub fn lines(evidence: &[Evidence]) -> Vec<(String, String)> {
     let mut lines: Vec<(String, String)> = Vec::new();
     for it in evidence {
@@ -16,7 +18,7 @@ pub fn lines(evidence: &[Evidence]) -> Vec<(String, String)> {
     lines
 }
 
-/// What a number is, in words.
+/// Returns the label of a number.
 fn label(evidence: &Evidence) -> String {
     let (stem, _) = stem_and_unit(&evidence.name);
     if stem == "copy_done" {
@@ -34,14 +36,14 @@ fn label(evidence: &Evidence) -> String {
     letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
 }
 
-/// Value of a number behind a finding with its unit, and the limit that it passed.
+/// Formats the value of a number behind a finding with its unit and the limit that it exceeded.
 fn value(evidence: &Evidence) -> String {
     let (_, unit) = stem_and_unit(&evidence.name);
     let limit = evidence.threshold.map(|limit| format!(" (limit {})", with_unit(limit, unit)));
     format!("{}{}", with_unit(evidence.value, unit), limit.unwrap_or_default())
 }
 
-/// A rule that could not be checked: its title as a question, and what it lacked.
+/// Formats a rule that could not be checked: its title as a question, and the missing input.
 pub fn unchecked(finding: &Finding) -> (String, String) {
     let why = finding.message.strip_prefix("Not checked: ").unwrap_or(&finding.message);
     let mut letters = why.chars();
@@ -49,7 +51,7 @@ pub fn unchecked(finding: &Finding) -> (String, String) {
     (format!("{}?", finding.title), why)
 }
 
-/// A name without the unit at its end. A name that is a unit alone (`bytes`) is both.
+/// Splits the unit off the end of a name. A name that is only a unit (`bytes`) is both.
 fn stem_and_unit(name: &str) -> (&str, &str) {
     match name.rsplit_once('_') {
         Some((stem, unit @ ("percent" | "pct" | "us" | "bytes" | "tflops"))) => (stem, unit),
@@ -63,7 +65,7 @@ fn with_unit(value: f64, unit: &str) -> String {
         "us" => format::time_us(value),
         "bytes" if value >= 0.0 => format::bytes(value as u64),
         "tflops" => format::si(1e12 * value, "FLOP/s"),
-        // A count, of which no part is seen.
+        // A count.
         _ if value.fract() == 0.0 && value >= 0.0 => format::count(value as u64),
         _ => format::number(value),
     }

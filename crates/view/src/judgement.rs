@@ -1,4 +1,4 @@
-//! What the overview, the roofline and the checklist judge alike, from the profile.
+//! Judgements on a profile that the overview, the roofline and the checklist share.
 
 use base::format;
 use insight::limits::BANDWIDTH_PERCENT;
@@ -7,13 +7,16 @@ use metrics::roofline::Level;
 use report::{Kernels, Metadata, TopOp, UnifiedProfile};
 use trace::Framework;
 
-/// Where the cost of more of the op time is unknown, a low share says nothing (ours).
+/// Least share of the op time with a known cost. If less is known, a low utilization is not judged
+/// (our own limit).
 const COUNTED: f64 = 0.95;
-/// Share of the measured time in ops that the main memory limits, from which its bandwidth is what to look at (ours: most of the time).
+/// Percentage of the measured time in ops bound by main memory above which its bandwidth is judged
+/// (our own limit: most of the time).
 const MEMORY_BOUND_PERCENT: f64 = 50.0;
 
-/// Share of the ops' self time in ops that only wait for what runs asynchronously (`copy-done`, `all-gather-done`), 0 to 1. A device that
-/// waits for copies or others is busy, but not at work: it is judged by the rest.
+/// Returns the share, 0 to 1, of the ops' self time in ops that only wait for asynchronous work
+/// (`copy-done`, `all-gather-done`). A device that waits for copies or for other devices is busy
+/// but does no work, so only the rest is judged.
 pub fn waiting_share(kernels: &Kernels) -> f64 {
     let time = |wanted: fn(&str) -> bool| -> f64 {
         kernels.kernels_by_category.iter().filter(|(name, _)| wanted(name)).map(|(_, category)| category.time_us).sum()
@@ -22,8 +25,8 @@ pub fn waiting_share(kernels: &Kernels) -> f64 {
     if all > 0.0 { time(|name| name.ends_with("-done")) / all } else { 0.0 }
 }
 
-/// Share of the measured time, idle included, in which ops run that the main memory limits, judged by the ops that the profile lists. Ops
-/// that only wait for a copy are not limited by that memory.
+/// Returns the percentage of the measured time, idle time included, in which ops bound by main
+/// memory run. Based on the ops that the profile lists. Excludes ops that only wait for a copy.
 pub fn memory_bound_percent(profile: &UnifiedProfile) -> Option<f64> {
     let ops = profile.op_statistics.as_ref()?;
     let is_bound = |op: &&TopOp| op.bound_by.as_deref() == Some(Level::Hbm.label()) && !op.category.ends_with("-done");
@@ -33,8 +36,9 @@ pub fn memory_bound_percent(profile: &UnifiedProfile) -> Option<f64> {
     Some(100.0 * busy * bound / listed).filter(|percent| percent.is_finite())
 }
 
-/// `good`, `warning` or `bad` for the bandwidth of the main memory, and the limits or why they do not hold. What memory does not limit
-/// needs no bandwidth; where costs are missing (`counted`, 0 to 1, is known) the share is a lower bound.
+/// Returns `good`, `warning` or `bad` for the bandwidth of the main memory, and the limits or the
+/// reason why they do not apply. Programs that are not memory-bound need no bandwidth. If costs are
+/// missing (`counted`, 0 to 1, is the known share), the percentage is a lower bound.
 pub fn bandwidth(percent: f64, memory_bound_percent: f64, counted: f64) -> (Option<&'static str>, String) {
     let limits = "Good above 60 % of peak, warning from 40 %, bad below.";
     match percent {
@@ -42,7 +46,7 @@ pub fn bandwidth(percent: f64, memory_bound_percent: f64, counted: f64) -> (Opti
         _ if memory_bound_percent < MEMORY_BOUND_PERCENT => (
             None,
             format!(
-                "Not judged: ops that main memory limits take {} of the measured time.",
+                "Not judged: memory-bound ops take {} of the measured time.",
                 format::percent(memory_bound_percent)
             ),
         ),
@@ -54,13 +58,16 @@ pub fn bandwidth(percent: f64, memory_bound_percent: f64, counted: f64) -> (Opti
     }
 }
 
-/// Why a profile of GPUs has no occupancy.
+/// Returns the reason why a profile of GPUs has no occupancy.
 pub fn no_occupancy(metadata: &Metadata) -> &'static str {
     let is_json = metadata.source_format.as_deref() == Some("trace_json");
     match Framework::of_name(&metadata.framework) {
-        Framework::PyTorch => "PyTorch estimates it by the number of blocks alone, which is not used here.",
+        Framework::PyTorch => {
+            "PyTorch estimates it from the number of blocks alone. crossprof does not use this \
+            estimate."
+        }
         _ if is_amd(&metadata.device_type) => "Not in traces of AMD GPUs.",
-        _ if is_json => "Not in the trace; the xplane beside a trace JSON may have it.",
+        _ if is_json => "Not in the trace. The xplane next to a trace JSON may contain it.",
         _ => "Not in the trace.",
     }
 }
@@ -70,19 +77,22 @@ mod tests {
     use super::*;
     use report::OpStatistics;
 
-    /// The table of key performance indicators of the JAX guide: above 60 %, 40 to 60 %, below 40 %.
+    /// Limits of the table of key performance indicators in the JAX guide: above 60 %, 40 to 60 %,
+    /// below 40 %.
     #[test]
-    fn memory_bandwidth_is_judged_as_the_guide_says() {
+    fn memory_bandwidth_is_judged_by_the_limits_of_the_guide() {
         let status = |percent| bandwidth(percent, 50.0, 1.0).0;
         assert_eq!([60.1, 60.0, 40.0, 39.9].map(status), [Some("good"), Some("warning"), Some("warning"), Some("bad")]);
-        // What memory does not limit needs no bandwidth, and bytes that nobody counted may have moved.
+        // Programs that are not memory-bound need no bandwidth, and bytes with an unknown cost may have
+        // moved too.
         assert_eq!((bandwidth(30.0, 49.9, 1.0).0, bandwidth(30.0, 100.0, 0.75).0), (None, None));
         assert_eq!((bandwidth(70.0, 0.0, 1.0).0, bandwidth(70.0, 100.0, 0.75).0), (Some("good"), Some("good")));
     }
 
-    /// 200 µs on one device, half of them idle: 60 µs limited by memory, 30 by arithmetic, 10 waiting for a copy.
+    /// 200 µs on one device, half of them idle: 60 µs bound by memory, 30 by arithmetic, 10 waiting for
+    /// a copy.
     #[test]
-    fn what_memory_limits_is_a_share_of_the_measured_time() {
+    fn memory_bound_time_is_a_share_of_the_measured_time() {
         let op = |category: &str, bound_by: &str, self_time_us: f64| TopOp {
             category: category.to_owned(),
             bound_by: Some(bound_by.to_owned()),

@@ -1,4 +1,4 @@
-//! What a run looks like: tables, pages and documents as values.
+//! Presents a run as values: tables, pages and documents.
 
 #![warn(clippy::indexing_slicing, clippy::panic, clippy::unwrap_used)]
 

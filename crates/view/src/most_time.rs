@@ -1,26 +1,26 @@
-//! The categories of ops that take most of the time: said beside the findings, so that what is expensive is named even where no
-//! rule fires.
+//! Names the categories of ops that take most of the time. Shown with the findings, so that the
+//! expensive parts are named even if no rule applies.
 
 use base::{format, sort};
 use report::{KernelCategory, UnifiedProfile};
 
-/// Shares that the named categories have to reach together, in percent, and how many are named at most.
+/// Percentage that the named categories must reach together, and the largest number of them.
 const NAMED_PERCENT: f64 = 80.0;
 const MOST_NAMED: usize = 3;
 /// Share of busy time from which a source line is named, in percent.
 const NAMED_LINE_PERCENT: f64 = 20.0;
 
-/// What takes most of the time of device ops.
+/// Categories that take most of the time of device ops.
 pub struct MostTime {
-    /// The largest categories with their shares of busy time.
+    /// Largest categories with their shares of the busy time.
     pub title: String,
-    /// What the shares are of.
+    /// Explanation of the shares.
     pub text: String,
-    /// The largest category.
+    /// Largest category.
     pub category: String,
 }
 
-/// The largest categories of `profile`; `None` where no op takes time.
+/// Returns the largest categories of `profile`. Returns `None` if no op takes time.
 pub fn most_time(profile: &UnifiedProfile) -> Option<MostTime> {
     let all = &profile.kernels.kernels_by_category;
     let whole: f64 = all.values().map(|category| category.time_us).sum();
@@ -39,7 +39,7 @@ pub fn most_time(profile: &UnifiedProfile) -> Option<MostTime> {
     let line = most_of_a_line(profile).map_or(String::new(), |line| format!(" {line}"));
     Some(MostTime {
         title: format!("Most time: {}", shares.join(", ")),
-        text: format!("Of the {} of device ops in the window.{line}", format::time_us(whole)),
+        text: format!("Shares of the {} of device ops in the window.{line}", format::time_us(whole)),
         category: (*category).clone(),
     })
 }
@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn as_many_are_named_as_make_most_of_the_time_but_three() {
+    fn at_most_three_categories_are_named() {
         assert_eq!(title(&[("copy", 10.0), ("matmul", 90.0)]).as_deref(), Some("Most time: 90.0 % matmul"));
         let two = title(&[("a", 18.0), ("b", 70.0), ("c", 12.0)]);
         assert_eq!(two.as_deref(), Some("Most time: 70.0 % b, 18.0 % a"));
@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn where_no_op_takes_time_nothing_is_named() {
+    fn no_category_is_named_if_no_op_takes_time() {
         assert_eq!(title(&[]), None);
         assert_eq!(title(&[("copy", 0.0)]), None);
     }
@@ -104,11 +104,11 @@ mod tests {
         let text = |profile: &UnifiedProfile| most_time(profile).unwrap().text;
         assert_eq!(
             text(&profile),
-            "Of the 100 µs of device ops in the window. 45.0 % of the busy time is in 2 ops at model.py:7."
+            "Shares of the 100 µs of device ops in the window. 45.0 % of the busy time is in 2 ops at model.py:7."
         );
         for op in &mut profile.op_statistics.as_mut().unwrap().top_ops {
             op.busy_self_time_percent = Some(9.0);
         }
-        assert_eq!(text(&profile), "Of the 100 µs of device ops in the window.");
+        assert_eq!(text(&profile), "Shares of the 100 µs of device ops in the window.");
     }
 }

@@ -1,4 +1,5 @@
-//! What the ops of a run gained or lost against another run, as the comparison matched them: what colours them beside that run.
+//! Changes of the ops of a run against another run, as matched by the comparison. They determine
+//! the colours of ops next to that run.
 
 use std::collections::BTreeMap;
 
@@ -6,17 +7,18 @@ use compare::{ChangeKind, Comparison, ComparisonKind};
 use serde::{Deserialize, Serialize};
 use timeline::Change;
 
-/// The changes of the ops of one run.
+/// Changes of the ops of one run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct OpChanges {
     by_name: BTreeMap<String, Change>,
-    /// Of ops that stand for the equal ones of all layers, by name without number; [`Change::Same`] where several of one name disagree.
+    /// Changes of ops that stand for the equal ops of all layers, by name without number.
+    /// [`Change::Same`] if several ops with one name disagree.
     by_stem: BTreeMap<String, Change>,
 }
 
 impl OpChanges {
-    /// Changes of the ops of the run of a comparison with this index. Ops of the baseline have what the first other run
-    /// made of them.
+    /// Returns the changes of the ops of the run with this index. For the baseline, returns its changes
+    /// against the first other run.
     pub fn new(comparison: &Comparison, run: u32) -> OpChanges {
         let is_baseline = run == comparison.baseline;
         let of = compared_with(comparison, run);
@@ -43,10 +45,10 @@ impl OpChanges {
         changes
     }
 
-    /// The changes of the ops where they tell the two runs apart: none where ops were not compared, are of different
-    /// programs, or mostly have no partner.
+    /// Returns the changes of the ops if they distinguish the two runs. Returns `None` if ops were not
+    /// compared, belong to different programs, or mostly have no match.
     pub fn telling(comparison: &Comparison, run: u32) -> Option<OpChanges> {
-        // Ops of two platforms meet in scopes and classes, which is no partner of one op.
+        // Ops of two platforms are matched by scope and class, never individually.
         if comparison.kind == ComparisonKind::AcrossPlatforms {
             return None;
         }
@@ -58,8 +60,9 @@ impl OpChanges {
         (has_partners && !comparison.is_of_other_work(of)).then(|| OpChanges::new(comparison, run))
     }
 
-    /// What an event gained or lost that runs the HLO instruction `op`, or else is the op `name`. None of what is no op; `is_op` says that
-    /// it is one though the comparison lists no difference of it.
+    /// Returns the change of an event that runs the HLO instruction `op`, or else is the op `name`.
+    /// Returns `None` for events that are not ops. `is_op` states that the event is an op, even if the
+    /// comparison lists no difference for it.
     pub fn of(&self, op: &str, name: &str, is_op: bool) -> Option<Change> {
         let of_layers = || self.by_stem.get(stem(if op.is_empty() { name } else { op }));
         let known = self.by_name.get(op).or_else(|| self.by_name.get(name)).or_else(of_layers);
@@ -67,13 +70,13 @@ impl OpChanges {
     }
 }
 
-/// The run whose changes those of a run are: its own, but for the baseline.
+/// Returns the run whose changes apply to `run`: itself, or the first other run for the baseline.
 fn compared_with(comparison: &Comparison, run: u32) -> Option<u32> {
     let mut runs = (0..).zip(&comparison.runs).map(|(index, _)| index);
     if run == comparison.baseline { runs.find(|index| *index != run) } else { Some(run) }
 }
 
-/// A name without its number: `fusion` of `fusion.27`.
+/// Returns a name without its number: `fusion` for `fusion.27`.
 fn stem(name: &str) -> &str {
     name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.')
 }
@@ -107,14 +110,14 @@ mod tests {
         assert_eq!(of(1), [lost, gained, alone, None]);
         assert_eq!(of(0), [lost, None, None, gained]);
         let changes = OpChanges::new(&comparison, 1);
-        // The instruction decides before the name; an op without a listed difference is the same.
+        // The instruction has priority over the name. An op without a listed difference is the same.
         assert_eq!(changes.of("slow", "kernel", true), lost);
         assert_eq!([changes.of("else", "else", false), changes.of("", "else", true)], [Some(Change::Same); 2]);
         assert_eq!(changes.of("", "else", false), None);
     }
 
     #[test]
-    fn an_op_of_all_layers_colours_each() {
+    fn an_op_of_all_layers_colours_each_layer() {
         let op = |name: &str, change, time_us, ops| compare::Change {
             run: 1,
             name: name.to_owned(),
@@ -136,13 +139,13 @@ mod tests {
         let changes = OpChanges::new(&comparison, 1);
         let of = |name| changes.of(name, "", true);
         assert_eq!(of("attention.77"), Some(Change::Lost));
-        // Two kinds of layers' ops have this name, and neither is distinguished from the other by it.
+        // The ops of two kinds of layers have this name, so it distinguishes neither.
         assert_eq!([of("fusion.2"), of("fusion.77")], [Some(Change::Gained), Some(Change::Same)]);
         assert_eq!(of("copy.77"), Some(Change::Same));
     }
 
     #[test]
-    fn runs_whose_ops_have_no_partners_are_not_told_apart() {
+    fn runs_without_matching_ops_have_no_changes() {
         let with = |matched: f64, unmatched_us| Comparison {
             runs: vec![ComparedRun::default(); 2],
             matching: vec![Matching {

@@ -1,42 +1,42 @@
-//! The views of a run: their names in addresses and for people.
+//! Views of a run: their names in addresses and for display.
 
 use serde::{Deserialize, Serialize};
 
-/// A view of a run.
+/// View of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum View {
-    /// The headline figures.
+    /// Headline figures.
     #[default]
     Overview,
-    /// What to do, most important first.
+    /// Recommended actions, most important first.
     Findings,
-    /// Where the time of each step goes.
+    /// Breakdown of the time of each step.
     Steps,
-    /// Every event in its place.
+    /// Every event at its time.
     Timeline,
     /// Every op with its time and cost.
     Ops,
     /// Kernels and their categories.
     Kernels,
-    /// The ops against the peaks of the device.
+    /// Ops against the peaks of the device.
     Roofline,
     /// Collectives, sends and receives.
     Communication,
     /// Copies between host and devices.
     Transfers,
-    /// What fills the memory of the devices.
+    /// Memory of the devices by content.
     Memory,
-    /// The devices beside each other, and their gaps.
+    /// Devices side by side, and their gaps.
     Devices,
-    /// The questions of the profiling guide and their answers.
+    /// Questions of the profiling guide with their answers.
     Checklist,
-    /// What the trace cannot know, the model's dimensions: a form, which has no blocks.
+    /// Data that the trace cannot contain, such as the model's dimensions: a form without blocks.
     Model,
 }
 
 impl View {
-    /// All views, in the order in which they are listed.
+    /// All views, in display order.
     pub const ALL: [View; 13] = [
         View::Overview,
         View::Findings,
@@ -53,7 +53,7 @@ impl View {
         View::Model,
     ];
 
-    /// The name in addresses, and that of the file with its page.
+    /// Returns the name in addresses, which is also the name of the page's file.
     pub fn key(self) -> &'static str {
         match self {
             View::Overview => "overview",
@@ -72,7 +72,7 @@ impl View {
         }
     }
 
-    /// The name for people.
+    /// Returns the display name.
     pub fn title(self) -> &'static str {
         match self {
             View::Overview => "Overview",
@@ -91,7 +91,7 @@ impl View {
         }
     }
 
-    /// The view of that name in addresses.
+    /// Returns the view with a name in addresses.
     pub fn from_key(key: &str) -> Option<View> {
         View::ALL.into_iter().find(|view| view.key() == key)
     }
@@ -102,7 +102,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_view_is_found_by_its_name_and_written_as_it() {
+    fn a_view_is_parsed_from_its_name_and_written_as_its_name() {
         for view in View::ALL {
             assert_eq!(View::from_key(view.key()), Some(view));
             assert_eq!(serde_json::to_string(&view).unwrap(), format!("\"{}\"", view.key()));

@@ -1,11 +1,12 @@
-//! Causes that are of several devices: kinds of collectives where no single op explains the exposed communication, and a device that
-//! falls behind the others.
+//! Causes that involve several devices: kinds of collectives, if no single op explains the exposed
+//! communication, and stragglers.
 
 use super::{CauseList, Evidence};
 use crate::{Cause, CauseKind, CollectiveChange, PartChange, Subject, signed};
 use base::format;
 
-/// Exposed communication by kind of collective, in proportion to what the whole captures expose of each.
+/// Adds causes for the kinds of collectives. Splits the change of exposed communication in
+/// proportion to the exposed time of each kind in the whole captures.
 pub(super) fn kinds<'a>(evidence: &Evidence<'a>, part: &PartChange, found: &mut CauseList<'a>) {
     let (ours, theirs) = (evidence.change.run as usize, evidence.baseline_run);
     let exposed = |it: &CollectiveChange, run: usize| it.exposed_time_us.get(run).copied().unwrap_or(0.0);
@@ -39,12 +40,13 @@ pub(super) fn kinds<'a>(evidence: &Evidence<'a>, part: &PartChange, found: &mut 
     }
 }
 
-/// A device whose own work grew more than that of the others: they wait for it, so it costs the whole step what it is behind.
+/// Returns a cause for a device whose own work grew more than that of the others. The others wait
+/// for it, so its lag delays the whole step.
 pub(super) fn straggler(run: u32, subject: &Subject, baseline: &Subject, total: f64) -> Option<Cause> {
     let (name, ours) = behind(subject)?;
     let theirs = behind(baseline).map_or(0.0, |(_, behind)| behind);
     let delta = ours - theirs;
-    // A run that is faster has the same sentence with the sides exchanged.
+    // If the run is faster, the sentence is the same with the sides swapped.
     let (delta, name, slow) =
         if delta >= 0.0 { (delta, name, &subject.name) } else { (delta, behind(baseline)?.0, &baseline.name) };
     let matters = delta * total > 0.0 && delta.abs() >= 0.3 * total.abs();
@@ -58,7 +60,8 @@ pub(super) fn straggler(run: u32, subject: &Subject, baseline: &Subject, total: 
     })
 }
 
-/// The device with the most own work of a step, and how far it is behind the mean of the others.
+/// Returns the device with the most computation per step, and its lag behind the mean of the other
+/// devices in microseconds.
 fn behind(subject: &Subject) -> Option<(&str, f64)> {
     let devices = &subject.profile.step_breakdown.as_ref()?.devices;
     let work = |at: usize| devices.get(at).map_or(0.0, |device| device.parts.compute_us);

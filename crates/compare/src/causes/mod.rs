@@ -1,9 +1,10 @@
-//! What explains the difference of two step times, largest first.
+//! Finds the causes of the difference between two step times, and sorts them by size.
 //!
-//! Candidates are ops and the name scopes that they stand in (their self time, or what is exposed of them where they communicate), kinds of
-//! collectives and classes of ops where the single ones are too small to be listed, and a device that falls behind the others. The rest
-//! of each part of the step (idle time by cause, copies) follows, so that the causes add up to the difference. Across platforms the
-//! parts come first, then scopes: ops of two platforms have nothing to do with each other.
+//! Candidates are ops and their name scopes (by self time, or by exposed time for communication),
+//! kinds of collectives, classes of ops that are too small to list individually, and stragglers.
+//! Each part of the step (idle time by cause, copies) then gets an entry for its unexplained
+//! remainder, so that the causes add up to the difference. Across platforms, parts come first and
+//! then scopes, because the ops of two platforms do not correspond to each other.
 
 mod communication;
 mod scope_tree;
@@ -12,7 +13,7 @@ mod text;
 use std::collections::BTreeSet;
 
 use self::communication::{kinds, straggler};
-use self::scope_tree::Told;
+use self::scope_tree::Entry;
 use super::steps;
 use super::uniform::uniform;
 use super::{
@@ -22,40 +23,42 @@ use super::{
 use base::{format, framework_path, sort};
 pub use text::{per_step, signed};
 
-/// Ops, scopes and classes of one run that are reported as causes, beside the parts of the step.
+/// Largest number of ops, scopes and classes that are reported for one run, in addition to the
+/// parts of the step.
 const MOST: usize = 10;
 
-/// Differences below this share of the step are nobody's cause, unless they are more than [`LEAST_REST`].
+/// Smallest difference that is a cause, as a share of the step, unless it exceeds [`LEAST_REST`].
 const LEAST_SHARE: f64 = 0.002;
 
-/// The rest of a part, beyond its listed causes, is listed where it is more than this share of the difference.
+/// Smallest unexplained remainder of a part that is listed, as a share of the difference.
 const LEAST_REST: f64 = 0.05;
 
-/// What the causes of one run's difference are looked for in.
+/// Data in which the causes of one run's difference are searched.
 pub struct Evidence<'a> {
-    /// The run against the baseline.
+    /// Step time of the run against the baseline.
     pub change: &'a StepTimeChange,
-    /// Share from which on a difference counts.
+    /// Smallest relative difference that counts.
     pub threshold: f64,
-    /// The run.
+    /// Run to explain.
     pub subject: &'a Subject,
-    /// The baseline's.
+    /// Baseline run.
     pub baseline: &'a Subject,
     /// Index of the baseline.
     pub baseline_run: usize,
-    /// Parts of the step.
+    /// Parts of the step with their changes.
     pub parts: &'a [PartChange],
-    /// All matched ops.
+    /// Changes of all matched ops.
     pub ops: &'a [Change],
-    /// Classes of ops: all of them, listed or not.
+    /// Changes of all classes of ops, listed or not.
     pub classes: &'a [Change],
-    /// Kinds of communication of all runs.
+    /// Communication of all runs by kind.
     pub collectives: &'a [CollectiveChange],
-    /// The runs are of different platforms: only parts, scopes and classes mean the same.
+    /// True if the runs are from different platforms. Only parts, scopes and classes are then
+    /// comparable.
     pub across: bool,
 }
 
-/// Causes while they are collected, each with the part of a step that it explains.
+/// Causes found so far, each with the part of the step that it explains.
 struct CauseList<'a> {
     run: u32,
     causes: Vec<(&'a str, Cause)>,
@@ -72,18 +75,19 @@ impl<'a> CauseList<'a> {
         self.causes.push((part, Cause { run: self.run, ..cause }));
     }
 
-    /// What the causes so far explain of a part; `None` where there is none.
+    /// Returns the total of the causes found for a part, in microseconds. Returns `None` if there are
+    /// none.
     fn explained(&self, part: &str) -> Option<f64> {
         self.causes.iter().filter(|(of, _)| *of == part).map(|(_, cause)| cause.delta_us_per_step).reduce(|a, b| a + b)
     }
 
-    /// Whether the causes explain at least half of the part's change, and no more than half beyond it.
+    /// Returns true if the causes add up to between 50 % and 150 % of the part's change.
     fn explains(&self, part: &PartChange) -> bool {
         let delta = part.delta_us_per_step;
         self.explained(&part.part).is_some_and(|sum| sum != 0.0 && (sum - delta).abs() <= 0.5 * delta.abs())
     }
 
-    /// Keeps the largest, and of those only what is beyond `least`.
+    /// Keeps the `most` largest causes that exceed `least`.
     fn keep(&mut self, least: f64, most: usize, total: f64) {
         self.causes.retain(|(_, cause)| cause.delta_us_per_step.abs() > least);
         sort::sort_by(&mut self.causes, |(_, a), (_, b)| by_size(a, b, total));
@@ -91,7 +95,8 @@ impl<'a> CauseList<'a> {
     }
 }
 
-/// Largest first, then what is left of parts; what works against the difference explains none of it, however large.
+/// Orders causes by size, largest first. Causes that work against the difference come last, because
+/// they explain none of it.
 fn by_size(a: &Cause, b: &Cause, total: f64) -> std::cmp::Ordering {
     let against = |cause: &Cause| cause.delta_us_per_step * total < 0.0;
     let size = |cause: &Cause| cause.delta_us_per_step.abs();
@@ -100,10 +105,11 @@ fn by_size(a: &Cause, b: &Cause, total: f64) -> std::cmp::Ordering {
     last(a).cmp(&last(b)).then_with(|| size(b).total_cmp(&size(a))).then_with(|| a.name.cmp(&b.name))
 }
 
-/// The causes of one run's difference, and the share of it in percent that they add up to.
+/// Returns the causes of one run's difference, and the percentage of the difference that they add
+/// up to.
 pub fn causes(evidence: &Evidence<'_>) -> (Vec<Cause>, Option<f64>) {
     let Evidence { change, subject, baseline, parts, .. } = *evidence;
-    // Where there is no difference, nothing causes it.
+    // No causes without a proven difference.
     if !matches!(change.verdict, StepTimeVerdict::Faster | StepTimeVerdict::Slower) {
         return (Vec::new(), None);
     }
@@ -124,7 +130,7 @@ pub fn causes(evidence: &Evidence<'_>) -> (Vec<Cause>, Option<f64>) {
     found.keep(least, MOST + parts.len(), total);
     let mut causes: Vec<Cause> = found.causes.into_iter().map(|(_, cause)| cause).collect();
     let listed: f64 = causes.iter().map(|cause| cause.delta_us_per_step).sum();
-    // These say of the same time where it is spent, so they are no part of the sum.
+    // Scopes split the same time as the parts in another way, so they are not part of the sum.
     if evidence.across {
         let scopes = of_scopes(evidence);
         causes.extend(scopes.into_iter().filter(|cause| cause.delta_us_per_step.abs() > least).take(MOST));
@@ -139,25 +145,27 @@ pub fn causes(evidence: &Evidence<'_>) -> (Vec<Cause>, Option<f64>) {
     (causes, explained.filter(|percent| percent.is_finite()))
 }
 
-/// Conditions that make other ops of the same work. Other types and shapes are other work, which has no causes.
+/// Checks of the compiler. A change of one of these leads to other ops for the same work. Other
+/// types and shapes are other work, which has no causes.
 const OF_COMPILATION: [&str; 2] = ["compiler", "compiler_flags"];
 
-/// Conditions of compilation that differ. What each of them costs is unknown, so they stand below the causes with a
-/// time.
+/// Returns the compiler settings that differ as causes. The cost of each is unknown, so they come
+/// after the causes with a time.
 pub fn conditions(fairness: &[FairnessCheck], run: usize, baseline: usize) -> Vec<Cause> {
     let differs =
         |it: &&FairnessCheck| it.status == FairnessStatus::Differs && OF_COMPILATION.contains(&it.check.as_str());
     let cause = |it: &FairnessCheck| {
         let [ours, theirs] = [run, baseline].map(|run| it.values.get(run)?.as_deref());
         let (ours, theirs) = (ours?, theirs?);
-        let text = format!("{}: {ours} instead of {theirs}. That may be why ops differ.", it.title);
+        let text = format!("{}: {ours} instead of {theirs}. This may be why ops differ.", it.title);
         let of_run = Cause { run: run as u32, ..Cause::new(CauseKind::Condition, &it.check, 0.0, text) };
         (ours != theirs).then_some(of_run)
     };
     fairness.iter().filter(differs).filter_map(cause).collect()
 }
 
-/// Ops that change: all of them where they change alike, communication singly, computation by scope.
+/// Adds causes from ops: one cause if all ops change alike, otherwise communication op by op and
+/// computation by scope.
 fn of_ops<'a>(evidence: &Evidence<'a>, found: &mut CauseList<'a>) {
     let Evidence { subject, baseline, ops, threshold, .. } = *evidence;
     let names = (subject.name.as_str(), baseline.name.as_str());
@@ -168,7 +176,7 @@ fn of_ops<'a>(evidence: &Evidence<'a>, found: &mut CauseList<'a>) {
     let is_alike = |at: usize| alike.as_ref().is_some_and(|alike| alike.ops.contains(&at));
     let mut computing = Vec::new();
     for (at, op) in ops.iter().enumerate().filter(|(_, op)| op.change != ChangeKind::Same || op.exposed_us.is_some()) {
-        // An op that differs by no more than noise is nobody's cause.
+        // A difference within the noise is not a cause.
         if is_alike(at) || op.margin_us.is_some_and(|margin| op.delta_us_per_step.abs() <= margin) {
             continue;
         }
@@ -183,14 +191,14 @@ fn of_ops<'a>(evidence: &Evidence<'a>, found: &mut CauseList<'a>) {
             (None, _) => computing.push(at),
         }
     }
-    for told in scope_tree::tell(ops, &computing) {
-        match told {
-            Told::Op(at) => {
+    for entry in scope_tree::entries(ops, &computing) {
+        match entry {
+            Entry::Op(at) => {
                 if let Some(op) = ops.get(at) {
                     found.add("compute", of_op(CauseKind::Op, op, op.delta_us_per_step, ops, names));
                 }
             }
-            Told::Scope { path, ops: at } => {
+            Entry::Scope { path, ops: at } => {
                 let members: Vec<&Change> = at.iter().filter_map(|&at| ops.get(at)).collect();
                 let delta = members.iter().map(|op| op.delta_us_per_step).sum();
                 let text = text::of_scope(&path, &members, delta, names.1);
@@ -211,8 +219,9 @@ fn of_op(kind: CauseKind, op: &Change, delta: f64, ops: &[Change], names: (&str,
     }
 }
 
-/// The difference of each part that no listed cause explains, or the whole part where none does. Ops of data movement
-/// do not say which of the [`DATA_PARTS`] they are in, so these are one here.
+/// Adds the part of each change that no listed cause explains, or the whole part if it has no
+/// cause. Ops of data movement do not record which of the [`DATA_PARTS`] they belong to, so these
+/// parts are one entry.
 fn of_parts<'a>(evidence: &Evidence<'a>, total: f64, found: &mut CauseList<'a>) {
     let moves: Vec<&PartChange> =
         evidence.parts.iter().filter(|part| DATA_PARTS.contains(&part.part.as_str())).collect();
@@ -238,11 +247,12 @@ fn add_rest<'a>(found: &mut CauseList<'a>, part: &'a str, title: &str, rest: f64
     }
 }
 
-/// Where two platforms spend a step: by scope, else by class of op, the largest difference first. By class only where one capture does not
-/// tell its scopes: that a scope takes no time in it would say nothing.
+/// Returns the time differences by scope, largest first, for runs on two platforms. Falls back to
+/// classes of ops if one capture does not record its scopes: a scope without time there would not
+/// mean anything.
 fn of_scopes(evidence: &Evidence<'_>) -> Vec<Cause> {
     let (run, baseline) = (evidence.change.run, evidence.baseline.name.as_str());
-    let by_scope = tell_common_scopes(evidence.ops);
+    let by_scope = have_common_scopes(evidence.ops);
     let mut sums: Vec<(String, CauseKind, [f64; 2])> = Vec::new();
     for op in evidence.ops {
         let scope = scope_of_layers(op).filter(|_| by_scope);
@@ -269,16 +279,17 @@ fn of_scopes(evidence: &Evidence<'_>) -> Vec<Cause> {
     causes
 }
 
-/// The name scopes of an op, layers together.
+/// Returns the name scopes of an op, with all layers merged into one.
 fn scope_of_layers(op: &Change) -> Option<String> {
     text::scope(op).map(|scope| framework_path::layered(&scope))
 }
 
-/// Share of the op time that has to be in scopes for these to say where a step is spent.
+/// Least share of the op time that must have a scope for scopes to be used.
 const MOST_IN_SCOPES: f64 = 0.5;
 
-/// Whether both sides tell the scopes of most of their op time, and have one in common.
-fn tell_common_scopes(ops: &[Change]) -> bool {
+/// Returns true if both sides record scopes for most of their op time and have at least one scope
+/// in common.
+fn have_common_scopes(ops: &[Change]) -> bool {
     let scopes_of = |side: usize| {
         let time = |op: &Change| op.time_us.get(side).copied().unwrap_or(0.0);
         let (mut scopes, mut inside, mut all) = (BTreeSet::new(), 0.0, 0.0);
@@ -294,14 +305,14 @@ fn tell_common_scopes(ops: &[Change]) -> bool {
     matches!([0, 1].map(scopes_of), [Some(ours), Some(theirs)] if !ours.is_disjoint(&theirs))
 }
 
-/// The class of ops whose time is in separate parts of the step.
+/// Class of ops whose time is counted in separate parts of the step.
 const DATA_MOVEMENT: &str = "data_movement";
 
-/// The parts of the step that ops of [`DATA_MOVEMENT`] are in.
+/// Parts of the step that contain ops of [`DATA_MOVEMENT`].
 const DATA_PARTS: [&str; 5] = ["h2d", "d2h", "p2p", "d2d", DATA_MOVEMENT];
 
-/// Ops that are too small to be listed singly, by their class: what a class differs by beyond its listed ops. Communication and data
-/// movement have separate parts.
+/// Adds causes for ops that are too small to list individually: for each class, its change minus
+/// that of its listed ops. Communication and data movement have separate parts.
 fn small_ops<'a>(evidence: &Evidence<'a>, found: &mut CauseList<'a>) {
     let sides = [steps::ops(&evidence.subject.profile), steps::ops(&evidence.baseline.profile)];
     for class in evidence.classes.iter().filter(|it| it.name != "communication" && it.name != DATA_MOVEMENT) {

@@ -1,5 +1,5 @@
-//! Which scopes and ops explain a difference: the ops that changed, as a tree of name scopes, listed at the depth where
-//! it says most.
+//! Selects the scopes and ops that explain a difference. Builds a tree of name scopes from the ops
+//! that changed, and lists each branch at the depth that is most informative.
 //!
 //! ```text
 //! layer_*          +300                 +300                  +300
@@ -7,37 +7,39 @@
 //!     dot.1                               dot.1 +150             8 ops, +5 each
 //!   mlp            +300                 +150                  +260
 //!     dot.2          dot.2 +300           dot.2 +150             20 ops, +13 each
-//! told             dot.2                dot.1 and dot.2       layer_*/attn and layer_*/mlp
+//! listed           dot.2                dot.1 and dot.2       layer_*/attn and layer_*/mlp
 //! ```
 //!
-//! A scope is one entry where many of its ops change alike. Where a few of them make most of the difference, or some work against it, each
-//! of its scopes and ops is an entry. The layers of a model are one scope.
+//! A scope is one entry if many of its ops change alike. If a few ops make up most of the
+//! difference, or some change in the opposite direction, each of its scopes and ops is an entry.
+//! All layers of a model count as one scope.
 
 use crate::Change;
 use base::{framework_path, sort};
 
-/// Fewer ops are listed one by one.
+/// Smallest number of ops that are listed as a scope. Fewer are listed individually.
 const LEAST_TOGETHER: usize = 4;
 
-/// The largest members of a scope that are listed one by one where they make [`MOST_OF_IT`].
+/// Number of members of a scope that are listed individually if together they make up
+/// [`MOST_OF_IT`].
 const FEW: usize = 3;
 
-/// A share that is most of a difference.
+/// Share of a difference that counts as most of it.
 const MOST_OF_IT: f64 = 0.8;
 
-/// The ops of a scope are not listed together where more than this share works against their sum.
+/// Largest share of changes in the opposite direction for which a scope is still one entry.
 const MOST_AGAINST: f64 = 0.2;
 
-/// An entry of the list of causes.
+/// Entry in the list of causes.
 #[derive(Debug, PartialEq)]
-pub(super) enum Told {
-    /// An op, by its position in the list of changes.
+pub(super) enum Entry {
+    /// One op, by its index in the list of changes.
     Op(usize),
-    /// All ops that changed in a scope, the largest first.
+    /// All ops of a scope that changed, largest first.
     Scope {
-        /// Path of the scope, layers together.
+        /// Path of the scope, with all layers merged into one.
         path: String,
-        /// Positions in the list of changes.
+        /// Indices in the list of changes.
         ops: Vec<usize>,
     },
 }
@@ -49,8 +51,8 @@ struct Node<'a> {
     ops: Vec<(usize, &'a Change)>,
 }
 
-/// Tells the changes at `wanted`.
-pub(super) fn tell(changes: &[Change], wanted: &[usize]) -> Vec<Told> {
+/// Groups the changes at the indices `wanted` into entries.
+pub(super) fn entries(changes: &[Change], wanted: &[usize]) -> Vec<Entry> {
     let mut root = Node::default();
     for &at in wanted {
         let Some(change) = changes.get(at) else { continue };
@@ -61,9 +63,9 @@ pub(super) fn tell(changes: &[Change], wanted: &[usize]) -> Vec<Told> {
         }
         node.ops.push((at, change));
     }
-    let mut told = Vec::new();
-    root.tell_members("", &mut told);
-    told
+    let mut entries = Vec::new();
+    root.add_members("", &mut entries);
+    entries
 }
 
 impl<'a> Node<'a> {
@@ -73,7 +75,7 @@ impl<'a> Node<'a> {
             self.children.push(Node { name, ..Node::default() });
             self.children.len() - 1
         });
-        // The position was found or made here.
+        // `at` was found or added above.
         #[expect(clippy::indexing_slicing)]
         &mut self.children[at]
     }
@@ -88,15 +90,15 @@ impl<'a> Node<'a> {
         own + self.children.iter().map(Node::delta_us).sum::<f64>()
     }
 
-    fn tell_members(&self, path: &str, told: &mut Vec<Told>) {
-        told.extend(self.ops.iter().map(|(at, _)| Told::Op(*at)));
+    fn add_members(&self, path: &str, entries: &mut Vec<Entry>) {
+        entries.extend(self.ops.iter().map(|(at, _)| Entry::Op(*at)));
         for child in &self.children {
             let path = if path.is_empty() { child.name.clone() } else { format!("{path}/{}", child.name) };
-            child.tell(path, told);
+            child.add_entries(path, entries);
         }
     }
 
-    fn tell(&self, path: String, told: &mut Vec<Told>) {
+    fn add_entries(&self, path: String, entries: &mut Vec<Entry>) {
         let mut ops = Vec::new();
         self.all_ops(&mut ops);
         let total = self.delta_us();
@@ -108,10 +110,10 @@ impl<'a> Node<'a> {
             ops.iter().map(|(_, op)| op.delta_us_per_step).filter(|delta| delta * total < 0.0).sum::<f64>().abs();
         let is_one = members.len() > FEW && (few / total) < MOST_OF_IT;
         if ops.len() < LEAST_TOGETHER || !is_one || against > MOST_AGAINST * total.abs() {
-            return self.tell_members(&path, told);
+            return self.add_members(&path, entries);
         }
         sort::sort_by(&mut ops, |a, b| b.1.delta_us_per_step.abs().total_cmp(&a.1.delta_us_per_step.abs()));
-        told.push(Told::Scope { path, ops: ops.into_iter().map(|(at, _)| at).collect() });
+        entries.push(Entry::Scope { path, ops: ops.into_iter().map(|(at, _)| at).collect() });
     }
 }
 
@@ -119,7 +121,7 @@ impl<'a> Node<'a> {
 mod tests {
     use super::*;
 
-    fn told(ops: &[(&str, f64)]) -> Vec<String> {
+    fn listed(ops: &[(&str, f64)]) -> Vec<String> {
         let change = |&(path, delta): &(&str, f64)| Change {
             framework_op: Some(path.to_owned()),
             delta_us_per_step: delta,
@@ -127,35 +129,35 @@ mod tests {
         };
         let changes: Vec<Change> = ops.iter().map(change).collect();
         let all: Vec<usize> = (0..changes.len()).collect();
-        let shown = |told| match told {
-            Told::Op(at) => ops[at].0.rsplit('/').next().unwrap().to_owned(),
-            Told::Scope { path, ops } => format!("{path}: {}", ops.len()),
+        let shown = |entry| match entry {
+            Entry::Op(at) => ops[at].0.rsplit('/').next().unwrap().to_owned(),
+            Entry::Scope { path, ops } => format!("{path}: {}", ops.len()),
         };
-        tell(&changes, &all).into_iter().map(shown).collect()
+        entries(&changes, &all).into_iter().map(shown).collect()
     }
 
     #[test]
-    fn few_ops_are_told_by_themselves() {
-        assert_eq!(told(&[("jit(f)/layer_1/mlp/dot.2", 300.0)]), ["dot.2"]);
-        assert_eq!(told(&[("layer_1/attn/dot.1", 150.0), ("layer_1/mlp/dot.2", 150.0)]), ["dot.1", "dot.2"]);
-        // One op makes most of it; others of the scope are listed beside it.
+    fn few_ops_are_listed_individually() {
+        assert_eq!(listed(&[("jit(f)/layer_1/mlp/dot.2", 300.0)]), ["dot.2"]);
+        assert_eq!(listed(&[("layer_1/attn/dot.1", 150.0), ("layer_1/mlp/dot.2", 150.0)]), ["dot.1", "dot.2"]);
+        // One op makes up most of the change; the others of its scope are still listed.
         let mut ops = vec![("l/mlp/dot", 300.0)];
         ops.extend([("l/mlp/add", 10.0); 4]);
-        assert_eq!(told(&ops)[0], "dot");
+        assert_eq!(listed(&ops)[0], "dot");
     }
 
     #[test]
-    fn a_scope_of_many_ops_that_change_alike_is_told_as_a_whole() {
+    fn many_ops_that_change_alike_are_one_scope() {
         let mut ops = vec![("jit(f)/layer_0/attn/add", 5.0), ("jit(f)/layer_1/attn/mul", 5.0)];
         ops.extend([("jit(f)/layer_2/attn/sub", 5.0); 6]);
         ops.extend([("jit(f)/layer_2/mlp/gelu", 13.0); 20]);
-        assert_eq!(told(&ops), ["layer_*/attn: 8", "layer_*/mlp: 20"]);
+        assert_eq!(listed(&ops), ["layer_*/attn: 8", "layer_*/mlp: 20"]);
     }
 
     #[test]
-    fn what_works_against_a_scope_is_told_apart() {
+    fn ops_that_change_in_the_opposite_direction_are_separate() {
         let mut ops = vec![("l/attn/add", 5.0); 6];
         ops.push(("l/attn/dot", -20.0));
-        assert_eq!(told(&ops).len(), 7);
+        assert_eq!(listed(&ops).len(), 7);
     }
 }

@@ -1,16 +1,16 @@
-//! Causes in sentences.
+//! Describes causes in sentences.
 
 use super::Evidence;
 use crate::uniform::UniformChange;
 use crate::{Change, ChangeKind, PartChange, Subject};
 use base::{format, sort};
 
-/// Names of the largest ops of a scope that are listed.
+/// Number of ops that the sentence about a scope names.
 const MOST_NAMED: usize = 3;
 
 pub(super) use crate::label::scope;
 
-/// What became of an op.
+/// Describes how an op changed.
 pub(super) fn of_op(op: &Change, delta: f64, all: &[Change], (ours, theirs): (&str, &str)) -> String {
     let (name, adds) = (op.described(), signed(delta));
     let [is, runs] = if op.is_several() { ["are", "run"] } else { ["is", "runs"] };
@@ -42,14 +42,15 @@ pub(super) fn of_op(op: &Change, delta: f64, all: &[Change], (ours, theirs): (&s
             let times = op.slowdown.map_or(String::new(), |ratio| {
                 if ratio >= 1.0 { format!("{ratio:.2}x slower") } else { format!("{:.2}x faster", 1.0 / ratio) }
             });
-            let anew = if op.recompiled { " It was compiled to something else." } else { "" };
+            let anew = if op.recompiled { " It was compiled differently." } else { "" };
             format!("{name} {is} {times}: {time} per step, {base} in {theirs}: {adds}.{anew}")
         }
     }
 }
 
-/// Where an op is new or gone, an op of the same scope that was compiled to something else and changed the other way: a fusion that gave
-/// away or took over its work. Empty without one.
+/// For an op that is new or gone, names an op of the same scope that changed in the opposite
+/// direction and was compiled differently: a fusion that took over the work or gave it up. Returns
+/// an empty string if there is none.
 fn took_over(op: &Change, all: &[Change]) -> String {
     let Some(scope) = scope(op) else { return String::new() };
     let delta = op.delta_us_per_step;
@@ -59,7 +60,7 @@ fn took_over(op: &Change, all: &[Change]) -> String {
     most.map_or_else(String::new, |it| {
         let way = if delta < 0.0 { "taken over" } else { "given away" };
         format!(
-            " {} of the same scope {} compiled to something else ({}) and may have {way} its work.",
+            " {} of the same scope {} compiled differently ({}) and may have {way} its work.",
             it.title(),
             if it.is_several() { "were" } else { "was" },
             signed(it.delta_us_per_step)
@@ -67,7 +68,8 @@ fn took_over(op: &Change, all: &[Change]) -> String {
     })
 }
 
-/// `layer_*/mlp: 8 ops take 4.20 ms per step, 3.90 ms in a0: +300 us, most of it gelu (+80 us), ...`.
+/// Describes the change of a scope: `layer_*/mlp: 8 ops take 4.20 ms per step, 3.90 ms in a0: +300
+/// us, most of it gelu (+80 us), ...`.
 pub(super) fn of_scope(path: &str, ops: &[&Change], delta: f64, baseline: &str) -> String {
     let sum = |side: fn(&Change) -> f64| format::time_us(ops.iter().map(|op| side(op)).sum());
     let named: Vec<String> =
@@ -83,13 +85,15 @@ pub(super) fn of_scope(path: &str, ops: &[&Change], delta: f64, baseline: &str) 
     )
 }
 
-/// An op of a scope that is named already: its name, with the number where there are several.
+/// Returns the name of an op within a scope that the sentence already names, with a count if it
+/// stands for several ops.
 fn named(op: &Change) -> String {
     let within = Change { framework_op: None, family: String::new(), ..op.clone() };
     format::shorten(&within.title(), 40)
 }
 
-/// A part of the step; of the idle time that changes most also where the host is in it.
+/// Describes the change of a part of the step. For the idle part that changes most, also names the
+/// host activity.
 pub(super) fn of_part(part: &PartChange, evidence: &Evidence<'_>) -> String {
     let is_idle = |part: &&PartChange| part.title.starts_with("Idle");
     let size = |part: &PartChange| part.delta_us_per_step.abs();
@@ -105,8 +109,9 @@ pub(super) fn of_part(part: &PartChange, evidence: &Evidence<'_>) -> String {
     )
 }
 
-/// The range of the host whose share of the idle time changes most; empty where that is little of the part's change. Its time is that of all
-/// counted steps and all causes of idle time, so it is no share of the part.
+/// Describes the host range whose share of the idle time changes most. Returns an empty string if
+/// it explains little of the part's change. Its time covers all counted steps and all causes of
+/// idle time, so it is not a share of the part.
 fn host(part: &PartChange, subject: &Subject, baseline: &Subject) -> String {
     let ranges = |of: &Subject| -> Vec<(String, f64)> {
         let meanwhile = of.profile.step_breakdown.as_ref().and_then(|it| it.host_meanwhile.as_ref());
@@ -133,22 +138,24 @@ fn host(part: &PartChange, subject: &Subject, baseline: &Subject) -> String {
     })
 }
 
-/// A range that changes by less than this share of a part of the step does not explain it.
+/// Smallest change of a host range that explains a part of the step, as a share of the part's
+/// change.
 const LEAST_OF_HOST: f64 = 0.3;
 
-/// What nothing else explains of a part.
+/// Describes the change of a part that no other cause explains.
 pub(super) fn of_rest(title: &str, rest: f64) -> String {
     format!(
-        "{title} beside that: {}, of ops that run beside others or whose own difference is small or not proven.",
+        "{title}, remainder: {}, from ops that overlap with others or whose own difference is small or not proven.",
         signed(rest)
     )
 }
 
-/// Ops that all change alike.
+/// Describes a change that nearly all ops share.
 pub(super) fn of_uniform(alike: &UniformChange) -> String {
     let word = if alike.longer > 0.0 { "longer" } else { "less" };
     format!(
-        "All ops take {} {word} ({} ops with {} of the op time, alike): clocks, power or the device differ, not the program. {} a step.",
+        "All ops take {} {word} ({} ops with {} of the op time): clocks, power or the device differ, not the \
+            program. {} per step.",
         format::percent(100.0 * alike.longer.abs()),
         format::count(alike.ops.len() as u64),
         format::percent(100.0 * alike.time_share),
@@ -156,12 +163,12 @@ pub(super) fn of_uniform(alike: &UniformChange) -> String {
     )
 }
 
-/// Runs in a step: whole numbers without decimals.
+/// Formats executions per step; whole numbers get no decimals.
 pub fn per_step(count: f64) -> String {
     if count == (count as u64) as f64 { format::count(count as u64) } else { format::number(count) }
 }
 
-/// `+12.3 us`, `-1.2 ms`, with a true minus.
+/// Formats a signed time with a typographic minus: `+12.3 us`, `-1.2 ms`.
 pub fn signed(us: f64) -> String {
     format!("{}{}", if us < 0.0 { "\u{2212}" } else { "+" }, format::time_us(us.abs()))
 }

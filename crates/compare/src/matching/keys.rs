@@ -1,15 +1,15 @@
-//! What ops have in common that are compared with each other: the passes of the matching, one after the other.
+//! Keys by which ops of two runs are matched, one for each pass of the matching.
 
 use super::Item;
 use crate::MatchedBy;
 use base::framework_path;
 
-/// What both sides know of their ops: what only one knows is no witness.
+/// Data that the ops of both sides record. Data that only one side has is no evidence.
 #[derive(Clone, Copy)]
 pub(super) struct Witnesses {
-    /// Whether the ops of both sides have framework paths.
+    /// True if the ops of both sides have framework paths.
     pub paths: bool,
-    /// Whether the ops of both sides have fingerprints.
+    /// True if the ops of both sides have fingerprints.
     pub fingerprints: bool,
 }
 
@@ -23,14 +23,14 @@ impl Witnesses {
     }
 }
 
-/// The key of an op in one pass; `None` where the pass is not for it.
+/// Returns the key of an op in one pass, or `None` if the pass does not apply to it.
 pub(super) type MatchKey = fn(&Item<'_>, Witnesses) -> Option<String>;
 
-/// The passes on one platform.
+/// Passes on one platform.
 pub(super) const PASSES: [(MatchedBy, MatchKey); 7] = [
     (MatchedBy::Name, |item, witnesses| {
         let detail = detail(item, witnesses);
-        // A bare number after a general name is no evidence without a second witness.
+        // A generic name with a number is no evidence without a path or a fingerprint.
         let is_general = framework_path::name_without_number(item.name) != item.name;
         (!detail.is_empty() || !is_general).then(|| format!("{}\n{detail}", item.name))
     }),
@@ -47,14 +47,14 @@ pub(super) const PASSES: [(MatchedBy, MatchKey); 7] = [
         let scope = item.framework_op.filter(|_| witnesses.paths).map(scope).unwrap_or_default();
         Some(format!("{}\n{}\n{scope}", framework_path::name_without_number(item.name), item.family))
     }),
-    // What is left on both sides of a scope is the same work written in another way.
+    // The remaining ops on both sides of a scope are the same work, written differently.
     (MatchedBy::Scope, |item, _| {
         let scope = scope(item.framework_op?);
         (!scope.is_empty()).then(|| format!("{}\n{scope}", part(item.family)))
     }),
 ];
 
-/// The passes across platforms.
+/// Passes across platforms.
 pub(super) const ACROSS: [(MatchedBy, MatchKey); 2] = [
     (MatchedBy::FrameworkPath, |item, _| {
         let scope = scope(item.framework_op?);
@@ -63,15 +63,16 @@ pub(super) const ACROSS: [(MatchedBy, MatchKey); 2] = [
     (MatchedBy::Class, |item, _| Some(item.family.to_owned())),
 ];
 
-/// What an op computes and where it stands, as far as both sides have it: an op whose path or expression contradicts
-/// its name is another op.
+/// Returns the fingerprint and the framework path of an op, if both sides have them. An op whose
+/// path or expression contradicts its name is a different op.
 fn detail(item: &Item<'_>, witnesses: Witnesses) -> String {
     let fingerprint = item.fingerprint.filter(|_| witnesses.fingerprints).unwrap_or_default();
     let path = item.framework_op.filter(|_| witnesses.paths).unwrap_or_default();
     if fingerprint.is_empty() && path.is_empty() { String::new() } else { format!("{fingerprint}\n{path}") }
 }
 
-/// The scopes that an op stands in, with the pass of the training step; the layers of a model are one.
+/// Returns the scopes of an op with the pass of the training step. All layers of a model are merged
+/// into one.
 pub(super) fn scope(path: &str) -> String {
     let scopes = framework_path::layered(&framework_path::scopes(path).join("/"));
     match framework_path::training_pass(path) {
@@ -80,7 +81,8 @@ pub(super) fn scope(path: &str) -> String {
     }
 }
 
-/// Communication and data movement are separate parts of a step: none is the rewrite of computation.
+/// Returns the part of the step that a class belongs to. Communication and data movement have
+/// separate parts, and are never matched with computation as rewritten.
 fn part(family: &str) -> &str {
     if matches!(family, "communication" | "data_movement") { family } else { "compute" }
 }

@@ -1,19 +1,21 @@
-//! Which op of one run is which of the other.
+//! Matches the ops of one run with those of another.
 //!
-//! `fusion.12` is no identity: the next build numbers its fusions anew. So ops are matched in passes, each with what the one before
-//! left over, and the pass is reported:
+//! `fusion.12` does not identify an op: the next build numbers its fusions differently. So ops are
+//! matched in passes. Each pass handles the ops that the previous ones left, and the result records
+//! the pass:
 //!
-//! | pass | equal | says |
+//! | pass | equal | meaning |
 //! |---|---|---|
-//! | `name` | name, and fingerprint and framework path where both sides have them | the same op |
+//! | `name` | name, and fingerprint and framework path if both sides have them | the same op |
 //! | `fingerprint` | expression without names and numbers, and framework path; then the path without the layer's number | the same instruction, renumbered |
 //! | `framework_path` | framework path and class | the same line of the model, compiled differently |
 //! | `fingerprint` | expression alone | the same instruction under another path |
 //! | `similar_name` | name without its number, class, and scope | probably the same |
-//! | `scope` | the scope, for what is left in it on both sides | the same work, rewritten |
+//! | `scope` | the scope, for the remaining ops on both sides | the same work, rewritten |
 //!
-//! Ops that are equal by a key are compared together: 24 layers have 24 equal fusions, and none of them is "the" other. Across
-//! platforms only scopes and classes make sense; kernel names never do.
+//! Ops with the same key are compared together: 24 layers have 24 equal fusions, which cannot be
+//! paired one by one. Across platforms, only scopes and classes are meaningful; kernel names never
+//! are.
 
 mod keys;
 
@@ -26,7 +28,7 @@ use super::{Change, ChangeKind, MatchedBy, MatchedTime, Matching};
 use base::{framework_path, sort};
 use report::{StepKernel, StepOp, StepOps};
 
-/// An op or kernel of a step as the matching sees it.
+/// Op or kernel of a step, as input to the matching.
 struct Item<'a> {
     name: &'a str,
     family: &'a str,
@@ -72,8 +74,9 @@ impl<'a> Item<'a> {
     }
 }
 
-/// Ops of `run` against those of the baseline, by descending difference, with what could not be matched. `across` names the classes of two
-/// platforms.
+/// Matches the ops of `run` with those of the baseline. Returns the changes sorted by difference,
+/// largest first, and the unmatched time. `across` contains the common names of classes if the runs
+/// are from two platforms.
 pub fn ops(
     run: usize,
     ours: &StepOps,
@@ -107,7 +110,8 @@ pub fn ops(
     (changes, matching)
 }
 
-/// Kernels of `run` against those of the baseline, by their whole names: they say what the code is.
+/// Matches the kernels of `run` with those of the baseline by their full names, which identify the
+/// code.
 pub fn kernels(run: usize, ours: &StepOps, theirs: &StepOps) -> Vec<Change> {
     let side = |ops: &'_ StepOps| -> Vec<(String, String, f64, f64)> {
         let kernel = |it: &StepKernel| (it.name.clone(), it.family.clone(), it.time_us, it.occurrences);
@@ -116,7 +120,8 @@ pub fn kernels(run: usize, ours: &StepOps, theirs: &StepOps) -> Vec<Change> {
     named(run, [&side(ours), &side(theirs)], MatchedBy::Name)
 }
 
-/// Classes of ops. Where a profile has no step sections, categories of its kernels take their place.
+/// Compares classes of ops. If a profile has no ops per step, the categories of its kernels are
+/// used.
 pub fn families(
     run: usize,
     ours: &[(String, f64, f64)],
@@ -133,8 +138,9 @@ pub fn families(
     classes
 }
 
-/// Of two platforms the time of a step is compared: in how many ops each splits its work says nothing, and a class or scope that one of
-/// them lacks is time that the other spends under another name.
+/// Reduces a change across platforms to the time per step. The number of ops into which each
+/// platform splits its work means nothing, and a class or scope that one of them lacks is time that
+/// the other spends under another name.
 fn by_time_alone(change: &mut Change) {
     change.slowdown = None;
     if !matches!(change.change, ChangeKind::Slower | ChangeKind::Faster | ChangeKind::Rewritten) {
@@ -147,7 +153,7 @@ fn by_time_alone(change: &mut Change) {
     }
 }
 
-/// Name, class, time and count of each side, matched by whole names.
+/// Matches two lists of name, class, time and count by full name.
 fn named(run: usize, sides: [&[(String, String, f64, f64)]; 2], matched_by: MatchedBy) -> Vec<Change> {
     let items = sides.map(|side| side.iter().map(|(name, family, us, n)| Item::named(name, family, *us, *n)).collect());
     changes(run, &items, &OpNoise::default(), &[(matched_by, |item, _| Some(item.name.to_owned()))])
@@ -189,8 +195,9 @@ fn changes(run: usize, sides: &[Vec<Item<'_>>; 2], noise: &OpNoise, passes: &[(M
     changes
 }
 
-/// A few ops of one framework path that compute different things are different ops: as many on the other side are paired with them by their
-/// times, the longest with the longest, which makes the changes as small as they can be. Equal ops are interchangeable and stay together.
+/// Splits a group of a few ops with the same framework path that compute different things. If both
+/// sides have the same number of ops, pairs them by time, longest with longest, which minimizes the
+/// changes. Equal ops are interchangeable and stay together.
 fn split(sides: &[Vec<Item<'_>>; 2], group: [Vec<usize>; 2]) -> Vec<[Vec<usize>; 2]> {
     let [ours, theirs] = &group;
     let items = || {
@@ -204,22 +211,23 @@ fn split(sides: &[Vec<Item<'_>>; 2], group: [Vec<usize>; 2]) -> Vec<[Vec<usize>;
     let is_one_op =
         first.is_some_and(|first| first.fingerprint.is_some() && items().all(|it| it.fingerprint == first.fingerprint));
     if is_one_path && !is_one_op && ours.len() == theirs.len() && ours.len() <= MOST_PAIRED {
-        // Profiles list ops by their times.
+        // Profiles list ops sorted by time.
         return ours.iter().zip(theirs).map(|(&ours, &theirs)| [vec![ours], vec![theirs]]).collect();
     }
     vec![group]
 }
 
-/// More ops of one path are those of layers that the path does not name.
+/// Largest number of ops that are paired. More ops with the same path are layers that the path does
+/// not name.
 const MOST_PAIRED: usize = 8;
 
-/// How much the ops of one side of a group vary together from step to step, at most: as if all varied in step. `None` where one does not
-/// say it.
+/// Returns an upper bound of the variation of a group of ops from step to step, as if all of them
+/// varied in unison. Returns `None` if an op does not record its variation.
 fn stddev_us(items: &[Item<'_>], group: &[usize]) -> Option<f64> {
     group.iter().map(|&at| items.get(at)?.stddev_us).sum()
 }
 
-/// The ops of a side that are not matched yet, by key.
+/// Groups the unmatched ops of a side by key.
 fn grouped(
     items: &[Item<'_>],
     left: &[usize],
@@ -239,7 +247,7 @@ fn change<'i>(run: usize, sides: &'i [Vec<Item<'i>>; 2], group: &[Vec<usize>; 2]
         group.iter().filter_map(|&at| items.get(at)).collect()
     };
     let found = [pick(&sides[0], &group[0]), pick(&sides[1], &group[1])];
-    // From 0: the sum of nothing would be -0, and stand so in the document.
+    // Starts from 0, because the sum of an empty list is -0 and would appear so in the document.
     let sum = |value: fn(&Item<'_>) -> f64| {
         found.each_ref().map(|items| items.iter().map(|item| value(item)).fold(0.0, |sum, it| sum + it))
     };
@@ -250,7 +258,7 @@ fn change<'i>(run: usize, sides: &'i [Vec<Item<'i>>; 2], group: &[Vec<usize>; 2]
         .then(|| (time_us[0] / per_step[0]) / (time_us[1] / per_step[1]));
     let [first, base] = found.each_ref().map(|items| items.first().copied());
     let shown = first.or(base);
-    // A whole class has no op to be named after.
+    // A whole class cannot be named after one op.
     let by_class = matched_by == MatchedBy::Class;
     let ops = found.each_ref().map(|items| items.iter().map(|item| item.instances).sum());
     let path = shown.and_then(|item| item.framework_op).filter(|_| !by_class);
@@ -279,10 +287,11 @@ fn change<'i>(run: usize, sides: &'i [Vec<Item<'i>>; 2], group: &[Vec<usize>; 2]
     }
 }
 
-/// Changes below this share of the longer time are none.
+/// Smallest change that counts, as a share of the longer time.
 const SAME_SHARE: f64 = 0.01;
 
-/// Splits the difference into that of counts (at the old mean time) and that of mean times; the larger names the change.
+/// Splits the difference into a change of the count (at the old mean time) and a change of the mean
+/// time. The larger of the two gives the kind of change.
 fn kind(time_us: [f64; 2], per_step: [f64; 2], slowdown: Option<f64>) -> ChangeKind {
     let [ours, theirs] = per_step;
     if theirs == 0.0 {
@@ -326,8 +335,8 @@ mod tests {
     }
 
     #[test]
-    fn a_number_is_no_identity() {
-        // The second build numbered its fusions the other way round.
+    fn a_number_in_a_name_does_not_identify_an_op() {
+        // The second build numbers its fusions in the opposite order.
         let base = step(vec![op("fusion.1", "aa", "l/a", 10.0, 1.0), op("fusion.2", "bb", "l/b", 30.0, 1.0)]);
         let run = step(vec![op("fusion.2", "aa", "l/a", 11.0, 1.0), op("fusion.1", "bb", "l/b", 30.0, 1.0)]);
         let (changes, matching) = ops(1, &run, &base, &OpNoise::default(), None);
@@ -339,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn passes_follow_each_other_and_the_rest_is_told() {
+    fn passes_run_in_order_and_the_rest_is_reported() {
         let base = step(vec![
             op("gemm", "", "", 5.0, 1.0),
             op("dot.1", "p", "l/q", 8.0, 2.0),

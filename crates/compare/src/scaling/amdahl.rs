@@ -1,17 +1,19 @@
-//! Amdahl's law: the part of a step that more devices do not make shorter, how well the runs determine it, and what
-//! follows for more.
+//! Fits Amdahl's law: the part of a step that more devices do not shorten, its confidence interval,
+//! and the forecast for more devices.
 
 use super::ScalingForecast;
 use super::line::through_origin;
 
-/// How many times the most devices of the runs a forecast is for.
+/// Sizes of the forecast, as multiples of the most devices that were measured.
 pub(super) const FORECAST_SIZES: [u64; 2] = [2, 4];
 
-/// What a forecast holds under, as a sentence.
-pub(super) const ASSUMPTION: &str = "The forecast assumes that Amdahl's law holds beyond the devices that were measured: the serial part \
-                                     stays as long, all else shrinks with the devices, and nothing grows with them.";
+/// Assumption of the forecast, as a sentence.
+pub(super) const ASSUMPTION: &str = "The forecast assumes that Amdahl's law holds for more devices than were \
+    measured: the serial part stays constant, all else shrinks in proportion to the devices, and nothing grows \
+    with them.";
 
-/// Amdahl's serial fraction `s`: of the reference's step, the share that more devices do not make shorter.
+/// Serial fraction `s` of Amdahl's law: the share of the reference's step that more devices do not
+/// shorten.
 ///
 /// ```text
 /// 1 / speedup = s + (1 - s) / n        n: growth of the devices
@@ -23,15 +25,17 @@ pub(super) const ASSUMPTION: &str = "The forecast assumes that Amdahl's law hold
 pub(super) struct AmdahlFit {
     /// Serial share of the step, from 0 to 1.
     pub serial: f64,
-    /// 95 % interval of `serial` by Student's t with `m - 1` degrees of freedom, cut to 0 to 1. `None` of one run, which fits exactly.
+    /// 95 % confidence interval of `serial` by Student's t with `m - 1` degrees of freedom, limited to
+    /// 0 to 1. `None` for one run, which fits exactly.
     pub interval: Option<[f64; 2]>,
 }
 
 impl AmdahlFit {
-    /// The fit through `(growth of the devices, speed-up)` of the runs on more devices than the reference.
+    /// Fits the law to `(growth of the devices, speed-up)` of the runs on more devices than the
+    /// reference.
     ///
-    /// A speed-up beyond the ideal one gives 0. `None` where more devices are slower on the whole, which Amdahl's law does not
-    /// know, and where nothing but the reference was measured.
+    /// A speed-up beyond the ideal gives 0. Returns `None` if more devices are slower overall, which
+    /// Amdahl's law does not allow, and if there are no runs other than the reference.
     pub fn of(runs: &[(f64, f64)]) -> Option<AmdahlFit> {
         let points: Vec<(f64, f64)> =
             runs.iter().map(|(growth, speedup)| (1.0 - 1.0 / growth, 1.0 / speedup - 1.0 / growth)).collect();
@@ -40,12 +44,13 @@ impl AmdahlFit {
         Some(AmdahlFit { serial: within_step(slope), interval })
     }
 
-    /// The speed-up on `growth` times the devices.
+    /// Returns the speed-up on `growth` times the devices.
     pub fn speedup(self, growth: f64) -> f64 {
         law(self.serial, growth)
     }
 
-    /// What the law gives for twice and four times `most` devices, against a reference of `devices` and a step of `step_time_us`.
+    /// Returns the forecast for two and four times `most` devices, relative to a reference on `devices`
+    /// devices with a step of `step_time_us`.
     pub fn forecast(self, devices: u64, step_time_us: f64, most: u64) -> Vec<ScalingForecast> {
         let of_size = |times: &u64| {
             let size = most.checked_mul(*times)?;
@@ -68,7 +73,7 @@ fn law(serial: f64, growth: f64) -> f64 {
     1.0 / (serial + (1.0 - serial) / growth.max(1.0))
 }
 
-/// A share of a step; no negative zero.
+/// Limits a share to 0 to 1, without negative zero.
 fn within_step(share: f64) -> f64 {
     if share > 0.0 { share.min(1.0) } else { 0.0 }
 }
@@ -82,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn the_fit_and_its_interval_are_those_worked_out_by_hand() {
+    fn the_fit_and_its_interval_match_a_calculation_by_hand() {
         // Speed-ups of 1.8 on 2 and 3 on 4 devices: x = 1/2, 3/4; y = 1/1.8 - 1/2 = 1/18, 1/3 - 1/4 = 1/12.
         // sum(x x) = 13/16, sum(x y) = 1/36 + 1/16 = 13/144: s = 1/9. Both runs lie on the line: 1/18 = 1/9 * 1/2, 1/12 = 1/9 * 3/4.
         let exact = AmdahlFit::of(&[(2.0, 1.8), (4.0, 3.0)]).unwrap();
@@ -94,11 +99,11 @@ mod tests {
         assert!(close(fit.serial, 2.0 / 13.0));
         let squares: f64 = 5.0 / 104.0 * (5.0 / 104.0) + 5.0 / 156.0 * (5.0 / 156.0);
         let error = (squares / (13.0 / 16.0)).sqrt();
-        // t(1) = 12.706: the interval is wider than a share can be.
+        // t(1) = 12.706: the interval is wider than the range of a share.
         assert!(12.706 * error > 0.8);
         let [low, high] = fit.interval.unwrap();
         assert!(low == 0.0 && close(high, (2.0 / 13.0 + 12.706 * error).min(1.0)));
-        // With four runs, t(3) = 3.182 by the table.
+        // With four runs, t(3) = 3.182 from the table.
         let runs = [(2.0, 1.81), (4.0, 3.0), (8.0, 4.6), (16.0, 6.0)];
         let fit = AmdahlFit::of(&runs).unwrap();
         let (xs, ys): (Vec<f64>, Vec<f64>) = runs.iter().map(|(n, s)| (1.0 - 1.0 / n, 1.0 / s - 1.0 / n)).unzip();
@@ -116,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn the_law_goes_on_to_twice_and_four_times_the_devices() {
+    fn the_law_forecasts_two_and_four_times_the_devices() {
         // A tenth of 1000 us is serial: 100 + 900 / 16 and 100 + 900 / 32 us.
         let fit = AmdahlFit { serial: 0.1, interval: Some([0.05, 0.2]) };
         let [twice, four] = <[ScalingForecast; 2]>::try_from(fit.forecast(1, 1000.0, 8)).unwrap();
@@ -125,7 +130,7 @@ mod tests {
         assert!(close(twice.speedup, 6.4) && close(twice.efficiency_percent, 40.0));
         let [low, high] = twice.interval_us.unwrap();
         assert!(close(low, 50.0 + 950.0 / 16.0) && close(high, 200.0 + 800.0 / 16.0));
-        // From a reference on 4 devices, 16 are four times as many.
+        // 16 devices are four times a reference on 4.
         assert!(close(fit.forecast(4, 1000.0, 8)[0].step_time_us, 100.0 + 900.0 / 4.0));
         assert_eq!(fit.forecast(1, 1000.0, u64::MAX), []);
     }

@@ -1,53 +1,148 @@
-//! What a comparison holds of the ops that do not scale, and of sizes that were not measured.
+//! Data model of scaling: speed by number of devices, the ops that do not scale, and the forecast.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::super::MatchedBy;
+use super::super::{MatchedBy, ScalingMode, ScalingSource};
 
-/// An op that takes longer on the most devices of its series than the ideal.
+/// Op that takes longer on the most devices of its series than ideal scaling would give.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ExcessOp {
     /// Index of the run on the most devices.
     pub run: u32,
-    /// Name of the run's series, where there are several.
+    /// Name of the run's series, if there are several.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub series: Option<String>,
     /// Name of the op in the run.
     pub name: String,
     /// Class of op.
     pub family: String,
-    /// The framework's path, where known.
+    /// Path of the framework, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub framework_op: Option<String>,
-    /// How the op was matched with the reference's; `none` where the reference lacks it.
+    /// Method by which the op was matched with the reference's, or `none` if the reference lacks it.
     pub matched_by: MatchedBy,
-    /// Ops that are compared together, in the run and in the reference.
+    /// Number of ops that are compared together, in the run and in the reference.
     pub ops: [u64; 2],
-    /// Self time per step and device in the reference.
+    /// Self time per step and device, in the reference.
     pub reference_us: f64,
-    /// `reference_us` times the growth of the work over that of the devices: strong scaling divides it by the devices, weak scaling keeps it.
+    /// `reference_us` times the growth of the work divided by that of the devices. Strong scaling
+    /// divides it by the growth of the devices; weak scaling leaves it unchanged.
     pub ideal_us: f64,
-    /// Self time per step and device in the run.
+    /// Self time per step and device, in the run.
     pub measured_us: f64,
     /// `measured_us - ideal_us`, at least 0.1 % of the run's step.
     pub excess_us: f64,
 }
 
-/// What the fitted law gives for more devices than were measured.
+/// Prediction of the fitted law for more devices than were measured.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ScalingForecast {
-    /// Name of the run's series, where there are several.
+    /// Name of the run's series, if there are several.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub series: Option<String>,
-    /// Devices: twice and four times the most that were measured.
+    /// Number of devices: two or four times the most that were measured.
     pub devices: u64,
-    /// Step time by the fitted serial fraction; of weak scaling by what each doubling of the devices adds.
+    /// Step time predicted from the fitted serial fraction or, for weak scaling, from the time that
+    /// each doubling of the devices adds.
     pub step_time_us: f64,
-    /// Step times with the ends of the fit's 95 % interval. Absent where that is.
+    /// Step times at the ends of the fit's 95 % confidence interval. Absent if the fit has no interval.
     pub interval_us: Option<[f64; 2]>,
-    /// The reference's step time over `step_time_us`, times the growth of the work (1 for strong scaling).
+    /// Step time of the reference divided by `step_time_us`, times the growth of the work (1 for strong
+    /// scaling).
     pub speedup: f64,
-    /// `speedup` over the growth of the number of devices, in percent.
+    /// `speedup` divided by the growth of the number of devices, in percent.
     pub efficiency_percent: f64,
+}
+
+/// Speed by number of devices.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Scaling {
+    /// Kind of scaling: `strong` (the same work on more devices), `weak` (the work grows in proportion
+    /// to the devices) or `mixed` (the work grows in another way).
+    pub mode: ScalingMode,
+    /// Source of the mode: `given`, `batch_size`, or `assumed` if the runs do not show it.
+    pub mode_source: ScalingSource,
+    /// Index of the run that speed-ups are relative to: the one with the fewest devices, in the first
+    /// series if there are several.
+    pub reference: u32,
+    /// Points by device count, grouped by series if there are several.
+    pub points: Vec<ScalingPoint>,
+    /// Share of the reference's step that more devices do not shorten, fitted by least squares
+    /// (Amdahl's law; strong scaling only). For the first series if there are several. Absent if more
+    /// devices are slower overall.
+    pub serial_fraction: Option<f64>,
+    /// 95 % confidence interval of `serial_fraction` from the residuals of the fit (Student's t),
+    /// limited to 0 to 1. Absent if fewer than two runs have more devices than the reference.
+    #[serde(default)]
+    pub serial_interval: Option<[f64; 2]>,
+    /// Programs or platforms that scale separately. Empty if there is only one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub series: Vec<ScalingSeries>,
+    /// Ops that take longer on the most devices than ideal scaling would give, largest excess first; at
+    /// most 20 per series.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub excess_ops: Vec<ExcessOp>,
+    /// Forecast for two and four times the most devices by the fitted law. Empty without a law (mixed
+    /// scaling), and if fewer devices are faster.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub forecast: Vec<ScalingForecast>,
+    /// Assumption of the forecast, as a sentence.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub forecast_assumption: Option<String>,
+}
+
+/// Largest number of ops above their ideal time that are listed per series.
+pub(crate) const MAX_EXCESS_OPS: usize = 20;
+
+/// One program on one platform.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ScalingSeries {
+    /// Name of the experiment, otherwise of the platform. Points refer to it as `series`.
+    pub name: String,
+    /// Index of the run that the speed-ups are relative to.
+    pub reference: u32,
+    /// Serial fraction of this series.
+    pub serial_fraction: Option<f64>,
+    /// 95 % confidence interval of the serial fraction of this series.
+    #[serde(default)]
+    pub serial_interval: Option<[f64; 2]>,
+}
+
+/// One run on some number of devices.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ScalingPoint {
+    /// Index of the run.
+    pub run: u32,
+    /// Name of the run's series, if there are several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub series: Option<String>,
+    /// Number of devices.
+    pub devices: u64,
+    /// Typical step time.
+    pub step_time_us: f64,
+    /// Step time of the reference divided by that of this run, times the growth of the work (1 for
+    /// strong scaling).
+    pub speedup: f64,
+    /// `speedup` divided by the growth of the number of devices, in percent.
+    pub efficiency_percent: f64,
+    /// Speed-up in proportion to the number of devices.
+    pub ideal_speedup: f64,
+    /// Speed-up that the fitted serial fraction allows.
+    pub amdahl_speedup: Option<f64>,
+    /// Percentage of the step spent in exposed communication.
+    pub exposed_communication_percent: Option<f64>,
+    /// Percentage of the step in which a device is idle.
+    pub idle_percent: Option<f64>,
+    /// Percentage by which perfect balance would reduce the work of the busiest device.
+    pub imbalance_percent: Option<f64>,
+    /// Percentage points of efficiency lost to exposed communication beyond the reference's. The three
+    /// `lost_to_*` add up to `100 - efficiency_percent`. Negative if there is less communication than
+    /// in the reference.
+    pub lost_to_communication_percent: Option<f64>,
+    /// Percentage points of efficiency lost to idle time beyond the reference's.
+    pub lost_to_idle_percent: Option<f64>,
+    /// Percentage points of efficiency lost to everything else, for example computation that does not
+    /// shrink with the number of devices, and transfers.
+    pub lost_to_rest_percent: Option<f64>,
 }

@@ -1,16 +1,19 @@
-//! Weak scaling: what each doubling of the devices adds to a step, and what follows for more.
+//! Models weak scaling by the time that each doubling of the devices adds to a step, and forecasts
+//! more devices.
 //!
-//! The work of a device stays the same, so a step would take as long on any number of devices; what grows is communication, by the depth of
-//! the tree or the number of rings that doubles with the devices, and the wait for the slowest one.
+//! The work per device is constant, so a step would ideally take the same time on any number of
+//! devices. In practice communication grows, with the depth of the tree or the number of rings at
+//! each doubling, and so does the wait for the slowest device.
 
 use super::amdahl::FORECAST_SIZES;
 use super::line::through_origin;
 use super::{ScaledRun, ScalingForecast};
 
-/// What a forecast holds under, as a sentence.
-pub(super) const ASSUMPTION: &str = "The forecast assumes that each further doubling of the devices adds as much to a step as those that were measured did.";
+/// Assumption of the forecast, as a sentence.
+pub(super) const ASSUMPTION: &str = "The forecast assumes that each further doubling of the devices adds as much \
+    time to a step as the measured ones.";
 
-/// The share of the reference's step that each doubling adds.
+/// Share of the reference's step that each doubling adds.
 ///
 /// ```text
 /// step / reference's step = 1 + b d        d: doublings of the devices
@@ -19,15 +22,16 @@ pub(super) const ASSUMPTION: &str = "The forecast assumes that each further doub
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct DoublingFit {
-    /// 0 where steps become shorter.
+    /// Added share per doubling. 0 if steps become shorter.
     pub added: f64,
-    /// 95 % interval of `added` by Student's t with `m - 1` degrees of freedom, not below 0. `None` of one run, which fits exactly.
+    /// 95 % confidence interval of `added` by Student's t with `m - 1` degrees of freedom, at least 0.
+    /// `None` for one run, which fits exactly.
     pub interval: Option<[f64; 2]>,
 }
 
 impl DoublingFit {
-    /// The fit through `(growth of the devices, step time over the reference's)` of the runs on more devices than the reference; `None`
-    /// without any.
+    /// Fits the model to `(growth of the devices, step time over the reference's)` of the runs on more
+    /// devices than the reference. Returns `None` if there are none.
     pub fn of(runs: &[(f64, f64)]) -> Option<DoublingFit> {
         let points: Vec<(f64, f64)> = runs.iter().map(|(growth, time)| (doublings(*growth), time - 1.0)).collect();
         let (slope, margin) = through_origin(&points)?;
@@ -35,7 +39,8 @@ impl DoublingFit {
         Some(DoublingFit { added: not_below_0(slope), interval })
     }
 
-    /// What the fit gives for twice and four times the devices of `most`. The work grows with the devices.
+    /// Returns the forecast for two and four times the devices of `most`. The work grows with the
+    /// devices.
     pub fn forecast(self, reference: &ScaledRun<'_>, most: &ScaledRun<'_>) -> Vec<ScalingForecast> {
         let of_size = |times: &u64| {
             let size = most.devices.checked_mul(*times)?;
@@ -55,8 +60,8 @@ impl DoublingFit {
     }
 }
 
-/// How often something doubles to grow to `growth` times its size: 1 for 2, 2 for 4, in proportion between two powers
-/// of 2.
+/// Returns the number of doublings that give `growth`: 1 for 2, 2 for 4, interpolated linearly
+/// between powers of 2.
 fn doublings(growth: f64) -> f64 {
     let (mut power, mut count) = (1.0, 0.0);
     while power * 2.0 <= growth && power < 1e18 {
@@ -65,7 +70,7 @@ fn doublings(growth: f64) -> f64 {
     count + (growth / power - 1.0).max(0.0)
 }
 
-/// The share, or 0 where it is negative: no negative zero.
+/// Replaces a negative share by 0, without negative zero.
 fn not_below_0(share: f64) -> f64 {
     if share > 0.0 { share } else { 0.0 }
 }
@@ -79,13 +84,14 @@ mod tests {
     }
 
     #[test]
-    fn the_fit_is_that_worked_out_by_hand() {
-        // 1.05, 1.10 and 1.18 of the reference's step on 2, 4 and 8 times the devices: sum(d y) = 0.05 + 0.2 + 0.54, sum(d d) = 14.
+    fn the_fit_matches_a_calculation_by_hand() {
+        // 1.05, 1.10 and 1.18 times the reference's step on 2, 4 and 8 times the devices: sum(d y) = 0.05 +
+        // 0.2 + 0.54, sum(d d) = 14.
         let fit = DoublingFit::of(&[(2.0, 1.05), (4.0, 1.10), (8.0, 1.18)]).unwrap();
         assert!(close(fit.added, 0.79 / 14.0));
         let b = 0.79 / 14.0;
         let squares: f64 = [(1.0, 0.05), (2.0, 0.10), (3.0, 0.18)].iter().map(|(d, y)| (y - b * d) * (y - b * d)).sum();
-        // t(2) = 4.303 by the table.
+        // t(2) = 4.303 from the table.
         let margin = 4.303 * (squares / 2.0 / 14.0).sqrt();
         let [low, high] = fit.interval.unwrap();
         assert!((low - (b - margin).max(0.0)).abs() < 1e-5 && (high - (b + margin)).abs() < 1e-5);

@@ -1,17 +1,21 @@
-//! Which ops do not shrink with the devices, or grow: what each takes on the most devices beyond the ideal.
+//! Finds the ops that do not shrink with the devices, or that grow: their time on the most devices
+//! beyond the ideal.
 
 use super::super::op_noise::OpNoise;
-use super::super::{MAX_EXCESS_OPS, matching, steps};
+use super::super::{matching, steps};
+use super::document::MAX_EXCESS_OPS;
 use super::{ExcessOp, ScaledRun};
 use base::sort;
 
-/// Ops whose excess is below this share of the step are not listed.
+/// Smallest excess of an op that is listed, as a share of the step.
 const LEAST_SHARE: f64 = 0.001;
 
-/// The ops of `run` that take longer than `share` of what they take in the reference, biggest excess first.
+/// Returns the ops of `run` that take longer than `share` times their time in the reference,
+/// largest excess first.
 ///
-/// `share` is the growth of the work over that of the devices: the ideal of every op. Ops are matched as those of two runs are; one
-/// that the reference lacks has an ideal of 0. Empty where either run lists no ops or their times are not both of steps.
+/// `share` is the growth of the work divided by that of the devices, which is the ideal of every
+/// op. Ops are matched like those of any two runs. An op that the reference lacks has an ideal of
+/// 0. Empty if either run lists no ops or if the times of only one run are per step.
 pub(super) fn excess_ops(run: &ScaledRun<'_>, reference: &ScaledRun<'_>, share: f64) -> Vec<ExcessOp> {
     if steps::window(run.profile) != steps::window(reference.profile) {
         return Vec::new();

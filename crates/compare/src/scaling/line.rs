@@ -1,4 +1,4 @@
-//! A line through the origin by least squares: what both laws of scaling are fitted by.
+//! Fits a line through the origin by least squares, as both scaling laws require.
 //!
 //! ```text
 //! slope = sum(x y) / sum(x x)
@@ -7,8 +7,9 @@
 
 use super::super::noise::t_quantile_975;
 
-/// The slope of the line through `(x, y)`, and half of its 95 % interval by Student's t with `m - 1` degrees of freedom; the latter is `None`
-/// for one point, which the line meets exactly. `None` without a point off the origin.
+/// Returns the slope of the line through `(x, y)`, and half of its 95 % confidence interval by
+/// Student's t with `m - 1` degrees of freedom. The interval is `None` for one point, which the
+/// line fits exactly. Returns `None` if all points are at the origin.
 pub(super) fn through_origin(points: &[(f64, f64)]) -> Option<(f64, Option<f64>)> {
     let xx: f64 = points.iter().map(|(x, _)| x * x).sum();
     let slope = points.iter().map(|(x, y)| x * y).sum::<f64>() / xx;

@@ -21,7 +21,7 @@ fn with_batch(mut subject: Subject, batch: u64) -> Subject {
     subject
 }
 
-/// Parts of the step: computation, exposed communication, and idle time of two causes.
+/// Adds parts of the step: computation, exposed communication, and idle time with two causes.
 fn with_parts(mut subject: Subject, compute: f64, communication: f64, host_bound: f64, other: f64) -> Subject {
     let duration = compute + communication + host_bound + other;
     let none = 0.0;
@@ -44,7 +44,7 @@ fn close(a: f64, b: f64) -> bool {
 }
 
 #[test]
-fn a_serial_tenth_is_found() {
+fn a_serial_fraction_of_a_tenth_is_found() {
     let subjects = amdahl();
     let scaling = scaling(&subjects, None).unwrap();
     assert_eq!((scaling.mode.label(), scaling.mode_source.label(), scaling.reference), ("strong", "assumed", 0));
@@ -61,18 +61,17 @@ fn a_serial_tenth_is_found() {
         [
             "On 8 devices a step is 4.71x faster than on 1: 59 % parallel efficiency.",
             "Amdahl's law fits these times with 10.0 % (95 % interval 10.0 % to 10.0 %) of the step on 1 device that more \
-             devices do not make shorter: at most 10.0x faster, however many there are.",
+             devices do not shorten: at most 10.0x faster on any number of devices.",
             // 100 + 900 / 16 and 100 + 900 / 32.
             "By Amdahl's law a step would take 156 µs (156 µs to 156 µs) on 16 and 128 µs (128 µs to 128 µs) on 32, as long as \
              nothing grows with the devices.",
-            "Strong scaling was assumed (the same work on more devices): the batch size of 4 of 4 runs is unknown, so \
-             give it or say which scaling it is.",
+            "Strong scaling was assumed (the same work on more devices): the batch size of 4 of 4 runs is unknown. Give it, or state the kind of scaling.",
         ]
     );
 }
 
 #[test]
-fn the_batch_tells_the_mode_unless_the_user_does() {
+fn the_batch_size_gives_the_mode_unless_the_user_does() {
     let of_batches = |batches: [u64; 3], weak| {
         let subjects: Vec<Subject> = batches
             .into_iter()
@@ -105,7 +104,7 @@ fn weak_scaling_in_words() {
 }
 
 #[test]
-fn what_is_lost_adds_up() {
+fn lost_efficiency_adds_up() {
     let mut subjects = [
         with_parts(subject("one", 1, 1000.0), 950.0, 0.0, 40.0, 10.0),
         with_parts(subject("four", 4, 400.0), 250.0, 84.0, 36.0, 30.0),
@@ -114,7 +113,8 @@ fn what_is_lost_adds_up() {
         serde_json::from_value(json!({"num_devices": 4, "device_stats": [], "busy_imbalance_percent": 7.0})).ok();
     let scaling = scaling(&subjects, Some(false)).unwrap();
     let point = &scaling.points[1];
-    // Speed-up 2.5 of 4. Communication 84 of 400; idle 66 of 400, of which 50 / 4 were there before.
+    // Speed-up 2.5 of 4. Communication is 84 of 400 us. Idle time is 66 of 400 us, of which 50 / 4 come
+    // from the reference.
     assert!(close(point.efficiency_percent, 62.5));
     assert!(close(point.exposed_communication_percent.unwrap(), 21.0) && close(point.idle_percent.unwrap(), 16.5));
     assert!(close(point.lost_to_communication_percent.unwrap(), 21.0));
@@ -124,14 +124,14 @@ fn what_is_lost_adds_up() {
     assert_eq!(
         sentences(&scaling, &subjects)[0],
         "On 4 devices a step is 2.50x faster than on 1: 62 % parallel efficiency; 21 % of the step is exposed communication, \
-         16 % of the step is idle time, perfect balance would take 7 % off the busiest device."
+         16 % of the step is idle time, perfect balance would reduce the busiest device's work by 7 %."
     );
     let reference = &scaling.points[0];
     assert_eq!((reference.speedup, reference.efficiency_percent), (1.0, 100.0));
     assert!(close(reference.lost_to_idle_percent.unwrap(), 0.0));
 }
 
-/// The run with these ops: name and self time per step and device.
+/// Adds ops to the run: name and self time per step and device.
 fn with_ops(mut subject: Subject, ops: &[(&str, f64)]) -> Subject {
     let op = |&(name, time): &(&str, f64)| json!({"name": name, "family": "fusion", "self_time_us": time, "occurrences": 1.0});
     let total: f64 = ops.iter().map(|(_, time)| time).sum();
@@ -154,7 +154,8 @@ fn ops_that_do_not_shrink_are_listed() {
         .iter()
         .map(|op| (op.name.as_str(), [op.reference_us, op.ideal_us, op.measured_us, op.excess_us]))
         .collect();
-    // A quarter of 80 is 20; the reduction is new; the dot shrinks as it should, and 0.1 of 400 us is too little to name.
+    // A quarter of 80 is 20. The reduction is new. The dot shrinks ideally, and 0.1 of 400 us is too
+    // little to name.
     assert_eq!(listed, [("copy", [80.0, 20.0, 90.0, 70.0]), ("reduce", [0.0, 0.0, 60.0, 60.0])]);
     assert!(found.excess_ops.iter().all(|op| op.run == 2));
     let words = sentences(&found, &subjects);
@@ -162,7 +163,7 @@ fn ops_that_do_not_shrink_are_listed() {
         words[2],
         "Ops furthest above their ideal time on 4 devices: copy (90.0 µs instead of 20.0 µs), reduce (60.0 µs, new)."
     );
-    // Of weak scaling the ideal is that an op takes as long as in the reference.
+    // For weak scaling, an op ideally takes as long as in the reference.
     let weak = scaling(&subjects, Some(true)).unwrap();
     let listed: Vec<(&str, f64)> = weak.excess_ops.iter().map(|op| (op.name.as_str(), op.excess_us)).collect();
     assert_eq!(listed, [("reduce", 60.0), ("copy", 10.0)]);
@@ -170,9 +171,9 @@ fn ops_that_do_not_shrink_are_listed() {
     assert!(weak.forecast_assumption.unwrap().contains("each further doubling"));
 }
 
-/// 100 us on one device; each doubling adds 10: 110, 120, and so 130 and 140 on 8 and 16.
+/// 100 us on one device. Each doubling adds 10 us: 110, 120, so 130 and 140 on 8 and 16.
 #[test]
-fn weak_scaling_goes_on_by_what_each_doubling_adds() {
+fn weak_scaling_forecasts_the_time_added_by_each_doubling() {
     let runs = [subject("a", 1, 100.0), subject("b", 2, 110.0), subject("c", 4, 120.0)];
     let found = scaling(&runs, Some(true)).unwrap();
     let sizes: Vec<(u64, f64)> = found.forecast.iter().map(|it| (it.devices, it.step_time_us)).collect();
@@ -194,8 +195,8 @@ fn a_forecast_needs_a_law_that_holds() {
 }
 
 #[test]
-fn what_is_equal_is_no_negative_zero() {
-    // A third of 0.3 is not 0.1 in binary: what is lost is rounding.
+fn equal_parts_are_not_negative_zero() {
+    // A third of 0.3 is not 0.1 in binary: the loss is a rounding error.
     let subjects = [
         with_parts(subject("one", 1, 0.3), 0.1, 0.1, 0.1, 0.0),
         with_parts(subject("three", 3, 0.1), 0.1 / 3.0, 0.1 / 3.0, 0.1 / 3.0, 0.0),
@@ -230,21 +231,22 @@ fn programs_and_platforms_scale_apart() {
     assert_eq!(both.points[3].series.as_deref(), Some("tad"));
     assert!(sentences(&both, &subjects)[0].starts_with("lcam: On 4 devices a step is 3.08x faster than on 1"));
 
-    // Experiments that are named by their device count are one program.
+    // Experiments named by their device count are one program.
     for (index, subject) in subjects.iter_mut().enumerate() {
         subject.profile.metadata.experiment_name = Some(format!("exp {index}"));
     }
     let one = scaling(&subjects, Some(false)).unwrap();
     assert_eq!((one.series.len(), one.points.len()), (0, 5));
-    // Nor does one device of another platform count.
+    // One device of another platform does not count either.
     let mut tpu = subject("tpu", 8, 1.0);
     tpu.profile.metadata.platform = "TPU".to_owned();
     assert!(scaling(&[subjects[1].clone(), tpu], None).is_none());
 }
 
-/// Two methods on one, four and eight GPUs, as a benchmark logs them: the traces do not name experiments, their folders do.
+/// Two methods on one, four and eight GPUs, as a benchmark logs them: the folders name the
+/// experiments, the traces do not.
 #[test]
-fn methods_that_paths_name_scale_apart() {
+fn methods_named_in_paths_scale_separately() {
     let traced = |devices: u64, method: &str, time_us: f64| {
         let file = format!("logs/{devices}gpu_20241201_14302{devices}/{method}_trace/plugins/profile/t/h.xplane.pb");
         subject(&file, devices, time_us)
@@ -256,12 +258,12 @@ fn methods_that_paths_name_scale_apart() {
     let both = scaling(&subjects, Some(false)).unwrap();
     let found: Vec<_> = both.series.iter().map(|it| (it.name.as_str(), it.reference)).collect();
     assert_eq!(found, [("lcam", 1), ("tad", 0)]);
-    // One device is what it is measured against, not how efficient one method is against the other.
+    // One device is the reference of each method; it does not compare the efficiency of the methods.
     let on_one = both.points.iter().filter(|point| point.devices == 1);
     assert!(on_one.clone().count() == 2 && on_one.clone().all(|point| point.efficiency_percent == 100.0));
     assert!(close(both.points[1].efficiency_percent, 100.0 * 680.0 / 255.0 / 4.0));
     assert!(close(both.points[4].efficiency_percent, 100.0 * 1000.0 / 400.0 / 4.0));
-    // One method on one device and the other on four do not scale.
+    // One method on one device and another on four do not scale.
     assert!(scaling(&[subjects.remove(0), subjects.remove(2)], Some(false)).is_none());
 }
 
@@ -287,11 +289,12 @@ fn a_law_that_does_not_hold_is_not_fitted() {
             "More than 1 device make a step longer: 100 µs on 1, 130 µs on 4."
         ]
     );
-    // Within 1 %, which is no difference where the noise of the steps is unknown: the law does not hold all the same.
+    // Within 1 %, which counts as equal because the noise of the steps is unknown, but the law still
+    // does not apply.
     let alike = [subject("a", 1, 100.0), subject("b", 4, 100.5)];
     let words = sentences(&scaling(&alike, Some(false)).unwrap(), &alike);
     assert_eq!(words[1], "More devices make a step longer, which Amdahl's law does not describe.");
-    // Beyond four devices it goes up again.
+    // Beyond four devices the time increases again.
     let turning = [subject("a", 1, 100.0), subject("b", 4, 50.0), subject("c", 8, 60.0)];
     let found = scaling(&turning, Some(false)).unwrap();
     assert_eq!(
@@ -301,7 +304,7 @@ fn a_law_that_does_not_hold_is_not_fitted() {
             "More than 4 devices make a step longer: 50.0 µs on 4, 60.0 µs on 8."
         ]
     );
-    // Faster than ideal, as by larger caches: nothing is serial.
+    // Faster than ideal, for example because of larger caches: nothing is serial.
     let found = scaling(&[subject("a", 1, 100.0), subject("b", 4, 20.0)], Some(false)).unwrap();
     assert_eq!(found.serial_fraction, Some(0.0));
 }

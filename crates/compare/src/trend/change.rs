@@ -1,9 +1,9 @@
-//! Where the level of a series of step times changes.
+//! Finds the points at which the level of a series of step times changes.
 //!
-//! For each number of changes there is one best place for them: where the squared distances of the runs from the means of
-//! their levels are least. It is found exactly, by dynamic programming over the end of the last level, rather than by cutting
-//! the series again and again: a level that goes up and comes down again hides from a single cut, whose sides have
-//! like means.
+//! For each number of changes there is an optimal placement, which minimizes the squared distances
+//! of the runs from the means of their levels. It is found exactly, by dynamic programming over the
+//! end of the last level. Splitting the series repeatedly would not find it: a level that rises and
+//! falls again is invisible to a single split, because both sides have similar means.
 //!
 //! ```text
 //!   us |          .  . .                     error(j, k) = least error of the first j runs with k changes
@@ -11,29 +11,34 @@
 //!      +------------------------------- run
 //! ```
 //!
-//! Starting from no change, more are taken while they are **beyond the noise**: what each of the additional changes takes off
-//! the error, over the variance that is left, is the square of Student's t (of one change: of the two samples on its sides).
-//! The variance is that of all runs about the means of their levels (degrees of freedom: runs less levels), and never less than
-//! what the steps of the runs say of the errors of their means: runs that agree by accident are not that exact. It is pooled
-//! rather than Welch's, because the noise of a machine does not change with the program's level and a side of two runs tells
-//! little of its own. The best of many places exceeds the limit of a single test by accident too, so t has to exceed
-//! [`SEARCH_FACTOR`] times the 95 % limit: of series of 3 to 40 runs of nothing but noise, at most one in twenty then has a
-//! change (a test counts them). And levels have to differ by 1 %, since long series find differences that matter to nobody.
+//! The search starts without changes and adds more while they are **beyond the noise**: the
+//! reduction of the error per additional change, divided by the remaining variance, is the square
+//! of Student's t (for one change, of the two samples on its sides). The variance is that of all
+//! runs about the means of their levels (degrees of freedom: runs minus levels), and at least the
+//! variance of the runs' means that their steps imply: runs that agree by accident are not that
+//! exact. It is pooled rather than Welch's, because the noise of a machine does not depend on the
+//! program's level, and because a side of two runs contains little information about its own
+//! variance. The best of many placements exceeds the limit of a single test by accident too, so t
+//! must exceed [`SEARCH_FACTOR`] times the 95 % limit: among series of 3 to 40 runs of pure noise,
+//! at most one in twenty then has a change (a test counts them). Levels must also differ by 1 %,
+//! because long series reveal differences that do not matter in practice.
 //!
-//! A level has two runs at least, so that one odd run is no change; the first and the last may have one.
+//! A level contains at least two runs, so that one outlier is not a change. The first and the last
+//! level may contain one run.
 
 use super::super::noise::{LEAST_RELATIVE_DIFFERENCE, Sample, t_quantile_975};
 
-/// Times the 95 % limit of one test that the best of all places has to exceed.
+/// Factor by which the best of all placements must exceed the 95 % limit of one test.
 const SEARCH_FACTOR: f64 = 2.5;
 
-/// Changes that are looked for.
+/// Largest number of changes that are searched.
 const MOST_CHANGES: usize = 12;
 
-/// Runs that are looked at, the latest: the work grows with the square of their number.
+/// Number of runs that are searched, counted from the latest. The work grows with the square of
+/// this number.
 const MOST_RUNS: usize = 2000;
 
-/// Indices of the first runs of new levels, in order.
+/// Returns the indices of the first runs of new levels, in order.
 pub(super) fn changes(samples: &[Sample]) -> Vec<usize> {
     let skipped = samples.len().saturating_sub(MOST_RUNS);
     let samples = samples.get(skipped..).unwrap_or_default();
@@ -47,19 +52,20 @@ pub(super) fn changes(samples: &[Sample]) -> Vec<usize> {
     firsts.into_iter().map(|first| first + skipped).collect()
 }
 
-/// The best places for some number of changes.
+/// Optimal placement of a given number of changes.
 struct Places {
-    /// First runs of new levels.
+    /// Indices of the first runs of new levels.
     firsts: Vec<usize>,
-    /// Squared distances from the means of the levels.
+    /// Sum of squared distances from the means of the levels.
     error: f64,
 }
 
-/// The best places for 0, 1, 2, ... changes, as many as leave a degree of freedom.
+/// Returns the optimal placements of 0, 1, 2, ... changes, as many as leave a degree of freedom.
 fn places(sums: &RunningSums) -> Vec<Places> {
     let runs = sums.runs;
     let most = runs.saturating_sub(2).min(MOST_CHANGES);
-    // Of the first `end` runs with one change fewer, and the first run of the last level for each number of changes and end.
+    // `errors[end]` is the least error of the first `end` runs with one change fewer. `starts` holds
+    // the first run of the last level for each number of changes and end.
     let mut errors: Vec<f64> = (0..=runs).map(|end| sums.error(0, end)).collect();
     let mut starts: Vec<Vec<usize>> = Vec::new();
     let mut found = vec![Places { firsts: Vec::new(), error: errors.last().copied().unwrap_or(0.0) }];
@@ -84,7 +90,7 @@ fn places(sums: &RunningSums) -> Vec<Places> {
     found
 }
 
-/// The first runs of the levels, from the last one back.
+/// Reconstructs the first runs of the levels, starting from the last level.
 fn back(starts: &[Vec<usize>], runs: usize) -> Vec<usize> {
     let mut end = runs;
     let firsts = starts.iter().rev().map(|of_end| {
@@ -96,7 +102,8 @@ fn back(starts: &[Vec<usize>], runs: usize) -> Vec<usize> {
     firsts
 }
 
-/// Whether `more` changes are better than `taken` by more than the noise, and all of them are large enough.
+/// Returns true if `more` changes are better than `taken` by more than the noise, and all of the
+/// changes are large enough.
 fn is_beyond_noise(sums: &RunningSums, places: &[Places], taken: usize, more: usize) -> bool {
     let (Some(fewer), Some(places)) = (places.get(taken), places.get(more)) else { return false };
     let Some(freedom) = sums.runs.checked_sub(more + 1).filter(|&freedom| freedom > 0) else { return false };
@@ -106,10 +113,10 @@ fn is_beyond_noise(sums: &RunningSums, places: &[Places], taken: usize, more: us
     gain > limit * limit * variance && sums.levels_differ(&places.firsts)
 }
 
-/// Sums of all values before an index, so that those of any level are a difference.
+/// Sums of all values before an index, so that the sum over any level is one subtraction.
 struct RunningSums {
     runs: usize,
-    /// Values of the times, less the first one (smaller numbers lose fewer digits).
+    /// Sums of the times minus the first time, because smaller numbers lose fewer digits.
     values: Vec<f64>,
     squares: Vec<f64>,
     origin_us: f64,
@@ -146,13 +153,13 @@ impl RunningSums {
         self.origin_us + RunningSums::between(&self.values, start, end) / end.saturating_sub(start) as f64
     }
 
-    /// Squared distances of the runs of a level from its mean.
+    /// Returns the sum of squared distances of the runs of a level from its mean.
     fn error(&self, start: usize, end: usize) -> f64 {
         if end <= start + 1 {
             return 0.0;
         }
         let sum = RunningSums::between(&self.values, start, end);
-        // Rounding can take it below 0.
+        // Rounding can make it negative.
         (RunningSums::between(&self.squares, start, end) - sum * sum / (end - start) as f64).max(0.0)
     }
 
@@ -180,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn changes_are_found_where_they_are() {
+    fn changes_are_found_at_the_right_runs() {
         let (a, b, c) = (100.0, 110.0, 130.0);
         for (levels, changes) in [
             (&[(6, a), (6, b)][..], &[6][..]),
@@ -190,14 +197,14 @@ mod tests {
             (&[(5, a), (5, c), (5, a), (5, c)], &[5, 10, 15]),
             (&[(9, a), (1, c)], &[9]),
         ] {
-            // Noise alone looks like a change now and then.
+            // Noise alone occasionally looks like a change.
             let right = (0..40).filter(|&seed| found(levels, 0.5, seed) == changes).count();
             assert!(right >= 38, "{right} of 40 {levels:?}");
         }
     }
 
     #[test]
-    fn one_odd_run_in_the_middle_is_no_change() {
+    fn a_single_outlier_is_not_a_change() {
         for seed in 0..20 {
             assert_eq!(found(&[(5, 100.0), (1, 150.0), (5, 100.0)], 0.5, seed), [0; 0]);
         }
@@ -213,16 +220,17 @@ mod tests {
     }
 
     #[test]
-    fn many_runs_are_no_hang() {
+    fn many_runs_are_compared_in_a_short_time() {
         assert_eq!(found(&[(2500, 100.0), (500, 120.0)], 1.0, 5), [2500]);
     }
 
     #[test]
     fn small_or_uncertain_differences_are_no_change() {
-        // Exact, and less than a percent.
+        // Exact times, but less than a percent.
         assert_eq!(found(&[(5, 100.0), (5, 100.9)], 0.0, 1), [0; 0]);
         assert_eq!(found(&[(5, 100.0), (5, 101.1)], 0.0, 1), [5]);
-        // Runs that agree, whose steps vary so much that this is an accident: 4 steps, a mean is exact to 10.
+        // Runs that agree only by accident, because their steps vary a lot: with 4 steps, a mean is exact
+        // to 10.
         let samples = |stddev_us| {
             [100.0, 100.0, 100.0, 110.0, 110.0, 110.0].map(|mean_us| Sample { count: 4, mean_us, stddev_us })
         };

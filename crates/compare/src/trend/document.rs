@@ -1,26 +1,29 @@
-//! What a comparison holds of a trend beside its points and change points.
+//! Data model of a trend.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A step time that moves a little with every run.
+use super::super::OrderedBy;
+
+/// Step time that changes a little with every run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Drift {
-    /// From one run to the next: slope of the line through the mean step times, by least squares over the places of the runs.
+    /// Change from one run to the next: slope of the least-squares line through the mean step times
+    /// over the positions of the runs.
     pub slope_us: f64,
     /// Half the width of the 95 % confidence interval of `slope_us`.
     pub margin_us: f64,
     /// `100 * slope_us / first_us`.
     pub percent_per_run: f64,
-    /// The line at the first run.
+    /// Value of the line at the first run.
     pub first_us: f64,
-    /// The line at the last run.
+    /// Value of the line at the last run.
     pub last_us: f64,
-    /// A sentence with the numbers.
+    /// Sentence with the numbers.
     pub text: String,
 }
 
-/// A run apart from those before and after it.
+/// Run that differs from those before and after it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct OutlierRun {
     /// Index of the run.
@@ -29,19 +32,76 @@ pub struct OutlierRun {
     pub step_time_us: f64,
     /// Median of the mean step times of its neighbours, up to three on each side.
     pub neighbours_us: f64,
-    /// A sentence with the numbers.
+    /// Sentence with the numbers.
     pub text: String,
 }
 
-/// What changed at a change point between the runs whose step times are the medians of the two levels.
+/// Part or op that changed at a change point, between the runs with the median step times of the
+/// two levels.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LevelChange {
     /// Name of the part of the step, or of the op.
     pub name: String,
-    /// Whether this is an op; else it is a part of the step.
+    /// True for an op, false for a part of the step.
     pub is_op: bool,
-    /// Time per step and device, before the change.
+    /// Time per step and device before the change.
     pub before_us: f64,
-    /// Time per step and device, after the change.
+    /// Time per step and device after the change.
     pub after_us: f64,
+}
+
+/// Runs over time.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Trend {
+    /// Source of the order: `training_step` (from the names of the runs) or `timestamp`.
+    pub ordered_by: OrderedBy,
+    /// Runs in chronological order.
+    pub points: Vec<TrendPoint>,
+    /// Points at which the step time changes permanently. Empty if it drifts.
+    pub change_points: Vec<ChangePoint>,
+    /// Line through the step times, if it fits them better than change points do.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub drift: Option<Drift>,
+    /// Single runs that differ from those before and after them. They belong to no level and to no
+    /// drift.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub outliers: Vec<OutlierRun>,
+}
+
+/// One run of a trend.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct TrendPoint {
+    /// Index of the run.
+    pub run: u32,
+    /// Position of the run in time: a training step (`1000` from `step_00001000`) or a timestamp.
+    pub label: String,
+    /// Typical step time. Absent if the steps are unknown.
+    pub step_time_us: Option<f64>,
+    /// Half the width of the 95 % confidence interval of the mean. Absent with fewer than two steps.
+    pub margin_us: Option<f64>,
+    /// Percentage of the time in which the devices are busy.
+    pub compute_util_percent: Option<f64>,
+}
+
+/// Permanent change of the step time.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ChangePoint {
+    /// Index of the first run after the change.
+    pub run: u32,
+    /// Mean of the typical step times of the runs before the change, back to the previous change.
+    pub before_us: f64,
+    /// Mean of the typical step times of the runs after the change, up to the next change.
+    pub after_us: f64,
+    /// Medians of the mean step times of both groups of runs.
+    #[serde(default)]
+    pub medians_us: [f64; 2],
+    /// Number of runs in both groups.
+    #[serde(default)]
+    pub runs: [u64; 2],
+    /// Parts of the step and ops that change most, in the direction of the change, between the runs
+    /// with the median step times. At most three of each, and each at least 5 % of the change.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub changes: Vec<LevelChange>,
+    /// Sentence with the numbers.
+    pub text: String,
 }

@@ -1,32 +1,33 @@
-//! A level that moves a little with every run, instead of jumping.
+//! Detects a step time that changes a little with every run, instead of jumping.
 //!
-//! The line through the step times by their place in time, by least squares. It is a drift where its slope is beyond the noise and
-//! it explains the times better than levels do.
+//! Fits a least-squares line through the step times by position in time. It is a drift if its slope
+//! exceeds the noise and it fits the times better than levels do.
 
 use super::super::noise::{LEAST_RELATIVE_DIFFERENCE, Sample, t_quantile_975};
 
-/// The fewest runs of which a drift can be distinguished from a jump.
+/// Smallest number of runs for which a drift can be distinguished from a jump.
 const FEWEST_RUNS: usize = 6;
 
-/// Times the 95 % limit that the slope has to exceed: beside the search for jumps, 1.5 keeps noise from looking like either.
+/// Factor by which the slope must exceed the 95 % limit. Together with the search for jumps, 1.5
+/// keeps noise from looking like either.
 const LIMIT_FACTOR: f64 = 1.5;
 
-/// A straight line through step times.
+/// Straight line through step times.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct FittedLine {
-    /// The line at the first run.
+    /// Value of the line at the first run, in microseconds.
     pub first_us: f64,
-    /// Change of the line from one run to the next.
+    /// Change of the line from one run to the next, in microseconds.
     pub slope_us: f64,
-    /// Half the width of the 95 % interval of the slope.
+    /// Half the width of the 95 % confidence interval of the slope, in microseconds.
     pub margin_us: f64,
-    /// Squared distances of the runs from the line.
+    /// Sum of squared distances of the runs from the line.
     error: f64,
     runs: usize,
 }
 
 impl FittedLine {
-    /// The line through the means; `None` of fewer than three runs.
+    /// Fits a line through the means. Returns `None` for fewer than three runs.
     fn through(samples: &[Sample]) -> Option<FittedLine> {
         let runs = samples.len();
         let freedom = runs.checked_sub(2).filter(|&freedom| freedom > 0)? as f64;
@@ -36,18 +37,19 @@ impl FittedLine {
         let xx: f64 = places().map(|(x, _)| x * x).sum();
         let slope_us = places().map(|(x, y)| x * y).sum::<f64>() / xx;
         let error: f64 = places().map(|(x, y)| (y - slope_us * x) * (y - slope_us * x)).sum();
-        // Runs that agree by accident are not more exact than their own steps say.
+        // Runs that agree by accident are not more exact than their own steps imply.
         let variance = (error / freedom).max(error_of_means(samples));
         let margin_us = t_quantile_975(freedom) * (variance / xx).sqrt();
         Some(FittedLine { first_us: mean - slope_us * middle, slope_us, margin_us, error, runs })
     }
 
-    /// The line at the last run.
+    /// Returns the value of the line at the last run, in microseconds.
     pub fn last_us(&self) -> f64 {
         self.first_us + self.slope_us * self.runs.saturating_sub(1) as f64
     }
 
-    /// Whether the slope is beyond the noise, and moves the time by a percent over all runs.
+    /// Returns true if the slope exceeds the noise, and changes the time by at least a percent over all
+    /// runs.
     fn is_beyond_noise(&self) -> bool {
         let moved = (self.last_us() - self.first_us).abs();
         self.slope_us.abs() > LIMIT_FACTOR * self.margin_us
@@ -55,8 +57,9 @@ impl FittedLine {
     }
 }
 
-/// The drift of the runs, unless levels that begin at `firsts` explain them at least as well: by the variance that is left for each
-/// degree of freedom, of which a line takes two, and each jump two for its height and its place.
+/// Returns the drift of the runs, unless levels that begin at `firsts` fit them at least as well.
+/// Compares the remaining variance per degree of freedom: a line takes two degrees, and each jump
+/// takes two for its height and its position.
 pub(super) fn drift(samples: &[Sample], firsts: &[usize]) -> Option<FittedLine> {
     let line = FittedLine::through(samples).filter(|line| line.runs >= FEWEST_RUNS && line.is_beyond_noise())?;
     let of_line = line.error / line.runs.checked_sub(2)? as f64;
@@ -67,7 +70,7 @@ pub(super) fn drift(samples: &[Sample], firsts: &[usize]) -> Option<FittedLine> 
     (firsts.is_empty() || is_better).then_some(line)
 }
 
-/// Squared distances from the means of the levels.
+/// Returns the sum of squared distances from the means of the levels.
 fn error_of_levels(samples: &[Sample], firsts: &[usize]) -> f64 {
     let starts = std::iter::once(0).chain(firsts.iter().copied());
     let ends = firsts.iter().copied().chain([samples.len()]);
@@ -79,7 +82,7 @@ fn error_of_levels(samples: &[Sample], firsts: &[usize]) -> f64 {
     starts.zip(ends).map(of_level).sum()
 }
 
-/// Mean of the squared standard errors of the runs' means.
+/// Returns the mean of the squared standard errors of the runs' means.
 pub(super) fn error_of_means(samples: &[Sample]) -> f64 {
     let squared = |sample: &Sample| sample.stddev_us * sample.stddev_us / sample.count.max(1) as f64;
     samples.iter().map(squared).sum::<f64>() / samples.len().max(1) as f64
@@ -92,7 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_line_is_that_of_a_textbook() {
+    fn the_line_matches_a_textbook() {
         // 1, 3, 2, 5, 4: slope 8/10, mean 3, error 3.6; t(3) = 3.182.
         let samples: Vec<Sample> = [1.0, 3.0, 2.0, 5.0, 4.0].map(sample).to_vec();
         let line = FittedLine::through(&samples).unwrap();
@@ -101,7 +104,7 @@ mod tests {
         assert!((line.last_us() - 4.6).abs() < 1e-12);
     }
 
-    /// Whether drift, jumps or neither are found in this.
+    /// Names what is found in a series: drift, jumps or neither.
     fn found(times: impl Iterator<Item = f64>, sigma: f64, seed: u64) -> &'static str {
         let mut noise = Noise(seed);
         let samples: Vec<Sample> = times.map(|time| sample(time + sigma * noise.next())).collect();
@@ -114,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn drifts_and_jumps_are_told_apart() {
+    fn drifts_and_jumps_are_distinguished() {
         for (runs, per_run) in [(8, 1.0), (12, 1.0), (20, -0.8), (40, 0.5)] {
             let times = || (0..runs).map(|at| 100.0 + per_run * f64::from(at));
             let right = (0..40).filter(|&seed| found(times(), 0.3, seed) == "drift").count();

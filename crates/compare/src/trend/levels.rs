@@ -1,17 +1,18 @@
-//! Change points with what is known of the levels on both sides: medians, and what differs between the runs that these are of.
+//! Describes change points and the levels on both sides: medians, and the differences between the
+//! runs with the median step times.
 
 use super::super::op_noise::OpNoise;
 use super::super::{ChangePoint, OrderedBy, matching, signed, steps, waterfall};
 use super::{LevelChange, TimedRun, median, percent, when};
 use base::{format, sort};
 
-/// Parts of the step, and ops, of a change that are named.
+/// Number of parts of the step, and of ops, that are named for a change.
 const MOST_NAMED: usize = 3;
 
-/// A part or op that changes by less than this share of the change is not named.
+/// Smallest change of a part or op that is named, as a share of the whole change.
 const LEAST_SHARE: f64 = 0.05;
 
-/// The change points of runs whose levels begin at `firsts`.
+/// Returns the change points of runs whose levels begin at `firsts`.
 pub(super) fn change_points(ordered_by: OrderedBy, timed: &[TimedRun<'_>], firsts: &[usize]) -> Vec<ChangePoint> {
     let change_point = |at: usize| {
         let first = *firsts.get(at)?;
@@ -23,7 +24,7 @@ pub(super) fn change_points(ordered_by: OrderedBy, timed: &[TimedRun<'_>], first
     (0..firsts.len()).filter_map(change_point).collect()
 }
 
-/// The change from one level to the next.
+/// Describes the change from one level to the next.
 fn between(
     ordered_by: OrderedBy,
     before: &[TimedRun<'_>],
@@ -66,15 +67,17 @@ fn runs(count: usize) -> String {
     format::counted(count as u64, "run")
 }
 
-/// The run whose step time is the median of its level; of an even number the faster one of the middle two.
+/// Returns the run with the median step time of its level. For an even number of runs, returns the
+/// faster of the middle two.
 fn middle<'l, 'a>(level: &'l [TimedRun<'a>]) -> Option<&'l TimedRun<'a>> {
     let mut order: Vec<&TimedRun<'_>> = level.iter().collect();
     sort::sort_by(&mut order, |a, b| a.sample.mean_us.total_cmp(&b.sample.mean_us));
     order.get(order.len().saturating_sub(1) / 2).copied()
 }
 
-/// What changed between two runs, with the sign of their difference: parts of the step, then ops, each biggest first. Empty where the
-/// runs do not list them, or the times of one are not of steps.
+/// Returns the differences between two runs that have the sign of the total difference: parts of
+/// the step, then ops, each sorted by size, largest first. Empty if the runs do not list them, or
+/// if the times of only one run are per step.
 fn changes(before: &TimedRun<'_>, after: &TimedRun<'_>) -> Vec<LevelChange> {
     let (old, new) = (&before.subject.profile, &after.subject.profile);
     if steps::window(old) != steps::window(new) {
@@ -95,7 +98,8 @@ fn changes(before: &TimedRun<'_>, after: &TimedRun<'_>) -> Vec<LevelChange> {
     [biggest(parts, difference_us), biggest(ops, difference_us)].concat()
 }
 
-/// The largest of these that have the sign of the difference and are a share of it that counts.
+/// Returns the largest changes that have the sign of the difference and are a sufficient share of
+/// it.
 fn biggest(mut changes: Vec<LevelChange>, difference_us: f64) -> Vec<LevelChange> {
     let sign = if difference_us < 0.0 { -1.0 } else { 1.0 };
     let size = |it: &LevelChange| sign * (it.after_us - it.before_us);

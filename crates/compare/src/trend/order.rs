@@ -1,16 +1,16 @@
-//! Where a run stands in time, known by its name or its capture.
+//! Determines the order of runs in time, from their names or their capture times.
 
 use super::super::{OrderedBy, Subject};
 use base::sort;
 
-/// One run in the order of time.
+/// Run with its position in time.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct OrderedRun {
     /// Index of the run.
     pub index: usize,
-    /// Place in time for people: `1000`, or a timestamp.
+    /// Position in time for display: `1000`, or a timestamp.
     pub label: String,
-    /// What orders the run.
+    /// Sort key of the run.
     key: PlaceKey,
 }
 
@@ -21,7 +21,8 @@ enum PlaceKey {
     Time(String, String),
 }
 
-/// The runs in order and what the order is from; `None` where nothing does for all of them, or where two stand at the same place.
+/// Returns the runs in order and the source of the order. Returns `None` if no source covers all
+/// runs, or if two runs have the same position.
 pub(super) fn places(subjects: &[Subject]) -> Option<(OrderedBy, Vec<OrderedRun>)> {
     let by = |place: &dyn Fn(&Subject) -> Option<(PlaceKey, String)>| {
         let places = subjects.iter().enumerate().map(|(index, subject)| {
@@ -39,7 +40,7 @@ pub(super) fn places(subjects: &[Subject]) -> Option<(OrderedBy, Vec<OrderedRun>
     if let Some(places) = by_step {
         return Some((OrderedBy::TrainingStep, places));
     }
-    // What was captured on other devices is another experiment, not a later one.
+    // A capture on other devices is another experiment, not a later run.
     let devices = |subject: &Subject| {
         let metadata = &subject.profile.metadata;
         (metadata.platform.clone(), metadata.num_devices, metadata.experiment_name.clone())
@@ -56,7 +57,8 @@ pub(super) fn places(subjects: &[Subject]) -> Option<(OrderedBy, Vec<OrderedRun>
     by_time.map(|places| (OrderedBy::Timestamp, places))
 }
 
-/// The training step in the name of a run, else in a folder of its path, the innermost first.
+/// Returns the training step in the name of a run, otherwise in a folder of its path, innermost
+/// first.
 fn step_of(subject: &Subject) -> Option<u64> {
     let metadata = &subject.profile.metadata;
     let names = [Some(subject.name.as_str()), metadata.run_name.as_deref()];
@@ -64,7 +66,8 @@ fn step_of(subject: &Subject) -> Option<u64> {
     names.into_iter().flatten().chain(folders).find_map(training_step)
 }
 
-/// `1000` of `step_00001000`, `step1000`, `train-step=1000.json`; the last one of a name.
+/// Parses the last training step in a name: `1000` for `step_00001000`, `step1000` and
+/// `train-step=1000.json`.
 fn training_step(name: &str) -> Option<u64> {
     let name = name.to_ascii_lowercase();
     name.rmatch_indices("step").find_map(|(at, word)| {
@@ -81,7 +84,8 @@ fn training_step(name: &str) -> Option<u64> {
     })
 }
 
-/// The key of `2025-01-31T10:00:00`, with or without a fraction and `Z`; `None` for any other text.
+/// Returns the key of `2025-01-31T10:00:00`, with or without a fraction and `Z`. Returns `None` for
+/// any other text.
 fn time_key(timestamp: &str) -> Option<PlaceKey> {
     let text = timestamp.strip_suffix('Z').unwrap_or(timestamp);
     let (second, fraction) = text.split_once('.').unwrap_or((text, ""));
@@ -89,7 +93,7 @@ fn time_key(timestamp: &str) -> Option<PlaceKey> {
     let fits = |(byte, want): (u8, &u8)| if *want == b'd' { byte.is_ascii_digit() } else { byte == *want };
     let is_time = second.len() == pattern.len() && second.bytes().zip(pattern).all(fits);
     let is_fraction = fraction.bytes().all(|byte| byte.is_ascii_digit());
-    // As text, fractions are in order without the zeros at their ends.
+    // Without trailing zeros, fractions sort correctly as text.
     (is_time && is_fraction).then(|| PlaceKey::Time(second.to_owned(), fraction.trim_end_matches('0').to_owned()))
 }
 

@@ -1,29 +1,30 @@
-//! Single runs that stand apart from those before and after them.
+//! Finds single runs that differ from those before and after them.
 
 use super::super::noise::{LEAST_RELATIVE_DIFFERENCE, Sample, t_quantile_975};
 use super::drift::error_of_means;
 
-/// Runs on each side that a run is held against, or fewer where there are not as many.
+/// Number of runs on each side that a run is compared with, or fewer if there are not as many.
 const NEIGHBOURS: usize = 3;
 
-/// The fewest on each side: of the first and the last runs nobody knows whether they begin a level.
+/// Smallest number of runs on each side. The first and the last runs could begin a new level.
 const FEWEST_NEIGHBOURS: usize = 2;
 
-/// Times the 95 % limit of one test, because every run is tested.
+/// Factor for the 95 % limit of one test, because every run is tested.
 const SEARCH_FACTOR: f64 = 2.5;
 
-/// A run apart.
+/// Run that differs from its neighbours.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Outlier {
     /// Index of the run.
     pub at: usize,
-    /// Median of the run's neighbours.
+    /// Median of the run's neighbours, in microseconds.
     pub neighbours_us: f64,
 }
 
-/// The runs that differ from the mean of their neighbours, up to three on each side, by more than `2.5 * t * sqrt(v + v / n)` and by a
-/// percent: `n` neighbours, `v` their variance or, where it is more, the squared standard error of the means over their steps.
-/// Neighbours of a jump or another outlier vary much themselves, so nothing stands apart from them.
+/// Returns the runs that differ from the mean of their neighbours (up to three on each side) by
+/// more than `2.5 * t * sqrt(v + v / n)` and by a percent. `n` is the number of neighbours, and `v`
+/// their variance or, if larger, the squared standard error of the means over their steps. The
+/// neighbours of a jump or of another outlier vary a lot, so they hide outliers.
 pub(super) fn outliers(samples: &[Sample]) -> Vec<Outlier> {
     (0..samples.len()).filter_map(|at| outlier(samples, at)).collect()
 }
@@ -56,19 +57,20 @@ mod tests {
     }
 
     #[test]
-    fn a_run_apart_is_found_and_others_are_not() {
+    fn only_the_outlier_is_found() {
         assert_eq!(found(&[100.0, 101.0, 99.0, 150.0, 100.0, 101.0, 99.0]), [3]);
-        // 2.5 * t(5) = 2.5 * 2.571 times the deviation 0.894 of 100, 101, 99, 100, 101, 99 and sqrt(7/6): 6.21 from 100.
+        // 2.5 * t(5) = 2.5 * 2.571, times the deviation 0.894 of 100, 101, 99, 100, 101, 99 and sqrt(7/6):
+        // 6.21 from 100.
         assert_eq!(found(&[100.0, 101.0, 99.0, 106.1, 100.0, 101.0, 99.0]), [0; 0]);
         assert_eq!(found(&[100.0, 101.0, 99.0, 106.3, 100.0, 101.0, 99.0]), [3]);
-        // A level that stays is no outlier, nor are ends.
+        // A level that lasts is not an outlier, and neither are runs at the ends.
         assert_eq!(found(&[100.0, 101.0, 99.0, 150.0, 151.0, 149.0, 150.0]), [0; 0]);
         assert_eq!(found(&[150.0, 100.0, 101.0, 99.0, 100.0, 150.0]), [0; 0]);
-        // Exact, and less than a percent.
+        // Exact times, but less than a percent.
         assert_eq!(found(&[100.0, 100.0, 100.9, 100.0, 100.0]), [0; 0]);
         assert_eq!(found(&[100.0, 100.0, 101.1, 100.0, 100.0]), [2]);
         assert_eq!(found(&[]), [0; 0]);
-        // Its own steps vary so much that its mean says nothing: 4 steps, exact to 10.
+        // Its own steps vary so much that its mean is meaningless: with 4 steps, it is exact to 10.
         let mut samples = [100.0, 100.1, 99.9, 130.0, 100.0, 100.1].map(sample);
         samples[3] = Sample { count: 4, mean_us: 130.0, stddev_us: 20.0 };
         assert_eq!(outliers(&samples), []);

@@ -2,8 +2,8 @@
 
 use super::super::noise::Sample;
 
-/// Noise about 0 with a standard deviation of 1, nearly normal: the sum of twelve numbers of a linear congruential
-/// generator.
+/// Noise around 0 with a standard deviation of 1, nearly normal: the sum of twelve numbers from a
+/// linear congruential generator.
 pub(super) struct Noise(pub u64);
 
 impl Noise {
@@ -16,7 +16,7 @@ impl Noise {
     }
 }
 
-/// A run of one step.
+/// A run with one step.
 pub(super) fn sample(mean_us: f64) -> Sample {
     Sample { count: 1, mean_us, stddev_us: 0.0 }
 }

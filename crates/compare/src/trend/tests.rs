@@ -2,7 +2,7 @@ use serde_json::json;
 
 use super::*;
 
-/// A run captured on four devices whose ten steps take `time_us` each, about.
+/// A run captured on four devices with ten steps of about `time_us` each.
 fn subject(name: &str, time_us: f64) -> Subject {
     let profile = json!({
         "metadata": {"platform": "TPU", "device_type": "TPU", "trace_file": "", "framework": "JAX", "num_devices": 4,
@@ -15,7 +15,7 @@ fn subject(name: &str, time_us: f64) -> Subject {
     Subject { name: name.to_owned(), ..Subject::new(serde_json::from_value(profile).unwrap()) }
 }
 
-/// Ten runs; from the seventh on a step takes a fifth longer.
+/// Ten runs. From the seventh on, a step takes a fifth longer.
 fn series() -> Vec<Subject> {
     let times = [100.1e3, 99.8e3, 100.3e3, 99.9e3, 100.0e3, 99.9e3, 120.2e3, 119.8e3, 120.1e3, 119.9e3];
     let name = |run: usize| format!("step_{:08}", 100 * (run + 1));
@@ -38,7 +38,7 @@ fn a_change_at_the_seventh_run_is_found_in_any_order() {
     assert_eq!((change.runs, change.changes.len()), ([6, 4], 0));
     assert!((change.medians_us[0] - 99.95e3).abs() < 1e-6 && (change.medians_us[1] - 120e3).abs() < 1e-6);
     assert_eq!(sentences(&found, &subjects), [said]);
-    // t(9) = 2.262; a standard deviation of 1.001 ms of ten steps.
+    // t(9) = 2.262, with a standard deviation of 1.001 ms over ten steps.
     let margin = found.points[0].margin_us.unwrap();
     assert!((margin - 2.262 * 1001.0 / 10f64.sqrt()).abs() < 1e-6, "{margin}");
 
@@ -65,14 +65,15 @@ fn noise_only_is_no_change() {
 }
 
 #[test]
-fn a_drift_is_told_from_a_jump() {
-    // From 100 ms on 0.5 ms a run, and less than a tenth of that beside the line.
+fn a_drift_is_distinguished_from_a_jump() {
+    // 0.5 ms more per run, starting at 100 ms, with a deviation from the line of less than a tenth of
+    // that.
     let beside = [0.03, -0.02, 0.01, -0.04, 0.02, 0.02, -0.01, -0.01];
     let time = |run: usize| 1e3 * (100.0 + 0.5 * run as f64 + beside[run]);
     let subjects: Vec<Subject> = (0..8)
         .map(|run| {
             let mut subject = subject(&format!("step_{}", 10 * (run + 1)), time(run));
-            // Steps that agree: the noise is that of the runs.
+            // The steps agree, so the noise is that of the runs.
             subject.profile.step_timing.stddev_step_time_us = Some(1.0);
             subject
         })
@@ -80,7 +81,8 @@ fn a_drift_is_told_from_a_jump() {
     let found = trend(&subjects).unwrap();
     assert_eq!((found.change_points.len(), found.outliers.len()), (0, 0));
     let drift = found.drift.clone().unwrap();
-    // The distances from the line have their own slope: sum of (run - 3.5) times them over 42, -0.0245 / 42.
+    // The deviations have a slope of their own: the sum of (run - 3.5) times the deviation, over 42, is
+    // -0.0245 / 42.
     let slope: f64 = (0..8).map(|run| (run as f64 - 3.5) * beside[run]).sum::<f64>() / 42.0;
     assert!((drift.slope_us - 1e3 * (0.5 + slope)).abs() < 1e-6, "{drift:?}");
     assert!((drift.last_us - drift.first_us - 7.0 * drift.slope_us).abs() < 1e-6);
@@ -94,12 +96,12 @@ fn a_drift_is_told_from_a_jump() {
 }
 
 #[test]
-fn a_run_apart_is_named_and_in_no_level() {
+fn an_outlier_is_named_and_belongs_to_no_level() {
     let mut subjects = series();
     subjects[2] = subject("step_00000300", 150e3);
     let found = trend(&subjects).unwrap();
     let [apart] = found.outliers.as_slice() else { panic!("{:?}", found.outliers) };
-    // Of 100.1 and 99.8 before it, and 99.9, 100.0 and 99.9 after it.
+    // Median of 100.1 and 99.8 before it, and 99.9, 100.0 and 99.9 after it.
     assert_eq!((apart.run, apart.neighbours_us), (2, 99.9e3));
     let texts = sentences(&found, &subjects);
     assert_eq!(
@@ -109,7 +111,7 @@ fn a_run_apart_is_named_and_in_no_level() {
     let [change] = found.change_points.as_slice() else { panic!("{:?}", found.change_points) };
     assert_eq!((change.run, change.runs), (6, [5, 4]));
     assert!((change.before_us - 99.94e3).abs() < 1e-6, "without the run apart: {change:?}");
-    // Without a change the level is that of the others.
+    // Without a change, the level is that of the other runs.
     let texts = sentences(&trend(&subjects[..6]).unwrap(), &subjects[..6]);
     assert!(
         texts[1].ends_with("of its 5 runs: 99.9 ms on average, 99.8 ms to 100 ms; no other run differs."),
@@ -117,7 +119,7 @@ fn a_run_apart_is_named_and_in_no_level() {
     );
 }
 
-/// The run with ops and parts of its step.
+/// Adds ops and parts of the step to the run.
 fn with_ops(mut subject: Subject, ops: &[(&str, f64)], parts: [f64; 2]) -> Subject {
     let op = |&(name, time): &(&str, f64)| json!({"name": name, "family": "fusion", "self_time_us": time, "occurrences": 1.0});
     let total: f64 = ops.iter().map(|(_, time)| time).sum();
@@ -134,7 +136,7 @@ fn with_ops(mut subject: Subject, ops: &[(&str, f64)], parts: [f64; 2]) -> Subje
 }
 
 #[test]
-fn a_change_names_what_changed() {
+fn a_change_point_names_the_changed_parts() {
     let subjects: Vec<Subject> = series()
         .into_iter()
         .enumerate()
@@ -147,7 +149,7 @@ fn a_change_names_what_changed() {
     let change = &found.change_points[0];
     let named: Vec<(&str, bool, f64)> =
         change.changes.iter().map(|it| (it.name.as_str(), it.is_op, it.after_us - it.before_us)).collect();
-    // A tenth of the change each: what became shorter is no cause of a longer step.
+    // A tenth of the change each. A part that became shorter does not explain a longer step.
     assert_eq!(named[..], [("Compute", false, 19e3), ("dot", true, 12e3), ("copy", true, 6e3), ("sort", true, 2e3)]);
     assert!(
         change.text.ends_with(" Parts that change most: Compute +19.0 ms. Ops that change most: dot +12.0 ms, copy +6.00 ms, sort +2.00 ms."),
@@ -157,7 +159,7 @@ fn a_change_names_what_changed() {
 }
 
 #[test]
-fn the_last_run_alone_is_said_to_be() {
+fn a_change_at_the_last_run_is_marked_as_uncertain() {
     let subjects = &series()[..7];
     let found = trend(subjects).unwrap();
     assert_eq!(
@@ -170,7 +172,7 @@ fn the_last_run_alone_is_said_to_be() {
 }
 
 #[test]
-fn folders_and_timestamps_tell_the_order_too() {
+fn folders_and_timestamps_also_give_the_order() {
     let mut subjects = series();
     for (run, subject) in subjects.iter_mut().enumerate() {
         subject.name = format!("2026_01_05_10_00_{run:02}");
@@ -178,7 +180,7 @@ fn folders_and_timestamps_tell_the_order_too() {
         subject.profile.metadata.trace_file = format!("logs/step_{run}/plugins/profile/r/h.xplane.pb");
     }
     assert_eq!(trend(&subjects).unwrap().points[0].label, "0");
-    // Two runs of one training step: only their times distinguish them.
+    // Two runs at the same training step: only their times distinguish them.
     subjects[3].profile.metadata.trace_file = "logs/step_1/plugins/profile/r/h.xplane.pb".to_owned();
     let found = trend(&subjects).unwrap();
     assert_eq!((found.ordered_by.label(), found.points[0].run), ("timestamp", 9));
@@ -187,7 +189,7 @@ fn folders_and_timestamps_tell_the_order_too() {
     let change = &found.change_points[0];
     assert!(change.text.starts_with("From 2026-01-05T10:00:15 on a step takes "), "{}", change.text);
     assert!(change.after_us < 0.84 * change.before_us);
-    // Another zone, another device count, an unknown time: no order.
+    // Another time zone, another device count, or an unknown time: no order.
     let without = |change: &dyn Fn(&mut Subject)| {
         let mut subjects = subjects.clone();
         change(&mut subjects[2]);
@@ -216,7 +218,7 @@ fn a_trend_needs_three_runs_and_three_times() {
 }
 
 #[test]
-fn of_many_runs_a_few_are_compared_in_detail() {
+fn only_a_few_of_many_runs_are_compared_in_detail() {
     let point = |run: u32| crate::TrendPoint { run, ..crate::TrendPoint::default() };
     let trend = Trend {
         points: (0..2000).rev().map(point).collect(),

@@ -1,4 +1,4 @@
-//! Sections of a web page, with charts.
+//! Renders sections as a web page, with charts.
 
 use super::{Section, is_empty, title, value};
 use crate::export::html::page::{Align, Px, Table, WIDTH, colour, drawing};
@@ -9,10 +9,10 @@ use base::format;
 use maud::{Markup, html};
 use report::FindingSeverity;
 
-/// Rows of a table; the profile in the page has all.
+/// Largest number of rows of a table. The profile in the page contains all rows.
 const ROWS: usize = 64;
 
-/// Renders all sections below each other.
+/// Renders all sections, one below the other.
 pub(crate) fn render(sections: &[Section]) -> Markup {
     html! {
         @for section in sections.iter().filter(|section| !section.is_empty()) {
@@ -74,7 +74,7 @@ fn block(block: &Block) -> Markup {
     }
 }
 
-/// A finding with its remedy and its numbers.
+/// Renders a finding with its remedy and its numbers.
 fn finding(finding: &FindingBlock) -> Markup {
     let numbers: Vec<String> = finding.evidence.iter().map(|(label, value)| format!("{label}: {value}")).collect();
     html! {
@@ -107,7 +107,7 @@ fn bars(bars: &Bars) -> Markup {
     }
 }
 
-/// The bar of a share from 0 to 100.
+/// Draws the bar of a share from 0 to 100.
 pub(crate) fn share_bar(class: &str, share: f64) -> Markup {
     html! {
         svg viewBox="0 0 100 10" width="100" height="10" aria-hidden="true" {
@@ -117,7 +117,7 @@ pub(crate) fn share_bar(class: &str, share: f64) -> Markup {
     }
 }
 
-/// Class of the style sheet for a colour. Idle time of every cause has one.
+/// Returns the CSS class of a colour. All causes of idle time have one.
 fn class(class: ColourClass, label: &str) -> &'static str {
     match colour(class.name()) {
         "c-other" if label.starts_with("Idle") => "c-idle",
@@ -125,7 +125,7 @@ fn class(class: ColourClass, label: &str) -> &'static str {
     }
 }
 
-/// Columns that hold text are names, the others numbers.
+/// Renders a table. Columns with text are aligned as names, all others as numbers.
 fn of_table(table: &TableBlock) -> Markup {
     let shown: Vec<_> = table.columns.iter().enumerate().filter(|(_, column)| !column.is_folded).collect();
     let align = |unit: Unit| if unit == Unit::Text { Align::Name } else { Align::Right };
@@ -187,7 +187,7 @@ const LEFT: f64 = 70.0;
 const TOP: f64 = 16.0;
 const BOTTOM: f64 = 24.0;
 
-/// Every row as a column of its parts, the first part at the bottom.
+/// Draws every row as a column of its parts, the first part at the bottom.
 ///
 /// ```text
 /// us  |        #
@@ -208,7 +208,7 @@ fn stack(stack: &Stack) -> Markup {
     let column = (WIDTH - LEFT) / stack.rows.len() as f64;
     let x = |index: usize| LEFT + index as f64 * column;
     let width = (column - 1.0).max(column * 0.7);
-    // As many labels as have room.
+    // Draws as many labels as fit.
     let every = stack.rows.len().div_ceil(12).max(1);
     let shapes = html! {
         @for mark in [longest / 2.0, longest] {
@@ -241,7 +241,7 @@ fn stack(stack: &Stack) -> Markup {
     }
 }
 
-/// Colour, end and length of each part, on top of each other.
+/// Returns colour, end and length of each part, stacked.
 fn segments(stack: &Stack, parts: &[f64]) -> Vec<(&'static str, f64, f64)> {
     let mut end = 0.0;
     let mut found = Vec::new();

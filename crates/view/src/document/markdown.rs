@@ -1,4 +1,5 @@
-//! Sections as Markdown (GitHub's dialect), for issues and notes: short sections only.
+//! Renders sections as Markdown (GitHub's dialect), for issues and notes. Contains only the short
+//! sections.
 
 use super::{Section, is_empty, title, value};
 use crate::export::markdown::{escape, push_row};
@@ -6,12 +7,12 @@ use crate::export::value::display;
 use crate::pages::{Block, FindingBlock, GridCell, TableBlock};
 use crate::table::{Cell, Unit};
 
-/// Rows of a table.
+/// Largest number of rows of a table.
 const ROWS: usize = 50;
-/// Findings; the profile has all.
+/// Largest number of findings. The profile contains all of them.
 const FINDINGS: usize = 3;
 
-/// Renders the short sections below each other.
+/// Renders the short sections, one below the other.
 pub(crate) fn render(sections: &[Section]) -> String {
     let mut text = String::new();
     for section in sections.iter().filter(|section| section.is_short && !section.is_empty()) {
@@ -24,7 +25,7 @@ pub(crate) fn render(sections: &[Section]) -> String {
     text
 }
 
-/// Renders blocks below each other.
+/// Renders blocks, one below the other.
 pub(crate) fn blocks(blocks: &[Block]) -> String {
     let mut text = String::new();
     for block in blocks.iter().filter(|block| !is_empty(block)) {
@@ -99,7 +100,7 @@ fn finding(finding: &FindingBlock) -> String {
     format!("1. **{}** ({}): {}\n", escape(&finding.title), finding.severity.label(), escape(text.trim_end()))
 }
 
-/// The columns that a page shows.
+/// Renders the columns of a table that the page shows.
 fn of_table(table: &TableBlock) -> String {
     let shown: Vec<(usize, &crate::pages::ColumnBlock)> =
         table.columns.iter().enumerate().filter(|(_, column)| !column.is_folded).collect();
@@ -119,7 +120,7 @@ fn of_table(table: &TableBlock) -> String {
     grid(&headings, &right, &rows)
 }
 
-/// A table of cells that are Markdown already.
+/// Renders a table from cells that are already Markdown.
 fn grid(headings: &[&str], right: &[bool], rows: &[Vec<String>]) -> String {
     let mut text = String::new();
     push_row(&mut text, &headings.iter().map(|&heading| heading.to_owned()).collect::<Vec<_>>());

@@ -1,4 +1,4 @@
-//! Reports as sections of the blocks that pages consist of, and their renderers.
+//! Reports as sections made of page blocks, and their renderers.
 //!
 //! ```text
 //! pages::sections ──┬─ terminal   one screen: short sections, first rows
@@ -6,8 +6,8 @@
 //!                   └─ html       all sections, with charts
 //! ```
 //!
-//! A renderer decides layout only. What a section contains, its numbers and its words come from the functions in `pages` that the
-//! web page draws, so no two of them can disagree.
+//! A renderer decides only the layout. The content of a section, with its numbers and its wording,
+//! comes from the functions in `pages` that the web page also uses, so the two cannot disagree.
 
 pub(crate) mod html;
 pub(crate) mod markdown;
@@ -27,7 +27,7 @@ pub(crate) struct Section {
     pub title: String,
     /// Content, from top to bottom.
     pub blocks: Vec<Block>,
-    /// True if short reports have this section too.
+    /// True if short reports also contain this section.
     pub is_short: bool,
 }
 
@@ -38,8 +38,8 @@ impl Section {
     }
 }
 
-/// Returns true if a report shows nothing of a block. Choices and links need a page, and pictures of points, trees and matrices
-/// need a pointer to be read.
+/// Returns true if a report shows nothing for a block. Choices and links require a page. Scatter
+/// charts, trees and matrices require a pointer to be read.
 pub(crate) fn is_empty(block: &Block) -> bool {
     match block {
         Block::Figures { figures } => figures.is_empty(),
@@ -55,7 +55,7 @@ pub(crate) fn is_empty(block: &Block) -> bool {
     }
 }
 
-/// Title that a block shows above itself.
+/// Returns the title that a block shows above itself.
 pub(crate) fn title(block: &Block) -> Option<&str> {
     let title = match block {
         Block::Heading { text, .. } => text,
@@ -70,7 +70,7 @@ pub(crate) fn title(block: &Block) -> Option<&str> {
     (!title.is_empty()).then_some(title)
 }
 
-/// Value of a figure with its unit, or a dash if it was not measured.
+/// Formats the value of a figure with its unit. Returns a dash if it was not measured.
 pub(crate) fn value(value: Option<f64>, unit: Unit) -> String {
     value.map_or_else(|| format::DASH.to_owned(), |value| display(&Cell::Float(value), unit))
 }
@@ -80,9 +80,9 @@ mod tests {
     use super::*;
     use crate::pages::{Block, CellStatus, Grid, GridCell};
 
-    /// Every form has each word of a section, and escapes what it has to.
+    /// Every output contains each word of a section, and escapes special characters.
     #[test]
-    fn a_section_is_the_same_in_every_form() {
+    fn a_section_has_the_same_content_in_every_output() {
         let cell = GridCell {
             note: "▼ 2.00x slower".to_owned(),
             status: Some(CellStatus::Worse),

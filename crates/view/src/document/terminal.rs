@@ -1,4 +1,5 @@
-//! Sections on one screen of a terminal: short sections only, the first rows of each table.
+//! Renders sections on one screen of a terminal: only the short sections, and the first rows of
+//! each table.
 
 use super::{Section, is_empty, title, value};
 use crate::export::columns::SENTENCE;
@@ -9,22 +10,22 @@ use crate::tables::TableName;
 use base::format::{self, printable, shorten};
 use report::FindingSeverity;
 
-/// Columns of the terminal that the report is made for.
+/// Width of the report, in columns of the terminal.
 pub(crate) const WIDTH: usize = 100;
-/// Rows of a table; `crossprof table` prints all.
+/// Largest number of rows of a table. `crossprof table` prints all of them.
 const ROWS: usize = 8;
-/// Findings; `crossprof table findings` prints all.
+/// Largest number of findings. `crossprof table findings` prints all of them.
 const FINDINGS: usize = 3;
-/// Sentences of a note.
+/// Largest number of sentences of a note.
 const SENTENCES: usize = 8;
-/// Characters of a cell of a grid, and of its note.
+/// Largest number of characters of a grid cell, and of its note.
 const CELL: usize = 44;
-/// Characters of a name at most.
+/// Largest number of characters of a name.
 const NAME: usize = 60;
-/// Least width of the labels of figures, so that those of all sections are one column.
+/// Smallest width of the labels of figures, so that the labels of all sections align.
 const LABEL: usize = 13;
 
-/// Renders the short sections below each other.
+/// Renders the short sections, one below the other.
 pub(crate) fn render(sections: &[Section]) -> String {
     let mut text = String::new();
     for section in sections.iter().filter(|section| section.is_short && !section.is_empty()) {
@@ -37,7 +38,7 @@ pub(crate) fn render(sections: &[Section]) -> String {
     text
 }
 
-/// Renders blocks below each other.
+/// Renders blocks, one below the other.
 pub(crate) fn blocks(blocks: &[Block]) -> String {
     blocks.iter().filter(|block| !is_empty(block)).map(block).collect()
 }
@@ -54,7 +55,8 @@ fn block(block: &Block) -> String {
         Block::Note { text } => note_text(text),
         Block::Heading { note, .. } => note.as_deref().map_or_else(String::new, |note| sentence(note, 2)),
         Block::Empty { reason, .. } => sentence(reason, 2),
-        // The rows of a chart of steps are columns of a picture; folds hold details for those who ask.
+        // A chart of steps has one picture column per row, which a terminal cannot draw. Folds contain
+        // details that are available on request.
         Block::Stack(stack) if stack.rows.is_empty() => sentence(&stack.note, 2),
         _ => return String::new(),
     };
@@ -64,7 +66,7 @@ fn block(block: &Block) -> String {
     }
 }
 
-/// A label and a value per line; lines that are too long continue below the value.
+/// Prints a label and a value per line. Long values continue on the next line, below the value.
 fn labelled(lines: &[(String, String)]) -> String {
     let width = lines.iter().map(|(label, _)| label.chars().count() + 1).max().unwrap_or(0).clamp(LABEL, 30);
     let mut text = String::new();
@@ -107,7 +109,7 @@ fn bars_text(bars: &Bars) -> String {
     text
 }
 
-/// As many of the columns that a page shows as fit beside each other.
+/// Prints the columns that the page shows, as many as fit side by side.
 fn table_text(table: &TableBlock) -> String {
     let is_name = |unit: Unit| unit == Unit::Text;
     let shown: Vec<usize> = (0..table.columns.len())
@@ -165,7 +167,7 @@ fn waterfall_text(waterfall: &Waterfall) -> String {
     aligned(&rows, &[false, true])
 }
 
-/// One sentence per line of the note. Several are a list.
+/// Prints one sentence of the note per line, as a list if there are several.
 fn note_text(note: &str) -> String {
     let count = note.lines().count();
     if count < 2 {
@@ -183,7 +185,7 @@ fn note_text(note: &str) -> String {
     text
 }
 
-/// The first findings, each with what was seen; remedies are a command away.
+/// Prints the first findings with their evidence. Another command prints the remedies.
 fn findings_text(findings: &[FindingBlock]) -> String {
     let is_rule = |finding: &&FindingBlock| !finding.remedy.is_empty();
     let rules = findings.iter().filter(is_rule).count();
@@ -203,14 +205,15 @@ fn findings_text(findings: &[FindingBlock]) -> String {
     text
 }
 
-/// A sentence, indented and wrapped.
+/// Prints a sentence, indented and wrapped.
 fn sentence(text: &str, indent: usize) -> String {
     let lines = wrapped(&shorten(&printable(text), SENTENCE), WIDTH.saturating_sub(indent));
     let lines = lines.iter().filter(|line| !line.is_empty());
     lines.map(|line| format!("{:indent$}{line}\n", "")).collect()
 }
 
-/// Lines of whole words, each at most `width` characters unless a word is longer.
+/// Wraps text into lines of whole words with at most `width` characters. Longer words get a line of
+/// their own.
 pub(crate) fn wrapped(text: &str, width: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split(' ') {
@@ -257,7 +260,10 @@ mod tests {
         let text = |count| render(&[section(vec![Block::Findings { findings: (0..count).map(finding).collect() }])]);
         let five = text(5);
         assert!(five.starts_with("\nTitle\n  warning   Finding 0\n            word word"), "{five}");
-        assert!(!five.contains("Finding 3") && five.ends_with("  and 2 more: crossprof table findings PROFILE\n"), "{five}");
+        assert!(
+            !five.contains("Finding 3") && five.ends_with("  and 2 more: crossprof table findings PROFILE\n"),
+            "{five}"
+        );
         assert!(five.lines().all(|line| line.chars().count() <= WIDTH), "{five}");
         assert!(text(2).ends_with("  remedies: crossprof table findings PROFILE\n"));
         assert_eq!(text(0), "");

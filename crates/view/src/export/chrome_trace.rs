@@ -1,4 +1,4 @@
-//! A range of a capture as a Chrome trace, which Perfetto, XProf and crossprof open.
+//! Exports a range of a capture as a Chrome trace, which Perfetto, XProf and crossprof can open.
 //!
 //! ```text
 //! {"displayTimeUnit":"ns","traceEvents":[
@@ -8,8 +8,9 @@
 //! ]}
 //! ```
 //!
-//! Times count from the start of the capture, in microseconds with all digits of a picosecond. What the range cuts is written with the part
-//! inside, and says how long the whole is. Events say what the trace keeps of them, under its name in Chrome traces, else in xplanes.
+//! Times count from the start of the capture, in microseconds with all digits of a picosecond. An
+//! event that crosses the edge of the range is written with the part inside the range and the full
+//! duration as an argument. Arguments have their names from Chrome traces, otherwise from xplanes.
 
 use std::fmt::Write as _;
 
@@ -22,16 +23,17 @@ use trace::{
     PlaneId, StatValue, TextArg, Trace,
 };
 
-/// Bytes that are written at once.
+/// Number of bytes that are written at once.
 const CHUNK: usize = 1 << 20;
 
-/// Writes the range, piece by piece, to `out`: of these lines only, where any are given. Times count from `zero`.
+/// Writes the range in chunks to `out`. Includes only the given lines, if there are any. Times
+/// count from `zero`.
 pub fn write(source: Source<'_>, zero: Ps, range: Interval, chosen: Option<&[LineId]>, out: &mut dyn FnMut(&str)) {
     let trace = source.trace;
     let (text, threads) = (String::new(), threads(trace));
     let mut writer = Writer { trace, zero, range, chosen, text, threads, is_first: true, out };
     writer.text.push_str("{\"displayTimeUnit\":\"ns\",");
-    // What readers tell the writer of a trace by.
+    // Readers identify the framework that wrote a trace by these fields.
     writer.text.push_str(match trace.framework {
         Framework::Jax | Framework::TensorFlow => "\"metadata\":{\"highres-ticks\":true},",
         Framework::PyTorch => "\"schemaVersion\":1,",
@@ -58,19 +60,20 @@ struct Writer<'a> {
     range: Interval,
     chosen: Option<&'a [LineId]>,
     text: String,
-    /// The thread number of each line.
+    /// Thread number of each line.
     threads: Vec<i64>,
     is_first: bool,
     out: &'a mut dyn FnMut(&str),
 }
 
 impl Writer<'_> {
-    /// Hands over what is written, which ends with a whole event.
+    /// Passes the text so far to `out`. The text ends with a complete event.
     fn hand_over(&mut self) {
         (self.out)(&shared(std::mem::take(&mut self.text)));
     }
 
-    /// A new event of this phase, process and, where it has one, thread: its closing brace is still to be written.
+    /// Begins an event with this phase, process and optional thread. The caller must write the closing
+    /// brace.
     fn begin(&mut self, phase: &str, plane: Option<PlaneId>, line: Option<LineId>) {
         if self.text.len() >= CHUNK {
             self.hand_over();
@@ -88,7 +91,7 @@ impl Writer<'_> {
     }
 
     fn put(&mut self, arguments: std::fmt::Arguments<'_>) {
-        // Fails only for lack of memory.
+        // Fails only if memory runs out.
         let _ = self.text.write_fmt(arguments);
     }
 
@@ -102,7 +105,7 @@ impl Writer<'_> {
         quoted(&mut self.text, name);
     }
 
-    /// Names and order of processes and threads.
+    /// Writes names and order of processes and threads.
     fn names(&mut self) {
         let (trace, chosen) = (self.trace, self.chosen);
         let mut metadata = |plane, line, name: &str, key: &str, value: &dyn Fn(&mut String)| {
@@ -161,7 +164,7 @@ impl Writer<'_> {
         self.text.push_str(if between == "," { "}}" } else { "}" });
     }
 
-    /// What is in the range of an event; moments on its edges are inside.
+    /// Returns the part of an event inside the range. Moments on the edges count as inside.
     fn inside(&self, time: Interval) -> Option<Interval> {
         let range = self.range;
         let (start, end) = (time.start.max(range.start), time.end.min(range.end));
@@ -169,12 +172,12 @@ impl Writer<'_> {
         is_inside.then(|| Interval::new(start, end))
     }
 
-    /// Counters, instants and flows.
+    /// Writes counters, instants and flows.
     fn marks(&mut self) {
         let (trace, range, chosen) = (self.trace, self.range, self.chosen);
         let is_inside = |time: Ps| range.start <= time && time <= range.end;
         for track in trace.counters.iter().filter(|_| chosen.is_none()) {
-            // The value that holds when the range begins.
+            // The value that is current when the range begins.
             let first = track.times.partition_point(|time| *time <= range.start).saturating_sub(1);
             let samples = track.times.iter().zip(&track.values).skip(first);
             for (time, value) in samples.take_while(|(time, _)| **time <= range.end) {
@@ -199,7 +202,7 @@ impl Writer<'_> {
             self.name(trace.text(instant.name));
             self.put(format_args!(",\"s\":\"{scope}\"}}"));
         }
-        // A link of which the range has one side only would lead nowhere.
+        // Omits flows with only one end inside the range, which would lead nowhere.
         let inside = || trace.flows.iter().filter(|it| is_inside(it.time) && is_chosen(chosen, &it.line));
         let starts: FxHashSet<u32> = inside().filter(|it| it.role == FlowRole::Start).map(|it| it.flow).collect();
         let ends: FxHashSet<u32> = inside().filter(|it| it.role == FlowRole::End).map(|it| it.flow).collect();
@@ -223,7 +226,8 @@ fn is_chosen(chosen: Option<&[LineId]>, line: &LineId) -> bool {
     chosen.is_none_or(|chosen| chosen.contains(line))
 }
 
-/// The thread number of each line: the file's where no other line of the process has it.
+/// Returns the thread number of each line: that of the file, if no other line of the process has
+/// it.
 fn threads(trace: &Trace) -> Vec<i64> {
     let mut used: FxHashSet<(PlaneId, i64)> = FxHashSet::default();
     let mut next = 1;
@@ -239,7 +243,8 @@ fn threads(trace: &Trace) -> Vec<i64> {
     trace.lines.iter().map(&mut thread).collect()
 }
 
-/// What all events of a kind say: name, category and arguments, which stay open.
+/// Returns the text that all events of a kind share: name, category and arguments, without the
+/// closing brace.
 fn fragment(trace: &Trace, kind: &EventKind) -> String {
     let mut args = trace.args.get(kind.args);
     let mut text = String::from(",\"name\":");
@@ -254,7 +259,7 @@ fn fragment(trace: &Trace, kind: &EventKind) -> String {
         let value = *args.text_mut(arg);
         let key = key(arg.json_keys(), arg.xplane_stats());
         if !value.is_empty() && !key.is_empty() {
-            // Fails only for lack of memory.
+            // Fails only if memory runs out.
             let _ = write!(text, "{between}\"{key}\":");
             quoted(&mut text, trace.text(value));
             between = ",";
@@ -262,7 +267,7 @@ fn fragment(trace: &Trace, kind: &EventKind) -> String {
     }
     for &arg in NumberArg::ALL {
         if let Some(value) = *args.number_mut(arg) {
-            // Fails only for lack of memory.
+            // Fails only if memory runs out.
             let _ = write!(text, "{between}\"{}\":{value}", key(arg.json_keys(), arg.xplane_stats()));
             between = ",";
         }
@@ -270,21 +275,21 @@ fn fragment(trace: &Trace, kind: &EventKind) -> String {
     text
 }
 
-/// A name that Chrome traces know, else one of an xplane.
+/// Returns the name from Chrome traces, otherwise the one from xplanes.
 fn key<'k>(json: &[&'k [u8]], xplane: &[&'k [u8]]) -> &'k str {
     let known = json.first().or(xplane.first()).copied().unwrap_or_default();
     std::str::from_utf8(known).unwrap_or_default()
 }
 
-/// A text as JSON.
+/// Writes a text as JSON.
 fn quoted(out: &mut String, text: &str) {
     out.push_str(&serde_json::to_string(text).unwrap_or_default());
 }
 
-/// Microseconds with all digits of a picosecond.
+/// Writes microseconds with all digits of a picosecond.
 fn microseconds(out: &mut String, time: Ps) {
     let (ps, sign) = (time.as_ps().unsigned_abs(), if time < Ps::ZERO { "-" } else { "" });
-    // Fails only for lack of memory.
+    // Fails only if memory runs out.
     let _ = write!(out, "{sign}{}", ps / 1_000_000);
     if !ps.is_multiple_of(1_000_000) {
         let digits = format!("{:06}", ps % 1_000_000);

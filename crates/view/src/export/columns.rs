@@ -1,14 +1,16 @@
-//! Tables of a terminal: rows whose columns stand under each other.
+//! Formats tables for a terminal, with aligned columns.
 
 use base::format::shorten;
 
-/// Characters of a cell at most: a padded column of them is still a line that a terminal shows.
+/// Largest number of characters of a cell. Even a column padded to this width is a line that a
+/// terminal can show.
 const CELL: usize = 300;
 
-/// Characters of a sentence at most: ours are shorter, those of an imported document need not be.
+/// Largest number of characters of a sentence. Only imported documents contain longer ones.
 pub(crate) const SENTENCE: usize = 1_000;
 
-/// Rows with two blanks before each column; `right` says which are aligned to the right. Long cells are cut in the middle.
+/// Formats rows with two spaces before each column. `right` marks the right-aligned columns. Long
+/// cells are shortened in the middle.
 pub fn aligned(rows: &[Vec<String>], right: &[bool]) -> String {
     let rows: Vec<Vec<String>> = rows.iter().map(|row| row.iter().map(|cell| shorten(cell, CELL)).collect()).collect();
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
@@ -34,12 +36,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn columns_stand_under_each_other() {
+    fn columns_are_aligned() {
         let rows = [["a", "1", "é"], ["bcd", "23", ""]].map(|row| row.map(str::to_owned).to_vec());
         assert_eq!(aligned(&rows, &[false, true]), "  a     1  é\n  bcd  23\n");
     }
 
-    /// A width above 65 535 cannot be formatted.
+    /// Rust cannot format widths above 65 535.
     #[test]
     fn a_long_cell_is_cut() {
         let text = aligned(&[vec!["x".repeat(70_000), "1".to_owned()]], &[]);

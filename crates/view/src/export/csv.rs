@@ -1,15 +1,17 @@
-//! Tables as CSV (RFC 4180): a header of column keys, CRLF, fields quoted where they must be.
+//! Writes tables as CSV (RFC 4180): a header of column keys, CRLF line ends, and quotes where
+//! required.
 //!
-//! Numbers are exact: the shortest decimal that reads back as the same value, never an exponent. What was not measured
-//! is an empty field. Spreadsheets run text that starts with `=`, `+`, `-` or `@` as a formula, and names come from
-//! files that anyone may have written: such a text gets an apostrophe in front, which spreadsheets hide. Control characters and
-//! marks that reorder text are written out, but for line breaks.
+//! Numbers are exact: the shortest decimal that reads back as the same value, never with an
+//! exponent. Values that were not measured are empty fields. Spreadsheets run text that starts with
+//! `=`, `+`, `-` or `@` as a formula, and names may come from untrusted files. So such text gets a
+//! leading apostrophe, which spreadsheets hide. Control characters and marks that reorder text are
+//! escaped, except line breaks.
 
 use crate::table::{Cell, Table};
 use base::format::printable;
 use base::home::shared;
 
-/// The whole table.
+/// Returns the whole table as CSV.
 pub fn to_csv(table: &Table) -> String {
     let mut csv = String::new();
     let header = table.columns.iter().map(|column| column.key.to_owned());
@@ -41,7 +43,7 @@ fn field(cell: &Cell) -> String {
         Cell::Absent => String::new(),
         Cell::Text(text) => {
             let text = text.split('\n').map(printable).collect::<Vec<_>>().join("\n");
-            // A blank in front hides nothing.
+            // Leading spaces do not prevent a formula.
             if text.trim_start().starts_with(['=', '+', '-', '@']) { format!("'{text}") } else { text }
         }
         Cell::Int(value) => value.to_string(),

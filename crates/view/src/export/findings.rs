@@ -1,12 +1,12 @@
-//! The table of findings as a list: sentences do not fit in columns.
+//! Renders the table of findings as a list, because sentences do not fit in columns.
 
 use super::columns::SENTENCE;
 use crate::document::terminal::wrapped;
 use crate::table::{Cell, Table};
 use base::format::{printable, shorten};
 
-/// Each finding with severity, rule and title, then what was seen, what to
-/// do and the numbers, each where the table has it.
+/// Renders each finding with severity, rule and title, then its evidence, its remedy and its
+/// numbers, if the table has these columns.
 pub(super) fn list(table: &Table, width: usize) -> String {
     let mut text = String::new();
     for row in &table.rows {

@@ -1,4 +1,4 @@
-//! The unified profile as JSON, and the JSON Schema (draft 2020-12) that describes it.
+//! Writes the unified profile as JSON, and the JSON Schema (draft 2020-12) that describes it.
 
 use serde::Serialize;
 
@@ -8,28 +8,30 @@ use base::json_text;
 use report::UnifiedProfile;
 use report::v1::SCHEMA_VERSION;
 
-/// The document, indented, with a newline at its end. The same profile always gives the same bytes.
+/// Returns the document, indented and with a final newline. The same profile always gives the same
+/// bytes.
 pub fn profile(profile: &UnifiedProfile) -> String {
     pretty(profile)
 }
 
-/// Several documents as one array.
+/// Returns several documents as one array.
 pub fn profiles(profiles: &[UnifiedProfile]) -> String {
     pretty(&profiles)
 }
 
-/// A table as an array of objects.
+/// Returns a table as an array of objects.
 pub fn table(table: &Table) -> String {
     pretty(table)
 }
 
-/// The schema of [`profile`]'s document: the committed file, which a test holds equal to [`generate_schema`]. The
-/// page's worker is a fifth smaller for not making it anew.
+/// Returns the schema of [`profile`]'s document from the committed file. A test checks that it
+/// equals [`generate_schema`]. Without code that generates the schema, the page's worker is a fifth
+/// smaller.
 pub fn schema() -> &'static str {
     include_str!("../../../../docs/schema/unified-profile-1.1.0.json")
 }
 
-/// The schema, made from the report's types.
+/// Generates the schema from the report's types.
 pub fn generate_schema() -> String {
     let mut schema = schemars::schema_for!(UnifiedProfile);
     schema.insert("title".to_owned(), format!("Unified profile {SCHEMA_VERSION}").into());

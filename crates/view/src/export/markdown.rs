@@ -1,4 +1,4 @@
-//! Tables and the headline of a report as Markdown (GitHub's dialect), for issues and notes.
+//! Writes tables and the headline of a report as Markdown (GitHub's dialect), for issues and notes.
 
 use super::text;
 use super::value::display;
@@ -9,7 +9,7 @@ use base::format;
 use base::home::shared;
 use report::UnifiedProfile;
 
-/// A table with a heading row; numbers as people read them, right-aligned.
+/// Returns a table with a header. Numbers are formatted for readers and right-aligned.
 pub fn to_markdown(table: &Table) -> String {
     let mut text = String::new();
     let titles: Vec<String> = table.columns.iter().map(|column| column.title.to_owned()).collect();
@@ -32,24 +32,24 @@ pub fn to_markdown(table: &Table) -> String {
     shared(text)
 }
 
-/// The headline figures and the main tables of a run.
+/// Returns the headline figures and the main tables of a run.
 pub fn report(profile: &UnifiedProfile) -> String {
     shared(format!("## {}\n\n{}", escape(&text::title(profile)), document::markdown::render(&sections(profile))))
 }
 
-/// Appends a row of cells that are Markdown already.
+/// Appends a row of cells that are already Markdown.
 pub(crate) fn push_row(text: &mut String, cells: &[String]) {
     text.push_str("| ");
     text.push_str(&cells.join(" | "));
     text.push_str(" |\n");
 }
 
-/// Text from a trace is never markup: every character that could start any is escaped.
+/// Escapes every character that could start markup, so that text from a trace is never markup.
 pub fn escape(name: &str) -> String {
     let mut escaped = String::with_capacity(name.len());
     let text = format::printable(name);
     for (at, c) in text.char_indices() {
-        // GitHub makes a link of every address.
+        // GitHub turns every address into a link.
         let begins_link = match c {
             ':' => text.get(at..).is_some_and(|rest| rest.starts_with("://")),
             '.' => text.get(..at).is_some_and(|before| before.to_ascii_lowercase().ends_with("www")),

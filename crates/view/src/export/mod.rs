@@ -1,8 +1,9 @@
-//! The report in other shapes: JSON and its schema, tables (CSV, Markdown, text), the terminal's one screen, a web page; a
-//! comparison of reports as text, Markdown, JSON and a web page; a range of the timeline as a trace.
+//! Exports of the report: JSON and its schema, tables (CSV, Markdown, text), one screen of text,
+//! and a web page. Comparisons export as text, Markdown, JSON and a web page, and a range of the
+//! timeline as a trace.
 //!
-//! What is exported is made to be shared: each exporter ends with [`shared`](base::home::shared), which writes home folders as `~`. A line of a
-//! source file is still found by that.
+//! Exports are meant to be shared, so each exporter ends with [`shared`](base::home::shared), which
+//! replaces home folders by `~`. Source lines can still be found from the rest of the path.
 
 pub mod chrome_trace;
 pub mod columns;
@@ -20,7 +21,7 @@ mod tests {
     use super::*;
     use crate::table::{Cell, Table, Unit, column};
 
-    /// A profile whose files, findings and warnings name a user's folder.
+    /// A profile whose files, findings and warnings contain a user's folder.
     fn profile() -> report::UnifiedProfile {
         let mut profile = report::example::profile();
         profile.metadata.run_name = Some("/home/jo.smith/runs/a".to_owned());
@@ -36,7 +37,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_that_leaves_names_the_home_folder_of_a_user() {
+    fn no_export_contains_the_home_folder_of_a_user() {
         let profile = profile();
         let subjects: Vec<compare::Subject> =
             [&profile, &profile].map(|profile| compare::Subject::new(profile.clone())).into();

@@ -1,4 +1,5 @@
-//! A run on one screen of a terminal: headline figures, then where the time goes, the warnings last.
+//! Renders a run on one screen of a terminal: headline figures, then a breakdown of the time, and
+//! the warnings last.
 
 use super::columns::SENTENCE;
 use super::findings;
@@ -12,18 +13,18 @@ use base::home::shared;
 use base::{Severity, Warning};
 use report::{UnifiedProfile, distinct_names};
 
-/// Characters of a name in a whole table on a terminal.
+/// Largest number of characters of a name in a whole table on a terminal.
 const NAME: usize = 60;
 
-/// Characters of a cell that others are padded to: a longer one sticks out.
+/// Largest width of a cell to which others are padded. Longer cells exceed the column.
 const PADDED: usize = 300;
 
-/// The report of one run.
+/// Returns the report of one run.
 pub fn report(profile: &UnifiedProfile) -> String {
     shared(format::with_plain_spaces(&report_called(profile, &title(profile))))
 }
 
-/// The reports of several runs, each under a name that no other has.
+/// Returns the reports of several runs, each under a unique name.
 pub fn reports(profiles: &[UnifiedProfile]) -> String {
     let reports = profiles.iter().zip(titles(profiles)).map(|(profile, title)| report_called(profile, &title));
     shared(format::with_plain_spaces(&reports.collect::<Vec<_>>().join("\n")))
@@ -33,29 +34,31 @@ fn report_called(profile: &UnifiedProfile, title: &str) -> String {
     format!("{title}\n{}", terminal::render(&sections(profile)))
 }
 
-/// A whole table, aligned. For a terminal long names are cut in the middle; a file and another program get them whole.
+/// Returns a whole table, aligned. For a terminal, long names are shortened in the middle; files
+/// and other programs receive them in full.
 pub fn table_text(table: &Table, for_terminal: bool) -> String {
     if table.rows.is_empty() && TableName::from_key(table.name).is_some_and(TableName::is_of_area) {
         return "No events in this range.\n".to_owned();
     }
     if table.rows.is_empty() {
-        return format!("No {} in what was measured of this run.\n", table.name);
+        return format!("No {} in the measured part of this run.\n", table.name);
     }
     let text = match table.name {
         "findings" => findings::list(table, WIDTH),
-        // Sentences are whole up to a length.
+        // Sentences are shortened only above a certain length.
         "warnings" => aligned(table, "", SENTENCE),
         _ => aligned(table, "", if for_terminal { NAME } else { usize::MAX }),
     };
     shared(format::with_plain_spaces(&text))
 }
 
-/// Name, device and origin of a run in one line.
+/// Returns name, device and origin of a run in one line.
 pub fn title(profile: &UnifiedProfile) -> String {
     title_called(profile, &profile.metadata.full_name())
 }
 
-/// Name, device and origin of several runs, a line each, by names that distinguish them.
+/// Returns name, device and origin of several runs, one line each, with names that distinguish
+/// them.
 pub fn titles(profiles: &[UnifiedProfile]) -> Vec<String> {
     if let [only] = profiles {
         return vec![title(only)];
@@ -84,7 +87,8 @@ fn title_called(profile: &UnifiedProfile, name: &str) -> String {
     parts.join(", ")
 }
 
-/// Columns side by side; numbers to the right, names of more than `most` characters cut in the middle.
+/// Aligns columns. Numbers are right-aligned, and names with more than `most` characters are
+/// shortened in the middle.
 fn aligned(table: &Table, indent: &str, most: usize) -> String {
     let cell = |column: &Column, cell: &Cell| shorten(&shared(display(cell, column.unit)), most);
     let mut lines: Vec<Vec<String>> = vec![table.columns.iter().map(|column| column.title.to_owned()).collect()];
@@ -111,7 +115,7 @@ fn aligned(table: &Table, indent: &str, most: usize) -> String {
     text
 }
 
-/// A warning in one line: severity, place, what happened, what to do.
+/// Returns a warning in one line: severity, place, event and remedy.
 pub fn warning_line(warning: &Warning) -> String {
     let severity = match warning.severity {
         Severity::Note => "note",
@@ -149,12 +153,12 @@ mod tests {
         assert!(!text.contains('\u{1b}'), "{text}");
     }
 
-    /// A warning as a profile of another program may have it.
+    /// A warning from a profile of another program.
     fn imported(code: &str, message: &str) -> Warning {
         Warning { code: code.to_owned(), ..Warning::new(WarningCode::NoEvents, message) }
     }
 
-    /// A width above 65 535 cannot be formatted.
+    /// Rust cannot format widths above 65 535.
     #[test]
     fn a_long_warning_is_cut_in_the_table_and_in_the_report() {
         let mut profile = report::example::profile();

@@ -1,9 +1,9 @@
-//! A value of a table as a text: what the exports for people share.
+//! Formats table values as text for all exports that people read.
 
 use crate::table::{Cell, Unit, unit};
 use base::format;
 
-/// A value as people read it.
+/// Formats a value for readers.
 pub fn display(cell: &Cell, unit: Unit) -> String {
     match (cell, unit) {
         (Cell::Absent, _) => format::DASH.to_owned(),
@@ -12,7 +12,7 @@ pub fn display(cell: &Cell, unit: Unit) -> String {
         (Cell::Flag(false), _) => String::new(),
         (Cell::Int(value), Unit::Bytes) => format::bytes(*value),
         (Cell::Int(value), Unit::Text | Unit::Count | Unit::Number | Unit::Flag) => format::count(*value),
-        // A number without a fraction may be a whole one, whatever its unit.
+        // A number without a fraction may be an integer cell, whatever its unit.
         (Cell::Int(value), _) => unit::short(*value as f64, unit),
         (Cell::Float(value), _) => unit::short(*value, unit),
     }
@@ -38,7 +38,7 @@ mod tests {
         ] {
             assert_eq!(shown(1.5e6, unit), text);
         }
-        // A whole number of microseconds is a time all the same.
+        // A whole number of microseconds is still a time.
         assert_eq!(display(&Cell::Int(1000), Unit::TimeUs), "1.00 ms");
         assert_eq!(display(&Cell::Int(1000), Unit::Count), "1\u{202f}000");
     }

@@ -1,8 +1,8 @@
-//! What a page is made of: a list of blocks, each of which says what is shown and not how. The web page draws them; an
-//! HTML report can draw the same.
+//! Content of a page as a list of blocks. Each block states what is shown, but not how. The web
+//! page draws them, and an HTML report can draw the same blocks.
 //!
-//! Numbers are in the unit that stands beside them; texts of a trace are texts, never markup. `class` is a colour of
-//! the page.
+//! Numbers are in the unit given with them. Texts from a trace are plain text, never markup.
+//! `class` is a colour of the page.
 
 use serde::{Deserialize, Serialize};
 
@@ -14,10 +14,10 @@ use crate::table::Unit;
 use crate::views::View;
 use report::FindingSeverity;
 
-/// A page of a run.
+/// Page of a run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Page {
-    /// Blocks of the page from top to bottom.
+    /// Blocks of the page, from top to bottom.
     pub blocks: Vec<Block>,
 }
 
@@ -25,65 +25,66 @@ pub struct Page {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Block {
-    /// A heading, with a sentence below it where there is something to explain.
+    /// Heading, with an explanatory sentence below it if needed.
     Heading {
-        /// The heading.
+        /// Text of the heading.
         text: String,
-        /// The sentence.
+        /// Explanatory sentence.
         note: Option<String>,
     },
-    /// A sentence on its own.
+    /// Sentence on its own.
     Note {
-        /// The sentence.
+        /// Text of the sentence.
         text: String,
     },
-    /// Why there is nothing to show, and how to capture what is needed (a copyable piece of Python).
+    /// Reason why there is nothing to show, and how to capture the missing data (Python code to copy).
     Empty {
-        /// Why there is nothing to show.
+        /// Reason why there is nothing to show.
         reason: String,
-        /// What to run.
+        /// Code to run.
         remedy: Option<String>,
     },
     /// Headline figures, side by side.
     Figures {
-        /// The figures.
+        /// Figures, from left to right.
         figures: Vec<Figure>,
     },
-    /// Rows of stacked parts, such as steps by what happened in them.
+    /// Rows of stacked parts, for example steps by activity.
     Stack(Stack),
     /// Labelled bars, longest first or in another order (histograms).
     Bars(Bars),
     /// Points in a plane, with lines.
     Scatter(Scatter),
-    /// A tree as nested spans.
+    /// Tree as nested spans.
     Icicle(Icicle),
-    /// A number for every pair of devices.
+    /// Number for every pair of devices.
     Matrix(Matrix),
-    /// Buttons of which one is chosen: the forms of the table or chart below.
+    /// Buttons, one of which is selected: the forms of the table or chart below.
     Choice(Choice),
-    /// The first rows of a table; the page asks for others by name.
+    /// First rows of a table. The page requests others by name.
     Table(TableBlock),
-    /// A small table whose cells say what they mean: a word below the value, a bar, better or worse.
+    /// Small table with cells that carry more than text: a note below the value, a bar, better or
+    /// worse.
     Grid(Grid),
-    /// What leads from one number to another, part by part.
+    /// Steps that lead from one number to another.
     Waterfall(Waterfall),
     /// Names and values, one below the other.
     Facts(Facts),
-    /// Where one can go from here, side by side.
+    /// Links to other views, side by side.
     Links {
-        /// What a link says, and where it leads.
+        /// Text and target of each link.
         links: Vec<(String, Link)>,
     },
-    /// Details on demand: closed until its title is clicked.
+    /// Details that are hidden until the user clicks on the title.
     Fold {
-        /// What is inside, in a line.
+        /// Content in one line.
         title: String,
-        /// What is shown when the block is open; neither tables nor choices.
+        /// Blocks that are shown when the fold is open, except tables and choices.
         blocks: Vec<Block>,
     },
-    /// What to do, most important first.
+    /// Recommended actions, most important first.
     Findings {
-        /// The findings.
+        /// Findings in order of importance.
         findings: Vec<FindingBlock>,
     },
 }
@@ -91,52 +92,52 @@ pub enum Block {
 /// One headline figure.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Figure {
-    /// What the figure is.
+    /// Name of the figure.
     pub label: String,
-    /// Value of the figure; absent where it was not measured.
+    /// Value of the figure. Absent if it was not measured.
     pub value: Option<f64>,
     /// Unit of `value`.
     pub unit: Unit,
-    /// A line below the value; where `value` is absent, why and what would give it.
+    /// Line below the value. If `value` is absent, the reason and the way to obtain it.
     pub note: String,
-    /// How the figure does where there is a threshold; the note or the limits say which.
+    /// Judgement of the figure, if it has limits. The note or `limits` states them.
     pub status: Option<Status>,
-    /// The limits of the status in words, where the note does not say them.
+    /// Limits of the status in words, if the note does not state them.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub limits: String,
-    /// Path (`step_timing.avg_step_time_us`), where it is a field of the profile.
+    /// Path (`step_timing.avg_step_time_us`), if the figure is a field of the profile.
     pub metric: Option<String>,
-    /// The sentence that defines the figure; empty where `metric` is absent.
+    /// Definition of the figure. Empty if `metric` is absent.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub definition: String,
-    /// Where a click leads.
+    /// Target of a click.
     pub link: Option<Link>,
-    /// Where a click on the note leads.
+    /// Target of a click on the note.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note_link: Option<Link>,
 }
 
-/// How a figure does against its limits.
+/// Judgement of a figure against its limits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
-    /// There is nothing to do.
+    /// Nothing to do.
     Good,
     /// Worth a look.
     Warning,
-    /// Look here first.
+    /// To be examined first.
     Bad,
 }
 
 impl Figure {
-    /// A figure that is a field of the profile.
+    /// Creates a figure for a field of the profile.
     pub(crate) fn of(metric: Metric) -> Figure {
         Figure { metric: Some(metric.path.to_owned()), definition: metric.definition.to_owned(), ..Figure::default() }
     }
 }
 
 impl Status {
-    /// The word for it.
+    /// Returns the word for the status.
     pub fn word(self) -> &'static str {
         match self {
             Status::Good => "good",
@@ -145,38 +146,38 @@ impl Status {
         }
     }
 
-    /// The status of that word.
+    /// Returns the status for a word.
     pub fn from_word(word: &str) -> Option<Status> {
         [Status::Good, Status::Warning, Status::Bad].into_iter().find(|status| status.word() == word)
     }
 }
 
-/// What a chart's title says more: the definition behind it, and the view that has more.
+/// Additional information in a chart's title: the definition, and the view with details.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct About {
     /// Path of a field of the profile.
     pub metric: String,
-    /// The sentence that defines it.
+    /// Definition of the field.
     pub definition: String,
-    /// The view.
+    /// View with details.
     pub view: View,
 }
 
 /// Stacked rows: `parts[series]` of every row add up to its length.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Stack {
-    /// What a row is and what is measured.
+    /// Title that names the rows and the measured quantity.
     pub title: String,
     /// Unit of all values.
     pub unit: Unit,
-    /// What the parts are.
+    /// Kinds of parts.
     pub series: Vec<Series>,
-    /// The rows.
+    /// Rows, from top to bottom.
     pub rows: Vec<StackRow>,
-    /// A sentence below the title; where there are no rows, why.
+    /// Sentence below the title. If there are no rows, the reason.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub note: String,
-    /// What the title leads to.
+    /// Information in the title.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub about: Option<About>,
 }
@@ -188,7 +189,7 @@ pub struct Series {
     pub label: String,
     /// Colour of the series.
     pub class: ColourClass,
-    /// Where a click on the series leads.
+    /// Target of a click on the series.
     pub link: Option<Link>,
 }
 
@@ -199,29 +200,29 @@ pub struct StackRow {
     pub label: String,
     /// One value per series.
     pub parts: Vec<f64>,
-    /// Where a click on the row leads.
+    /// Target of a click on the row.
     pub link: Option<Link>,
-    /// Why the row is marked (`partial, not counted`); empty for a row like most.
+    /// Reason why the row is marked (`partial, not counted`). Empty for normal rows.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub mark: String,
 }
 
-/// Bars.
+/// Bar chart.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Bars {
-    /// What is measured.
+    /// Title that names the measured quantity.
     pub title: String,
     /// Unit of all values.
     pub unit: Unit,
-    /// The bars.
+    /// Bars, from top to bottom.
     pub bars: Vec<Bar>,
-    /// What fills a track: the sum of all, or 100 %. The largest bar where it is absent.
+    /// Value of a full track: the sum of all bars, or 100 %. If absent, the largest bar.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub whole: Option<f64>,
-    /// A sentence below them; where there are none, why.
+    /// Sentence below the bars. If there are none, the reason.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub note: String,
-    /// What the title leads to.
+    /// Information in the title.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub about: Option<About>,
 }
@@ -235,26 +236,26 @@ pub struct Bar {
     pub value: f64,
     /// Colour of the bar.
     pub class: ColourClass,
-    /// A word beside the value (`43 %`).
+    /// Word next to the value (`43 %`).
     pub note: String,
-    /// Where a click leads.
+    /// Target of a click.
     pub link: Option<Link>,
 }
 
-/// Points and lines. Both axes are logarithmic where `logarithmic`: values are positive then.
+/// Points and lines. If `logarithmic`, both axes are logarithmic and all values positive.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Scatter {
-    /// What is shown.
+    /// Title of the chart.
     pub title: String,
     /// Name of the horizontal axis, with its unit.
     pub x_label: String,
     /// Name of the vertical axis, with its unit.
     pub y_label: String,
-    /// Whether both axes are logarithmic.
+    /// True if both axes are logarithmic.
     pub logarithmic: bool,
-    /// The points.
+    /// Points of the chart.
     pub points: Vec<Point>,
-    /// Lines through points of the plane, such as roofs.
+    /// Lines through points of the plane, for example roofs.
     pub lines: Vec<Line>,
 }
 
@@ -263,20 +264,21 @@ pub struct Scatter {
 pub struct Point {
     /// Name of the point.
     pub label: String,
-    /// Horizontal place of the point.
+    /// Horizontal position of the point.
     pub x: f64,
-    /// Vertical place of the point.
+    /// Vertical position of the point.
     pub y: f64,
-    /// Share of the largest point's area, 0 to 1.
+    /// Area relative to the largest point, 0 to 1.
     pub size: f64,
-    /// Width and height, in the units of the axes, where the point is a rectangle that begins at `x` and `y`.
+    /// Width and height in the units of the axes, if the point is a rectangle that begins at `x` and
+    /// `y`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub extent: Option<(f64, f64)>,
     /// Colour of the point.
     pub class: ColourClass,
-    /// What hovering says beyond the point's name, one line each.
+    /// Lines that are shown on hover, in addition to the name.
     pub notes: Vec<String>,
-    /// Where a click leads.
+    /// Target of a click.
     pub link: Option<Link>,
 }
 
@@ -285,147 +287,149 @@ pub struct Point {
 pub struct Line {
     /// Name of the line, written at its end.
     pub label: String,
-    /// `(x, y)` of the line's corners.
+    /// `(x, y)` of the line's vertices.
     pub points: Vec<(f64, f64)>,
 }
 
-/// A tree as nested spans: a child lies within its parent.
+/// Tree as nested spans: a child is inside its parent.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Icicle {
-    /// What is shown.
+    /// Title of the chart.
     pub title: String,
     /// Unit of the values.
     pub unit: Unit,
-    /// Parents before their children; the first is the root.
+    /// Nodes, parents before their children. The first is the root.
     pub nodes: Vec<Node>,
 }
 
-/// A span of an icicle.
+/// Span of an icicle.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Node {
     /// Name of the node.
     pub label: String,
-    /// Index of the node's parent; absent for the root.
+    /// Index of the node's parent. Absent for the root.
     pub parent: Option<u32>,
-    /// Length of the node; children add up to at most it.
+    /// Length of the node, at least the sum of its children.
     pub value: f64,
     /// Colour of the node.
     pub class: ColourClass,
-    /// What hovering says beyond its name and value, a line each.
+    /// Lines that are shown on hover, in addition to name and value.
     pub notes: Vec<String>,
-    /// Where a click leads.
+    /// Target of a click.
     pub link: Option<Link>,
 }
 
-/// A number for every pair.
+/// Number for every pair.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Matrix {
-    /// What is shown.
+    /// Title of the matrix.
     pub title: String,
     /// Unit of the values.
     pub unit: Unit,
     /// Names of rows and columns.
     pub labels: Vec<String>,
-    /// `values[row][column]`; absent where there is none.
+    /// `values[row][column]`. Absent if there is none.
     pub values: Vec<Vec<Option<f64>>>,
-    /// A click on a value filters by `key=row-column`, the numbers of its labels.
+    /// Key of the filter that a click on a value sets: `key=row-column` with the indices of its labels.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key: Option<String>,
 }
 
-/// A choice: `option` is the key under which the page sends the chosen value back ([`crate::pages::PageQuery::options`]).
+/// Choice between values. The page sends the selected value back under the key `option`
+/// ([`crate::pages::PageQuery::options`]).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Choice {
     /// Key of the choice.
     pub option: String,
-    /// What is chosen.
+    /// Label of the choice.
     pub label: String,
-    /// `(value, name for people)`, the first being the default.
+    /// `(value, display name)`. The first is the default.
     pub values: Vec<(String, String)>,
-    /// The chosen value.
+    /// Selected value.
     pub chosen: String,
 }
 
 impl About {
-    /// About a field of the profile.
+    /// Creates the information about a field of the profile.
     pub(crate) fn new(metric: Metric, view: View) -> About {
         About { metric: metric.path.to_owned(), definition: metric.definition.to_owned(), view }
     }
 }
 
-/// A finding.
+/// Finding on a page.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FindingBlock {
     /// Name of the rule.
     pub id: String,
-    /// How much the finding matters.
+    /// Severity of the finding.
     pub severity: FindingSeverity,
-    /// One line.
+    /// Title in one line.
     pub title: String,
-    /// What was seen, in sentences with numbers.
+    /// Evidence in sentences with numbers.
     pub text: String,
-    /// What to do.
+    /// Recommended action.
     pub remedy: String,
-    /// What each number behind it is, and its value; how sure the finding is, and the rule that made it. Empty without numbers.
+    /// Labels and values of the numbers behind the finding, its confidence, and its rule. Empty without
+    /// numbers.
     pub evidence: Vec<(String, String)>,
-    /// Where the events behind the finding are.
+    /// Link to the events behind the finding.
     pub link: Option<Link>,
-    /// Where the same is on the timeline.
+    /// Link to the same events on the timeline.
     pub in_timeline: Option<Link>,
 }
 
 /// Names and values.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Facts {
-    /// What the facts are of; may be empty.
+    /// Subject of the facts. May be empty.
     pub title: String,
-    /// Facts from top to bottom.
+    /// Facts, from top to bottom.
     pub facts: Vec<Fact>,
 }
 
-/// A name and its value.
+/// Name and value.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Fact {
-    /// What the fact is.
+    /// Name of the fact.
     pub label: String,
-    /// Value of the fact, with the unit.
+    /// Value of the fact, with its unit.
     pub value: String,
-    /// What hovering over the label says; may be empty.
+    /// Text that is shown on hover over the label. May be empty.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub definition: String,
 }
 
-/// A small table.
+/// Small table.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Grid {
-    /// What is shown.
+    /// Title of the table.
     pub title: String,
     /// Headings.
     pub columns: Vec<String>,
-    /// One cell per column.
+    /// Rows, with one cell per column.
     pub rows: Vec<Vec<GridCell>>,
 }
 
-/// A cell of a [`Grid`].
+/// Cell of a [`Grid`].
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct GridCell {
-    /// The value, with its unit.
+    /// Value, with its unit.
     pub text: String,
-    /// A line below it.
+    /// Line below the value.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub note: String,
-    /// What the colour says; the text says it too.
+    /// Meaning of the colour. The text also states it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<CellStatus>,
     /// Length of the cell's bar, 0 to 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bar: Option<f64>,
-    /// The option of the page that it sets when it is clicked, and to what.
+    /// Option of the page that a click sets, and its value.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub choice: Option<(String, String)>,
 }
 
-/// What the colour of a [`GridCell`] says.
+/// Meaning of the colour of a [`GridCell`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CellStatus {
@@ -433,16 +437,16 @@ pub enum CellStatus {
     Better,
     /// Worse than the baseline.
     Worse,
-    /// The cell is as it should be.
+    /// As expected.
     Same,
-    /// Not as it should be.
+    /// Not as expected.
     Warning,
-    /// Nobody knows.
+    /// Not known.
     Unknown,
 }
 
 impl CellStatus {
-    /// Word of the status, which names its colour.
+    /// Returns the word for the status, which names its colour.
     pub fn word(self) -> &'static str {
         match self {
             CellStatus::Better => "better",
@@ -455,22 +459,22 @@ impl CellStatus {
 }
 
 impl GridCell {
-    /// A cell that holds only a text.
+    /// Creates a cell that contains only text.
     pub fn text(text: &str) -> GridCell {
         GridCell { text: text.to_owned(), ..GridCell::default() }
     }
 }
 
-/// What leads from one number to another: `start` and all parts add up to `end`.
+/// Steps that lead from one number to another: `start` and all parts add up to `end`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Waterfall {
-    /// What is shown.
+    /// Title of the chart.
     pub title: String,
     /// Unit of all values.
     pub unit: Unit,
     /// Name and value at the beginning.
     pub start: (String, f64),
-    /// What is added and taken away, in order.
+    /// Additions and subtractions, in order.
     pub parts: Vec<WaterfallPart>,
     /// Name and value at the end.
     pub end: (String, f64),
@@ -481,7 +485,7 @@ pub struct Waterfall {
 pub struct WaterfallPart {
     /// Name of the part.
     pub label: String,
-    /// What the part adds; negative where it takes away.
+    /// Value that the part adds. Negative if it subtracts.
     pub delta: f64,
     /// Colour of the part.
     pub class: ColourClass,

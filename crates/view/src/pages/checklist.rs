@@ -1,19 +1,20 @@
-//! The page of the checklist: its numbers with their judgement, then every question with its answer, what to do, and a
-//! link to where it stands. Made of the profile alone, so an earlier result has it too.
+//! Page of the checklist: its numbers with their judgements, then every question with its answer,
+//! the recommended action, and a link to the evidence. Uses only the profile, so that earlier
+//! results have it too.
 
 use super::{Block, Figure, Link, PageQuery, Source, Status, table_block_of};
 use crate::table::query;
 use crate::tables::checklist::{Answer, answers};
 use crate::tables::{self, TableName};
 
-/// The blocks.
+/// Returns the blocks of the page.
 pub(super) fn blocks(source: Source<'_>, asked: &PageQuery) -> Vec<Block> {
     let profile = source.profile();
     let all = answers(profile);
     let judged: Vec<Figure> = all.iter().filter(|answer| answer.judgement.is_some()).map(figure).collect();
     let count = |judgement: &str| all.iter().filter(|answer| answer.judgement == Some(judgement)).count();
     let note = format!(
-        "What to ask of a profile: {} good, {} noted, {} to look at, {} bad, {} not measured or without a limit.",
+        "Questions about a profile: {} good, {} noted, {} to look at, {} bad, {} not measured or without a limit.",
         count("good"),
         count("note"),
         count("warning"),
@@ -29,7 +30,7 @@ pub(super) fn blocks(source: Source<'_>, asked: &PageQuery) -> Vec<Block> {
         table_block_of(TableName::Checklist, "", "Questions and answers", asked, &rows.columns, &mut |asked| {
             query(&rows, asked)
         });
-    // The rows may be filtered and sorted: one column says which question each is.
+    // Rows may be filtered and sorted, so the question of a row is found by its `id` column.
     let id = table.columns.iter().position(|column| column.key == "id").unwrap_or_default();
     let link_of = |row: &Vec<crate::table::Cell>| match row.get(id) {
         Some(crate::table::Cell::Text(id)) => all.iter().find(|answer| answer.id == id).map(link),

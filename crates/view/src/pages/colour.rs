@@ -1,10 +1,10 @@
-//! The colours of what pages show: a closed set, in the words of what owns them.
+//! Colours of page elements: a closed set, named after the kinds of data that they show.
 
 use serde::{Deserialize, Deserializer, Serialize};
 
 use metrics::{HostRole, OpFamily, StepPart};
 
-/// What is shown, as far as its colour goes: a class of the page's style.
+/// Kind of data that a colour stands for: a class of the page's style.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(transparent)]
 pub struct ColourClass(&'static str);
@@ -13,16 +13,16 @@ impl ColourClass {
     /// Time in which nothing runs.
     pub const IDLE: ColourClass = ColourClass("idle");
 
-    /// What has no colour of its own, such as a group of ops.
+    /// Elements without a colour of their own, for example a group of ops.
     pub const GROUP: ColourClass = ColourClass("group");
 
-    /// Name of the class.
+    /// Returns the name of the class.
     pub fn name(self) -> &'static str {
         self.0
     }
 
-    /// Of a family of ops, a part of a step or a role of a host's threads, as a profile spells it; a word of none of these has no
-    /// colour of its own.
+    /// Returns the colour of a family of ops, a part of a step or a role of a host's threads, as
+    /// spelled in a profile. Other words have no colour of their own.
     pub fn of_label(label: &str) -> ColourClass {
         let families = OpFamily::ALL.into_iter().map(ColourClass::from);
         let parts = StepPart::ALL.into_iter().map(ColourClass::from);
@@ -61,7 +61,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_class_comes_back_by_its_name() {
+    fn a_colour_class_is_parsed_from_its_name() {
         for class in
             [OpFamily::OtherCompute.into(), StepPart::Barrier.into(), HostRole::Python.into(), ColourClass::IDLE]
         {

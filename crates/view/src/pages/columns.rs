@@ -1,17 +1,19 @@
-//! Which columns of a table stand on a page, and in what order: the [`leading`] ones or those that were chosen; those that
-//! the table is ordered or filtered by are always in sight. Parts of a step that no row has take no room.
+//! Selects and orders the columns of a table on a page: the [`leading`] ones or those that the user
+//! chose. Columns that the table is sorted or filtered by are always visible. Parts of a step that
+//! no row has are hidden.
 
 use super::{ColumnBlock, PageQuery, TableBlock};
 use crate::table::{Cell, Filter, is_called};
 use crate::tables::{TableName, leading};
 
-/// Key of the option that holds the chosen columns of a table, by their keys with commas between.
+/// Returns the key of the option that contains the chosen columns of a table, as comma-separated
+/// keys.
 pub fn option(name: TableName) -> String {
     format!("columns.{}", name.key())
 }
 
 impl TableBlock {
-    /// Puts its columns in order, first those in sight, and marks the others as folded.
+    /// Orders the columns, visible ones first, and marks the others as folded.
     pub(super) fn arrange(&mut self, query: &PageQuery) {
         let leading = leading(self.table);
         let chosen = query.options.get(&option(self.table)).filter(|chosen| !chosen.is_empty());
@@ -25,7 +27,7 @@ impl TableBlock {
             None => leading.is_empty() || leading.contains(&key),
         };
         let place = |key: &str| leading.iter().position(|column| *column == key).unwrap_or(leading.len());
-        // Nobody misses a part of a step, such as compilation, that no step has.
+        // Hides parts of a step, for example compilation, that no step has.
         let folds_zeros = self.table == TableName::StepBreakdown && chosen.is_none();
         let is_folded = |(at, column): (usize, &ColumnBlock)| {
             let is_empty = folds_zeros && self.rows.iter().all(|row| is_zero(row.get(at)));

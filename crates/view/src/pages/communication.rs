@@ -1,4 +1,4 @@
-//! The page of communication: how much of it nothing hides, at which bandwidth it runs, and who waits for whom.
+//! Page of communication: its exposed share, its bandwidth, and the waits between devices.
 
 use super::source::nothing_ran;
 use super::{
@@ -14,14 +14,14 @@ use metrics::{Context, OpFamily, StepPart, WindowKind};
 use report::UnifiedProfile;
 
 const TABLE: &str = "by";
-/// Devices whose matrix can still be read.
+/// Largest number of devices whose matrix is readable.
 const MOST_DEVICES: usize = 64;
 
-/// Why there is no picture of who sends to whom.
+/// Returns the reason why there is no matrix of senders and receivers.
 fn why_no_matrix(all: &Collectives) -> String {
     let devices = all.devices.len();
     if all.matrix.is_some() {
-        return format!("How much each device sends to each other one is not drawn for {devices} devices.");
+        return format!("The bytes between each pair of devices are not drawn for {devices} devices.");
     }
     let groups = all.ops.iter().filter_map(|op| Some((all.members_of(op)?, op.message.groups.as_ref()?)));
     let outside = groups
@@ -30,7 +30,7 @@ fn why_no_matrix(all: &Collectives) -> String {
         .map(|(members, group)| (group, (0..devices as u32).any(|device| members.number(device).is_some())));
     let reason = match outside {
         Some((_, false)) => {
-            "the program runs on devices that are not in this capture, and the trace does not say which ones are"
+            "the program runs on devices that are not in this capture, and the trace does not record which ones are"
                 .to_owned()
         }
         Some((group, true)) => {
@@ -40,10 +40,10 @@ fn why_no_matrix(all: &Collectives) -> String {
         }
         None => "the trace lacks the bytes or groups of some collectives".to_owned(),
     };
-    format!("How much each device sends to each other one is unknown: {reason}.")
+    format!("The bytes between each pair of devices are unknown: {reason}.")
 }
 
-/// The blocks.
+/// Returns the blocks of the page.
 pub(super) fn blocks(source: Source<'_>, query: &PageQuery) -> Vec<Block> {
     match (source, CommunicationFigures::of(source)) {
         (Source::Trace(context), _) => of_trace(&context, query),
@@ -55,13 +55,13 @@ pub(super) fn blocks(source: Source<'_>, query: &PageQuery) -> Vec<Block> {
     }
 }
 
-/// Share of all communication, number of runs, and exposed time of a kind.
+/// Describes a kind of collective: share of all communication, number of runs, and exposed time.
 fn note_of_kind(percent: f64, runs: u64, exposed_us: f64) -> String {
     let (share, exposed) = (format::percent(percent), format::time_us(exposed_us));
     format!("{share}, {}, {exposed} exposed", format::counted(runs, "run"))
 }
 
-/// Time of each kind of collective, as far as a profile has it.
+/// Returns the time of each kind of collective, if the profile contains it.
 fn kinds_of_profile(profile: &UnifiedProfile) -> Option<Bars> {
     let section = profile.communication.as_ref()?;
     let total = section.total_time_us;
@@ -86,7 +86,7 @@ fn kinds_of_profile(profile: &UnifiedProfile) -> Option<Bars> {
     })
 }
 
-/// The share of the device time that communication takes and nothing hides.
+/// Returns the figure for exposed communication, as a share of the device time.
 pub(super) fn exposed(source: Source<'_>) -> Option<Figure> {
     CommunicationFigures::of(source).map(|sums| sums.exposed())
 }
@@ -126,7 +126,7 @@ fn of_trace(context: &Context<'_>, query: &PageQuery) -> Vec<Block> {
     }
     let mut forms = vec![("op", "By op"), ("kind", "By kind"), ("run", "Every run")];
     if between.is_some() {
-        // Sums of kinds are of all devices, and what is apart belongs to none.
+        // Sums by kind cover all devices, and collectives measured apart belong to none.
         forms.retain(|(form, _)| *form != "kind");
     } else if !all.apart.is_empty() {
         forms.push(("apart", "Measured apart"));
@@ -154,7 +154,7 @@ fn nothing(context: &Context<'_>) -> Block {
     let reason = match context.analysis.devices.used.len() {
         0 => return nothing_ran(),
         1 => {
-            let reason = "Only one device ran: there was none to communicate with.".to_owned();
+            let reason = "Only one device ran, so there was no communication.".to_owned();
             return Block::Empty { reason, remedy: None };
         }
         _ if is_of_steps => "No collective, send or receive ran in the counted steps.",
@@ -165,24 +165,24 @@ fn nothing(context: &Context<'_>) -> Block {
     Block::Empty { reason: reason.to_owned(), remedy }
 }
 
-/// What the figures say, from the events or from the profile.
+/// Values of the figures, from the events or from the profile.
 struct CommunicationFigures<'a> {
-    /// Exposed share of the device time.
+    /// Exposed communication, in percent of the device time.
     exposed_percent: Option<f64>,
-    /// Added up over `devices`, as `total_us` is.
+    /// Exposed time in microseconds, summed over `devices` like `total_us`.
     exposed_us: f64,
     devices: usize,
     hidden_percent: Option<f64>,
     total_us: f64,
-    /// Share of waiting in the time that was compared.
+    /// Waiting time, in percent of the time for which waits are known.
     wait_percent: Option<f64>,
-    /// Without waits, why.
+    /// Reason why there are no wait times.
     why_no_waits: &'static str,
     straggler: Option<(&'a str, f64)>,
 }
 
 impl<'a> CommunicationFigures<'a> {
-    /// The figures of a run; `None` where nothing communicated.
+    /// Returns the figures of a run. Returns `None` if there was no communication.
     fn of(source: Source<'a>) -> Option<CommunicationFigures<'a>> {
         match source {
             Source::Trace(context) => {
@@ -236,13 +236,13 @@ impl<'a> CommunicationFigures<'a> {
     fn exposed(&self) -> Figure {
         let all = if self.devices > 1 { format!(", summed over {} devices", self.devices) } else { String::new() };
         let time = format::time_us(self.exposed_us);
-        let note = format!("of device time: {time} without computation beside it{all}");
+        let note = format!("of device time: {time} without concurrent computation{all}");
         percent("Exposed communication", self.exposed_percent, note)
     }
 
     fn overlapped(&self) -> Figure {
         let time = format::time_us(self.total_us);
-        let note = format!("of {time} of communication in the window runs beside computation");
+        let note = format!("of {time} of communication in the window overlaps with computation");
         percent("Overlapped communication", self.hidden_percent, note)
     }
 
@@ -256,7 +256,7 @@ impl<'a> CommunicationFigures<'a> {
 
     fn straggler(&self) -> Figure {
         let note = match self.straggler {
-            Some((name, _)) => format!("of its runs others wait for {name}"),
+            Some((name, _)) => format!("of its runs, others wait for {name}"),
             None => "No device stands out.".to_owned(),
         };
         percent("Straggler", self.straggler.map(|(_, share)| share), note)
@@ -266,7 +266,7 @@ impl<'a> CommunicationFigures<'a> {
 fn why_no_waits(num_devices: usize) -> &'static str {
     match num_devices {
         0 | 1 => "The devices that this one communicates with are not in this capture.",
-        _ => "No run was found on two devices of one group.",
+        _ => "No collective was found on two devices of the same group.",
     }
 }
 
@@ -309,7 +309,8 @@ fn kinds(all: &Collectives) -> Bars {
     }
 }
 
-/// Each device's communication: what it waited for others, what it moved, what nothing was compared with.
+/// Draws each device's communication: waiting for other devices, transferring, and time without a
+/// known wait.
 fn devices(context: &Context<'_>) -> Stack {
     let series = |label: &str, class: ColourClass| Series { label: label.to_owned(), class, link: None };
     let rows = context.analysis.devices.used.iter().zip(&context.analysis.collectives.devices).map(|(device, it)| {
@@ -338,7 +339,7 @@ fn devices(context: &Context<'_>) -> Stack {
     }
 }
 
-/// How evenly the devices are loaded: waiting comes from unequal work.
+/// Draws the load of the devices. Unequal work is the cause of waiting.
 fn balance(context: &Context<'_>) -> Bars {
     let used = &context.analysis.devices.used;
     let most = used.iter().map(|device| device.busy.length()).max().unwrap_or(Ps::ZERO).as_ps().max(1) as f64;
@@ -373,7 +374,7 @@ mod tests {
         page_on(4, filter, by)
     }
 
-    /// The page of a capture that holds the first `chips` of these devices.
+    /// The page of a capture that contains the first `chips` of these devices.
     fn page_on(chips: u32, filter: &str, by: &str) -> Page {
         let mut b = TraceBuilder::new();
         let ops = [
@@ -414,7 +415,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_drawn_has_a_reason() {
+    fn omitted_ops_have_a_reason() {
         let reason = |page: &Page| {
             page.blocks.iter().find_map(|block| match block {
                 Block::Note { text } => Some(text.clone()),
@@ -444,7 +445,7 @@ mod tests {
     }
 
     #[test]
-    fn devices_that_are_not_there_filter_nothing() {
+    fn missing_devices_do_not_filter() {
         let page = page_of("between=0-9", "op");
         assert_eq!((table(&page).rows.len(), table(&page).title.as_str()), (2, "Collectives"));
     }

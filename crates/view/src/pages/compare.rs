@@ -1,8 +1,8 @@
-//! The page that shows runs beside each other: the answer in sentences, whether it is fair, every scored number with one
-//! column a run, and what the difference of the step times consists of.
+//! Page of a comparison: the answer in sentences, the fairness checks, every scored number with one
+//! column per run, and the parts of the difference of step times.
 //!
-//! It is made of a [`Comparison`] alone and decides nothing: who wins and what is noise stands there. Better and worse are
-//! said by a word, a sign and a symbol; the colour only repeats them.
+//! Uses only a [`Comparison`] and decides nothing: it already contains the winner and the noise. A
+//! word, a sign and a symbol mark better and worse; the colour only repeats them.
 
 use super::{
     Block, CellStatus, ColourClass, Figure, Grid, GridCell, Line, Page, Point, Scatter, Status, Waterfall,
@@ -22,24 +22,24 @@ use metrics::StepPart;
 
 mod memory;
 
-/// Rows of a list of ops or kernels: the downloads hold all.
+/// Largest number of rows in a list of ops or kernels. The downloads contain all of them.
 const MOST_ROWS: usize = 60;
 
-/// Waterfalls that stand beside the answer; those of more runs are folded.
+/// Number of waterfalls next to the answer. Those of more runs are folded.
 const MOST_WATERFALLS: usize = 2;
 
-/// The page; `filter` chooses among ops and kernels. The answer, what makes it up and whether it is fair fit on one screen; all details are
-/// folded below.
+/// Returns the page. `filter` selects ops and kernels. The answer, its parts and the fairness
+/// checks fit on one screen; all details are folded below.
 pub fn page(comparison: &Comparison, filter: &str) -> Page {
     let filter = Filter::parse(filter);
     let mut blocks = front::blocks(comparison);
     let mut further = Vec::new();
-    // Of a series the chart is the answer.
+    // For a series, the chart is the answer.
     let mut charts: Vec<Block> = Vec::new();
     charts.extend(comparison.scaling.iter().map(|scaling| Block::Scatter(speed_up(scaling, comparison))));
     if let Some(trend) = &comparison.trend {
         charts.push(Block::Scatter(over_time(trend, comparison)));
-        // Where the trend is what the runs are compared for, the summary has these already.
+        // If the comparison is a trend, the summary already contains these sentences.
         let is_in_summary = comparison.kind == ComparisonKind::Trend;
         let changes = trend.change_points.iter().map(|change| &change.text);
         let texts = changes.chain(trend.drift.iter().map(|drift| &drift.text));
@@ -102,13 +102,13 @@ pub fn page(comparison: &Comparison, filter: &str) -> Page {
     Page { blocks }
 }
 
-/// Details behind their title; none without any.
+/// Folds details under their title. Returns `None` without details.
 #[inline(never)]
 fn fold(title: &str, blocks: Vec<Block>) -> Option<Block> {
     (!blocks.is_empty()).then(|| Block::Fold { title: title.to_owned(), blocks })
 }
 
-/// How many conditions are equal and unknown, and which differ.
+/// Returns the number of equal and unknown conditions, and the names of those that differ.
 fn fairness_title(comparison: &Comparison) -> String {
     let of = |status: FairnessStatus| comparison.fairness.iter().filter(move |check| check.status == status);
     let differs: Vec<String> = of(FairnessStatus::Differs).map(|check| check.title.to_lowercase()).collect();
@@ -126,14 +126,14 @@ fn name(comparison: &Comparison, run: u32) -> String {
     comparison.runs.get(run as usize).map_or_else(String::new, |run| run.name.clone())
 }
 
-/// The names of all runs as headings, the baseline marked.
+/// Returns the names of all runs as headings, with the baseline marked.
 fn run_columns(comparison: &Comparison) -> impl Iterator<Item = String> {
     comparison.runs.iter().enumerate().map(|(index, run)| {
         if index == comparison.baseline as usize { format!("◆ {} (baseline)", run.name) } else { run.name.clone() }
     })
 }
 
-/// A time beside the baseline's: less is better.
+/// Returns the cell of a time against the baseline's. Less is better.
 fn delta_cell(delta_us: f64, largest_us: f64) -> GridCell {
     judged_cell(Judgement::of_time(delta_us), delta_us, largest_us)
 }
@@ -151,7 +151,7 @@ fn largest(values: impl Iterator<Item = f64>) -> f64 {
     values.map(f64::abs).filter(|value| value.is_finite()).fold(0.0, f64::max)
 }
 
-/// The step time of every run, the others with their difference and its interval.
+/// Returns the step time of every run, with the difference from the baseline and its interval.
 fn figures(comparison: &Comparison) -> Vec<Figure> {
     let figure = |label: String, value: Option<f64>, note: String, status: Option<Status>| Figure {
         label,
@@ -176,7 +176,7 @@ fn figures(comparison: &Comparison) -> Vec<Figure> {
     std::iter::once(first).chain(comparison.step_time.iter().map(other)).collect()
 }
 
-/// One row per metric, one column per run.
+/// Returns a table with one row per metric and one column per run.
 #[inline(never)]
 fn metrics(title: &str, metrics: &[ComparedMetric], comparison: &Comparison) -> Grid {
     let mut columns = vec!["Metric".to_owned()];
@@ -206,7 +206,8 @@ fn metrics(title: &str, metrics: &[ComparedMetric], comparison: &Comparison) -> 
     Grid { title: title.to_owned(), columns, rows: metrics.iter().map(row).collect() }
 }
 
-/// How a run's number stands to the baseline's: in words with a symbol, and whether that is good.
+/// Describes a run's number against the baseline's in words with a symbol, and whether it is
+/// better.
 fn judged(metric: &ComparedMetric, run: u32) -> (String, Option<CellStatus>) {
     let crown = if metric.winner == Some(run) { "★ best" } else { "" };
     let Some((judgement, said)) = words::verdict(metric, run) else {
@@ -234,7 +235,7 @@ fn fairness(comparison: &Comparison) -> Grid {
     Grid { title: "Fairness".to_owned(), rows: rows.collect(), columns }
 }
 
-/// Waterfall from the baseline's step to a run's; absent without parts.
+/// Returns the waterfall from the baseline's step to a run's. Returns `None` without parts.
 fn waterfall(comparison: &Comparison, change: &StepTimeChange) -> Option<Block> {
     let parts: Vec<WaterfallPart> = comparison
         .waterfall
@@ -261,7 +262,7 @@ fn waterfall(comparison: &Comparison, change: &StepTimeChange) -> Option<Block> 
     })
 }
 
-/// The parts of a run that does other work beside those of the baseline.
+/// Lists the parts of a run that does different work next to those of the baseline.
 fn parts(comparison: &Comparison, run: u32) -> Grid {
     let [ours, baseline] = [run, comparison.baseline].map(|run| name(comparison, run));
     let rows = comparison.waterfall.iter().filter(|part| part.run == run).map(|part| {
@@ -280,7 +281,7 @@ fn causes(comparison: &Comparison) -> Grid {
     let rows = comparison.causes.iter().take(MOST_ROWS).map(|cause| {
         let share = cause.percent_of_difference.map_or_else(String::new, |share| match share < 0.0 {
             true => "works against the difference".to_owned(),
-            false => format!("{} of the difference of the typical steps", format::percent(share)),
+            false => format!("{} of the difference between the typical steps", format::percent(share)),
         });
         vec![
             GridCell::text(&name(comparison, cause.run)),
@@ -302,7 +303,7 @@ fn words_of(words: &[&str]) -> Vec<String> {
     words.iter().map(|word| (*word).to_owned()).collect()
 }
 
-/// Ops, kernels or classes against the baseline's.
+/// Lists ops, kernels or classes against the baseline's.
 fn changes(title: &str, changes: &[Change], comparison: &Comparison, filter: Option<&Filter>) -> Grid {
     let most = largest(changes.iter().map(|change| change.delta_us_per_step));
     let passes = |change: &&Change| {
@@ -314,7 +315,7 @@ fn changes(title: &str, changes: &[Change], comparison: &Comparison, filter: Opt
     let row = |change: &Change| {
         let [ours, theirs] = change.time_us;
         let how = match (&change.baseline_name, change.matched_by) {
-            // A class is its name.
+            // A class is identified by its name.
             (None, MatchedBy::Class) | (_, MatchedBy::None) => String::new(),
             (Some(other), how) => format!("was {other}, matched by {}", words::matched_by(how)),
             (None, how) => format!("matched by {}", words::matched_by(how)),
@@ -393,7 +394,8 @@ fn point(label: String, x: f64, y: f64, notes: Vec<String>) -> Point {
     Point { label, x, y, size: 0.2, extent: None, class: StepPart::Compute.into(), notes, link: None }
 }
 
-/// Speed-up over devices, with what would be ideal and what the fitted serial share allows.
+/// Draws the speed-up by number of devices, with the ideal and the limit from the fitted serial
+/// share.
 fn speed_up(scaling: &Scaling, comparison: &Comparison) -> Scatter {
     let points = scaling.points.iter().map(|it| {
         let lost = |what: &str, percent: Option<f64>| percent.map(|it| format!("{what}: {}", format::percent(it)));
@@ -406,7 +408,7 @@ fn speed_up(scaling: &Scaling, comparison: &Comparison) -> Scatter {
         ];
         point(name(comparison, it.run), it.devices as f64, it.speedup, notes.into_iter().flatten().collect())
     });
-    // Where several programs scale apart, the lines are of the first.
+    // If several programs scale separately, the lines belong to the first.
     let first = scaling.points.first().and_then(|it| it.series.clone());
     let of_first = || scaling.points.iter().filter(|it| it.series == first);
     let ideal = of_first().map(|it| (it.devices as f64, it.ideal_speedup)).collect();
@@ -427,14 +429,14 @@ fn speed_up(scaling: &Scaling, comparison: &Comparison) -> Scatter {
         ),
         x_label: "devices".to_owned(),
         y_label: "speed-up".to_owned(),
-        // In proportion to the devices is a straight line, and doubling is as far everywhere.
+        // With logarithmic axes, ideal scaling is a straight line and each doubling has the same width.
         logarithmic: true,
         points: points.collect(),
         lines,
     }
 }
 
-/// The scaling as a table, with what is lost to what.
+/// Returns the scaling as a table, with the causes of lost efficiency.
 fn scaled(scaling: &Scaling, comparison: &Comparison) -> Grid {
     let columns = [
         "Run",
@@ -473,7 +475,7 @@ fn scaled(scaling: &Scaling, comparison: &Comparison) -> Grid {
     }
 }
 
-/// What each op takes beyond its share of the reference.
+/// Lists the time of each op beyond its ideal share of the reference's.
 fn excess_ops(scaling: &Scaling) -> Grid {
     let most = largest(scaling.excess_ops.iter().map(|op| op.excess_us));
     let row = |op: &ExcessOp| {
@@ -490,7 +492,7 @@ fn excess_ops(scaling: &Scaling) -> Grid {
     }
 }
 
-/// The step time on more devices than were measured, if the law holds.
+/// Returns the predicted step time for more devices than were measured.
 fn forecast(scaling: &Scaling) -> Grid {
     let row = |size: &ScalingForecast| scaled_cells::forecast_cells(size).map(|cell| GridCell::text(&cell)).to_vec();
     let assumption = scaling.forecast_assumption.as_deref().unwrap_or_default();
@@ -501,7 +503,8 @@ fn forecast(scaling: &Scaling) -> Grid {
     }
 }
 
-/// Step times in order, each with the interval of its mean, and the levels between changes.
+/// Draws step times in order, each with the confidence interval of its mean, and the levels between
+/// changes.
 fn over_time(trend: &Trend, comparison: &Comparison) -> Scatter {
     let by_step = trend.ordered_by == OrderedBy::TrainingStep;
     let place = |at: usize, label: &str| decimal(label).filter(|_| by_step).unwrap_or(at as f64 + 1.0);
@@ -540,7 +543,7 @@ fn over_time(trend: &Trend, comparison: &Comparison) -> Scatter {
     }
 }
 
-/// The line of a drift from the first place to the last.
+/// Returns the line of a drift from the first position to the last.
 fn drift_line(trend: &Trend, places: &[f64]) -> Option<Line> {
     let drift = trend.drift.as_ref()?;
     let ends = [(*places.first()?, drift.first_us / 1e3), (*places.last()?, drift.last_us / 1e3)];

@@ -1,4 +1,4 @@
-//! The page of devices: how busy each is beside the others, and the longest times in which one ran nothing.
+//! Page of devices: how busy each is compared with the others, and the longest idle gaps.
 
 use super::{About, Bar, Bars, Block, ColourClass, Link, PageQuery, Source, View};
 use crate::metric;
@@ -8,7 +8,7 @@ use base::format;
 use metrics::StepPart;
 use report::{DeviceStats, MultiDevice, UnifiedProfile};
 
-/// The blocks.
+/// Returns the blocks of the page.
 pub(super) fn blocks(source: Source<'_>, query: &PageQuery) -> Vec<Block> {
     let mut bars = busy(source.profile(), usize::MAX);
     bars.bars.extend(unused(source.profile()));
@@ -20,13 +20,13 @@ pub(super) fn blocks(source: Source<'_>, query: &PageQuery) -> Vec<Block> {
     blocks
 }
 
-/// All devices, and the longest times in which one ran nothing.
+/// Returns the tables of all devices and of the longest idle gaps.
 pub(super) fn tables(source: Source<'_>, query: &PageQuery) -> impl Iterator<Item = Block> {
     let all = [(TableName::Devices, "Devices"), (TableName::Gaps, "Longest idle gaps")];
     all.into_iter().filter_map(move |(name, title)| source.table_block(name, title, query))
 }
 
-/// The busy share of each device, of at most `most` devices, with its longest gap.
+/// Draws the busy share of at most `most` devices, with the longest gap of each.
 fn busy(profile: &UnifiedProfile, most: usize) -> Bars {
     let devices = profile.multi_device.iter().flat_map(|devices| &devices.device_stats);
     let bar = |device: &DeviceStats| Bar {
@@ -44,7 +44,8 @@ fn busy(profile: &UnifiedProfile, most: usize) -> Bars {
     Bars { title: "Devices, busy share".to_owned(), unit: Unit::Percent, bars, whole: Some(100.0), ..Bars::default() }
 }
 
-/// The devices that did nothing, which nothing measured is of: they have no rows in the table.
+/// Returns bars for devices that did nothing. No measurements include them, and the table has no
+/// rows for them.
 fn unused(profile: &UnifiedProfile) -> impl Iterator<Item = Bar> {
     let names = profile.multi_device.iter().flat_map(|devices| &devices.unused_devices);
     names.map(|name| Bar {
@@ -56,7 +57,7 @@ fn unused(profile: &UnifiedProfile) -> impl Iterator<Item = Bar> {
     })
 }
 
-/// The first devices for the overview, and what lies between all.
+/// Draws the first devices for the overview, with a note about the differences between all devices.
 pub(super) fn first(profile: &UnifiedProfile, most: usize) -> Bars {
     let note = match &profile.multi_device {
         Some(devices) => between(profile, devices, most),
@@ -69,13 +70,14 @@ pub(super) fn first(profile: &UnifiedProfile, most: usize) -> Bars {
     }
 }
 
-/// What lies between the devices, and how many beyond the first have no bar.
+/// Describes the differences between the devices, and the number of devices without a bar.
 fn between(profile: &UnifiedProfile, devices: &MultiDevice, most: usize) -> String {
     let mut facts = Vec::new();
     if let Some(imbalance) = devices.busy_imbalance_percent {
         facts.push(format!("imbalance {}", format::percent(imbalance)));
     }
-    // The first ops of a capture may be those of a helper program that one device runs alone: the starts of steps say more.
+    // The first ops of a capture may belong to a helper program that only one device runs, so the
+    // starts of steps are more informative.
     match (profile.step_timing.step_start_skew_us, devices.start_skew_us) {
         (Some(skew), _) => facts.push(format!("starts of a step {} apart (median)", format::time_us(skew))),
         (None, Some(skew)) => facts.push(format!("first ops of the capture {} apart", format::time_us(skew))),
@@ -101,7 +103,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_skew_of_steps_stands_before_that_of_first_ops() {
+    fn the_skew_of_steps_has_priority_over_that_of_first_ops() {
         let devices = MultiDevice { start_skew_us: Some(2e6), ..MultiDevice::default() };
         let mut profile = report::example::profile();
         profile.step_timing.step_start_skew_us = None;

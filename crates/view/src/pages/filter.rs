@@ -1,33 +1,38 @@
-//! A filter that was made on one page and holds on all: what of it is about a table, and what that table has no column for.
+//! Applies a filter that was set on one page to the tables of all pages: selects its terms for a
+//! table, and the columns that the table lacks.
 //!
-//! A condition on a column that a table lacks would leave none of its rows, and say nothing about them. Such a condition is set
-//! aside and named beside the table. What is no table's column is a plain word, and searched for.
+//! A condition on a column that a table lacks would hide all of its rows for no reason. Such a
+//! condition is set aside, and named next to the table. A term that is not about any table's column
+//! is a plain search word.
 
 use crate::table::{Column, Filter, has_column, terms};
 use crate::tables;
 
-/// What only one page filters by ([`pair`]), and no table has a column of: two devices, `between=0-3`.
+/// Key of a filter that only one page uses ([`pair`]) and that is no table's column: two devices,
+/// `between=0-3`.
 pub const BETWEEN: &str = "between";
 
-/// A filter as a table takes it.
+/// Filter as it applies to a table.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Applied {
-    /// The terms that are about it.
+    /// Terms that apply to the table.
     pub filter: String,
     /// Columns that the table lacks, each once.
     pub lacking: Vec<String>,
 }
 
-/// What of `filter` is about a table with these columns, beside tables of all views but that of memory.
+/// Returns the part of `filter` that applies to a table with these columns, given the tables of all
+/// views except memory.
 pub fn applied(filter: &str, columns: &[Column]) -> Applied {
     applied_among(filter, columns, tables::any_has_column)
 }
 
-/// What of `filter` is about a table with these columns, beside others that have the columns that `is_column` knows.
+/// Returns the part of `filter` that applies to a table with these columns. `is_column` returns
+/// true for the columns of all tables.
 pub fn applied_among(filter: &str, columns: &[Column], is_column: fn(&str) -> bool) -> Applied {
     let mut kept: Vec<String> = Vec::new();
     let mut lacking: Vec<String> = Vec::new();
-    // `category=` is still being typed.
+    // The user is still typing `category=`.
     for term in terms(filter).into_iter().filter(|term| !is_unfinished(term, is_column)) {
         match column_of(&term, is_column).filter(|key| !has_column(columns, key)) {
             Some(key) if lacking.contains(&key) => {}
@@ -38,7 +43,7 @@ pub fn applied_among(filter: &str, columns: &[Column], is_column: fn(&str) -> bo
     Applied { filter: kept.join(" "), lacking }
 }
 
-/// The term `key=1-2` of a filter, as its two numbers, and the filter without it.
+/// Returns the term `key=1-2` of a filter as its two numbers, and the filter without it.
 pub fn pair(filter: &str, key: &str) -> (Option<(u32, u32)>, String) {
     let of = |term: &String| {
         let (from, to) = term.strip_prefix(key)?.strip_prefix('=')?.trim_matches('"').split_once('-')?;
@@ -48,7 +53,7 @@ pub fn pair(filter: &str, key: &str) -> (Option<(u32, u32)>, String) {
     (own.last().and_then(of), others.join(" "))
 }
 
-/// The terms of a filter that are about this column.
+/// Returns the terms of a filter that are about this column.
 pub fn terms_on(filter: &str, key: &str) -> String {
     let is_about = |term: &String| {
         let term = term.strip_prefix('-').unwrap_or(term);
@@ -57,13 +62,13 @@ pub fn terms_on(filter: &str, key: &str) -> String {
     terms(filter).into_iter().filter(is_about).collect::<Vec<_>>().join(" ")
 }
 
-/// Does a term name a column and an operator, and no value yet?
+/// Returns true if a term consists of a column and an operator, but has no value yet.
 fn is_unfinished(term: &str, is_column: fn(&str) -> bool) -> bool {
     let name = term.trim_end_matches([':', '=', '<', '>']);
     name.len() < term.len() && column_of(&format!("{term}0"), is_column).is_some()
 }
 
-/// The column that a term is about, where any table has one of that name.
+/// Returns the column that a term is about, if any table has a column of that name.
 fn column_of(term: &str, is_column: fn(&str) -> bool) -> Option<String> {
     let filter = Filter::parse(term);
     let key = filter.columns().next()?;
@@ -80,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn a_condition_on_a_column_that_is_not_there_is_set_aside() {
+    fn conditions_on_missing_columns_are_set_aside() {
         let steps = columns(&["step", "device_name"]);
         let of = |filter: &str| applied(filter, &steps);
         assert_eq!(of("step=3"), Applied { filter: "step=3".into(), lacking: vec![] });
@@ -90,25 +95,25 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_column_of_any_table_stays_a_word() {
+    fn names_that_are_no_column_stay_words() {
         for filter in ["layer:3", "\"step=3 of 4\"", "dims={1}", "layer=", "fusion", "a \"b", "=x"] {
             assert_eq!(applied(filter, &columns(&["name"])).filter, filter);
         }
     }
 
     #[test]
-    fn a_condition_that_is_still_typed_narrows_nothing() {
+    fn an_unfinished_condition_is_ignored() {
         assert_eq!(applied("fusion category= -step>=", &columns(&["name", "category"])).filter, "fusion");
     }
 
     #[test]
-    fn a_column_of_the_same_meaning_is_there() {
+    fn an_equivalent_column_is_found() {
         assert!(applied("hlo_op_name=a program_id=1", &columns(&["operation", "hlo_module_id"])).lacking.is_empty());
         assert!(applied("hlo_op_name=a", &columns(&["kernel_name"])).lacking.is_empty());
     }
 
     #[test]
-    fn a_pair_is_told_from_the_rest() {
+    fn a_pair_is_separated_from_the_rest() {
         assert_eq!(pair("kind=x between=3-15 -a", "between"), (Some((3, 15)), "kind=x -a".into()));
         assert_eq!(pair("between=3 between=a-b betweens=1-2", "between").0, None);
         assert_eq!(pair("", "between"), (None, String::new()));

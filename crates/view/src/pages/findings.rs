@@ -1,4 +1,5 @@
-//! The page of findings: what to do first, what else was seen, and, folded, which rules lacked their input.
+//! Page of findings: recommended actions first, then other observations, and folded below, the
+//! rules that lacked their input.
 
 use super::overview::link_of_category;
 use super::{Block, Choice, Fact, Facts, FindingBlock, Link, PageQuery, Source, TableBlock, View};
@@ -8,13 +9,13 @@ use crate::{evidence, most_time};
 use base::format;
 use report::{Finding, FindingSeverity};
 
-/// Findings on the overview.
+/// Number of findings on the overview.
 const FIRST: usize = 3;
-/// How the findings are shown.
+/// Option for the form of the findings.
 const FORM: &str = "form";
 const FORMS: [(&str, &str); 2] = [("cards", "Cards"), ("table", "Table")];
 
-/// The blocks.
+/// Returns the blocks of the page.
 pub(super) fn blocks(source: Source<'_>, query: &PageQuery) -> Vec<Block> {
     let table = source.table(TableName::Findings, "Findings", query);
     let chosen = query.chosen(FORM, &FORMS.map(|(form, _)| form));
@@ -35,7 +36,8 @@ pub(super) fn blocks(source: Source<'_>, query: &PageQuery) -> Vec<Block> {
     }
 }
 
-/// What was found, then what could not be checked; of both what passes the filter of the table that there is instead.
+/// Returns the findings, then the rules that could not be checked. Both pass the filter of the
+/// table form.
 fn cards(source: Source<'_>, table: Option<&TableBlock>) -> Vec<Block> {
     let (checked, lacking): (Vec<&Finding>, Vec<&Finding>) = source.profile().findings.iter().partition(is_checked);
     let filter = Filter::parse(table.map_or("", |table| &table.filter));
@@ -47,7 +49,7 @@ fn cards(source: Source<'_>, table: Option<&TableBlock>) -> Vec<Block> {
         let shown = checked.iter().filter(passes).map(|finding| block(source, finding)).collect();
         blocks.push(Block::Findings { findings: shown });
     } else if source.context().is_some() || !lacking.is_empty() {
-        let note = "No rule found anything. Rules that lacked an input are listed below: they say nothing about the run, good or bad.";
+        let note = "No rule found anything. Rules that lacked an input are listed below. They do not judge the run.";
         blocks.push(Block::Note { text: note.to_owned() });
     } else {
         blocks.push(source.not_measured("findings"));
@@ -59,7 +61,7 @@ fn cards(source: Source<'_>, table: Option<&TableBlock>) -> Vec<Block> {
     blocks
 }
 
-/// The rules that lacked their input, folded: each says what it lacked.
+/// Folds the rules that lacked their input, each with the missing data.
 fn not_checked<'a>(lacking: impl Iterator<Item = &'a Finding>) -> Block {
     let fact = |finding: &Finding| {
         let (label, why) = evidence::unchecked(finding);
@@ -72,7 +74,8 @@ fn not_checked<'a>(lacking: impl Iterator<Item = &'a Finding>) -> Block {
     }
 }
 
-/// All findings, what takes most of the time, and the rules that lacked their input, for reports.
+/// Returns all findings, the categories with most of the time, and the rules that lacked their
+/// input, for reports.
 pub(super) fn all(source: Source<'_>) -> Vec<Block> {
     let (checked, lacking): (Vec<&Finding>, Vec<&Finding>) = source.profile().findings.iter().partition(is_checked);
     let mut blocks = Vec::new();
@@ -85,12 +88,12 @@ pub(super) fn all(source: Source<'_>) -> Vec<Block> {
     blocks
 }
 
-/// What to do first, for the overview.
+/// Returns the first findings, for the overview.
 pub(super) fn first(source: Source<'_>) -> Vec<FindingBlock> {
     source.profile().findings.iter().filter(is_checked).take(FIRST).map(|finding| block(source, finding)).collect()
 }
 
-/// The categories with most of the time, beside the findings.
+/// Returns the categories with most of the time, shown with the findings.
 pub(super) fn most_time(source: Source<'_>) -> Option<FindingBlock> {
     let found = most_time::most_time(source.profile())?;
     Some(FindingBlock {

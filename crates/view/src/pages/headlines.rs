@@ -1,4 +1,4 @@
-//! The headline figures of a run: what the first cards of the overview say. Made of the profile alone.
+//! Headline figures of a run: the first cards of the overview. Uses only the profile.
 
 use super::{Figure, Link, Source, Status, View};
 use crate::judgement;
@@ -11,19 +11,20 @@ use insight::limits::{self, SLOWED_PERCENT};
 use report::{FindingSeverity, Step, StepTiming, Tracing, UnifiedProfile};
 use trace::Platform;
 
-/// The limits in words, where the checklist judges the figure.
+/// Limits in words for figures that the checklist judges.
 const BUSY_LIMITS: &str =
     "Good above 80 %, warning from 50 %, bad below; waiting for copies and other devices does not count.";
-const KERNEL_LIMITS: &str = "A warning below 0.1 ms where the devices are busy for less than 80 % of the time: launching short kernels costs the host time.";
-const COMPILATION_LIMITS: &str = "Good below 2 s, warning up to 10 s, bad above, or where it interrupts the steps.";
-const SLOWED_LIMITS: &str =
-    "Good below 10 %, warning up to 50 %, bad above: idle time and launches are then not those of the program.";
+const KERNEL_LIMITS: &str = "A warning below 0.1 ms if the devices are busy for less than 80 % of the time, because \
+    launching short kernels costs the host time.";
+const COMPILATION_LIMITS: &str = "Good below 2 s, warning up to 10 s, bad above, or if it interrupts the steps.";
+const SLOWED_LIMITS: &str = "Good below 10 %, warning up to 50 %, bad above, because idle time and launches then do not represent the \
+        program.";
 
-/// The figures, in the order in which they are read. An earlier result shows what it holds: a figure that nothing can fill any
-/// more says nothing.
+/// Returns the figures in reading order. For an earlier result, omits figures that no data can fill
+/// any more.
 pub(super) fn figures(source: Source<'_>) -> Vec<Figure> {
     let mut figures = vec![step_time(source), busy(source)];
-    // The mean duration of an op says nothing by itself: it is shown if it is judged.
+    // The mean duration of an op means little by itself, so it is only shown if it is judged.
     figures.extend(Some(mean_kernel(source)).filter(|figure| figure.status.is_some()));
     figures.extend([compilation(source), throughput(source)]);
     figures.extend(source.profile().tracing.as_ref().map(slowed_by_tracing));
@@ -33,7 +34,7 @@ pub(super) fn figures(source: Source<'_>) -> Vec<Figure> {
     figures
 }
 
-/// A figure that is not measured: its note says why.
+/// Returns a figure without a value, with the reason in its note.
 fn missing(source: Source<'_>, label: &str, metric: Metric, unit: Unit, view: View) -> Figure {
     Figure {
         label: label.to_owned(),
@@ -44,7 +45,7 @@ fn missing(source: Source<'_>, label: &str, metric: Metric, unit: Unit, view: Vi
     }
 }
 
-/// The figure with the judgement of the checklist, which both pages share.
+/// Adds the judgement of the checklist to a figure, so that both pages agree.
 fn judged(figure: Figure, answer: &Answer, words: &str) -> Figure {
     let status = answer.judgement.and_then(Status::from_word);
     let limits = if answer.judgement.is_some() { words.to_owned() } else { String::new() };
@@ -73,10 +74,10 @@ fn step_time(source: Source<'_>) -> Figure {
     Figure { value: Some(mean), note, ..figure }
 }
 
-/// Steps differ by more than this share of their mean where it stands for none of them (ours).
+/// Relative spread of the steps above which the mean does not represent them (our own limit).
 const UNEVEN: f64 = 1.0 / 3.0;
 
-/// Median and range, where the counted steps differ much.
+/// Returns median and range if the counted steps differ a lot.
 fn uneven(timing: &StepTiming) -> Option<String> {
     let (least, most) = (timing.min_step_time_us?, timing.max_step_time_us?);
     let (mean, median) = (timing.avg_step_time_us?, timing.median_step_time_us?);
@@ -84,8 +85,8 @@ fn uneven(timing: &StepTiming) -> Option<String> {
     (most - least > UNEVEN * mean).then(|| format!("median {median}, {least_time} to {most_time}"))
 }
 
-/// The first of the steps that are not counted since they are slower than the rest, which is what most of the spread
-/// might else be.
+/// Describes the warm-up: the first steps, which are slower than the rest and not counted. They
+/// would otherwise be most of the spread.
 fn warm_up(steps: &[Step]) -> String {
     let slow = || steps.iter().filter(|step| step.warm_up && !step.compiles && !step.counted && !step.partial);
     let longest = slow().map(|step| step.duration_us).fold(0.0, f64::max);
@@ -99,14 +100,16 @@ fn warm_up(steps: &[Step]) -> String {
     }
 }
 
-/// How many steps compile after one that counts, and how long they take on average: the mean of all counted steps hides them.
+/// Returns the number and the mean duration of steps that compile after a counted step. The mean of
+/// all counted steps hides them.
 fn late_compilations(steps: &[Step]) -> Option<(usize, f64)> {
     let late = steps.iter().skip_while(|step| !step.counted).filter(|step| step.compiles && !step.counted);
     let (count, sum) = late.fold((0, 0.0), |(count, sum), step| (count + 1, sum + step.duration_us));
     (count > 0).then(|| (count, sum / count as f64))
 }
 
-/// How far to trust the times: a figure of captures of which it was measured.
+/// Returns the figure for the slowdown by tracing, for captures that measured it. It shows how far
+/// the times can be trusted.
 fn slowed_by_tracing(measured: &Tracing) -> Figure {
     let percent = measured.slowed_percent();
     let (traced, untraced) = (measured.traced_step_time_us, measured.untraced_step_time_us);
@@ -138,7 +141,7 @@ fn busy(source: Source<'_>) -> Figure {
     } else {
         note.push_str(&format!("; {} without a device op", format::time_us(usage.overhead_time_us)));
     }
-    // Where ops are missing, idle time is no loss; findings do not judge it either.
+    // If ops are missing, idle time may not be real. Findings do not judge it either.
     if base::cut(&source.profile().warnings).is_some_and(|cut| cut > Cut::Earliest) {
         note.push_str("; not judged, since events are missing");
         return Figure { value: Some(share), note, ..figure };
@@ -147,10 +150,12 @@ fn busy(source: Source<'_>) -> Figure {
     judged(Figure { value: Some(share), note, ..figure }, &answer, BUSY_LIMITS)
 }
 
-/// Waiting that is said beside the busy share; less changes no judgement that matters.
+/// Smallest share of waiting that is mentioned with the busy share. Less does not change the
+/// judgement.
 const LEAST_WAITING: f64 = 0.01;
 
-/// The mean kernel of a GPU, as on the page of kernels; else the mean op by self time, copies included.
+/// Returns the mean kernel duration for GPUs, as on the page of kernels. Otherwise returns the mean
+/// self time of ops, including copies.
 fn mean_kernel(source: Source<'_>) -> Figure {
     let profile = source.profile();
     let answer = checklist::kernel_duration(profile);
@@ -175,7 +180,7 @@ fn mean_kernel(source: Source<'_>) -> Figure {
 }
 
 const MEAN_OP: &str =
-    "Mean self time of a device op: a kernel, a copy or a fill. Time of ops nested in it does not count.";
+    "Mean self time of a device op (a kernel, a copy or a fill), without the time of ops nested in it.";
 
 fn compilation(source: Source<'_>) -> Figure {
     let metric = metric!("compilation.compilation_time_us");
@@ -194,13 +199,13 @@ fn compilation(source: Source<'_>) -> Figure {
     judged(Figure { value: Some(time), note, ..figure }, &answer, COMPILATION_LIMITS)
 }
 
-/// Whether programs are compiled while steps run.
+/// Returns true if programs are compiled while steps run.
 fn recompiles(profile: &UnifiedProfile) -> bool {
     let mut fired = profile.findings.iter().filter(|it| it.severity != FindingSeverity::NotChecked);
     fired.any(|it| it.id == "recompilation")
 }
 
-/// The best rate that is known: tokens, else samples, else steps.
+/// Returns the most informative known rate: tokens, otherwise samples, otherwise steps.
 fn throughput(source: Source<'_>) -> Figure {
     let profile = source.profile();
     let rates = &profile.throughput;
@@ -257,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn a_busy_share_that_lacks_events_is_not_judged() {
+    fn a_busy_share_with_missing_events_is_not_judged() {
         let mut profile = profile();
         profile.compute_utilization = usage(2.0);
         assert_eq!(all(&profile)[1].status, Some(Status::Bad));
@@ -268,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn steps_that_compile_after_others_are_said_beside_the_mean() {
+    fn late_compilations_are_mentioned_with_the_mean() {
         let step = |index: u64, duration_us: f64, compiles: bool| Step {
             index,
             duration_us,
@@ -278,7 +283,7 @@ mod tests {
         };
         let mut profile = profile();
         let note = |profile: &UnifiedProfile, at: usize| all(profile)[at].note.clone();
-        // The first compilation is no surprise.
+        // The first compilation is expected.
         profile.steps = vec![step(0, 9_000.0, true), step(1, 10.0, false), step(2, 12.0, false)];
         assert_eq!(note(&profile, 0), "over 3 steps");
         profile.steps.extend([step(3, 4_000.0, true), step(4, 2_000.0, true)]);
@@ -287,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn steps_that_differ_much_are_said_to_be_uneven() {
+    fn uneven_steps_are_mentioned() {
         let mut profile = profile();
         let timing = &mut profile.step_timing;
         timing.num_steps_counted = Some(3);
@@ -304,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_there_is_shown_and_judged() {
+    fn known_memory_is_shown_and_judged() {
         let mut profile = profile();
         profile.compute_utilization = Some(ComputeUtilization {
             compute_util_percent: 25.0,
@@ -320,9 +325,9 @@ mod tests {
         assert_eq!(found[3].note_link.as_ref().map(|link| link.view), Some(View::Model));
     }
 
-    /// A definition is that of the number beside it, whichever of several that is.
+    /// A definition always belongs to the number that is shown.
     #[test]
-    fn definitions_are_of_what_is_shown() {
+    fn definitions_belong_to_the_shown_numbers() {
         let mut profile = profile();
         let says = |profile: &UnifiedProfile, at: usize| all(profile)[at].definition.clone();
         assert!(says(&profile, 3).starts_with("Steps per second"), "{}", says(&profile, 3));
@@ -343,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn an_earlier_result_shows_what_it_holds() {
+    fn an_earlier_result_shows_its_data() {
         let mut profile = profile();
         let labels = |profile: &UnifiedProfile| all(profile).into_iter().map(|it| it.label).collect::<Vec<_>>();
         assert_eq!(labels(&profile).len(), 4);
@@ -406,7 +411,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_says_why() {
+    fn missing_figures_have_a_reason() {
         let mut profile = profile();
         let reason = "The trace holds no compile span.".to_owned();
         profile.not_measured.push(NotMeasured { field: "compilation".into(), reason: reason.clone(), remedy: None });

@@ -1,4 +1,5 @@
-//! The overview of a capture without device ops: what its hosts did, and devices of kinds that crossprof does not know.
+//! Overview of a capture without device ops: the activity of its hosts, and devices of unknown
+//! kinds.
 
 use super::source::nothing_ran;
 use super::steps::host_roles;
@@ -10,10 +11,10 @@ use crate::tables::TableName;
 use base::format;
 use report::{HostActivity, OtherDevice};
 
-/// Devices that get a separate figure.
+/// Largest number of devices that get a separate figure.
 const MOST_FIGURES: usize = 4;
 
-/// The blocks: what is known comes first.
+/// Returns the blocks of the page, known data first.
 pub(super) fn blocks(source: Source<'_>, query: &PageQuery) -> Vec<Block> {
     let profile = source.profile();
     let mut figures: Vec<Figure> = profile.other_devices.iter().take(MOST_FIGURES).map(device_figure).collect();
@@ -24,7 +25,7 @@ pub(super) fn blocks(source: Source<'_>, query: &PageQuery) -> Vec<Block> {
     if !figures.is_empty() {
         blocks.push(Block::Figures { figures });
     } else if profile.metadata.num_events != Some(0) {
-        // Of a file without events its warning says all.
+        // For a file without events, its warning explains everything.
         blocks.push(nothing_ran());
     }
     blocks.extend(other_devices(source, query));
@@ -40,7 +41,7 @@ pub(super) fn blocks(source: Source<'_>, query: &PageQuery) -> Vec<Block> {
     blocks
 }
 
-/// The tables of devices of unknown kinds, where there are any.
+/// Returns the tables of devices of unknown kinds, if there are any.
 pub(super) fn other_devices(source: Source<'_>, query: &PageQuery) -> impl Iterator<Item = Block> {
     let tables = [
         (TableName::OtherDevices, "Devices and processes of unknown kind"),
@@ -74,7 +75,7 @@ fn host_figures(host: &HostActivity) -> Vec<Figure> {
         let Some(first) = programs().next() else { continue };
         let name = format::printable(&format::shorten(&first.name, 40));
         let note = format!("most time: {name}, {}", format::time_us(first.total_time_us));
-        // Executions and compilations lie inside each other: the name with most time stands for them.
+        // Executions and compilations are nested, so the name with the most time represents them.
         let count = if activity == "call" { programs().map(|program| program.calls).sum() } else { first.calls };
         figures.push(figure(label, count as f64, Unit::Count, note, metric!("host_activity.programs[].calls")));
     }
@@ -139,7 +140,7 @@ mod tests {
         let expected = ["3 figures", "other-devices", "other-device-events", "host-ops", "host-threads", "bars"];
         assert_eq!(blocks, expected);
         let (nothing, _) = super::tests::blocks(trace::Trace::default());
-        // The warning about the file says why there is nothing.
+        // The warning about the file explains why there is nothing.
         assert_eq!(nothing, [""; 0]);
     }
 }

@@ -1,5 +1,5 @@
-//! The page of kernels: how many and how long they are, what they do, whether they use tensor cores, and what launching
-//! them costs.
+//! Page of kernels: their number, durations and kinds of work, their use of tensor cores, and the
+//! cost of launches.
 
 use super::overview::{categories, rows_of_category};
 use super::source::nothing_ran;
@@ -14,7 +14,7 @@ use metrics::{
 use report::UnifiedProfile;
 use trace::{Platform, StatValue};
 
-/// The blocks.
+/// Returns the blocks of the page.
 pub(super) fn blocks(source: Source<'_>, query: &PageQuery) -> Vec<Block> {
     match source {
         Source::Trace(context) => of_trace(&context, query),
@@ -22,7 +22,7 @@ pub(super) fn blocks(source: Source<'_>, query: &PageQuery) -> Vec<Block> {
     }
 }
 
-/// What the profile alone has of it, and all that it lists of kernels.
+/// Returns the data that the profile alone contains, with all kernels that it lists.
 fn of_profile(source: Source<'_>, query: &PageQuery) -> Vec<Block> {
     let profile = source.profile();
     let mut blocks = Vec::new();
@@ -74,7 +74,7 @@ fn of_trace(context: &Context<'_>, query: &PageQuery) -> Vec<Block> {
     blocks
 }
 
-/// What runs on a device of the kind.
+/// Returns the word for the units of work on a device of this kind.
 fn word(is_gpu: bool) -> &'static str {
     if is_gpu { "kernels" } else { "ops" }
 }
@@ -92,16 +92,16 @@ fn share(part: f64, whole: f64) -> Option<f64> {
     (whole > 0.0).then(|| 100.0 * part / whole)
 }
 
-/// What the first figures say, from the events or from the profile.
+/// Values of the first figures, from the events or from the profile.
 struct KernelFigures {
     is_gpu: bool,
     count: u64,
-    /// Ops of no duration, which are no kernels. On a GPU nothing says how many.
+    /// Number of ops with zero duration, which are not kernels. Unknown for GPUs.
     left_out: u64,
     distinct: u64,
     per_step: Option<f64>,
     mean_us: f64,
-    /// The shortest and the longest duration; the profile does not have them.
+    /// Shortest and longest duration in microseconds. Absent if only the profile is available.
     range_us: Option<(f64, f64)>,
     short: u64,
 }
@@ -114,7 +114,7 @@ impl KernelFigures {
             None => "No steps found: see the Steps page.",
         };
         let short = match self.is_gpu {
-            true => "of all kernels: launching one takes the host about as long",
+            true => "of all kernels. The host takes about as long to launch one",
             false => "of all ops",
         };
         let left_out = match self.left_out {
@@ -127,7 +127,7 @@ impl KernelFigures {
                 &capital(word(self.is_gpu)),
                 Some(self.count as f64),
                 Unit::Count,
-                format!("{} distinct by name, launch shape and op{left_out}", format::count(self.distinct)),
+                format!("{} distinct (by name, launch shape and op){left_out}", format::count(self.distinct)),
             ),
             figure("Device ops per step", self.per_step, Unit::Number, per_step.to_owned()),
             figure("Mean duration", Some(self.mean_us), Unit::TimeUs, self.range_us.map_or_else(String::new, range)),
@@ -141,7 +141,8 @@ impl KernelFigures {
     }
 }
 
-/// Ops of no duration, which are not among `count` kernels. A GPU's copies are none either: there the difference says nothing.
+/// Returns the number of ops with zero duration, which are not among the `count` kernels. Returns 0
+/// for GPUs, where the difference also contains copies.
 fn left_out(profile: &UnifiedProfile, count: u64) -> u64 {
     let is_gpu = profile.metadata.platform == Platform::Gpu.label();
     if is_gpu { 0 } else { profile.step_timing.total_kernels.saturating_sub(count) }
@@ -195,16 +196,17 @@ fn tensor_cores(context: &Context<'_>, stats: &KernelStats) -> Figure {
     Figure { link: Some(Link::to(View::Kernels, &filter)), ..figure(&label, share(fast, matrix), Unit::Percent, note) }
 }
 
-/// NVIDIA's GPUs have them from compute capability 7.0 on; of others the trace does not say.
+/// Returns true if the device may have tensor cores. NVIDIA's GPUs have them from compute
+/// capability 7.0 on; traces do not record it for others.
 fn may_have_tensor_cores(context: &Context<'_>) -> bool {
     let trace = context.trace();
     let plane = context.analysis.devices.used.first().and_then(|device| trace.planes.get(device.plane));
     !matches!(plane.and_then(|plane| trace.plane_stat(plane, "compute_cap_major")), Some(StatValue::Int(..7)))
 }
 
-/// `2 to 4 µs`; the last bucket has no upper end.
+/// Formats the limits of a bucket: `2 to 4 µs`. The last bucket has no upper limit.
 fn bucket_label(lower_us: f64, upper_us: f64) -> String {
-    // Powers of two are distinguished by few digits.
+    // Few digits suffice for powers of two.
     let short = |us: f64| format::time_us(us).replace(".00 ", " ").replace(".0 ", " ");
     match lower_us {
         lower if lower < 1.0 => format!("below {}", short(1.0)),
@@ -232,12 +234,12 @@ fn durations(histogram: &Histogram, title: String, class: ColourClass) -> Bars {
             link: None,
         })
     };
-    // A gap is one row, however many buckets it has.
+    // A gap is one row, however many buckets it spans.
     let bars = filled.chunk_by(|a, b| a.1 == 0 && b.1 == 0).filter_map(bar).collect();
     Bars { title, unit: Unit::Count, bars, whole: Some(all as f64), ..Bars::default() }
 }
 
-/// Time of each family of kernels, by its name in the report.
+/// Draws the time of each family of kernels, under its name in the report.
 fn families<'a>(all: impl Iterator<Item = (&'a str, f64)>, total_us: f64) -> Bars {
     let bar = |(family, time_us): (&str, f64)| Bar {
         label: family.replace('_', " "),
@@ -266,9 +268,10 @@ fn launch_blocks(context: &Context<'_>, launches: &Launches, query: &PageQuery) 
     let heading = |note: &str| Block::Heading { text: "Launches".to_owned(), note: Some(note.to_owned()) };
     if launches.is_empty() {
         let reason = match context.analysis.kernel_stats.platform {
-            Some(Platform::Cpu) => "XLA's CPU backend calls its ops directly: nothing is launched.",
+            Some(Platform::Cpu) => "XLA's CPU backend calls its ops directly, so there are no launches.",
             _ => {
-                "No call on the host can be matched with a device op: the host was not traced, or its events were dropped."
+                "No call on the host could be matched with a device op. The host was not traced, or its events were \
+                    dropped."
             }
         };
         let remedy = (context.analysis.kernel_stats.platform != Some(Platform::Cpu)).then(|| {
@@ -295,7 +298,7 @@ fn launch_blocks(context: &Context<'_>, launches: &Launches, query: &PageQuery) 
     ]
 }
 
-/// What else is said of delays, and of how many launches they are not known.
+/// Describes further statistics of launch delays, and the number of launches without a known delay.
 fn delays(launches: &Launches, total: &LaunchStatistics) -> String {
     let known = match (total.delay_us(total.delay_p95), total.delay_us(total.delay_max)) {
         (Some(p95), Some(max)) => format!("95th percentile {}, longest {}", format::time_us(p95), format::time_us(max)),
@@ -335,7 +338,7 @@ fn launch_figures(launches: &Launches, total: &LaunchStatistics) -> Vec<Figure> 
             "Shorter than their call",
             share(total.short_kernels as f64, count),
             Unit::Percent,
-            "of all launches: launching takes the host longer than the work takes the device".to_owned(),
+            "of all launches take the host longer than the work takes the device".to_owned(),
         ),
     ];
     if let Some(queue) = launches.queues.iter().max_by_key(|queue| queue.max) {

@@ -1,4 +1,4 @@
-//! Where a mark of a page leads: another view of the same run, filtered.
+//! Target of a mark on a page: another view of the same run, with a filter.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,36 +7,37 @@ use base::format::{printable, shorten, time_us};
 use crate::table::terms;
 use crate::views::View;
 
-/// Another view of the same run, filtered.
+/// Link to another view of the same run, with a filter.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Link {
-    /// The view.
+    /// Target view.
     pub view: View,
-    /// The filter there; see [`crate::table::Filter`].
+    /// Filter in the target view; see [`crate::table::Filter`].
     pub filter: String,
-    /// What is selected on the timeline: start and end in picoseconds from the start of the capture.
+    /// Selection on the timeline: start and end in picoseconds from the start of the capture.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub range_ps: Option<(i64, i64)>,
-    /// Key of the event that is selected there, whose thread is in sight then.
+    /// Key of the event to select on the timeline. Its thread is scrolled into view.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub event: Option<String>,
-    /// What is in sight there with some room around it, if the event alone is selected: as `range_ps`.
+    /// Range to show with some margin if only the event is selected, in the same unit as `range_ps`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub around_ps: Option<(i64, i64)>,
 }
 
 impl Link {
-    /// A link to a view under a filter.
+    /// Returns a link to a view with a filter.
     pub fn to(view: View, filter: &str) -> Link {
         Link { view, filter: filter.to_owned(), range_ps: None, event: None, around_ps: None }
     }
 
-    /// To the rows whose column `key` is `value`; `None` for a value that no filter can write.
+    /// Returns a link to the rows whose column `key` is `value`. Returns `None` for a value that a filter cannot
+    /// express.
     pub fn equal(view: View, key: &str, value: &str) -> Option<Link> {
         (!value.contains('"')).then(|| Link::to(view, &format!("{key}=\"{value}\"")))
     }
 
-    /// Says what the link shows: `Ops: fusion.3`, `Timeline: 1.20 ms from 3.40 ms`.
+    /// Describes the target: `Ops: fusion.3`, `Timeline: 1.20 ms from 3.40 ms`.
     pub fn title(&self) -> String {
         let view = self.view.title();
         match self.range_ps {
@@ -49,7 +50,7 @@ impl Link {
         }
     }
 
-    /// The filter as a person reads it: the value alone of a single `key="value"`.
+    /// Formats the filter for display. For a single `key="value"`, returns only the value.
     fn shown(&self) -> String {
         let value = match terms(&self.filter).as_slice() {
             [term] if !term.starts_with('-') => {
@@ -61,7 +62,7 @@ impl Link {
     }
 }
 
-/// Characters of the filter in a title.
+/// Largest number of characters of the filter in a title.
 const LONGEST: usize = 60;
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! The overview of a file about memory alone: how much each device holds, by kind and by line of code.
+//! Overview of a file about memory alone: the memory of each device, by kind and by line of code.
 
 use super::{Block, Fact, Facts, Figure, Link, PageQuery, Source, View};
 use crate::table::Unit;
@@ -6,10 +6,10 @@ use crate::tables::TableName;
 use base::format;
 use report::{DeviceMemory, LiveMemory, LiveMemoryKind, NotMeasured, UnifiedProfile};
 
-/// Devices that get a figure.
+/// Largest number of devices that get a figure.
 const DEVICES: usize = 8;
 
-/// The blocks; none without a section about memory.
+/// Returns the blocks. Empty without a section about memory.
 pub(super) fn blocks(source: Source<'_>, query: &PageQuery) -> Vec<Block> {
     let Some(memory) = &source.profile().memory else { return Vec::new() };
     let mut figures = Vec::new();
@@ -28,7 +28,7 @@ pub(super) fn blocks(source: Source<'_>, query: &PageQuery) -> Vec<Block> {
     blocks
 }
 
-/// What a file of live memory cannot contain.
+/// Lists the data that a file of live memory cannot contain.
 fn not_included(profile: &UnifiedProfile) -> Option<Block> {
     profile.memory.as_ref()?.live.as_ref()?;
     let absent = profile.not_measured.iter().filter(|it| it.field.starts_with("memory."));
@@ -38,14 +38,14 @@ fn not_included(profile: &UnifiedProfile) -> Option<Block> {
     (!facts.is_empty()).then(|| Block::Facts(Facts { title: String::new(), facts }))
 }
 
-/// The call stack that holds the most memory.
+/// Returns the call stack that holds the most memory.
 fn largest_stack(live: &LiveMemory) -> Vec<Block> {
     let Some(line) = live.lines.first().filter(|line| !line.stack.is_empty()) else { return Vec::new() };
     let title = format!("Largest call stack of {}", format::printable(&format::shorten(&line.line, 80)));
     vec![Block::Heading { text: title, note: Some(format::printable(&line.stack)) }]
 }
 
-/// Title of a kind of memory. The file calls the kinds `buffer` and `executable`.
+/// Returns the title of a kind of memory. The file calls the kinds `buffer` and `executable`.
 pub(super) fn title_of_kind(kind: &str) -> &'static str {
     match kind {
         "buffer" => "Arrays",
@@ -59,7 +59,7 @@ fn kind(kind: &LiveMemoryKind) -> Figure {
     figure(title_of_kind(&kind.kind), kind.bytes, note)
 }
 
-/// How much a device holds, needs or lacks, whichever the file states.
+/// Returns the bytes that a device holds, needs or lacks, depending on the file.
 fn device(device: &DeviceMemory) -> Option<Figure> {
     let of_capacity = || match device.capacity_bytes {
         Some(capacity) => format!("of {}", format::bytes(capacity)),
@@ -71,7 +71,7 @@ fn device(device: &DeviceMemory) -> Option<Figure> {
         (live, "in arrays when the profile was saved".to_owned())
     } else {
         let free = device.free_bytes.map_or_else(String::new, |free| format!(", {} free", format::bytes(free)));
-        (device.requested_bytes?, format!("asked for by the allocation that failed{free}"))
+        (device.requested_bytes?, format!("requested by the allocation that failed{free}"))
     };
     Some(figure(&format::printable(&device.device_name), bytes, note))
 }

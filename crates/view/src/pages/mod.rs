@@ -1,8 +1,9 @@
-//! The pages of a run as values: which figures, charts and tables each shows. One page, one file, the same name in code,
-//! docs and addresses. The web page only draws the blocks.
+//! Pages of a run as values: the figures, charts and tables of each. One page is one file, with the
+//! same name in code, docs and addresses. The web page only draws the blocks.
 //!
-//! A run that was read from its trace and one of which only the profile is there have the same pages, made by the same code: what
-//! the profile holds is made from it, and what needs the events is left out. Where nothing is left, the page says why.
+//! A run that was read from its trace and a run with only a profile have the same pages, made by
+//! the same code: data in the profile comes from the profile, and data that requires the events is
+//! omitted. If nothing is left, the page states the reason.
 
 mod block;
 mod checklist;
@@ -57,25 +58,25 @@ use crate::table::{Cell, Column, Query, Sorts, Table, query};
 use crate::tables::{self, TableName};
 use metrics::{Context, family_of};
 
-/// Rows of a table that a page shows: a filter finds the others.
+/// Largest number of rows of a table on a page. A filter finds the others.
 const TABLE_ROWS: u32 = 1000;
 
-/// What a page is asked for: the filter of the view and what was chosen on it.
+/// Request for a page: the filter of the view and the selected options.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PageQuery {
-    /// See [`crate::table::Filter`].
+    /// Filter of the view; see [`crate::table::Filter`].
     #[serde(default)]
     pub filter: String,
-    /// The order of its tables by their names.
+    /// Sort orders of the tables, by table name.
     #[serde(default)]
     pub sorts: Sorts,
-    /// What was chosen, by [`Choice::option`].
+    /// Selected options, by [`Choice::option`].
     #[serde(default)]
     pub options: BTreeMap<String, String>,
 }
 
 impl PageQuery {
-    /// The chosen value of an option: one of `values`, the first where none of them was chosen.
+    /// Returns the selected value of an option if it is one of `values`, otherwise the first of them.
     pub fn chosen<'v>(&self, option: &str, values: &[&'v str]) -> &'v str {
         let chosen = self.options.get(option);
         let known = values.iter().find(|&&value| chosen.is_some_and(|chosen| chosen == value));
@@ -83,13 +84,13 @@ impl PageQuery {
     }
 }
 
-/// The page of a view.
+/// Returns the page of a view.
 pub fn page(source: Source<'_>, view: View, query: &PageQuery) -> Page {
     let mut blocks = match view {
         View::Overview => overview::blocks(source, query),
         View::Findings => findings::blocks(source, query),
         View::Steps => steps::blocks(source, query),
-        // A picture, which an analyst draws.
+        // An analyst draws the picture.
         View::Timeline => timeline::blocks(source),
         View::Ops => ops::blocks(source, query),
         View::Kernels => kernels::blocks(source, query),
@@ -98,16 +99,17 @@ pub fn page(source: Source<'_>, view: View, query: &PageQuery) -> Page {
         View::Transfers => transfers::blocks(source, query),
         View::Devices => devices::blocks(source, query),
         View::Checklist => checklist::blocks(source, query),
-        // That of a run that was read from its trace is made of what it says of memory, which is not all here: [`memory::page`].
+        // The memory page of a run that was read from its trace uses data that is not available here:
+        // [`memory::page`].
         View::Memory => memory::of_earlier_result(source),
         View::Model => Vec::new(),
     };
     let is_jax = !matches!(source.profile().metadata.framework.as_str(), "TensorFlow" | "PyTorch");
     for block in &mut blocks {
         match block {
-            // What to write in JAX helps nobody who uses another framework.
+            // JAX code does not help users of other frameworks.
             Block::Empty { remedy, .. } => *remedy = remedy.take().filter(|it| is_jax || !it.contains("jax.")),
-            // Numbers of a document may be so large that their sums and products are none.
+            // Numbers of a document may be so large that their sums and products are not finite.
             Block::Figures { figures } => {
                 figures.iter_mut().for_each(|figure| figure.value = figure.value.filter(|value| value.is_finite()));
             }
@@ -119,7 +121,7 @@ pub fn page(source: Source<'_>, view: View, query: &PageQuery) -> Page {
     Page { blocks }
 }
 
-/// A table with the page's filter and order.
+/// Returns a table with the page's filter and order.
 pub fn table_block(
     context: &Context<'_>,
     name: TableName,
@@ -131,7 +133,8 @@ pub fn table_block(
     table_block_of(name, variant, title, page_query, rows.columns(), &mut |asked| query(&*rows, asked))
 }
 
-/// A table whose rows others have: `columns` are its columns, `ask` answers for it.
+/// Returns a table whose rows are elsewhere. `columns` are its columns, and `ask` runs queries on
+/// it.
 pub fn table_block_of(
     name: TableName,
     variant: &str,
@@ -165,7 +168,7 @@ pub fn table_block_of(
     block
 }
 
-/// The categories in the rows and their colours.
+/// Returns the categories in the rows with their colours.
 fn classes(table: &Table) -> Vec<(String, ColourClass)> {
     let mut found: Vec<(String, ColourClass)> = Vec::new();
     let Some(at) = table.columns.iter().position(|column| column.key == "category") else { return found };
@@ -179,7 +182,8 @@ fn classes(table: &Table) -> Vec<(String, ColourClass)> {
     found
 }
 
-/// By what a click on a row filters everything else: one name for the op in all tables.
+/// Returns the filter that a click on a row sets on all views. All tables use the same name for an
+/// op.
 fn row_name(name: TableName, variant: &str) -> Option<RowName> {
     let form = variant.split_once(':').map_or(variant, |(form, _)| form);
     let (key, columns): (&str, &[&str]) = match (name, form) {

@@ -1,10 +1,11 @@
-//! Why no row of a table passes a filter: which of its conditions none passes, and what the column holds instead.
+//! Explains why no row of a table passes a filter: names the condition that no row passes, and the
+//! values of the column.
 
 use crate::table::terms;
 use crate::table::{Cell, Column, Filter, Query, Sort, Table, Unit, is_called, unit};
 use base::format::{printable, shorten};
 
-/// Says in one or two sentences why no row passes. `ask` answers for the table.
+/// Explains in one or two sentences why no row passes. `ask` runs queries on the table.
 pub(super) fn why(filter: &str, columns: &[Column], ask: &mut dyn FnMut(&Query) -> Table) -> String {
     let mistakes = Filter::parse(filter).mistakes(columns, 0);
     if !mistakes.is_empty() {
@@ -12,7 +13,7 @@ pub(super) fn why(filter: &str, columns: &[Column], ask: &mut dyn FnMut(&Query) 
     }
     let mut matches = |term: &str| ask(&Query { filter: term.to_owned(), sort: None, top: Some(0) }).matched_rows;
     let Some(term) = terms(filter).into_iter().find(|term| matches(term) == 0) else {
-        return "Each condition of the filter has rows, and no row passes all of them.".to_owned();
+        return "Each condition of the filter matches rows, but no row passes all of them.".to_owned();
     };
     let said = format!("No row passes {}", shorten(&printable(&term), 60));
     let parsed = Filter::parse(&term);
@@ -61,7 +62,7 @@ mod tests {
         let why = |filter: &str| why(filter, &table.columns, &mut |asked| query(&table, asked));
         assert_eq!(why("gemm mean>50us"), "No row passes mean>50us: Mean goes from 3.00 µs to 30.2 µs.");
         assert_eq!(why("bytes>1"), "No row passes bytes>1: Bytes has no values in this run.");
-        assert_eq!(why("gemm mean>20"), "Each condition of the filter has rows, and no row passes all of them.");
+        assert_eq!(why("gemm mean>20"), "Each condition of the filter matches rows, but no row passes all of them.");
         assert_eq!(why("kernel=conv"), "No row passes kernel=conv.");
         assert_eq!(why("conv"), "No row passes conv.");
         assert_eq!(why("self>1ms"), "There is no column self in this table.");

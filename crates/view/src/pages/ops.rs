@@ -1,4 +1,5 @@
-//! The page of ops: which ops take the time, as a tree and as a table, and how much of their cost is known.
+//! Page of ops: the ops with the most time, as a tree and as a table, and the known share of their
+//! cost.
 
 use super::filter::applied;
 use super::source::nothing_ran;
@@ -16,7 +17,7 @@ use trace::{Platform, SourceFormat, in_blocks};
 const GROUP: &str = "group";
 const IDLE: &str = "idle";
 const ROWS: &str = "rows";
-/// What the rows of the table are.
+/// Kinds of rows of the table.
 const ROW_KINDS: [(&str, &str); 5] = [
     ("ops", "Ops"),
     ("groups", "Groups"),
@@ -24,10 +25,10 @@ const ROW_KINDS: [(&str, &str); 5] = [
     ("framework-ops", "Framework ops"),
     ("arguments", "Arguments of programs"),
 ];
-/// Spans of the icicle: more could not be distinguished.
+/// Largest number of spans of the icicle. More could not be distinguished.
 const MOST_NODES: usize = 400;
 
-/// The blocks.
+/// Returns the blocks of the page.
 pub(super) fn blocks(source: Source<'_>, query: &PageQuery) -> Vec<Block> {
     match source {
         Source::Trace(context) => of_trace(&context, query),
@@ -45,7 +46,7 @@ fn of_trace(context: &Context<'_>, query: &PageQuery) -> Vec<Block> {
     let rows = tables::rows(context, TableName::Ops, "");
     let applied = applied(&query.filter, rows.columns()).filter;
     let filter = Filter::parse(&applied);
-    // Figures, chart and table are of the same ops.
+    // Figures, chart and table cover the same ops.
     let passing = (!filter.is_empty()).then(|| filter.passing(&*rows));
     let passing = passing.as_deref();
     let mut blocks = vec![Block::Figures { figures: figures(context, passing) }];
@@ -102,14 +103,16 @@ fn of_trace(context: &Context<'_>, query: &PageQuery) -> Vec<Block> {
     blocks
 }
 
-/// Why ops of the table have no source line, where the column is in sight and some have none.
+/// Explains why ops of the table have no source line, if the column is visible and some cells are
+/// empty.
 fn without_source(table: &TableBlock) -> Option<Block> {
     let is_source = |column: &&ColumnBlock| column.key == "source_info" && !column.is_folded;
     let at = table.columns.iter().position(|column| is_source(&column))?;
     let text = match &table.columns.get(at)?.empty {
         Some(reason) => format!("No source lines: {reason}"),
         None if table.rows.iter().any(|row| row.get(at) == Some(&Cell::Absent)) => {
-            "Ops without a source line: XLA added them itself, or the program names no line of theirs. A click on the row says which."
+            "Ops without a source line: XLA added them itself, or the program does not record their line. Click on \
+                a row to see which."
                 .to_owned()
         }
         None => return None,
@@ -117,23 +120,23 @@ fn without_source(table: &TableBlock) -> Option<Block> {
     Some(Block::Note { text })
 }
 
-/// The ops that pass the filter, by what they have in common.
+/// Groups the ops that pass the filter by a common property.
 fn groups(context: &Context<'_>, form: &str, filter: &str, query: &PageQuery) -> Block {
     let variant = format!("{form}:{filter}");
     let unfiltered = PageQuery { filter: String::new(), ..query.clone() };
     Block::Table(table_block(context, TableName::OpGroups, &variant, "Groups of ops", &unfiltered))
 }
 
-/// The arguments of the programs, with what of them every device holds a copy of.
+/// Returns the arguments of the programs, with those that every device holds a copy of.
 fn arguments(context: &Context<'_>, query: &PageQuery) -> Vec<Block> {
     let all = context.arguments();
     let Some(first) = all.first() else {
         return vec![Block::Empty {
-            reason: "The profile embeds no compiled program, so the arguments are unknown.".to_owned(),
-            remedy: Some("Open the *.xplane.pb of the run: a trace.json.gz holds no programs.".to_owned()),
+            reason: "The profile contains no compiled program, so the arguments are unknown.".to_owned(),
+            remedy: Some("Open the *.xplane.pb of the run. A trace.json.gz contains no programs.".to_owned()),
         }];
     };
-    // Of the program with the largest arguments: the training step rather than its helpers.
+    // Uses the program with the largest arguments: the training step rather than its helpers.
     let size = |of: (u16, i64)| -> f64 {
         all.iter().filter(|it| (it.host, it.program_id) == of).map(|it| it.bytes_per_device).sum()
     };
@@ -147,14 +150,14 @@ fn arguments(context: &Context<'_>, query: &PageQuery) -> Vec<Block> {
     let whole: f64 = own().map(|it| it.bytes_per_device).sum();
     let mut text = format!("{} takes {} of arguments per device", largest.program, format::bytes(whole as u64));
     if copied > 0.0 {
-        text.push_str(&format!("; {} of it is held by several devices alike", format::bytes(copied as u64)));
+        text.push_str(&format!("; several devices hold copies of {} of it", format::bytes(copied as u64)));
     }
     text.push('.');
     let table = table_block(context, TableName::Arguments, "", "Arguments of the programs", query);
     vec![Block::Note { text }, Block::Table(table)]
 }
 
-/// Figures of the ops that pass; of all ops where no filter is given.
+/// Returns the figures of the ops that pass, or of all ops without a filter.
 fn figures(context: &Context<'_>, passing: Option<&[bool]>) -> Vec<Figure> {
     let (ops, trace) = (&context.analysis.ops, context.trace());
     let percent = |part: Ps, whole: Ps| (whole > Ps::ZERO).then(|| 100.0 * part.as_ps() as f64 / whole.as_ps() as f64);
@@ -175,10 +178,10 @@ fn figures(context: &Context<'_>, passing: Option<&[bool]>) -> Vec<Figure> {
     let known = coverage.cost_known;
     let cost_note = match percent(coverage.cost_from_shapes, whole) {
         Some(share) if share > 0.0 => {
-            format!("{of_busy}; {} worked out from library calls' shapes", format::percent(share))
+            format!("{of_busy}; {} derived from the shapes of library calls", format::percent(share))
         }
         _ if known == Ps::ZERO => {
-            why_empty(context, "flops").unwrap_or_else(|| "The profile holds no costs.".to_owned())
+            why_empty(context, "flops").unwrap_or_else(|| "The profile contains no costs.".to_owned())
         }
         _ => match percent(sums.unknown_calls, whole).filter(|&share| share >= 0.05) {
             Some(share) => format!("{of_busy}; {} in custom calls of unknown cost", format::percent(share)),
@@ -210,13 +213,14 @@ fn figures(context: &Context<'_>, passing: Option<&[bool]>) -> Vec<Figure> {
     ]
 }
 
-/// Says how many events of ops there are: on GPUs an execution of an op may launch several kernels, copies and fills.
+/// Formats the number of op events. On GPUs an execution of an op may launch several kernels,
+/// copies and fills.
 fn counted(context: &Context<'_>, events: u64) -> String {
     let is_gpu = context.analysis.devices.platform == Some(Platform::Gpu);
     format!("{} {}", format::count(events), if is_gpu { "device ops" } else { "runs" })
 }
 
-/// What the figures are of.
+/// Input for the figures.
 struct OpFigures<'a> {
     coverage: Coverage,
     op_time: Ps,
@@ -255,7 +259,7 @@ impl<'a> OpFigures<'a> {
     }
 }
 
-/// The reason for a column without values, where it has one.
+/// Returns the reason why a column has no values, if there is one.
 fn why_empty(context: &Context<'_>, column: &str) -> Option<String> {
     let coverage = context.coverage();
     let is_json = context.trace().format == Some(SourceFormat::ChromeJson);
@@ -282,17 +286,18 @@ fn why_empty(context: &Context<'_>, column: &str) -> Option<String> {
         return None;
     }
     Some(if is_json && context.profile.metadata.framework == "PyTorch" {
-        format!("A trace of PyTorch does not hold {what}.")
+        format!("A trace of PyTorch does not contain {what}.")
     } else if is_json {
-        format!("This trace JSON does not hold {what}. The *.xplane.pb of the same capture may.")
+        format!("This trace JSON does not contain {what}. The *.xplane.pb of the same capture may.")
     } else if no_hlo {
-        format!("The profile does not hold {what}: it was captured without HLO modules.")
+        format!("The profile does not contain {what}, because it was captured without HLO modules.")
     } else {
-        format!("The profile does not hold {what}.")
+        format!("The profile does not contain {what}.")
     })
 }
 
-/// The tree of the ops that pass, of all where nothing is filtered, cut to what can be seen.
+/// Draws the tree of the ops that pass, or of all ops without a filter. Omits nodes that are too
+/// small to see.
 fn icicle(context: &Context<'_>, grouping: Grouping, with_idle: bool, passing: Option<&[bool]>) -> Icicle {
     let (ops, trace) = (&context.analysis.ops, context.trace());
     let filtered;
@@ -307,7 +312,7 @@ fn icicle(context: &Context<'_>, grouping: Grouping, with_idle: bool, passing: O
     let left_out = tree.nodes.iter().find(|node| is_left_out(node)).map_or(Ps::ZERO, |idle| idle.time);
     let whole = tree.nodes.first().map_or(Ps::ZERO, |root| root.time) - left_out;
     let mut nodes: Vec<Node> = Vec::new();
-    // Where a node of the tree stands in the chart; `None` for those that are too small.
+    // Index of each tree node in the chart. `None` for nodes that are too small.
     let mut places: Vec<Option<u32>> = Vec::with_capacity(tree.nodes.len());
     for (index, node) in tree.nodes.iter().enumerate() {
         let parent = node.parent.map(|parent| places.get(parent as usize).copied().flatten());
@@ -357,7 +362,7 @@ fn icicle(context: &Context<'_>, grouping: Grouping, with_idle: bool, passing: O
     Icicle { title: "Self time of all devices".to_owned(), unit: Unit::TimeUs, nodes }
 }
 
-/// A leaf has its op's colour, a group none of its own.
+/// Returns the colour of a node: its op's for a leaf, and none of its own for a group.
 fn class(op: Option<&Op>, node: &OpNode) -> ColourClass {
     match op {
         Some(op) => op.family.into(),
@@ -366,7 +371,7 @@ fn class(op: Option<&Op>, node: &OpNode) -> ColourClass {
     }
 }
 
-/// What a click on a node filters everything by.
+/// Returns the filter that a click on a node sets on all views.
 fn link(node: &OpNode, grouping: Grouping, name: &str) -> Option<Link> {
     let quoted = |column: &str, sign: char, value: &str| format!("{column}{sign}\"{value}\"");
     let filter = match (grouping, node.depth) {
@@ -388,7 +393,7 @@ mod tests {
     use trace::TraceBuilder;
 
     #[test]
-    fn figures_of_nothing_say_that_nothing_passes() {
+    fn figures_without_ops_state_that_nothing_passes() {
         let mut b = TraceBuilder::new();
         let line = b.line("/device:TPU:0", "XLA Ops");
         b.event(line, "fusion.1", 0, 30).hlo_category("loop fusion");
@@ -406,7 +411,8 @@ mod tests {
         assert_eq!((none.len(), none[0].value, none[0].note.as_str()), (1, Some(0.0), "no op passes the filter"));
     }
 
-    /// A scope that is called like the time in which nothing runs is shown with its time, with and without that time.
+    /// A scope with the same name as the idle time is shown with its own time, with and without idle
+    /// time.
     #[test]
     fn a_scope_named_idle_is_not_the_idle_time() {
         let mut b = TraceBuilder::new();

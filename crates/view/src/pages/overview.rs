@@ -1,8 +1,9 @@
-//! The overview: the headline figures, what to do first, the steps, and the categories, kernels and devices with the most time, each
-//! with a link to its rows.
+//! Overview: the headline figures, the first findings, the steps, and the categories, kernels and
+//! devices with the most time, each with a link to its rows.
 //!
-//! Categories and names of the report are known by kernels, tables go by ops and by what XProf calls kernels: a copy is an op and
-//! no kernel, a category of a library's kernel is `custom-call` as an op. So each link is to rows that are there.
+//! The report groups its categories and names by kernel, whereas tables list ops and what XProf
+//! calls kernels. A copy is an op but not a kernel, and the kernel of a library has the category
+//! `custom-call` as an op. So each link is chosen such that its rows exist.
 
 use super::{
     About, Bar, Bars, Block, Figure, FindingBlock, Link, PageQuery, Source, TableBlock, View, columns_option,
@@ -16,12 +17,12 @@ use metrics::{Context, OpFamily, demangle, family_of};
 use report::UnifiedProfile;
 use trace::Framework;
 
-/// Categories that get a separate bar.
+/// Largest number of categories that get a separate bar.
 const MAX_CATEGORIES: usize = 9;
-/// Devices that get a bar.
+/// Largest number of devices that get a bar.
 const MAX_DEVICES: usize = 10;
 
-/// The blocks. Without a device op they are of the hosts, and there is no chart of steps.
+/// Returns the blocks of the page. Without device ops, shows the hosts and no chart of steps.
 pub(super) fn blocks(source: Source<'_>, query: &PageQuery) -> Vec<Block> {
     let profile = source.profile();
     let is_host_only = is_host_only(profile);
@@ -54,7 +55,8 @@ pub(super) fn is_host_only(profile: &UnifiedProfile) -> bool {
     profile.metadata.num_devices == 0 && profile.metadata.platform == "Unknown"
 }
 
-/// The figures of the whole run. A run without device ops has no row of dashes.
+/// Returns the figures of the whole run. Omits figures without a value if the run has no device
+/// ops.
 pub(super) fn figures(source: Source<'_>) -> Vec<Figure> {
     let mut figures = headlines::figures(source);
     figures.retain(|figure| !is_host_only(source.profile()) || figure.value.is_some());
@@ -62,12 +64,13 @@ pub(super) fn figures(source: Source<'_>) -> Vec<Figure> {
     figures
 }
 
-/// What to do first, then what takes most of the time, as on the page of findings.
+/// Returns the first findings, then the categories with most of the time, as on the page of
+/// findings.
 fn to_do(source: Source<'_>) -> Vec<FindingBlock> {
     findings::first(source).into_iter().chain(findings::most_time(source)).collect()
 }
 
-/// One figure of each view that says most of it, where it has a value.
+/// Returns the most informative figure of each view, if it has a value.
 fn of_other_views(source: Source<'_>) -> impl Iterator<Item = Figure> {
     let all = [
         (View::Roofline, roofline::mfu(source)),
@@ -81,7 +84,7 @@ fn of_other_views(source: Source<'_>) -> impl Iterator<Item = Figure> {
     })
 }
 
-/// Kernel time by category, most first; `link` says where each leads.
+/// Draws kernel time by category, largest first. `link` returns the target of each.
 #[inline(never)]
 pub(super) fn categories(report: &UnifiedProfile, link: &dyn Fn(&str) -> Option<Link>) -> Bars {
     let all = &report.kernels.kernels_by_category;
@@ -106,7 +109,7 @@ pub(super) fn categories(report: &UnifiedProfile, link: &dyn Fn(&str) -> Option<
     }
 }
 
-/// The categories with a link to the rows of each, the small ones as one bar.
+/// Draws the categories with links to their rows. The small ones share a bar.
 fn largest_categories(source: Source<'_>) -> Bars {
     let mut all = categories(source.profile(), &|category| link_of_category(source, category));
     all.about = Some(About::new(metric!("kernels.kernels_by_category.*.time_us"), View::Kernels));
@@ -114,8 +117,11 @@ fn largest_categories(source: Source<'_>) -> Bars {
         all.note = "No device op was read.".to_owned();
     } else if source.profile().metadata.platform == "GPU" {
         all.note = match Framework::of_name(&source.profile().metadata.framework) {
-            Framework::PyTorch => "By what each kernel and copy does.",
-            _ => "By what each kernel and copy does. The Ops page has XLA's categories of the ops that launch them.",
+            Framework::PyTorch => "By the work of each kernel and copy.",
+            _ => {
+                "By the work of each kernel and copy. The Ops page shows XLA's categories of the ops that launch \
+                them."
+            }
         }
         .to_owned();
     }
@@ -125,7 +131,7 @@ fn largest_categories(source: Source<'_>) -> Bars {
     let whole: f64 = all.bars.iter().map(|bar| bar.value).sum();
     let rest = all.bars.split_off(MAX_CATEGORIES - 1);
     let value = rest.iter().map(|bar| bar.value).sum();
-    // All but those that are shown, where one view lists them all.
+    // Links to the remaining categories, if one view lists all of them.
     let views = || all.bars.iter().chain(&rest).map(|bar| bar.link.as_ref());
     let one_view = views().flatten().next().filter(|first| {
         views().all(|link| link.is_some_and(|link| link.view == first.view && link.filter.starts_with("category=")))
@@ -144,12 +150,13 @@ fn share(part: f64, whole: f64) -> String {
     if whole > 0.0 { format::percent(100.0 * part / whole) } else { String::new() }
 }
 
-/// The rows of a category on the kernels page of an earlier result, which lists what the profile does.
+/// Returns a link to the rows of a category on the kernels page of an earlier result, which lists only data
+/// in the profile.
 pub(super) fn rows_of_category(category: &str) -> Option<Link> {
     Link::equal(View::Kernels, "category", category)
 }
 
-/// The ops of a category; where they have others, the kernels that do such things.
+/// Returns a link to the ops of a category. If the ops have other categories, links to the kernels.
 pub(super) fn link_of_category(source: Source<'_>, category: &str) -> Option<Link> {
     let Some(context) = source.context() else { return rows_of_category(category) };
     let (ops, trace) = (&context.analysis.ops, context.trace());
@@ -167,7 +174,8 @@ pub(super) fn link_of_category(source: Source<'_>, category: &str) -> Option<Lin
     }
 }
 
-/// The ops with the most self time, equal ones of repeated layers as one; of an earlier result, which lists no others, its kernels.
+/// Returns the ops with the most self time, with equal ops of repeated layers merged. For an
+/// earlier result, which lists no ops, returns its kernels.
 fn top_ops(source: Source<'_>, query: &PageQuery) -> Option<TableBlock> {
     let mut table = match source {
         Source::Trace(context) => top_groups(&context, query),
@@ -177,9 +185,9 @@ fn top_ops(source: Source<'_>, query: &PageQuery) -> Option<TableBlock> {
     Some(table)
 }
 
-/// Groups of ops that stand on the overview.
+/// Largest number of op groups on the overview.
 const MAX_GROUPS: usize = 20;
-/// Their columns that have room beside the findings, until others are chosen.
+/// Columns that fit next to the findings, until the user chooses others.
 const GROUP_COLUMNS: [&str; 5] = ["name", "total_self_time_us", "busy_self_time_percent", "executions", "source_info"];
 
 fn top_groups(context: &Context<'_>, query: &PageQuery) -> TableBlock {
@@ -194,7 +202,7 @@ fn top_groups(context: &Context<'_>, query: &PageQuery) -> TableBlock {
         let is_one = row.get(count_at) == Some(&Cell::Int(1));
         let largest = row.get(largest_at).cloned();
         let Some(Cell::Text(name)) = row.get_mut(name_at) else { continue };
-        // One op is called by its name, as are several of one name, and by the one that people read.
+        // A single op, or several ops with the same name, are shown under that name in its readable form.
         table.links.push(match largest {
             Some(Cell::Text(op)) if is_one || op == *name => {
                 *name = demangle(&op).unwrap_or_else(|| op.clone());
@@ -206,13 +214,14 @@ fn top_groups(context: &Context<'_>, query: &PageQuery) -> TableBlock {
     table
 }
 
-/// The ops whose names hold what those of the group have in common: what stands before the first number, which the first op lacks.
+/// Returns a link to the ops whose names contain the common part of the group's names: the text before the
+/// first number, which the first op lacks.
 fn link_of_group(name: &str) -> Option<Link> {
     let common = name.split('*').next().unwrap_or_default().trim_end_matches('.');
     (!common.contains('"')).then(|| Link::to(View::Ops, &format!("hlo_op_name:\"{common}\"")))
 }
 
-/// The kernels with the most self time, by the names that people read.
+/// Returns the kernels with the most self time, under their readable names.
 fn top_kernels(source: Source<'_>, query: &PageQuery) -> Option<TableBlock> {
     let mut table = source.table(TableName::TopKernels, "Top kernels", query)?;
     for row in &mut table.rows {
@@ -223,7 +232,8 @@ fn top_kernels(source: Source<'_>, query: &PageQuery) -> Option<TableBlock> {
     Some(table)
 }
 
-/// Types of op by where they run: those of devices lead to their ops, callbacks to the host's functions.
+/// Lists the types of op by where they run. Types on devices link to their ops, and callbacks link
+/// to the host's functions.
 fn op_placement(context: &Context<'_>, query: &PageQuery) -> TableBlock {
     let mut table = table_block(context, TableName::OpPlacement, "", "Op types by where they run", query);
     let text = |row: &[Cell], at: usize| match row.get(at) {
@@ -239,7 +249,7 @@ fn op_placement(context: &Context<'_>, query: &PageQuery) -> TableBlock {
     table
 }
 
-/// The kernel; where it is none, such as a copy, the op.
+/// Returns a link to the kernel. If it is none (for example a copy), links to the op.
 fn link_of_kernel(context: &Context<'_>, name: &str, readable: &str) -> Option<Link> {
     // The kernels with the most time come first.
     let stats = &context.analysis.kernel_stats;

@@ -1,4 +1,5 @@
-//! The page of the roofline: what the devices can reach, how near the program comes, and which op is bound by what.
+//! Page of the roofline: the peaks of the devices, how close the program comes to them, and what
+//! bounds each op.
 
 use super::filter::applied;
 use super::source::nothing_ran;
@@ -18,13 +19,13 @@ use trace::Framework;
 use trace::Platform;
 use trace::SourceFormat;
 
-/// Points of the chart: those with the most time.
+/// Largest number of points in the chart. Keeps those with the most time.
 const MOST_POINTS: usize = 200;
-/// An op that seems to use more than this share of a bandwidth does not move its bytes in its own time: it starts an
+/// Share of a bandwidth above which an op cannot move its bytes in its own time: it starts an
 /// asynchronous copy or waits for one.
 const MOST_SHARE: f64 = 1.25;
 
-/// The blocks.
+/// Returns the blocks of the page.
 pub(super) fn blocks(source: Source<'_>, query: &PageQuery) -> Vec<Block> {
     match source {
         Source::Trace(context) => of_trace(&context, query),
@@ -35,12 +36,12 @@ pub(super) fn blocks(source: Source<'_>, query: &PageQuery) -> Vec<Block> {
     }
 }
 
-/// The model FLOPs utilisation.
+/// Returns the figure for model FLOPs utilization.
 pub(super) fn mfu(source: Source<'_>) -> Option<Figure> {
     RooflineFigures::of(source).map(|sums| sums.mfu())
 }
 
-/// The bandwidth of the main memory that the program uses.
+/// Returns the figure for the bandwidth of the main memory that the program uses.
 pub(super) fn memory_bandwidth(source: Source<'_>) -> Option<Figure> {
     RooflineFigures::of(source).map(|sums| sums.memory_bandwidth())
 }
@@ -56,7 +57,7 @@ fn of_trace(context: &Context<'_>, query: &PageQuery) -> Vec<Block> {
     let rows = tables::rows(context, TableName::Roofline, "");
     let applied = applied(&query.filter, rows.columns()).filter;
     let filter = Filter::parse(&applied);
-    // Chart and table are of the same ops.
+    // Chart and table cover the same ops.
     let passing = (!filter.is_empty()).then(|| filter.passing(&*rows));
     let passing = passing.as_deref();
     match &roofline.peaks {
@@ -82,7 +83,7 @@ fn of_trace(context: &Context<'_>, query: &PageQuery) -> Vec<Block> {
     blocks
 }
 
-/// Why there are no roofs, and what to do.
+/// Explains why there are no roofs, and what to do.
 fn no_peaks(context: &Context<'_>) -> Block {
     if context.analysis.kernel_stats.platform == Some(Platform::Cpu) {
         let reason = "The peaks of this CPU are unknown, so there is no roofline. Choose a device to compare with on \
@@ -94,7 +95,7 @@ fn no_peaks(context: &Context<'_>) -> Block {
     Block::Empty { reason: reason.to_owned(), remedy: Some(context.trace().framework.words().print_device.to_owned()) }
 }
 
-/// Why the chart is empty.
+/// Explains why the chart is empty.
 fn no_points(context: &Context<'_>, query: &PageQuery) -> String {
     let known = context.analysis.ops.rows.iter().any(|op| placed(context, op).is_some());
     if known && !query.filter.is_empty() {
@@ -103,11 +104,11 @@ fn no_points(context: &Context<'_>, query: &PageQuery) -> String {
     }
     let trace = context.trace();
     let why = if trace.framework == Framework::PyTorch {
-        "a trace of PyTorch holds no bytes of its ops."
+        "a trace of PyTorch does not contain the bytes of its ops."
     } else if trace.format == Some(SourceFormat::ChromeJson) {
-        "a trace JSON holds no HLO, which they are computed from. Open the *.xplane.pb beside it."
+        "they are computed from HLO, which a trace JSON does not contain. Open the *.xplane.pb next to it."
     } else if trace.hlo.is_empty() {
-        "the profile holds no HLO, which they are computed from."
+        "they are computed from HLO, which the profile does not contain."
     } else {
         "they move data, or XLA counts no FLOPs for them."
     };
@@ -118,22 +119,23 @@ fn figure(label: &str, value: Option<f64>, unit: Unit, note: String, metric: Met
     Figure { label: label.to_owned(), value, unit, note, ..Figure::of(metric) }
 }
 
-/// What the figures say, from the events or from the profile.
+/// Values of the figures, from the events or from the profile.
 struct RooflineFigures<'a> {
     mfu: Result<f64, &'a str>,
     hfu: Result<f64, &'a str>,
-    /// Share of the op time whose FLOPs are known, and that in custom calls of unknown cost.
+    /// Percentage of the op time with known FLOPs. The next field is the percentage in custom calls
+    /// with unknown cost.
     known_percent: Option<f64>,
     unknown_calls_percent: Option<f64>,
     gflops: Option<f64>,
-    /// Share of the peak that the program's types can reach, 0 to 1.
+    /// Share of the peak that the program's data types can reach, 0 to 1.
     reach: Option<f64>,
-    /// The roof that the program is nearest to.
+    /// Roof that the program is closest to.
     bound_by: Option<&'a str>,
     hbm_gibps: Option<f64>,
-    /// Share of what the memory can move.
+    /// Percentage of the memory's peak bandwidth.
     hbm_percent: Option<f64>,
-    /// Share of the op time whose cost is known, 0 to 1.
+    /// Share of the op time with a known cost, 0 to 1.
     counted: f64,
     /// See [`judgement::memory_bound_percent`].
     memory_bound_percent: Option<f64>,
@@ -194,14 +196,15 @@ impl<'a> RooflineFigures<'a> {
 
     fn figures(&self) -> Vec<Figure> {
         let mut figures = vec![self.mfu(), self.hfu(), self.program(), self.memory_bandwidth()];
-        // Without recomputation they are one number.
+        // Without recomputation, both are the same number.
         if self.mfu == self.hfu {
             figures.remove(1);
         }
         figures
     }
 
-    /// The share, of what it is, and how much of the time it counts; else why it is unknown.
+    /// Returns a figure for a share, with its base and the covered time in the note. If the share is
+    /// unknown, the note states the reason.
     fn share(&self, label: &str, share: Result<f64, &str>, of: &str, metric: Metric) -> Figure {
         let note = match share {
             Ok(_) => {
@@ -267,13 +270,13 @@ impl<'a> RooflineFigures<'a> {
     }
 }
 
-/// Of the two transfers of a memory in a clock cycle they count one.
-const AMD_STATES: &str = "profiles of AMD GPUs state half of it";
+/// Note on AMD's bandwidths: they count one of the two transfers per clock cycle.
+const AMD_STATES: &str = "profiles of AMD GPUs record half of it";
 
 fn peak_figures(peaks: &Peaks) -> Vec<Figure> {
     let from = |source: roofline::Source| match source {
-        roofline::Source::Profile => "stated by the profile",
-        roofline::Source::Facts => "published by the maker",
+        roofline::Source::Profile => "recorded in the profile",
+        roofline::Source::Facts => "published by the vendor",
         roofline::Source::Chosen => "of the chosen device",
     };
     let highest = peaks.highest();
@@ -302,10 +305,10 @@ fn peak_figures(peaks: &Peaks) -> Vec<Figure> {
     figures
 }
 
-/// How far left of all others, as a factor, stand ops that compute nothing.
+/// Distance of ops without computation from the leftmost other op, as a factor.
 const LEFT_OF_ALL: f64 = 0.5;
 
-/// The roofline of the ops that pass the filter, and what was left out.
+/// Draws the roofline of the ops that pass the filter, and describes the omitted ops.
 fn chart(context: &Context<'_>, peaks: &Peaks, passing: Option<&[bool]>) -> (Scatter, String) {
     let mut points = Vec::new();
     let mut kinds = Vec::new();
@@ -337,8 +340,8 @@ fn chart(context: &Context<'_>, peaks: &Peaks, passing: Option<&[bool]>) -> (Sca
     let largest = points.iter().map(|(time, _)| time.as_ps()).max().unwrap_or(0).max(1) as f64;
     let mut points: Vec<Point> =
         points.into_iter().map(|(time, point)| Point { size: time.as_ps() as f64 / largest, ..point }).collect();
-    // What computes nothing has no place on a logarithmic axis: it stands left of all others, as far below the roof of the memory as
-    // its bandwidth is below the peak.
+    // Ops without computation have no position on a logarithmic axis. They are drawn to the left of all
+    // others, as far below the memory roof as their bandwidth is below the peak.
     let left = points.iter().map(|point| point.x).filter(|&x| x > 0.0).fold(1.0, f64::min) * LEFT_OF_ALL;
     for point in points.iter_mut().filter(|point| point.x == 0.0) {
         (point.x, point.y) = (left, point.y * left);
@@ -362,7 +365,8 @@ fn chart(context: &Context<'_>, peaks: &Peaks, passing: Option<&[bool]>) -> (Sca
             "Ops without FLOPs"
         };
         notes.push(format!(
-            "{which} stand left of all others: how far below the memory's line is how far below its bandwidth."
+            "{which} are drawn to the left of all others, as far below the memory's line as their bandwidth is \
+                below its peak."
         ));
     }
     if !left_out.is_empty() {
@@ -384,8 +388,8 @@ fn chart(context: &Context<'_>, peaks: &Peaks, passing: Option<&[bool]>) -> (Sca
     (chart, note)
 }
 
-/// An op as a point; `None` where its FLOPs or bytes are unknown. One without FLOPs has no intensity (0) and, for now, the bytes per
-/// second of the main memory as its height.
+/// Returns an op as a point. Returns `None` if its FLOPs or bytes are unknown. An op without FLOPs
+/// has an intensity of 0, and temporarily the bytes per second of the main memory as its height.
 fn placed(context: &Context<'_>, op: &Op) -> Option<(Point, roofline::Point)> {
     let ops = &context.analysis.ops;
     let place = context.analysis.roofline.point(op)?;
@@ -406,7 +410,7 @@ fn placed(context: &Context<'_>, op: &Op) -> Option<(Point, roofline::Point)> {
         notes.push(format!("peak of {}: {}", kind.label(), format::si(peak, "FLOP/s")));
     }
     if context.analysis.roofline.counts_cycles(op) {
-        notes.push("placed by its bandwidth alone: its FLOPs are cycles".to_owned());
+        notes.push("placed by its bandwidth alone, because its FLOPs are cycles".to_owned());
     }
     let path = ops.text(context.trace(), op.framework_path);
     if !path.is_empty() {
@@ -425,7 +429,8 @@ fn placed(context: &Context<'_>, op: &Op) -> Option<(Point, roofline::Point)> {
     Some((point, place))
 }
 
-/// One roof per level of memory and one per kind of arithmetic that occurs, over the width of the points.
+/// Draws one roof per level of memory and one per kind of arithmetic that occurs, over the width of
+/// the points.
 ///
 /// ```text
 ///            _________ kind

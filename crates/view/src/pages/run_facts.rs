@@ -1,12 +1,12 @@
-//! Facts of a run next to its figures: what was read and measured, where and with what it was captured, and what could not be
-//! measured.
+//! Facts of a run next to its figures: the input, the measurement, the environment, and data that
+//! could not be measured.
 
 use super::{Block, Fact, Facts};
 use crate::environment::facts;
 use base::format::{self, percent, shorten, time_us};
 use report::{LayerFreezing, NotMeasured, StepTiming, UnifiedProfile};
 
-/// Names of fields that a run may lack, for people, where these are more than the words of the field.
+/// Display names of fields that a run may lack, if they differ from the words in the field name.
 const NAMES: [(&str, &str); 12] = [
     ("metadata.timestamp", "Time of the capture"),
     ("parameter_counts.total_params", "Parameters"),
@@ -22,7 +22,7 @@ const NAMES: [(&str, &str); 12] = [
     ("io_operations.io_total_time_us", "Input pipeline"),
 ];
 
-/// Facts of the measurement, each absent if the profile lacks it.
+/// Returns facts about the measurement. Omits facts that the profile lacks.
 pub(super) fn run(profile: &UnifiedProfile) -> Block {
     let mut facts = Vec::new();
     let mut add = |label: &str, value: String| facts.push(Fact { label: label.to_owned(), value, ..Fact::default() });
@@ -62,7 +62,7 @@ pub(super) fn run(profile: &UnifiedProfile) -> Block {
     Block::Facts(Facts { title: String::new(), facts })
 }
 
-/// Median, 95th percentile and range of the counted steps.
+/// Returns median, 95th percentile and range of the counted steps.
 fn spread(timing: &StepTiming) -> Option<String> {
     let values = [
         ("median", timing.median_step_time_us),
@@ -104,7 +104,7 @@ fn steps(profile: &UnifiedProfile) -> String {
         if !in_spite.is_empty() {
             text += &format!(" ({}: no step is both complete and past warm-up)", in_spite.join(", "));
         }
-        // Each step once: what is cut off may also be warm-up.
+        // Counts each step once: a partial step may also be warm-up.
         let warm_up = number(|it| !it.counted && !it.partial && it.warm_up);
         let compiling = number(|it| !it.counted && !it.partial && it.warm_up && it.compiles);
         let mut left_out = Vec::new();
@@ -122,7 +122,7 @@ fn steps(profile: &UnifiedProfile) -> String {
         }
     }
     match timing.devices_in_step.as_deref() {
-        Some("independent") => text += ", each device for itself",
+        Some("independent") => text += ", each device independently",
         Some("one_after_another") => text += ", one device after another",
         _ => {}
     }
@@ -133,7 +133,8 @@ fn steps(profile: &UnifiedProfile) -> String {
     text
 }
 
-/// The work that a step launches, and how far the devices run behind the host; nothing where no launches tie work to steps.
+/// Describes the work that a step launches, and how far the devices lag behind the host. Returns
+/// `None` if no launches connect work to steps.
 fn device_work(profile: &UnifiedProfile) -> Option<String> {
     let timing = &profile.step_timing;
     timing.device_work_tied_by.as_deref().filter(|tie| matches!(*tie, "correlation" | "group" | "dispatch"))?;
@@ -151,7 +152,7 @@ fn device_work(profile: &UnifiedProfile) -> Option<String> {
     Some(text)
 }
 
-/// What a training step leaves as it is.
+/// Describes the arrays that a training step does not change.
 fn frozen(freezing: &LayerFreezing) -> String {
     let arrays = freezing.frozen_arrays.saturating_add(freezing.trained_arrays);
     let params =
@@ -168,7 +169,8 @@ fn frozen(freezing: &LayerFreezing) -> String {
     )
 }
 
-/// The model as files beside the profile describe it, and which files: nobody may have named them.
+/// Describes the model from files next to the profile, and names those files, because the user may
+/// not have chosen them.
 fn model(profile: &UnifiedProfile) -> Option<String> {
     let files: Vec<String> = profile
         .provenance
@@ -188,7 +190,7 @@ fn model(profile: &UnifiedProfile) -> Option<String> {
     (!files.is_empty()).then(|| format!("{} (from {})", known.join(", "), files.join(", ")).trim_start().to_owned())
 }
 
-/// The environment and the files of a run.
+/// Returns the environment and the files of a run.
 pub(super) fn environment(profile: &UnifiedProfile) -> Block {
     let fact =
         |(label, value): (String, String)| Fact { label, value: format::shorten(&value, 200), ..Fact::default() };
@@ -197,7 +199,8 @@ pub(super) fn environment(profile: &UnifiedProfile) -> Block {
     Block::Facts(Facts { title: "Run environment".to_owned(), facts })
 }
 
-/// What was not measured and why, folded; none where everything was.
+/// Lists data that was not measured with the reasons, folded. Returns `None` if everything was
+/// measured.
 pub(super) fn not_measured(profile: &UnifiedProfile) -> Option<Block> {
     let missing = &profile.not_measured;
     let facts = missing.iter().map(fact).collect();
@@ -220,7 +223,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_missing_is_named_for_people() {
+    fn missing_fields_have_display_names() {
         let label =
             |field: &str| fact(&NotMeasured { field: field.to_owned(), reason: String::new(), remedy: None }).label;
         assert_eq!(label("compute_utilization.compute_util_percent"), "Device busy");

@@ -11,24 +11,25 @@ use trace::{EventId, Interval, StrId, in_blocks};
 use super::{Link, View};
 use crate::table::Filter;
 
-/// Things of one kind that are listed.
+/// Largest number of results of one kind.
 const MOST: usize = 8;
-/// Characters of a name that are shown.
+/// Largest number of characters of a name that are shown.
 const LONGEST: usize = 160;
 
-/// What something that was found is.
+/// Kind of a search result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum FoundKind {
-    /// An op: its pane is opened.
+    /// An op. Selecting it opens its pane.
     Op,
-    /// A name scope: its ops are listed.
+    /// A name scope. Selecting it lists its ops.
     Scope,
-    /// An event of the timeline, such as a kernel: the longest of its name is selected.
+    /// An event of the timeline, for example a kernel. Selecting it selects the longest event of that
+    /// name.
     Event,
 }
 
 impl FoundKind {
-    /// Word before the name.
+    /// Returns the word before the name.
     pub fn label(self) -> &'static str {
         match self {
             FoundKind::Op => "Op",
@@ -38,22 +39,22 @@ impl FoundKind {
     }
 }
 
-/// Something that was found.
+/// Search result.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Found {
-    /// What it is.
+    /// Kind of the result.
     pub kind: FoundKind,
-    /// Its name.
+    /// Name of the result.
     pub name: String,
-    /// How much of it there is.
+    /// Amount, for example time or count.
     pub note: String,
-    /// Where it is.
+    /// Link to the result.
     pub link: Link,
 }
 
-/// Finds what holds every word of `text` in its name: of each kind those with the most time.
+/// Finds names that contain every word of `text`. Returns those with the most time of each kind.
 pub fn search(context: Context<'_>, text: &str) -> Vec<Found> {
-    // Every word is a phrase: a colon in it is no condition.
+    // Quoting every word prevents a colon from making a condition.
     let words: Vec<String> = text.split_whitespace().map(|word| format!("\"{}\"", word.replace('"', ""))).collect();
     let filter = Filter::parse(&words.join(" "));
     if filter.is_empty() {
@@ -69,7 +70,7 @@ fn shown(name: &str) -> String {
     shorten(&printable(name), LONGEST)
 }
 
-/// The ops, which are in the order of their self time.
+/// Finds ops, which are sorted by self time.
 fn ops(context: Context<'_>, filter: &Filter) -> Vec<Found> {
     let (ops, trace) = (&context.analysis.ops, context.trace());
     let mut names: FxHashSet<&str> = FxHashSet::default();
@@ -94,7 +95,7 @@ fn share(part: Ps, whole: Ps) -> String {
     percent(if whole > Ps::ZERO { 100.0 * part.as_ps() as f64 / whole.as_ps() as f64 } else { 0.0 })
 }
 
-/// The scopes that ops are in, by the last part of their names.
+/// Finds the scopes of ops by the last part of their names.
 fn scopes(context: Context<'_>, filter: &Filter) -> Vec<Found> {
     let (ops, trace) = (&context.analysis.ops, context.trace());
     let mut times: FxHashMap<&str, Ps> = FxHashMap::default();
@@ -106,7 +107,7 @@ fn scopes(context: Context<'_>, filter: &Filter) -> Vec<Found> {
         let mut end = 0;
         let mut segments = framework_path::segments(path).peekable();
         while let Some(segment) = segments.next() {
-            // The last one is the op itself.
+            // The last part is the op itself.
             let found = path.get(end..).and_then(|rest| rest.find(segment)).filter(|_| segments.peek().is_some());
             let Some(at) = found else { break };
             end += at + segment.len();
@@ -125,11 +126,11 @@ fn scopes(context: Context<'_>, filter: &Filter) -> Vec<Found> {
     all.into_iter().filter_map(scope).take(MOST).collect()
 }
 
-/// The names of events, each with its longest event.
+/// Finds names of events, each with its longest event.
 fn events(context: Context<'_>, filter: &Filter) -> Vec<Found> {
     let trace = context.captured_trace();
     let kinds = trace.events.kinds();
-    // Names are judged once each, and events by the number of their kind.
+    // Each name is tested once, and each event is looked up by the number of its kind.
     let mut slots: FxHashMap<StrId, Option<u32>> = FxHashMap::default();
     let mut sums: Vec<Sum> = Vec::new();
     let mut slot_of = |name: StrId| {
@@ -169,7 +170,7 @@ fn events(context: Context<'_>, filter: &Filter) -> Vec<Found> {
     sums.iter().filter_map(event).take(MOST).collect()
 }
 
-/// All events of one name.
+/// Sum over all events of one name.
 struct Sum {
     name: StrId,
     time: Ps,

@@ -1,7 +1,8 @@
-//! The report of a run, section by section: the only list of what terminal, Markdown, HTML and notebook card show of it.
+//! Report of a run, section by section: the only list of the contents of terminal output, Markdown,
+//! HTML and notebook card.
 //!
-//! The blocks are those of the pages, made from the profile alone, so that an imported result has a report too, and the same
-//! profile always gives the same bytes.
+//! The blocks are those of the pages, made from the profile alone. So imported results have a
+//! report too, and the same profile always gives the same bytes.
 
 use super::{
     Block, ColumnBlock, Fact, Facts, PageQuery, Source, TableBlock, communication, devices, findings, host,
@@ -14,14 +15,14 @@ use crate::tables::{TableName, top_ops_or_kernels};
 use base::{Warning, format, json_text};
 use report::UnifiedProfile;
 
-/// Devices that get a bar.
+/// Largest number of devices that get a bar.
 const DEVICES: usize = 64;
-/// Warnings that are listed; the profile has all.
+/// Largest number of warnings that are listed. The profile contains all of them.
 const WARNINGS: usize = 20;
-/// Columns of the largest ops that the details of an op show instead.
+/// Columns of the largest ops that are only shown in the details of an op.
 const OP_DETAILS: [&str; 3] = ["min_us", "max_us", "program"];
 
-/// All sections, in order. Sections without content have no blocks.
+/// Returns all sections, in order. Sections without content have no blocks.
 pub(crate) fn sections(profile: &UnifiedProfile) -> Vec<Section> {
     let source = Source::Profile(profile);
     let query = PageQuery::default();
@@ -44,7 +45,7 @@ pub(crate) fn sections(profile: &UnifiedProfile) -> Vec<Section> {
     ]
 }
 
-/// The figures and facts that a report begins with.
+/// Returns the figures and facts at the beginning of a report.
 pub(crate) fn summary(profile: &UnifiedProfile) -> Section {
     let figures = match profile.is_of_memory_alone() {
         true => Vec::new(),
@@ -54,13 +55,14 @@ pub(crate) fn summary(profile: &UnifiedProfile) -> Section {
     Section { id: "summary", title: String::new(), blocks, is_short: true }
 }
 
-/// What to do first, and what takes most of the time.
+/// Returns the findings, and the categories with most of the time.
 pub(crate) fn what_to_do(profile: &UnifiedProfile) -> Section {
     let blocks = findings::all(Source::Profile(profile));
     Section { id: "findings", title: "What to do first".to_owned(), blocks, is_short: true }
 }
 
-/// A run without device ops leads with its memory, its hosts, or its devices of unknown kinds.
+/// Returns the first section of a run without device ops: its memory, its hosts, or its devices of
+/// unknown kinds.
 fn of_other_kinds(source: Source<'_>, query: &PageQuery) -> Vec<Block> {
     match source.profile() {
         profile if profile.is_of_memory_alone() => live_memory::blocks(source, query),
@@ -81,7 +83,7 @@ fn op_blocks(profile: &UnifiedProfile) -> Vec<Block> {
     vec![Block::Bars(categories), Block::Table(whole(&table, name, title))]
 }
 
-/// A table of a profile with the columns that a report has room for.
+/// Returns a table of a profile with the columns that fit in a report.
 fn whole(table: &Table, name: TableName, title: &str) -> TableBlock {
     let column = |column| {
         let column = ColumnBlock::from(column);
@@ -105,7 +107,7 @@ fn device_blocks(profile: &UnifiedProfile) -> Vec<Block> {
     bars.into_iter().collect()
 }
 
-/// Leaves out the block of a page that explains why the page is empty: a report has no such section.
+/// Removes blocks that explain why a page is empty. A report omits such sections.
 fn known(blocks: Vec<Block>) -> Vec<Block> {
     blocks.into_iter().filter(|block| !matches!(block, Block::Empty { .. })).collect()
 }
@@ -117,9 +119,10 @@ fn untitled(block: Block) -> Block {
     }
 }
 
-/// Meaning of the headline numbers that the profile has.
+/// Lists the definitions of the headline numbers that the profile contains.
 fn definitions(profile: &UnifiedProfile) -> Option<Block> {
-    // Through text: serializing a profile as a tree would need all its code a second time.
+    // Goes through text, because serializing a profile as a tree would duplicate the code for all its
+    // types.
     let document: serde_json::Value = serde_json::from_str(&json_text::compact(profile)).unwrap_or_default();
     let is_in = |path: &str| document.pointer(&format!("/{}", path.replace('.', "/"))).is_some();
     let fact = |(path, definition): (&str, base::fields::Definition)| Fact {
@@ -132,7 +135,7 @@ fn definitions(profile: &UnifiedProfile) -> Option<Block> {
     Some(Block::Fold { title: "What the numbers mean".to_owned(), blocks })
 }
 
-/// What was lost or odd.
+/// Lists the warnings about lost or unusual data.
 fn warnings(warnings: &[Warning]) -> Section {
     let fact = |warning: &Warning| {
         let line = warning_line(warning);

@@ -1,4 +1,4 @@
-//! What pages are made of.
+//! Input of the pages.
 
 use super::{Block, PageQuery, TableBlock, table_block_of};
 use crate::table::query;
@@ -6,17 +6,17 @@ use crate::tables::{self, TableName};
 use metrics::Context;
 use report::UnifiedProfile;
 
-/// A run, as far as it is there.
+/// Available data of a run.
 #[derive(Clone, Copy, Debug)]
 pub enum Source<'a> {
-    /// Events of the run and what was measured of them.
+    /// Events of the run, and the measurements from them.
     Trace(Context<'a>),
-    /// Only the profile of the run, such as an earlier result.
+    /// Only the profile of the run, for example of an earlier result.
     Profile(&'a UnifiedProfile),
 }
 
 impl<'a> Source<'a> {
-    /// Profile of the run.
+    /// Returns the profile of the run.
     pub fn profile(self) -> &'a UnifiedProfile {
         match self {
             Source::Trace(context) => context.profile,
@@ -24,7 +24,7 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// Events of the run, where they are there.
+    /// Returns the events of the run, if they are available.
     pub fn context(self) -> Option<Context<'a>> {
         match self {
             Source::Trace(context) => Some(context),
@@ -32,19 +32,20 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// A table that the profile holds, with the page's filter and order; none without rows.
+    /// Returns a table from the profile, with the page's filter and order. Returns `None` if it has no
+    /// rows.
     pub(super) fn table(self, name: TableName, title: &str, asked: &PageQuery) -> Option<TableBlock> {
         let rows = tables::of_report(self.profile(), name).filter(|table| !table.rows.is_empty())?;
         Some(table_block_of(name, "", title, asked, &rows.columns, &mut |asked| query(&rows, asked)))
     }
 
-    /// A table that the profile holds, as a block.
+    /// Returns a table from the profile as a block.
     pub(super) fn table_block(self, name: TableName, title: &str, asked: &PageQuery) -> Option<Block> {
         self.table(name, title, asked).map(Block::Table)
     }
 
-    /// Why a section or field (`step_timing.avg_step_time_us`) is absent, where the profile says so: a reason for a section holds
-    /// for its fields.
+    /// Returns the reason why a section or field (`step_timing.avg_step_time_us`) is absent, if the
+    /// profile records it. The reason for a section also applies to its fields.
     pub(super) fn why_missing(self, field: &str) -> Option<&'a str> {
         let section = field.split('.').next().unwrap_or(field);
         let all = &self.profile().not_measured;
@@ -53,13 +54,14 @@ impl<'a> Source<'a> {
         found.map(|missing| missing.reason.as_str())
     }
 
-    /// What stands in place of what needs this section of the profile, or the events: why there is nothing.
+    /// Returns the block that explains why a section of the profile, or the events, are missing.
     pub(super) fn not_measured(self, section: &str) -> Block {
         let missing = self.profile().not_measured.iter().find(|missing| missing.field == section);
         let (reason, remedy) = match self {
-            Source::Trace(_) => ("This run holds nothing for this view.", None),
+            Source::Trace(_) => ("This run has no data for this view.", None),
             Source::Profile(_) => (
-                "This is an earlier result: it holds the numbers of a run and not its events, so this view has nothing to show.",
+                "This is an earlier result. It contains the numbers of a run, but not its events, so this view has \
+                    nothing to show.",
                 Some("Open the profile that it was made from."),
             ),
         };
@@ -70,11 +72,11 @@ impl<'a> Source<'a> {
     }
 }
 
-/// What stands in place of a view that needs ops, where no device ran any.
+/// Returns the block for a view that requires ops, if no device ran any.
 #[inline(never)]
 pub(super) fn nothing_ran() -> Block {
     Block::Empty {
-        reason: "No op ran on a TPU, a GPU or XLA's CPU backend while the profile was taken.".to_owned(),
+        reason: "No op ran on a TPU, a GPU or XLA's CPU backend during the capture.".to_owned(),
         remedy: Some(
             "with jax.profiler.trace(\"/tmp/profile\"):\n    jax.block_until_ready(train_step(state, batch))"
                 .to_owned(),

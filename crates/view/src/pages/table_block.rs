@@ -1,4 +1,5 @@
-//! The block of a page that is a table: its columns, the rows that are shown, and what the page needs to ask for others.
+//! Block of a page that is a table: its columns, the visible rows, and the data that the page needs
+//! to request others.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,50 +10,50 @@ use crate::tables::{AreaQuery, TableName};
 use base::WarningCode;
 use report::UnifiedProfile;
 
-/// The first rows of a table.
+/// First rows of a table.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TableBlock {
     /// Name of the table.
     pub table: TableName,
-    /// The form, where the table has several.
+    /// Form, if the table has several.
     pub variant: String,
     /// Heading.
     pub title: String,
-    /// The columns.
+    /// Columns of the table.
     pub columns: Vec<ColumnBlock>,
-    /// Rows in the asked order.
+    /// Rows in the requested order.
     pub rows: Vec<Vec<Cell>>,
-    /// Rows that passed the filter.
+    /// Number of rows that passed the filter.
     pub matched_rows: u64,
-    /// Rows of the whole table.
+    /// Number of rows of the whole table.
     pub total_rows: u64,
-    /// The order shown.
+    /// Current sort order.
     pub sort: Option<crate::table::Sort>,
-    /// The part of the page's filter that is about this table.
+    /// Part of the page's filter that applies to this table.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub filter: String,
-    /// The part of the timeline that it is of, where it is of one.
+    /// Area of the timeline that the table covers, if it covers one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub area: Option<Box<AreaQuery>>,
-    /// Columns that the filter names and this table lacks: those conditions do not narrow it.
+    /// Columns in the filter that this table lacks. Conditions on them have no effect.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub lacking: Vec<String>,
-    /// Why no row passes the filter, where none does.
+    /// Reason why no row passes the filter, if none does.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub why_none: String,
-    /// The values of the column `category`, each with its colour.
+    /// Values of the column `category` with their colours.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub classes: Vec<(String, ColourClass)>,
-    /// What a click on a row filters by; absent where rows lead nowhere.
+    /// Filter that a click on a row sets. Absent if rows have no link.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub row_name: Option<RowName>,
-    /// Where a click on each row leads, where that is another view; empty where [`TableBlock::row_name`] says it.
+    /// Target of a click on each row, if it is another view. Empty if [`TableBlock::row_name`] applies.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub links: Vec<Option<Link>>,
 }
 
 impl TableBlock {
-    /// A table of which nothing is shown.
+    /// Creates a table without rows and columns.
     pub fn empty(table: TableName) -> TableBlock {
         TableBlock {
             table,
@@ -74,7 +75,8 @@ impl TableBlock {
     }
 }
 
-/// How a row is named in a filter: `key="value"`, the value being that of the first of `columns` that has one in the row.
+/// Name of a row in a filter: `key="value"` with the value of the first of `columns` that is not
+/// empty in the row.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RowName {
     /// Key in the filter.
@@ -83,21 +85,21 @@ pub struct RowName {
     pub columns: Vec<String>,
 }
 
-/// A column as the page needs it.
+/// Column with the data that the page needs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ColumnBlock {
     /// Key in exports and filters.
     pub key: String,
     /// Heading.
     pub title: String,
-    /// What the column's values are.
+    /// Unit of the values.
     pub unit: Unit,
-    /// What the column's values mean, in one sentence.
+    /// Definition of the values, in one sentence.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub definition: String,
-    /// Why all of the column is empty, where it is.
+    /// Reason why the whole column is empty, if it is.
     pub empty: Option<String>,
-    /// Whether the column stands in the details of a row only, until it is chosen.
+    /// True if the column is only visible in the details of a row, until the user selects it.
     #[serde(default, skip_serializing_if = "is_false")]
     pub is_folded: bool,
 }
@@ -107,12 +109,13 @@ fn is_false(value: &bool) -> bool {
 }
 
 impl TableBlock {
-    /// Whether it is made of sentences, which wrap and are not cut. Such a table is short.
+    /// Returns true if the table contains sentences, which wrap instead of being shortened. Such a
+    /// table has few rows.
     pub fn is_of_sentences(&self) -> bool {
         matches!(self.table, TableName::Checklist | TableName::Findings)
     }
 
-    /// Marks the times of ops in the headings, where they are no more than upper bounds.
+    /// Marks the headings of columns with op times if the times are only upper bounds.
     pub(super) fn mark_bounds(&mut self, profile: &UnifiedProfile) {
         if !profile.warnings.iter().any(|warning| warning.code == WarningCode::CpuOpEndsAreBounds.label()) {
             return;
@@ -120,13 +123,14 @@ impl TableBlock {
         for column in self.columns.iter_mut().filter(|column| TIMES_OF_OPS.contains(&column.key.as_str())) {
             column.title.push_str(" ≤");
             column.definition.push_str(
-                " An upper bound for ops that compute on other threads: the capture says by when they had ended, not when they ended.",
+                "An upper bound for ops that compute on other threads, because the capture only records a time by \
+                    which they had ended.",
             );
         }
     }
 }
 
-/// Columns of times of ops that last as long as the ops.
+/// Columns with times that depend on when ops end.
 const TIMES_OF_OPS: [&str; 9] = [
     "total_self_time_us",
     "execution_self_time_us",

@@ -1,4 +1,5 @@
-//! Every page from a trace and from the profile of the same run: where both know something, they say the same.
+//! Makes every page from a trace and from the profile of the same run, and checks that they agree
+//! on data that both contain.
 
 use super::*;
 use insight::examine;
@@ -7,7 +8,7 @@ use report::UnifiedProfile;
 use trace::Trace;
 use trace::TraceBuilder;
 
-/// Two chips that compute, wait and reduce, in eight steps; the last of which ends with the capture.
+/// Two chips that compute, wait and reduce, in eight steps. The last step ends with the capture.
 fn tpu() -> Trace {
     let mut b = TraceBuilder::new();
     for device in 0..2 {
@@ -39,7 +40,7 @@ fn gpu() -> Trace {
     b.build()
 }
 
-/// A capture of a host alone.
+/// A capture of a host only.
 fn host() -> Trace {
     let mut b = TraceBuilder::new();
     let python = b.line("/host:CPU", "python");
@@ -48,7 +49,7 @@ fn host() -> Trace {
     b.build()
 }
 
-/// The page of a view from the events, and from what a document of the same run says.
+/// Returns the page of a view from the events, and from a document of the same run.
 fn both(trace: Trace, view: View) -> (Page, Page) {
     let run = Run { trace, ..Run::default() };
     let examined = examine(&run, &Settings::default());
@@ -71,7 +72,8 @@ fn same(a: f64, b: f64) -> bool {
     (a - b).abs() <= 1e-9 * a.abs().max(b.abs())
 }
 
-/// Checks what both pages have: how many figures, charts and tables that is.
+/// Compares the contents of both pages, and returns the number of figures, charts and tables
+/// compared.
 fn agreements(view: View, of_trace: &Page, of_profile: &Page) -> usize {
     let mut count = 0;
     let known = figures(of_trace);
@@ -129,7 +131,7 @@ fn a_trace_and_its_profile_have_the_same_pages() {
         (
             tpu as fn() -> Trace,
             &[
-                // The ops with the most time are those of the trace: a profile lists kernels alone.
+                // The overview of a trace lists ops, that of a profile only kernels.
                 (View::Overview, 8),
                 (View::Findings, 1),
                 (View::Steps, 8),
@@ -163,7 +165,8 @@ fn findings_are_cards_or_a_table() {
     let [Block::Choice(_), Block::Findings { findings }, cards @ ..] = &cards[..] else { panic!("{cards:?}") };
     let [Block::Choice(_), Block::Table(table), below @ ..] = &table[..] else { panic!("{table:?}") };
     assert!(!findings.is_empty());
-    // What takes most of the time is no row, and stands below the table as it stands below the cards.
+    // The categories with most of the time are not a row. They come after the table, as they come after
+    // the cards.
     let [most_time @ .., Block::Fold { title, blocks }] = cards else { panic!("{cards:?}") };
     assert_eq!((most_time, most_time.len()), (below, 1));
     let [Block::Facts(facts)] = &blocks[..] else { panic!("{blocks:?}") };
@@ -174,7 +177,7 @@ fn findings_are_cards_or_a_table() {
 }
 
 #[test]
-fn an_earlier_result_has_every_page_or_says_why_not() {
+fn an_earlier_result_has_every_page_or_a_reason() {
     let profile = report::example::profile();
     for view in View::ALL {
         let found = page(Source::Profile(&profile), view, &PageQuery::default());
@@ -199,9 +202,9 @@ fn an_earlier_result_has_every_page_or_says_why_not() {
     }
 }
 
-/// Links of a page of a profile lead to rows that the page they name shows.
+/// The links on a page of a profile lead to rows that exist on the target page.
 #[test]
-fn what_an_earlier_result_links_to_is_there() {
+fn links_of_an_earlier_result_have_targets() {
     let profile = report::example::profile();
     let overview = page(Source::Profile(&profile), View::Overview, &PageQuery::default());
     let mut links: Vec<Link> = Vec::new();
@@ -233,9 +236,10 @@ fn every_figure_of_the_overview_that_is_a_field_has_its_definition() {
     assert!(metrics.iter().all(|figure| figure.definition.ends_with('.')), "{metrics:?}");
 }
 
-/// By hand: 3 MB move in the 15 µs from 20 to 35, which is 200 GB/s; the profile has the 20 µs that both last, so 150 GB/s.
+/// By hand: 3 MB move in the 15 µs from 20 to 35, which is 200 GB/s. The profile contains the 20 µs
+/// of both transfers, so 150 GB/s.
 #[test]
-fn a_bandwidth_says_the_time_that_it_is_over() {
+fn a_bandwidth_states_its_time() {
     let mut b = TraceBuilder::new();
     let copies = b.line("/device:GPU:0", "Stream #2(MemcpyH2D)");
     for (start, bytes) in [(20, 1_000_000), (25, 2_000_000)] {
@@ -246,14 +250,16 @@ fn a_bandwidth_says_the_time_that_it_is_over() {
         let figure = figures(page)[0];
         (figure.value.unwrap(), figure.note.clone())
     };
-    let in_flight = "2 transfers: 2.86 MiB in 15.0 µs with one in flight; they overlap: their times add up to 20.0 µs";
+    let in_flight =
+        "2 transfers: 2.86 MiB in 15.0 µs with one in flight; they overlap, so their times add up to 20.0 µs";
     assert_eq!(said(&of_trace), (200.0, in_flight.to_owned()));
     assert_eq!(said(&of_profile), (150.0, "2 transfers: 2.86 MiB in 20.0 µs, added up".to_owned()));
 }
 
-/// By hand: four fusions that take time, and four starts of copies that take none. Nothing repeats at regular times.
+/// By hand: four fusions with a duration, and four starts of copies without one. Nothing repeats at
+/// regular intervals.
 #[test]
-fn ops_of_no_duration_are_said_to_be_left_out_of_kernels() {
+fn ops_without_duration_are_not_counted_as_kernels() {
     let mut b = TraceBuilder::new();
     let ops = b.line("/device:TPU:0", "XLA Ops");
     for at in 0..4 {
@@ -264,7 +270,7 @@ fn ops_of_no_duration_are_said_to_be_left_out_of_kernels() {
     for page in <[Page; 2]>::from(both(b.build(), View::Kernels)) {
         let figure = figures(&page)[0];
         assert_eq!(figure.value, Some(4.0));
-        assert_eq!(figure.note, "1 distinct by name, launch shape and op; 4 of no duration are left out");
+        assert_eq!(figure.note, "1 distinct (by name, launch shape and op); 4 of no duration are left out");
     }
 }
 

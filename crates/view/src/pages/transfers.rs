@@ -1,4 +1,4 @@
-//! The page of transfers: bytes and bandwidth by direction, by step, and every kind of copy.
+//! Page of transfers: bytes and bandwidth by direction, time by step, and every kind of copy.
 
 use super::source::nothing_ran;
 use super::{
@@ -14,10 +14,10 @@ use report::UnifiedProfile;
 use trace::Platform;
 use trace::copies::Direction;
 
-/// Steps that the chart shows: the table of steps has all.
+/// Largest number of steps in the chart. The table of steps contains all of them.
 const MOST_STEPS: usize = 200;
 
-/// The blocks.
+/// Returns the blocks of the page.
 pub(super) fn blocks(source: Source<'_>, query: &PageQuery) -> Vec<Block> {
     let Source::Profile(profile) = source else {
         return source.context().map_or_else(Vec::new, |context| of_trace(&context, query));
@@ -35,7 +35,7 @@ pub(super) fn blocks(source: Source<'_>, query: &PageQuery) -> Vec<Block> {
     blocks
 }
 
-/// The bandwidth from the host to the devices.
+/// Returns the figure for the bandwidth from the host to the devices.
 pub(super) fn host_to_device(source: Source<'_>) -> Option<Figure> {
     let direction = Direction::HostToDevice;
     let sum = match source {
@@ -52,7 +52,8 @@ fn of_trace(context: &Context<'_>, query: &PageQuery) -> Vec<Block> {
     }
     let mut blocks = vec![Block::Figures { figures: figures(context) }];
     if copies.on_device().next().is_none() {
-        let text = "The trace holds only the host's calls, which start transfers: how long these take is not in it.";
+        let text = "The trace contains only the host's calls that start transfers, but not the duration of the \
+            transfers.";
         blocks.push(Block::Note { text: text.to_owned() });
     }
     blocks.extend(by_step(&copies.steps).map(Block::Stack));
@@ -63,9 +64,9 @@ fn of_trace(context: &Context<'_>, query: &PageQuery) -> Vec<Block> {
 
 fn nothing(copies: &Copies) -> Block {
     let (reason, remedy) = match copies.platform {
-        Some(Platform::Cpu) => ("XLA's CPU backend computes in host memory: nothing is copied to a device.", None),
+        Some(Platform::Cpu) => ("XLA's CPU backend computes in host memory, so nothing is copied to a device.", None),
         Some(_) => (
-            "The trace holds no copy between host and devices. What was copied before the capture began is not in it.",
+            "The trace contains no copy between host and devices. Copies before the capture are not recorded.",
             Some(
                 "with jax.profiler.trace(\"/tmp/profile\"):\n    batch = jax.device_put(next(batches))\n    jax.block_until_ready(train_step(state, batch))",
             ),
@@ -75,7 +76,7 @@ fn nothing(copies: &Copies) -> Block {
     Block::Empty { reason: reason.to_owned(), remedy: remedy.map(str::to_owned) }
 }
 
-/// Names for people.
+/// Returns the display name.
 fn title(direction: Direction) -> &'static str {
     match direction {
         Direction::HostToDevice => "Host to device",
@@ -102,24 +103,24 @@ fn link(direction: Direction) -> Option<Link> {
     Some(Link::to(View::Transfers, &format!("direction={}", direction.label())))
 }
 
-/// All copies of one direction.
+/// Sum of all copies in one direction.
 struct Sum {
     count: u64,
     time_us: f64,
-    /// Copies whose size is known, their bytes and bandwidth.
+    /// Number of copies with a known size. The next fields are their bytes and bandwidth.
     sized: u64,
     bytes: u64,
     gb_per_sec: Option<f64>,
-    /// The time that the bandwidth is over.
+    /// Time on which the bandwidth is based.
     sized_time_us: f64,
     sized_time: SizedTime,
 }
 
-/// What the time of the transfers of known size is.
+/// Kind of time of the transfers with a known size.
 enum SizedTime {
-    /// Time in which at least one transfer is in flight, added up over this many devices.
+    /// Time in which at least one transfer is in flight, summed over this number of devices.
     InFlight(usize),
-    /// Durations of the transfers, added up, as the profile has it.
+    /// Sum of the durations of the transfers, as recorded in the profile.
     Durations,
 }
 
@@ -152,7 +153,7 @@ impl Sum {
             sized: found.sized_count,
             bytes,
             gb_per_sec: found.bandwidth_gb_per_sec,
-            // 1 GB/s is 1,000 bytes a microsecond.
+            // 1 GB/s is 1,000 bytes per microsecond.
             sized_time_us: found.bandwidth_gb_per_sec.map_or(0.0, |rate| bytes as f64 / (1e3 * rate)),
             sized_time: SizedTime::Durations,
         })
@@ -169,11 +170,17 @@ impl Sum {
         }
     }
 
-    /// What moved in which time. Bytes are in powers of ten, as the bandwidth is, so that one divided by the other is the figure.
+    /// Describes the bytes and the time of the transfers. Bytes are in powers of ten, like the
+    /// bandwidth, so that their quotient equals the figure.
     fn note(&self) -> String {
         let noun = if self.count == 1 { "transfer" } else { "transfers" };
         let (count, time) = (format!("{} {noun}", format::count(self.count)), format::time_us(self.time_us));
-        let Some(_) = self.gb_per_sec else { return format!("{count} in {time}: the trace does not state their size") };
+        let Some(_) = self.gb_per_sec else {
+            return format!(
+                "{count} in {time}. The trace does not record their \
+            size"
+            );
+        };
         let bytes = format::bytes(self.bytes);
         let is_all = self.sized >= self.count;
         let of = if is_all { String::new() } else { format!(" ({} of known size)", format::count(self.sized)) };
@@ -184,7 +191,7 @@ impl Sum {
             SizedTime::InFlight(devices) => {
                 let all = if devices > 1 { format!(", summed over {devices} devices") } else { String::new() };
                 let overlap = if is_all && self.sized_time_us < self.time_us {
-                    format!("; they overlap: their times add up to {time}")
+                    format!("; they overlap, so their times add up to {time}")
                 } else {
                     String::new()
                 };
@@ -202,7 +209,7 @@ fn figures(context: &Context<'_>) -> Vec<Figure> {
     Direction::ALL.into_iter().filter_map(figure).collect()
 }
 
-/// Where only the host's calls are known, their number.
+/// Returns the number of the host's calls, if only these are known.
 fn host_calls(copies: &Copies, direction: Direction) -> Option<Figure> {
     let row = copies.rows.iter().find(|row| row.class.direction == direction)?;
     Some(Figure {
@@ -221,7 +228,7 @@ fn host_calls(copies: &Copies, direction: Direction) -> Option<Figure> {
     })
 }
 
-/// Time of copies by step, mean over the devices that ran it.
+/// Draws the time of copies by step, as a mean over the devices that ran the step.
 fn by_step(steps: &[StepCopies]) -> Option<Stack> {
     let used: Vec<usize> = (0..Direction::ALL.len())
         .filter(|&at| steps.iter().any(|step| step.time.get(at).is_some_and(|&time| time > Ps::ZERO)))
@@ -261,7 +268,7 @@ fn by_row(copies: &Copies) -> Bars {
             ("", "") => String::new(),
             ("", target) => format!(", {target}"),
             (source, "") => format!(", {source}"),
-            // The direction says it.
+            // The direction already contains this.
             ("host", "device") | ("device", "host") => String::new(),
             (source, target) => format!(", {source} to {target}"),
         };

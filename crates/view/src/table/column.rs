@@ -1,17 +1,17 @@
-//! What a column is, declared once: its name in files, its heading, its unit and its definition. docs/metrics.md, the page's
-//! tips and the names that a filter knows are made of these declarations.
+//! Declarations of columns: name in files, heading, unit and definition of each. docs/metrics.md,
+//! the page's tips and the names in filters are made from these declarations.
 
 use base::fields::{Definition, definition};
 use report::UnifiedProfile;
 
 use super::Unit;
 
-/// Type of a column's values, which no run changes. A value may be absent in any of them.
+/// Type of a column's values, independent of the run. Any value may be absent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Texts.
     Text,
-    /// Whole numbers; differences may be less than 0.
+    /// Integers. Differences may be negative.
     Int,
     /// Real numbers.
     Float,
@@ -20,7 +20,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// Name of the type in Arrow.
+    /// Returns the name of the type in Arrow.
     pub fn name(self) -> &'static str {
         match self {
             Kind::Text => "large_string",
@@ -30,7 +30,7 @@ impl Kind {
         }
     }
 
-    /// The type of values in this unit, unless the column states another.
+    /// Returns the type of values in this unit, unless the column declares another.
     const fn of(unit: Unit) -> Kind {
         match unit {
             Unit::Text => Kind::Text,
@@ -41,67 +41,68 @@ impl Kind {
     }
 }
 
-/// A column.
+/// Column of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Column {
     /// Field name in the unified profile, or XProf's column id.
     pub key: &'static str,
-    /// Heading for people.
+    /// Heading for display.
     pub title: &'static str,
-    /// What the column's values are.
+    /// Unit of the values.
     pub unit: Unit,
     /// Type of the values.
     pub kind: Kind,
-    /// What the values mean, in one sentence, with the formula where there is one.
+    /// Definition of the values in one sentence, with the formula if there is one.
     pub definition: &'static str,
-    /// Where the values come from, where the table's introduction does not say it. Empty in the page's program, as are
-    /// `caveat` and `xprof`.
+    /// Source of the values, if the table's introduction does not state it. Empty in the page's
+    /// program, like `caveat` and `xprof`.
     pub source: &'static str,
-    /// What the values do not say, or how they differ from XProf's.
+    /// Limits of the values, or their difference from XProf's.
     pub caveat: &'static str,
-    /// XProf's id of the column, where it has one.
+    /// XProf's id of the column, if it has one.
     pub xprof: &'static str,
 }
 
-/// A column with the sentence that defines it.
+/// Creates a column with its definition.
 pub const fn column(key: &'static str, title: &'static str, unit: Unit, definition: &'static str) -> Column {
     Column { key, title, unit, kind: Kind::of(unit), definition, source: "", caveat: "", xprof: "" }
 }
 
-/// The columns of a list that says of each how its cells are made.
+/// Returns the columns of a list that also contains a function for the cells of each.
 pub fn columns<C>(fields: &[(Column, C)]) -> Vec<Column> {
     fields.iter().map(|(column, _)| *column).collect()
 }
 
 impl Column {
-    /// A column that is a field of the unified profile: the field's definition is its own.
+    /// Creates a column for a field of the unified profile, with the field's definition.
     pub const fn of_field(key: &'static str, title: &'static str, unit: Unit, path: &str) -> Column {
         let Definition { sentence, more } = definition::<UnifiedProfile>(path);
         column(key, title, unit, sentence).caveat(more)
     }
 
-    /// The column with real numbers in a unit that usually has whole ones.
+    /// Declares real numbers for a unit that usually has integers.
     pub const fn real(self) -> Column {
         Column { kind: Kind::Float, ..self }
     }
 
-    /// The column with its source.
+    /// Adds the source.
     pub const fn source(self, source: &'static str) -> Column {
         Column { source: documented(source), ..self }
     }
 
-    /// The column with what to beware of.
+    /// Adds a caveat.
     pub const fn caveat(self, caveat: &'static str) -> Column {
         Column { caveat: documented(caveat), ..self }
     }
 
-    /// The column with XProf's id.
+    /// Adds XProf's id.
     pub const fn xprof(self, id: &'static str) -> Column {
         Column { xprof: documented(id), ..self }
     }
 }
 
-/// The page shows the sentence only: what the documentation adds is no part of its program.
+/// Returns text for the documentation only. The page shows only the definition, so its program does
+/// not contain this text.
 const fn documented(text: &'static str) -> &'static str {
     if cfg!(target_family = "wasm") { "" } else { text }
 }

@@ -1,17 +1,18 @@
-//! The filter of a table: words that a row must hold, `-words` that it must not, and conditions on a column. No patterns.
+//! Filter of a table: words that a row must contain, `-words` that it must not contain, and
+//! conditions on columns. There are no patterns.
 //!
 //! ```text
-//! fusion -copy "loop fusion"      words and phrases: each in any text of the row, or in none
+//! fusion -copy "loop fusion"      words and phrases that any text of the row must contain, or none (-)
 //! category:all-reduce             a word in one column
 //! occurrences>10  bound_by=HBM    a comparison with one column: = < > <= >=
-//! mean>50us  "self time" > 1.5 ms columns by their headings, numbers with units, spaces around the sign and before the unit
+//! mean>50us  "self time" > 1.5 ms headings instead of keys, numbers with units, spaces around the sign and before the unit
 //! ```
 
 use super::search::Word;
 use super::{CellRef, Column, Unit};
 use base::number::decimal;
 
-/// A filter, parsed.
+/// Parsed filter.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Filter {
     pub(super) terms: Vec<Term>,
@@ -20,9 +21,9 @@ pub struct Filter {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Term {
     pub negated: bool,
-    /// The word in lower case, as it was typed.
+    /// Word in lower case, as typed.
     pub word: String,
-    /// The word read as a condition, where it can be one.
+    /// Condition, if the word can be read as one.
     pub condition: Option<Condition>,
 }
 
@@ -45,7 +46,7 @@ pub(super) enum Operator {
 }
 
 impl Filter {
-    /// Reads a filter: see [`terms`]. Letter case does not matter.
+    /// Parses a filter (see [`terms`]). Ignores letter case.
     pub fn parse(text: &str) -> Filter {
         let term = |text: &String| {
             let (negated, text) = text.strip_prefix('-').map_or((false, text.as_str()), |text| (true, text));
@@ -58,17 +59,17 @@ impl Filter {
         Filter { terms: terms(text).iter().filter_map(term).collect() }
     }
 
-    /// True where every row passes.
+    /// Returns true if every row passes.
     pub fn is_empty(&self) -> bool {
         self.terms.is_empty()
     }
 
-    /// The columns that it has conditions on.
+    /// Returns the columns that the filter has conditions on.
     pub fn columns(&self) -> impl Iterator<Item = &str> {
         self.terms.iter().filter_map(|term| Some(term.condition.as_ref()?.column.as_str()))
     }
 
-    /// Whether plain texts pass, as one row without column names.
+    /// Returns true if these texts pass as one row without column names.
     pub fn passes_texts(&self, texts: &[&str]) -> bool {
         let holds = |term: &Term| texts.iter().any(|text| term.as_word().is_in(text));
         self.terms.iter().all(|term| term.negated != holds(term))
@@ -76,7 +77,8 @@ impl Filter {
 }
 
 impl Filter {
-    /// Whether named texts pass, as one row of which each is a column. A condition on a column that the row lacks does not narrow.
+    /// Returns true if these texts pass as one row, each with its column name. Conditions on columns
+    /// that the row lacks are ignored.
     pub fn passes_named_texts(&self, texts: &[(&str, &str)]) -> bool {
         self.terms.iter().all(|term| {
             let holds = match &term.condition {
@@ -92,14 +94,15 @@ impl Filter {
 }
 
 impl Term {
-    /// The term as a word in any column.
+    /// Returns the term as a word to search in any column.
     pub fn as_word(&self) -> Word<'_> {
         Word { word: &self.word, whole: false }
     }
 }
 
-/// The terms of a filter as they were typed. Spaces separate terms, except inside quotes (`category:"loop fusion"`), around the sign of a
-/// comparison and before a unit: `mean > 1.5 ms` is one term.
+/// Splits a filter into its terms as typed. Spaces separate terms, except inside quotes
+/// (`category:"loop fusion"`), around the sign of a comparison and before a unit: `mean > 1.5 ms`
+/// is one term.
 pub fn terms(filter: &str) -> Vec<String> {
     let mut inside = false;
     let parts = filter.split(|c: char| {
@@ -119,7 +122,7 @@ pub fn terms(filter: &str) -> Vec<String> {
     terms
 }
 
-/// Does a term end in a number that is compared with a column?
+/// Returns true if a term ends in a number that is compared with a column.
 fn lacks_unit(term: &str) -> bool {
     let value = term.rsplit(['=', '<', '>']).next().filter(|value| value.len() < term.len());
     value.is_some_and(|value| decimal(value).is_some())
@@ -153,7 +156,7 @@ impl Condition {
         })
     }
 
-    /// What a text must hold, or be; `None` where no text can pass.
+    /// Returns the word that a text must contain or equal. Returns `None` if no text can pass.
     pub fn of_text(&self) -> Option<Word<'_>> {
         match self.operator {
             Operator::Holds => Some(Word { word: &self.text, whole: false }),
@@ -162,7 +165,7 @@ impl Condition {
         }
     }
 
-    /// Does a cell of a column in `unit` pass? An absent cell does not.
+    /// Returns true if a cell of a column in `unit` passes. An absent cell does not.
     pub fn holds(&self, cell: CellRef<'_>, unit: Unit) -> bool {
         let number = match cell {
             CellRef::Absent => return false,
@@ -196,8 +199,8 @@ pub(super) enum Dimension {
     Intensity,
 }
 
-/// Units that a number of a filter may have, in lower case, and how many microseconds, percent, bytes, bytes per second, FLOP, FLOP/s or
-/// FLOP/B each is.
+/// Units that a number in a filter may have, in lower case, with their factor to microseconds,
+/// percent, bytes, bytes per second, FLOP, FLOP/s or FLOP/B.
 const UNITS: [(&str, Dimension, f64); 32] = [
     ("ns", Dimension::Time, 1e-3),
     ("us", Dimension::Time, 1.0),
@@ -233,7 +236,8 @@ const UNITS: [(&str, Dimension, f64); 32] = [
     ("flop/b", Dimension::Intensity, 1.0),
 ];
 
-/// Quantity that a column measures, and the factor from its unit to the base unit above; `None` for texts and plain numbers.
+/// Returns the quantity that a column measures, and the factor from its unit to the base unit
+/// above. Returns `None` for texts and plain numbers.
 pub(super) fn scale(unit: Unit) -> Option<(Dimension, f64)> {
     Some(match unit {
         Unit::TimeUs => (Dimension::Time, 1.0),
@@ -248,7 +252,8 @@ pub(super) fn scale(unit: Unit) -> Option<(Dimension, f64)> {
     })
 }
 
-/// A number with its unit; one without is in the unit of the column that it is compared with.
+/// Number with its unit. A number without one is in the unit of the column that it is compared
+/// with.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Measured {
     value: f64,
@@ -266,7 +271,8 @@ impl Measured {
         Some(Measured { value: decimal(number)?, unit: Some((*dimension, *factor)) })
     }
 
-    /// The number in the unit of a column; `None` if the column measures something else.
+    /// Converts the number to the unit of a column. Returns `None` if the column measures something
+    /// else.
     pub fn in_unit(self, of_column: Unit) -> Option<f64> {
         let Some((dimension, factor)) = self.unit else { return Some(self.value) };
         let (_, one) = scale(of_column).filter(|(of_column, _)| *of_column == dimension)?;
@@ -274,7 +280,8 @@ impl Measured {
     }
 }
 
-/// Is a column with this key and heading meant by this name? Headings count without their spaces and signs.
+/// Returns true if this name refers to a column with this key and heading. Ignores spaces and signs
+/// in headings.
 pub fn is_called(key: &str, title: &str, name: &str) -> bool {
     fn bare(text: &str) -> impl Iterator<Item = char> {
         text.chars().filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_lowercase())
@@ -282,14 +289,15 @@ pub fn is_called(key: &str, title: &str, name: &str) -> bool {
     key == name || bare(title).eq(bare(name))
 }
 
-/// Columns that say the same under another name: XProf has several ids for the op, for the program and for the framework's path.
+/// Groups of columns with the same content. XProf has several ids for the op, for the program and
+/// for the framework's path.
 const SAME: [&[&str]; 3] =
     [&["hlo_op_name", "operation"], &["program_id", "hlo_module_id"], &["tf_op_name", "op_name", "framework_op"]];
-/// What names an op that is no instruction: its kernel.
+/// Column that names an op without an instruction: its kernel.
 const KERNEL: &str = "kernel_name";
 
-/// The column of a key, else one that says the same, and one that stands in where it is empty: a filter follows from one table to
-/// the other.
+/// Finds the column with a key or an equivalent one, and a column that replaces it if a cell is
+/// empty. So a filter also works on other tables.
 pub(super) fn place_of(columns: &[Column], key: &str) -> Option<(usize, Option<usize>)> {
     let place = |key: &str| columns.iter().position(|column| column.key == key);
     let group = SAME.iter().find(|group| group.contains(&key));
@@ -299,7 +307,8 @@ pub(super) fn place_of(columns: &[Column], key: &str) -> Option<(usize, Option<u
     own.map(|own| (own, kernel)).or_else(|| Some((kernel?, None)))
 }
 
-/// Whether one of the columns has this key, or says the same: whether a condition on it can be asked of their table.
+/// Returns true if one of the columns has this key or an equivalent one, so that a condition on it
+/// applies to the table.
 pub fn has_column(columns: &[Column], key: &str) -> bool {
     place_of(columns, key).is_some()
 }
@@ -351,7 +360,7 @@ mod tests {
     }
 
     #[test]
-    fn a_filter_follows_to_a_table_that_calls_the_column_otherwise() {
+    fn a_filter_applies_to_equivalent_columns_of_other_tables() {
         let table = table(&["operation", "hlo_module_id"], &[&[text("fusion.1"), text("7")]]);
         let passes = |filter: &str| Filter::parse(filter).passing(&table) == [true];
         assert!(passes("hlo_op_name=\"fusion.1\" program_id=7") && passes("operation=fusion.1"));
@@ -359,7 +368,7 @@ mod tests {
     }
 
     #[test]
-    fn events_pass_by_what_they_have() {
+    fn events_pass_by_their_names_and_arguments() {
         let event = [("name", "gemm_kernel"), ("hlo_op_name", "dot.1"), ("category", "")];
         let passes = |filter: &str| Filter::parse(filter).passes_named_texts(&event);
         assert!(passes("gemm") && passes("dot.1 -copy") && passes("hlo_op_name=\"dot.1\"") && passes("bound_by=HBM"));
@@ -367,7 +376,7 @@ mod tests {
     }
 
     #[test]
-    fn a_kernel_without_an_instruction_is_named_by_itself() {
+    fn a_kernel_without_an_instruction_keeps_its_own_name() {
         let kernels = table(
             &["kernel_name", "hlo_op_name"],
             &[&[text("gemm_kernel"), Value::Absent], &[text("gemm_kernel"), text("dot.1")]],
@@ -380,7 +389,7 @@ mod tests {
     }
 
     #[test]
-    fn columns_are_called_as_they_are_headed_and_numbers_have_units() {
+    fn columns_are_found_by_heading_and_numbers_have_units() {
         let titled = |key, title, unit| crate::table::column(key, title, unit, "");
         let columns = vec![
             titled("avg_self_time_us", "Mean self time", Unit::TimeUs),

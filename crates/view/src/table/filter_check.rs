@@ -1,17 +1,20 @@
-//! Mistakes in a filter, each as a sentence with what may have been meant: a filter that nothing can pass says why.
+//! Describes mistakes in a filter, each as a sentence with suggestions, so that a filter that
+//! nothing can pass is explained.
 
 use base::suggest;
 
 use super::filter::{Condition, Dimension, Measured, Operator, place_of, scale};
 use super::{Column, Filter, Unit, is_called, unit};
 
-/// Suggestions at most.
+/// Largest number of suggestions.
 const MOST: usize = 4;
 
 impl Filter {
-    /// Returns the mistakes of the filter for a table with these columns, of which `matched_rows` rows passed.
+    /// Returns the mistakes of the filter for a table with these columns, of which `matched_rows` rows
+    /// passed.
     ///
-    /// A word with a colon or an equals sign may be part of a name (`layer:3`, `dim_labels=b01f`): if a row has it, it is no mistake.
+    /// A word with a colon or an equals sign may be part of a name (`layer:3`, `dim_labels=b01f`). If a
+    /// row contains it, it is not a mistake.
     pub fn mistakes(&self, columns: &[Column], matched_rows: u64) -> Vec<String> {
         let mut found = Vec::new();
         for (at, term) in self.terms.iter().enumerate() {
@@ -34,18 +37,19 @@ impl Filter {
 }
 
 impl Condition {
-    /// Does it compare sizes? No name of an op has such a sign.
+    /// Returns true if the condition compares sizes. No name of an op contains such a sign.
     fn is_comparison(&self) -> bool {
         !matches!(self.operator, Operator::Holds | Operator::Equal)
     }
 }
 
-/// `There is no column self here. Did you mean Self time (total_self_time_us)?`
+/// Describes an unknown column: `There is no column self in this table. Did you mean Self time
+/// (total_self_time_us)?`
 fn unknown(columns: &[Column], name: &str) -> String {
     format!("There is no column {name} in this table.{}", suggest::question(&similar(columns, name)))
 }
 
-/// Columns of which a word begins with `name`, else those with nearly that name.
+/// Returns columns with a word that begins with `name`, otherwise those with a similar name.
 fn similar(columns: &[Column], name: &str) -> Vec<String> {
     let words = |text: &str| -> Vec<String> {
         text.split(|c: char| !c.is_ascii_alphanumeric()).map(str::to_ascii_lowercase).collect()
@@ -57,7 +61,7 @@ fn similar(columns: &[Column], name: &str) -> Vec<String> {
             (0..words.len()).any(|from| words.get(from..).unwrap_or_default().concat().starts_with(&wanted))
         })
     };
-    // As the heading is on the screen, and as commands and exports call it.
+    // Contains the heading on the screen, and the name in commands and exports.
     let named = |column: &Column| format!("{} ({})", column.title, column.key);
     let found: Vec<String> = columns.iter().filter(begins).take(MOST).map(named).collect();
     if !found.is_empty() && !wanted.is_empty() {
@@ -68,36 +72,36 @@ fn similar(columns: &[Column], name: &str) -> Vec<String> {
     near.map(|key| columns.iter().find(|column| column.key == key).map_or(key, named)).collect()
 }
 
-/// Why no cell of the column can pass.
+/// Explains why no cell of the column can pass.
 fn misfit(condition: &Condition, column: &Column) -> Option<String> {
     if column.unit == Unit::Text {
         let name = column.key;
         return condition
             .is_comparison()
-            .then(|| format!("{name} is a text: write {name}:WORD or {name}=\"WHOLE TEXT\"."));
+            .then(|| format!("{name} is a text. Write {name}:WORD or {name}=\"WHOLE TEXT\"."));
     }
     if column.unit == Unit::Flag {
         return None;
     }
-    // `30days` is a number in a unit that is not known.
+    // `30days` is a number with an unknown unit.
     let has_digits = condition.text.starts_with(|c: char| c.is_ascii_digit());
     match condition.number {
         Some(number) if number.in_unit(column.unit).is_some() => None,
         None if !has_digits => {
             let unit = unit::word(column.unit);
             let unit = if unit.is_empty() { String::new() } else { format!(" ({unit})") };
-            Some(format!("{} is a number{unit}: compare it with one.", column.key))
+            Some(format!("{} is a number{unit}. Compare it with one.", column.key))
         }
         _ => Some(match scale(column.unit) {
             Some((dimension, _)) => {
-                format!("{} is {}: give it in {}.", column.key, noun(dimension), examples(dimension))
+                format!("{} is {}. Give it in {}.", column.key, noun(dimension), examples(dimension))
             }
-            None => format!("{} is a plain number: leave the unit out.", column.key),
+            None => format!("{} is a plain number. Omit the unit.", column.key),
         }),
     }
 }
 
-/// `mean 50us` is two words, and no row has both.
+/// Explains a missing sign: `mean 50us` is two words, and no row contains both.
 fn without_sign(columns: &[Column], name: &str, value: &str) -> Option<String> {
     let is_it = |column: &&Column| column.unit != Unit::Text && is_called(column.key, column.title, name);
     let column = columns.iter().find(is_it)?;
@@ -151,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn a_filter_that_nothing_can_pass_says_why() {
+    fn an_impossible_filter_is_explained() {
         for (filter, said) in [
             (
                 "self>1ms",
@@ -160,11 +164,11 @@ mod tests {
             ("bound:HBM", "There is no column bound in this table. Did you mean Bound by (bound_by)?"),
             ("ocurrences>5", "There is no column ocurrences in this table. Did you mean Occurrences (occurrences)?"),
             ("share>5", "There is no column share in this table."),
-            ("selftime>5%", "total_self_time_us is a time: give it in ns, us, ms or s."),
-            ("selftime>30days", "total_self_time_us is a time: give it in ns, us, ms or s."),
-            ("occurrences>5ms", "occurrences is a plain number: leave the unit out."),
-            ("occurrences>many", "occurrences is a number: compare it with one."),
-            ("op>5", "hlo_op_name is a text: write hlo_op_name:WORD or hlo_op_name=\"WHOLE TEXT\"."),
+            ("selftime>5%", "total_self_time_us is a time. Give it in ns, us, ms or s."),
+            ("selftime>30days", "total_self_time_us is a time. Give it in ns, us, ms or s."),
+            ("occurrences>5ms", "occurrences is a plain number. Omit the unit."),
+            ("occurrences>many", "occurrences is a number. Compare it with one."),
+            ("op>5", "hlo_op_name is a text. Write hlo_op_name:WORD or hlo_op_name=\"WHOLE TEXT\"."),
             ("occurrences 5", "Put a sign between occurrences and 5: occurrences>5."),
         ] {
             assert_eq!(mistakes(filter, 0), [said], "{filter}");

@@ -1,7 +1,8 @@
-//! Tables as values: columns with units, rows of cells, and the questions asked of them (filter, order, the first rows).
+//! Tables as values: columns with units, rows of cells, and queries (filter, order, the first
+//! rows).
 //!
-//! A table that is made from a run may have a million rows, so it is not built: [`Rows`] gives any cell of it, and
-//! [`query`](query()) copies out those rows that are asked for.
+//! A table of a run may have a million rows, so it is not built in memory. [`Rows`] returns any of
+//! its cells, and [`query`](query()) copies only the requested rows.
 
 mod column;
 mod filter;
@@ -23,81 +24,82 @@ pub use unit::Unit;
 use serde::de::{Deserialize, Deserializer, Visitor};
 use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
 
-/// A value. What was not measured is [`Cell::Absent`].
+/// Value of a cell. [`Cell::Absent`] if it was not measured.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Cell {
-    /// The value was not measured.
+    /// Not measured.
     Absent,
     /// Text as in the trace.
     Text(String),
-    /// A whole number.
+    /// Integer.
     Int(u64),
-    /// A real number.
+    /// Real number.
     Float(f64),
     /// Yes or no.
     Flag(bool),
 }
 
-/// Rows under columns.
+/// Table with all of its cells.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Table {
-    /// Word of the command line and of file names.
+    /// Name on the command line and in file names.
     pub name: &'static str,
-    /// The columns.
+    /// Columns of the table.
     pub columns: Vec<Column>,
-    /// The rows, each as long as `columns`.
+    /// Rows, each as long as `columns`.
     pub rows: Vec<Vec<Cell>>,
-    /// Rows that passed the filter: as many as `rows` unless only some were asked for.
+    /// Number of rows that passed the filter. More than `rows` contains if the query limits their
+    /// number.
     pub matched_rows: u64,
-    /// Rows of the whole table.
+    /// Number of rows of the whole table.
     pub total_rows: u64,
 }
 
 impl Table {
-    /// All rows of a small table.
+    /// Creates a table from all rows of a small table.
     pub fn new(name: &'static str, columns: Vec<Column>, rows: Vec<Vec<Cell>>) -> Table {
         let count = rows.len() as u64;
         Table { name, columns, rows, matched_rows: count, total_rows: count }
     }
 }
 
-/// A cell of a table that is not built: texts are borrowed.
+/// Cell of a table that is not built in memory. Texts are borrowed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum CellRef<'a> {
-    /// The value was not measured.
+    /// Not measured.
     Absent,
     /// Text as in the trace.
     Text(&'a str),
-    /// A whole number.
+    /// Integer.
     Int(u64),
-    /// A real number.
+    /// Real number.
     Float(f64),
     /// Yes or no.
     Flag(bool),
 }
 
 impl<'a> CellRef<'a> {
-    /// Text; absent where it is empty.
+    /// Creates a text. Absent if it is empty.
     pub fn text(text: &'a str) -> CellRef<'a> {
         if text.is_empty() { CellRef::Absent } else { CellRef::Text(text) }
     }
 
-    /// A real number, where there is one.
+    /// Creates a real number, or an absent cell.
     pub fn float(value: Option<f64>) -> CellRef<'a> {
         value.map_or(CellRef::Absent, CellRef::Float)
     }
 
-    /// A whole number, where there is one.
+    /// Creates an integer, or an absent cell.
     pub fn int(value: Option<u64>) -> CellRef<'a> {
         value.map_or(CellRef::Absent, CellRef::Int)
     }
 
-    /// Yes or no, where it is known.
+    /// Creates a flag, or an absent cell.
     pub fn flag(value: Option<bool>) -> CellRef<'a> {
         value.map_or(CellRef::Absent, CellRef::Flag)
     }
 
-    /// A copy that stands alone.
+    /// Returns an owned copy.
     pub fn to_cell(self) -> Cell {
         match self {
             CellRef::Absent => Cell::Absent,
@@ -110,7 +112,7 @@ impl<'a> CellRef<'a> {
 }
 
 impl Cell {
-    /// The value, with its text borrowed.
+    /// Returns the value with its text borrowed.
     pub fn as_ref(&self) -> CellRef<'_> {
         match self {
             Cell::Absent => CellRef::Absent,
@@ -122,29 +124,32 @@ impl Cell {
     }
 }
 
-/// A table that gives any of its cells on request, to several threads at once. The values of a column are of its
-/// [kind](Column::kind). Rows are in the table's own order, which a query without a sort keeps.
+/// Table that returns any of its cells on request, to several threads at once. The values of a
+/// column have its [kind](Column::kind). Rows are in the table's own order, which a query without a
+/// sort keeps.
 pub trait Rows: Sync {
-    /// Word of the command line and of file names.
+    /// Returns the name on the command line and in file names.
     fn name(&self) -> &'static str;
-    /// The columns.
+    /// Returns the columns.
     fn columns(&self) -> &[Column];
-    /// Number of rows.
+    /// Returns the number of rows.
     fn len(&self) -> usize;
-    /// The cell of `row` in the column with index `column`; [`CellRef::Absent`] outside the table.
+    /// Returns the cell of `row` in the column with index `column`. Returns [`CellRef::Absent`] outside
+    /// the table.
     fn cell(&self, row: usize, column: usize) -> CellRef<'_>;
-    /// The texts that the table keeps once for all cells: a filter searches each of them once. None where each cell has its
-    /// own.
+    /// Returns the texts that cells share, each of which a filter searches only once. Empty if each
+    /// cell has its own text.
     fn shared_texts(&self) -> SharedTexts<'_> {
         SharedTexts::default()
     }
-    /// The column with this index, where its texts are shared ones.
+    /// Returns the column with this index if its texts are shared.
     fn shared_column(&self, _column: usize) -> Option<SharedColumn<'_>> {
         None
     }
-    /// Says that the cells of these rows are asked for next: a table may work out at once what each would take long for.
+    /// Announces a request for the cells of these rows. A table can then compute together what would
+    /// take long for each cell.
     fn prepare(&self, _rows: &[u32]) {}
-    /// True without rows.
+    /// Returns true if the table has no rows.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -168,7 +173,7 @@ impl Rows for Table {
     }
 }
 
-/// An array of objects whose keys are the columns' in their order; what was not measured is `null`.
+/// Writes an array of objects whose keys are the columns' keys in order. Absent values are `null`.
 impl Serialize for Table {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut rows = serializer.serialize_seq(Some(self.rows.len()))?;
@@ -206,8 +211,8 @@ impl Serialize for Cell {
     }
 }
 
-/// Reads what the serialiser writes. Whole numbers come back as [`Cell::Int`], also those that were real numbers without a
-/// fraction.
+/// Reads the output of the serializer. Integers become [`Cell::Int`], including real numbers
+/// without a fraction.
 impl<'de> Deserialize<'de> for Cell {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Cell, D::Error> {
         struct CellVisitor;

@@ -1,7 +1,8 @@
-//! Which rows of a table pass a filter: all of them are asked at once, column by column.
+//! Finds the rows of a table that pass a filter, for all rows at once and column by column.
 //!
-//! Each word is searched in the shared texts first, which lie beside one another; then the columns of their numbers are walked,
-//! where a row costs one look at what was found. Only what shares nothing is asked for cell by cell.
+//! Searches each word first in the shared texts, which are contiguous in memory. Then walks the
+//! columns of text numbers, where each row costs one lookup. Only columns without shared texts are
+//! read cell by cell.
 
 use super::filter::{Condition, Filter, Term, place_of};
 use super::search::Word;
@@ -9,7 +10,8 @@ use super::shared::{BLOCK, SharedColumn, SharedTexts};
 use super::{CellRef, Column, Rows, Unit};
 
 impl Filter {
-    /// Whether each row of a table passes. A term that names none of its columns is a plain word.
+    /// Returns for each row of a table whether it passes. A term that names none of its columns is a
+    /// plain word.
     pub fn passing(&self, rows: &dyn Rows) -> Vec<bool> {
         let mut passing = vec![true; rows.len()];
         let texts = rows.shared_texts();
@@ -20,7 +22,7 @@ impl Filter {
                 None => any_text(rows, &texts, term, &passing, &mut hits),
                 Some((condition, (column, stand_in))) => {
                     one_column(rows, &texts, condition, column, stand_in, &mut hits);
-                    // What reports call matmul, the trace may call custom-call.
+                    // An op of the family matmul in reports may have the category custom-call in the trace.
                     if let Some(family) = family_beside(rows.columns(), column) {
                         let mut others = vec![false; rows.len()];
                         one_column(rows, &texts, condition, family, None, &mut others);
@@ -36,7 +38,7 @@ impl Filter {
     }
 }
 
-/// The column of families in a table whose column number `column` is that of categories.
+/// Returns the column of families in a table, if `column` is that of categories.
 fn family_beside(columns: &[Column], column: usize) -> Option<usize> {
     let is = |key: &'static str| move |column: &Column| column.key == key;
     columns.get(column).filter(|column| is("category")(column)).and_then(|_| columns.iter().position(is("family")))
@@ -49,7 +51,8 @@ fn keep(passing: &mut [bool], hits: &[bool], negated: bool) {
     }
 }
 
-/// Rows that hold the word in any of their texts. Numbers are not looked at: some are computed when they are asked for.
+/// Marks rows that contain the word in any of their texts. Ignores numbers, some of which are
+/// computed on request.
 fn any_text(rows: &dyn Rows, texts: &SharedTexts<'_>, term: &Term, passing: &[bool], hits: &mut [bool]) {
     let word = term.as_word();
     let mut found = TextsWithWord::new(texts, word, rows.len());
@@ -64,7 +67,8 @@ fn any_text(rows: &dyn Rows, texts: &SharedTexts<'_>, term: &Term, passing: &[bo
     }
 }
 
-/// Rows whose own text in a column holds the word; the others are left as they are. It is mostly one of a few labels.
+/// Marks rows whose own text in a column contains the word, and leaves the others unchanged. Most
+/// such columns contain few different labels.
 fn mark_own(rows: &dyn Rows, column: usize, word: Word<'_>, passing: &[bool], hits: &mut [bool]) {
     let mut latest: Option<(&str, bool)> = None;
     let mut row = 0;
@@ -83,7 +87,8 @@ fn mark_own(rows: &dyn Rows, column: usize, word: Word<'_>, passing: &[bool], hi
     }
 }
 
-/// Rows whose cell in `column` passes the condition, or that in `stand_in` where it is absent.
+/// Marks rows whose cell in `column` passes the condition, or whose cell in `stand_in` passes if
+/// the former is absent.
 fn one_column(
     rows: &dyn Rows,
     texts: &SharedTexts<'_>,
@@ -133,20 +138,20 @@ fn mark_cells(
     }
 }
 
-/// In which of the shared texts a word is.
+/// Shared texts that contain a word.
 struct TextsWithWord<'a> {
     texts: &'a SharedTexts<'a>,
     word: Word<'a>,
-    /// Whether each text has what was searched for, by number; of texts that were searched.
+    /// Search result for each text by number. Valid for texts that were searched.
     found: Vec<bool>,
-    /// Which texts were searched, where not all were at once.
+    /// Texts that were searched, if not all of them were searched at once.
     searched: Option<Vec<bool>>,
-    /// False where no text holds the word, and no row has to be looked at.
+    /// False if no text contains the word, so that no row must be examined.
     any: bool,
 }
 
 impl<'a> TextsWithWord<'a> {
-    /// Texts a row from which on most of them would be searched for nothing.
+    /// Number of texts per row above which most of them would be searched in vain.
     const FEW_ROWS: usize = 8;
 
     fn new(texts: &'a SharedTexts<'a>, word: Word<'a>, rows: usize) -> TextsWithWord<'a> {
@@ -164,7 +169,7 @@ impl<'a> TextsWithWord<'a> {
         TextsWithWord { texts, word, found, searched: None, any }
     }
 
-    /// Sets `hits` for the rows whose text in `column` holds the word.
+    /// Sets `hits` for the rows whose text in `column` contains the word.
     fn mark_rows(&mut self, column: &SharedColumn<'_>, hits: &mut [bool]) {
         if !self.any {
             return;
@@ -200,7 +205,7 @@ mod tests {
     use super::super::Table;
     use super::*;
 
-    /// Rows of two shared texts each and one label.
+    /// Rows with two shared texts and one label each.
     struct Shared {
         columns: Vec<Column>,
         tables: [(String, Vec<usize>); 2],
@@ -235,7 +240,7 @@ mod tests {
 
         fn shared_column(&self, column: usize) -> Option<SharedColumn<'_>> {
             match column {
-                // The first row apart from the others.
+                // The first row is stored separately from the others.
                 0 => self.names.split_first().map(|(&first, rest)| SharedColumn { first: Some(first), rest }),
                 1 => Some(SharedColumn::new(&self.categories)),
                 _ => None,
@@ -250,7 +255,8 @@ mod tests {
             let columns = keys.map(column).to_vec();
             // More rows than texts, and far fewer.
             for (texts, step) in [(9000, 1), (90_000, 30_000)] {
-                // Texts 0 to the half in one table, the first of them empty, and the others in a second one.
+                // The first half of the texts in one table, beginning with the empty one, and the others in a second
+                // table.
                 let table = |numbers: std::ops::Range<usize>, name: &str| {
                     let mut table = (String::new(), Vec::new());
                     for number in numbers {

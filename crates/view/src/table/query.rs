@@ -1,12 +1,13 @@
-//! The rows that are asked for: filtered, in an order, the first few.
+//! Answers queries for rows: filters them, sorts them, and returns the first few.
 //!
-//! A page shows some hundred rows of what may be a million, so the rest is never put in order nor kept: the wanted ones are
-//! selected (linear in the number of rows), and only those are sorted and copied.
+//! A page shows a few hundred of possibly a million rows, so most rows are neither sorted nor kept.
+//! The requested rows are selected in linear time, and only these are sorted and copied.
 //!
-//! An order by shared texts looks at each text once, in the order in which they lie in memory, and no text of a row:
+//! A sort by shared texts reads each text once, in the order of memory, without reading texts row
+//! by row:
 //!
 //! ```text
-//! rows that pass --> texts that they have --> the first so many texts, in order --> rows that have one of these
+//! rows that pass --> texts that they have --> the first texts, in order --> rows that have one of these
 //! ```
 
 use std::cmp::Ordering;
@@ -15,55 +16,58 @@ use super::shared::{BLOCK, SharedColumn, SharedTexts, TextTable};
 use super::{CellRef, Filter, Rows, Table};
 use base::sort;
 
-/// What is asked of a table.
+/// Query on a table.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Query {
     /// See [`Filter`].
     #[serde(default)]
     pub filter: String,
-    /// The order; the table's own where absent or where no column has that key.
+    /// Sort order. The table's own order if absent, or if no column has that key.
     #[serde(default)]
     pub sort: Option<Sort>,
-    /// Rows at most; all where absent.
+    /// Largest number of rows. All rows if absent.
     #[serde(default)]
     pub top: Option<u32>,
 }
 
-/// Column that rows are ordered by, and which way.
+/// Column and direction of a sort.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Sort {
     /// Key of the column.
     pub column: String,
-    /// Whether the largest or last comes first.
+    /// True if the largest or last value comes first.
     pub descending: bool,
 }
 
 impl Sort {
-    /// `column` or `-column`: ascending, or descending with the minus.
+    /// Parses `column` as ascending and `-column` as descending.
     pub fn parse(text: &str) -> Sort {
         let (column, descending) = text.strip_prefix('-').map_or((text, false), |column| (column, true));
         Sort { column: column.to_owned(), descending }
     }
 }
 
-/// The rows of `rows` that `query` asks for. Absent values come last either way, equal ones keep the table's order.
+/// Returns the rows that `query` selects. Absent values come last in both directions, and equal
+/// ones keep the table's order.
 pub fn query(rows: &dyn Rows, query: &Query) -> Table {
     query_indexed(rows, query).0
 }
 
-/// The rows that `query` asks for, with the index of each in `rows`.
+/// Returns the rows that `query` selects, with the index of each in `rows`.
 pub fn query_indexed(rows: &dyn Rows, query: &Query) -> (Table, Vec<u32>) {
     let filter = Filter::parse(&query.filter);
     let passing = (!filter.is_empty()).then(|| filter.passing(rows));
     answer(rows, query, passing.as_deref())
 }
 
-/// The rows that `query` asks for, where the caller knows which rows pass (all, where it gives none): the filter of `query` is not looked at.
+/// Returns the rows that `query` selects, if the caller knows which rows pass (all of them if
+/// `None`). Ignores the filter of `query`.
 pub fn query_passing(rows: &dyn Rows, query: &Query, passing: Option<&[bool]>) -> Table {
     answer(rows, query, passing).0
 }
 
-/// The rows that `query` asks for, in its order: the index of each in `rows`, which is prepared for them.
+/// Returns the index in `rows` of each row that `query` selects, in its order. Prepares `rows` for
+/// reading them.
 pub fn asked_rows(rows: &dyn Rows, query: &Query) -> Vec<u32> {
     let filter = Filter::parse(&query.filter);
     let passing = (!filter.is_empty()).then(|| filter.passing(rows));
@@ -85,7 +89,7 @@ fn answer(rows: &dyn Rows, query: &Query, passing: Option<&[bool]>) -> (Table, V
     (table, found)
 }
 
-/// The rows that pass, in the order of `query`, as many as it asks for.
+/// Returns the rows that pass, in the order of `query`, at most as many as it requests.
 fn ordered_rows(rows: &dyn Rows, query: &Query, passing: Option<&[bool]>) -> Vec<u32> {
     let columns = rows.columns();
     let sort = query.sort.as_ref().and_then(|sort| {
@@ -97,7 +101,7 @@ fn ordered_rows(rows: &dyn Rows, query: &Query, passing: Option<&[bool]>) -> Vec
     let found = match sort {
         None => first_rows(rows.len(), passing, top),
         Some((column, descending)) => match rows.shared_column(column) {
-            // Far fewer rows than texts: the way over all texts is the longer one.
+            // If there are far fewer rows than texts, sorting all texts takes longer.
             Some(shared) if rows.len().saturating_mul(FEW_ROWS) >= texts.len() => {
                 ByText { texts, column: shared, passing }.rows(top, descending)
             }
@@ -108,7 +112,7 @@ fn ordered_rows(rows: &dyn Rows, query: &Query, passing: Option<&[bool]>) -> Vec
     found
 }
 
-/// Texts a row from which on the rows are asked, not the texts.
+/// Number of texts per row above which rows are sorted by cell.
 const FEW_ROWS: usize = 8;
 
 fn passes(passing: Option<&[bool]>, row: usize) -> bool {
@@ -120,7 +124,8 @@ fn first_rows(rows: usize, passing: Option<&[bool]>, top: Option<usize>) -> Vec<
     all.filter(|&row| passes(passing, row as usize)).take(top.unwrap_or(usize::MAX)).collect()
 }
 
-/// In the order of a column's cells. Columns of numbers, which nearly all are, are ordered by keys that compare as integers.
+/// Sorts by the cells of a column. Most columns are numbers, which are sorted by keys that compare
+/// as integers.
 fn by_cell(rows: &dyn Rows, column: usize, passing: Option<&[bool]>, top: Option<usize>, descending: bool) -> Vec<u32> {
     let all = u32::try_from(rows.len()).unwrap_or(u32::MAX);
     let blocks = || (0..all).step_by(BLOCK).map(|first| first..first.saturating_add(BLOCK as u32).min(all));
@@ -136,17 +141,17 @@ fn by_cell(rows: &dyn Rows, column: usize, passing: Option<&[bool]>, top: Option
     best.finish()
 }
 
-/// The rows of a column of numbers.
+/// Rows of a numeric column.
 struct Numbers {
-    /// What the cells are.
+    /// Kind of the cells.
     kind: Option<std::mem::Discriminant<CellRef<'static>>>,
     best: Best<u64>,
-    /// Rows without a number, as many as could be asked for.
+    /// Rows without a number, at most as many as requested.
     absent: Vec<u32>,
     descending: bool,
 }
 
-/// False where the column holds a text, or numbers of two kinds.
+/// Returns false if the column contains a text, or numbers of two kinds.
 #[inline(never)]
 fn offer_numbers(
     rows: &dyn Rows,
@@ -176,7 +181,7 @@ fn offer_numbers(
     true
 }
 
-/// Bits that compare as the numbers do, in the order of [`f64::total_cmp`].
+/// Returns bits that compare like the numbers, in the order of [`f64::total_cmp`].
 fn ordered(value: f64) -> u64 {
     let bits = value.to_bits();
     if bits >> 63 == 0 { bits | 1 << 63 } else { !bits }
@@ -196,7 +201,7 @@ fn offer_cells<'a>(
     }
 }
 
-/// A cell, in its order.
+/// Cell as a sort key.
 #[derive(Clone, Copy)]
 struct Key<'a> {
     cell: CellRef<'a>,
@@ -223,23 +228,23 @@ impl Ord for Key<'_> {
     }
 }
 
-/// An order by a column of shared texts.
+/// Sort by a column of shared texts.
 struct ByText<'a> {
     texts: SharedTexts<'a>,
     column: SharedColumn<'a>,
     passing: Option<&'a [bool]>,
 }
 
-/// Place of a text that no row has.
+/// Rank of a text that no row has.
 const UNUSED: u32 = u32::MAX;
-/// Place of a text that rows have, and that is none of the first.
+/// Rank of a text that rows have, but that is not among the first.
 const USED: u32 = u32::MAX - 1;
 
 impl ByText<'_> {
     fn rows(&self, top: Option<usize>, descending: bool) -> Vec<u32> {
         let mut places = vec![UNUSED; self.texts.len()];
         self.column.for_blocks(&mut |first, numbers| self.mark_used(first, numbers, &mut places));
-        // Rows without a text come last, whichever way.
+        // Rows without a text come last in both directions.
         let has_absent = places.first_mut().is_some_and(|place| std::mem::replace(place, UNUSED) == USED);
         let mut texts = Best::new(top);
         let mut number = 0;
@@ -296,7 +301,8 @@ impl ByText<'_> {
     }
 }
 
-/// Offers those texts of a table from `first` on that rows have; `number` is the first one's, `places` are theirs.
+/// Offers the texts of a table from `first` on that rows have. `number` belongs to the first text,
+/// and `places` to these texts.
 #[inline(never)]
 fn offer_texts<'a>(
     table: TextTable<'a>,
@@ -314,19 +320,21 @@ fn offer_texts<'a>(
     }
 }
 
-/// The first `top` rows by their keys, all of them where `top` is absent; equal ones as they stand.
+/// Keeps the first `top` rows by key, or all of them if `top` is absent. Equal rows keep their
+/// order.
 ///
-/// Up to twice as many are kept. When these are full, the better half stays, and from then on what is no better than the
-/// worst of them is passed over at a glance, which of a million rows are nearly all:
+/// Stores up to twice as many rows. When the storage is full, only the better half is kept. From
+/// then on, rows that are not better than the worst of these are skipped immediately, which are
+/// nearly all of a million rows:
 ///
 /// ```text
-/// kept   [ the first so many, any order | newer ones ]  full: select, cut, go on
-///                                     ^ the worst of the first
+/// kept   [ the best so far, unordered     | newer ones ]  full: select, cut, continue
+///                                     ^ the worst of these
 /// ```
 struct Best<K> {
     found: Vec<(K, u32)>,
     top: Option<usize>,
-    /// The worst of the first, once there were as many.
+    /// Worst of the first rows, once there are `top` of them.
     worst: Option<(K, u32)>,
 }
 
@@ -356,7 +364,7 @@ impl<K: Ord + Copy> Best<K> {
         self.found.truncate(top);
     }
 
-    /// The rows in their order.
+    /// Returns the rows in order.
     fn finish(mut self) -> Vec<u32> {
         sort::sort_by(&mut self.found, Ord::cmp);
         let rows = self.found.iter().map(|&(_, row)| row);
@@ -416,7 +424,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_so_many_are_those_of_the_whole_order() {
+    fn the_first_rows_match_the_whole_order() {
         let values: Vec<(String, Option<f64>)> =
             (0..1000).map(|i| (format!("n{i}"), Some(f64::from(i * 7919 % 1000)))).collect();
         let values: Vec<(&str, Option<f64>)> = values.iter().map(|(name, time)| (name.as_str(), *time)).collect();

@@ -1,29 +1,31 @@
-//! Searching a word in many texts that lie beside one another, whatever their letter case.
+//! Searches a word in many contiguous texts, ignoring letter case.
 //!
-//! A million texts are not searched one by one: all of them are one long text, in which the rarest byte of the word is looked
-//! for. Where it stands, the rest of the word is compared, and then it is known in which text that is:
+//! A million texts are not searched one by one. All of them form one long text, in which the rarest
+//! byte of the word is searched. At each hit the rest of the word is compared, and then the index
+//! of the text is determined:
 //!
 //! ```text
 //! fusion.1|loop fusion|Fusion.2|copy.3        word: fusion, rarest byte in these texts: f
-//! ^            ^       ^                      found in texts 0, 1 and 2; from each on to the next text
+//! ^            ^       ^                      found in texts 0, 1 and 2; after a hit, continues in the next text
 //! ```
 
 use super::shared::TextTable;
 
-/// A word that is looked for.
+/// Word to search.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Word<'w> {
-    /// The word in lower case.
+    /// Word in lower case.
     pub word: &'w str,
-    /// The text must be the word, not only hold it.
+    /// True if the text must equal the word instead of containing it.
     pub whole: bool,
 }
 
-/// Texts that are searched in one call: see [`trace::in_blocks`].
+/// Number of texts that are searched in one call: see [`trace::in_blocks`].
 const BLOCK: usize = 4096;
 
 impl Word<'_> {
-    /// Is the word in this text? Names are nearly always ASCII: those are not copied.
+    /// Returns true if the text contains the word. Names are nearly always ASCII, and those are not
+    /// copied.
     pub fn is_in(self, text: &str) -> bool {
         if !text.is_ascii() {
             let text = text.to_lowercase();
@@ -38,7 +40,7 @@ impl Word<'_> {
             .any(|at| text.get(at + 1..at + 1 + rest.len()).is_some_and(|found| found.eq_ignore_ascii_case(rest)))
     }
 
-    /// Sets `found` for each text of a table that it is in; returns whether there is any.
+    /// Sets `found` for each text of a table that contains the word. Returns true if there is one.
     pub fn mark(self, texts: TextTable<'_>, found: &mut [bool]) -> bool {
         let TextTable { text, ends } = texts;
         let rarest = rarest(self.word.as_bytes(), text.as_bytes());
@@ -51,7 +53,8 @@ impl Word<'_> {
         any
     }
 
-    /// Marks the texts of one block that hold the word: they end at `ends` and are `text`, which starts at `start`.
+    /// Marks the texts of one block that contain the word. The block is `text`, which starts at
+    /// `start`; its texts end at `ends`.
     #[inline(never)]
     fn mark_block(self, text: &str, start: usize, ends: &[usize], rarest: usize, found: &mut [bool]) -> bool {
         let Some(&byte) = self.word.as_bytes().get(rarest).filter(|_| text.is_ascii()) else {
@@ -59,7 +62,7 @@ impl Word<'_> {
         };
         let (text, word) = (text.as_bytes(), self.word.as_bytes());
         let upper = byte.to_ascii_uppercase();
-        // Where the next rarest byte may stand, and the text that was reached, with where it starts and ends.
+        // Next position to search for the rarest byte, and the current text with its start and end.
         let (mut from, mut number, mut any) = (rarest, 0, false);
         let (mut first, mut end) = (0, ends.first().map_or(0, |&end| end - start));
         while let Some(at) = text.get(from..).and_then(|rest| memchr::memchr2(byte, upper, rest)) {
@@ -98,8 +101,9 @@ impl Word<'_> {
     }
 }
 
-/// Which byte of `word` is the rarest in a sample of `text`, letter case aside: names of a program repeat each other, so the
-/// language says little about them.
+/// Returns the index of the byte of `word` that is rarest in a sample of `text`, ignoring letter
+/// case. Names in a program are repetitive, so letter frequencies of the language say little about
+/// them.
 fn rarest(word: &[u8], text: &[u8]) -> usize {
     const SAMPLES: usize = 16;
     const SAMPLE_BYTES: usize = 1024;
@@ -120,7 +124,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// What the search must find, worked out in the plainest way.
+    /// Computes the expected result of the search in the simplest way.
     fn plainly(text: &str, word: &str, whole: bool) -> bool {
         let text = text.to_lowercase();
         if whole { text == word } else { text.contains(word) }
@@ -154,7 +158,7 @@ mod tests {
 
     #[test]
     fn letters_beyond_ascii_are_compared_in_lower_case() {
-        // The Kelvin sign is a k in lower case, and the dotted capital I gets longer.
+        // The Kelvin sign becomes a k in lower case, and the dotted capital I becomes longer.
         let texts = ["GRÖSSE", "größe", "\u{212a}ernel", "kernel", "\u{130}x", "ix"].map(str::to_owned);
         for word in ["größe", "kernel", "i\u{307}x", "x", "ö", "ss"] {
             check(&texts, word);
@@ -162,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn blocks_do_not_hide_what_stands_at_their_ends() {
+    fn texts_at_the_ends_of_blocks_are_found() {
         let texts: Vec<String> = (0..3 * BLOCK).map(|at| format!("op.{at}")).collect();
         for word in ["op.4095", "op.4096", "op.12287", "o", "7", "op.", "9op"] {
             check(&texts, word);

@@ -1,22 +1,23 @@
-//! Texts that the cells of a table share: kept once, each with a number, and every column of them as numbers by row.
+//! Texts that the cells of a table share: each is stored once and has a number. A column contains
+//! the numbers by row.
 //!
-//! A million rows with ten texts each are asked about all at once, so what is read for that lies beside one another in
-//! memory: the texts in their tables, the numbers of a column in one list.
+//! Filters and sorts read ten texts for each of a million rows, so this data is contiguous in
+//! memory: the texts in their tables, and the numbers of a column in one list.
 //!
 //! ```text
 //! texts     0: ""   1: fusion.1   2: loop fusion   3: fusion.2   4: copy.3   5: data formatting
-//! name      1 3 4         a row each
+//! name      1 3 4         one number per row
 //! category  2 2 5
 //! ```
 
-/// Tables of texts, numbered one after the other. The first one begins with the empty text, which is 0; no other text has two
-/// numbers.
+/// Tables of texts, numbered consecutively. The first begins with the empty text, which has number
+/// 0. No other text has two numbers.
 #[derive(Clone, Debug, Default)]
 pub struct SharedTexts<'a> {
     tables: Vec<TextTable<'a>>,
 }
 
-/// Texts one after another, and where each of them ends.
+/// Concatenated texts, and the end of each.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct TextTable<'a> {
     pub text: &'a str,
@@ -24,7 +25,7 @@ pub(super) struct TextTable<'a> {
 }
 
 impl<'a> TextTable<'a> {
-    /// The text with this number in the table; empty where there is none.
+    /// Returns the text with this number in the table. Returns an empty text if there is none.
     pub fn get(self, number: usize) -> &'a str {
         let Some(&end) = self.ends.get(number) else { return "" };
         let start = number.checked_sub(1).and_then(|before| self.ends.get(before)).copied().unwrap_or_default();
@@ -33,22 +34,22 @@ impl<'a> TextTable<'a> {
 }
 
 impl<'a> SharedTexts<'a> {
-    /// The texts of these tables, each of which is all of its texts one after another, and where each of them ends.
+    /// Creates shared texts from tables, each given as its concatenated texts and their ends.
     pub fn new(tables: impl IntoIterator<Item = (&'a str, &'a [usize])>) -> SharedTexts<'a> {
         SharedTexts { tables: tables.into_iter().map(|(text, ends)| TextTable { text, ends }).collect() }
     }
 
-    /// Number of all texts.
+    /// Returns the number of all texts.
     pub fn len(&self) -> usize {
         self.tables.iter().map(|table| table.ends.len()).sum()
     }
 
-    /// True where no cell shares a text.
+    /// Returns true if no cell shares a text.
     pub fn is_empty(&self) -> bool {
         self.tables.is_empty()
     }
 
-    /// The text with this number; empty where there is none.
+    /// Returns the text with this number. Returns an empty text if there is none.
     pub fn get(&self, number: usize) -> &'a str {
         let mut rest = number;
         for table in &self.tables {
@@ -60,28 +61,28 @@ impl<'a> SharedTexts<'a> {
         ""
     }
 
-    /// The tables in the order of their numbers.
+    /// Returns the tables in the order of their numbers.
     pub(super) fn tables(&self) -> &[TextTable<'a>] {
         &self.tables
     }
 }
 
-/// A column of shared texts: the number of each row's. A cell whose text is the empty one is absent.
+/// Column of shared texts, as the number of each row's text. A cell with the empty text is absent.
 #[derive(Clone, Copy, Debug)]
 pub struct SharedColumn<'a> {
-    /// Number of the first row's text, where that row is not one of `rest`.
+    /// Number of the first row's text, if that row is not part of `rest`.
     pub first: Option<u32>,
     /// Numbers of the texts of all rows after the first.
     pub rest: &'a [u32],
 }
 
 impl<'a> SharedColumn<'a> {
-    /// A column of these numbers.
+    /// Creates a column from these numbers.
     pub fn new(numbers: &'a [u32]) -> SharedColumn<'a> {
         SharedColumn { first: None, rest: numbers }
     }
 
-    /// The number of a row's text; 0 outside the table.
+    /// Returns the number of a row's text. Returns 0 outside the table.
     pub fn number(&self, row: usize) -> u32 {
         let before = usize::from(self.first.is_some());
         match row.checked_sub(before) {
@@ -90,8 +91,8 @@ impl<'a> SharedColumn<'a> {
         }
     }
 
-    /// Calls `visit` with runs of rows: the first row's place, and the numbers from there on. In blocks, see
-    /// [`trace::in_blocks`].
+    /// Calls `visit` with runs of rows: the index of the first row, and the numbers from there on. Runs
+    /// are blocks, see [`trace::in_blocks`].
     pub(super) fn for_blocks(&self, visit: &mut dyn FnMut(usize, &[u32])) {
         let mut row = 0;
         for block in self.first.as_slice().chunks(1).chain(self.rest.chunks(BLOCK)) {
@@ -101,5 +102,5 @@ impl<'a> SharedColumn<'a> {
     }
 }
 
-/// Rows that are looked at in one call.
+/// Number of rows that are processed in one call.
 pub(super) const BLOCK: usize = 4096;

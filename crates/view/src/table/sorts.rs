@@ -1,27 +1,27 @@
-//! The order of each table of a page.
+//! Sort order of each table of a page.
 
 use super::Sort;
 use serde::{Deserialize, Serialize};
 
-/// How tables are ordered, by their names: a short list in the order of the names. A map of them would add several times its code to the
-/// page.
+/// Sort orders of tables by table name, as a short sorted list. A map would add several times its
+/// code to the page.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sorts(Vec<(String, Sort)>);
 
 impl Sorts {
-    /// How this table is ordered; none where it has its own order.
+    /// Returns the sort order of this table. Returns `None` if the table keeps its own order.
     pub fn get(&self, table: &str) -> Option<&Sort> {
         self.iter().find(|(name, _)| *name == table).map(|(_, sort)| sort)
     }
 
-    /// Orders a table; in its own order without a sort.
+    /// Sets the sort order of a table. `None` restores its own order.
     pub fn set(&mut self, table: &str, sort: Option<Sort>) {
         self.0.retain(|(name, _)| name != table);
         let at = self.0.iter().position(|(name, _)| name.as_str() > table).unwrap_or(self.0.len());
         self.0.splice(at..at, sort.map(|sort| (table.to_owned(), sort)));
     }
 
-    /// The tables that are ordered.
+    /// Returns the sorted tables with their orders.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &Sort)> {
         self.0.iter().map(|(table, sort)| (table.as_str(), sort))
     }
@@ -32,7 +32,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_table_has_one_order_and_tables_stand_by_their_names() {
+    fn each_table_has_one_sort_order_and_tables_are_sorted_by_name() {
         let mut sorts = Sorts::default();
         for (table, sort) in [("ops", Some("-time")), ("kernels", Some("name")), ("steps", None), ("ops", Some("name"))]
         {

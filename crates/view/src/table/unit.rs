@@ -1,16 +1,17 @@
-//! Units of values, and how a number with one looks: three digits in sight, four on hover, every digit in exports.
+//! Units of values, and the format of numbers with a unit: three digits on the page, four on hover,
+//! every digit in exports.
 
 use base::format;
 
-/// What the values of a column are: decides how a person sees them.
+/// Unit of a column's values. Determines how they are displayed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum Unit {
     /// Names and sentences.
     #[default]
     Text,
-    /// A number of things.
+    /// Count.
     Count,
-    /// A mean or a ratio without unit.
+    /// Mean or ratio without a unit.
     Number,
     /// Microseconds.
     TimeUs,
@@ -20,7 +21,7 @@ pub enum Unit {
     Bytes,
     /// 1e9 bytes per second.
     GigabytesPerSecond,
-    /// 2^30 bytes per second, the unit of XProf; in sight in powers of ten, as all bandwidths.
+    /// 2^30 bytes per second, the unit of XProf. Displayed in powers of ten, like all bandwidths.
     GibibytesPerSecond,
     /// 1e9 floating-point operations per second.
     GigaflopsPerSecond,
@@ -30,7 +31,7 @@ pub enum Unit {
     FlopsPerByte,
     /// Yes or no.
     Flag,
-    /// Steps of a training or inference loop a second.
+    /// Steps of a training or inference loop per second.
     StepsPerSecond,
     /// Samples per second.
     SamplesPerSecond,
@@ -38,7 +39,7 @@ pub enum Unit {
     TokensPerSecond,
 }
 
-/// Three significant digits with the unit; counts and bytes whole.
+/// Formats three significant digits with the unit. Counts and bytes are whole numbers.
 pub fn short(value: f64, unit: Unit) -> String {
     match unit {
         Unit::TimeUs => format::time_us(value),
@@ -47,7 +48,7 @@ pub fn short(value: f64, unit: Unit) -> String {
         Unit::Bytes if value < 0.0 => format!("-{}", format::bytes(-value as u64)),
         Unit::Bytes if value >= 0.0 => format::bytes(value as u64),
         Unit::GigabytesPerSecond => format::si(value * 1e9, "B/s"),
-        // Makers state bandwidths in powers of ten.
+        // Vendors state bandwidths in powers of ten.
         Unit::GibibytesPerSecond => format::si(value * (1u64 << 30) as f64, "B/s"),
         Unit::GigaflopsPerSecond => format::si(value * 1e9, "FLOP/s"),
         Unit::Flops => format::si(value, "FLOP"),
@@ -59,7 +60,7 @@ pub fn short(value: f64, unit: Unit) -> String {
     }
 }
 
-/// Four significant digits with the unit, for tips; counts and bytes whole.
+/// Formats four significant digits with the unit, for tips. Counts and bytes are whole numbers.
 pub fn precise(value: f64, unit: Unit) -> String {
     let si = |value: f64, unit: &str| format::si_of_digits(value, unit, PRECISE_DIGITS);
     match unit {
@@ -78,7 +79,7 @@ pub fn precise(value: f64, unit: Unit) -> String {
 /// Significant digits of [`precise`].
 const PRECISE_DIGITS: usize = 4;
 
-/// The value with every digit and the unit.
+/// Formats every digit with the unit.
 pub fn full(value: f64, unit: Unit) -> String {
     match unit {
         Unit::TimeUs => format::full_time_us(value),
@@ -88,7 +89,7 @@ pub fn full(value: f64, unit: Unit) -> String {
     }
 }
 
-/// The unit that values are in, as it stands behind them; empty for plain numbers.
+/// Returns the unit as written after a value. Empty for plain numbers.
 pub fn word(unit: Unit) -> &'static str {
     match unit {
         Unit::TimeUs => "µs",

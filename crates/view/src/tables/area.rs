@@ -1,4 +1,4 @@
-//! Which part of the timeline a table is of, as it is asked: the tables `events` and `range` are of any.
+//! Area of the timeline that the tables `events` and `range` cover, as requested.
 
 use base::Ps;
 use metrics::Context;
@@ -9,20 +9,22 @@ use trace::{Interval, LineId};
 
 use crate::table::{Column, Unit, column};
 
-/// A part of the timeline of the whole capture, whatever window the numbers of other tables are of.
+/// Request for a part of the timeline of the whole capture, independent of the window of other
+/// tables.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AreaQuery {
-    /// Where the area starts, in picoseconds from the start of the capture; the start of the capture where absent.
+    /// Start of the area, in picoseconds from the start of the capture. The start of the capture if
+    /// absent.
     #[serde(default)]
     pub from_ps: Option<i64>,
-    /// Where the area ends; the end of the capture where absent.
+    /// End of the area, in the same unit. The end of the capture if absent.
     #[serde(default)]
     pub to_ps: Option<i64>,
-    /// The lines.
+    /// Lines of the area.
     #[serde(default)]
     pub lines: LineQuery,
-    /// The counters, by their indices in [`Trace::counters`](trace::Trace::counters) of what was captured or derived; where absent those of
-    /// the processes of the lines.
+    /// Counters, by their indices in [`Trace::counters`](trace::Trace::counters) of the captured or
+    /// derived trace. If absent, those of the processes of the lines.
     #[serde(default)]
     pub counters: Option<Vec<(Origin, u32)>>,
 }
@@ -33,39 +35,39 @@ pub enum LineQuery {
     /// All lines.
     #[default]
     All,
-    /// The lines that any of these patterns means; see [`chosen_lines`].
+    /// Lines that match any of these patterns; see [`chosen_lines`].
     Patterns(Vec<String>),
-    /// The lines with these indices in [`Trace::lines`](trace::Trace::lines).
+    /// Lines with these indices in [`Trace::lines`](trace::Trace::lines).
     Indices(Vec<u32>),
 }
 
-/// The column of names, which all forms of the table of a range have.
+/// Column of names, which all forms of the table of a range have.
 pub(super) const NAME: Column = column(
     "name",
     "Name",
     Unit::Text,
-    "What the events have in common: by default their name, else as `--by` says (`op`, `category`, `scope`, `line`); \
-     or the name of the counter.",
+    "Common property of the events: their name by default, or the property given by `--by` (`op`, `category`, \
+        `scope`, `line`); or the name of the counter.",
 )
 .caveat(
-    "Op, category and name scope are those of the table [ops](#table-ops); other events have the HLO op, category and \
-     framework path that they state themselves, if any.",
+    "Op, category and name scope come from the table [ops](#table-ops). For other events, they are the HLO op, \
+        category and framework path recorded in the event, if any.",
 );
 
-/// What a table of an area is made of.
+/// Input of a table of an area.
 #[derive(Clone)]
 pub(super) struct AreaOf<'a> {
     pub context: Context<'a>,
     pub source: Source<'a>,
     pub area: Area,
-    /// Start of the capture: what times count from.
+    /// Start of the capture, from which times count.
     pub origin: Ps,
-    /// How long the range is; of an open one the part in the capture.
+    /// Length of the range. For an open range, the part inside the capture.
     pub length: Ps,
 }
 
 impl<'a> AreaOf<'a> {
-    /// A sentence where no line is meant, or no time.
+    /// Resolves the request. Returns a sentence as the error if no line or no time is selected.
     pub fn new(context: &Context<'a>, timeline: &'a Timeline, asked: &AreaQuery) -> Result<AreaOf<'a>, String> {
         let source = timeline.source(*context, Origin::Captured);
         let capture = source.by_line.extent.unwrap_or(Interval::new(Ps::ZERO, Ps::ZERO));
@@ -84,7 +86,7 @@ impl<'a> AreaOf<'a> {
     }
 }
 
-/// The lines that are asked for, in the order of the file, each once.
+/// Returns the requested lines in the order of the file, each once.
 fn lines(source: Source<'_>, asked: &LineQuery) -> Result<Vec<LineId>, String> {
     let mut chosen = vec![false; source.trace.lines.len()];
     let mut choose = |line: usize| chosen.get_mut(line).into_iter().for_each(|chosen| *chosen = true);

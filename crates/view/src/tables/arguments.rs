@@ -1,4 +1,4 @@
-//! The arguments of the compiled programs and how they are spread over the devices.
+//! Arguments of the compiled programs and their distribution over the devices.
 
 use crate::table::{CellRef, Column, Rows, Unit, column, columns};
 use metrics::{Argument, Context};
@@ -11,19 +11,25 @@ pub(super) static COLUMNS: [(Column, CellOf); 12] = [
             "argument",
             "Argument",
             Unit::Text,
-            "What the framework calls it (`state.params['w']`), else the name of its instruction.",
+            "Name of the argument in the framework (`state.params['w']`), otherwise the name of its instruction.",
         ),
         |it| CellRef::text(&it.argument.name),
     ),
-    (column("module", "Program", Unit::Text, "The program with its number."), |it| CellRef::text(&it.argument.program)),
-    (column("number", "Number", Unit::Count, "Place among the program's arguments, from 0."), |it| {
+    (column("module", "Program", Unit::Text, "Program with its number."), |it| CellRef::text(&it.argument.program)),
+    (column("number", "Number", Unit::Count, "Position among the program's arguments, from 0."), |it| {
         CellRef::int(u64::try_from(it.argument.number).ok())
     }),
     (column("shape", "Shape per device", Unit::Text, "Shape on one device."), |it| CellRef::text(&it.argument.shape)),
     (
-        column("bytes_per_device", "Bytes per device", Unit::Bytes, "Elements on one device times the size of the type.")
-            .caveat("Padding of tiles is not counted.")
-            .real(),
+        column(
+            "bytes_per_device",
+            "Bytes per device",
+            Unit::Bytes,
+            "Number of elements on one device times the \
+            size of the data type.",
+        )
+        .caveat("Excludes padding of tiles.")
+        .real(),
         |it| CellRef::Float(it.argument.bytes_per_device),
     ),
     (
@@ -31,18 +37,18 @@ pub(super) static COLUMNS: [(Column, CellOf); 12] = [
             "placement",
             "Placement",
             Unit::Text,
-            "`replicated` (each device holds all of it), `sharded`, `one device`, or `manual` (the program decides, as in `shard_map`).",
+            "`replicated` (each device holds the whole argument), `sharded`, `one device`, or `manual` (the program \
+                decides, as in `shard_map`).",
         )
-        .caveat("Empty where the program does not say it."),
+        .caveat("Empty if the program does not record it."),
         |it| CellRef::text(it.argument.placement.as_ref().map_or("", |placement| placement.label())),
     ),
+    (column("split", "Split dimensions", Unit::Text, "Split dimensions with the number of parts: `0 into 8`."), |it| {
+        CellRef::text(&it.split)
+    }),
     (
-        column("split", "Split dimensions", Unit::Text, "Dimensions that are split and into how many parts: `0 into 8`."),
-        |it| CellRef::text(&it.split),
-    ),
-    (
-        column("copies", "Copies of each part", Unit::Count, "Devices that hold the same part.")
-            .caveat("More than 1 is memory that sharding could save."),
+        column("copies", "Copies of each part", Unit::Count, "Number of devices that hold the same part.")
+            .caveat("If it is more than 1, sharding could save memory."),
         |it| CellRef::int(it.argument.copies()),
     ),
     (
@@ -50,7 +56,7 @@ pub(super) static COLUMNS: [(Column, CellOf); 12] = [
             "devices",
             "Devices",
             Unit::Count,
-            "Devices that the program was compiled for (replicas times partitions).",
+            "Number of devices that the program was compiled for (replicas times partitions).",
         ),
         |it| CellRef::int(it.argument.devices),
     ),
@@ -64,29 +70,29 @@ pub(super) static COLUMNS: [(Column, CellOf); 12] = [
         .real(),
         |it| CellRef::float(it.argument.whole_bytes()),
     ),
-    (column("sharding", "Sharding", Unit::Text, "Sharding as HLO text writes it."), |it| {
+    (column("sharding", "Sharding", Unit::Text, "Sharding in the syntax of HLO text."), |it| {
         CellRef::text(&it.argument.sharding)
     }),
-    (column("program_id", "Program number", Unit::Text, "Number of the program, without a sign."), |it| {
+    (column("program_id", "Program number", Unit::Text, "Number of the program, as an unsigned decimal."), |it| {
         CellRef::text(&it.program_id)
     }),
 ];
 
-/// An argument with the texts that are made of it.
+/// Argument with the texts derived from it.
 pub(super) struct ArgumentRow<'a> {
     argument: &'a Argument,
     split: String,
     program_id: String,
 }
 
-/// The arguments, largest on a device first.
+/// Table of arguments, sorted by their size on a device, largest first.
 pub struct ArgumentRows<'a> {
     rows: Vec<ArgumentRow<'a>>,
     columns: Vec<Column>,
 }
 
 impl<'a> ArgumentRows<'a> {
-    /// The table of `context`.
+    /// Creates the table for `context`.
     pub fn new(context: &Context<'a>) -> ArgumentRows<'a> {
         let row = |argument: &'a Argument| ArgumentRow {
             argument,

@@ -1,21 +1,23 @@
-//! Collectives, sends and receives: by op, by kind (`kind`), run by run (`run`), or what is measured apart (`apart`). `:0-3` after
-//! the form, which is that by op where it is empty, leaves what device 0 sends to device 3.
+//! Table of collectives, sends and receives, in four forms: by op (the default), by kind (`kind`),
+//! run by run (`run`), or those measured separately (`apart`). The suffix `:0-3` keeps only data
+//! sent from device 0 to device 3.
 
 use crate::table::{Cell, Column, Table, Unit, column};
 use base::format;
 use metrics::{CollectiveOp, CollectiveSums, Collectives, Context};
 
-const OP: Column = column("hlo_op_name", "Op", Unit::Text, "The instruction, else the kernel.");
+const OP: Column = column("hlo_op_name", "Op", Unit::Text, "HLO instruction, otherwise the kernel.");
 
 const KIND: Column = Column::of_field("kind", "Kind", Unit::Text, "communication.kinds[].kind");
 
-/// The columns of sums.
+/// Columns of sums.
 const SUMS: [Column; 8] = [
     column(
         "occurrences",
         "Count",
         Unit::Count,
-        "Runs, one per device and execution; of what is measured apart spans in flight, or messages.",
+        "Number of runs, one per device and execution. For separate measurements, the number of spans in flight or \
+            of messages.",
     ),
     column("total_time_us", "Time", Unit::TimeUs, "Summed durations."),
     column("avg_time_us", "Mean", Unit::TimeUs, "Mean duration of one run."),
@@ -26,7 +28,7 @@ const SUMS: [Column; 8] = [
     Column::of_field("transfer_time_us", "Transferring", Unit::TimeUs, "communication.transfer_time_us"),
 ];
 
-/// What only the table by op has.
+/// Columns of the table by op only.
 const BY_OP: [Column; 12] = [
     Column::of_field("bytes", "Bytes per call", Unit::Bytes, "communication.top_ops[].bytes"),
     Column::of_field(
@@ -42,35 +44,34 @@ const BY_OP: [Column; 12] = [
         "communication.top_ops[].bus_gb_per_sec",
     ),
     Column::of_field("group_size", "Group", Unit::Count, "communication.top_ops[].group_size"),
-    column("replica_groups", "Groups", Unit::Text, "Members of each group, iota and mesh forms written out."),
-    column("data_type", "Type", Unit::Text, "Type of what is sent.")
-        .source("The expression or the HLO; absent where it does not say.")
+    column("replica_groups", "Groups", Unit::Text, "Members of each group, with iota and mesh forms expanded."),
+    column("data_type", "Type", Unit::Text, "Data type of the transferred values.")
+        .source("The expression or the HLO. Absent if neither records it.")
         .caveat(
-            "Kernels of PyTorch state their collective, elements, data type, group size and ranks themselves: \
-             each size of message is a row.",
+            "Kernels of PyTorch record their collective, elements, data type, group size and ranks themselves, so \
+                each message size is a row.",
         ),
     column("channel_id", "Channel", Unit::Count, "Channel of the instruction.")
-        .source("The expression or the HLO; absent where it does not say."),
-    column("sharding", "Sharding", Unit::Text, "Sharding as HLO text writes it.")
-        .source("The expression or the HLO; absent where it does not say."),
-    column("algorithm", "Algorithm", Unit::Text, "Algorithm, from the names of NCCL's kernels."),
-    column("protocol", "Protocol", Unit::Text, "Protocol, from the names of NCCL's kernels."),
+        .source("The expression or the HLO. Absent if neither records it."),
+    column("sharding", "Sharding", Unit::Text, "Sharding in the syntax of HLO text.")
+        .source("The expression or the HLO. Absent if neither records it."),
+    column("algorithm", "Algorithm", Unit::Text, "Algorithm, as named by NCCL's kernels."),
+    column("protocol", "Protocol", Unit::Text, "Protocol, as named by NCCL's kernels."),
     column("tf_op_name", "Framework op", Unit::Text, "Path of the framework's op.")
-        .source("The trace, else the embedded HLO."),
+        .source("The trace, otherwise the embedded HLO."),
     column("program_id", "Program", Unit::Text, "Number of the program, as an unsigned decimal."),
 ];
 
-/// What only the table of runs has.
+/// Columns of the table of runs only.
 const BY_RUN: [Column; 3] = [
-    column("device_name", "Device", Unit::Text, "The device of a run."),
+    column("device_name", "Device", Unit::Text, "Device of a run."),
     column("start_us", "Start", Unit::TimeUs, "Start of a run, from the start of the capture.").caveat(
-        "Starts of different devices are comparable as far as their clocks were placed \
-             ([Clocks](#clocks)).",
+        "Starts on different devices are only comparable if their clocks could be aligned ([Clocks](#clocks)).",
     ),
     column("duration_us", "Duration", Unit::TimeUs, "Duration of a run."),
 ];
 
-/// What only the table of what is measured apart has.
+/// Columns of the table of separate measurements only.
 const APART: [Column; 4] = [
     Column::of_field("name", "Op", Unit::Text, "communication.apart[].name"),
     Column::of_field("track", "Seen as", Unit::Text, "communication.apart[].track"),
@@ -78,12 +79,12 @@ const APART: [Column; 4] = [
     column("gb_per_sec", "Bandwidth", Unit::GigabytesPerSecond, "Bytes over time."),
 ];
 
-/// The columns of all forms.
+/// Returns the columns of all forms.
 pub fn columns() -> Vec<Column> {
     [OP, KIND].into_iter().chain(SUMS).chain(BY_OP).chain(BY_RUN).chain(APART).collect()
 }
 
-/// The columns of one form; those by op for an unknown one.
+/// Returns the columns of one form. Returns those by op for an unknown form.
 pub fn columns_of_form(form: &str) -> Vec<Column> {
     match form {
         "kind" => std::iter::once(KIND).chain(SUMS).collect(),
@@ -99,7 +100,7 @@ pub fn columns_of_form(form: &str) -> Vec<Column> {
     }
 }
 
-/// The table of a run; an unknown variant is that by op.
+/// Returns the table of a run. Uses the form by op for an unknown variant.
 pub fn table(context: &Context<'_>, variant: &str) -> Table {
     let (form, pair) = match variant.split_once(':') {
         Some((form, pair)) => (form, pair.split_once('-').and_then(|(a, b)| Some((a.parse().ok()?, b.parse().ok()?)))),
@@ -113,7 +114,7 @@ pub fn table(context: &Context<'_>, variant: &str) -> Table {
     }
 }
 
-/// Whether an op moves data from one used device to another; true where no two are asked for.
+/// Returns true if an op moves data between the two given devices, or if none are given.
 fn sends(all: &Collectives, op: &CollectiveOp, pair: Option<(u32, u32)>) -> bool {
     let Some((from, to)) = pair else { return true };
     let message = &op.message;
@@ -180,7 +181,7 @@ fn op_row(context: &Context<'_>, op: &CollectiveOp) -> Vec<Cell> {
     row
 }
 
-/// `{0,1},{2,3}`; long lists are cut.
+/// Formats groups of devices: `{0,1},{2,3}`. Long lists are shortened.
 fn groups_text(groups: &[Vec<u32>]) -> String {
     let group = |members: &Vec<u32>| {
         let members: Vec<String> = members.iter().map(u32::to_string).collect();
@@ -189,7 +190,7 @@ fn groups_text(groups: &[Vec<u32>]) -> String {
     format::shorten(&groups.iter().take(64).map(group).collect::<Vec<_>>().join(","), 400)
 }
 
-/// What is part of no sum: see `communication.apart`.
+/// Lists collectives that are not part of any sum: see `communication.apart`.
 fn apart(context: &Context<'_>) -> Table {
     let rows = context.analysis.collectives.apart.iter().map(|one| {
         let seconds = one.total.as_ps() as f64 * 1e-12;

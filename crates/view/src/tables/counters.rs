@@ -1,4 +1,4 @@
-//! Counters of an area of the timeline: what each shows in a range of time.
+//! Counters in an area of the timeline, with their values in a range of time.
 
 use base::Ps;
 use timeline::statistics::{Area, counter_in};
@@ -8,24 +8,34 @@ use trace::{CounterTrack, Interval, Trace};
 use super::area::{AreaOf, AreaQuery, LineQuery, NAME};
 use crate::table::{Cell, Column, Table, Unit, column};
 
-/// What only the form by counter has.
+/// Columns of the form by counter only.
 pub(super) const COLUMNS: [Column; 7] = [
-    column("process", "Process", Unit::Text, "The device or host that shows the counter."),
-    column("samples", "Samples", Unit::Count, "Samples of the counter of the range."),
+    column("process", "Process", Unit::Text, "Device or host that the counter belongs to."),
+    column("samples", "Samples", Unit::Count, "Number of samples of the counter in the range."),
     column(
         "mean_value",
         "Mean value",
         Unit::Number,
         "Mean of the counter, weighted by time: a sample holds until the next one.",
     )
-    .caveat("Over the part of the range from its first sample on. In the unit of the file, which does not name it."),
-    column("min_value", "Smallest value", Unit::Number, "The smallest of the values that hold in the range."),
-    column("max_value", "Largest value", Unit::Number, "The largest of the values that hold in the range."),
-    column("first_value", "First value", Unit::Number, "The value at the start of the range, else its first in it."),
-    column("last_value", "Last value", Unit::Number, "The value just before the end of the range."),
+    .caveat(
+        "Covers the part of the range from the first sample on. In the unit of the file, which does not record \
+        it.",
+    ),
+    column("min_value", "Smallest value", Unit::Number, "Smallest value in the range."),
+    column("max_value", "Largest value", Unit::Number, "Largest value in the range."),
+    column(
+        "first_value",
+        "First value",
+        Unit::Number,
+        "Value at the start of the range, otherwise the first value \
+        in it.",
+    ),
+    column("last_value", "Last value", Unit::Number, "Value just before the end of the range."),
 ];
 
-/// The counters that have a value in the range, in the order of the file, then the derived ones.
+/// Lists the counters with a value in the range: those of the file in its order, then the derived
+/// ones.
 pub(super) fn table(of: &AreaOf<'_>, timeline: &Timeline, asked: &AreaQuery) -> Table {
     let row = |(trace, track): (&Trace, &CounterTrack)| {
         let values = counter_in(track, range_of(of, track))?;
@@ -43,7 +53,7 @@ pub(super) fn table(of: &AreaOf<'_>, timeline: &Timeline, asked: &AreaQuery) -> 
     )
 }
 
-/// The counters of the area, each with the trace that it stands in.
+/// Returns the counters of the area, each with its trace.
 fn counters<'a>(
     of: &'a AreaOf<'a>,
     timeline: &'a Timeline,
@@ -62,7 +72,8 @@ fn counters<'a>(
     })
 }
 
-/// An open edge is that of the capture, or of the samples where they reach further.
+/// Returns the range for a counter. An open edge is that of the capture, or of the counter's
+/// samples if they extend beyond it.
 fn range_of(of: &AreaOf<'_>, track: &CounterTrack) -> Interval {
     let (asked, open) = (of.area.range, Area::EVERYTHING);
     let capture = of.source.by_line.extent.unwrap_or(Interval::new(of.origin, of.origin));

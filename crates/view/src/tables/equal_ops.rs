@@ -1,11 +1,13 @@
-//! Equal ops of repeated layers as one, for reports: a model of 64 layers would fill a list with one op.
+//! Merges equal ops of repeated layers for reports. Otherwise one op of a model with 64 layers
+//! would fill a list.
 
 use super::op_groups::equal_name;
 use base::sort;
 use report::TopOp;
 
-/// The ops of a profile's list, those of one category whose names differ in their numbers alone added up, most self time first. What
-/// ops of a group do not share, and what is not known of all, is absent; paths and lines are those of the op with the most time.
+/// Returns the ops of a profile's list, sorted by self time, with ops merged if they have the same
+/// category and their names differ only in numbers. Values that the ops of a group do not share, or
+/// that some of them lack, are absent. Paths and lines are those of the op with the most time.
 pub(crate) fn equal_ops(ops: &[TopOp]) -> Vec<TopOp> {
     let mut groups: Vec<(String, u64, TopOp)> = Vec::new();
     for op in ops {

@@ -1,4 +1,4 @@
-//! The events of an area of the timeline, one by one.
+//! Table of the events in an area of the timeline, one by one.
 
 use timeline::process_name;
 use timeline::statistics::{self, ListedEvent};
@@ -7,19 +7,19 @@ use super::area::AreaOf;
 use crate::table::{CellRef, Column, Rows, Unit, column, columns};
 use trace::{Event, EventId, Interval, Trace};
 
-/// An event with what its cells are made of.
+/// Event with the data for its cells.
 pub(super) struct EventRow<'a> {
     rows: &'a EventRows<'a>,
     listed: &'a ListedEvent,
     event: Event,
-    /// When the event occupies its line.
+    /// Time that the event occupies on its line.
     at: Interval,
 }
 
 type CellOf = for<'t> fn(&EventRow<'t>) -> CellRef<'t>;
 
 pub(super) static COLUMNS: [(Column, CellOf); 7] = [
-    (column("line", "Line", Unit::Text, "The line that it is on: a stream of a device, a thread of a host."), |it| {
+    (column("line", "Line", Unit::Text, "Line of the event: a stream of a device, or a thread of a host."), |it| {
         let trace = it.rows.of.source.trace;
         trace.lines.get(it.event.line.index()).map_or(CellRef::Absent, |line| CellRef::text(trace.text(line.name)))
     }),
@@ -28,19 +28,25 @@ pub(super) static COLUMNS: [(Column, CellOf); 7] = [
             "process",
             "Process",
             Unit::Text,
-            "The device or host of the line, as the file calls it; with its host in front where the run has several.",
+            "Device or host of the line, under its name in the file. Prefixed by its host if the run has several.",
         ),
         |it| it.rows.processes.get(it.event.line.index()).map_or(CellRef::Absent, |name| CellRef::text(name)),
     ),
     (column("name", "Name", Unit::Text, "Its name."), |it| CellRef::text(it.rows.of.source.trace.text(it.event.name))),
     (
         column("start_us", "Start", Unit::TimeUs, "Start, from the start of the capture.")
-            .caveat("Of an event that the range cuts, too, the whole is listed."),
+            .caveat("Events that cross the edge of the range are listed with their full time."),
         |it| CellRef::Float((it.at.start - it.rows.of.origin).as_us()),
     ),
     (
-        column("duration_us", "Duration", Unit::TimeUs, "Its duration in the file, also where the range cuts it.")
-            .caveat("Of an op of XLA's CPU backend the time for which it occupies its thread."),
+        column(
+            "duration_us",
+            "Duration",
+            Unit::TimeUs,
+            "Duration of the event in the file, even if it crosses the \
+            edge of the range.",
+        )
+        .caveat("For an op of XLA's CPU backend, the time for which it occupies its thread."),
         |it| CellRef::Float(it.at.length().as_us()),
     ),
     (
@@ -48,19 +54,26 @@ pub(super) static COLUMNS: [(Column, CellOf); 7] = [
             "self_us",
             "Self time",
             Unit::TimeUs,
-            "The part of its duration in which no event of its line runs that started later; also where the range cuts it.",
+            "Part of the duration in which no event that started later runs on the line, even if it is outside the \
+                range.",
         )
-        .caveat("Of events that start together the shorter one is taken for the later."),
+        .caveat("If events start together, the shorter one counts as the later one."),
         |it| CellRef::Float(it.listed.self_time.as_us()),
     ),
     (
-        column("depth", "Depth", Unit::Count, "In how many events of its line it is nested, one in the other: 0 for none.")
-            .caveat("Events that overlap without nesting are beside each other."),
+        column(
+            "depth",
+            "Depth",
+            Unit::Count,
+            "Number of events of the line that the event is nested in. 0 for \
+            none.",
+        )
+        .caveat("Events that overlap without nesting have the same depth."),
         |it| CellRef::Int(u64::from(it.listed.depth)),
     ),
 ];
 
-/// The events of an area by start, the longest first, then by line.
+/// Events of an area, sorted by start, then by duration (longest first), then by line.
 pub(super) struct EventRows<'a> {
     of: AreaOf<'a>,
     events: Vec<ListedEvent>,
@@ -78,7 +91,7 @@ impl<'a> EventRows<'a> {
         EventRows { events: statistics::events(of.source, &of.area), of, processes, columns: columns(&COLUMNS) }
     }
 
-    /// The event of a row.
+    /// Returns the event of a row.
     pub fn event(&self, row: u32) -> Option<EventId> {
         self.events.get(row as usize).map(|listed| listed.id)
     }

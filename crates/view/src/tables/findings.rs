@@ -1,4 +1,4 @@
-//! What to do, with the numbers it rests on.
+//! Table of findings: recommended actions, with the numbers behind them.
 
 use super::profile_table::{ProfileColumns, float, of_rows, text};
 use crate::table::{Cell, Column, Table, Unit, column};
@@ -17,12 +17,18 @@ pub(super) static COLUMNS: ProfileColumns<Finding, 8> = [
         float(it.time_at_stake_percent)
     }),
     (
-        column("evidence", "Evidence", Unit::Text, "Names and values of the numbers behind it, as `name = value`."),
+        column(
+            "evidence",
+            "Evidence",
+            Unit::Text,
+            "Names and values of the numbers behind the finding, as `name = \
+            value`.",
+        ),
         |it| Cell::Text(it.evidence.iter().map(evidence).collect::<Vec<_>>().join(", ")),
     ),
 ];
 
-/// Every finding of a profile, also of an imported one.
+/// Returns every finding of a profile, even of an imported one.
 pub fn table(profile: &UnifiedProfile) -> Table {
     of_rows("findings", &COLUMNS, &profile.findings)
 }

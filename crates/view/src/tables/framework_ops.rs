@@ -1,8 +1,9 @@
-//! The ops by what the framework calls them: XProf's `framework_op_stats` of the devices, with its column ids.
+//! Table of ops by their name in the framework: XProf's `framework_op_stats` for the devices, with
+//! its column ids.
 //!
-//! A framework op (`jit(f)/layer_3/dot_general`) becomes several HLO ops, in several programs. Ops without a path stand for
-//! themselves. Not here: XProf's rows of the host, which are marks of its own preprocessing; host time is divided by thread role
-//! in the step breakdown.
+//! A framework op (`jit(f)/layer_3/dot_general`) becomes several HLO ops, in several programs. Ops
+//! without a path are separate rows. Excludes XProf's rows for the host, which are marks of its own
+//! preprocessing. The step breakdown splits host time by thread role.
 
 use rustc_hash::FxHashMap;
 
@@ -15,19 +16,21 @@ use metrics::{Context, Op, Text, rate};
 type CellOf = for<'t> fn(&'t FrameworkOpRows<'t>, &PlacedGroup<'t>) -> CellRef<'t>;
 
 pub(super) static COLUMNS: [(Column, CellOf); 18] = [
-    (column("rank", "Rank", Unit::Count, "Place by self time, from 1.").xprof("rank"), |_, it| {
+    (column("rank", "Rank", Unit::Count, "Rank by self time, from 1.").xprof("rank"), |_, it| {
         CellRef::Int(it.row as u64 + 1)
     }),
-    (column("operation", "Framework op", Unit::Text, "The path, or the op's name.").xprof("operation"), |rows, it| {
-        CellRef::text(rows.name(it.group))
-    }),
+    (
+        column("operation", "Framework op", Unit::Text, "Path of the framework op, or the op's name.")
+            .xprof("operation"),
+        |rows, it| CellRef::text(rows.name(it.group)),
+    ),
     (
         column(
             "type",
             "Type",
             Unit::Text,
-            "What follows `:` (`MatMul` of `dense/MatMul:MatMul`), else the last part of the path without \
-             parameters; `Unknown` without a path.",
+            "Text after `:` (`MatMul` for `dense/MatMul:MatMul`), otherwise the last part of the path without \
+                parameters; `Unknown` without a path.",
         )
         .xprof("type"),
         |rows, it| CellRef::text(rows.kind(it.group)),
@@ -47,9 +50,9 @@ pub(super) static COLUMNS: [(Column, CellOf); 18] = [
             "device_total_self_time_percent",
             "Share of measured time",
             Unit::Percent,
-            "Self time of the time of all devices, idle included.",
+            "Self time as a share of the time of all devices, including idle time.",
         )
-        .caveat("XProf: a share of 1, its first table.")
+        .caveat("XProf has a fraction of 1 in its first table.")
         .xprof("device_total_self_time_percent"),
         |rows, it| share(it.group.self_time, rows.device_time()),
     ),
@@ -58,7 +61,7 @@ pub(super) static COLUMNS: [(Column, CellOf); 18] = [
             "busy_self_time_percent",
             "Share of busy time",
             Unit::Percent,
-            "Self time of all ops' self time, without idle (XProf's second table).",
+            "Self time as a share of all ops' self time, excluding idle time (XProf's second table).",
         ),
         |rows, it| share(it.group.self_time, rows.context.analysis.ops.op_time),
     ),
@@ -67,9 +70,9 @@ pub(super) static COLUMNS: [(Column, CellOf); 18] = [
             "device_cumulative_total_self_time_percent",
             "Cumulative share of measured time",
             Unit::Percent,
-            "Share with the rows above.",
+            "Sum of the shares of this row and the rows above.",
         )
-        .caveat("XProf: a share of 1.")
+        .caveat("XProf has a fraction of 1.")
         .xprof("device_cumulative_total_self_time_percent"),
         |rows, it| share(it.group.cumulative, rows.device_time()),
     ),
@@ -78,13 +81,14 @@ pub(super) static COLUMNS: [(Column, CellOf); 18] = [
             "occurrences",
             "Events",
             Unit::Count,
-            "Events of its HLO op that has most, on GPUs kernels, as XProf counts.",
+            "Number of events of its HLO op with the most events (kernels on GPUs), as in XProf.",
         )
         .xprof("occurrences"),
         |_, it| CellRef::Int(it.group.occurrences),
     ),
     (
-        column("avg_self_time_us", "Mean self time", Unit::TimeUs, "Self time over its events.").xprof("avg_self_time"),
+        column("avg_self_time_us", "Mean self time", Unit::TimeUs, "Self time divided by the number of events.")
+            .xprof("avg_self_time"),
         |_, it| it.mean(it.group.self_time),
     ),
     (column("total_time_us", "Total time", Unit::TimeUs, "Summed durations.").xprof("total_time"), |_, it| {
@@ -98,16 +102,22 @@ pub(super) static COLUMNS: [(Column, CellOf); 18] = [
             "bound_by",
             "Bound by",
             Unit::Text,
-            "The roof that its ops together are nearest to, see [Roofline](#roofline).",
+            "Roof that its ops together are closest to, see [Roofline](#roofline).",
         )
-        .caveat("The compute roof is that of their mix of data types.")
+        .caveat("The compute roof takes their mix of data types into account.")
         .xprof("bound_by"),
         |_, it| it.group.bound_by.map_or(CellRef::Absent, CellRef::Text),
     ),
     (
-        column("measured_flop_rate_gflops", "FLOP/s", Unit::GigaflopsPerSecond, "FLOPs of its ops over total time.")
-            .caveat("Of asynchronous pairs from start to end.")
-            .xprof("measured_flop_rate"),
+        column(
+            "measured_flop_rate_gflops",
+            "FLOP/s",
+            Unit::GigaflopsPerSecond,
+            "FLOPs of its ops divided by total \
+            time.",
+        )
+        .caveat("For asynchronous pairs, the time from start to end counts.")
+        .xprof("measured_flop_rate"),
         |_, it| it.per_second(it.group.flops, 1e9),
     ),
     (op_columns::MODEL_FLOP_RATE, |_, it| it.per_second(it.group.model_flops, 1e9)),
@@ -121,23 +131,26 @@ pub(super) static COLUMNS: [(Column, CellOf); 18] = [
             "gpu_tensorcore_utilization_percent",
             "On tensor cores",
             Unit::Percent,
-            "Time of its kernels that use tensor cores by their name, of total time.",
+            "Time of its kernels whose names indicate tensor cores, as a share of total time.",
         )
-        .caveat("Absent where that is unknown for ops without a path, and where no GPU ran.")
+        .caveat("Absent if this is unknown for ops without a path, and if no GPU ran.")
         .xprof("gpu_tensorcore_utilization"),
         |_, it| CellRef::float(it.group.tensor_core_percent),
     ),
-    (column("num_hlo_ops", "HLO ops", Unit::Count, "HLO ops that it became."), |_, it| CellRef::Int(it.group.num_ops)),
+    (
+        column("num_hlo_ops", "HLO ops", Unit::Count, "Number of HLO ops that the framework op was compiled to."),
+        |_, it| CellRef::Int(it.group.num_ops),
+    ),
 ];
 
-/// A framework op and its place in the table.
+/// Framework op with its index in the table.
 pub(super) struct PlacedGroup<'a> {
     row: usize,
     group: &'a Group,
 }
 
 impl<'a> PlacedGroup<'a> {
-    /// Mean time of one occurrence.
+    /// Returns the mean time per occurrence.
     fn mean(&self, time: Ps) -> CellRef<'a> {
         match self.group.occurrences {
             0 => CellRef::Absent,
@@ -150,25 +163,26 @@ impl<'a> PlacedGroup<'a> {
     }
 }
 
-/// A framework op: sums over its HLO ops.
+/// Framework op: sums over its HLO ops.
 #[derive(Default)]
 pub(super) struct Group {
     /// Path of the framework op, or the name of an op without one.
     text: Text,
     has_path: bool,
-    /// Occurrences as XProf counts them: runs of the HLO op that ran most often.
+    /// Occurrences as XProf counts them: executions of the HLO op that ran most often.
     occurrences: u64,
     total: Ps,
     self_time: Ps,
     flops: Option<f64>,
     model_flops: Option<f64>,
     bytes: Option<f64>,
-    /// In which time the work was done: the total, but of asynchronous pairs from start to end.
+    /// Time in which the work was done: the total, except for asynchronous pairs, which count from
+    /// start to end.
     work_time: Ps,
     num_ops: u64,
     bound_by: Option<&'static str>,
     tensor_core_percent: Option<f64>,
-    /// Self time of this row and those above it.
+    /// Self time of this row and the rows above it.
     cumulative: Ps,
 }
 
@@ -178,7 +192,7 @@ impl Group {
         self.total += op.total;
         self.self_time += op.self_time;
         self.num_ops += 1;
-        // What waits for an asynchronous op repeats its cost.
+        // The op that waits for an asynchronous op repeats its cost.
         if !op.is_left_out() {
             self.add_cost(op);
         }
@@ -198,7 +212,7 @@ fn add(sum: &mut Option<f64>, value: Option<f64>) {
     }
 }
 
-/// The table of a run.
+/// Table of a run.
 pub struct FrameworkOpRows<'a> {
     context: Context<'a>,
     groups: Vec<Group>,
@@ -206,7 +220,7 @@ pub struct FrameworkOpRows<'a> {
 }
 
 impl<'a> FrameworkOpRows<'a> {
-    /// The framework ops of a run, by descending self time.
+    /// Creates the table of a run, sorted by self time, largest first.
     pub fn new(context: &Context<'a>) -> FrameworkOpRows<'a> {
         let (ops, trace, roofline) = (&context.analysis.ops, context.trace(), &context.analysis.roofline);
         let mut index: FxHashMap<(bool, &str), usize> = FxHashMap::default();
@@ -228,7 +242,7 @@ impl<'a> FrameworkOpRows<'a> {
         }
         let tensor_cores = TensorCores::new(context);
         for (group, members) in groups.iter_mut().zip(&members) {
-            // A row of one op has that op's cost and rates, whoever else states them.
+            // A row with a single op has that op's cost and rates, even if another op also records them.
             if let [op] = members.as_slice()
                 && op.is_left_out()
             {
@@ -291,7 +305,8 @@ fn share<'a>(part: Ps, whole: Ps) -> CellRef<'a> {
     CellRef::Float((100.0 * part.as_ps() as f64 / whole.as_ps() as f64).min(100.0))
 }
 
-/// `path` and `Type` of `path:Type`; the type is empty where a path has none (`jit(f)/add:`, `jit(f)/add`).
+/// Splits `path:Type` into `path` and `Type`. The type is empty if the path has none
+/// (`jit(f)/add:`, `jit(f)/add`).
 fn parts(text: &str) -> (&str, &str) {
     match text.rsplit_once(':') {
         Some((path, kind)) if kind.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_') => (path, kind),
@@ -303,7 +318,8 @@ fn operation(text: &str, has_path: bool) -> &str {
     if has_path { parts(text).0 } else { text }
 }
 
-/// What a path does: its stated type, else its last part, without parameters (`while[cond=...]`).
+/// Returns the operation of a path: its recorded type, otherwise its last part without parameters
+/// (`while[cond=...]`).
 fn op_type(text: &str) -> &str {
     let (path, kind) = parts(text);
     let last = path.rsplit('/').next().unwrap_or(path);
@@ -314,7 +330,7 @@ fn op_type(text: &str) -> &str {
 struct TensorCores<'a> {
     on_gpu: bool,
     by_path: FxHashMap<&'a str, Ps>,
-    /// A kernel of an op without a path uses them: of which op is not kept.
+    /// True if a kernel of an op without a path uses tensor cores. The op itself is not recorded.
     without_path: bool,
 }
 
@@ -348,7 +364,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn paths_tell_operation_and_type() {
+    fn operation_and_type_are_read_from_paths() {
         for (text, path, kind) in [
             ("jit(f)/jit(main)/add:", "jit(f)/jit(main)/add", "add"),
             ("jit(f)/layer_3/dot_general", "jit(f)/layer_3/dot_general", "dot_general"),

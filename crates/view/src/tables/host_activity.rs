@@ -1,4 +1,5 @@
-//! Threads and programs of the hosts, and devices of unknown kinds: what a capture without device ops shows.
+//! Tables of threads and programs of the hosts, and of devices of unknown kinds, for captures
+//! without device ops.
 
 use super::profile_table::{ProfileColumns, of_rows, optional_text, text};
 use crate::table::{Cell, Column, Table, Unit, column};
@@ -23,7 +24,7 @@ pub(super) static THREADS: ProfileColumns<HostThread, 7> = [
     }),
 ];
 
-/// The threads with the most busy time.
+/// Lists the threads with the most busy time.
 pub fn threads(profile: &UnifiedProfile) -> Table {
     of_rows("host-threads", &THREADS, profile.host_activity.iter().flat_map(|host| &host.threads))
 }
@@ -45,7 +46,7 @@ pub(super) static PROGRAMS: ProfileColumns<HostProgram, 6> = [
     }),
 ];
 
-/// What was called, executed and compiled.
+/// Lists programs that were called, executed or compiled.
 pub fn programs(profile: &UnifiedProfile) -> Table {
     of_rows("host-programs", &PROGRAMS, profile.host_activity.iter().flat_map(|host| &host.programs))
 }
@@ -68,7 +69,7 @@ pub(super) static OTHER_DEVICES: ProfileColumns<OtherDevice, 7> = [
     }),
 ];
 
-/// Devices of kinds that crossprof does not know.
+/// Lists devices of unknown kinds.
 pub fn other_devices(profile: &UnifiedProfile) -> Table {
     of_rows("other-devices", &OTHER_DEVICES, &profile.other_devices)
 }
@@ -93,7 +94,7 @@ pub(super) static OTHER_DEVICE_EVENTS: ProfileColumns<(String, OtherDeviceEvent)
     ),
 ];
 
-/// Table of what other devices spend their time on.
+/// Lists the events of other devices with the most time.
 pub fn other_device_events(profile: &UnifiedProfile) -> Table {
     let of = |device: &OtherDevice| {
         device.top_events.iter().map(|event| (device.name.clone(), event.clone())).collect::<Vec<_>>()

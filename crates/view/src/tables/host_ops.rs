@@ -1,4 +1,4 @@
-//! What the threads of the hosts spend their time on, by name.
+//! Table of the host threads' activity, by name.
 
 use crate::table::{CellRef, Column, Rows, Unit, column, columns};
 use metrics::{Context, HostOp, HostOps};
@@ -15,23 +15,27 @@ pub(super) static COLUMNS: [(Column, CellOf); 9] = [
             "role",
             "What it does",
             Unit::Text,
-            "What they do: `python`, `launch`, `input`, `compile`, `transfer`, `wait` or `other`.",
+            "Kind of activity: `python`, `launch`, `input`, `compile`, `transfer`, `wait` or `other`.",
         )
         .source(
-            "The name (`crates/facts/src/host_spans.csv`; a Python frame is `python`), else the thread \
-             (`crates/facts/src/host_threads.csv`).",
+            "The name (`crates/facts/src/host_spans.csv`; a Python frame is `python`), otherwise the thread \
+                (`crates/facts/src/host_threads.csv`).",
         ),
         |_, op| CellRef::Text(op.role.label()),
     ),
     (
-        column("occurrences", "Count", Unit::Count, "How many of them lie in the window, at least in part.")
-            .caveat("One that lies in another one of its name on its thread is part of it. Ops of a CPU backend are device work and not in the table."),
+        column("occurrences", "Count", Unit::Count, "Number of events that are at least partly in the window.").caveat(
+            "An event nested in another of the same name on its thread is part of that event. Ops of a CPU \
+                backend are device work and not in the table.",
+        ),
         |_, op| CellRef::Int(op.tally.occurrences),
     ),
-    (column("threads", "Threads", Unit::Count, "Threads that they are on."), |_, op| CellRef::Int(op.threads)),
+    (column("threads", "Threads", Unit::Count, "Number of threads with these events."), |_, op| {
+        CellRef::Int(op.threads)
+    }),
     (
         column("total_time_us", "Time", Unit::TimeUs, "Sum of their durations inside the window.")
-            .caveat("What is nested in them counts; what a function that calls itself takes counts once."),
+            .caveat("Includes nested events. The time of a recursive function counts once."),
         |_, op| CellRef::Float(op.tally.total.as_us()),
     ),
     (column("avg_time_us", "Mean", Unit::TimeUs, "Mean duration inside the window."), |_, op| {
@@ -45,21 +49,27 @@ pub(super) static COLUMNS: [(Column, CellOf); 9] = [
             "total_self_time_us",
             "Self time",
             Unit::TimeUs,
-            "The part of their time in which nothing nested in them ran on their thread, ops of a CPU backend included.",
+            "Part of their time in which nothing nested in them ran on their thread, including ops of a CPU \
+                backend.",
         )
         .caveat(
-            "Of spans that overlap, the latest started one runs. Threads run beside each other: the sum over rows may exceed \
-             the window.",
+            "If spans overlap, the one that started last counts as running. Threads run in parallel, so the sum \
+                over rows may exceed the window.",
         ),
         |_, op| CellRef::Float(op.tally.self_time.as_us()),
     ),
     (
-        column("self_time_percent", "Share of host ops", Unit::Percent, "Self time as a share of the sum over all rows."),
+        column(
+            "self_time_percent",
+            "Share of host ops",
+            Unit::Percent,
+            "Self time as a share of the sum over all rows.",
+        ),
         |rows, op| CellRef::float(rows.ops.percent(op.tally.self_time)),
     ),
 ];
 
-/// The host ops of a run, most self time first.
+/// Host ops of a run, sorted by self time, largest first.
 pub struct HostOpRows<'a> {
     ops: &'a HostOps,
     trace: &'a Trace,
@@ -67,7 +77,7 @@ pub struct HostOpRows<'a> {
 }
 
 impl<'a> HostOpRows<'a> {
-    /// The table of `context`.
+    /// Creates the table for `context`.
     pub fn new(context: &Context<'a>) -> HostOpRows<'a> {
         HostOpRows { ops: context.host_ops(), trace: context.trace(), columns: columns(&COLUMNS) }
     }

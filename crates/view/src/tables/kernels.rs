@@ -1,10 +1,10 @@
-//! Kernel statistics, with XProf's column ids and our own columns behind them.
+//! Table of kernel statistics: columns with XProf's ids, followed by crossprof's own columns.
 
 use crate::table::{CellRef, Column, Rows, SharedColumn, SharedTexts, Unit, column, columns};
 use metrics::{Context, KernelColumns, KernelRow, KernelStats, Text};
 use trace::Trace;
 
-/// A kernel and its place in the table.
+/// Kernel with its index in the table.
 pub(super) struct PlacedKernel<'a> {
     row: usize,
     kernel: &'a KernelRow,
@@ -13,21 +13,18 @@ pub(super) struct PlacedKernel<'a> {
 type CellOf = for<'t> fn(&'t KernelTable<'t>, &PlacedKernel<'t>) -> CellRef<'t>;
 
 pub(super) static COLUMNS: [(Column, CellOf); 26] = [
-    (column("rank", "Rank", Unit::Count, "Place by total time, from 1.").xprof("rank"), |_, it| {
+    (column("rank", "Rank", Unit::Count, "Rank by total time, from 1.").xprof("rank"), |_, it| {
         CellRef::Int(it.row as u64 + 1)
     }),
     (
         column("kernel_name", "Kernel", Unit::Text, "Name, demangled.")
-            .caveat(
-                "Mangled C++ names are written as C++ writes them (the form of c++filt); XProf shows them as they \
-             are.",
-            )
+            .caveat("Mangled C++ names are demangled (like c++filt); XProf shows them mangled.")
             .xprof("kernel_name"),
         |table, it| table.text(it.kernel.name),
     ),
     (
-        column("registers_per_thread", "Registers", Unit::Count, "Registers of a thread.")
-            .source("As the collector states it.")
+        column("registers_per_thread", "Registers", Unit::Count, "Number of registers per thread.")
+            .source("As recorded by the collector.")
             .xprof("registers_per_thread"),
         |_, it| CellRef::int(it.kernel.shape.registers_per_thread),
     ),
@@ -36,14 +33,15 @@ pub(super) static COLUMNS: [(Column, CellOf); 26] = [
             "shmem_bytes",
             "Shared memory",
             Unit::Bytes,
-            "Static plus dynamic shared memory of a block; `group_mem` on ROCm.",
+            "Static plus dynamic shared memory per block; `group_mem` on ROCm.",
         )
         .xprof("shmem_bytes"),
         |_, it| CellRef::int(it.kernel.shape.shared_bytes()),
     ),
-    (column("block_dim", "Block", Unit::Text, "Threads of a block, `x,y,z`.").xprof("block_dim"), |table, it| {
-        table.text(it.kernel.block)
-    }),
+    (
+        column("block_dim", "Block", Unit::Text, "Number of threads per block, `x,y,z`.").xprof("block_dim"),
+        |table, it| table.text(it.kernel.block),
+    ),
     (column("grid_dim", "Grid", Unit::Text, "Blocks, `x,y,z`.").xprof("grid_dim"), |table, it| {
         table.text(it.kernel.grid)
     }),
@@ -63,7 +61,8 @@ pub(super) static COLUMNS: [(Column, CellOf); 26] = [
             "is_op_tensor_core_eligible",
             "Tensor core eligible",
             Unit::Flag,
-            "Its framework op is a product or convolution, or a kernel of it uses tensor cores.",
+            "True if the framework op is a matrix product or convolution, or if one of its kernels uses tensor \
+                cores.",
         )
         .xprof("is_op_tensor_core_eligible"),
         |_, it| CellRef::flag(it.kernel.tensor_core_eligible),
@@ -73,7 +72,7 @@ pub(super) static COLUMNS: [(Column, CellOf); 26] = [
             "is_kernel_using_tensor_core",
             "Tensor core used",
             Unit::Flag,
-            "Whether it uses tensor cores (on AMD matrix cores), judged by its name.",
+            "True if the kernel uses tensor cores (matrix cores on AMD), according to its name.",
         )
         .xprof("is_kernel_using_tensor_core"),
         |_, it| CellRef::flag(it.kernel.uses_tensor_core),
@@ -83,15 +82,15 @@ pub(super) static COLUMNS: [(Column, CellOf); 26] = [
             "op_name",
             "Framework op",
             Unit::Text,
-            "Framework op of the HLO instruction (empty where it has none, as XProf shows it); without HLO \
-             that of the event.",
+            "Framework op of the HLO instruction (empty if it has none, as in XProf). Without HLO, that of the \
+                event.",
         )
         .xprof("op_name"),
         |table, it| table.text(it.kernel.op_name),
     ),
     (
-        column("occurrences", "Count", Unit::Count, "How often it ran.")
-            .caveat("Occurrences of no duration are left out, as in XProf.")
+        column("occurrences", "Count", Unit::Count, "Number of executions.")
+            .caveat("Excludes executions without a duration, as in XProf.")
             .xprof("occurrences"),
         |_, it| CellRef::Int(it.kernel.occurrences.count),
     ),
@@ -134,9 +133,9 @@ pub(super) static COLUMNS: [(Column, CellOf); 26] = [
             "data_type",
             "Data type",
             Unit::Text,
-            "Type of the product's first operand (of other ops: of the result).",
+            "Data type of the matrix product's first operand. For other ops, that of the result.",
         )
-        .source("HLO, else the name; `tf32` where the name says so."),
+        .source("HLO, otherwise the name; `tf32` only from the name."),
         |_, it| CellRef::text(it.kernel.data_type.unwrap_or("")),
     ),
     (
@@ -146,26 +145,38 @@ pub(super) static COLUMNS: [(Column, CellOf); 26] = [
             Unit::TimeUs,
             "Mean time from the end of the launch call to the start.",
         )
-        .caveat("Kernels of graphs are not counted."),
+        .caveat("Excludes kernels of graphs."),
         |_, it| CellRef::float(it.kernel.occurrences.delay_mean_us()),
     ),
     (
-        column("static_shmem_bytes", "Static shared memory", Unit::Bytes, "Shared memory that the kernel declares."),
+        column(
+            "static_shmem_bytes",
+            "Static shared memory",
+            Unit::Bytes,
+            "Static shared memory, declared by the \
+            kernel.",
+        ),
         |_, it| CellRef::int(it.kernel.shape.static_shared_bytes),
     ),
     (
-        column("dynamic_shmem_bytes", "Dynamic shared memory", Unit::Bytes, "Shared memory that the launch adds."),
+        column(
+            "dynamic_shmem_bytes",
+            "Dynamic shared memory",
+            Unit::Bytes,
+            "Dynamic shared memory, added by the \
+            launch.",
+        ),
         |_, it| CellRef::int(it.kernel.shape.dynamic_shared_bytes),
     ),
-    (column("private_memory_bytes", "Private memory", Unit::Bytes, "Scratch memory of a thread (ROCm)."), |_, it| {
+    (column("private_memory_bytes", "Private memory", Unit::Bytes, "Scratch memory per thread (ROCm)."), |_, it| {
         CellRef::int(it.kernel.shape.private_bytes)
     }),
-    (column("in_graph", "In a CUDA graph", Unit::Flag, "Launched by a CUDA graph."), |_, it| {
+    (column("in_graph", "In a CUDA graph", Unit::Flag, "True if a CUDA graph launched the kernel."), |_, it| {
         CellRef::Flag(it.kernel.in_graph)
     }),
 ];
 
-/// The kernels of a run, most time first.
+/// Kernels of a run, sorted by time, largest first.
 pub struct KernelTable<'a> {
     trace: &'a Trace,
     stats: &'a KernelStats,
@@ -175,7 +186,7 @@ pub struct KernelTable<'a> {
 }
 
 impl<'a> KernelTable<'a> {
-    /// The table of `context`.
+    /// Creates the table for `context`.
     pub fn new(context: &Context<'a>) -> KernelTable<'a> {
         let (trace, stats) = (context.trace(), &context.analysis.kernel_stats);
         let total_us = stats.all.map_or(0.0, |all| all.total.as_us());

@@ -1,14 +1,14 @@
-//! Launches by call and by what they started.
+//! Table of launches, by call and by launched work.
 
 use crate::table::{CellRef, Column, Rows, Unit, column, columns};
 use metrics::{Context, LaunchGroup, LaunchStatistics, demangle};
 use trace::Trace;
 
-/// A group of launches as the cells need it.
+/// Group of launches with the data for its cells.
 pub(super) struct LaunchRow<'a> {
     trace: &'a Trace,
     group: &'a LaunchGroup,
-    /// Name of what was started.
+    /// Name of the launched work.
     kernel: &'a str,
 }
 
@@ -24,13 +24,20 @@ pub(super) static COLUMNS: [(Column, CellOf); 17] = [
     (column("call", "Call on the host", Unit::Text, "Name of the call on the host."), |it| {
         CellRef::text(it.trace.text(it.group.call))
     }),
-    (column("kernel_name", "Started", Unit::Text, "What it started; the first op of a graph."), |it| {
+    (column("kernel_name", "Started", Unit::Text, "Name of the launched work. For a graph, its first op."), |it| {
         CellRef::text(it.kernel)
     }),
     (column("launches", "Launches", Unit::Count, "How many launches."), |it| CellRef::Int(it.of().launches)),
-    (column("device_ops", "Device ops", Unit::Count, "Ops that they started: more than launches for graphs."), |it| {
-        CellRef::Int(it.of().device_ops)
-    }),
+    (
+        column(
+            "device_ops",
+            "Device ops",
+            Unit::Count,
+            "Number of ops that the launches started. Graphs start several \
+        per launch.",
+        ),
+        |it| CellRef::Int(it.of().device_ops),
+    ),
     (column("total_host_us", "Time in calls", Unit::TimeUs, "Time in the calls."), |it| {
         CellRef::Float(it.of().host.as_us())
     }),
@@ -40,7 +47,7 @@ pub(super) static COLUMNS: [(Column, CellOf); 17] = [
     (column("max_host_us", "Longest call", Unit::TimeUs, "Longest call."), |it| {
         CellRef::Float(it.of().host_max.as_us())
     }),
-    (column("total_device_us", "Time on the device", Unit::TimeUs, "Time of the ops that were started."), |it| {
+    (column("total_device_us", "Time on the device", Unit::TimeUs, "Time of the launched ops."), |it| {
         CellRef::Float(it.of().device.as_us())
     }),
     (column("avg_device_us", "Mean on the device", Unit::TimeUs, "Mean time on the device per launch."), |it| {
@@ -90,17 +97,17 @@ pub(super) static COLUMNS: [(Column, CellOf); 17] = [
     ),
 ];
 
-/// The launches of a run, most delay first.
+/// Launches of a run, sorted by delay, largest first.
 pub struct LaunchTable<'a> {
     groups: &'a [LaunchGroup],
     trace: &'a Trace,
-    /// Names of what was started, where the trace has them mangled.
+    /// Demangled names of the launched work, if the trace contains mangled ones.
     names: Vec<Option<String>>,
     columns: Vec<Column>,
 }
 
 impl<'a> LaunchTable<'a> {
-    /// The table of `context`.
+    /// Creates the table for `context`.
     pub fn new(context: &Context<'a>) -> LaunchTable<'a> {
         let (groups, trace) = (context.analysis.launches.groups.as_slice(), context.trace());
         let names = groups.iter().map(|group| demangle(trace.text(group.kernel))).collect();

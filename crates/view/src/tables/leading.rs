@@ -1,9 +1,10 @@
-//! The columns of a table that stand on a page at first, in this order: what one looks for in it, narrow enough for a screen of 1,280 pixels.
-//! All others are one choice away, stand in the details of a row, and are in every export.
+//! Columns of a table that a page shows initially, in this order: the most important ones, narrow
+//! enough for a screen of 1,280 pixels. All others can be selected, are in the details of a row,
+//! and are in every export.
 
 use super::TableName;
 
-/// Keys of columns; none where a page shows all of the table.
+/// Returns the keys of the leading columns. Empty if a page shows the whole table.
 pub fn leading(name: TableName) -> &'static [&'static str] {
     match name {
         TableName::OpGroups => &[
@@ -197,7 +198,7 @@ mod tests {
     use crate::tables::columns_of;
 
     #[test]
-    fn every_leading_column_is_one_of_its_table_and_stands_once() {
+    fn every_leading_column_exists_and_is_unique() {
         let mut count = 0;
         for name in TableName::ALL {
             let (columns, leading) = (columns_of(name), leading(name));

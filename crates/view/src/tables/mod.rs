@@ -1,7 +1,9 @@
-//! Every table of a run: what `crossprof table` prints, the page shows and both export. One table, one file.
+//! Tables of a run: `crossprof table` prints them, the page shows them, and both export them. One
+//! table is one file.
 //!
-//! Column keys are the field names of the unified profile or XProf's column ids, units included, so that a CSV, the
-//! JSON and XProf's own export can be joined. Each declares what it means, of which docs/metrics.md and the page's tips are made.
+//! Column keys are the field names of the unified profile or XProf's column ids, with units, so
+//! that a CSV, the JSON and XProf's own export can be joined. Each column declares its definition,
+//! from which docs/metrics.md and the page's tips are made.
 
 mod area;
 mod arguments;
@@ -48,16 +50,17 @@ use trace::EventId;
 
 use area::AreaOf;
 
-/// The form of the table of a range that is of counters and not of events.
+/// Form of the table of a range that lists counters instead of events.
 pub(crate) const COUNTER: &str = "counter";
 
-/// Declares the tables: the doc comment and name of each, its key, the forms that it has (the first is the usual one), its columns, and what
-/// makes it: a function of the unified profile, or one of the run and the form that is asked for. A table that both can make is
-/// made of the run where it is there, with all its columns. A table of an area of the timeline is made by [`rows_of_area`], one of memory by
-/// [`rows_of_memory`]: a program that calls neither has none of their code.
+/// Declares the tables: doc comment and name of each, its key, its forms (the default first), its
+/// columns, and its source, which is a function of the unified profile, or of the run and the
+/// requested form. A table with both sources uses the run if it is available, with all columns.
+/// [`rows_of_area`] makes tables of an area of the timeline, and [`rows_of_memory`] makes tables of
+/// memory. A program that calls neither does not contain their code.
 macro_rules! tables {
     ($($(#[doc = $doc:literal])+ $name:ident $key:literal [$($form:literal),*] with $columns:expr, from $source:ident $make:expr $(, or $of_report:path)?;)+) => {
-        /// Which table of a run.
+        /// Table of a run.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum TableName {
             $($(#[doc = $doc])+ $name,)+
@@ -67,28 +70,28 @@ macro_rules! tables {
             /// All tables, in the order of the pages.
             pub const ALL: [TableName; [$($key),+].len()] = [$(TableName::$name),+];
 
-            /// The word of the command line and of file names.
+            /// Returns the name on the command line and in file names.
             pub fn key(self) -> &'static str {
                 match self {
                     $(TableName::$name => $key,)+
                 }
             }
 
-            /// What the table lists, in one line.
+            /// Returns the contents of the table, in one line.
             pub fn about(self) -> &'static str {
                 match self {
                     $(TableName::$name => concat!($($doc),+).trim_ascii(),)+
                 }
             }
 
-            /// Is the table made of what a run says of [memory](rows_of_memory)?
+            /// Returns true if the table is made from the [memory data](rows_of_memory) of a run.
             pub fn is_of_memory(self) -> bool {
                 match self {
                     $(TableName::$name => made!(is_of_memory $source),)+
                 }
             }
 
-            /// The forms that it has, the usual one first; empty where there is one only.
+            /// Returns the forms of the table, the default first. Empty if there is only one.
             pub fn forms(self) -> &'static [&'static str] {
                 match self {
                     $(TableName::$name => &[$($form),*],)+
@@ -96,43 +99,46 @@ macro_rules! tables {
             }
         }
 
-        /// The columns of a table: those of all forms, each once.
+        /// Returns the columns of a table, for all forms, each once.
         pub fn columns_of(name: TableName) -> Vec<Column> {
             match name {
                 $(TableName::$name => $columns,)+
             }
         }
 
-        /// The columns of a table all of whose forms have the same ones, or that is of memory.
+        /// Returns the columns of a table whose forms all have the same columns, or of a table of memory.
         fn columns_of_plain_form(name: TableName, variant: &str) -> Vec<Column> {
             match name {
                 $(TableName::$name => made!(form_columns $source $make, $columns, variant),)+
             }
         }
 
-        /// The columns of a table that is not of memory; none of one that is.
+        /// Returns the columns of a table. Empty for a table of memory.
         fn columns_beside_memory(name: TableName) -> Vec<Column> {
             match name {
                 $(TableName::$name => made!(columns $source $columns),)+
             }
         }
 
-        /// A table of what a run says of memory; `None` of one that needs more or less than that. `variant` as in [`rows`].
+        /// Returns a table of a run's memory data. Returns `None` for any other table. `variant` as in
+        /// [`rows`].
         pub fn rows_of_memory<'a>(recorded: &'a Recorded, name: TableName, variant: &str) -> Option<Box<dyn Rows + 'a>> {
             match name {
                 $(TableName::$name => made!(recorded $source $make, recorded, variant),)+
             }
         }
 
-        /// A table of a run; without rows where it needs the [timeline](rows_of_area) or is one of [memory](rows_of_memory).
-        /// `variant` chooses among the [forms](TableName::forms) that some tables have; empty for the first.
+        /// Returns a table of a run. Has no rows if the table requires the [timeline](rows_of_area) or
+        /// [memory data](rows_of_memory). `variant` selects one of the [forms](TableName::forms) that some
+        /// tables have; an empty text selects the first.
         pub fn rows<'a>(context: &Context<'a>, name: TableName, variant: &str) -> Box<dyn Rows + 'a> {
             match name {
                 $(TableName::$name => made!(rows $source $make, context, variant),)+
             }
         }
 
-        /// A table that a unified profile holds, so that an imported result has it too; `None` for one that needs the run itself.
+        /// Returns a table from a unified profile, so that imported results have it too. Returns `None` for
+        /// a table that requires the run itself.
         pub fn of_report(profile: &UnifiedProfile, name: TableName) -> Option<Table> {
             match name {
                 $(TableName::$name => made!(report $source $make, profile $(, $of_report)?),)+
@@ -141,7 +147,7 @@ macro_rules! tables {
     };
 }
 
-/// A table from its source.
+/// Makes a table from its source.
 macro_rules! made {
     (rows profile $make:expr, $context:ident, $variant:ident) => {
         Box::new($make(&$context.profile))
@@ -199,91 +205,93 @@ macro_rules! made {
 tables! {
     /// Every step of the capture.
     Steps "steps" [] with columns(&report::STEPS), from profile report::steps;
-    /// Where the time of each step goes, by device.
+    /// Breakdown of the time of each step, by device.
     StepBreakdown "step-breakdown" [] with step_breakdown::columns(), from run |context, _| step_breakdown::StepBreakdownRows::new(context);
-    /// What happened in steps, one by one.
+    /// Events in steps, one by one.
     StepEvents "step-events" [] with columns(&step_events::COLUMNS), from run step_events::StepEventRows::new;
-    /// What the threads of the hosts spend their time on, by name.
+    /// Activity of the host threads, by name.
     HostOps "host-ops" [] with columns(&host_ops::COLUMNS), from run |context, _| host_ops::HostOpRows::new(context);
-    /// The threads of the hosts, where no device op ran.
+    /// Threads of the hosts, if no device op ran.
     HostThreads "host-threads" [] with columns(&host_activity::THREADS), from profile host_activity::threads;
-    /// What the hosts called, executed and compiled, where no device op ran.
+    /// Programs that the hosts called, executed or compiled, if no device op ran.
     HostPrograms "host-programs" [] with columns(&host_activity::PROGRAMS), from profile host_activity::programs;
-    /// Devices of kinds that crossprof does not know.
+    /// Devices of unknown kinds.
     OtherDevices "other-devices" [] with columns(&host_activity::OTHER_DEVICES), from profile host_activity::other_devices;
-    /// What these spend their time on.
+    /// Events of devices of unknown kinds with the most time.
     OtherDeviceEvents "other-device-events" [] with columns(&host_activity::OTHER_DEVICE_EVENTS), from profile host_activity::other_device_events;
     /// Every op with its time and cost.
     Ops "ops" [] with columns(&ops::COLUMNS), from run |context, _| ops::OpRows::new(context);
-    /// Ops by what they have in common.
+    /// Ops grouped by a common property.
     OpGroups "op-groups" ["name", "scope", "category", "program", "source"] with columns(&op_groups::COLUMNS), from run op_groups::table;
-    /// The ops of the framework, each with the time and cost of its HLO ops.
+    /// Ops of the framework, each with the time and cost of its HLO ops.
     FrameworkOps "framework-ops" [] with columns(&framework_ops::COLUMNS), from run |context, _| framework_ops::FrameworkOpRows::new(context);
-    /// The arguments of the programs and how they are spread over the devices.
+    /// Arguments of the programs, and their distribution over the devices.
     Arguments "arguments" [] with columns(&arguments::COLUMNS), from run |context, _| arguments::ArgumentRows::new(context);
-    /// The memory of the compiled programs.
+    /// Memory of the compiled programs.
     ProgramMemory "program-memory" ["program", "space"] with memory::programs::columns(), from memory memory::programs::table;
-    /// What is alive when the memory of a program is fullest.
+    /// Buffers that are alive when the memory of a program is fullest.
     Buffers "buffers" ["buffer", "class", "scope", "source"] with memory::buffers::columns(), from memory memory::buffers::table;
-    /// What the peaks would be with some of the memory gone.
+    /// Estimated peaks without some of the memory.
     MemoryWhatIf "memory-what-if" ["scope", "buffer", "argument", "batch"] with memory::what_if::columns(), from memory memory::what_if::table;
-    /// The allocators of the devices.
+    /// Allocators of the devices.
     Allocators "allocators" [] with memory::allocations::allocator_columns(), from memory |recorded, _| memory::allocations::allocator_table(recorded);
-    /// What fills each allocator when most of it is used.
+    /// Contents of each allocator at its fullest.
     Allocations "allocations" ["peak", "xprof"] with memory::allocations::columns(), from memory memory::allocations::table;
     /// Every allocation and release.
     MemoryTimeline "memory-timeline" [] with memory::timeline::columns(), from memory |recorded, _| memory::timeline::TimelineRows::new(recorded);
-    /// What a device memory profile (pprof) holds.
+    /// Contents of a device memory profile (pprof).
     Heap "heap" ["line", "stack", "kind", "device"] with memory::heap::columns(), from memory memory::heap::table;
-    /// Lines that allocated what is on the devices, as the unified profile lists them.
+    /// Lines of code that allocated live device memory, as listed in the unified profile.
     LiveMemory "live-memory" [] with columns(&report::LIVE_MEMORY), from profile report::live_memory;
     /// Types of op by where they run.
     OpPlacement "op-placement" [] with columns(&op_placement::COLUMNS), from run |context, _| op_placement::OpPlacementRows::new(context);
-    /// The ops as a tree: by program, category, name scope or source.
+    /// Ops as a tree: by program, category, name scope or source.
     OpTree "op-tree" ["program", "category", "scope", "source"] with columns(&op_tree::COLUMNS), from run op_tree::OpTreeRows::new;
-    /// The ops against the peaks of the device.
+    /// Ops against the peaks of the device.
     Roofline "roofline" [] with columns(&roofline::COLUMNS), from run |context, _| roofline::RooflineRows::new(context);
     /// Kernel statistics.
     Kernels "kernels" [] with columns(&kernels::COLUMNS), from run |context, _| kernels::KernelTable::new(context);
-    /// The kernels with the most self time, as the unified profile lists them.
+    /// Kernels with the most self time, as listed in the unified profile.
     TopKernels "top-kernels" [] with columns(&report::KERNELS), from profile report::kernels;
     /// Self time by category.
     Categories "categories" [] with columns(&report::CATEGORIES), from profile report::categories;
-    /// Launches of device work on the host and what became of them.
+    /// Launches of device work on the host, and the work that they started.
     Launches "launches" [] with columns(&launches::COLUMNS), from run |context, _| launches::LaunchTable::new(context);
     /// Collectives, sends and receives.
     Collectives "collectives" ["op", "kind", "run", "apart"] with collectives::columns(), from run collectives::table;
     /// Copies by direction.
     Transfers "transfers" [] with columns(&transfers::COLUMNS), from run |context, _| transfers::TransferTable::new(context), or report::transfers;
-    /// The used devices.
+    /// Devices that ran at least one op.
     Devices "devices" [] with columns(&report::DEVICES), from profile report::devices;
-    /// The longest idle gaps.
+    /// Longest idle gaps.
     Gaps "gaps" [] with columns(&report::GAPS), from profile report::gaps;
-    /// What to do, with the numbers it rests on.
+    /// Findings: recommended actions with their evidence.
     Findings "findings" [] with columns(&findings::COLUMNS), from profile findings::table;
-    /// The questions of the profiling guide and their answers.
+    /// Questions of the profiling guide with their answers.
     Checklist "checklist" [] with columns(&checklist::COLUMNS), from profile checklist::table;
-    /// The events of a range of time and some lines, one by one.
+    /// Events in a range of time on some lines, one by one.
     Events "events" [] with columns(&events::COLUMNS), from area TableName::Events;
-    /// What a range of time and some lines hold.
+    /// Statistics of a range of time on some lines.
     Range "range" ["name", "op", "category", "scope", "line", "counter"] with range::all_columns(), from area TableName::Range;
-    /// What was lost or odd.
+    /// Warnings about lost or unusual data.
     Warnings "warnings" [] with columns(&report::WARNINGS), from profile report::warnings;
 }
 
 impl TableName {
-    /// Is the table of an [area](AreaQuery) of the timeline, not of the window that other tables are of?
+    /// Returns true if the table covers an [area](AreaQuery) of the timeline instead of the window of
+    /// other tables.
     pub fn is_of_area(self) -> bool {
         matches!(self, TableName::Events | TableName::Range)
     }
 
-    /// The table of that word.
+    /// Returns the table with a name.
     pub fn from_key(key: &str) -> Option<TableName> {
         TableName::ALL.into_iter().find(|name| name.key() == key)
     }
 }
 
-/// The columns of a table in one of its [forms](TableName::forms), whatever the run is; empty for the usual form.
+/// Returns the columns of a table in one of its [forms](TableName::forms), independent of the run.
+/// An empty text selects the default form.
 pub fn columns_of_form(name: TableName, variant: &str) -> Vec<Column> {
     match name {
         TableName::Collectives => collectives::columns_of_form(variant),
@@ -292,7 +300,8 @@ pub fn columns_of_form(name: TableName, variant: &str) -> Vec<Column> {
     }
 }
 
-/// A table of what a run says of memory that takes long to make, so that it is worth to be kept; `None` of any other.
+/// Returns a table of a run's memory data that is expensive to make, so that it is worth caching.
+/// Returns `None` for any other table.
 pub(crate) fn memory_table(recorded: &Recorded, name: TableName, variant: &str) -> Option<Table> {
     match name {
         TableName::Buffers => Some(memory::buffers::table(recorded, variant)),
@@ -301,7 +310,8 @@ pub(crate) fn memory_table(recorded: &Recorded, name: TableName, variant: &str) 
     }
 }
 
-/// Does a table of what a run says of memory have rows in this form? Known without making a table that takes long.
+/// Returns true if a table of a run's memory data has rows in this form. Does not make expensive
+/// tables.
 pub fn has_rows_of_memory(recorded: &Recorded, name: TableName, variant: &str) -> bool {
     match name {
         TableName::Buffers => memory::buffers::has_rows(recorded),
@@ -310,7 +320,8 @@ pub fn has_rows_of_memory(recorded: &Recorded, name: TableName, variant: &str) -
     }
 }
 
-/// A table of a run of which some are of an area of its timeline: those have the rows of `asked`. A sentence where no line is meant.
+/// Returns a table of a run. A table of an area of the timeline has the rows of `asked`. Returns a
+/// sentence as the error if no line is selected.
 pub fn rows_of_area<'a>(
     context: &Context<'a>,
     timeline: &'a Timeline,
@@ -327,7 +338,8 @@ pub fn rows_of_area<'a>(
     })
 }
 
-/// The table of the [events](TableName::Events) of an area, with which event each row is of. A sentence where no line is meant.
+/// Returns the table of the [events](TableName::Events) of an area, with the event of each row.
+/// Returns a sentence as the error if no line is selected.
 pub fn listed_events(
     context: &Context<'_>,
     timeline: &Timeline,
@@ -339,7 +351,7 @@ pub fn listed_events(
     Ok((table, chosen.into_iter().filter_map(|row| rows.event(row)).collect()))
 }
 
-/// Writes a table's name as its word.
+/// Writes a table's name as its key.
 impl Serialize for TableName {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(self.key())
@@ -353,17 +365,17 @@ impl<'de> Deserialize<'de> for TableName {
     }
 }
 
-/// Whether any table beside those of memory has a column with this key.
+/// Returns true if any table other than those of memory has a column with this key.
 pub fn any_has_column(key: &str) -> bool {
     TableName::ALL.into_iter().any(|name| has_column(&columns_beside_memory(name), key))
 }
 
-/// Whether any table, those of memory included, has a column with this key.
+/// Returns true if any table, including those of memory, has a column with this key.
 pub fn any_has_column_of_memory(key: &str) -> bool {
     TableName::ALL.into_iter().any(|name| has_column(&columns_of(name), key))
 }
 
-/// A table without rows and columns: what a run has that this table cannot be made of.
+/// Returns a table without rows and columns, for a run that lacks the data for it.
 pub fn empty(name: TableName) -> Table {
     Table::new(name.key(), Vec::new(), Vec::new())
 }

@@ -1,5 +1,5 @@
-//! The ops by what they have in common: equal ops of repeated layers as one row, else the ops of a name scope, a category, a program or a source
-//! line.
+//! Table of ops grouped by a common property: equal ops of repeated layers, or the ops of a name
+//! scope, a category, a program or a source line.
 
 use std::borrow::Cow;
 
@@ -18,12 +18,12 @@ pub(super) struct OpGroup {
     executions: u64,
     self_time: Ps,
     work_time: WorkTime,
-    /// FLOPs of the ops, as far as they are known.
+    /// Known FLOPs of the ops.
     flops: f64,
-    /// Bytes that the ops read and write, as far as they are known.
+    /// Known bytes that the ops read and write.
     bytes: f64,
     largest: (Ps, String),
-    /// A number ends the name of one of the ops.
+    /// True if the name of one of the ops ends in a number.
     is_numbered: bool,
     /// Source line of the largest op.
     source: String,
@@ -37,16 +37,18 @@ pub(super) static COLUMNS: [(Column, CellOf); 12] = [
             "name",
             "Ops",
             Unit::Text,
-            "What the ops have in common. By name: the name without its number (`fusion.*`); by scope: the framework path with layers' numbers as `*`.",
+            "Common property of the ops. By name: the name without its number (`fusion.*`); by scope: the framework \
+                path with `*` for layer numbers.",
         )
-        .caveat("Names count as equal, whatever the ops compute."),
+        .caveat("Ops with equal names are grouped even if they compute different things."),
         |it, _| text(&it.name),
     ),
-    (column("num_ops", "Different ops", Unit::Count, "Ops of the table of ops in the group."), |it, _| Cell::Int(it.ops)),
-    (
-        column("total_self_time_us", "Self time", Unit::TimeUs, "Self time of the ops, summed over devices."),
-        |it, _| Cell::Float(it.self_time.as_us()),
-    ),
+    (column("num_ops", "Different ops", Unit::Count, "Number of ops from the table of ops in the group."), |it, _| {
+        Cell::Int(it.ops)
+    }),
+    (column("total_self_time_us", "Self time", Unit::TimeUs, "Self time of the ops, summed over devices."), |it, _| {
+        Cell::Float(it.self_time.as_us())
+    }),
     (
         column(
             "busy_self_time_percent",
@@ -61,21 +63,23 @@ pub(super) static COLUMNS: [(Column, CellOf); 12] = [
             Cell::Float(100.0 * it.self_time.as_ps() as f64 / whole.as_ps() as f64)
         },
     ),
-    (column("executions", "Executions", Unit::Count, "How often the instructions were executed."), |it, _| {
+    (column("executions", "Executions", Unit::Count, "Number of executions of the instructions."), |it, _| {
         Cell::Int(it.executions)
     }),
-    (column("execution_self_time_us", "Time per execution", Unit::TimeUs, "Mean self time of an execution."), |it, _| {
+    (column("execution_self_time_us", "Time per execution", Unit::TimeUs, "Mean self time per execution."), |it, _| {
         if it.executions == 0 { Cell::Absent } else { Cell::Float(it.self_time.as_us() / it.executions as f64) }
     }),
-    (column("occurrences", "Events", Unit::Count, "Events of the ops; on GPUs kernels."), |it, _| Cell::Int(it.occurrences)),
+    (column("occurrences", "Events", Unit::Count, "Number of events of the ops (kernels on GPUs)."), |it, _| {
+        Cell::Int(it.occurrences)
+    }),
     (
         column(
             "measured_flop_rate_gflops",
             "FLOP/s",
             Unit::GigaflopsPerSecond,
-            "FLOPs of the ops, as far as they are known, over their self time.",
+            "Known FLOPs of the ops divided by their self time.",
         )
-        .caveat("Of asynchronous pairs alone from start to end."),
+        .caveat("For groups of only asynchronous pairs, the time from start to end counts."),
         |it, _| float(rate(it.flops, it.work_time.time()).filter(|_| it.flops > 0.0).map(|rate| rate * 1e-9)),
     ),
     (
@@ -83,19 +87,23 @@ pub(super) static COLUMNS: [(Column, CellOf); 12] = [
             "measured_memory_bw_gibps",
             "Memory",
             Unit::GibibytesPerSecond,
-            "Bytes read and written by the ops, as far as they are known, over their self time.",
+            "Known bytes read and written by the ops divided by their self time.",
         )
-        .caveat("Of asynchronous pairs alone from start to end."),
+        .caveat("For groups of only asynchronous pairs, the time from start to end counts."),
         |it, _| {
             let speed = rate(it.bytes, it.work_time.time()).filter(|_| it.bytes > 0.0);
             float(speed.map(|speed| speed / (1u64 << 30) as f64))
         },
     ),
-    (column("flops", "FLOPs", Unit::Flops, "FLOPs of all executions, as far as they are known."), |it, _| {
+    (column("flops", "FLOPs", Unit::Flops, "Known FLOPs of all executions."), |it, _| {
         float((it.flops > 0.0).then_some(it.flops))
     }),
-    (column("largest", "Largest op", Unit::Text, "The op of the group with the most self time."), |it, _| text(&it.largest.1)),
-    (column("source_info", "Source", Unit::Text, "Source file and line of the largest op of the group."), |it, _| text(&it.source)),
+    (column("largest", "Largest op", Unit::Text, "Op of the group with the most self time."), |it, _| {
+        text(&it.largest.1)
+    }),
+    (column("source_info", "Source", Unit::Text, "Source file and line of the largest op of the group."), |it, _| {
+        text(&it.source)
+    }),
 ];
 
 fn text(text: &str) -> Cell {
@@ -106,7 +114,7 @@ fn float(value: Option<f64>) -> Cell {
     value.map_or(Cell::Absent, Cell::Float)
 }
 
-/// What ops have in common.
+/// Common property of the ops of a group.
 #[derive(Clone, Copy, PartialEq)]
 enum By {
     Name,
@@ -114,8 +122,9 @@ enum By {
     Scope,
 }
 
-/// The groups, most self time first. `variant` is `name` (also for an unknown word), `scope`, `category`, `program` or `source`; behind a
-/// colon a filter of the table of ops, whose rows alone are grouped.
+/// Returns the groups, sorted by self time, largest first. `variant` is `name` (also for unknown
+/// words), `scope`, `category`, `program` or `source`. A filter of the table of ops may follow a
+/// colon; only its rows are grouped.
 pub fn table(context: &Context<'_>, variant: &str) -> Table {
     let (form, filter) = variant.split_once(':').unwrap_or((variant, ""));
     let by = match form {
@@ -180,7 +189,8 @@ impl OpGroup {
     }
 }
 
-/// `fusion.12` and `fusion.7.remat2` are `fusion.*` and `fusion.*.remat*`.
+/// Replaces numbers in a name: `fusion.12` and `fusion.7.remat2` become `fusion.*` and
+/// `fusion.*.remat*`.
 fn stem(name: &str) -> Cow<'_, str> {
     if !name.contains('.') {
         return Cow::Borrowed(name);
@@ -193,8 +203,8 @@ fn stem(name: &str) -> Cow<'_, str> {
     Cow::Owned(parts.collect::<Vec<_>>().join("."))
 }
 
-/// What equal ops are called alike: `fusion` of `fusion`, which is the first of them, `fusion.1` and `fusion.2`; and whether a number
-/// ends the name.
+/// Returns the common name of equal ops: `fusion` for `fusion`, which is the first of them,
+/// `fusion.1` and `fusion.2`. Also returns whether the name ends in a number.
 pub(super) fn equal_name(name: &str) -> (Cow<'_, str>, bool) {
     let stem = stem(name);
     match stem.strip_suffix(".*") {
@@ -203,7 +213,8 @@ pub(super) fn equal_name(name: &str) -> (Cow<'_, str>, bool) {
     }
 }
 
-/// `jit(f)/layer_3/attn` is `jit(f)/layer_*/attn`: a number at the end of a part counts layers, one within a word belongs to its name.
+/// Replaces layer numbers in a path: `jit(f)/layer_3/attn` becomes `jit(f)/layer_*/attn`. A number
+/// at the end of a part counts layers; a number within a word belongs to its name.
 fn without_numbers(path: &str) -> Cow<'_, str> {
     let is_counted = |part: &str| part.ends_with(|c: char| c.is_ascii_digit());
     if !path.split('/').any(is_counted) {

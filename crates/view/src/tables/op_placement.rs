@@ -1,4 +1,5 @@
-//! Which types of op run on the devices, and which on the host although a device was meant.
+//! Table of op types that run on the devices, and of those that run on the host although the
+//! program targets a device.
 
 use crate::table::{CellRef, Column, Rows, Unit, column, columns};
 use metrics::{Context, Placement, PlacementRow};
@@ -11,10 +12,10 @@ pub(super) static COLUMNS: [(Column, CellOf); 7] = [
             "op_type",
             "Op type",
             Unit::Text,
-            "Category of a device op; on the host the name of a callback, of an op of host compute, or of a \
-             program of the CPU backend.",
+            "Category of a device op. On the host, the name of a callback, of a host compute op, or of a program of \
+                the CPU backend.",
         )
-        .source("On a CPU backend and a GPU with its HLO the category is that of the instruction."),
+        .source("For a CPU backend, and for a GPU with HLO, the category is that of the instruction."),
         |_, it| CellRef::text(&it.op_type),
     ),
     (column("runs_on", "Runs on", Unit::Text, "`device` or `host`."), |_, it| {
@@ -25,19 +26,19 @@ pub(super) static COLUMNS: [(Column, CellOf); 7] = [
             "reason",
             "As",
             Unit::Text,
-            "The platform of device ops; on the host `callback`, `host compute` or `CPU program`.",
+            "Platform of device ops. On the host, `callback`, `host compute` or `CPU program`.",
         )
         .source(
-            "Callbacks: a compiled program calls into Python (`crates/facts/src/host_callbacks.csv`). Host \
-             compute: line `Host Offload Ops`. CPU program: events that the CPU backend names after their op, \
-             beside an accelerator's.",
+            "Callbacks: a compiled program calls into Python (`crates/facts/src/host_callbacks.csv`). Host compute: \
+                line `Host Offload Ops`. CPU program: events that the CPU backend names after their op, in a run \
+                on an accelerator.",
         ),
         |rows, it| CellRef::Text(it.reason.map_or(rows.platform, |reason| reason.label())),
     ),
     (column("num_ops", "Ops", Unit::Count, "Distinct ops."), |_, it| CellRef::Int(it.num_ops)),
     (
-        column("occurrences", "Count", Unit::Count, "How often they ran.")
-            .caveat("A callback's own frames lie inside it and do not count again."),
+        column("occurrences", "Count", Unit::Count, "Number of runs.")
+            .caveat("Frames inside a callback do not count separately."),
         |_, it| CellRef::Int(it.occurrences),
     ),
     (
@@ -49,13 +50,13 @@ pub(super) static COLUMNS: [(Column, CellOf); 7] = [
         ),
         |_, it| CellRef::Float(it.time.as_us()),
     ),
-    (column("percent", "Share", Unit::Percent, "Share of the time of all ops that run where it does."), |rows, it| {
+    (column("percent", "Share", Unit::Percent, "Share of the time of all ops in the same place."), |rows, it| {
         let whole = rows.placement.time(it.reason.is_some()).as_ps();
         CellRef::float((whole > 0).then(|| 100.0 * it.time.as_ps() as f64 / whole as f64))
     }),
 ];
 
-/// The types of op of a run: those of the devices first, most time first.
+/// Op types of a run: those of the devices first, sorted by time, largest first.
 pub struct OpPlacementRows<'a> {
     placement: &'a Placement,
     platform: &'static str,
@@ -63,7 +64,7 @@ pub struct OpPlacementRows<'a> {
 }
 
 impl<'a> OpPlacementRows<'a> {
-    /// The table of `context`.
+    /// Creates the table for `context`.
     pub fn new(context: &Context<'a>) -> OpPlacementRows<'a> {
         let platform = context.analysis.devices.platform.map_or("", |platform| platform.label());
         OpPlacementRows { placement: context.placement(), platform, columns: columns(&COLUMNS) }
@@ -145,9 +146,9 @@ mod tests {
         let placement = examined.context(&run).placement();
         let times: Vec<(u64, u64, f64)> =
             placement.rows.iter().map(|row| (row.num_ops, row.occurrences, row.time.as_us())).collect();
-        // The window is the 30 us of the device's ops: the second run of `dot.1` is outside.
+        // The window is the 30 us of the device's ops. The second run of `dot.1` is outside.
         assert_eq!(times, [(2, 2, 20.0), (1, 1, 5.0), (1, 1, 10.0), (1, 1, 4.0)]);
-        // 0 to 4, 5 to 15.
+        // 0 to 4, and 5 to 15.
         assert_eq!(placement.on_host.length().as_us(), 14.0);
         assert_eq!((placement.callbacks, placement.in_callbacks.length().as_us()), (1, 10.0));
     }

@@ -1,11 +1,11 @@
-//! The op profile: the ops as a tree, one row per node, each below its parent.
+//! Op profile: the ops as a tree, one row per node, each below its parent.
 
 use crate::table::{CellRef, Column, Rows, SharedColumn, SharedTexts, Unit, column, columns};
 use metrics::{Context, Grouping, NodeText, OpNode, OpTree, TreeColumns, rate};
 
-/// How a cell is made.
+/// Source of a cell.
 pub(super) enum NodeValue {
-    /// A text that nodes share.
+    /// Text that nodes share.
     Text(NodeText),
     /// Any other cell.
     Cell(for<'t> fn(&'t OpTreeRows<'t>, &'t OpNode) -> CellRef<'t>),
@@ -14,11 +14,11 @@ pub(super) enum NodeValue {
 pub(super) static COLUMNS: [(Column, NodeValue); 15] = [
     (
         column("name", "Name", Unit::Text, "The node.")
-            .caveat("Copies of one instruction (`deduplicated_name`) stand below \"... and its duplicates\"."),
+            .caveat("Copies of one instruction (`deduplicated_name`) are below \"... and its duplicates\"."),
         NodeValue::Text(NodeText::Name),
     ),
     (
-        column("depth", "Depth", Unit::Count, "How deep the node is; 0 for the root."),
+        column("depth", "Depth", Unit::Count, "Depth of the node. 0 for the root."),
         NodeValue::Cell(|_, node| CellRef::Int(u64::from(node.depth))),
     ),
     (
@@ -26,11 +26,11 @@ pub(super) static COLUMNS: [(Column, NodeValue); 15] = [
         NodeValue::Cell(|_, node| CellRef::Float(node.time.as_us())),
     ),
     (
-        column("total_self_time_percent", "Share of the whole", Unit::Percent, "Self time, of the root's."),
+        column("total_self_time_percent", "Share of the whole", Unit::Percent, "Self time as a share of the root's."),
         NodeValue::Cell(|rows, node| share(node, rows.tree.nodes.first())),
     ),
     (
-        column("parent_time_percent", "Share of parent", Unit::Percent, "Self time, of the parent."),
+        column("parent_time_percent", "Share of parent", Unit::Percent, "Self time as a share of the parent's."),
         NodeValue::Cell(|rows, node| share(node, rows.parent(node))),
     ),
     (
@@ -38,10 +38,9 @@ pub(super) static COLUMNS: [(Column, NodeValue); 15] = [
             "wasted_time_us",
             "Wasted time",
             Unit::TimeUs,
-            "Idle time, and self time times one minus the roofline efficiency over the ops whose efficiency is \
-             known.",
+            "Idle time, plus self time times one minus the roofline efficiency for ops whose efficiency is known.",
         )
-        .caveat("Absent where neither is there."),
+        .caveat("Absent if there is neither."),
         NodeValue::Cell(|_, node| CellRef::float(node.unused().map(|time| time.as_us()))),
     ),
     (
@@ -49,12 +48,12 @@ pub(super) static COLUMNS: [(Column, NodeValue); 15] = [
             "utilization_percent",
             "Of peak",
             Unit::Percent,
-            "`100 * (1 - wasted time / judged time)`; judged are idle time and the self time of ops whose \
-             efficiency is known.",
+            "`100 * (1 - wasted time / judged time)`. Judged time is idle time plus the self time of ops whose \
+                efficiency is known.",
         )
         .caveat(
-            "An op of unknown cost counts neither as used nor as wasted. Absent where no op's cost is known; 0 \
-             for idle time.",
+            "An op of unknown cost counts neither as used nor as wasted. Absent if no op's cost is known; 0 for \
+                idle time.",
         ),
         NodeValue::Cell(|_, node| CellRef::float(node.utilization().map(|share| 100.0 * share))),
     ),
@@ -63,7 +62,7 @@ pub(super) static COLUMNS: [(Column, NodeValue); 15] = [
             "known_cost_percent",
             "Cost known",
             Unit::Percent,
-            "Share of the node's time whose cost is known: what its share of the peak is of.",
+            "Share of the node's time with a known cost, on which its share of the peak is based.",
         ),
         NodeValue::Cell(|_, node| CellRef::float(node.judged().map(|share| 100.0 * share))),
     ),
@@ -72,18 +71,18 @@ pub(super) static COLUMNS: [(Column, NodeValue); 15] = [
             "flops_utilization_percent",
             "FLOPs of peak",
             Unit::Percent,
-            "The FLOPs that are known below the node over all of its time, of the one peak that XProf compares \
-             with (`roofline.xprof_peak_gflops`), at most 100.",
+            "Known FLOPs below the node divided by its whole time, as a share of the peak that XProf compares with \
+                (`roofline.xprof_peak_gflops`), at most 100.",
         )
         .caveat(
-            "XProf's \"FLOPS utilization\" of programs, categories and ops of a TPU. Its root leaves idle time \
-             out of the time, ours does not. XProf's wasted time follows from this number alone, so that a \
-             copy at full bandwidth is all waste; `utilization_percent` asks for the roof that limits the op.",
+            "XProf's \"FLOPS utilization\" of programs, categories and ops of a TPU. Its root excludes idle time; \
+                ours includes it. XProf derives wasted time from this number alone, so a copy at full bandwidth is \
+                all waste; `utilization_percent` uses the roof that limits the op.",
         ),
         NodeValue::Cell(|rows, node| CellRef::float(rows.of_peak(node))),
     ),
     (
-        column("occurrences", "Events", Unit::Count, "Events of the ops below the node; on GPUs kernels."),
+        column("occurrences", "Events", Unit::Count, "Number of events of the ops below the node (kernels on GPUs)."),
         NodeValue::Cell(|_, node| CellRef::Int(node.occurrences)),
     ),
     (
@@ -91,9 +90,9 @@ pub(super) static COLUMNS: [(Column, NodeValue); 15] = [
             "measured_flop_rate_gflops",
             "FLOP/s",
             Unit::GigaflopsPerSecond,
-            "FLOPs that are known below the node over the self time of its ops.",
+            "Known FLOPs below the node divided by the self time of its ops.",
         )
-        .caveat("Of asynchronous pairs alone from start to end."),
+        .caveat("For nodes of only asynchronous pairs, the time from start to end counts."),
         NodeValue::Cell(|_, node| {
             CellRef::float(node.flops.and_then(|flops| rate(flops, node.work_time.time())).map(|rate| rate * 1e-9))
         }),
@@ -103,11 +102,11 @@ pub(super) static COLUMNS: [(Column, NodeValue); 15] = [
             "measured_memory_bw_gibps",
             "Memory",
             Unit::GibibytesPerSecond,
-            "Bytes that are known below the node over the self time of its ops.",
+            "Known bytes below the node divided by the self time of its ops.",
         )
         .caveat(
-            "Of asynchronous pairs alone from start to end; the bytes of a `copy-done`, which are those of its \
-             `copy-start` again, count in its own row only.",
+            "For nodes of only asynchronous pairs, the time from start to end counts. The bytes of a `copy-done` \
+                repeat those of its `copy-start`, so they count in its own row only.",
         ),
         NodeValue::Cell(|_, node| {
             let speed = node.bytes.and_then(|bytes| rate(bytes, node.work_time.time()));
@@ -115,17 +114,20 @@ pub(super) static COLUMNS: [(Column, NodeValue); 15] = [
         }),
     ),
     (
-        column("category", "Category", Unit::Text, "Category of a leaf, which is an op."),
+        column("category", "Category", Unit::Text, "Category of the op. Only for leaves, which are ops."),
         NodeValue::Text(NodeText::Category),
     ),
-    (column("hlo_op_name", "Op", Unit::Text, "Name of a leaf, which is an op."), NodeValue::Text(NodeText::Op)),
-    (column("path", "Path", Unit::Text, "The names from the root to the node."), NodeValue::Text(NodeText::Path)),
+    (
+        column("hlo_op_name", "Op", Unit::Text, "Name of the op. Only for leaves, which are ops."),
+        NodeValue::Text(NodeText::Op),
+    ),
+    (column("path", "Path", Unit::Text, "Names from the root to the node."), NodeValue::Text(NodeText::Path)),
 ];
 
-/// The table of a run.
+/// Table of a run.
 pub struct OpTreeRows<'a> {
     tree: &'a OpTree,
-    /// The one peak that XProf compares all ops with, FLOP/s.
+    /// Peak that XProf compares all ops with, in FLOP/s.
     peak: Option<f64>,
     texts: SharedTexts<'a>,
     kept: &'a TreeColumns,
@@ -133,7 +135,8 @@ pub struct OpTreeRows<'a> {
 }
 
 impl<'a> OpTreeRows<'a> {
-    /// The tree by `variant`: `program` (also for an unknown word), `category`, `scope` or `source`.
+    /// Creates the tree by `variant`: `program` (also for unknown words), `category`, `scope` or
+    /// `source`.
     pub fn new(context: &Context<'a>, variant: &str) -> OpTreeRows<'a> {
         let (trace, analysis, grouping) = (context.trace(), context.analysis, Grouping::from_key(variant));
         let kept = context.tree_columns(grouping);
@@ -142,7 +145,8 @@ impl<'a> OpTreeRows<'a> {
         OpTreeRows { tree: context.tree(grouping), peak, texts, kept, columns: columns(&COLUMNS) }
     }
 
-    /// What XProf's op profile calls FLOPS utilization: known FLOPs over all time, in percent of its one peak.
+    /// Returns what XProf's op profile calls FLOPS utilization: known FLOPs over the whole time, in
+    /// percent of its peak.
     fn of_peak(&self, node: &OpNode) -> Option<f64> {
         let share = rate(node.flops.unwrap_or(0.0), node.time)? / self.peak?;
         Some(100.0 * share.min(1.0))

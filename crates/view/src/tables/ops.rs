@@ -1,4 +1,5 @@
-//! Every op with its time and cost: XProf's `hlo_stats`, with its column ids where it has one.
+//! Table of every op with its time and cost: XProf's `hlo_stats`, with its column ids if it has
+//! one.
 
 use super::op_columns;
 use crate::table::{CellRef, Column, Rows, SharedColumn, SharedTexts, Unit, column, columns};
@@ -7,11 +8,11 @@ use metrics::roofline::{OpLabel, OpLabels};
 use metrics::{Context, Op, OpColumns, OpText, Ops, rate};
 use trace::{MemoryBytes, Trace};
 
-/// How a cell is made.
+/// Source of a cell.
 pub(super) enum OpValue {
-    /// A text of the ops.
+    /// Text of an op.
     Text(OpText),
-    /// A label, one of a few.
+    /// Label, one of a few.
     Label(OpLabel),
     /// Any other cell.
     Cell(for<'a> fn(&OpRows<'a>, usize, &'a Op) -> CellRef<'a>),
@@ -19,11 +20,11 @@ pub(super) enum OpValue {
 
 pub(super) static COLUMNS: [(Column, OpValue); 39] = [
     (
-        column("rank", "Rank", Unit::Count, "Place by self time, from 1.").xprof("rank"),
+        column("rank", "Rank", Unit::Count, "Rank by self time, from 1.").xprof("rank"),
         OpValue::Cell(|_, row, _| CellRef::Int(row as u64 + 1)),
     ),
     (
-        column("hlo_op_name", "Op", Unit::Text, "Name of the HLO instruction, else of the kernel.")
+        column("hlo_op_name", "Op", Unit::Text, "Name of the HLO instruction, otherwise of the kernel.")
             .xprof("hlo_op_name"),
         OpValue::Text(OpText::Name),
     ),
@@ -36,9 +37,13 @@ pub(super) static COLUMNS: [(Column, OpValue); 39] = [
             "family",
             "Family",
             Unit::Text,
-            "What it does, coarsely: `matmul`, `convolution`, `attention`, `elementwise`, `reduction`, `other_compute`, `communication` or `data_movement`.",
+            "Kind of work: `matmul`, `convolution`, `attention`, `elementwise`, `reduction`, `other_compute`, \
+                `communication` or `data_movement`.",
         )
-        .caveat("Of custom calls by the names of the kernel, or of the function that calls it, where these say it."),
+        .caveat(
+            "For custom calls, derived from the name of the kernel or of the function that calls it, if \
+            possible.",
+        ),
         OpValue::Label(OpLabel::Family),
     ),
     (
@@ -87,15 +92,15 @@ pub(super) static COLUMNS: [(Column, OpValue); 39] = [
             "occurrences",
             "Events",
             Unit::Count,
-            "Events of the op; on GPUs kernels, of which an execution may launch several.",
+            "Number of events of the op. On GPUs these are kernels, and an execution may launch several.",
         )
         .xprof("occurrences"),
         OpValue::Cell(|rows, row, _| CellRef::Int(rows.kept.time(row).1)),
     ),
     (
-        column("executions", "Executions", Unit::Count, "How often the instruction was executed.").caveat(
-            "GPU library calls launch several kernels; on CPUs an instruction may take several events, a sort \
-             one for a copy and one for sorting.",
+        column("executions", "Executions", Unit::Count, "Number of executions of the instruction.").caveat(
+            "GPU library calls launch several kernels. On CPUs an instruction may have several events, for example \
+                a sort has one for a copy and one for sorting.",
         ),
         OpValue::Cell(|_, _, op| CellRef::Int(op.executions)),
     ),
@@ -104,12 +109,12 @@ pub(super) static COLUMNS: [(Column, OpValue); 39] = [
             "execution_self_time_us",
             "Time per execution",
             Unit::TimeUs,
-            "Self time of an execution: of all kernels that it launches.",
+            "Mean self time per execution, over all kernels that it launches.",
         ),
         OpValue::Cell(|rows, row, op| mean(rows.kept.time(row).0, op.executions)),
     ),
     (
-        column("avg_self_time_us", "Mean self time", Unit::TimeUs, "Mean self time of an event, on GPUs of a kernel.")
+        column("avg_self_time_us", "Mean self time", Unit::TimeUs, "Mean self time per event (per kernel on GPUs).")
             .xprof("avg_self_time"),
         OpValue::Cell(|rows, row, _| {
             let (time, occurrences) = rows.kept.time(row);
@@ -121,7 +126,8 @@ pub(super) static COLUMNS: [(Column, OpValue); 39] = [
         OpValue::Cell(|_, _, op| CellRef::Float(op.total.as_us())),
     ),
     (
-        column("avg_time_us", "Mean time", Unit::TimeUs, "Mean duration of an event, on GPUs of a kernel.").xprof("avg_time"),
+        column("avg_time_us", "Mean time", Unit::TimeUs, "Mean duration per event (per kernel on GPUs).")
+            .xprof("avg_time"),
         OpValue::Cell(|_, _, op| mean(op.total, op.occurrences)),
     ),
     (
@@ -141,16 +147,26 @@ pub(super) static COLUMNS: [(Column, OpValue); 39] = [
             "bound_by",
             "Bound by",
             Unit::Text,
-            "What it comes nearest to the limit of: `Compute`, the peak of the arithmetic units, or the bandwidth of a memory (`HBM` is the device's main memory). `Host link` for copies to and from the host.",
+            "Limit that the op comes closest to: `Compute`, the peak of the arithmetic units, or the bandwidth of a \
+                memory (`HBM` is the device's main memory). `Host link` for copies to and from the host.",
         )
-        .caveat("See [Roofline](#roofline). XProf says `HBM` of copies between the memories of device and host.")
+        .caveat("See [Roofline](#roofline). XProf shows `HBM` for copies between the memories of device and host.")
         .xprof("bound_by"),
         OpValue::Label(OpLabel::Bound),
     ),
     (
-        column("measured_flop_rate_gflops", "FLOP/s", Unit::GigaflopsPerSecond, "FLOPs over the summed durations.")
-            .caveat("Total time, not self time, as XProf does; of asynchronous pairs from start to end.")
-            .xprof("normalized_flop_rate"),
+        column(
+            "measured_flop_rate_gflops",
+            "FLOP/s",
+            Unit::GigaflopsPerSecond,
+            "FLOPs divided by the summed \
+            durations.",
+        )
+        .caveat(
+            "Uses total time instead of self time, like XProf. For asynchronous pairs, the time from start \
+                to end counts.",
+        )
+        .xprof("normalized_flop_rate"),
         OpValue::Cell(|_, _, op| giga(op.flops_per_second())),
     ),
     (op_columns::MODEL_FLOP_RATE, OpValue::Cell(|_, _, op| giga(op.model_flops_per_second()))),
@@ -176,14 +192,14 @@ pub(super) static COLUMNS: [(Column, OpValue); 39] = [
             "hlo_rematerialization",
             "Rematerialised",
             Unit::Flag,
-            "Computed again: `.remat` in the name or `rematted_computation` in the path.",
+            "True if the op is computed again: `.remat` in the name or `rematted_computation` in the path.",
         )
         .xprof("hlo_rematerialization"),
         OpValue::Cell(|_, _, op| CellRef::flag(op.rematerialized)),
     ),
     (
         column("tf_op_name", "Framework op", Unit::Text, "Path of the framework's op.")
-            .caveat("Of a GPU's op the path is its instruction's, also where the kernel's event has none.")
+            .caveat("For a GPU op, the path comes from its instruction, even if the kernel's event has none.")
             .xprof("tf_op_name"),
         OpValue::Text(OpText::FrameworkPath),
     ),
@@ -195,22 +211,21 @@ pub(super) static COLUMNS: [(Column, OpValue); 39] = [
     ),
     (column("hlo_module", "Module", Unit::Text, "Module of the program."), OpValue::Text(OpText::Module)),
     (
-        column("num_devices", "Devices", Unit::Count, "Devices that it ran on."),
+        column("num_devices", "Devices", Unit::Count, "Number of devices that the op ran on."),
         OpValue::Cell(|_, _, op| CellRef::Int(u64::from(op.devices))),
     ),
     (
-        column("hlo_op_expression", "Expression", Unit::Text, "The instruction as HLO text.")
-            .xprof("hlo_op_expression"),
+        column("hlo_op_expression", "Expression", Unit::Text, "Instruction as HLO text.").xprof("hlo_op_expression"),
         OpValue::Text(OpText::Expression),
     ),
     (
-        column("sharding", "Sharding", Unit::Text, "How its result is spread over devices, as HLO text.")
-            .caveat("Empty where the program does not say it, as for most ops of a partitioned program."),
+        column("sharding", "Sharding", Unit::Text, "Distribution of the result over devices, as HLO text.")
+            .caveat("Empty if the program does not record it, as for most ops of a partitioned program."),
         OpValue::Text(OpText::Sharding),
     ),
 ];
 
-/// The table of a run.
+/// Table of a run.
 pub struct OpRows<'a> {
     trace: &'a Trace,
     ops: &'a Ops,
@@ -220,7 +235,7 @@ pub struct OpRows<'a> {
 }
 
 impl<'a> OpRows<'a> {
-    /// The ops of a run, by descending self time.
+    /// Creates the table of a run, sorted by self time, largest first.
     pub fn new(context: &Context<'a>) -> OpRows<'a> {
         OpRows {
             trace: context.trace(),
@@ -288,7 +303,7 @@ fn gibi<'a>(rate: Option<f64>) -> CellRef<'a> {
     CellRef::float(rate.map(|rate| rate / (1u64 << 30) as f64))
 }
 
-/// Bytes per second of one memory and direction.
+/// Returns the bytes per second of one memory and direction.
 fn memory<'a>(op: &Op, bytes: fn(&MemoryBytes) -> i64) -> CellRef<'a> {
     gibi(op.memory.as_ref().and_then(|memory| rate(op.of_all(bytes(memory)), op.work_time())))
 }
@@ -300,7 +315,8 @@ mod tests {
     use metrics::{Run, Settings, analyse};
     use trace::TraceBuilder;
 
-    /// Tables whose texts are shared answer as those with texts of their own, which is how small ones are.
+    /// A table with shared texts answers queries like a small table, in which each cell has its own
+    /// text.
     #[test]
     fn shared_texts_answer_as_the_cells_do() {
         let mut b = TraceBuilder::new();

@@ -1,14 +1,15 @@
-//! What tables of a unified profile have in common: columns that say how their cells are made of a row.
+//! Common parts of tables from a unified profile: columns with a function that makes the cell of a
+//! row.
 
 use crate::table::{Cell, Column, Table, columns};
 
-/// A column with how its cell is made of a row.
+/// Column with the function that makes its cell from a row.
 type ProfileColumn<R> = (Column, fn(&R) -> Cell);
 
 /// All columns of a table.
 pub type ProfileColumns<R, const N: usize> = [ProfileColumn<R>; N];
 
-/// The table of these rows.
+/// Creates the table from these rows.
 pub fn of_rows<'a, R: 'a>(
     name: &'static str,
     fields: &[ProfileColumn<R>],
@@ -18,22 +19,22 @@ pub fn of_rows<'a, R: 'a>(
     Table::new(name, columns(fields), rows.into_iter().map(row).collect())
 }
 
-/// A text.
+/// Creates a text.
 pub fn text(text: &str) -> Cell {
     Cell::Text(text.to_owned())
 }
 
-/// A text, where there is one.
+/// Creates a text, or an absent cell.
 pub fn optional_text(value: &Option<String>) -> Cell {
     value.as_deref().map_or(Cell::Absent, text)
 }
 
-/// A whole number, where there is one.
+/// Creates an integer, or an absent cell.
 pub fn int(value: Option<u64>) -> Cell {
     value.map_or(Cell::Absent, Cell::Int)
 }
 
-/// A real number, where there is one.
+/// Creates a real number, or an absent cell.
 pub fn float(value: Option<f64>) -> Cell {
     value.map_or(Cell::Absent, Cell::Float)
 }

@@ -1,4 +1,5 @@
-//! Statistics of an area of the timeline: what a range of time and some lines hold, by name, op, category, scope or line.
+//! Table of statistics of an area of the timeline: the events of a range of time and some lines, by
+//! name, op, category, scope or line.
 
 use std::cmp::Ordering;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -11,31 +12,34 @@ use super::area::{AreaOf, NAME};
 use super::counters;
 use crate::table::{CellRef, Column, Rows, SharedColumn, SharedTexts, Unit, column, columns};
 
-/// How a cell is made.
+/// Source of a cell.
 pub(super) enum GroupValue {
-    /// The name, a text that the table shares with others.
+    /// Name, a text that the table shares with others.
     Name,
-    /// A number of the sums.
+    /// Number computed from the sums.
     Cell(fn(&RangeRows<'_>, &Group) -> Option<f64>),
-    /// A whole number of the sums.
+    /// Integer computed from the sums.
     Count(fn(&Group) -> u64),
-    /// A percentile of all durations.
+    /// Percentile of all durations.
     Percentile(fn(&Percentiles) -> f64),
 }
 
 static COLUMNS: [(Column, GroupValue); 10] = [
+    (NAME, GroupValue::Name),
     (
-        NAME,
-        GroupValue::Name,
-    ),
-    (
-        column("count", "Count", Unit::Count, "Events of which a part lies in the range; of length zero: those that begin in it.")
-            .caveat("Instants of a Chrome trace are no events of lines and do not count."),
+        column(
+            "count",
+            "Count",
+            Unit::Count,
+            "Number of events that are at least partly in the range. Events of \
+            length zero count if they begin in it.",
+        )
+        .caveat("Excludes instants of a Chrome trace, which are not events of a line."),
         GroupValue::Count(|group| group.sums.count),
     ),
     (
         column("total_us", "Time", Unit::TimeUs, "Sum of their durations inside the range.")
-            .caveat("What is nested in them counts, and of events of one name in each other both."),
+            .caveat("Includes nested events. If events of one name are nested in each other, both count."),
         GroupValue::Cell(|_, group| Some(group.sums.total.as_us())),
     ),
     (
@@ -43,9 +47,9 @@ static COLUMNS: [(Column, GroupValue); 10] = [
             "self_us",
             "Self time",
             Unit::TimeUs,
-            "The part of it in which no event of the same line runs that started later, whatever its name.",
+            "Part of the total time in which no event that started later, of any name, runs on the same line.",
         )
-        .caveat("So the self times of a line add up to the time in which anything runs on it."),
+        .caveat("The self times of a line add up to the time in which anything runs on it."),
         GroupValue::Cell(|_, group| Some(group.sums.self_time.as_us())),
     ),
     (
@@ -54,11 +58,16 @@ static COLUMNS: [(Column, GroupValue); 10] = [
     ),
     (
         column("p50_us", "Median", Unit::TimeUs, "Median of their durations inside the range.")
-            .caveat("Of an even number the mean of the two middle ones."),
+            .caveat("For an even number of events, the mean of the middle two."),
         GroupValue::Percentile(|of| of.median_us),
     ),
     (
-        column("p95_us", "95th percentile", Unit::TimeUs, "95th percentile of their durations inside the range, by nearest rank."),
+        column(
+            "p95_us",
+            "95th percentile",
+            Unit::TimeUs,
+            "95th percentile of their durations inside the range, by nearest rank.",
+        ),
         GroupValue::Percentile(|of| of.p95.as_us()),
     ),
     (
@@ -74,11 +83,11 @@ static COLUMNS: [(Column, GroupValue); 10] = [
             "percent_of_range",
             "Share of range, lines added up",
             Unit::Percent,
-            "Their time, added up over all lines and devices, as a share of the length of the range.",
+            "Time summed over all lines and devices, as a share of the length of the range.",
         )
         .caveat(
-            "182 % of a range of 10 ms are 18.2 ms: events that run at once, on several devices or lines or nested in each other, count each. \
-             Without a range it is of the whole capture.",
+            "182 % of a range of 10 ms is 18.2 ms: events that run at the same time, on several devices or lines or \
+                nested in each other, each count. Without a range, the share is relative to the whole capture.",
         ),
         GroupValue::Cell(|rows, group| {
             let length = rows.of.length.as_ps();
@@ -87,30 +96,31 @@ static COLUMNS: [(Column, GroupValue); 10] = [
     ),
 ];
 
-/// The columns of all forms.
+/// Returns the columns of all forms.
 pub(super) fn all_columns() -> Vec<Column> {
     columns(&COLUMNS).into_iter().chain(counters::COLUMNS).collect()
 }
 
-/// The columns of one form.
+/// Returns the columns of one form.
 pub(super) fn columns_of_form(variant: &str) -> Vec<Column> {
     if variant == super::COUNTER { counters::COLUMNS.to_vec() } else { columns(&COLUMNS) }
 }
 
-/// The groups of an area, most time first, then in the order in which they are met.
+/// Groups of an area, sorted by time, largest first, then by first occurrence.
 pub(super) struct RangeRows<'a> {
     of: AreaOf<'a>,
     grouping: Grouping<'a>,
     groups: Vec<Group>,
     /// Number of the name of each group.
     names: Vec<u32>,
-    /// Percentiles of the groups that were asked for.
+    /// Percentiles of the groups that were requested.
     percentiles: Mutex<Vec<Option<Percentiles>>>,
     columns: Vec<Column>,
 }
 
 impl<'a> RangeRows<'a> {
-    /// Grouped by `variant`: `name` (also for an unknown word), `op`, `category`, `scope` or `line`.
+    /// Groups events by `variant`: `name` (also for unknown words), `op`, `category`, `scope` or
+    /// `line`.
     pub fn new(of: AreaOf<'a>, variant: &str) -> RangeRows<'a> {
         let grouping = Grouping::new(&of.context, GroupBy::from_key(variant));
         let mut groups = groups(of.source, &of.area, &grouping);
@@ -119,7 +129,7 @@ impl<'a> RangeRows<'a> {
         RangeRows { of, grouping, groups, names, percentiles: Mutex::default(), columns: columns(&COLUMNS) }
     }
 
-    /// Works out the percentiles of those of these rows that are not known: in one walk, however many they are.
+    /// Computes the missing percentiles of these rows in one pass.
     fn ask(&self, rows: impl Iterator<Item = usize>) {
         let mut known = self.known();
         known.resize(self.groups.len(), None);
@@ -135,14 +145,14 @@ impl<'a> RangeRows<'a> {
     }
 
     fn known(&self) -> MutexGuard<'_, Vec<Option<Percentiles>>> {
-        // What is there is right whoever ended before the rest was.
+        // The existing values are correct even if a thread ended before it computed the rest.
         self.percentiles.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn percentiles(&self, row: usize) -> Option<Percentiles> {
         let known = |row: usize| self.known().get(row).copied().flatten();
         known(row).or_else(|| {
-            // An order or a filter by them asks for all.
+            // A sort or filter on percentiles requests all of them.
             self.ask(0..self.groups.len());
             known(row)
         })

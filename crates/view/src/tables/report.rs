@@ -1,4 +1,5 @@
-//! The tables that a unified profile holds, so that an imported result has them too. Most columns are fields of it.
+//! Tables made from a unified profile, so that imported results have them too. Most columns are
+//! fields of it.
 
 use super::equal_ops::equal_ops;
 use super::profile_table::{ProfileColumns, float, int, of_rows, optional_text, text};
@@ -39,7 +40,7 @@ pub(super) static STEPS: ProfileColumns<Step, 18> = [
     (Column::of_field("counted", "Counted", Unit::Flag, "steps[].counted"), |it| Cell::Flag(it.counted)),
 ];
 
-/// Every step of the capture.
+/// Returns every step of the capture.
 pub fn steps(profile: &UnifiedProfile) -> Table {
     of_rows("steps", &STEPS, &profile.steps)
 }
@@ -97,7 +98,7 @@ pub(super) static DEVICES: ProfileColumns<DeviceStats, 11> = [
     ),
 ];
 
-/// The used devices.
+/// Returns the used devices.
 pub fn devices(profile: &UnifiedProfile) -> Table {
     of_rows("devices", &DEVICES, profile.multi_device.iter().flat_map(|devices| &devices.device_stats))
 }
@@ -120,7 +121,7 @@ pub(super) static KERNELS: ProfileColumns<Kernel, 9> = [
     }),
 ];
 
-/// The kernels with the most self time.
+/// Returns the kernels with the most self time.
 pub fn kernels(profile: &UnifiedProfile) -> Table {
     of_rows("top-kernels", &KERNELS, &profile.kernels.top_kernels)
 }
@@ -158,7 +159,8 @@ static TOP_OPS: ProfileColumns<TopOp, 9> = [
     }),
 ];
 
-/// What reports list of where the time goes, with its heading: the ops with the most self time, or the kernels where the profile has no ops.
+/// Returns the main list of reports, with its heading: the ops with the most self time, or the
+/// kernels if the profile has no ops.
 pub fn top_ops_or_kernels(profile: &UnifiedProfile) -> (&'static str, Table) {
     match profile.op_statistics.as_ref().filter(|found| !found.top_ops.is_empty()) {
         Some(found) => {
@@ -177,7 +179,7 @@ pub fn top_ops_or_kernels(profile: &UnifiedProfile) -> (&'static str, Table) {
 
 pub(super) static CATEGORIES: ProfileColumns<(String, KernelCategory), 4> = [
     (
-        column("category", "Category", Unit::Text, "The category: see [kernel categories](#kernel-categories)."),
+        column("category", "Category", Unit::Text, "Category: see [kernel categories](#kernel-categories)."),
         |(name, _)| text(name),
     ),
     (Column::of_field("time_us", "Self time", Unit::TimeUs, "kernels.kernels_by_category.*.time_us"), |(_, it)| {
@@ -192,7 +194,7 @@ pub(super) static CATEGORIES: ProfileColumns<(String, KernelCategory), 4> = [
     }),
 ];
 
-/// Self time by category, most first.
+/// Returns self time by category, largest first.
 pub fn categories(profile: &UnifiedProfile) -> Table {
     let mut categories: Vec<_> = profile.kernels.kernels_by_category.clone().into_iter().collect();
     sort::sort_by(&mut categories, |a, b| b.1.time_us.total_cmp(&a.1.time_us).then_with(|| a.0.cmp(&b.0)));
@@ -215,7 +217,7 @@ pub(super) static GAPS: ProfileColumns<Gap, 5> = [
     }),
 ];
 
-/// The longest idle gaps.
+/// Returns the longest idle gaps.
 pub fn gaps(profile: &UnifiedProfile) -> Table {
     of_rows("gaps", &GAPS, profile.timeline_analysis.iter().flat_map(|timeline| &timeline.longest_gaps))
 }
@@ -229,7 +231,7 @@ pub(super) static LIVE_MEMORY: ProfileColumns<LiveMemoryLine, 6> = [
     (Column::of_field("stack", "Largest call stack", Unit::Text, "memory.live.lines[].stack"), |it| text(&it.stack)),
 ];
 
-/// Lines that allocated what is on the devices.
+/// Returns the lines of code that allocated live memory on the devices.
 pub fn live_memory(profile: &UnifiedProfile) -> Table {
     let live = profile.memory.iter().filter_map(|memory| memory.live.as_ref());
     of_rows("live-memory", &LIVE_MEMORY, live.flat_map(|live| &live.lines))
@@ -261,7 +263,7 @@ static TRANSFERS: ProfileColumns<Transfer, 6> = [
     ),
 ];
 
-/// Copies by direction.
+/// Returns copies by direction.
 pub fn transfers(profile: &UnifiedProfile) -> Table {
     of_rows("transfers", &TRANSFERS, profile.memory_operations.iter().flat_map(|memory| &memory.transfers))
 }
@@ -278,7 +280,7 @@ pub(super) static WARNINGS: ProfileColumns<Warning, 7> = [
     (Column::of_field("count", "Count", Unit::Count, "warnings[].count"), |it| int(it.count)),
 ];
 
-/// What was lost or odd.
+/// Returns warnings about lost or unusual data.
 pub fn warnings(profile: &UnifiedProfile) -> Table {
     of_rows("warnings", &WARNINGS, &profile.warnings)
 }

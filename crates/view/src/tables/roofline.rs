@@ -1,4 +1,5 @@
-//! Every op on the roofline of its device, after the program as a whole: XProf's `roofline_model`, with its column ids.
+//! Table of every op on the roofline of its device, after the program as a whole: XProf's
+//! `roofline_model`, with its column ids.
 
 use super::op_columns;
 use crate::table::{CellRef, Column, Rows, SharedColumn, SharedTexts, Unit, column, columns};
@@ -6,7 +7,7 @@ use base::Ps;
 use metrics::roofline::{Bound, Level, OpLabel, OpLabels, Point, Roofline, Work};
 use metrics::{Context, Op, OpColumns, OpText, PROGRAM, Texts, rate};
 
-/// A row, with what its cells are made from.
+/// Row with the data for its cells.
 pub(super) struct RooflineRow<'r, 'a> {
     table: &'r RooflineRows<'a>,
     /// Absent for the program.
@@ -15,11 +16,11 @@ pub(super) struct RooflineRow<'r, 'a> {
     work: Work,
 }
 
-/// How a cell is made.
+/// Source of a cell.
 pub(super) enum RooflineValue {
-    /// A text of the ops, and what the program has in its place.
+    /// Text of an op, and the text of the program in its place.
     Text(OpText, &'static str),
-    /// A label, one of a few; of the program only what bounds it.
+    /// Label, one of a few. The program only has the one for its bound.
     Label(OpLabel),
     /// Any other cell.
     Cell(for<'r, 'a> fn(&RooflineRow<'r, 'a>) -> CellRef<'a>),
@@ -27,7 +28,7 @@ pub(super) enum RooflineValue {
 
 pub(super) static COLUMNS: [(Column, RooflineValue); 40] = [
     (
-        column("rank", "Rank", Unit::Count, "Place by self time; 0 for the program.").xprof("rank"),
+        column("rank", "Rank", Unit::Count, "Rank by self time. 0 for the program.").xprof("rank"),
         RooflineValue::Cell(|row| CellRef::Int(row.index as u64)),
     ),
     (
@@ -36,7 +37,8 @@ pub(super) static COLUMNS: [(Column, RooflineValue); 40] = [
     ),
     (column("operation", "Op", Unit::Text, "The op.").xprof("operation"), RooflineValue::Text(OpText::Name, PROGRAM)),
     (
-        column("occurrences", "Events", Unit::Count, "Events of the op; on GPUs kernels.").xprof("occurrences"),
+        column("occurrences", "Events", Unit::Count, "Number of events of the op (kernels on GPUs).")
+            .xprof("occurrences"),
         RooflineValue::Cell(|row| CellRef::Int(row.occurrences())),
     ),
     (
@@ -44,19 +46,24 @@ pub(super) static COLUMNS: [(Column, RooflineValue); 40] = [
             "total_time_us",
             "Total time",
             Unit::TimeUs,
-            "Summed durations; of the program the windows of all devices.",
+            "Sum of durations. For the program, the sum of the windows of all devices.",
         )
         .xprof("total_time"),
         RooflineValue::Cell(|row| CellRef::Float(row.work.time.as_us())),
     ),
     (
-        column("avg_time_us", "Mean time", Unit::TimeUs, "Mean duration of an event, on GPUs of a kernel.")
+        column("avg_time_us", "Mean time", Unit::TimeUs, "Mean duration per event (per kernel on GPUs).")
             .xprof("avg_time"),
         RooflineValue::Cell(|row| row.mean(row.work.time)),
     ),
     (
-        column("total_self_time_us", "Self time", Unit::TimeUs, "Time in which no op that started later runs on the same line.")
-            .xprof("total_self_time"),
+        column(
+            "total_self_time_us",
+            "Self time",
+            Unit::TimeUs,
+            "Time in which no op that started later runs on the same line.",
+        )
+        .xprof("total_self_time"),
         RooflineValue::Cell(|row| CellRef::Float(row.self_time().as_us())),
     ),
     (
@@ -68,9 +75,9 @@ pub(super) static COLUMNS: [(Column, RooflineValue); 40] = [
             "total_self_time_percent",
             "Share of measured time",
             Unit::Percent,
-            "Self time of the program's time, idle time included.",
+            "Self time as a share of the program's time, including idle time.",
         )
-        .caveat("XProf prints a share of 1.")
+        .caveat("XProf prints a fraction of 1.")
         .xprof("total_self_time_percent"),
         RooflineValue::Cell(|row| row.share(row.self_time())),
     ),
@@ -79,9 +86,9 @@ pub(super) static COLUMNS: [(Column, RooflineValue); 40] = [
             "cumulative_total_self_time_percent",
             "Cumulative share of measured time",
             Unit::Percent,
-            "Share of self time with the rows above.",
+            "Sum of the shares of self time of this row and the rows above.",
         )
-        .caveat("XProf prints a share of 1.")
+        .caveat("XProf prints a fraction of 1.")
         .xprof("cumulative_total_self_time_percent"),
         RooflineValue::Cell(|row| {
             row.share(
@@ -95,8 +102,8 @@ pub(super) static COLUMNS: [(Column, RooflineValue); 40] = [
     ),
     (op_columns::DMA_STALL, RooflineValue::Cell(|row| row.stall())),
     (
-        column("measured_flop_rate_gflops", "FLOP/s", Unit::GigaflopsPerSecond, "FLOPs over total time.")
-            .caveat("Of asynchronous pairs from start to end: see [ops](#table-ops).")
+        column("measured_flop_rate_gflops", "FLOP/s", Unit::GigaflopsPerSecond, "FLOPs divided by total time.")
+            .caveat("For asynchronous pairs, the time from start to end counts: see [ops](#table-ops).")
             .xprof("measured_flop_rate"),
         RooflineValue::Cell(|row| giga(row.work.flop_rate())),
     ),
@@ -105,11 +112,17 @@ pub(super) static COLUMNS: [(Column, RooflineValue); 40] = [
         RooflineValue::Cell(|row| giga(row.work.model_flops.and_then(|flops| rate(flops, row.work.work_time)))),
     ),
     (
-        column("peak_flop_rate_gflops", "Peak FLOP/s", Unit::GigaflopsPerSecond, "The peak that it is compared with."),
+        column(
+            "peak_flop_rate_gflops",
+            "Peak FLOP/s",
+            Unit::GigaflopsPerSecond,
+            "Peak that the op is compared \
+            with.",
+        ),
         RooflineValue::Cell(|row| giga(row.point().and_then(|point| point.peak_flop_rate))),
     ),
     (
-        column("peak_data_type", "Peak of", Unit::Text, "Type of the arithmetic of that peak."),
+        column("peak_data_type", "Peak of", Unit::Text, "Data type of the arithmetic of that peak."),
         RooflineValue::Label(OpLabel::PeakDataType),
     ),
     (op_columns::MEMORY_BANDWIDTH, RooflineValue::Cell(|row| row.bandwidth(row.work.bytes))),
@@ -124,7 +137,7 @@ pub(super) static COLUMNS: [(Column, RooflineValue); 40] = [
             "hbm_operational_intensity",
             "FLOPs/byte of HBM",
             Unit::FlopsPerByte,
-            "FLOPs over the bytes of main memory.",
+            "FLOPs divided by the bytes of main memory.",
         )
         .xprof("hbm_operational_intensity"),
         RooflineValue::Cell(|row| row.intensity(Level::Hbm)),
@@ -134,7 +147,7 @@ pub(super) static COLUMNS: [(Column, RooflineValue); 40] = [
             "cmem_read_operational_intensity",
             "of CMEM read",
             Unit::FlopsPerByte,
-            "FLOPs over the bytes read from the common memory of a TPU.",
+            "FLOPs divided by the bytes read from the common memory of a TPU.",
         )
         .xprof("cmem_read_operational_intensity"),
         RooflineValue::Cell(|row| row.intensity(Level::CmemRead)),
@@ -144,7 +157,7 @@ pub(super) static COLUMNS: [(Column, RooflineValue); 40] = [
             "cmem_write_operational_intensity",
             "of CMEM write",
             Unit::FlopsPerByte,
-            "FLOPs over the bytes written to the common memory of a TPU.",
+            "FLOPs divided by the bytes written to the common memory of a TPU.",
         )
         .xprof("cmem_write_operational_intensity"),
         RooflineValue::Cell(|row| row.intensity(Level::CmemWrite)),
@@ -154,7 +167,7 @@ pub(super) static COLUMNS: [(Column, RooflineValue); 40] = [
             "vmem_read_operational_intensity",
             "of VMEM read",
             Unit::FlopsPerByte,
-            "FLOPs over the bytes read from the vector memory of a TPU.",
+            "FLOPs divided by the bytes read from the vector memory of a TPU.",
         )
         .xprof("vmem_read_operational_intensity"),
         RooflineValue::Cell(|row| row.intensity(Level::VmemRead)),
@@ -164,7 +177,7 @@ pub(super) static COLUMNS: [(Column, RooflineValue); 40] = [
             "vmem_write_operational_intensity",
             "of VMEM write",
             Unit::FlopsPerByte,
-            "FLOPs over the bytes written to the vector memory of a TPU.",
+            "FLOPs divided by the bytes written to the vector memory of a TPU.",
         )
         .xprof("vmem_write_operational_intensity"),
         RooflineValue::Cell(|row| row.intensity(Level::VmemWrite)),
@@ -174,7 +187,8 @@ pub(super) static COLUMNS: [(Column, RooflineValue); 40] = [
             "bottleneck_operational_intensity",
             "FLOPs/byte of the bottleneck",
             Unit::FlopsPerByte,
-            "FLOPs over the bytes of the level that bounds it; over all bytes where arithmetic does.",
+            "FLOPs divided by the bytes of the memory level that bounds the op, or by all bytes if arithmetic \
+                bounds it.",
         )
         .xprof("bottleneck_operational_intensity"),
         RooflineValue::Cell(|row| CellRef::float(row.point().and_then(|point| point.bottleneck_intensity))),
@@ -186,7 +200,10 @@ pub(super) static COLUMNS: [(Column, RooflineValue); 40] = [
             Unit::Text,
             "`Compute`, a level of memory, `Host link` for copies to and from the host, or `Unknown`.",
         )
-        .caveat("No peak of the link to the host is known, so its copies have no roofline efficiency. XProf says `HBM` of them.")
+        .caveat(
+            "The peak of the link to the host is unknown, so its copies have no roofline efficiency. XProf \
+            shows `HBM` for them.",
+        )
         .xprof("bound_by"),
         RooflineValue::Label(OpLabel::BoundOrUnknown),
     ),
@@ -195,9 +212,9 @@ pub(super) static COLUMNS: [(Column, RooflineValue); 40] = [
             "total_time_per_core_us",
             "Time per device",
             Unit::TimeUs,
-            "Total time over the devices that were used.",
+            "Total time divided by the number of used devices.",
         )
-        .caveat("XProf divides by those that the profile lists.")
+        .caveat("XProf divides by the number of devices in the profile.")
         .xprof("total_time_per_core"),
         RooflineValue::Cell(|row| {
             let devices = row.table.context.analysis.devices.used.len().max(1);
@@ -205,9 +222,15 @@ pub(super) static COLUMNS: [(Column, RooflineValue); 40] = [
         }),
     ),
     (
-        column("total_time_in_percentage", "Share of total time", Unit::Percent, "Total time, of the program's.")
-            .caveat("XProf prints a share of 1.")
-            .xprof("total_time_in_percentage"),
+        column(
+            "total_time_in_percentage",
+            "Share of total time",
+            Unit::Percent,
+            "Total time as a share of the \
+            program's.",
+        )
+        .caveat("XProf prints a fraction of 1.")
+        .xprof("total_time_in_percentage"),
         RooflineValue::Cell(|row| row.share(row.work.time)),
     ),
     (
@@ -215,7 +238,7 @@ pub(super) static COLUMNS: [(Column, RooflineValue); 40] = [
             "optimal_flop_rate_gflops",
             "FLOP/s at the roof",
             Unit::GigaflopsPerSecond,
-            "FLOP/s over the roofline efficiency.",
+            "FLOP/s divided by the roofline efficiency.",
         )
         .xprof("optimal_flop_rate"),
         RooflineValue::Cell(|row| giga(row.point().and_then(|point| point.optimal_flop_rate))),
@@ -225,18 +248,18 @@ pub(super) static COLUMNS: [(Column, RooflineValue); 40] = [
             "roofline_efficiency_percent",
             "Roofline efficiency",
             Unit::Percent,
-            "The greater of compute efficiency and memory utilisation.",
+            "Greater of compute efficiency and memory utilization.",
         )
         .caveat(
-            "Far above 100 for `copy-start` and `copy-done`, whose bytes move between them. XProf prints a \
-             share of 1.",
+            "Far above 100 for `copy-start` and `copy-done`, whose bytes move between them. XProf prints a fraction \
+                of 1.",
         )
         .xprof("roofline_efficiency"),
         RooflineValue::Cell(|row| percent(row.point().and_then(|point| point.roofline_efficiency))),
     ),
     (
-        column("compute_efficiency_percent", "Compute efficiency", Unit::Percent, "FLOP/s of the peak.")
-            .caveat("XProf prints a share of 1.")
+        column("compute_efficiency_percent", "Compute efficiency", Unit::Percent, "FLOP/s as a share of the peak.")
+            .caveat("XProf prints a fraction of 1.")
             .xprof("compute_efficiency"),
         RooflineValue::Cell(|row| percent(row.point().and_then(|point| point.compute_efficiency))),
     ),
@@ -245,9 +268,9 @@ pub(super) static COLUMNS: [(Column, RooflineValue); 40] = [
             "max_mem_bw_utilization_percent",
             "Memory utilisation",
             Unit::Percent,
-            "Greatest share of a level's bandwidth.",
+            "Largest used share of the bandwidth of a memory level.",
         )
-        .caveat("XProf prints a share of 1.")
+        .caveat("XProf prints a fraction of 1.")
         .xprof("max_mem_bw_utilization"),
         RooflineValue::Cell(|row| percent(row.point().and_then(|point| point.max_mem_bw_utilization))),
     ),
@@ -264,7 +287,7 @@ pub(super) static COLUMNS: [(Column, RooflineValue); 40] = [
     (op_columns::SOURCE, RooflineValue::Text(OpText::Source, "")),
 ];
 
-/// The table of a run.
+/// Table of a run.
 pub struct RooflineRows<'a> {
     context: Context<'a>,
     roofline: &'a Roofline,
@@ -274,7 +297,8 @@ pub struct RooflineRows<'a> {
 }
 
 impl<'a> RooflineRows<'a> {
-    /// The program and its ops by descending self time; empty where no op ran.
+    /// Creates the table: the program, then its ops sorted by self time, largest first. Empty if no op
+    /// ran.
     pub fn new(context: &Context<'a>) -> RooflineRows<'a> {
         RooflineRows {
             context: *context,
@@ -287,7 +311,7 @@ impl<'a> RooflineRows<'a> {
 }
 
 impl RooflineRows<'_> {
-    /// A label of the program's row.
+    /// Returns a label of the program's row.
     fn of_program(&self, label: OpLabel) -> Option<&'static str> {
         let point = self.roofline.program_point().filter(|_| label == OpLabel::BoundOrUnknown);
         point.map(|point| Bound::label(point.bound_by))

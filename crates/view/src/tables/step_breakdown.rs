@@ -1,4 +1,4 @@
-//! Where the time of each step goes: the means first, then one row for each step and device.
+//! Table of the breakdown of each step: the means first, then one row for each step and device.
 
 use crate::metric;
 use crate::metric::Metric;
@@ -7,49 +7,57 @@ use base::Ps;
 use metrics::{Breakdown, Context, Devices, MeanPart, StepPart, StepRow};
 use report::Step;
 
-/// The columns before the parts.
+/// Columns before the parts.
 const FIRST: [Column; 6] = [
-    column("kind", "Row", Unit::Text, "`mean`, `step`, or `window` where steps are unknown."),
+    column("kind", "Row", Unit::Text, "`mean`, `step`, or `window` if the steps are unknown."),
     column("step", "Position", Unit::Count, "Position of the step, from 0."),
-    column("name", "Step", Unit::Text, "Number or name that the trace gives the step, else its position."),
-    column("device_name", "Device", Unit::Text, "The device, or `all devices`."),
+    column("name", "Step", Unit::Text, "Number or name of the step in the trace, otherwise its position."),
+    column("device_name", "Device", Unit::Text, "Device, or `all devices`."),
     column("start_us", "Start", Unit::TimeUs, "Start, from the start of the capture."),
     column(
         "duration_us",
         "Duration",
         Unit::TimeUs,
-        "Start to the next step's start on this device; see [Steps](#steps) for the last.",
+        "Time from the start of the step to the next step's start on this device. See [Steps](#steps) for the last \
+            step.",
     ),
 ];
 
-/// The columns after them.
+/// Columns after the parts.
 const LAST: [Column; 11] = [
-    column("busy_us", "Busy", Unit::TimeUs, "The parts that are work."),
-    column("idle_us", "Idle", Unit::TimeUs, "The parts that are idle."),
+    column("busy_us", "Busy", Unit::TimeUs, "Sum of the parts that are work."),
+    column("idle_us", "Idle", Unit::TimeUs, "Sum of the parts that are idle."),
     column(
         "communication_overlap_percent",
         "Overlapped communication",
         Unit::Percent,
-        "Share of the communication in flight in this row that computation hides.",
+        "Share of the communication in flight that overlaps with computation.",
     ),
     column(
         "transfer_overlap_percent",
         "Overlapped copies",
         Unit::Percent,
-        "Share of the copies in flight in this row that computation hides.",
+        "Share of the copies in flight that overlaps with computation.",
     ),
-    column("num_kernels", "Ops", Unit::Number, "Ops that the host launched in it, else those that start in it."),
+    column(
+        "num_kernels",
+        "Ops",
+        Unit::Number,
+        "Number of ops that the host launched in the step, otherwise of \
+        those that start in it.",
+    ),
     column(
         "device_work_us",
         "Device work",
         Unit::TimeUs,
-        "Time in which at least one op of the step runs: of those that the host launched in it, whenever they run, else of those in its window.",
+        "Time in which at least one op of the step runs. Its ops are those that the host launched in it, whenever \
+            they run, otherwise those in its window.",
     ),
     column(
         "lag_us",
         "Lag behind host",
         Unit::TimeUs,
-        "From the start of the step's annotation on the host to the first op that was launched in it.",
+        "Time from the start of the step's annotation on the host to the first op that was launched in it.",
     ),
     column(
         "host_busy_us",
@@ -63,23 +71,23 @@ const LAST: [Column; 11] = [
         "counted",
         "Counted",
         Unit::Flag,
-        "In the means: the step counts, and a next step ended it on this device (or on none).",
+        "True if the means include the row: the step counts, and a next step ended it on this device (or on none).",
     ),
 ];
 
-/// All columns: in the middle a part each.
+/// Returns all columns, with one per part in the middle.
 pub fn columns() -> Vec<Column> {
     FIRST.into_iter().chain(StepPart::ALL.map(part_column)).chain(LAST).collect()
 }
 
-/// The column of a part: the part's field in the profile.
+/// Returns the column of a part, which has the key and definition of the field in the profile.
 fn part_column(part: StepPart) -> Column {
     let Metric { path, definition } = part_metric(part);
     let key = path.rsplit('.').next().unwrap_or(path);
     column(key, part.title(), Unit::TimeUs, definition)
 }
 
-/// The field of the profile that is the mean of a part.
+/// Returns the field of the profile with the mean of a part.
 pub fn part_metric(part: StepPart) -> Metric {
     match part {
         StepPart::Compute => metric!("step_breakdown.parts.compute_us"),
@@ -99,19 +107,20 @@ pub fn part_metric(part: StepPart) -> Metric {
     }
 }
 
-/// The table of a run.
+/// Table of a run.
 pub struct StepBreakdownRows<'a> {
     breakdown: &'a Breakdown,
     step_names: Vec<String>,
     devices: &'a Devices,
     origin: Ps,
-    /// Means, each with the device that it is of; absent for all of them.
+    /// Means, each with its device. The device is absent for the mean over all devices.
     means: Vec<(Option<u32>, &'a MeanPart)>,
     columns: Vec<Column>,
 }
 
 impl<'a> StepBreakdownRows<'a> {
-    /// The mean over all devices, where there are several the mean of each, then the steps.
+    /// Creates the table: the mean over all devices, the mean of each device if there are several, then
+    /// the steps.
     pub fn new(context: &Context<'a>) -> StepBreakdownRows<'a> {
         let breakdown = &context.analysis.step_breakdown;
         let devices = &context.analysis.devices;
@@ -180,12 +189,12 @@ impl<'a> StepBreakdownRows<'a> {
     }
 }
 
-/// What the trace calls each step, else its position.
+/// Returns the name of each step in the trace, otherwise its position.
 pub(super) fn step_names(steps: &[Step]) -> Vec<String> {
     steps.iter().map(|step| step.name.clone().unwrap_or_else(|| step.index.to_string())).collect()
 }
 
-/// The name of the step at a position.
+/// Returns the name of the step at a position.
 pub(super) fn step_name(names: &[String], step: Option<u32>) -> CellRef<'_> {
     step.and_then(|at| names.get(at as usize)).map_or(CellRef::Absent, |name| CellRef::text(name))
 }
@@ -248,7 +257,7 @@ mod tests {
             (rows.cell(3, at("step")), rows.cell(3, at("other_idle_us"))),
             (CellRef::Int(0), CellRef::Float(60.0))
         );
-        // No host thread: nobody knows what it did, or when what was launched.
+        // Without host threads, their activity and the times of launches are unknown.
         assert_eq!(
             (rows.cell(3, at("host_bound_us")), rows.cell(3, at("compile_us"))),
             (CellRef::Absent, CellRef::Absent)

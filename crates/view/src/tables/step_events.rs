@@ -1,4 +1,5 @@
-//! What happened in steps, one by one: every op and every idle time, with the part of the step that it is.
+//! Table of the events in steps, one by one: every op and every idle time, with its part of the
+//! step.
 
 use super::step_breakdown::{step_name, step_names};
 use crate::table::{CellRef, Column, Rows, Unit, column, columns};
@@ -6,7 +7,7 @@ use base::Ps;
 use metrics::{Analysis, Context, StepEvent, StepRow};
 use trace::Trace;
 
-/// An event with what its cells are made of.
+/// Event with the data for its cells.
 pub(super) struct StepEventRow<'a> {
     rows: &'a StepEventRows<'a>,
     event: &'a StepEvent,
@@ -19,7 +20,7 @@ pub(super) static COLUMNS: [(Column, CellOf); 9] = [
     (column("step", "Position", Unit::Count, "Position of the step, from 0."), |it| {
         CellRef::int(it.of.step.map(u64::from))
     }),
-    (column("name", "Step", Unit::Text, "Number or name that the trace gives the step, else its position."), |it| {
+    (column("name", "Step", Unit::Text, "Number or name of the step in the trace, otherwise its position."), |it| {
         step_name(&it.rows.step_names, it.of.step)
     }),
     (column("device_name", "Device", Unit::Text, "The device."), |it| {
@@ -37,14 +38,14 @@ pub(super) static COLUMNS: [(Column, CellOf); 9] = [
         |it| CellRef::Text(it.event.part.label()),
     ),
     (
-        column("hlo_op_name", "Op", Unit::Text, "The HLO op that the event names, else the event's own name.")
+        column("hlo_op_name", "Op", Unit::Text, "HLO op that the event names, otherwise the event's own name.")
             .caveat("Empty for idle time."),
         |it| if it.is_idle() { CellRef::Absent } else { it.names().0 },
     ),
-    (column("kernel_name", "Kernel", Unit::Text, "The event's own name, where it names an HLO op too."), |it| {
+    (column("kernel_name", "Kernel", Unit::Text, "Name of the event, if it also names an HLO op."), |it| {
         if it.is_idle() { CellRef::Absent } else { it.names().1 }
     }),
-    (column("before", "Until", Unit::Text, "Of idle time the op that ended it."), |it| {
+    (column("before", "Until", Unit::Text, "For idle time, the op that ended it."), |it| {
         if it.is_idle() { it.names().0 } else { CellRef::Absent }
     }),
     (
@@ -52,22 +53,22 @@ pub(super) static COLUMNS: [(Column, CellOf); 9] = [
             "start_us",
             "Start",
             Unit::TimeUs,
-            "Start, from the start of the capture; of what began before the step, the start of the step.",
+            "Start, from the start of the capture. For events that began before the step, the start of the step.",
         )
-        .caveat("Idle time of several causes is listed once for each, with the same start."),
+        .caveat("Idle time with several causes is listed once for each, with the same start."),
         |it| CellRef::Float((it.event.start - it.rows.origin).as_us()),
     ),
     (
-        column("time_us", "Time", Unit::TimeUs, "Time inside the step; of an op without those nested in it.")
-            .caveat("An op that another stream's hides is listed all the same."),
+        column("time_us", "Time", Unit::TimeUs, "Time inside the step, without ops nested in the op.")
+            .caveat("Includes ops that overlap with an op of another stream."),
         |it| CellRef::Float(it.event.time.as_us()),
     ),
 ];
 
-/// Events of a device that are reported: no one reads more, and a capture may hold millions.
+/// Largest number of events of a device that are reported, because a capture may contain millions.
 const MOST_EVENTS: usize = 200_000;
 
-/// The events of some steps.
+/// Events of some steps.
 pub struct StepEventRows<'a> {
     context: Context<'a>,
     trace: &'a Trace,
@@ -78,7 +79,7 @@ pub struct StepEventRows<'a> {
 }
 
 impl<'a> StepEventRows<'a> {
-    /// Rows of the steps of `variant`, `3-5`; of all for any other text.
+    /// Creates the rows of the steps in `variant`, for example `3-5`. Any other text selects all steps.
     pub fn new(context: &Context<'a>, variant: &str) -> StepEventRows<'a> {
         let (trace, analysis) = (context.captured_trace(), context.analysis);
         let range = variant.split_once('-').and_then(|(first, last)| {
@@ -102,7 +103,7 @@ impl<'a> StepEventRow<'a> {
         self.event.part.is_idle()
     }
 
-    /// The HLO op that the event says to be of, else its own name; beside the former its own name.
+    /// Returns the HLO op that the event belongs to, with the event's own name, or only its own name.
     fn names(&self) -> (CellRef<'a>, CellRef<'a>) {
         let trace = self.rows.trace;
         let Some(event) = self.event.op.and_then(|op| trace.events.get(op)) else {

@@ -1,4 +1,5 @@
-//! What all tables promise: each column is declared once, with its definition, and rows have no other columns.
+//! Properties of all tables: each column is declared once, with its definition, and rows have no
+//! other columns.
 
 use std::collections::BTreeSet;
 
@@ -46,7 +47,7 @@ fn the_columns_of_a_form_are_those_of_its_table() {
         assert!(name.about().ends_with('.') && name.about().len() < 120, "{}", name.about());
         for form in name.forms().iter().chain(&[""]) {
             let rows = rows_of_memory(&recorded, name, form).unwrap_or_else(|| rows(&context, name, form));
-            // A table of an area is made by another function.
+            // Another function makes tables of an area.
             if !name.is_of_area() {
                 assert_eq!(rows.columns(), columns_of_form(name, form), "{} by {form}", name.key());
             }
@@ -55,7 +56,7 @@ fn the_columns_of_a_form_are_those_of_its_table() {
 }
 
 #[test]
-fn every_column_says_in_one_sentence_what_it_is() {
+fn every_column_has_a_definition_of_one_sentence() {
     let all: Vec<Column> = TableName::ALL.into_iter().flat_map(columns_of).collect();
     assert!(all.len() > 300, "{}", all.len());
     for Column { key, definition, .. } in all {

@@ -1,4 +1,5 @@
-//! Copies and fills by direction, kind and memory. The columns that the unified profile has too keep their keys.
+//! Table of copies and fills by direction, kind and memory. Columns that the unified profile also
+//! contains keep their keys.
 
 use crate::table::{CellRef, Column, Rows, Unit, column, columns};
 use metrics::{Context, CopyRow};
@@ -13,7 +14,10 @@ pub(super) static COLUMNS: [(Column, CellOf); 17] = [
             Unit::Text,
             "`h2d`, `d2h`, `d2d` (within a device), `p2p`, `memset` or `other`.",
         )
-        .source("The event, else the call that launched it (ROCm runs copies as kernels that do not say)."),
+        .source(
+            "The event, otherwise the call that launched it (ROCm runs copies as kernels, which do not record \
+            it).",
+        ),
         |it| CellRef::Text(it.class.direction.label()),
     ),
     (
@@ -24,8 +28,8 @@ pub(super) static COLUMNS: [(Column, CellOf); 17] = [
             "`copy` (GPU stream), `host offload` (TPU), `infeed`, `outfeed` or `host call`.",
         )
         .caveat(
-            "A host offload lasts from `copy-start` to the end of `copy-done` where one end is host memory, \
-             memory space 5. A host call hands a TPU's transfer over; its time is the host's.",
+            "A host offload lasts from `copy-start` to the end of `copy-done`, if one end is host memory (memory \
+                space 5). A host call starts a TPU's transfer; its time is the host's.",
         ),
         |it| CellRef::Text(it.class.kind.label()),
     ),
@@ -45,15 +49,15 @@ pub(super) static COLUMNS: [(Column, CellOf); 17] = [
         |it| CellRef::text(&it.class.target_memory),
     ),
     (
-        column("asynchronous", "Asynchronous", Unit::Flag, "Whether the caller went on at once.")
-            .source("The collector, else the name of the call."),
+        column("asynchronous", "Asynchronous", Unit::Flag, "True if the caller continued immediately.")
+            .source("The collector, otherwise the name of the call."),
         |it| CellRef::flag(it.class.asynchronous),
     ),
     (column("measured_on", "Measured on", Unit::Text, "`device` or `host`."), |it| {
         CellRef::Text(if it.class.kind.on_device() { "device" } else { "host" })
     }),
-    (column("count", "Count", Unit::Count, "How many copies and fills."), |it| CellRef::Int(it.count)),
-    (column("total_time_us", "Time", Unit::TimeUs, "Sum of durations; overlapping ones count each."), |it| {
+    (column("count", "Count", Unit::Count, "Number of copies and fills."), |it| CellRef::Int(it.count)),
+    (column("total_time_us", "Time", Unit::TimeUs, "Sum of durations. Overlapping transfers each count."), |it| {
         CellRef::Float(it.time.as_us())
     }),
     (column("avg_time_us", "Mean", Unit::TimeUs, "Mean duration."), |it| {
@@ -62,13 +66,13 @@ pub(super) static COLUMNS: [(Column, CellOf); 17] = [
     (column("min_time_us", "Shortest", Unit::TimeUs, "Shortest duration."), |it| CellRef::Float(it.min.as_us())),
     (column("max_time_us", "Longest", Unit::TimeUs, "Longest duration."), |it| CellRef::Float(it.max.as_us())),
     (
-        column("total_bytes", "Bytes", Unit::Bytes, "Bytes of those whose size is known.").source(
-            "`memcpy_details`, Kineto's `bytes`, the call's; for offloaded arrays the array's size, as \
-             `bytes_accessed` counts some ends twice.",
+        column("total_bytes", "Bytes", Unit::Bytes, "Bytes of copies and fills with a known size.").source(
+            "`memcpy_details`, Kineto's `bytes`, or the call. For offloaded arrays the size of the array, because \
+                `bytes_accessed` counts some ends twice.",
         ),
         |it| CellRef::int(it.bytes),
     ),
-    (column("sized_count", "Of known size", Unit::Count, "Copies whose size is known."), |it| {
+    (column("sized_count", "Of known size", Unit::Count, "Number of copies and fills with a known size."), |it| {
         CellRef::Int(it.sized_count)
     }),
     (
@@ -76,22 +80,17 @@ pub(super) static COLUMNS: [(Column, CellOf); 17] = [
             "in_flight_us",
             "In flight",
             Unit::TimeUs,
-            "Time in which at least one of those whose size is known is under way, added up over devices.",
+            "Time in which at least one transfer with a known size is in flight, summed over devices.",
         )
-        .caveat("Less than `total_time_us` where transfers of a device overlap."),
+        .caveat("Less than `total_time_us` if transfers of a device overlap."),
         |it| CellRef::Float(it.sized_time.as_us()),
     ),
     (
-        column(
-            "bandwidth_gb_per_sec",
-            "Bandwidth",
-            Unit::GigabytesPerSecond,
-            "Bytes per second of the time in flight.",
-        )
-        .caveat("XProf shows no bytes of copies at all."),
+        column("bandwidth_gb_per_sec", "Bandwidth", Unit::GigabytesPerSecond, "Bytes divided by the time in flight.")
+            .caveat("XProf does not show bytes of copies."),
         |it| CellRef::float(it.bandwidth_gb_per_sec()),
     ),
-    (column("wait_us", "Waited for", Unit::TimeUs, "Time that the core waited in `copy-done`."), |it| {
+    (column("wait_us", "Waited for", Unit::TimeUs, "Time in which the core waited in `copy-done`."), |it| {
         CellRef::float(it.wait.map(|wait| wait.as_us()))
     }),
     (
@@ -99,20 +98,21 @@ pub(super) static COLUMNS: [(Column, CellOf); 17] = [
             "call_site",
             "Call site",
             Unit::Text,
-            "The innermost span on the calling thread around the call, else the op; the one with most time.",
+            "Innermost span around the call on the calling thread, otherwise the op. If there are several, the one \
+                with the most time.",
         ),
         |it| CellRef::text(it.call_site.as_deref().unwrap_or("")),
     ),
 ];
 
-/// The transfers of a run, by direction.
+/// Transfers of a run, by direction.
 pub struct TransferTable<'a> {
     rows: &'a [CopyRow],
     columns: Vec<Column>,
 }
 
 impl<'a> TransferTable<'a> {
-    /// The table of `context`.
+    /// Creates the table for `context`.
     pub fn new(context: &Context<'a>) -> TransferTable<'a> {
         TransferTable { rows: &context.analysis.copies.rows, columns: columns(&COLUMNS) }
     }

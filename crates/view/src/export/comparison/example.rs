@@ -1,8 +1,8 @@
-//! A comparison with something in every part, for the tests of its shapes.
+//! A comparison with content in every part, for tests of its outputs.
 
 use compare::*;
 
-/// Two runs of the example profile, with hostile names.
+/// Returns two runs of the example profile, with hostile names.
 pub(crate) fn subjects() -> Vec<Subject> {
     ["main", "new"]
         .map(|name| {

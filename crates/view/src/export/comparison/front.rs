@@ -1,5 +1,5 @@
-//! What a comparison begins with, once for the page, text, Markdown and HTML: the verdict, what it costs, what limits it, where a step goes on
-//! two platforms, and why.
+//! Beginning of a comparison, shared by the page, text, Markdown and HTML: the verdict, its cost,
+//! its limits, the phases of a step on two platforms, and the causes.
 
 use super::words::{self, Judgement};
 use super::{name_of, others};
@@ -7,10 +7,10 @@ use crate::pages::{Block, CellStatus, Grid, GridCell};
 use base::format;
 use compare::{ComparedMetric, Comparison, PhaseChange};
 
-/// Runs whose phases are shown; the JSON has all.
+/// Largest number of runs whose phases are shown. The JSON contains all of them.
 const PHASES: usize = 3;
 
-/// The blocks, most important first. Nothing that follows them repeats a caveat.
+/// Returns the blocks, most important first. Later blocks do not repeat a caveat.
 pub fn blocks(comparison: &Comparison) -> Vec<Block> {
     let answer = &comparison.answer;
     let mut blocks = vec![note(&answer.verdict)];
@@ -33,12 +33,12 @@ fn heading(text: &str) -> Block {
     Block::Heading { text: text.to_owned(), note: None }
 }
 
-/// One sentence a line.
+/// Joins sentences, one per line.
 fn note(sentences: &[String]) -> Block {
     Block::Note { text: sentences.iter().map(|it| it.replace('\n', " ")).collect::<Vec<_>>().join("\n") }
 }
 
-/// The names of the runs as headings, the baseline marked.
+/// Returns the names of the runs as headings, with the baseline marked.
 fn run_columns(comparison: &Comparison) -> impl Iterator<Item = String> {
     (0..).zip(&comparison.runs).map(|(index, run)| match index == comparison.baseline {
         true => format!("{} (baseline)", run.name),
@@ -63,11 +63,12 @@ fn cost_grid(comparison: &Comparison, costs: &[&ComparedMetric]) -> Grid {
     }
 }
 
-/// The phases of a step of a run beside the baseline's; `None` where ops of both have the same names.
+/// Returns the phases of a step of a run next to the baseline's. Returns `None` if ops of both runs
+/// have the same names.
 fn phases(comparison: &Comparison, run: u32) -> Option<Grid> {
     let of_run: Vec<&PhaseChange> = comparison.phases.iter().filter(|phase| phase.run == run).collect();
     let [name, baseline] = [run, comparison.baseline].map(|run| name_of(comparison, run).to_owned());
-    // What other work takes is neither better nor worse.
+    // If the work differs, its time is neither better nor worse.
     let is_judged = !comparison.is_of_other_work(run);
     let row = |phase: &&PhaseChange| {
         let judgement = Judgement::of_time(phase.run_us - phase.baseline_us);
@@ -88,7 +89,7 @@ fn phases(comparison: &Comparison, run: u32) -> Option<Grid> {
     })
 }
 
-/// How a judgement is coloured.
+/// Returns the colour of a judgement.
 pub fn status(judgement: Judgement) -> Option<CellStatus> {
     match judgement {
         Judgement::Better => Some(CellStatus::Better),

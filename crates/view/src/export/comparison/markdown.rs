@@ -1,5 +1,5 @@
-//! A comparison as Markdown (GitHub's dialect), for a pull request: the answer, the numbers that matter most and the causes fit one
-//! screen; everything else is folded behind.
+//! Renders a comparison as Markdown (GitHub's dialect), for a pull request. The answer, the most
+//! important numbers and the causes fit on one screen; everything else is folded.
 
 use super::words::{self, Judgement};
 use super::{chosen, front, is_told, name_of, others, scaled, unfair};
@@ -9,11 +9,11 @@ use base::format;
 use base::home::shared;
 use compare::{Cause, Change, ComparedMetric, Comparison, FairnessStatus};
 
-/// Rows of a table of ops.
+/// Largest number of rows in a table of ops.
 const OPS: usize = 10;
-/// Causes of a run that are not folded.
+/// Number of causes of a run that are not folded.
 const CAUSES: usize = 5;
-/// Numbers that are not folded; of each line the first one that a run has.
+/// Numbers that are not folded: of each list, the first that a run has.
 const KEY_NUMBERS: [&[&str]; 5] = [
     &["step_time.typical_us"],
     &["throughput.tokens_per_sec", "throughput.samples_per_sec", "throughput.steps_per_sec"],
@@ -22,7 +22,7 @@ const KEY_NUMBERS: [&[&str]; 5] = [
     &["roofline.mfu_percent"],
 ];
 
-/// The comparison as Markdown.
+/// Returns the comparison as Markdown.
 pub fn markdown(comparison: &Comparison) -> String {
     let names: Vec<String> = comparison.runs.iter().map(|run| escape(&run.name)).collect();
     let chosen = chosen(comparison);
@@ -31,7 +31,7 @@ pub fn markdown(comparison: &Comparison) -> String {
         None => format!("## {}\n\n", names.join(" and ")),
     };
     text.push_str(&document::markdown::blocks(&front::blocks(comparison)));
-    // Tables with a column for each run.
+    // These tables have a column for each run.
     let has_columns = chosen.is_none();
     if has_columns {
         push_key_numbers(&mut text, comparison, &names);
@@ -52,7 +52,7 @@ pub fn markdown(comparison: &Comparison) -> String {
     shared(text)
 }
 
-/// What fills the memory of the runs, and which buffers came and went.
+/// Appends the memory of the runs, with the buffers that were added or removed.
 fn push_memory(text: &mut String, comparison: &Comparison, names: &[String]) {
     let Some(memory) = &comparison.memory else { return };
     let mut body = String::new();
@@ -71,7 +71,7 @@ fn push_memory(text: &mut String, comparison: &Comparison, names: &[String]) {
     push_folded(text, super::memory::heading(comparison), &body);
 }
 
-/// What opens with a click on its title.
+/// Appends a section that opens with a click on its title.
 fn push_folded(text: &mut String, title: &str, body: &str) {
     text.push_str(&format!("\n<details>\n<summary>{title}</summary>\n\n{body}\n</details>\n"));
 }
@@ -80,14 +80,14 @@ fn push_row(text: &mut String, cells: &[String]) {
     text.push_str(&format!("| {} |\n", cells.join(" | ")));
 }
 
-/// Heading and rule of a table; numbers to the right.
+/// Appends the header of a table. Numbers are right-aligned.
 fn push_head(text: &mut String, titles: &[&str], right: &[bool]) {
     push_row(text, &titles.iter().map(|title| (*title).to_owned()).collect::<Vec<_>>());
     let rule = |column| if right.get(column).copied().unwrap_or(false) { "---:" } else { "---" };
     push_row(text, &(0..titles.len()).map(|column| rule(column).to_owned()).collect::<Vec<_>>());
 }
 
-/// How many conditions are the same; folded those that are not.
+/// Appends the number of conditions that are the same, and the others in a fold.
 fn push_fairness(text: &mut String, comparison: &Comparison, names: &[String]) {
     if comparison.fairness.is_empty() {
         return;
@@ -125,7 +125,7 @@ fn push_key_numbers(text: &mut String, comparison: &Comparison, names: &[String]
     }
 }
 
-/// All numbers, folded.
+/// Appends all numbers in folds.
 fn push_metrics(text: &mut String, comparison: &Comparison, names: &[String]) {
     for (title, metrics) in [
         ("All scored numbers", &comparison.metrics),
@@ -161,7 +161,7 @@ fn push_numbers(text: &mut String, comparison: &Comparison, names: &[String], sh
     }
 }
 
-/// What explains a run's difference; the causes that the summary has left out.
+/// Appends the causes of a run's difference that are not in the summary.
 fn push_causes(text: &mut String, comparison: &Comparison, run: u32) {
     let is_said = |cause: &&Cause| is_told(comparison, cause);
     let mut left = comparison.causes.iter().filter(|cause| cause.run == run && !is_said(cause)).take(CAUSES).peekable();

@@ -1,12 +1,12 @@
-//! What fills the memory of the runs, in the texts of a comparison.
+//! Formats the memory of the runs for the text outputs of a comparison.
 
 use base::format;
 use compare::{Comparison, MemoryBuffersChange, MemoryComparison};
 
-/// Buffers of each run that are shown.
+/// Largest number of buffers that are shown for each run.
 const BUFFERS: usize = 8;
 
-/// One row a figure, its name first; nothing where the memory is not known.
+/// Returns one row per figure, with its name first. Empty if the memory is unknown.
 pub fn figures(comparison: &Comparison) -> Vec<Vec<String>> {
     let Some(memory) = &comparison.memory else { return Vec::new() };
     let bytes = |value: &Option<u64>| value.map_or("-".to_owned(), format::bytes);
@@ -30,20 +30,22 @@ fn named(name: &str, values: impl Iterator<Item = String>) -> Vec<String> {
     [format::printable(name)].into_iter().chain(values).collect()
 }
 
-/// Heading of the figures.
+/// Returns the heading of the figures.
 pub fn heading(comparison: &Comparison) -> &'static str {
     let has_peaks = comparison.memory.as_ref().is_some_and(|memory| memory.peak_bytes.iter().any(Option::is_some));
     if has_peaks { "Memory at the peak" } else { "Live memory" }
 }
 
-/// A line for each group of buffers, or each line of code, that a run has more or less of than the baseline.
+/// Returns a line for each group of buffers, or each line of code, that changed against the
+/// baseline.
 pub fn changes(memory: &MemoryComparison, run: u32) -> Vec<String> {
     let buffers = memory.buffers.iter().filter(|it| it.run == run).take(BUFFERS).map(line);
     let lines = memory.lines.iter().filter(|it| it.run == run).take(BUFFERS);
     buffers.chain(lines.map(|it| format::printable(&it.text()))).collect()
 }
 
-/// `+2 f32[2048,1024] activation of layers/mlp: +16.0 MiB`.
+/// Describes the change of a group of buffers: `+2 f32[2048,1024] activation of layers/mlp: +16.0
+/// MiB`.
 fn line(change: &MemoryBuffersChange) -> String {
     let sign = |value: i64| if value < 0 { '-' } else { '+' };
     let scope =
@@ -66,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn figures_stand_beside_each_other_and_changes_have_signs() {
+    fn figures_are_side_by_side_and_changes_have_signs() {
         let comparison = comparison();
         let rows = figures(&comparison);
         let expected = [

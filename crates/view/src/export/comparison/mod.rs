@@ -1,5 +1,6 @@
-//! A comparison in other shapes: one screen for people, Markdown for a pull request, JSON for programs, and a web page that stands
-//! for itself. All are made from [`Comparison`]; only the web page looks into the profiles too, for what belongs to one run.
+//! Outputs of a comparison: one screen of text, Markdown for a pull request, JSON for programs, and
+//! a self-contained web page. All are made from [`Comparison`]. Only the web page also reads the
+//! profiles, for data of single runs.
 
 pub(crate) mod front;
 mod html;
@@ -20,13 +21,13 @@ pub use text::text;
 
 use compare::{Cause, Comparison, FairnessCheck, FairnessStatus};
 
-/// Indices of the runs other than the baseline that are compared in detail.
+/// Returns the indices of the runs other than the baseline that are compared in detail.
 fn others(comparison: &Comparison) -> impl Iterator<Item = u32> {
     let baseline = comparison.baseline;
     comparison.detailed().into_iter().filter(move |run| *run != baseline)
 }
 
-/// States how many runs are compared in detail; `None` if all are.
+/// States how many runs are compared in detail. Returns `None` if all of them are.
 fn chosen(comparison: &Comparison) -> Option<String> {
     let (chosen, all) = (comparison.detailed().len(), comparison.runs.len());
     (chosen < all).then(|| {
@@ -37,22 +38,22 @@ fn chosen(comparison: &Comparison) -> Option<String> {
     })
 }
 
-/// Whether there are too many runs to show what belongs to each unfolded.
+/// Returns true if there are too many runs to show the details of each unfolded.
 fn many(comparison: &Comparison) -> bool {
     comparison.runs.len() > 5
 }
 
-/// Whether the answer has a cause already.
+/// Returns true if the answer already contains the cause.
 fn is_told(comparison: &Comparison, cause: &Cause) -> bool {
     comparison.summary.iter().any(|sentence| sentence.contains(&cause.text))
 }
 
-/// The name of a run.
+/// Returns the name of a run.
 fn name_of(comparison: &Comparison, run: u32) -> &str {
     comparison.runs.get(run as usize).map_or("", |run| run.name.as_str())
 }
 
-/// Fairness checks that are not the same, the differing ones first.
+/// Returns the fairness checks that are not the same, those that differ first.
 fn unfair(comparison: &Comparison) -> impl Iterator<Item = &FairnessCheck> {
     let of = |status| comparison.fairness.iter().filter(move |check| check.status == status);
     of(FairnessStatus::Differs).chain(of(FairnessStatus::Unknown))

@@ -1,22 +1,23 @@
-//! Ops that do not shrink with the devices, and sizes that were not measured, as the cells that every shape of a comparison shows.
+//! Formats the ops that do not shrink with the devices, and the forecast, as cells that all outputs
+//! share.
 
 use super::words;
 use base::format;
 use compare::{ExcessOp, Scaling, ScalingForecast};
 
-/// What the list of ops above their ideal time is called.
+/// Title of the list of ops above their ideal time.
 pub const EXCESS_TITLE: &str = "Ops that do not shrink with the devices, on the most devices, per step and device";
 
-/// Columns of that list; all but the first two are numbers.
+/// Columns of that list. All except the first two are numbers.
 pub const EXCESS_COLUMNS: [&str; 6] = ["Op", "Class", "In the reference", "Ideal", "Measured", "Above ideal"];
 
-/// What the list of sizes that were not measured is called.
+/// Title of the forecast.
 pub const FORECAST_TITLE: &str = "Forecast by Amdahl's law";
 
-/// Columns of that list: numbers.
+/// Columns of the forecast, all of them numbers.
 pub const FORECAST_COLUMNS: [&str; 5] = ["Devices", "Step time", "95 % interval", "Speed-up", "Efficiency"];
 
-/// The cells of an op; its names are as the trace has them.
+/// Returns the cells of an op, with names as recorded in the trace.
 pub fn excess_cells(op: &ExcessOp) -> [String; 6] {
     [
         of_series(op.series.as_deref(), &op.name),
@@ -28,7 +29,7 @@ pub fn excess_cells(op: &ExcessOp) -> [String; 6] {
     ]
 }
 
-/// The cells of a size; the name of its series is as the profiles have it.
+/// Returns the cells of a forecast size, with the name of its series as recorded in the profiles.
 pub fn forecast_cells(size: &ScalingForecast) -> [String; 5] {
     let interval = size.interval_us.map(|[low, high]| format!("{} to {}", format::time_us(low), format::time_us(high)));
     [
@@ -40,7 +41,7 @@ pub fn forecast_cells(size: &ScalingForecast) -> [String; 5] {
     ]
 }
 
-/// A size as a part of a sentence: "18.6 ms (16.9 ms to 20.4 ms) on 8 devices".
+/// Describes a forecast size as a part of a sentence: "18.6 ms (16.9 ms to 20.4 ms) on 8 devices".
 pub fn forecast_text(size: &ScalingForecast) -> String {
     let [devices, time, interval, ..] = forecast_cells(size);
     let interval = if size.interval_us.is_some() { format!(" ({interval})") } else { String::new() };
@@ -51,7 +52,7 @@ fn of_series(series: Option<&str>, what: &str) -> String {
     series.map_or_else(|| what.to_owned(), |series| format!("{series}: {what}"))
 }
 
-/// The serial part of the work, with its interval.
+/// Describes the serial part of the work, with its interval.
 pub fn serial(scaling: &Scaling) -> Option<String> {
     let percent = |share: f64| format::percent(100.0 * share);
     let interval = scaling.serial_interval.map(|[low, high]| format!(" (95 %: {} to {})", percent(low), percent(high)));

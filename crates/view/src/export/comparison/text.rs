@@ -1,5 +1,5 @@
-//! A comparison on one screen of a terminal: the answer in sentences, what keeps it from being fair, the scored numbers, where the
-//! difference comes from.
+//! Renders a comparison on one screen of a terminal: the answer in sentences, the limits of its
+//! fairness, the scored numbers, and the sources of the difference.
 
 use super::words::{self, Judgement};
 use super::{chosen, front, name_of, others, scaled};
@@ -9,19 +9,19 @@ use base::format::{self, printable, shorten};
 use base::home::shared;
 use compare::{Change, ComparedMetric, Comparison, FairnessStatus, MatchedBy};
 
-/// Columns of the terminal that this is made for.
+/// Width of the output, in columns of the terminal.
 const WIDTH: usize = 100;
-/// More runs than this stand below each other, not beside.
+/// Largest number of runs that are shown as columns. More are shown as rows.
 const BESIDE: usize = 3;
-/// Runs that are introduced.
+/// Largest number of runs that are introduced by name.
 const NAMED: usize = 8;
-/// Rows of the parts on the one screen; the JSON and the web page have all.
+/// Rows of the parts on the screen. The JSON and the web page contain all of them.
 const METRICS: usize = 12;
 const OPS: usize = 6;
-/// The longest bar of the waterfall.
+/// Length of the longest bar of the waterfall.
 const BAR: f64 = 24.0;
 
-/// The comparison as text.
+/// Returns the comparison as text.
 pub fn text(comparison: &Comparison) -> String {
     let mut text = String::new();
     let named = |index: usize| index < NAMED || index == comparison.baseline as usize;
@@ -71,7 +71,7 @@ fn push_wrapped(text: &mut String, before: &str, sentence: &str) {
     }
 }
 
-/// How many conditions are the same: the caveats say which are not.
+/// Appends the number of conditions that are the same. The caveats name the others.
 fn push_fairness(text: &mut String, comparison: &Comparison) {
     let same = comparison.fairness.iter().filter(|check| check.status == FairnessStatus::Same).count();
     if !comparison.fairness.is_empty() {
@@ -79,7 +79,7 @@ fn push_fairness(text: &mut String, comparison: &Comparison) {
     }
 }
 
-/// One row per number, one column per run.
+/// Appends one row per number, with one column per run.
 fn push_metrics(text: &mut String, comparison: &Comparison) {
     for (heading, metrics) in
         [("Scored", &comparison.metrics), ("On one platform only, not scored", &comparison.platform_metrics)]
@@ -105,7 +105,7 @@ fn push_metrics(text: &mut String, comparison: &Comparison) {
     }
 }
 
-/// What fills the memory of the runs, and which buffers came and went.
+/// Appends the memory of the runs, with the buffers that were added or removed.
 fn push_memory(text: &mut String, comparison: &Comparison) {
     let Some(memory) = &comparison.memory else { return };
     let names = comparison.runs.iter().map(|run| clean(&run.name, 24));
@@ -123,7 +123,8 @@ fn push_memory(text: &mut String, comparison: &Comparison) {
     }
 }
 
-/// What a number says of the runs against the baseline, and what spoils it.
+/// Describes the verdicts on a number against the baseline, and the conditions that make it
+/// incomparable.
 fn judged(comparison: &Comparison, metric: &ComparedMetric) -> String {
     let several = comparison.runs.len() > 2;
     let mut parts: Vec<String> = Vec::new();
@@ -139,7 +140,7 @@ fn judged(comparison: &Comparison, metric: &ComparedMetric) -> String {
     parts.join(", ")
 }
 
-/// One row per run, with the first scored numbers: for more runs than fit beside each other.
+/// Appends one row per run with the first scored numbers, if there are too many runs for columns.
 fn push_runs(text: &mut String, comparison: &Comparison) {
     let shown: Vec<&ComparedMetric> =
         comparison.metrics.iter().filter(|metric| metric.values.iter().any(Option::is_some)).take(3).collect();
@@ -159,7 +160,7 @@ fn push_runs(text: &mut String, comparison: &Comparison) {
     text.push_str(&format!("\nScored\n{}", aligned(&rows, &right)));
 }
 
-/// Part by part, with bars of plus (slower) and minus (faster).
+/// Appends the waterfall part by part, with bars of plus (slower) and minus (faster).
 fn push_waterfall(text: &mut String, comparison: &Comparison, run: u32) {
     let changes = || comparison.waterfall.iter().filter(|part| part.run == run && part.delta_us_per_step != 0.0);
     let largest = changes().fold(0.0_f64, |most, part| most.max(part.delta_us_per_step.abs()));
@@ -284,7 +285,7 @@ fn push_trend(text: &mut String, comparison: &Comparison) {
                 format::optional_percent(point.compute_util_percent),
                 match (change, is_apart) {
                     (true, _) => "<- changes here".to_owned(),
-                    (false, true) => "<- stands apart".to_owned(),
+                    (false, true) => "<- outlier".to_owned(),
                     (false, false) => String::new(),
                 },
             ]
@@ -304,7 +305,7 @@ mod tests {
     use crate::export::comparison::example;
 
     #[test]
-    fn it_fits_a_screen_and_says_the_answer_first() {
+    fn the_text_fits_a_screen_and_begins_with_the_answer() {
         let text = text(&example::comparison());
         assert!(text.lines().count() <= 64, "{text}");
         assert!(text.lines().all(|line| line.chars().count() <= WIDTH + 30), "{text}");

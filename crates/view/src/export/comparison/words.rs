@@ -1,4 +1,5 @@
-//! Numbers of a comparison in words: values with their unit, differences with their sign, ratios as "2.00x faster".
+//! Formats the numbers of a comparison: values with their unit, differences with their sign, ratios
+//! as "2.00x faster".
 
 use super::name_of;
 use base::format;
@@ -8,29 +9,30 @@ use compare::{
     StepTimeChange, StepTimeVerdict, WorkUnit,
 };
 
-/// Ratios nearer to 1 than this are the same for people.
+/// Largest distance from 1 of a ratio that counts as equal for users.
 const SAME: f64 = 0.005;
 
-/// A minus that is as wide as a plus sign.
+/// Minus sign with the width of a plus sign.
 const MINUS: &str = "−";
 
-/// What a run's number says against the baseline's.
+/// Judgement on a run's number against the baseline's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Judgement {
     /// Better than the baseline's.
     Better,
-    /// Worse.
+    /// Worse than the baseline's.
     Worse,
-    /// The value is as good as the baseline's.
+    /// As good as the baseline's.
     Same,
-    /// Too little to count, or within the noise.
+    /// Too small to count, or within the noise.
     Noise,
-    /// Nobody knows.
+    /// Not known.
     Unknown,
 }
 
 impl Judgement {
-    /// Stands beside the words, so that colour is never alone.
+    /// Returns the symbol that accompanies the words, so that the judgement does not depend on colour
+    /// alone.
     pub fn symbol(self) -> &'static str {
         match self {
             Judgement::Better => "▲",
@@ -41,7 +43,7 @@ impl Judgement {
         }
     }
 
-    /// Name of the judgement's colour.
+    /// Returns the name of the judgement's colour.
     pub fn class(self) -> &'static str {
         match self {
             Judgement::Better => "good",
@@ -50,20 +52,22 @@ impl Judgement {
         }
     }
 
-    /// Of an op or a kernel; within the noise where captures of one side differ by as much among themselves.
+    /// Judges the change of an op or a kernel. It is noise if captures of one side differ by as much
+    /// among themselves.
     pub fn of_change(change: &Change) -> Judgement {
         let delta = change.delta_us_per_step;
         let is_noise = change.margin_us.is_some_and(|margin| delta != 0.0 && delta.abs() <= margin);
         if is_noise { Judgement::Noise } else { Judgement::of_time(delta) }
     }
 
-    /// Of a part of a time of `whole_us`: less than a two-thousandth of it is too little to count.
+    /// Judges the change of a part of a time of `whole_us`. Less than a two-thousandth of that is too
+    /// small to count.
     pub fn of_part(delta_us: f64, whole_us: f64) -> Judgement {
         let is_little = delta_us != 0.0 && delta_us.abs() < 0.0005 * whole_us;
         if is_little { Judgement::Noise } else { Judgement::of_time(delta_us) }
     }
 
-    /// Judgement of a time that changed.
+    /// Judges a change in time.
     pub fn of_time(delta_us: f64) -> Judgement {
         if delta_us > 0.0 {
             Judgement::Worse
@@ -75,28 +79,30 @@ impl Judgement {
     }
 }
 
-/// The first text where times are of a step, the second where steps are unknown.
+/// Returns `step` if times are per step, and `window` if the steps are unknown.
 pub fn of_steps<'t>(comparison: &Comparison, step: &'t str, window: &'t str) -> &'t str {
     if comparison.times_are_of_steps() { step } else { window }
 }
 
-/// Heading of the parts of a run and of the baseline: of other work they only stand beside each other.
+/// Returns the heading for the parts of a run and of the baseline. If the work differs, they are
+/// only listed.
 pub fn parts_title(comparison: &Comparison, run: u32, name: &str, baseline: &str) -> String {
     let time = time_of_parts(comparison, run);
     if comparison.is_of_other_work(run) {
         format!("{time} of {baseline} and of {name}, part by part")
     } else {
-        format!("{time} of {name} less that of {baseline}, part by part")
+        format!("{time} of {name} minus that of {baseline}, part by part")
     }
 }
 
-/// What the parts of the baseline and of a run add up to.
+/// Returns the totals of the parts of the baseline and of a run, in microseconds.
 pub fn sums_of_parts(comparison: &Comparison, run: u32) -> [f64; 2] {
     let of_run = || comparison.waterfall.iter().filter(|part| part.run == run);
     [of_run().map(|part| part.baseline_us).sum(), of_run().map(|part| part.run_us).sum()]
 }
 
-/// The time that the parts of a run and of the baseline add up to: of a step, a token or a sample, or of the window where steps are unknown.
+/// Returns the unit of time that the parts of a run and of the baseline add up to: a step, a token
+/// or a sample, or the window if the steps are unknown.
 pub fn time_of_parts(comparison: &Comparison, run: u32) -> &'static str {
     let per = comparison.waterfall.iter().find(|part| part.run == run).map(|part| part.per);
     match per {
@@ -106,12 +112,13 @@ pub fn time_of_parts(comparison: &Comparison, run: u32) -> &'static str {
     }
 }
 
-/// What times of ops are of.
+/// Returns the basis of the times of ops.
 pub fn time_basis(comparison: &Comparison) -> &'static str {
     of_steps(comparison, "per step and device", "per device over the window")
 }
 
-/// What could not be matched between a run and the baseline, as a sentence; `None` where all was.
+/// Describes the ops that could not be matched between a run and the baseline. Returns `None` if
+/// all were matched.
 pub fn without_partner(comparison: &Comparison, run: u32) -> Option<String> {
     let is_compared = !comparison.is_of_other_work(run);
     let matching = comparison.matching.iter().find(|matching| matching.run == run && is_compared)?;
@@ -126,36 +133,39 @@ pub fn without_partner(comparison: &Comparison, run: u32) -> Option<String> {
     (!parts.is_empty()).then(|| format!("Self time of ops, {}, {}.", time_basis(comparison), parts.join("; ")))
 }
 
-/// What the typical step is.
-pub const TYPICAL_STEP: &str = "The mean of the counted steps without the fastest and the slowest quarter; of several captures the mean over them.";
+/// Definition of the typical step.
+pub const TYPICAL_STEP: &str = "Mean of the counted steps without the fastest and the slowest quarter. For several \
+    captures, the mean over them.";
 
-/// What the symbols mean, where there is no word beside them.
+/// Meaning of the symbols, for places where no words accompany them.
 pub const LEGEND: &str =
     "▲ better and ▼ worse than the baseline, = the same, ≈ too little to count or within the noise, ★ best of all.";
 
-/// A value in its unit, or a dash.
+/// Formats a value with its unit, or a dash.
 pub fn value(value: Option<f64>, unit: &str) -> String {
     value_of_digits(value, unit, format::DIGITS)
 }
 
-/// Most digits that tell two values apart: with more they are equal for every purpose.
+/// Largest number of digits used to distinguish two values. Values that still look equal are equal
+/// for every purpose.
 const MOST_DIGITS: usize = 7;
 
-/// Most runs that stand beside each other; of more nobody compares all digits.
+/// Largest number of runs whose values get more digits to distinguish them.
 const MOST_BESIDE: usize = 16;
 
-/// The value of one run in its unit, as [`values`] has it.
+/// Formats the value of one run with its unit, like [`values`].
 pub fn value_of_run(metric: &ComparedMetric, run: usize) -> String {
     values(&metric.values, &metric.unit).into_iter().nth(run).unwrap_or_else(|| format::DASH.to_owned())
 }
 
-/// The least and the most of a run's captures: "98.0 ms to 102 ms"; `None` for a single capture.
+/// Formats the range of a run's captures: "98.0 ms to 102 ms". Returns `None` for a single capture.
 pub fn spread(metric: &ComparedMetric, run: usize) -> Option<String> {
     let [least, most] = (*metric.spreads.get(run)?)?;
     Some(format!("{} to {}", value(Some(least), &metric.unit), value(Some(most), &metric.unit)))
 }
 
-/// The values of a row in their unit, or dashes: to as many digits as it takes that different values look different.
+/// Formats the values of a row with their unit, or as dashes. Uses enough digits that different
+/// values look different.
 pub fn values(values: &[Option<f64>], unit: &str) -> Vec<String> {
     let all = |digits: usize| -> Vec<String> { values.iter().map(|it| value_of_digits(*it, unit, digits)).collect() };
     let are_apart = |texts: &[String]| {
@@ -196,11 +206,11 @@ fn value_of_digits(value: Option<f64>, unit: &str, digits: usize) -> String {
     }
 }
 
-/// A difference in its unit, with its sign.
+/// Formats a difference with its unit and sign.
 pub fn difference(difference: f64, unit: &str) -> String {
     let size = difference.abs();
     let text = match unit {
-        // Of two shares; 10 % more than 50 % would be 55 %.
+        // The difference of two percentages is in points, since 10 % more than 50 % would be 55 %.
         "percent" if size > 0.0 && size < 0.005 => "<0.01 points".to_owned(),
         "percent" => format!("{} points", format::number(size)),
         unit => value(Some(size), unit),
@@ -213,18 +223,18 @@ pub fn difference(difference: f64, unit: &str) -> String {
     format!("{sign}{text}")
 }
 
-/// A change of a time per step, with its sign.
+/// Formats a change of a time per step, with its sign.
 pub fn delta_us(us: f64) -> String {
     difference(us, "us")
 }
 
-/// "2.00x"; large ones without decimals.
+/// Formats a factor: "2.00x", large ones without decimals.
 pub fn times(ratio: f64) -> String {
     if ratio < 100.0 { format!("{ratio:.2}x") } else { format!("{}x", format::number(ratio)) }
 }
 
-/// How a run does against the baseline in one number: "2.00x faster" for speeds, "1.20x higher" for what is no speed. `None`
-/// where that has no meaning, and for numbers that are not scored.
+/// Describes a run against the baseline in one number: "2.00x faster" for speeds, "1.20x higher"
+/// for other numbers. Returns `None` if that has no meaning, and for numbers that are not scored.
 pub fn verdict(metric: &ComparedMetric, run: u32) -> Option<(Judgement, String)> {
     let verdict = (*metric.verdicts.get(run as usize)?)?;
     let ratio = metric.ratios.get(run as usize).copied().flatten().filter(|ratio| ratio.is_finite() && *ratio > 0.0);
@@ -234,7 +244,7 @@ pub fn verdict(metric: &ComparedMetric, run: u32) -> Option<(Judgement, String)>
         (false, Direction::Lower) => ("lower", "higher"),
         (false, _) => ("higher", "lower"),
     };
-    // Without a ratio (one of the two is nothing) the word alone stands.
+    // Without a ratio (one value is zero), only the word is shown.
     let said = match ratio {
         Some(ratio) if ratio >= 1.0 => format!("{} {better}", times(ratio)),
         Some(ratio) => format!("{} {worse}", times(1.0 / ratio)),
@@ -245,7 +255,7 @@ pub fn verdict(metric: &ComparedMetric, run: u32) -> Option<(Judgement, String)>
         MetricVerdict::Equal => (Judgement::Same, "the same".to_owned()),
         MetricVerdict::Better => (Judgement::Better, said),
         MetricVerdict::Worse => (Judgement::Worse, said),
-        // Of a difference that can be seen, that it is within the noise; of a smaller one no number.
+        // A visible difference is shown as being within the noise; a smaller one is shown without a number.
         MetricVerdict::WithinNoise => {
             match ratio.filter(|ratio| (ratio - 1.0).abs() >= SAME && metric.unit != "percent") {
                 Some(_) => (Judgement::Noise, format!("{said}, within the noise")),
@@ -255,13 +265,15 @@ pub fn verdict(metric: &ComparedMetric, run: u32) -> Option<(Judgement, String)>
     })
 }
 
-/// The difference of a run's number to the baseline's, with its sign; `None` where there is none.
+/// Formats the difference of a run's number from the baseline's, with its sign. Returns `None` if
+/// there is none.
 pub fn metric_difference(metric: &ComparedMetric, run: u32) -> Option<String> {
     let found = metric.differences.get(run as usize).copied().flatten().filter(|found| *found != 0.0)?;
     Some(difference(found, &metric.unit))
 }
 
-/// What a step time does against the baseline's, with the interval: "50.0 ms less per step, ± 1.2 ms (95 %)".
+/// Describes a step time against the baseline's, with the interval: "50.0 ms less per step, ± 1.2
+/// ms (95 %)".
 pub fn step_time(change: &StepTimeChange) -> (Judgement, String) {
     let interval = match change.margin_us {
         Some(margin) => format!(" ± {} (95 %)", format::time_us(margin)),
@@ -291,7 +303,7 @@ pub fn step_time(change: &StepTimeChange) -> (Judgement, String) {
     }
 }
 
-/// What became of an op.
+/// Describes the change of an op.
 pub fn change(change: &Change) -> String {
     let slowdown = change.slowdown.filter(|slowdown| slowdown.is_finite() && *slowdown > 0.0);
     match (change.change, slowdown) {
@@ -303,12 +315,12 @@ pub fn change(change: &Change) -> String {
     }
 }
 
-/// A class of ops.
+/// Returns the display name of a class of ops.
 pub fn class(class: &str) -> String {
     class.replace('_', " ")
 }
 
-/// How ops of two runs were matched.
+/// Returns the display name of the method by which ops of two runs were matched.
 pub fn matched_by(matched_by: MatchedBy) -> &'static str {
     match matched_by {
         MatchedBy::FrameworkPath => "framework path",
@@ -317,7 +329,7 @@ pub fn matched_by(matched_by: MatchedBy) -> &'static str {
     }
 }
 
-/// A status of a fairness check, with its symbol.
+/// Returns the status of a fairness check, with its symbol.
 pub fn fairness(status: FairnessStatus) -> &'static str {
     match status {
         FairnessStatus::Same => "= same",
@@ -364,7 +376,7 @@ mod tests {
     }
 
     #[test]
-    fn verdicts_are_said_for_the_run() {
+    fn verdicts_describe_the_run() {
         let said = |unit: &str, value| verdict(&metric(unit, value), 1).map(|(_, words)| words);
         assert_eq!(said("us", 2.0).as_deref(), Some("2.00x faster"));
         assert_eq!(said("us", 0.5).as_deref(), Some("2.00x slower"));

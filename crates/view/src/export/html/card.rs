@@ -1,4 +1,4 @@
-//! A run on one screen: what a notebook shows of it.
+//! Renders a run on one screen, for display in a notebook.
 
 use super::document::{STYLE, visible};
 use crate::pages::sections::{summary, what_to_do};
@@ -7,10 +7,12 @@ use base::home::shared;
 use maud::{DOCTYPE, PreEscaped, html};
 use report::UnifiedProfile;
 
-/// Nothing is fetched and nothing runs. What a sheet may style is this program's alone: it is the only one in the page.
+/// Nothing is fetched and no script runs. Inline styles are allowed because this program wrote the
+/// only style sheet of the page.
 const POLICY: &str = "default-src 'none'; base-uri 'none'; form-action 'none'; style-src 'unsafe-inline'";
 
-/// Headline figures, findings and, where there is one, `step`: an SVG of a step, which is our markup.
+/// Renders headline figures, findings and, if given, `step`: an SVG of a step that this program
+/// made.
 pub fn card(profile: &UnifiedProfile, step: Option<&str>) -> String {
     let body = html! {
         (super::body(profile, vec![summary(profile), what_to_do(profile)]))
@@ -43,7 +45,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_card_says_the_figures_and_runs_nothing() {
+    fn a_card_shows_the_figures_and_runs_no_script() {
         let mut profile = report::example::profile();
         profile.metadata.run_name = Some("<script>alert(1)</script>".to_owned());
         let with = card(&profile, Some("<svg></svg>"));

@@ -1,16 +1,17 @@
-//! A web page that stands for itself: no script, style, font or image from elsewhere, readable without its own script, in print, and
-//! with a light or a dark background.
+//! Writes a self-contained web page: without scripts, styles, fonts or images from elsewhere, and
+//! readable without its own script, in print, and on a light or dark background.
 //!
 //! ```text
-//! head       what it is (told when it is dropped back), Content-Security-Policy, style
-//! main       what the report says
-//! profiles   the profiles that it is of as JSON, with every "<" escaped: read by a drop, saved by the button
-//! steps      the pictures of their median steps, where there are any: read by a drop
-//! script     of the button only
+//! head       kind of document (identifies it when it is loaded again), Content-Security-Policy, style
+//! main       sections of the report
+//! profiles   profiles of the report as JSON, with every "<" escaped: read when the page is dropped on crossprof, saved by the button
+//! steps      pictures of their median steps, if any: read when the page is dropped on crossprof
+//! script     for the button only
 //! ```
 //!
-//! `maud` escapes every text that is spliced into markup. What is markup already, or must not be escaped, is [`PreEscaped`]: the
-//! style, the script, the profiles. The policy lets nothing run but the one script whose hash it names.
+//! `maud` escapes all text that is inserted into markup. Text that is already markup, or that must
+//! not be escaped, is [`PreEscaped`]: the style, the script and the profiles. The policy allows
+//! only the one script whose hash it contains.
 
 use base::format::printable;
 use base::home::shared;
@@ -19,32 +20,33 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 use report::UnifiedProfile;
 use serde::Serialize;
 
-/// The page's style sheet.
+/// Style sheet of the page.
 pub(super) const STYLE: &str = include_str!("report.css");
-/// What the button does.
+/// Script of the button.
 const SCRIPT: &str = include_str!("download.js");
-/// What may run and what may style, by the hash of its text (a test holds them equal). Nothing is fetched.
+/// Policy that allows only the script and the style with these hashes (a test checks them). Nothing
+/// is fetched.
 const POLICY: &str = "default-src 'none'; base-uri 'none'; form-action 'none'; \
     style-src 'sha256-yH6i9bxIDorWaCnQD2s6BNIHeFH0RGOw7r9di1W+YuU='; \
     script-src 'sha256-HzuAAQqYtAKGbtVfkm3u67P5h1t1rmtTiCa7/vM0HWk='";
 
-/// What one report differs in from another.
+/// Content in which reports differ.
 pub struct Document<'a> {
     /// Title of the report.
     pub title: &'a str,
     /// Sections of the report.
     pub body: Markup,
-    /// How to go on with the profiles of the report: a sentence.
+    /// Sentence that explains how to continue with the profiles of the report.
     pub go_on: Markup,
-    /// What the button that saves the profiles is called.
+    /// Label of the button that saves the profiles.
     pub download: &'a str,
-    /// The profiles that the report is of.
+    /// Profiles that the report describes.
     pub profiles: Vec<UnifiedProfile>,
-    /// The picture of the median step of each of them as a text, where there are any.
+    /// Picture of the median step of each profile as text, if there is one.
     pub median_steps: Vec<Option<String>>,
 }
 
-/// The page.
+/// Returns the whole page.
 pub fn whole(document: &Document<'_>) -> String {
     let Document { title, body, go_on, download, profiles, median_steps } = document;
     let version = env!("CARGO_PKG_VERSION");
@@ -88,12 +90,12 @@ pub fn whole(document: &Document<'_>) -> String {
     shared(page.into_string())
 }
 
-/// The markup with the control characters that texts in it have written out: markup itself has none.
+/// Escapes the control characters of texts in the markup. Markup itself contains none.
 pub(super) fn visible(markup: &Markup) -> Markup {
     PreEscaped(printable(&markup.0))
 }
 
-/// JSON that cannot end the element that it is in.
+/// Writes JSON that cannot close the element that contains it.
 fn json(value: &impl Serialize) -> Markup {
     PreEscaped(json_text::compact(value).replace('<', "\\u003c"))
 }
@@ -102,7 +104,7 @@ fn json(value: &impl Serialize) -> Markup {
 pub(crate) mod tests {
     use super::*;
 
-    /// Fails where an element of the page's body is not closed by its own end tag.
+    /// Panics if an element of the page's body is not closed by its own end tag.
     pub(crate) fn assert_elements_nest(page: &str) {
         let mut open: Vec<&str> = Vec::new();
         let body = page.split_once("<body>").unwrap().1.split_once("<script").unwrap().0;
@@ -138,7 +140,7 @@ pub(crate) mod tests {
         assert!(POLICY.contains(&format!("style-src 'sha256-{}'", hash(STYLE))), "{}", hash(STYLE));
     }
 
-    /// SHA-256 in base64, as a Content-Security-Policy has it.
+    /// Returns the SHA-256 hash in base64, as used in a Content-Security-Policy.
     fn hash(text: &str) -> String {
         use sha2::{Digest, Sha256};
         const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";

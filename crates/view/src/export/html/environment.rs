@@ -1,13 +1,13 @@
-//! The warnings of a run.
+//! Lists the warnings of a run.
 
 use crate::export::text::warning_line;
 use base::{Warning, format};
 use maud::{Markup, html};
 
-/// Warnings that are listed; the profile in the page has all.
+/// Largest number of warnings that are listed. The profile in the page contains all of them.
 const WARNINGS: usize = 20;
 
-/// The first warnings as a list, and how many more there are.
+/// Renders the first warnings as a list, with the number of those left out.
 pub fn warning_list(warnings: &[Warning]) -> Markup {
     let left = warnings.len().saturating_sub(WARNINGS);
     html! {

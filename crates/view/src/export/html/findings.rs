@@ -1,9 +1,9 @@
-//! One finding of a run.
+//! Renders one finding of a run.
 
 use maud::{Markup, html};
 use report::Finding;
 
-/// One finding of a list, without its numbers.
+/// Renders one finding of a list, without its numbers.
 pub fn said(finding: &Finding) -> Markup {
     html! {
         span.tag { (finding.severity.label()) }

@@ -1,6 +1,8 @@
-//! The report of one run as one web page that stands for itself, and what it shares with the report of a comparison.
+//! Renders the report of one run as a self-contained web page. Shares parts with the report of a
+//! comparison.
 //!
-//! Only the unified profile is read, so that an imported result has a report too, and the same profile gives the same bytes.
+//! Reads only the unified profile, so that imported results have a report too, and the same profile
+//! gives the same bytes.
 
 mod card;
 pub(crate) mod document;
@@ -21,13 +23,14 @@ use document::Document;
 use maud::{Markup, html};
 use report::UnifiedProfile;
 
-/// The report of the run that `profile` is of.
+/// Returns the report of the run in `profile`.
 pub fn report(profile: &UnifiedProfile) -> String {
     document::whole(&Document {
         title: &profile.metadata.full_name(),
         body: body(profile, sections(profile)),
         go_on: html! {
-            "Drop it on crossprof, or give it to " code { "crossprof" } " as a file, to go on with the profile in it."
+            "Drop it on crossprof, or give it to " code { "crossprof" } "as a file, to continue with the profile in \
+                it."
         },
         download: "Download the profile (JSON)",
         profiles: vec![profile.copied()],
@@ -35,9 +38,9 @@ pub fn report(profile: &UnifiedProfile) -> String {
     })
 }
 
-/// Name and origin of the run, then the sections.
+/// Renders the name and origin of the run, then the sections.
 fn body(profile: &UnifiedProfile, mut sections: Vec<Section>) -> Markup {
-    // A terminal needs no heading where the next block has a title; a page does.
+    // A terminal needs no heading if the next block has a title, but a page does.
     for (id, title) in [("summary", "Summary"), ("host", "Hosts and other devices"), ("ops", "Ops")] {
         sections.iter_mut().filter(|section| section.id == id).for_each(|section| section.title = title.to_owned());
     }

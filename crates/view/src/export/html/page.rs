@@ -1,11 +1,11 @@
-//! The few pieces that all parts of the page are made of: parts that fold, tables, drawings.
+//! Building blocks of the page: folds, tables and drawings.
 
 use maud::{Markup, Render, html};
 
 /// Width of every drawing, in pixels.
 pub const WIDTH: f64 = 760.0;
 
-/// What belongs to one run, under a heading: folded away where there are many.
+/// Renders the details of one run under a heading. Folded if there are many runs.
 pub fn part(title: &str, body: &dyn Render, many: bool) -> Markup {
     html! {
         @if many {
@@ -17,7 +17,7 @@ pub fn part(title: &str, body: &dyn Render, many: bool) -> Markup {
     }
 }
 
-/// The items with a separator between them.
+/// Joins items with a separator.
 pub fn join(items: &[impl Render], separator: &dyn Render) -> Markup {
     html! {
         @for (index, item) in items.iter().enumerate() {
@@ -27,7 +27,7 @@ pub fn join(items: &[impl Render], separator: &dyn Render) -> Markup {
     }
 }
 
-/// A drawing of the page's width and this height, in pixels.
+/// Renders a drawing with the width of the page and this height, in pixels.
 pub fn drawing(label: &str, height: f64, shapes: &dyn Render) -> Markup {
     html! {
         svg role="img" aria-label=(label) viewBox={ "0 0 " (WIDTH) " " (height) } width=(WIDTH) height=(height) {
@@ -36,7 +36,7 @@ pub fn drawing(label: &str, height: f64, shapes: &dyn Render) -> Markup {
     }
 }
 
-/// A place or a length in a drawing, in pixels: written to a tenth.
+/// Position or length in a drawing, in pixels. Written to a tenth.
 pub struct Px(pub f64);
 
 impl Render for Px {
@@ -45,16 +45,16 @@ impl Render for Px {
     }
 }
 
-/// A column of a table.
+/// Kind of a table column.
 #[derive(Clone, Copy)]
 pub enum Align {
     /// Words.
     Left,
-    /// Sentences, which need room.
+    /// Sentences, which need more room.
     Wide,
     /// Numbers.
     Right,
-    /// Names of a trace, which can be long.
+    /// Names from a trace, which can be long.
     Name,
 }
 
@@ -69,7 +69,7 @@ impl Align {
     }
 }
 
-/// A table while it is written.
+/// Table under construction.
 pub struct Table {
     columns: Vec<Align>,
     head: Markup,
@@ -77,7 +77,7 @@ pub struct Table {
 }
 
 impl Table {
-    /// A table with these columns.
+    /// Creates a table with these columns.
     pub fn new(columns: &[(impl Render, Align)]) -> Table {
         let head = html! {
             @for (title, align) in columns {
@@ -87,17 +87,17 @@ impl Table {
         Table { columns: columns.iter().map(|(_, align)| *align).collect(), head, rows: Vec::new() }
     }
 
-    /// A row. The first cell is its heading.
+    /// Adds a row. The first cell is its heading.
     pub fn row(&mut self, cells: &[&dyn Render]) {
         self.push(None, cells);
     }
 
-    /// A row of as many cells as there are.
+    /// Adds a row from a list of cells.
     pub fn row_of(&mut self, cells: &[impl Render]) {
         self.row(&cells.iter().map(|cell| cell as &dyn Render).collect::<Vec<_>>());
     }
 
-    /// The row that the rows before it add up to.
+    /// Adds the row with the totals.
     pub fn sum(&mut self, cells: &[&dyn Render]) {
         self.push(Some("sum"), cells);
     }
@@ -130,7 +130,7 @@ impl Render for Table {
     }
 }
 
-/// The class of a known colour; what is unknown is `c-other`.
+/// Returns the CSS class of a known colour. Unknown ones are `c-other`.
 pub fn colour(class: &str) -> &'static str {
     const KNOWN: [(&str, &str); 9] = [
         ("matmul", "c-matmul"),

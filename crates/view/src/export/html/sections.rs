@@ -1,4 +1,4 @@
-//! The table of devices of a run.
+//! Renders the table of devices of a run.
 
 use super::page::{Align, Table};
 use crate::document::html::share_bar;
@@ -6,7 +6,7 @@ use base::format;
 use maud::{Markup, html};
 use report::MultiDevice;
 
-/// A row for each of the first devices, and how many more there are.
+/// Renders a row for each of the first devices, and the number of those left out.
 pub fn device_table(devices: &MultiDevice, most: usize) -> Markup {
     let mut table = Table::new(&[
         ("Device", Align::Name),

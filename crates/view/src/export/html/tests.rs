@@ -19,7 +19,7 @@ fn it_has_every_section_that_the_profile_has() {
 }
 
 #[test]
-fn what_takes_most_of_the_time_is_named_where_no_rule_fired() {
+fn the_largest_categories_are_named_if_no_rule_applies() {
     let profile = UnifiedProfile { findings: Vec::new(), ..profile() };
     assert!(report(&profile).contains("<strong>Most time: 60.5 % matmul, 39.5 % copy</strong>"));
 }
@@ -59,7 +59,7 @@ fn texts_are_no_markup_and_elements_nest() {
 }
 
 #[test]
-fn dropped_back_it_is_the_profile() {
+fn a_loaded_page_gives_the_same_profile() {
     let read = |text: String| {
         let mut decoder = Decoder::new("a file");
         text.as_bytes().chunks(1000).for_each(|bytes| decoder.push(bytes).unwrap());

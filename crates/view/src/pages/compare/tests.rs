@@ -14,7 +14,7 @@ fn metric(ratio: f64, verdict: MetricVerdict, winner: Option<u32>) -> ComparedMe
 }
 
 #[test]
-fn twice_as_fast_is_said_of_the_fast_one() {
+fn the_faster_run_is_called_twice_as_fast() {
     let (text, status) = judged(&metric(2.0, MetricVerdict::Better, Some(1)), 1);
     assert_eq!((text.as_str(), status), ("▲ 2.00x faster ★ best", Some(CellStatus::Better)));
     let (text, status) = judged(&metric(0.5, MetricVerdict::Worse, Some(0)), 1);
@@ -23,7 +23,7 @@ fn twice_as_fast_is_said_of_the_fast_one() {
 }
 
 #[test]
-fn what_is_within_the_noise_has_no_colour() {
+fn changes_within_the_noise_have_no_colour() {
     let (text, status) = judged(&metric(1.01, MetricVerdict::WithinNoise, None), 1);
     assert_eq!((text.as_str(), status), ("≈ 1.01x faster, within the noise", None));
     assert_eq!(judged(&metric(1.0, MetricVerdict::Equal, None), 1), ("= the same".to_owned(), None));

@@ -1,4 +1,5 @@
-//! Which addresses belong to which buffer, and when: what lies where while a program runs, and what stays free between.
+//! Map of addresses and buffers over time: the location of each buffer while a program runs, and
+//! the free space between buffers.
 
 use std::cmp::Reverse;
 
@@ -9,10 +10,11 @@ use super::shown::Shown;
 use super::{colour, curve};
 use base::format;
 
-/// Rectangles at most: those of the most bytes for the longest.
+/// Largest number of rectangles. Keeps those with the most bytes for the longest time.
 const MOST_BLOCKS: usize = 600;
 
-/// The map of a memory space's heap; none where nothing comes and goes. Allocations stand above each other.
+/// Draws the map of a memory space's heap, with allocations stacked. Returns `None` if nothing is
+/// allocated or freed during the program.
 pub fn block(shown: &Shown<'_>) -> Option<Scatter> {
     let (memory, space) = (shown.memory, shown.space);
     let mut found: Vec<memory::Block> = blocks(memory, space).collect();

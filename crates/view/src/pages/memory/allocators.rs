@@ -1,4 +1,4 @@
-//! Memory over time, as the allocators of the devices report it.
+//! Memory over time, as reported by the allocators of the devices.
 
 use memory::Recorded;
 use memory::allocator::{Allocator, AllocatorEvent};
@@ -12,10 +12,10 @@ use crate::tables::TableName;
 use base::format;
 use metrics::OpFamily;
 
-/// Option of the page: the allocator that is shown.
+/// Option of the page: the displayed allocator.
 const ALLOCATOR: &str = "allocator";
 
-/// The blocks; none where no allocator reported anything.
+/// Returns the blocks. Empty if no allocator reported anything.
 pub fn blocks(kept: &KeptMemory, query: &PageQuery) -> Vec<Block> {
     let recorded = kept.recorded();
     let mut fullest: Vec<(u64, &Allocator)> =
@@ -23,7 +23,7 @@ pub fn blocks(kept: &KeptMemory, query: &PageQuery) -> Vec<Block> {
     fullest.sort_by_key(|(used, _)| std::cmp::Reverse(*used));
     let values = recorded.allocators.iter().filter(|it| it.peak().is_some());
     let values = values.map(|it| (key(it), format!("{}{}", it.title, host(recorded, it)))).collect();
-    // In the order of the devices; the fullest is chosen at first.
+    // Lists allocators in the order of the devices. The fullest is selected initially.
     let mut query = query.clone();
     if let Some((_, fullest)) = fullest.first() {
         query.options.entry(ALLOCATOR.to_owned()).or_insert_with(|| key(fullest));
@@ -48,7 +48,7 @@ fn key(allocator: &Allocator) -> String {
     format!("{}/{}", allocator.host, allocator.name)
 }
 
-/// Name of the allocator's host, where there are several.
+/// Returns the name of the allocator's host, if there are several.
 fn host(recorded: &Recorded, allocator: &Allocator) -> String {
     match recorded.hosts.get(usize::from(allocator.host)) {
         Some(host) if recorded.hosts.len() > 1 => format!(" of {host}"),
@@ -56,7 +56,7 @@ fn host(recorded: &Recorded, allocator: &Allocator) -> String {
     }
 }
 
-/// Below this share in use, pieces of free memory that do not hang together keep nobody from getting more.
+/// Usage below which fragmented free memory does not prevent allocations, in percent.
 const ROOMY_PERCENT: f64 = 50.0;
 
 fn figures(allocator: &Allocator) -> Option<Vec<Figure>> {
@@ -99,9 +99,10 @@ fn figures(allocator: &Allocator) -> Option<Vec<Figure>> {
             unit: Unit::Percent,
             note: match share_in_use {
                 Some(share) if share < ROOMY_PERCENT => {
-                    "of the free memory lies outside its largest piece, at the peak: harmless while most of it is free"
+                    "of the free memory is outside its largest block, at the peak. This is harmless while most of \
+                        the memory is free"
                 }
-                _ => "of the free memory lies outside its largest piece, at the peak",
+                _ => "of the free memory is outside its largest block, at the peak",
             }
             .to_owned(),
             ..Figure::default()
@@ -110,25 +111,30 @@ fn figures(allocator: &Allocator) -> Option<Vec<Figure>> {
     Some(figures)
 }
 
-/// Says how the peak of the process differs from the peak in the capture, which may be the larger one.
+/// Describes how the peak of the process differs from the peak in the capture. Either may be
+/// larger.
 pub(super) fn of_process(process_bytes: u64, peak_bytes: u64, reserved_bytes: u64) -> String {
     let reserved = format::bytes(reserved_bytes);
     match (process_bytes < peak_bytes, reserved_bytes) {
-        (false, 0) => "the most that was given out since the process began, before the capture too".to_owned(),
+        (false, 0) => "most memory allocated since the process started, including before the capture".to_owned(),
         (true, 0) => {
-            "as the allocator counts since the process began: it leaves out part of what is in use here".to_owned()
+            "counted by the allocator since the process started, without a part of the memory in use here".to_owned()
         }
-        (_, _) => format!("given out since the process began; the peak also counts {reserved} reserved for programs"),
+        (_, _) => format!(
+            "allocated since the process started. The peak also includes {reserved} reserved for \
+            programs"
+        ),
     }
 }
 
-/// Times are in seconds where they end later than this.
+/// Times beyond this, in microseconds, are shown in seconds.
 const SECONDS_FROM_US: f64 = 10e6;
 
-/// The least share of the capacity that is in use at the peak for the capacity to be drawn: it would press the curve to the ground.
+/// Smallest share of the capacity that must be used at the peak for the capacity to be drawn.
+/// Otherwise the curve would be flattened.
 const DRAWN_CAPACITY: f64 = 0.25;
 
-/// Used bytes in steps: what an event states holds until the next.
+/// Draws used bytes as a step curve: the value of an event holds until the next.
 fn over_time(allocator: &Allocator) -> Scatter {
     let most = allocator.peak().and_then(|at| allocator.events.get(at)).map_or(0, AllocatorEvent::used_bytes);
     let (unit, scale) = curve::unit_of(most);
@@ -173,11 +179,14 @@ mod tests {
     use super::of_process;
 
     #[test]
-    fn a_peak_of_the_process_below_that_of_the_capture_explains_itself() {
+    fn a_process_peak_below_the_capture_peak_is_explained() {
         const GIB: u64 = 1 << 30;
         let reserved = of_process(10 * GIB, 20 * GIB, 10 * GIB);
-        assert_eq!(reserved, "given out since the process began; the peak also counts 10.0 GiB reserved for programs");
-        assert!(of_process(10 * GIB, 20 * GIB, 0).contains("leaves out part of what is in use here"));
-        assert!(of_process(20 * GIB, 20 * GIB, 0).starts_with("the most that was given out since the process began"));
+        assert_eq!(
+            reserved,
+            "allocated since the process started. The peak also includes 10.0 GiB reserved for programs"
+        );
+        assert!(of_process(10 * GIB, 20 * GIB, 0).contains("without a part of the memory in use here"));
+        assert!(of_process(20 * GIB, 20 * GIB, 0).starts_with("most memory allocated since the process started"));
     }
 }

@@ -1,18 +1,19 @@
-//! Bytes over the order of a program or over time, as a line that a chart of 1,000 pixels can show.
+//! Draws bytes over the order of a program or over time, as a line for a chart of 1,000 pixels.
 
 use super::super::Line;
 
-/// Points of a line at most: two for each pixel of a wide chart.
+/// Largest number of points of a line: two for each pixel of a wide chart.
 const MOST_POINTS: usize = 2_000;
 
-/// The unit in which bytes up to this many are drawn: its name and its bytes.
+/// Returns the name and the bytes of the unit for values up to `most_bytes`.
 pub fn unit_of(most_bytes: u64) -> (&'static str, f64) {
     const UNITS: [(&str, f64); 4] =
         [("GiB", (1u64 << 30) as f64), ("MiB", (1u64 << 20) as f64), ("KiB", 1024.0), ("bytes", 1.0)];
     UNITS.into_iter().find(|(_, bytes)| most_bytes as f64 >= *bytes).unwrap_or(("bytes", 1.0))
 }
 
-/// A line through these points. Of many, each part of equal length keeps its lowest and its highest, so that no peak is lost:
+/// Returns a line through these points. If there are many, keeps the lowest and the highest of each
+/// segment, so that no peak is lost:
 ///
 /// ```text
 ///  all   . .:'. . .:.  | .:'.. . .
@@ -39,7 +40,7 @@ pub fn line(label: &str, points: &[(f64, f64)]) -> Line {
     Line { label, points: kept }
 }
 
-/// A level line from one value to another.
+/// Returns a horizontal line between two values of x.
 pub fn level(label: &str, from: f64, to: f64, height: f64) -> Line {
     Line { label: label.to_owned(), points: vec![(from, height), (to, height)] }
 }

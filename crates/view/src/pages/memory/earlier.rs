@@ -1,4 +1,5 @@
-//! The page of an earlier result: what its section `memory` says. The programs and allocations themselves are not in it.
+//! Memory page of an earlier result, from its section `memory`. The result does not contain the
+//! programs and allocations themselves.
 
 use super::super::{Bar, Bars, Block, ColourClass, Figure, Grid, GridCell, Source};
 use super::figures::{bytes_figure, fullness};
@@ -7,18 +8,19 @@ use base::format;
 use memory::Class;
 use report::{DeviceMemory, MemoryClass, ProgramMemory};
 
-/// The blocks; why there are none where the result says nothing of memory.
+/// Returns the blocks, or the reason why there are none.
 pub fn blocks(source: Source<'_>) -> Vec<Block> {
     let Some(memory) = &source.profile().memory else { return vec![source.not_measured("memory")] };
-    let text = "This is an earlier result: memory over time, the buffers and their lines of code are in the profile that it was made from.";
+    let text = "This is an earlier result. Memory over time, the buffers and their lines of code are in the profile \
+        that it was made from.";
     let mut blocks = vec![Block::Note { text: text.to_owned() }];
     let used = |device: &DeviceMemory| device.peak_bytes.or(device.live_bytes);
     let fullest = memory.devices.iter().max_by_key(|device| used(device));
     if let Some(device) = fullest {
         let text = format!("Memory of {}", format::printable(&device.device_name));
         let note = match device.source.as_str() {
-            "allocator" => "As its allocator reports it.",
-            "programs" => "The largest program that runs on it: a lower bound.",
+            "allocator" => "Reported by its allocator.",
+            "programs" => "The largest program that runs on it, which is a lower bound.",
             "memory_profile" => "When the device memory profile was saved.",
             "error" => "When it ran out.",
             _ => "",
@@ -56,7 +58,7 @@ pub fn blocks(source: Source<'_>) -> Vec<Block> {
     }
     if let Some(program) = memory.programs.first() {
         let name = format::printable(&program.module);
-        // The device's classes are those of a program where one is named.
+        // If the device names a program, the device's classes are those of the program.
         if fullest.is_none_or(|device| device.by_class.is_empty()) {
             blocks.extend(by_class(&format!("What {name} fills memory with at its peak"), &program.by_class));
         }
@@ -76,13 +78,13 @@ fn figures(device: &DeviceMemory) -> Vec<Figure> {
         label: "Fragmentation".to_owned(),
         value: Some(percent),
         unit: Unit::Percent,
-        note: "of the free memory lies outside its largest piece, at the peak".to_owned(),
+        note: "of the free memory is outside its largest block, at the peak".to_owned(),
         ..Figure::default()
     });
     let of_process = if device.lifetime_peak_bytes < device.peak_bytes {
-        "given out since the process began; the peak also counts memory that is reserved for programs"
+        "allocated since the process started. The peak also includes memory reserved for programs"
     } else {
-        "the most that was given out since the process began, before the capture too"
+        "most memory allocated since the process started, including before the capture"
     };
     let figures = [
         peak,
@@ -117,7 +119,7 @@ fn bar(of: &MemoryClass) -> Bar {
     }
 }
 
-/// What is alive at the peak of a program, on demand.
+/// Folds the buffers that are alive at the peak of a program.
 fn buffers(name: &str, program: &ProgramMemory) -> Option<Block> {
     let columns = ["Class", "Scope", "Shape", "Buffers", "Size"].map(str::to_owned).to_vec();
     let rows = program.buffers.iter().map(|it| {

@@ -1,4 +1,4 @@
-//! The text of an out-of-memory error: what was needed, what there was, and the largest buffers.
+//! Out-of-memory error: the memory needed, the memory available, and the largest buffers.
 
 use memory::{ListedBuffer, OutOfMemory};
 
@@ -8,7 +8,7 @@ use super::figures::bytes_figure;
 use super::{owners, tables};
 use base::format;
 
-/// The blocks; none where the run is no such text.
+/// Returns the blocks. Empty if the run is not the text of an error.
 pub fn blocks(kept: &KeptMemory, query: &PageQuery) -> Vec<Block> {
     let recorded = kept.recorded();
     let reports = recorded.errors();
@@ -39,7 +39,7 @@ fn figures(report: &OutOfMemory) -> Vec<Figure> {
             "Needed",
             peak,
             over.filter(|&over| over > 0)
-                .map_or_else(|| "in all".to_owned(), |over| format!("{} more than there is", format::bytes(over))),
+                .map_or_else(|| "in all".to_owned(), |over| format!("{} more than available", format::bytes(over))),
         )
     });
     let listed = report.buffers.len();
@@ -48,10 +48,10 @@ fn figures(report: &OutOfMemory) -> Vec<Figure> {
     let rest = [
         ("Padding", padding, "of layouts, in what is needed".to_owned()),
         ("Asked for", report.requested_bytes, "by the allocation that failed".to_owned()),
-        ("Capacity", report.capacity_bytes, "what the memory holds".to_owned()),
+        ("Capacity", report.capacity_bytes, "size of the memory".to_owned()),
         ("In use", report.in_use_bytes, "when it failed".to_owned()),
         ("Free", report.free_bytes, "when it failed".to_owned()),
-        ("Largest free piece", report.largest_free_bytes, "an allocation has to fit into one".to_owned()),
+        ("Largest free piece", report.largest_free_bytes, "an allocation must fit into one".to_owned()),
         ("Program", beside, "needed by the program alone".to_owned()),
         (
             "Listed",

@@ -1,15 +1,16 @@
-//! Figures of the page: sizes, and how near one is to what there is.
+//! Figures of the page: sizes, and their share of the available memory.
 
 use super::super::{Figure, Status};
 use crate::table::Unit;
 use insight::limits::NEARLY_FULL_PERCENT;
 
-/// A size with its label and a note.
+/// Returns a figure for a size, with its label and a note.
 pub fn bytes_figure(label: &str, bytes: u64, note: String) -> Figure {
     Figure { label: label.to_owned(), value: Some(bytes as f64), unit: Unit::Bytes, note, ..Figure::default() }
 }
 
-/// A figure of which `percent` says how much of the memory it fills, where that is known: a warning where little is left.
+/// Adds the used percentage of the memory to a figure, if it is known. Gives a warning if little
+/// memory is left.
 pub fn fullness(figure: Figure, percent: Option<f64>) -> Figure {
     let Some(percent) = percent else { return figure };
     Figure {

@@ -1,4 +1,5 @@
-//! A device memory profile: the arrays and executables that are there at one moment, by the code that made them.
+//! Device memory profile: the arrays and executables in memory at one moment, by the code that
+//! created them.
 
 use memory::HeapProfile;
 use metrics::OpFamily;
@@ -12,10 +13,10 @@ use crate::table::Unit;
 use crate::tables::TableName;
 use base::format;
 
-/// Spans of the flame chart at most: the largest.
+/// Largest number of spans of the flame chart. Keeps the largest spans.
 const MOST_NODES: usize = 2_000;
 
-/// The blocks; none where the run is no device memory profile.
+/// Returns the blocks. Empty if the run is not a device memory profile.
 pub fn blocks(kept: &KeptMemory, query: &PageQuery) -> Vec<Block> {
     let recorded = kept.recorded();
     let Some(profile) = recorded.heap_profile() else { return Vec::new() };
@@ -28,7 +29,7 @@ pub fn blocks(kept: &KeptMemory, query: &PageQuery) -> Vec<Block> {
     let mut blocks = vec![Block::Figures { figures: figures(profile, recorded.earlier_heap_profile()) }];
     if !profile.problems.is_empty() {
         blocks.push(Block::Note {
-            text: format!("The file is damaged; numbers are of what could be read: {}.", profile.problems),
+            text: format!("The file is damaged. The numbers cover the readable part: {}.", profile.problems),
         });
     }
     blocks.extend(buttons);
@@ -64,7 +65,7 @@ fn figures(profile: &HeapProfile, earlier: Option<(&str, &HeapProfile)>) -> Vec<
         .collect()
 }
 
-/// Bytes and count of what is of a kind.
+/// Returns bytes and count of the samples of a kind.
 fn sums(profile: &HeapProfile, kind: &str) -> (i64, i64) {
     let of_kind = profile.samples.iter().filter(|sample| sample.kind == kind);
     of_kind.fold((0i64, 0i64), |(bytes, count), sample| {
@@ -72,7 +73,7 @@ fn sums(profile: &HeapProfile, kind: &str) -> (i64, i64) {
     })
 }
 
-/// The call stacks as nested spans, with the outermost call or with the innermost line at the top.
+/// Draws the call stacks as nested spans, with the outermost call or the innermost line at the top.
 fn flame(profile: &HeapProfile, is_from_line: bool) -> Icicle {
     let mut nodes = vec![Node {
         label: "all".to_owned(),

@@ -1,7 +1,7 @@
-//! What a run says of memory, with the charts and tables that were made of it.
+//! Caches the memory data of a run with the charts and tables made from it.
 //!
-//! A question on the page is about one table, by its form, its filter or its order: the other tables and all charts stay as they are, and of a program
-//! of 100,000 buffers it is these that take long.
+//! A request from the page concerns one table: its form, its filter or its order. The other tables
+//! and all charts stay the same, and for a program with 100,000 buffers they take most of the time.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -12,10 +12,10 @@ use super::super::Block;
 use crate::table::{Rows, Table};
 use crate::tables::{TableName, memory_table, rows_of_memory};
 
-/// Charts by name of the program and number of the memory space.
+/// Charts, by name of the program and number of the memory space.
 type Charts = BTreeMap<(String, i64), Arc<[Block]>>;
 
-/// What a run says of memory, with what was made of it.
+/// Memory data of a run, with the charts and tables made from it.
 #[derive(Debug, Default)]
 pub struct KeptMemory {
     recorded: Recorded,
@@ -25,19 +25,20 @@ pub struct KeptMemory {
 }
 
 impl KeptMemory {
-    /// Keeps what a run says of memory.
+    /// Creates a cache for the memory data of a run.
     pub fn new(recorded: Recorded) -> KeptMemory {
         KeptMemory { recorded, ..KeptMemory::default() }
     }
 
-    /// What the run says.
+    /// Returns the memory data of the run.
     pub fn recorded(&self) -> &Recorded {
         &self.recorded
     }
 
-    /// What `look` makes of a table in one of its forms, or in another that it takes (a change of what if); `None` where the table is not of memory.
+    /// Calls `look` with a table in one of its forms, or in another variant that it accepts (a change
+    /// of a what-if estimate). Returns `None` if the table is not about memory.
     pub fn rows<T>(&self, name: TableName, variant: &str, look: impl FnOnce(&dyn Rows) -> T) -> Option<T> {
-        // What somebody types is asked once: only forms are kept.
+        // Values that a user types are requested only once, so only forms are cached.
         let is_form = variant.is_empty() || name.forms().contains(&variant);
         let kept = is_form.then(|| self.table(name, variant)).flatten();
         match kept {
@@ -46,7 +47,7 @@ impl KeptMemory {
         }
     }
 
-    /// A table that takes long to make.
+    /// Returns a cached table that is expensive to make.
     fn table(&self, name: TableName, variant: &str) -> Option<Arc<Table>> {
         let mut tables = self.tables.lock().unwrap_or_else(PoisonError::into_inner);
         let key = (name, variant.to_owned());
@@ -58,7 +59,7 @@ impl KeptMemory {
         Some(made)
     }
 
-    /// The charts of a memory space of a program, which `make` makes the first time.
+    /// Returns the charts of a memory space of a program, and calls `make` the first time.
     pub(super) fn charts(&self, program: &str, space: i64, make: impl FnOnce() -> Vec<Block>) -> Arc<[Block]> {
         let mut charts = self.charts.lock().unwrap_or_else(PoisonError::into_inner);
         Arc::clone(charts.entry((program.to_owned(), space)).or_insert_with(|| make().into()))

@@ -1,8 +1,9 @@
-//! The page of memory: what fills it when it is fullest, when that is, and whose it is.
+//! Page of memory: its contents when it is fullest, the time of the peak, and its owners.
 //!
-//! It is made of what a run says of memory ([`Recorded`]) and of nothing else, so that a worker without the events can make it. Each source
-//! stands alone: compiled programs (over the order of a program), allocators (over time), a device memory profile (at one
-//! moment), the text of an out-of-memory error (its largest buffers). What a run lacks is said, with what would record it.
+//! Uses only the memory data of a run ([`Recorded`]), so that a worker without the events can make
+//! it. Each source is independent: compiled programs (over the order of a program), allocators
+//! (over time), a device memory profile (at one moment), and the text of an out-of-memory error
+//! (its largest buffers). Missing sources are listed with the way to record them.
 
 mod address_map;
 mod allocators;
@@ -27,7 +28,8 @@ use crate::tables::TableName;
 pub(super) use earlier::blocks as of_earlier_result;
 pub use kept::KeptMemory;
 
-/// The page; empty where the run is an earlier result, whose page is made of its profile ([`super::page`]).
+/// Returns the page. Empty if the run is an earlier result, whose page is made from its profile
+/// ([`super::page`]).
 pub fn page(kept: Option<&KeptMemory>, query: &PageQuery) -> Page {
     let Some(kept) = kept else { return Page::default() };
     let mut blocks = errors::blocks(kept, query);
@@ -38,7 +40,7 @@ pub fn page(kept: Option<&KeptMemory>, query: &PageQuery) -> Page {
     Page { blocks }
 }
 
-/// What is said of the row with this index among those that `asked` gives. Empty where there is none.
+/// Returns the details of the row with this index in the result of `asked`. Empty if there is none.
 pub fn row_of_memory(kept: &KeptMemory, name: TableName, variant: &str, asked: &Query, index: u32) -> Page {
     let asked = Query { top: Some(index.saturating_add(1)), ..asked.clone() };
     let rows = kept.rows(name, variant, |rows| table::query(rows, &asked));
@@ -46,7 +48,8 @@ pub fn row_of_memory(kept: &KeptMemory, name: TableName, variant: &str, asked: &
     rows.map(page).unwrap_or_default()
 }
 
-/// Where the op leads that makes a buffer. Of a part of a tuple it is the op without its number.
+/// Returns links to the op that makes a buffer. For a part of a tuple, this is the op without the
+/// index.
 fn links(recorded: &Recorded, row: &row::ChosenRow<'_>) -> Vec<(String, Link)> {
     let buffer = row.text("buffer");
     let link = |view: View| {
@@ -56,7 +59,7 @@ fn links(recorded: &Recorded, row: &row::ChosenRow<'_>) -> Vec<(String, Link)> {
     if recorded.has_events { [View::Ops, View::Timeline].into_iter().filter_map(link).collect() } else { Vec::new() }
 }
 
-/// The sources that this run lacks: why, and how to record each.
+/// Lists the sources that this run lacks, with the reason and the way to record each.
 fn absent(recorded: &Recorded) -> Option<Block> {
     if recorded.heap_profile().is_some() || recorded.is_error() {
         return None;
@@ -69,12 +72,13 @@ fn absent(recorded: &Recorded) -> Option<Block> {
         fact(
             "Compiled programs",
             if recorded.is_json {
-                "A trace in JSON holds no programs. Open the .xplane.pb of the same capture."
+                "A trace in JSON contains no programs. Open the .xplane.pb of the same capture."
             } else if recorded.programs.is_empty() {
-                "The capture holds no programs. Record them with jax.profiler.ProfileOptions().enable_hlo_proto = True, or set \
-                 XLA_FLAGS=--xla_dump_to=FOLDER and open that folder."
+                "The capture contains no programs. Record them with jax.profiler.ProfileOptions().enable_hlo_proto \
+                    = True, or set XLA_FLAGS=--xla_dump_to=FOLDER and open that folder."
             } else {
-                "The programs of this capture come without their buffer assignments. Set XLA_FLAGS=--xla_dump_to=FOLDER and open that folder."
+                "The programs of this capture have no buffer assignments. Set XLA_FLAGS=--xla_dump_to=FOLDER and \
+                    open that folder."
             },
         );
     }
@@ -82,25 +86,24 @@ fn absent(recorded: &Recorded) -> Option<Block> {
         fact(
             "Memory over time",
             match recorded.platform.as_str() {
-                _ if !recorded.has_events => {
-                    "This run holds no events: open the profile of the program, an .xplane.pb."
-                }
+                _ if !recorded.has_events => "This run has no events. Open the profile of the program, an .xplane.pb.",
                 "CPU" => "XLA's CPU backend reports no allocations.",
                 _ => {
-                    "The capture holds no allocations. Allocators report them where \
-                     jax.profiler.ProfileOptions().host_tracer_level is 2 or more."
+                    "The capture contains no allocations. Allocators report them if \
+                        jax.profiler.ProfileOptions().host_tracer_level is 2 or more."
                 }
             },
         );
     }
     fact(
         "Arrays by line of Python",
-        "Save a device memory profile, jax.profiler.save_device_memory_profile(\"memory.prof\"), and open it beside this run.",
+        "Save a device memory profile with jax.profiler.save_device_memory_profile(\"memory.prof\"), and open it \
+            together with this run.",
     );
     Some(Block::Facts(Facts { title: "Not in this run".to_owned(), facts }))
 }
 
-/// The buttons of a choice, where there is more than one.
+/// Returns the buttons of a choice, if it has more than one value.
 fn choice(option: &str, label: &str, values: Vec<(String, String)>, query: &PageQuery) -> (String, Option<Block>) {
     let keys: Vec<&str> = values.iter().map(|(key, _)| key.as_str()).collect();
     let chosen = query.chosen(option, &keys).to_owned();
@@ -108,7 +111,8 @@ fn choice(option: &str, label: &str, values: Vec<(String, String)>, query: &Page
     (chosen, (choice.values.len() > 1).then_some(Block::Choice(choice)))
 }
 
-/// The colour of a class: those of the page's families, since they never stand beside ops.
+/// Returns the colour of a class. Reuses the colours of op families, because classes never appear
+/// next to ops.
 fn colour(class: Class) -> ColourClass {
     match class {
         Class::Parameter => OpFamily::Matmul.into(),

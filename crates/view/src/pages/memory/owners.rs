@@ -1,4 +1,4 @@
-//! Who owns the peak: class, then scope by scope, then the buffer.
+//! Owners of the peak: by class, then by scope, then by buffer.
 
 use std::collections::BTreeMap;
 
@@ -8,10 +8,10 @@ use super::super::{ColourClass, Icicle, Link, Node, View};
 use super::colour;
 use crate::table::Unit;
 
-/// Spans at most: of the smallest buffers only their class is shown.
+/// Largest number of spans. The smallest buffers appear only in their class.
 const MOST_NODES: usize = 2_000;
 
-/// What is alive at a peak of `peak_bytes` bytes, as nested spans.
+/// Draws the buffers that are alive at a peak of `peak_bytes` bytes, as nested spans.
 pub fn at_peak(title: String, peak_bytes: u64, mut buffers: Vec<PeakBuffer>) -> Icicle {
     buffers.sort_by_key(|buffer| std::cmp::Reverse(buffer.bytes));
     let root = Node {
@@ -29,14 +29,14 @@ pub fn at_peak(title: String, peak_bytes: u64, mut buffers: Vec<PeakBuffer>) -> 
     Icicle { title, unit: Unit::Bytes, nodes: tree.nodes }
 }
 
-/// Where the op leads that makes a buffer: of a part of a tuple (`op{1}`) it is the op alone.
+/// Returns a link to the op that makes a buffer. For a part of a tuple (`op{1}`), links to the op.
 pub fn op(buffer: &str, view: View) -> Option<Link> {
     Link::equal(view, "hlo_op_name", buffer.split('{').next().unwrap_or(buffer))
 }
 
 struct Tree {
     nodes: Vec<Node>,
-    /// Where a parent's child of a name stands.
+    /// Index of each parent's child, by name.
     places: BTreeMap<(usize, String), usize>,
 }
 
@@ -49,7 +49,7 @@ impl Tree {
             at = next;
         }
         let shape = buffer.shape_text();
-        // The text of an error does not name all.
+        // The text of an error does not name all buffers.
         let name = if buffer.name.is_empty() { shape.as_deref().unwrap_or("not named") } else { &buffer.name };
         let Some(leaf) = self.child(at, name, bytes, class) else { return };
         if let Some(node) = self.nodes.get_mut(leaf) {
@@ -58,7 +58,7 @@ impl Tree {
         }
     }
 
-    /// Adds bytes to the child of this name; `None` where it would be one too many.
+    /// Adds bytes to the child with this name. Returns `None` if there would be too many nodes.
     fn child(&mut self, parent: usize, label: &str, bytes: f64, class: Class) -> Option<usize> {
         let key = (parent, label.to_owned());
         let at = match self.places.get(&key) {

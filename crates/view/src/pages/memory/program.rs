@@ -1,4 +1,5 @@
-//! A compiled program: its peak, the heap over the order of the program, what is alive at the peak, and where it lies.
+//! Compiled program: its peak, the heap over the order of the program, the buffers alive at the
+//! peak, and their addresses.
 
 use memory::{Classifier, MAIN, SpaceMemory, space_name, xla_peak};
 
@@ -10,10 +11,10 @@ use crate::tables::TableName;
 use base::format;
 use metrics::OpFamily;
 
-/// Programs that one can choose among: those with the largest peak.
+/// Number of programs that the user can choose from: those with the largest peak.
 const MOST_PROGRAMS: usize = 12;
 
-/// The blocks; none where no program comes with its buffers.
+/// Returns the blocks. Empty if no program has its buffers recorded.
 pub fn blocks(kept: &KeptMemory, query: &PageQuery) -> Vec<Block> {
     let recorded = kept.recorded();
     let peak = |classifier: &Classifier| classifier.program().space(MAIN).map_or(0, SpaceMemory::peak_bytes);
@@ -44,7 +45,7 @@ pub fn blocks(kept: &KeptMemory, query: &PageQuery) -> Vec<Block> {
     blocks.push(Block::Figures { figures: figures(&shown, recorded.device_memory_bytes) });
     let problems = memory.problems();
     if !problems.is_empty() {
-        let text = format!("The buffer assignment is damaged; numbers are of what could be read: {problems}.");
+        let text = format!("The buffer assignment is damaged. The numbers cover the readable part: {problems}.");
         blocks.push(Block::Note { text });
     }
     blocks.extend(kept.charts(&program, space.space, || charts(&shown)).iter().cloned());
@@ -54,7 +55,7 @@ pub fn blocks(kept: &KeptMemory, query: &PageQuery) -> Vec<Block> {
     blocks
 }
 
-/// Whose the peak is, and the heap over the order of the program.
+/// Draws the owners of the peak, and the heap over the order of the program.
 fn charts(shown: &Shown<'_>) -> Vec<Block> {
     let title = format!("What is alive at the peak, by class and scope: {}", format::printable(&shown.space_name));
     let alive = shown.memory.peak_buffers(shown.space, shown.classifier).collect();
@@ -64,7 +65,7 @@ fn charts(shown: &Shown<'_>) -> Vec<Block> {
     blocks
 }
 
-/// Estimates of the peak with something changed.
+/// Returns estimates of the peak after a change.
 fn what_if(kept: &KeptMemory, query: &PageQuery) -> Vec<Block> {
     let forms =
         [("scope", "Rematerialized"), ("argument", "Donated"), ("batch", "Another batch"), ("buffer", "Without")];
@@ -89,8 +90,8 @@ fn figures(shown: &Shown<'_>, device_memory_bytes: Option<u64>) -> Vec<Figure> {
     let peak = fullness(bytes_figure("Peak", space.peak_bytes(), note), share.map(|(share, _)| share));
     let padding = space.peak_bytes().saturating_sub(space.peak_unpadded_bytes());
     let aliased = match space.aliased_bytes {
-        0 => "none given back in place (donated)".to_owned(),
-        bytes => format!("{} given back in place (donated)", format::bytes(bytes)),
+        0 => "none reused for results (donated)".to_owned(),
+        bytes => format!("{} reused for results (donated)", format::bytes(bytes)),
     };
     let mut figures = vec![
         peak,
@@ -104,19 +105,20 @@ fn figures(shown: &Shown<'_>, device_memory_bytes: Option<u64>) -> Vec<Figure> {
                 None => "allocated for them".to_owned(),
             },
         ),
-        bytes_figure("Padding", padding, "of temporary values at the peak, by their layouts".to_owned()),
+        bytes_figure("Padding", padding, "of temporary values at the peak, from their layouts".to_owned()),
     ];
     if space.space == MAIN {
         figures.push(bytes_figure(
             "Peak by XLA",
             xla_peak(&memory.assignment),
-            "as memory_analysis() counts: without memory of calls".to_owned(),
+            "as counted by memory_analysis(), without memory of calls".to_owned(),
         ));
     }
     figures
 }
 
-/// The heap over the order of the program, with what is there all the time; none where nothing comes and goes.
+/// Draws the heap over the order of the program, including permanent buffers. Returns `None` if
+/// nothing is allocated or freed during the program.
 fn over_program(shown: &Shown<'_>) -> Option<Scatter> {
     let heap = shown.space.heap.as_ref()?;
     let (unit, scale) = curve::unit_of(shown.space.peak_bytes());

@@ -1,15 +1,15 @@
-//! What the blocks of a program are of.
+//! Input for the blocks of a program.
 
 use memory::{Classifier, ProgramMemory, SpaceMemory};
 
-/// One memory space of one program, which the page shows.
+/// One memory space of one program, as shown on the page.
 pub struct Shown<'r> {
     /// Memory of the program.
     pub memory: &'r ProgramMemory,
-    /// What the buffers of the program are for.
+    /// Classifier of the program's buffers.
     pub classifier: &'r Classifier,
-    /// The space.
+    /// Memory space.
     pub space: &'r SpaceMemory,
-    /// What the space is called.
+    /// Name of the memory space.
     pub space_name: String,
 }

@@ -1,4 +1,4 @@
-//! The tables of the page.
+//! Tables of the page.
 
 use super::super::filter::{Applied, applied_among};
 use super::super::{Block, PageQuery, table_block_of};
@@ -6,13 +6,13 @@ use super::KeptMemory;
 use crate::table::{Rows, query};
 use crate::tables::{TableName, any_has_column_of_memory, has_rows_of_memory};
 
-/// What is alive at the peak, in the form that is chosen.
+/// Returns the buffers that are alive at the peak, in the selected form.
 pub fn buffers(kept: &KeptMemory, asked: &PageQuery) -> Vec<Block> {
     let forms = [("buffer", "Buffers"), ("class", "Classes"), ("scope", "Scopes"), ("source", "Source lines")];
     chosen(kept, TableName::Buffers, ("buffers", "Rows"), &forms, "Alive at the peak, all programs", asked)
 }
 
-/// A table in one of its forms, with buttons to choose it, of those that have rows.
+/// Returns a table in one of its forms, with buttons for the forms that have rows.
 pub fn chosen(
     kept: &KeptMemory,
     name: TableName,
@@ -27,7 +27,7 @@ pub fn chosen(
     buttons.into_iter().chain(block(kept, name, &form, title, asked)).collect()
 }
 
-/// A table with the page's filter and order; none without rows.
+/// Returns a table with the page's filter and order. Returns `None` without rows.
 pub fn block(kept: &KeptMemory, name: TableName, variant: &str, title: &str, asked: &PageQuery) -> Option<Block> {
     let of_rows = |rows: &dyn Rows| {
         let Applied { filter, lacking } = applied_among(&asked.filter, rows.columns(), any_has_column_of_memory);

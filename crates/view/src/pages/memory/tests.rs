@@ -7,11 +7,11 @@ use crate::table::Query;
 use crate::tables::TableName;
 
 #[test]
-fn a_run_without_anything_says_what_is_missing_and_how_to_record_it() {
+fn a_run_without_memory_data_explains_how_to_record_it() {
     for (platform, is_json, needle) in [
         ("CPU", false, "XLA's CPU backend reports no allocations."),
         ("GPU", false, "host_tracer_level"),
-        ("TPU", true, "A trace in JSON holds no programs."),
+        ("TPU", true, "A trace in JSON contains no programs."),
     ] {
         let mut recorded = Recorded::default();
         (recorded.platform, recorded.is_json, recorded.has_events) = (platform.to_owned(), is_json, true);
@@ -23,7 +23,7 @@ fn a_run_without_anything_says_what_is_missing_and_how_to_record_it() {
 }
 
 #[test]
-fn a_row_that_is_not_there_has_no_details() {
+fn a_missing_row_has_no_details() {
     let kept = KeptMemory::default();
     for name in [TableName::Buffers, TableName::Heap, TableName::Ops] {
         assert!(row_of_memory(&kept, name, "", &Query::default(), 0).blocks.is_empty());
@@ -31,7 +31,7 @@ fn a_row_that_is_not_there_has_no_details() {
 }
 
 #[test]
-fn an_earlier_result_shows_what_its_section_says() {
+fn an_earlier_result_shows_its_memory_section() {
     let mut profile = report::example::profile();
     let memory = profile.memory.get_or_insert_default();
     memory.devices.push(DeviceMemory {
@@ -66,7 +66,7 @@ fn an_earlier_result_shows_what_its_section_says() {
     else {
         panic!("{page:?}")
     };
-    // The fullest device, as the example has it.
+    // The fullest device of the example.
     assert_eq!(text, "Memory of /device:TPU:0");
     let [peak] = &figures[..] else { panic!("{figures:?}") };
     assert_eq!((peak.value, peak.note.as_str()), (Some((24_u64 << 30) as f64), "75.0 % of 32.0 GiB"));

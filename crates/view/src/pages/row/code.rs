@@ -1,22 +1,23 @@
-//! The code of an op: its source line, its instruction with operands, and the call stack that made it.
+//! Code of an op: its source line, its instruction with operands, and the call stack that created
+//! it.
 
 use super::op::Op;
 use crate::pages::{Block, Fact, Facts, Grid, GridCell};
 use base::{format, source_line};
 
-/// Columns of tables of ops that the code says.
+/// Columns of op tables that the code block already shows.
 pub(super) const COLUMNS: [&str; 5] = ["hlo_op_name", "operation", "source_info", "tf_op_name", "hlo_op_expression"];
 
-/// Frames of a call stack that are listed: in sight, and in all.
+/// Frames of a call stack that are visible, and the largest number in total.
 const FIRST_FRAMES: usize = 8;
 const MOST_FRAMES: usize = 50;
-/// Operands that are listed.
+/// Largest number of operands that are listed.
 const MOST_OPERANDS: usize = 32;
-/// Instructions of a fusion that are listed.
+/// Largest number of instructions of a fusion that are listed.
 const MOST_INSTRUCTIONS: usize = 100;
 
 impl<'a> Op<'a> {
-    /// Source line, instruction, operands and call stack, each if it is known.
+    /// Returns source line, instruction, operands and call stack, each if it is known.
     pub fn code(&self) -> Vec<Block> {
         let (source, path, expression) =
             (self.text(self.op.source), self.text(self.op.framework_path), self.text(self.op.expression));
@@ -40,15 +41,15 @@ impl<'a> Op<'a> {
         }
         let ops = &self.context.analysis.ops;
         Some(if ops.rows.iter().all(|op| self.text(op.source).is_empty()) {
-            "None: this profile names no line of any op."
+            "None: this profile does not record the lines of ops."
         } else if self.text(self.op.framework_path).is_empty() {
             "None: XLA added this op itself."
         } else {
-            "None: the program names the framework's path of this op, and no line."
+            "None: the program records the framework's path of this op, but no line."
         })
     }
 
-    /// The operands with their shapes.
+    /// Lists the operands with their shapes.
     fn operands(&self) -> Vec<Fact> {
         let Some((module, instruction)) = self.instruction() else { return Vec::new() };
         let fact = |it: &hlo::Instruction| Fact {
@@ -59,7 +60,8 @@ impl<'a> Op<'a> {
         module.operands(instruction).take(MOST_OPERANDS).map(fact).collect()
     }
 
-    /// The whole call stack of the source line, libraries and all: the outer frames of a deep one are folded.
+    /// Lists the whole call stack of the source line, including libraries. The outer frames of a deep
+    /// stack are folded.
     fn stack(&self) -> Vec<Block> {
         let trace = self.context.trace();
         let stated = trace.text(trace.args.get(self.op.args).source_stack);
@@ -84,11 +86,11 @@ impl<'a> Op<'a> {
         std::iter::once(grid("Call stack", inner)).chain(more).collect()
     }
 
-    /// Instruction of the op, where the program is embedded.
+    /// Returns the instruction of the op, if the program is embedded.
     fn instruction(&self) -> Option<(&'a hlo::Module, &'a hlo::Instruction)> {
         let modules = &self.context.run.programs().modules;
         let (name, module_name) = (self.text(self.op.name), self.text(self.op.module));
-        // Hosts number their programs each by themselves; the first that has it will do.
+        // Each host numbers its programs independently, so the first host that has the program is used.
         let mut hosts = self.context.analysis.devices.used.iter().map(|device| device.host);
         hosts.find_map(|host| {
             let module = match self.op.program_id {
@@ -99,7 +101,7 @@ impl<'a> Op<'a> {
         })
     }
 
-    /// The instructions inside of it, if it is a fusion, closed.
+    /// Lists the instructions inside a fusion, folded.
     fn fused(&self) -> Option<Block> {
         let (module, instruction) = self.instruction()?;
         let inside = hlo::fused(module, instruction);

@@ -1,5 +1,5 @@
-//! The details of one row of a table: where it leads, the columns that matter, and for an op its code before its numbers. All other
-//! columns are folded.
+//! Details of one row of a table: its links, its main columns, and for an op its code before its
+//! numbers. All other columns are folded.
 
 mod code;
 mod op;
@@ -9,10 +9,10 @@ use crate::table::{Cell, Column, Query, Table, Unit, query, unit};
 use crate::tables::{self, TableName, leading};
 use base::format::{counted, printable};
 
-/// A text that is longer than this many characters says what the row is, not what it is called.
+/// Longest text that can serve as the name of a row. Longer texts are descriptions.
 const LONGEST_NAME: usize = 200;
 
-/// What is said of the row with this index among those that `asked` gives. Empty where there is none.
+/// Returns the details of the row with this index in the result of `asked`. Empty if there is none.
 pub fn row(source: Source<'_>, name: TableName, variant: &str, asked: &Query, index: u32) -> Page {
     let asked = Query { top: Some(index.saturating_add(1)), ..asked.clone() };
     let table = match source {
@@ -35,7 +35,7 @@ pub fn row(source: Source<'_>, name: TableName, variant: &str, asked: &Query, in
     Page { blocks }
 }
 
-/// What is said of a row of which no more is known than the table and `links`. Empty where it is not there.
+/// Returns the details of a row from the table and `links` alone. Empty if the row does not exist.
 pub fn plain(
     table: &Table,
     name: TableName,
@@ -64,7 +64,7 @@ impl ChosenRow<'_> {
         self.cells.get(self.table.columns.iter().position(|column| column.key == key)?)
     }
 
-    /// The text of a column; absent where it is empty.
+    /// Returns the text of a column. Returns `None` if it is empty.
     pub fn text(&self, key: &str) -> Option<&str> {
         match self.cell(key)? {
             Cell::Text(text) if !text.is_empty() => Some(text),
@@ -72,7 +72,7 @@ impl ChosenRow<'_> {
         }
     }
 
-    /// The key by which a filter finds the row, and its value.
+    /// Returns the key by which a filter finds the row, and its value.
     fn found_by(&self) -> Option<(String, &str)> {
         let name = row_name(self.name, self.variant)?;
         let value = name.columns.iter().find_map(|key| self.text(key))?;
@@ -82,19 +82,19 @@ impl ChosenRow<'_> {
     fn title(&self) -> String {
         let first =
             || self.cells.iter().find_map(|cell| if let Cell::Text(text) = cell { Some(text.as_str()) } else { None });
-        // Several kernels are of one op.
+        // Several kernels may belong to one op.
         let kernel = self.text("kernel_name").filter(|_| self.name == TableName::Kernels);
         let title = kernel.or(self.found_by().map(|(_, value)| value)).or_else(first).unwrap_or_default();
         base::format::shorten(&printable(title), LONGEST_NAME)
     }
 
-    /// The title, and below it the links.
+    /// Returns the title with the links below it.
     fn head(&self, links: Vec<(String, Link)>) -> Vec<Block> {
         let links = (!links.is_empty()).then_some(Block::Links { links });
         std::iter::once(Block::Heading { text: self.title(), note: None }).chain(links).collect()
     }
 
-    /// Other views of what the row is about, named by what they show.
+    /// Returns links to other views of the row's subject, with descriptions.
     fn links(&self, source: Source<'_>) -> Vec<(String, Link)> {
         let Some((key, value)) = self.found_by().filter(|(key, _)| key == "hlo_op_name") else { return Vec::new() };
         let Some(context) = source.context() else { return Vec::new() };
@@ -118,14 +118,14 @@ impl ChosenRow<'_> {
         metrics::family_of(category) == metrics::OpFamily::Communication
     }
 
-    /// The columns that the table leads with, and what is missing.
+    /// Lists the leading columns of the table, and what is missing.
     fn facts(&self, op: Option<&op::Op<'_>>) -> Option<Block> {
         let mut facts: Vec<Fact> = self.cells_of(op, true).filter_map(fact).collect();
         facts.extend(op.and_then(op::Op::unknown_bound));
         (!facts.is_empty()).then(|| Block::Facts(Facts { title: String::new(), facts }))
     }
 
-    /// All other columns, closed.
+    /// Lists all other columns, folded.
     fn folded(&self, op: Option<&op::Op<'_>>) -> Option<Block> {
         let facts: Vec<Fact> = self.cells_of(op, false).filter_map(fact).collect();
         let title = format!("{} of the table", counted(facts.len() as u64, "more column"));
@@ -133,7 +133,8 @@ impl ChosenRow<'_> {
             .then(|| Block::Fold { title, blocks: vec![Block::Facts(Facts { title: String::new(), facts })] })
     }
 
-    /// Cells of the columns that lead, or of those that do not. What the code of an op says is in neither.
+    /// Returns the cells of the leading columns if `leads`, otherwise those of the others. Excludes
+    /// columns that the code of an op shows.
     fn cells_of(&self, op: Option<&op::Op<'_>>, leads: bool) -> impl Iterator<Item = (&Column, &Cell)> {
         let first = leading(self.name);
         let has_code = op.is_some();
@@ -144,7 +145,7 @@ impl ChosenRow<'_> {
     }
 }
 
-/// What a column says, as a person reads it; `None` for an empty cell.
+/// Formats a column for display. Returns `None` for an empty cell.
 fn fact((column, cell): (&Column, &Cell)) -> Option<Fact> {
     let value = match cell {
         Cell::Absent | Cell::Flag(false) => return None,
@@ -162,7 +163,7 @@ fn fact((column, cell): (&Column, &Cell)) -> Option<Fact> {
     Some(Fact { label: column.title.to_owned(), value, definition })
 }
 
-/// A definition, below the value with four digits.
+/// Returns the value with four digits, and the definition below.
 fn exactly(definition: &str, value: f64, of: Unit) -> String {
     format!("{}\n{}", unit::precise(value, of), base::fields::plain(definition))
 }

@@ -1,4 +1,5 @@
-//! What is known of an op beyond its row: how near to its roof it is, its kernels, and where it ran how long. Its code is in `code.rs`.
+//! Details of an op beyond its row: its distance from the roof, its kernels, and its times by
+//! device and step. Its code is in `code.rs`.
 
 use super::ChosenRow;
 use crate::pages::{Bar, Bars, Block, Fact, Figure, Grid, GridCell, Link, View};
@@ -9,23 +10,23 @@ use metrics::Context;
 use timeline::EventRef;
 use trace::{ArgsId, EventId, Interval, Platform, StrId, Trace};
 
-/// Steps that are listed: those with the most time of it.
+/// Largest number of steps that are listed. Keeps those in which the op takes the most time.
 const MOST_STEPS: usize = 12;
-/// Characters of a name in a link.
+/// Largest number of characters of a name in a link.
 const LONGEST_NAME: usize = 40;
-/// Devices and kernels that are listed.
+/// Largest number of devices and of kernels that are listed.
 const MOST_ROWS: usize = 16;
 
-/// An op of a run.
+/// Op of a run.
 pub(super) struct Op<'a> {
     pub(super) context: Context<'a>,
-    /// Index of the op among [`metrics::Ops::rows`].
+    /// Index of the op in [`metrics::Ops::rows`].
     index: usize,
     pub(super) op: &'a metrics::Op,
 }
 
 impl<'a> Op<'a> {
-    /// The op that a row is about, where there is just one that it can mean.
+    /// Returns the op that a row is about. Returns `None` if it is ambiguous.
     pub fn of(context: Context<'a>, row: &ChosenRow<'_>) -> Option<Op<'a>> {
         let (ops, trace) = (&context.analysis.ops, context.trace());
         if !matches!(row.name, TableName::Ops | TableName::Roofline | TableName::Kernels) {
@@ -50,7 +51,7 @@ impl<'a> Op<'a> {
         self.context.analysis.ops.text(self.context.trace(), text)
     }
 
-    /// How much of the device's peaks it uses.
+    /// Returns the utilization of the device's peaks.
     pub fn figures(&self) -> Option<Block> {
         let rows = tables::rows(&self.context, TableName::Roofline, "");
         let cell = |key: &str| {
@@ -94,7 +95,7 @@ impl<'a> Op<'a> {
         (!figures.is_empty()).then_some(Block::Figures { figures })
     }
 
-    /// Where to see its longest run, and all ops of its source line.
+    /// Returns links to its longest run, and to all ops of its source line.
     pub fn links(&self) -> Vec<(String, Link)> {
         let source = self.text(self.op.source);
         let of_line = Link::equal(View::Ops, "source_info", source).filter(|_| !source.is_empty());
@@ -102,7 +103,7 @@ impl<'a> Op<'a> {
         self.longest_run().into_iter().chain(of_line).collect()
     }
 
-    /// The longest run of the op on the timeline.
+    /// Returns a link to the longest run of the op on the timeline.
     fn longest_run(&self) -> Option<(String, Link)> {
         let (trace, analysis) = (self.context.trace(), self.context.analysis);
         let keys = self.keys();
@@ -110,7 +111,7 @@ impl<'a> Op<'a> {
             let keys = &keys;
             it.ops.iter().filter_map(move |&id| Some((run_of(trace, keys, id)?, device, id)))
         });
-        // The first of those that take longest.
+        // The first of several equally long runs.
         let (run, device, id) = runs.reduce(|a, b| if b.0.length() > a.0.length() { b } else { a })?;
         let origin = analysis.captured.capture?.start;
         let link = Link {
@@ -131,13 +132,13 @@ impl<'a> Op<'a> {
         Some((format!("Timeline: longest {name}{}", step.unwrap_or_default()), link))
     }
 
-    /// What a step is called.
+    /// Returns the name of a step.
     fn step(&self, at: usize) -> String {
         let name = self.context.analysis.steps.names.get(at).and_then(Option::as_deref);
         name.map_or_else(|| format!("step {at}"), |name| format!("step {name}"))
     }
 
-    /// Why it is not known what limits the op; nothing if it is known.
+    /// Returns the reason why the bound of the op is unknown. Returns `None` if it is known.
     pub fn unknown_bound(&self) -> Option<Fact> {
         self.why_no_bound().map(|value| Fact { label: "Bound by".to_owned(), value, ..Fact::default() })
     }
@@ -150,18 +151,18 @@ impl<'a> Op<'a> {
         let missing = self.context.profile.not_measured.iter().find(|missing| missing.field == "roofline");
         Some(match (roofline.point(self.op), missing) {
             (None, Some(missing)) => format!("Unknown. {}", missing.reason),
-            (None, None) => "Unknown: the peaks of this device are not known.".to_owned(),
-            (Some(_), _) => "Unknown: neither its FLOPs nor its bytes are known.".to_owned(),
+            (None, None) => "Unknown, because the peaks of this device are unknown.".to_owned(),
+            (Some(_), _) => "Unknown, because neither its FLOPs nor its bytes are known.".to_owned(),
         })
     }
 
-    /// Its kernels, and where it ran how long.
+    /// Returns its kernels, and its times by device and step.
     pub fn blocks(&self) -> Vec<Block> {
         let runs = self.runs();
         [self.kernels(), self.devices(&runs), self.steps(&runs)].into_iter().flatten().collect()
     }
 
-    /// The kernels that it launches.
+    /// Lists the kernels that it launches.
     fn kernels(&self) -> Option<Block> {
         if self.context.analysis.kernel_stats.platform != Some(Platform::Gpu) {
             return None;
@@ -188,25 +189,25 @@ impl<'a> Op<'a> {
         (!rows.is_empty()).then(|| Block::Grid(Grid { title: "Kernels".to_owned(), columns: heads.collect(), rows }))
     }
 
-    /// What one of its events is: an execution may launch several kernels.
+    /// Returns the word for one of its events. An execution may launch several kernels.
     fn event(&self) -> &'static str {
         if self.context.analysis.devices.platform == Some(Platform::Gpu) { "kernel" } else { "run" }
     }
 
-    /// Name and arguments of its events.
+    /// Returns the names and arguments of its events.
     fn keys(&self) -> Vec<(StrId, ArgsId)> {
         let of_op = self.context.analysis.ops.entries.iter().filter(|(_, row)| *row as usize == self.index);
         of_op.map(|(key, _)| *key).collect()
     }
 
-    /// When the op ran, by device.
+    /// Returns the times at which the op ran, by device.
     fn runs(&self) -> Vec<Vec<Interval>> {
         let (trace, keys) = (self.context.trace(), self.keys());
         let of = |device: &metrics::Device| device.ops.iter().filter_map(|&id| run_of(trace, &keys, id)).collect();
         self.context.analysis.devices.used.iter().map(of).collect()
     }
 
-    /// How often and how long the op ran on each device.
+    /// Lists count and time of the op on each device.
     fn devices(&self, runs: &[Vec<Interval>]) -> Option<Block> {
         let used = &self.context.analysis.devices.used;
         if used.len() < 2 {
@@ -229,7 +230,7 @@ impl<'a> Op<'a> {
         Some(Block::Grid(Grid { title: "By device".to_owned(), columns, rows }))
     }
 
-    /// In which steps the op took how long, all devices together.
+    /// Lists the time of the op by step, summed over the devices.
     fn steps(&self, runs: &[Vec<Interval>]) -> Option<Block> {
         let steps = &self.context.analysis.steps;
         let mut sums = vec![(Ps::ZERO, 0u64); steps.names.len()];
@@ -275,20 +276,20 @@ impl<'a> Op<'a> {
             title: title.to_owned(),
             unit: Unit::TimeUs,
             bars: listed.iter().map(bar).collect(),
-            note: format!("The {}s that start in the step, all devices together.", self.event()),
+            note: format!("The {}s that start in the step, on all devices.", self.event()),
             ..Bars::default()
         }))
     }
 }
 
-/// The time of an event that is a run of the op with these keys.
+/// Returns the time of an event if it is a run of the op with these keys.
 fn run_of(trace: &Trace, keys: &[(StrId, ArgsId)], id: EventId) -> Option<Interval> {
     let event = trace.events.get(id)?;
     let is_it = keys.contains(&(event.name, event.args));
     is_it.then(|| Interval::new(event.start, event.start + event.duration))
 }
 
-/// `model.py:41` of `/home/me/model.py:41`.
+/// Returns file and line without folders: `model.py:41` for `/home/me/model.py:41`.
 fn file_and_line(source: &str) -> String {
     format::shorten(&format::printable(source.rsplit(['/', '\\']).next().unwrap_or(source)), LONGEST_NAME)
 }

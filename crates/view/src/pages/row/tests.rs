@@ -3,7 +3,7 @@ use crate::pages::{Bars, Grid};
 use metrics::{Run, Settings, WindowChoice, analyse};
 use trace::TraceBuilder;
 
-/// Two devices; `fusion.1` runs twice on the first and once on the second, in two annotated steps.
+/// Two devices. `fusion.1` runs twice on the first and once on the second, in two annotated steps.
 fn blocks(name: TableName, query: &Query, index: u32) -> Vec<Block> {
     let mut b = TraceBuilder::new();
     for (device, starts) in [(0, &[0, 100][..]), (1, &[10][..])] {
@@ -34,7 +34,7 @@ fn facts(blocks: &[Block]) -> Vec<(&str, &str)> {
 }
 
 #[test]
-fn an_op_says_where_it_ran() {
+fn the_details_of_an_op_list_its_runs() {
     let found = blocks(TableName::Ops, &Query::default(), 0);
     assert!(matches!(&found[0], Block::Heading { text, .. } if text == "fusion.1"), "{found:?}");
     let Block::Links { links } = &found[1] else { panic!("{found:?}") };
@@ -59,7 +59,7 @@ fn an_op_says_where_it_ran() {
         found.iter().filter_map(|it| if let Block::Grid(grid) = it { Some(grid) } else { None }).collect();
     let texts: Vec<Vec<&str>> =
         grids[1].rows.iter().map(|row| row.iter().map(|cell| cell.text.as_str()).collect()).collect();
-    // The whole stack, innermost first, stands before what it took on each device.
+    // The whole stack, innermost first, comes before the times on each device.
     let stack: Vec<&str> = grids[0].rows.iter().map(|row| row[0].text.as_str()).collect();
     assert_eq!(stack, ["/x/site-packages/flax/linen/linear.py:287", "/me/model.py:3", "/me/train.py:9"]);
     assert_eq!(
@@ -88,7 +88,7 @@ fn the_row_is_counted_among_those_that_are_asked_for() {
         "{found:?}"
     );
     assert!(blocks(TableName::Ops, &asked, 1).is_empty());
-    // The code comes first, and what the table does not lead with is closed.
+    // The code comes first, and columns that are not leading are folded.
     let places = |wanted: fn(&Block) -> bool| found.iter().position(wanted).unwrap();
     let code = places(|it| matches!(it, Block::Facts(it) if it.facts[0].label == "Source"));
     let numbers = places(|it| matches!(it, Block::Facts(it) if it.facts.iter().any(|it| it.label == "Self time")));
@@ -96,7 +96,7 @@ fn the_row_is_counted_among_those_that_are_asked_for() {
     assert!(code < numbers && numbers < folded && folded == found.len() - 1, "{found:?}");
     let Block::Facts(shown) = &found[numbers] else { panic!("{found:?}") };
     assert!(shown.facts.len() <= 8, "{shown:?}");
-    // A table without ops says what its columns say.
+    // A table without ops shows the data of its columns.
     let device = blocks(TableName::Devices, &Query::default(), 1);
     assert!(matches!(&device[0], Block::Heading { text, .. } if text == "/device:TPU:1"), "{device:?}");
     assert_eq!(device.len(), 3, "{device:?}");

@@ -1,4 +1,5 @@
-//! Steps, and devices, as stacked parts: the chart of the page and of the overview, from the events or from the profile alone.
+//! Charts of steps and devices as stacked parts, for the page and the overview, from the events or
+//! from the profile alone.
 
 use crate::metric;
 use crate::pages::{About, Bar, Bars, ColourClass, Link, Series, Source, Stack, StackRow, View};
@@ -7,10 +8,11 @@ use base::format;
 use metrics::{Breakdown, StepPart};
 use report::{Step, StepTiming, UnifiedProfile};
 
-/// Rows of a chart, at most.
+/// Largest number of rows of a chart.
 const MOST_ROWS: usize = 200;
 
-/// The steps in order; more than 200 in groups of equal size, each shown as its mean.
+/// Draws the steps in order. More than 200 steps are grouped into equal groups, each shown as its
+/// mean.
 pub(super) fn by_step(source: Source<'_>, device: Option<u32>) -> Stack {
     let (series, steps) = steps(source, device);
     let size = steps.len().div_ceil(MOST_ROWS).max(1);
@@ -18,7 +20,7 @@ pub(super) fn by_step(source: Source<'_>, device: Option<u32>) -> Stack {
         1 => "Step by step".to_owned(),
         _ => format!("Step by step: means of {size} steps each"),
     };
-    // The column of steps in the table that the page has of this source.
+    // Column of steps in the page's table for this source.
     let key = if source.context().is_some() { "step" } else { "index" };
     let profile = source.profile();
     let rows = steps.chunks(size).filter_map(|group| {
@@ -44,13 +46,14 @@ pub(super) fn by_step(source: Source<'_>, device: Option<u32>) -> Stack {
     chart
 }
 
-/// The chart of the steps for the overview, whose title leads to the page of steps.
+/// Draws the chart of the steps for the overview. Its title links to the page of steps.
 pub(in crate::pages) fn overview(source: Source<'_>) -> Stack {
     let about = About::new(metric!("steps[].duration_us"), View::Steps);
     Stack { about: Some(about), ..by_step(source, None) }
 }
 
-/// The parts of the mean step, or of the active span if the steps are unknown. They add up to its length.
+/// Draws the parts of the mean step, or of the active span if the steps are unknown. They add up to
+/// its length.
 pub(in crate::pages) fn mean(profile: &UnifiedProfile) -> Option<Bars> {
     let breakdown = profile.step_breakdown.as_ref()?;
     let whole = breakdown.duration_us;
@@ -69,7 +72,7 @@ pub(in crate::pages) fn mean(profile: &UnifiedProfile) -> Option<Bars> {
     Some(Bars { title, unit: Unit::TimeUs, bars, whole: Some(whole), note, ..Bars::default() })
 }
 
-/// The mean step, or the active span, of each device.
+/// Draws the mean step, or the active span, of each device.
 pub(super) fn by_device(source: Source<'_>, has_steps: bool) -> Stack {
     let breakdown = source.profile().step_breakdown.as_ref();
     let devices = breakdown.iter().flat_map(|breakdown| &breakdown.devices).take(MOST_ROWS);
@@ -83,7 +86,8 @@ pub(super) fn by_device(source: Source<'_>, has_steps: bool) -> Stack {
     stack(title.to_owned(), all_parts(source), rows.collect())
 }
 
-/// What the parts are, and each step with them: those of the breakdown, else the four of a profile that lists only these.
+/// Returns the kinds of parts, and each step with its parts: those of the breakdown, or the four
+/// parts of a profile without one.
 fn steps(source: Source<'_>, device: Option<u32>) -> (Vec<Series>, Vec<(u64, Vec<f64>)>) {
     if let Some(context) = source.context() {
         let steps = context.analysis.step_breakdown.steps().filter_map(|step| {
@@ -110,7 +114,8 @@ fn steps(source: Source<'_>, device: Option<u32>) -> (Vec<Series>, Vec<(u64, Vec
     (series, profile.steps.iter().map(|step| (step.index, parts(step))).collect())
 }
 
-/// The parts of the breakdown. With that of its step, a part leads to the events of this part of it, where there are events.
+/// Returns the parts of the breakdown. If there are events, each part links to its events within
+/// the step.
 fn all_parts(source: Source<'_>) -> Vec<Series> {
     let series = |part: StepPart| Series {
         label: part.title().to_owned(),
@@ -125,7 +130,7 @@ fn step(profile: &UnifiedProfile, index: u64) -> Option<&Step> {
     profile.steps.get(at).filter(|step| step.index == index)
 }
 
-/// What the trace calls a step, else its position.
+/// Returns the name of a step in the trace, otherwise its position.
 pub(super) fn step_name(profile: &UnifiedProfile, index: u64) -> String {
     match step(profile, index).and_then(|step| step.name.as_deref()) {
         Some(name) => format!("step {name}"),
@@ -133,7 +138,8 @@ pub(super) fn step_name(profile: &UnifiedProfile, index: u64) -> String {
     }
 }
 
-/// Why the statistics leave these steps out; empty where one of them counts.
+/// Returns the reason why the statistics exclude these steps. Returns an empty string if one of
+/// them counts.
 fn mark(profile: &UnifiedProfile, mut group: impl Iterator<Item = u64>) -> String {
     let Some(first) = group.next().and_then(|index| step(profile, index)).filter(|step| !step.counted) else {
         return String::new();
@@ -154,7 +160,8 @@ fn mark(profile: &UnifiedProfile, mut group: impl Iterator<Item = u64>) -> Strin
     .to_owned()
 }
 
-/// Where the steps come from, and what the marks mean; without single steps, why there are none.
+/// Describes the source of the steps and the meaning of the marks. Without single steps, explains
+/// why there are none.
 fn note(source: Source<'_>) -> String {
     let profile = source.profile();
     let said = step_source(&profile.step_timing);
@@ -164,22 +171,22 @@ fn note(source: Source<'_>) -> String {
             Some(reason) if profile.step_timing.step_count_source == "unknown" => {
                 format!("{reason} Give the number of steps on the Model page.")
             }
-            reason => format!("{said} {}", reason.unwrap_or("This profile lists no single steps.")),
+            reason => format!("{said} {}", reason.unwrap_or("This profile does not list its steps.")),
         };
     }
     format!("{said} {}", summary(&profile.steps))
 }
 
-/// Where the steps came from and how the devices run them.
+/// Describes the source of the steps, and how the devices run them.
 fn step_source(timing: &StepTiming) -> String {
     let marker = timing.step_marker.as_deref().map(|marker| format::printable(&format::shorten(marker, 60)));
     let devices = match timing.devices_in_step.as_deref() {
-        Some("independent") => ", each device for itself",
+        Some("independent") => ", each device independently",
         Some("one_after_another") => ", one device after another",
         _ => "",
     };
     match (timing.step_count_source.as_str(), marker) {
-        ("user", _) => "Steps: the number that you gave.".to_owned(),
+        ("user", _) => "Steps: from the number that you gave.".to_owned(),
         ("unknown", _) => "No step markers found.".to_owned(),
         (_, Some(marker)) => format!("Steps: {marker}{devices}."),
         ("step_num", None) => "Steps: annotations with a step number.".to_owned(),
@@ -189,7 +196,8 @@ fn step_source(timing: &StepTiming) -> String {
     }
 }
 
-/// How many steps there are, which of them are marked, and which count only because no other is better.
+/// Describes the number of steps, the marked ones, and those that count only because there are no
+/// better ones.
 fn summary(steps: &[Step]) -> String {
     let noun = if steps.len() == 1 { "step" } else { "steps" };
     let mut text = format!("{} {noun}, start to start.", steps.len());
@@ -207,7 +215,7 @@ fn summary(steps: &[Step]) -> String {
     text
 }
 
-/// How many steps are partial, compiling or warm-up, each by the first of these that it is.
+/// Counts partial, compiling and warm-up steps. A step counts as the first of these that applies.
 fn kinds(steps: &[&Step]) -> String {
     let number = |is: fn(&Step) -> bool| steps.iter().filter(|step| is(step)).count();
     let kinds = [
@@ -219,7 +227,7 @@ fn kinds(steps: &[&Step]) -> String {
     named.collect::<Vec<_>>().join(", ")
 }
 
-/// Parts that occur nowhere are left out.
+/// Omits parts that do not occur.
 fn stack(title: String, series: Vec<Series>, rows: Vec<StackRow>) -> Stack {
     let occurs = |at: usize| rows.iter().any(|row| row.parts.get(at).is_some_and(|&time| time > 0.0));
     let shown: Vec<bool> = (0..series.len()).map(occurs).collect();
@@ -238,7 +246,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_step_is_said_to_be_counted_where_it_is() {
+    fn only_counted_steps_are_described_as_counted() {
         let partial = |counted: bool| Step { partial: true, counted, ..Step::default() };
         let whole = Step { counted: true, ..Step::default() };
         assert_eq!(

@@ -1,4 +1,4 @@
-//! The figures of the page of steps, of the mean over devices or of one device.
+//! Figures of the page of steps, for the mean over the devices or for one device.
 
 use super::chart::step_name;
 use crate::metric;
@@ -12,24 +12,24 @@ use metrics::WindowKind;
 use metrics::{Breakdown, MeanPart, StepPart};
 use report::{StepTiming, UnifiedProfile};
 
-/// What the figures are of.
+/// Input of the figures.
 struct Shown<'a> {
     profile: &'a UnifiedProfile,
     window: WindowKind,
     mean: &'a MeanPart,
-    /// Communication in flight; absent where only the share that is hidden is known.
+    /// Communication in flight, in microseconds. Absent if only the overlapped share is known.
     in_flight_us: Option<f64>,
     overlap_percent: Option<f64>,
     has_steps: bool,
     knows_launches: bool,
     duty_percent: Option<f64>,
-    /// The longest step that counts, by its position; absent without steps.
+    /// Position and duration of the longest counted step. Absent without steps.
     longest: Option<(u64, f64)>,
-    /// The column of steps in the table of the page.
+    /// Column of steps in the table of the page.
     step_key: &'static str,
 }
 
-/// The figures of a mean of the run, or of one of its devices.
+/// Returns the figures of the mean of the run, or of one of its devices.
 pub(super) fn of_trace(context: &Context<'_>, mean: &MeanPart, device: Option<u32>) -> Vec<Figure> {
     let breakdown = &context.analysis.step_breakdown;
     figures(&Shown {
@@ -46,7 +46,7 @@ pub(super) fn of_trace(context: &Context<'_>, mean: &MeanPart, device: Option<u3
     })
 }
 
-/// The figures of the steps as far as the profile has them, and those of the step times alone.
+/// Returns the figures of the steps that the profile contains, or only those of the step times.
 pub(super) fn of_profile(profile: &UnifiedProfile) -> Vec<Figure> {
     let timing = &profile.step_timing;
     let Some(breakdown) = &profile.step_breakdown else {
@@ -84,13 +84,13 @@ pub(super) fn of_profile(profile: &UnifiedProfile) -> Vec<Figure> {
     all
 }
 
-/// The window of that name in the profile.
+/// Parses the name of a window in the profile.
 fn window(label: &str) -> WindowKind {
     let all = [WindowKind::Steps, WindowKind::GivenSteps, WindowKind::Capture, WindowKind::Range];
     all.into_iter().find(|kind| kind.label() == label).unwrap_or_default()
 }
 
-/// How the step times spread.
+/// Returns statistics of the step times.
 fn spread(timing: &StepTiming) -> impl Iterator<Item = (&'static str, Metric, Option<f64>)> {
     [
         ("Median", metric!("step_timing.median_step_time_us"), timing.median_step_time_us),
@@ -118,7 +118,7 @@ fn figures(shown: &Shown<'_>) -> Vec<Figure> {
     figures.extend(shown.has_steps.then(|| worst(shown)));
     figures.extend(device_work(&shown.profile.step_timing));
     figures.push(biggest(BIGGEST, mean, mean.biggest_part()));
-    // Where the biggest part is idle time, its cause is named already.
+    // If the biggest part is idle time, its cause is already named.
     if mean.biggest_idle_cause() != mean.biggest_part() {
         let mut cause = biggest("Biggest idle cause", mean, mean.biggest_idle_cause());
         if !shown.knows_launches {
@@ -129,7 +129,7 @@ fn figures(shown: &Shown<'_>) -> Vec<Figure> {
     figures.push(overlap(shown));
     figures.push(host_busy(mean));
     let metric = metric!("step_breakdown.duty_cycle_percent");
-    let note = || "as XProf defines it: waiting for the host is off duty".to_owned();
+    let note = || "as defined by XProf, which counts waiting for the host as off duty".to_owned();
     figures.extend(shown.duty_percent.map(|duty| figure("Duty cycle", Some(duty), Unit::Percent, note(), metric)));
     figures
 }
@@ -150,7 +150,7 @@ fn length(shown: &Shown<'_>) -> Figure {
         }
         WindowKind::GivenSteps => ("Mean step", format!("over {count} steps, as given")),
         WindowKind::Capture => ("Whole capture", "steps are unknown".to_owned()),
-        WindowKind::Range => ("Time range", "no whole step lies in it".to_owned()),
+        WindowKind::Range => ("Time range", "contains no whole step".to_owned()),
         WindowKind::ActiveSpan => {
             ("Active span", "from the first op's start to the last op's end; steps are unknown".to_owned())
         }
@@ -158,7 +158,8 @@ fn length(shown: &Shown<'_>) -> Figure {
     figure(label, Some(shown.mean.duration_us), Unit::TimeUs, note, metric!("step_breakdown.duration_us"))
 }
 
-/// The work of a step, where device work is tied to the step that launched it, and how far the devices run behind.
+/// Returns the figure for the work of a step and for the lag of the devices, if device work is
+/// connected to the step that launched it.
 fn device_work(timing: &StepTiming) -> Option<Figure> {
     timing.device_work_tied_by.as_deref().filter(|tie| matches!(*tie, "correlation" | "group" | "dispatch"))?;
     let lag = timing
@@ -168,7 +169,7 @@ fn device_work(timing: &StepTiming) -> Option<Figure> {
     Some(figure("Device work", Some(timing.device_work_us?), Unit::TimeUs, lag.unwrap_or_default(), metric))
 }
 
-/// The longest step that counts; of equals the first.
+/// Returns the longest counted step, or the first of several.
 fn longest(breakdown: &Breakdown, device: Option<u32>) -> Option<(u64, f64)> {
     let mut worst: Option<(u64, f64)> = None;
     for step in breakdown.steps() {
@@ -197,7 +198,7 @@ fn worst(shown: &Shown<'_>) -> Figure {
     Figure { link, ..figure("Longest step", value, Unit::TimeUs, note, metric!("step_timing.max_step_time_us")) }
 }
 
-/// The tip says which figure it is, and then what the part is that is named below it.
+/// Returns a figure whose hover text describes the figure, then the part that is named below it.
 fn biggest(label: &str, mean: &MeanPart, part: Option<StepPart>) -> Figure {
     let of = part.map_or_else(Figure::default, |part| Figure::of(part_metric(part)));
     let which = if label == BIGGEST { "part of a step" } else { "cause of idle time" };
@@ -218,8 +219,8 @@ fn biggest(label: &str, mean: &MeanPart, part: Option<StepPart>) -> Figure {
 
 fn overlap(shown: &Shown<'_>) -> Figure {
     let note = match (shown.overlap_percent, shown.in_flight_us) {
-        (Some(_), Some(time)) => format!("of {} in flight runs beside computation", format::time_us(time)),
-        (Some(_), None) => "of what is in flight runs beside computation".to_owned(),
+        (Some(_), Some(time)) => format!("of {} in flight overlaps with computation", format::time_us(time)),
+        (Some(_), None) => "of communication in flight overlaps with computation".to_owned(),
         (None, _) if shown.has_steps => "No communication ran in the counted steps.".to_owned(),
         (None, _) => "No communication ran in the window.".to_owned(),
     };
@@ -242,7 +243,7 @@ fn host_busy(mean: &MeanPart) -> Figure {
     }
 }
 
-/// Where the events of a part are.
+/// Returns a link to the events of a part.
 fn part_link(part: StepPart) -> Link {
     match part {
         StepPart::Compute => Link::to(View::Ops, ""),

@@ -1,4 +1,4 @@
-//! The page of steps: how long one takes, where its time goes, and what kept the devices idle.
+//! Page of steps: the duration of a step, the breakdown of its time, and the causes of idle time.
 
 mod chart;
 mod figures;
@@ -15,16 +15,16 @@ use metrics::HostRole;
 use report::UnifiedProfile;
 use trace::Framework;
 
-/// The choice of the mean or one device.
+/// Option for the mean or one device.
 const DEVICE: &str = "device";
-/// First value of that choice: the mean.
+/// First value of that option: the mean.
 const ALL: &str = "mean";
-/// Devices that can be chosen one by one: the table has the others.
+/// Largest number of devices that can be selected individually. The table contains the others.
 const MOST_CHOICES: usize = 64;
-/// The time in which every host thread waits or is idle.
+/// Label for the time in which every host thread waits or is idle.
 const ALL_IDLE: &str = "All threads idle";
 
-/// The blocks.
+/// Returns the blocks of the page.
 pub(super) fn blocks(source: Source<'_>, query: &PageQuery) -> Vec<Block> {
     let Some(context) = source.context() else { return of_profile(source, query) };
     let breakdown = &context.analysis.step_breakdown;
@@ -58,7 +58,7 @@ pub(super) fn blocks(source: Source<'_>, query: &PageQuery) -> Vec<Block> {
     blocks
 }
 
-/// What the profile alone has of it.
+/// Returns the data that the profile alone contains.
 fn of_profile(source: Source<'_>, query: &PageQuery) -> Vec<Block> {
     let profile = source.profile();
     let figures = figures::of_profile(profile);
@@ -81,7 +81,7 @@ fn of_profile(source: Source<'_>, query: &PageQuery) -> Vec<Block> {
     blocks
 }
 
-/// The steps, and the devices where they say more.
+/// Draws the steps, and the devices if they add information.
 fn charts(source: Source<'_>, device: Option<u32>, num_devices: usize, has_steps: bool) -> Vec<Block> {
     let mut blocks =
         vec![if has_steps { Block::Stack(by_step(source, device)) } else { unknown_steps(source.profile()) }];
@@ -91,14 +91,15 @@ fn charts(source: Source<'_>, device: Option<u32>, num_devices: usize, has_steps
     blocks
 }
 
-/// What happened in the steps that the filter names, or in all of them where it names a part; nothing where it names neither.
+/// Lists the events of the steps in the filter, or of all steps if the filter names a part. Returns
+/// `None` if it names neither.
 fn events(context: &Context<'_>, query: &PageQuery) -> Option<TableBlock> {
     let about = |key: &str| filter::terms_on(&query.filter, key);
     let (of_steps, of_part) = (about("step"), about("part"));
     if of_steps.is_empty() && of_part.is_empty() {
         return None;
     }
-    // Asked of a table of one column: what a step's number has to be.
+    // Applies the conditions on steps to a table with one column, the step numbers.
     let column = column("step", "Step", Unit::Count, "");
     let mut known: Vec<u32> = context.analysis.step_breakdown.rows.iter().filter_map(|row| row.step).collect();
     known.dedup();
@@ -126,7 +127,8 @@ fn unknown_steps(profile: &UnifiedProfile) -> Block {
     Block::Empty { reason: reason.to_owned(), remedy: Some(words.step_loop.to_owned()) }
 }
 
-/// What the threads of the hosts do, from the role with the most time on, and for how long none does anything.
+/// Draws the activity of the host threads by role, largest first, and the time in which all of them
+/// are idle.
 pub(super) fn host_roles(source: Source<'_>) -> Option<Bars> {
     let bar = |label: &str, class: ColourClass, value: f64, percent: Option<f64>| Bar {
         label: label.to_owned(),
@@ -153,7 +155,7 @@ pub(super) fn host_roles(source: Source<'_>) -> Option<Bars> {
                 let class = ColourClass::of_label(&it.role);
                 bar(title(&it.role).unwrap_or(&it.role), class, it.time_us, Some(it.percent))
             });
-            // Of the capture, as the shares are: its length stands in any of them.
+            // Length of the capture, computed from one of the shares.
             let whole =
                 breakdown.host_roles.iter().find(|it| it.percent > 0.0).map(|it| 100.0 * it.time_us / it.percent);
             let idle = breakdown.host_idle_percent.zip(whole);

@@ -1,4 +1,4 @@
-//! The page on small timelines.
+//! Tests the page on small timelines.
 
 use super::*;
 use crate::pages::{Figure, Link, Page, Stack, View, page};
@@ -61,9 +61,9 @@ fn the_mean_or_one_device_is_shown() {
     assert_eq!(stacks(&one)[0].rows[0].parts, [60.0, 40.0]);
 }
 
-/// A click on a part of a step filters by both.
+/// A click on a part of a step filters by step and part.
 #[test]
-fn the_events_of_a_part_are_told() {
+fn the_events_of_a_part_are_listed() {
     fn table<'a>(page: &'a Page, title: &str) -> Option<&'a TableBlock> {
         page.blocks.iter().find_map(|block| match block {
             Block::Table(table) if table.title.starts_with(title) => Some(table),
@@ -101,7 +101,7 @@ fn many_steps_are_shown_in_groups() {
 }
 
 #[test]
-fn without_steps_the_page_says_how_to_mark_them() {
+fn without_steps_the_page_explains_how_to_mark_them() {
     let mut b = TraceBuilder::new();
     let stream = b.line("/device:GPU:0", "Stream #1(Compute)");
     b.event(stream, "k", 0, 10);
@@ -113,6 +113,6 @@ fn without_steps_the_page_says_how_to_mark_them() {
 }
 
 #[test]
-fn without_ops_there_is_nothing_but_the_reason() {
+fn without_ops_only_the_reason_is_shown() {
     assert!(matches!(page_of(Trace::default(), "mean").blocks[..], [Block::Empty { .. }]));
 }

@@ -1,4 +1,4 @@
-//! Exact statistics of a selected range: of all events in it, never of those that were drawn.
+//! Exact statistics of a selected range: of all events in it, not only of those that were drawn.
 
 use super::Outcome;
 use crate::pages::{Block, Choice, Grid, GridCell, Page, PageQuery, table_block_of};
@@ -9,15 +9,17 @@ use base::format::{count, printable, time_us};
 use metrics::Context;
 use timeline::{Bookmark, Origin, RowContent, Scene, Shows, Timeline};
 
-/// Option by which events are grouped, as the page sends it back.
+/// Option for the grouping of events.
 const OPTION: &str = "area";
 
-/// Rows that a first look has: more than are in sight at once.
+/// Number of rows of a first look, more than fit on the screen.
 const FIRST_ROWS: u32 = 50;
-/// Counters that are listed below the table; the form by counter has all.
+/// Largest number of counters that are listed below the table. The form by counter lists all of
+/// them.
 const MAX_COUNTERS: u32 = 50;
 
-/// The statistics of a range of the lines that stand between two heights of the rows; of all lines where no heights are given.
+/// Returns the statistics of a time range for the lines between two heights of the rows, or for all
+/// lines without heights.
 pub fn outcome(
     context: Context<'_>,
     kept: &Timeline,
@@ -67,7 +69,7 @@ pub fn outcome(
         }
         Err(reason) => blocks.push(Block::Note { text: reason }),
     }
-    // A range that is kept has a name.
+    // A kept range has a name.
     let is_kept = |it: &(u32, &Bookmark)| (it.1.range_ps, it.1.rows) == ((from, to), rows);
     let kept = (0..).zip(scene.bookmarks.all()).find(is_kept);
     Outcome {
@@ -81,7 +83,7 @@ pub fn outcome(
     }
 }
 
-/// What the tracks between two heights of the rows show.
+/// Returns the contents of the tracks between two heights of the rows.
 fn shown_between(scene: &Scene<'_>, top: u32, bottom: u32) -> Vec<Shows> {
     let rows = scene.layout.visible(top..bottom.max(top.saturating_add(1)));
     let tracks = rows.iter().filter_map(|row| match row.content {
@@ -91,7 +93,7 @@ fn shown_between(scene: &Scene<'_>, top: u32, bottom: u32) -> Vec<Shows> {
     tracks.map(|track| track.shows).collect()
 }
 
-/// The recorded lines.
+/// Returns the recorded lines.
 fn lines_of(shown: &[Shows]) -> Vec<u32> {
     let line = |shows: &Shows| match shows {
         Shows::Events(Origin::Captured, line) | Shows::Scopes(_, line) => Some(line.get()),
@@ -108,7 +110,8 @@ fn counters_of(shown: &[Shows]) -> Vec<(Origin, u32)> {
     shown.iter().filter_map(counter).collect()
 }
 
-/// The counters of an area, as many as fit below its table; nothing where none has a value.
+/// Lists the counters of an area, as many as fit below its table. Returns `None` if no counter has
+/// a value.
 fn counter_list(context: &Context<'_>, kept: &Timeline, area: &AreaQuery) -> Option<Block> {
     let rows = tables::rows_of_area(context, kept, area, TableName::Range, COUNTER).ok()?;
     let table = query(&*rows, &Query { top: Some(MAX_COUNTERS), ..Query::default() });

@@ -1,36 +1,36 @@
-//! Changes of how the tracks are shown.
+//! Changes to the display of tracks.
 
 use serde::{Deserialize, Serialize};
 use timeline::{Arrangement, EventRef, Hit, Scene, Sight, TrackId, turn};
 
 use super::{Outcome, on_name};
 
-/// A change of how the tracks are shown, mostly of the one that is meant: that whose name is below the pointer, else that of the selected
-/// event, else the one below the pointer.
+/// Change to the display of tracks. Most apply to one track: the one whose name is below the
+/// pointer, otherwise that of the selected event, otherwise the one below the pointer.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TrackChange {
-    /// Low lanes, or high ones again.
+    /// Switches between low and high lanes.
     Narrow,
-    /// Shown above all others, or no more.
+    /// Pins the track above all others, or unpins it.
     Pin,
-    /// The track is not shown.
+    /// Hides the track.
     Hide,
-    /// The track goes up by one place.
+    /// Moves the track up by one place.
     Up,
-    /// The track goes down by one place.
+    /// Moves the track down by one place.
     Down,
-    /// The track moves from where its name was taken, in CSS pixels from the upper left corner of the events, to where
-    /// the pointer is.
+    /// Moves a track, which the user dragged by its name, to the position of the pointer. Coordinates
+    /// are in CSS pixels from the upper left corner of the events.
     Move {
-        /// Where the name was taken.
+        /// Position where the drag began.
         from: (f64, f64),
     },
-    /// All hidden tracks are shown again.
+    /// Shows all hidden tracks again.
     ShowHidden,
 }
 
-/// The track that is meant.
+/// Returns the track that a change applies to.
 pub(super) fn meant(scene: &Scene<'_>, sight: &Sight) -> Option<TrackId> {
     let below = below(scene, sight, sight.pointer);
     let of_event = |event: EventRef| scene.track_of(event);
@@ -41,7 +41,7 @@ pub(super) fn meant(scene: &Scene<'_>, sight: &Sight) -> Option<TrackId> {
     }
 }
 
-/// The track below a point, and whether its name is there.
+/// Returns the track below a point, and whether its name is at that point.
 fn below(scene: &Scene<'_>, sight: &Sight, point: Option<(f64, f64)>) -> Option<(TrackId, bool)> {
     let (x, y) = point?;
     match on_name(sight, scene.hit(x, y)?) {
@@ -51,12 +51,12 @@ fn below(scene: &Scene<'_>, sight: &Sight, point: Option<(f64, f64)>) -> Option<
     }
 }
 
-/// The process is folded, or open again.
+/// Folds a process, or opens it again.
 pub(super) fn fold(scene: &Scene<'_>, process: u32) -> Outcome {
     changed(scene, |arrangement| turn(&mut arrangement.turned, process))
 }
 
-/// What comes of a change of the track that is meant.
+/// Applies a change to a track.
 pub(super) fn outcome(scene: &Scene<'_>, change: TrackChange, meant: Option<TrackId>) -> Outcome {
     changed(scene, |arrangement| {
         let processes = scene.processes;
@@ -81,7 +81,7 @@ pub(super) fn outcome(scene: &Scene<'_>, change: TrackChange, meant: Option<Trac
     })
 }
 
-/// How many tracks are hidden.
+/// Counts the hidden tracks.
 pub(super) fn hidden(scene: &Scene<'_>, arrangement: &Arrangement) -> u32 {
     let hidden = arrangement.hidden.iter().filter(|id| scene.track(**id).is_some());
     u32::try_from(hidden.count()).unwrap_or(u32::MAX)

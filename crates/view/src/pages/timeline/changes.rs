@@ -1,16 +1,18 @@
-//! The colours of ops that show what they gained or lost against another run, as the comparison matched them.
+//! Colours ops by the change of their time against another run, as matched by the comparison.
 
 use compare::Comparison;
 use timeline::{Paint, Source};
 
 pub use crate::op_changes::OpChanges;
 
-/// Whether the ops of the first two runs of a comparison can be distinguished by what they gained or lost: most have a partner.
+/// Returns true if colours can distinguish the ops of the first two runs of a comparison, because
+/// most of them have a match.
 pub fn tells_apart(comparison: &Comparison) -> bool {
     OpChanges::telling(comparison, comparison.baseline).is_some()
 }
 
-/// The colour of each kind of event of `source`, which is of the run that `changes` are of; none of what is no op.
+/// Returns the colour of each kind of event in `source`, which belongs to the run of `changes`.
+/// Returns `None` for events that are not ops.
 pub fn colours(source: Source<'_>, changes: &OpChanges) -> Vec<Option<Paint>> {
     let trace = source.trace;
     let colour = |(index, kind): (usize, &trace::EventKind)| {

@@ -1,4 +1,5 @@
-//! What is said of one event: its time, its op's numbers, what launched it or what it launched, and everything that the file says of it.
+//! Details of one event: its time, the statistics of its op, its launch or what it launched, and
+//! all data that the file contains about it.
 
 use super::{line_of, linked};
 use crate::pages::{Block, Figure, Grid, GridCell, Link, Page};
@@ -10,9 +11,9 @@ use metrics::Context;
 use timeline::{EventRef, Nesting, Origin, Scene, Timeline};
 use trace::{EventColumn, EventId, Interval, LineId, NumberArg, TextArg, Trace};
 
-const DERIVED: &str = "This track is derived from the events of the file: the file says nothing of it.";
+const DERIVED: &str = "This track is derived from the events of the file. The file itself does not contain it.";
 
-/// The blocks of an event.
+/// Returns the blocks of an event.
 pub fn page(context: Context<'_>, kept: &Timeline, scene: &Scene<'_>, event: EventRef) -> Page {
     let source = scene.source(event.origin);
     let Some((kind, name, time)) = source.event(event.id()) else { return Page::default() };
@@ -38,7 +39,7 @@ pub fn page(context: Context<'_>, kept: &Timeline, scene: &Scene<'_>, event: Eve
             label: "Depth".to_owned(),
             value: Some(f64::from(depth)),
             unit: Unit::Count,
-            note: "events that it is nested in".to_owned(),
+            note: "events around this one".to_owned(),
             ..Figure::default()
         },
     ];
@@ -55,8 +56,8 @@ pub fn page(context: Context<'_>, kept: &Timeline, scene: &Scene<'_>, event: Eve
     Page { blocks }
 }
 
-/// The time of an event in which none nested in it runs, and how deep it is nested itself. Looks at the events of the line that lie in it, and at
-/// those around it.
+/// Returns the self time of an event, without the events nested in it, and its own nesting depth.
+/// Examines the events of the line that are inside or around it.
 fn nested(scene: &Scene<'_>, origin: Origin, line: LineId, id: EventId, time: Interval) -> (Ps, u32) {
     let source = scene.source(origin);
     let mut around: Vec<(Interval, EventId)> = Vec::new();
@@ -84,7 +85,7 @@ fn nested(scene: &Scene<'_>, origin: Origin, line: LineId, id: EventId, time: In
     (time.length() - trace::IntervalSet::union_of(inside).length(), depth)
 }
 
-/// The op that the event is one run of.
+/// Returns the figure of the op that the event is a run of.
 fn op_figure(context: Context<'_>, trace: &Trace, id: EventId) -> Option<Figure> {
     let event = trace.events.get(id)?;
     let ops = &context.analysis.ops;
@@ -103,7 +104,7 @@ fn op_figure(context: Context<'_>, trace: &Trace, id: EventId) -> Option<Figure>
     })
 }
 
-/// Everything that the file says of an event and that the trace keeps, by its name in the file.
+/// Lists all arguments of an event that the trace keeps, under their names in the file.
 fn told(trace: &Trace, id: EventId) -> Option<Block> {
     let event = trace.events.get(id)?;
     let mut args = trace.args_of(&event);
@@ -142,7 +143,7 @@ fn told(trace: &Trace, id: EventId) -> Option<Block> {
     (!rows.is_empty()).then(|| Block::Grid(named_values("What the file says", &rows)))
 }
 
-/// Names in a file and their values, as they are drawn.
+/// Returns a table of names in a file and their values.
 pub fn named_values(title: &str, values: &[(String, String)]) -> Grid {
     let row = |(name, value): &(String, String)| vec![GridCell::text(name), GridCell::text(value)];
     let columns = ["Name in the file", "Value"].map(str::to_owned).to_vec();

@@ -1,17 +1,18 @@
-//! What a timeline shows when it opens.
+//! Initial range of a timeline.
 
 use base::Ps;
 use metrics::Context;
 use timeline::extent;
 use trace::Interval;
 
-/// Where the devices work for less than this part of the capture, the rest is not what one came for.
+/// The initial range is limited to the devices' work if that is less than one part in this many of
+/// the capture.
 const LEAST_PART: i64 = 4;
-/// What is shown on both sides of their work: this part of it.
+/// Margin on both sides of the work, as one part in this many of it.
 const MARGIN_PART: i64 = 10;
 
-/// Start and end, in picoseconds from the start of the capture, of the devices' work and a little more, where that is a small part of the capture;
-/// `None` for everything.
+/// Returns start and end of the devices' work with a margin, in picoseconds from the start of the
+/// capture. Returns `None`, for everything, unless the work is a small part of the capture.
 ///
 /// ```text
 /// capture   [start_trace                                    ops|  stop_trace    ]
@@ -50,7 +51,7 @@ mod tests {
     }
 
     #[test]
-    fn a_timeline_opens_where_the_devices_work() {
+    fn a_timeline_opens_at_the_work_of_the_devices() {
         assert_eq!(opens_at(10_000, (9_000, 100)), Some((8_990.0, 9_110.0)));
         assert_eq!(opens_at(10_000, (9_950, 50)), Some((9_945.0, 10_000.0)), "the capture ends there");
         assert_eq!(opens_at(10_000, (5_000, 2_600)), None, "that is not much less than all of it");

@@ -1,4 +1,4 @@
-//! Flags and ranges that the user keeps: set, named, visited, taken away.
+//! Flags and ranges that the user keeps: setting, naming, visiting and removing them.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,34 +10,35 @@ use base::format::{printable, si_of_digits, time_us};
 use metrics::Context;
 use timeline::{Bookmark, Bookmarks, Scene, Sight, Timeline};
 
-/// What is done with the flags and ranges that are kept.
+/// Action on the kept flags and ranges.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Keep {
-    /// A flag is set at the pointer: at the edge of an event where one is near. Where the pointer is elsewhere, at the start of the
-    /// selected event, else in the middle of what is seen.
+    /// Sets a flag at the pointer, or at the edge of an event near the pointer. If the pointer is
+    /// elsewhere, sets it at the start of the selected event, otherwise in the middle of the visible
+    /// range.
     Flag,
-    /// A range is kept.
+    /// Keeps a range.
     Range {
-        /// Start and end of the range in picoseconds from the start of the capture.
+        /// Start and end of the range, in picoseconds from the start of the capture.
         range_ps: (i64, i64),
-        /// From which height among the rows to which; all tracks where absent.
+        /// Heights among the rows at which the range begins and ends. Absent for all tracks.
         rows: Option<(u32, u32)>,
     },
-    /// The flag or range with this number is selected.
+    /// Selects the flag or range with this number.
     Show(u32),
-    /// The next one is selected, or the one before.
+    /// Selects the next or the previous one.
     Next {
-        /// The next one.
+        /// True for the next one.
         forward: bool,
     },
-    /// The selected one gets this name.
+    /// Renames the selected one.
     Rename(String),
-    /// The selected one is not kept any more.
+    /// Removes the selected one.
     Remove,
 }
 
-/// What comes of an action on flags and ranges.
+/// Performs an action on flags and ranges.
 pub(super) fn outcome(
     context: Context<'_>,
     kept: &Timeline,
@@ -80,7 +81,7 @@ pub(super) fn outcome(
     Outcome { bookmarks: Some(bookmarks.to_string()), ..outcome }
 }
 
-/// Where a flag is set, in picoseconds from the start of the capture.
+/// Returns the time for a new flag, in picoseconds from the start of the capture.
 fn flagged(scene: &Scene<'_>, sight: &Sight) -> i64 {
     let width = f64::from(sight.width.max(1));
     let pointer = sight.pointer.filter(|(x, _)| (0.0..=width).contains(x));
@@ -90,12 +91,12 @@ fn flagged(scene: &Scene<'_>, sight: &Sight) -> i64 {
     (time - scene.zero).as_ps().max(0)
 }
 
-/// What is said of a flag: when it is, and how far the flags beside it are.
+/// Describes a flag: its time, and the distance to its neighbours.
 fn flag(bookmarks: &Bookmarks, flag: &Bookmark) -> Outcome {
     let (at, _) = flag.range_ps;
     let flags = || bookmarks.all().iter().filter(|it| it.is_flag());
     let before = flags().rev().find(|it| it.range_ps.0 < at).map(|it| (at - it.range_ps.0, it, "before it"));
-    let after = flags().find(|it| it.range_ps.0 > at).map(|it| (it.range_ps.0 - at, it, "behind it"));
+    let after = flags().find(|it| it.range_ps.0 > at).map(|it| (it.range_ps.0 - at, it, "after it"));
     let figure = |label: &str, ps: i64, note: String| Figure {
         label: label.to_owned(),
         value: Some(Ps::new(ps).as_us()),
@@ -116,7 +117,7 @@ fn flag(bookmarks: &Bookmarks, flag: &Bookmark) -> Outcome {
     }
 }
 
-/// A flag or range in a few words.
+/// Describes a flag or range in a few words.
 pub(super) fn said(scene: &Scene<'_>, bookmark: u32) -> Option<String> {
     scene.bookmarks.get(bookmark).map(words)
 }
@@ -130,7 +131,7 @@ fn words(bookmark: &Bookmark) -> String {
     }
 }
 
-/// All flags and ranges in a few words each, in their order.
+/// Describes all flags and ranges in a few words each, in order.
 pub(super) fn listed(bookmarks: &Bookmarks) -> Vec<String> {
     bookmarks.all().iter().map(words).collect()
 }

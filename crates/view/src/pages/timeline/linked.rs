@@ -1,4 +1,4 @@
-//! The events that the selected one follows from, and those that follow from it.
+//! Events that the selected event depends on, and those that depend on it.
 
 use super::EVENT;
 use crate::pages::{Block, Grid, GridCell};
@@ -6,7 +6,8 @@ use base::format::{count, printable, time_us};
 use timeline::{EventRef, LinkKind, Linked, MOST_ARROWS};
 use trace::Trace;
 
-/// The list, the nearest first, as many as have arrows; nothing where there is none.
+/// Lists the linked events, nearest first, as many as have arrows. Returns `None` if there are
+/// none.
 pub fn block(trace: &Trace, linked: &[Linked]) -> Option<Block> {
     let rows: Vec<_> = linked.iter().take(MOST_ARROWS).filter_map(|it| row(trace, it)).collect();
     let title = match linked.len() {

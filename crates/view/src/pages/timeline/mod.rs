@@ -1,5 +1,5 @@
-//! What the timeline of a run answers beside its picture: what is at a point, where a step of the keyboard leads, what is said of an
-//! event.
+//! Answers requests of the timeline other than its picture: the event at a point, keyboard steps,
+//! and the details of an event.
 
 mod area;
 mod arrange;
@@ -29,90 +29,92 @@ use timeline::{
     step_range,
 };
 
-/// What is done on the timeline.
+/// Action on the timeline.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Action {
     /// A click at the pointer.
     Pick {
-        /// Whether the click pins the track, where it is on the name of one.
+        /// True if a click on the name of a track pins the track.
         pins: bool,
     },
-    /// The selected event is shown, as when an address names it.
+    /// Shows the selected event, for example one from a URL.
     Show,
-    /// A step from the selected event.
+    /// Moves the selection from the selected event.
     Step(Step),
-    /// A range is selected, with the tracks that it crosses.
+    /// Selects a range, with the tracks that it crosses.
     Area {
-        /// Start and end of the range in picoseconds from the start of the capture.
+        /// Start and end of the range, in picoseconds from the start of the capture.
         range_ps: (i64, i64),
-        /// From which height among the rows to which; all tracks where absent.
+        /// Heights among the rows at which the range begins and ends. Absent for all tracks.
         rows: Option<(u32, u32)>,
-        /// Whether to give only as many rows of the range's table as are in sight at first, which takes a fraction of
-        /// the time.
+        /// True to return only as many rows of the range's table as are visible initially, which takes a
+        /// fraction of the time.
         first_look: bool,
     },
-    /// Nothing is selected; the answer is when a step is.
+    /// Returns the time of a step, without a selection.
     WhenIs {
-        /// Index of the step; where absent that of the median duration.
+        /// Index of the step. Absent for the step with the median duration.
         step: Option<u32>,
     },
-    /// The next event that passes the filter, or the one before.
+    /// Selects the next or the previous event that passes the filter.
     Find {
-        /// The next one.
+        /// True for the next one.
         forward: bool,
     },
-    /// The tracks are shown in another way.
+    /// Changes the display of the tracks.
     Arrange(TrackChange),
-    /// Flags and ranges that are kept.
+    /// Changes the kept flags and ranges.
     Keep(Keep),
 }
 
 impl Action {
-    /// Whether what the action leads to is brought into sight as a whole.
+    /// Returns true if the result of the action must be scrolled into view as a whole.
     pub fn leads_to_range(&self) -> bool {
         matches!(self, Action::Keep(Keep::Show(_) | Keep::Next { .. }))
     }
 }
 
-/// What comes of an action on the timeline.
+/// Result of an action on the timeline.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Outcome {
-    /// How the tracks are shown from now on, where that changed; nothing else did.
+    /// New arrangement of the tracks, if it changed. Nothing else changed in that case.
     pub arrangement: Option<String>,
-    /// The flags and ranges that are kept from now on, where they changed.
+    /// New list of kept flags and ranges, if it changed.
     pub bookmarks: Option<String>,
-    /// All flags and ranges in a few words each, in their order, and how many tracks are hidden.
+    /// Descriptions of all flags and ranges, in order, and the number of hidden tracks.
     pub kept: (Vec<String>, u32),
-    /// The flag or range that is selected, and its name.
+    /// Selected flag or range, and its name.
     pub bookmark: Option<(u32, String)>,
-    /// The event that is selected now.
+    /// Event that is now selected.
     pub event: Option<EventRef>,
-    /// When the selected event is: start and end in picoseconds from the start of the capture.
+    /// Time of the selected event: start and end in picoseconds from the start of the capture.
     pub range_ps: Option<(i64, i64)>,
-    /// From which height among the rows to which the selected range goes.
+    /// Heights among the rows at which the selected range begins and ends.
     pub rows: Option<(u32, u32)>,
     /// Upper edge of the selected event's lane and its height, among the rows.
     pub place: Option<(u32, u32)>,
-    /// What is said of the selection.
+    /// Details of the selection.
     pub page: Page,
-    /// The file that holds it, by its path, and its index among the events there: what else the file says of it can be read again.
+    /// Path of the file that contains the event, and the index of the event in that file. With these,
+    /// the other data of the event can be read again.
     pub in_file: Option<(String, u32)>,
-    /// What is said of it in one sentence, for who cannot see it.
+    /// Description of the selection in one sentence, for screen readers.
     pub said: String,
-    /// Start and end of the capture, where it was asked when a step is.
+    /// Start and end of the capture, if the time of a step was requested.
     pub extent_ps: Option<(i64, i64)>,
-    /// Events that pass the filter, where there is one.
+    /// Number of events that pass the filter, if there is one.
     pub passing: Option<u64>,
-    /// The table of a range has more rows than the page has here.
+    /// True if the table of a range has more rows than were returned.
     pub has_more_rows: bool,
 }
 
-/// Below the picture of a run nothing stands; a run without events and an earlier result have no picture, and say why.
+/// Returns the blocks below the picture: none for a run with events. A run without events and an
+/// earlier result have no picture, and a block explains why.
 pub(super) fn blocks(source: super::Source<'_>) -> Vec<Block> {
     match source {
         super::Source::Trace(context) if context.trace().events.is_empty() => vec![Block::Empty {
-            reason: "This run has no events: what it says of memory is on the Memory page.".to_owned(),
+            reason: "This run has no events. Its memory data is on the Memory page.".to_owned(),
             remedy: None,
         }],
         super::Source::Trace(_) => Vec::new(),
@@ -120,7 +122,7 @@ pub(super) fn blocks(source: super::Source<'_>) -> Vec<Block> {
     }
 }
 
-/// Does an action.
+/// Performs an action.
 pub fn act(
     context: Context<'_>,
     kept: &Timeline,
@@ -161,7 +163,7 @@ fn done(
             }
         }
         Action::Show => scene.selected,
-        // Where a step leads nowhere, what is selected stays.
+        // If a step leads nowhere, the selection does not change.
         Action::Step(step) => scene.step(step).or(scene.selected),
         Action::Find { forward } => scene.next_passing(forward),
         Action::Area { range_ps, rows, first_look } => {
@@ -200,7 +202,7 @@ fn done(
     outcome
 }
 
-/// Left of the events stand the names: a track, and no event of it.
+/// Maps a hit to the left of the events, where the names are, to a track without an event.
 fn on_name(sight: &Sight, hit: Hit) -> Hit {
     match hit {
         Hit::Track(track, _) if sight.pointer.is_some_and(|(x, _)| x < 0.0) => Hit::Name(track),
@@ -208,7 +210,7 @@ fn on_name(sight: &Sight, hit: Hit) -> Hit {
     }
 }
 
-/// What is seen of a run.
+/// Returns the visible part of a run.
 pub fn scene<'a>(context: Context<'a>, kept: &'a Timeline, stage: &'a mut Stage, sight: &Sight) -> Scene<'a> {
     let filter = Filter::parse(&sight.filter);
     let devices = &context.analysis.devices;
@@ -216,7 +218,8 @@ pub fn scene<'a>(context: Context<'a>, kept: &'a Timeline, stage: &'a mut Stage,
     stage.scene(kept, context, sight, &|trace, kind| place::passes(&filter, trace, devices_of(trace), kind))
 }
 
-/// What the tip says of what is below the pointer, a line each: the event, or where a name is, the track and what it means.
+/// Returns the lines of the tip at the pointer: the event, or the track and its meaning if the
+/// pointer is on a name.
 pub fn tip(scene: &Scene<'_>, sight: &Sight) -> Vec<String> {
     let pointer = sight.pointer.filter(|_| !sight.is_dragging);
     let hit = pointer.and_then(|(x, y)| scene.hit(x, y)).map(|hit| on_name(sight, hit));
@@ -232,7 +235,8 @@ pub fn tip(scene: &Scene<'_>, sight: &Sight) -> Vec<String> {
     }
 }
 
-/// Digits of a start that place it to a hundredth of a length; up to the nanoseconds of a second.
+/// Returns the number of digits that place a start to a hundredth of a length, at most nanoseconds
+/// of a second.
 fn digits(start: Ps, length: Ps) -> usize {
     let mut lengths = start.as_ps() / length.as_ps().max(1);
     let mut digits = 3;
@@ -242,7 +246,7 @@ fn digits(start: Ps, length: Ps) -> usize {
     digits.clamp(4, 9)
 }
 
-/// What is said of an event, a line each.
+/// Describes an event, one line per fact.
 fn said(scene: &Scene<'_>, event: EventRef) -> Vec<String> {
     let source = scene.source(event.origin);
     let Some((kind, name, time)) = source.event(event.id()) else { return Vec::new() };
@@ -261,7 +265,7 @@ fn said(scene: &Scene<'_>, event: EventRef) -> Vec<String> {
     lines
 }
 
-/// The names of an event's process and line.
+/// Returns the names of an event's process and line.
 fn line_of(source: Source<'_>, kind: usize) -> Option<(String, String)> {
     let line = source.trace.lines.get(source.trace.events.kinds().get(kind)?.line.index())?;
     let process = source.trace.plane_of(line)?;

@@ -1,4 +1,5 @@
-//! Where on the timeline something is: the events that a filter means, the time of a row of a table.
+//! Locates data on the timeline: the events that a filter selects, and the time of a row of a
+//! table.
 
 use crate::pages::{Link, TableBlock};
 use crate::table::{Cell, Filter};
@@ -24,22 +25,23 @@ const KEYS: [&str; 11] = [
     "thread_name",
 ];
 
-/// Options of the address: the range in sight, the selected one, and the selected event.
+/// Options of the address: the visible range, the selected one, and the selected event.
 pub const RANGE: &str = "range";
 /// See [`RANGE`].
 pub const EVENT: &str = "event";
 /// See [`RANGE`].
 pub const SELECTION: &str = "selection";
 
-/// Evidence of findings that is a time of the capture: its start and its length.
+/// Evidence of findings that is a time in the capture: its start and its duration.
 const TIMES: [(&str, &str); 2] =
     [("longest_gap_start_us", "longest_gap_us"), ("longest_step_start_us", "longest_step_us")];
 
-/// Columns that say how long what begins at `start_us` is.
+/// Columns that contain the duration of what begins at `start_us`.
 const LENGTHS: [&str; 2] = ["duration_us", "time_us"];
 
-/// Whether events of a kind pass the filter of all views: its words by name, op, category, path and thread; of its conditions those on one
-/// of these. `devices` know the categories of ops that do not state them; a trace that is derived has none.
+/// Returns true if events of a kind pass the filter of all views. Words match name, op, category,
+/// path and thread; conditions match if they are on one of these. `devices` contains the categories
+/// of ops that do not record them; a derived trace has none.
 pub(super) fn passes(filter: &Filter, trace: &Trace, devices: Option<&Devices>, kind: &EventKind) -> bool {
     let args = trace.args.get(kind.args);
     let name = trace.text(kind.name);
@@ -48,7 +50,7 @@ pub(super) fn passes(filter: &Filter, trace: &Trace, devices: Option<&Devices>, 
     let thread = trace.lines.get(kind.line.index()).map_or("", |line| trace.text(line.name));
     let [stated, path, module] = [args.hlo_category, args.tf_op, args.hlo_module].map(|id| trace.text(id));
     let category = match devices {
-        // Recognising an op by its name takes long: only for a filter that asks.
+        // Recognizing an op by its name is slow, so this is only done for a filter on categories.
         Some(devices)
             if stated.is_empty() && is_device_op(trace, kind) && filter.columns().any(|key| key == "category") =>
         {
@@ -64,14 +66,16 @@ pub(super) fn passes(filter: &Filter, trace: &Trace, devices: Option<&Devices>, 
     filter.passes_named_texts(&texts)
 }
 
-/// Ops of devices are on their lines; those of XLA's CPU backend on threads of the host, with the name of an instruction.
+/// Returns true for ops of devices, which are on op lines, and for ops of XLA's CPU backend, which
+/// are on host threads and have the name of an instruction.
 fn is_device_op(trace: &Trace, kind: &EventKind) -> bool {
     let is_line_of_ops = trace.lines.get(kind.line.index()).is_some_and(|line| line.kind == LineKind::DeviceOps);
     is_line_of_ops || !trace.args.get(kind.args).hlo_op.is_empty()
 }
 
 impl TableBlock {
-    /// Where the row with this index is on the timeline: its time, else the events of its name.
+    /// Returns a link to the row with this index on the timeline: to its time, otherwise to the events of its
+    /// name.
     pub fn in_timeline(&self, row: usize) -> Option<Link> {
         let cells = self.rows.get(row)?;
         let cell = |key: &str| cells.get(self.columns.iter().position(|column| column.key == key)?);
@@ -95,8 +99,8 @@ impl TableBlock {
 }
 
 impl Link {
-    /// The gap or the step that a finding is about, on the timeline: with what the host does meanwhile selected, so that its thread is in
-    /// sight.
+    /// Returns a link to the gap or step of a finding on the timeline. Selects the host event during that time,
+    /// so that its thread is visible.
     pub(in crate::pages) fn to_time_of(finding: &Finding, context: &Context<'_>) -> Option<Link> {
         let ps = |name: &str| {
             let number = finding.evidence.iter().find(|it| it.name == name)?;
@@ -108,15 +112,16 @@ impl Link {
         Some(Link { range_ps: Some((start, end)), event, ..Link::to(View::Timeline, "") })
     }
 
-    /// The events that the link is about, on the timeline; `None` where its filter says nothing of events.
+    /// Returns a link to the same events on the timeline. Returns `None` if the filter says nothing about
+    /// events.
     pub(in crate::pages) fn in_timeline(&self) -> Option<Link> {
         let filter = Filter::parse(&self.filter);
         let tells = !filter.is_empty() && filter.columns().all(|key| KEYS.contains(&key));
         tells.then(|| Link::to(View::Timeline, &self.filter))
     }
 
-    /// What the address says beside the filter, by its keys: the selected range, in sight with half of its length around it. An event that
-    /// alone is selected has more room.
+    /// Returns the options of the address in addition to the filter. The visible range is the selected
+    /// range with half of its length on each side. A selected event alone gets a wider range.
     pub fn options(&self) -> Vec<(&'static str, String)> {
         let selected = self.range_ps.map(|(start, end)| (SELECTION, format!("{start}-{end}")));
         let length = |(start, end): (i64, i64)| end.saturating_sub(start);
@@ -130,19 +135,19 @@ impl Link {
     }
 }
 
-/// The event of a host that says most of what it does in a time from the start of the capture.
+/// Returns the most informative host event during a time from the start of the capture.
 fn host_event(context: &Context<'_>, (start, end): (i64, i64)) -> Option<EventId> {
     let captured = &context.analysis.captured;
     let origin = captured.capture?.start;
     let within = Interval::new(origin + Ps::new(start), origin + Ps::new(end));
     let meanwhile = context.profile.step_breakdown.as_ref()?.host_meanwhile.as_ref()?;
-    // What explains a wait before the wait itself; of equal sort what takes longest.
+    // Events that explain a wait have priority over the wait itself; among equals, the longest.
     let (waits, works): (Vec<_>, Vec<_>) = meanwhile.ranges.iter().chain(&meanwhile.behind).partition(|it| it.waits);
     let found = works.into_iter().chain(waits).filter_map(|it| {
         let (event, time) = event_in(context.captured_trace(), captured, (&it.name, it.thread.as_deref()?), within)?;
         Some((time, event))
     });
-    // The first of those that take longest.
+    // The first of several equally long events.
     found.reduce(|a, b| if b.0 > a.0 { b } else { a }).map(|(_, event)| event)
 }
 
@@ -165,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_with_a_time_is_a_range() {
+    fn a_row_with_a_time_links_to_a_range() {
         let columns = [("device_name", Unit::Text), ("start_us", Unit::TimeUs), ("duration_us", Unit::TimeUs)];
         let row = |start, length| vec![Cell::Text("GPU 0".to_owned()), start, length];
         let link = table(&columns, row(Cell::Int(3), Cell::Float(0.5)), "device_name").in_timeline(0).unwrap();
@@ -183,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_with_a_name_is_its_events() {
+    fn a_row_with_a_name_links_to_its_events() {
         let link =
             |value: &str, key| table(&[(key, Unit::Text)], vec![Cell::Text(value.to_owned())], key).in_timeline(0);
         assert_eq!(link("dot.3", "hlo_op_name"), Some(Link::to(View::Timeline, "hlo_op_name=\"dot.3\"")));
@@ -191,9 +196,10 @@ mod tests {
         assert_eq!(link("a \"quoted\" name", "hlo_op_name"), None);
     }
 
-    /// Ops of a CPU or GPU do not state their category: it is what the page of ops calls them.
+    /// Ops of a CPU or GPU do not record their category. They use the category that the page of ops
+    /// shows.
     #[test]
-    fn a_category_is_that_of_the_page_of_ops() {
+    fn categories_match_the_page_of_ops() {
         let mut b = trace::TraceBuilder::new();
         let line = b.line("/device:GPU:0", "Stream #7(Compute)");
         b.event(line, "DeviceRadixSortOnesweepKernel", 0, 10);
@@ -207,9 +213,10 @@ mod tests {
         assert_eq!(passing, [true, false]);
     }
 
-    /// Two steps on a device that waits 60 us for a batch; the event of the host that lasts longest in it is selected.
+    /// Two steps on a device that waits 60 us for a batch. The longest host event during the wait is
+    /// selected.
     #[test]
-    fn a_finding_about_a_gap_leads_to_it_and_to_the_thread_of_the_host() {
+    fn a_finding_about_a_gap_links_to_the_gap_and_the_host_thread() {
         let mut b = trace::TraceBuilder::new();
         let line = b.line("/device:TPU:0", "XLA Ops");
         let python = b.line("/host:CPU", "python");
@@ -230,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn a_filter_leads_to_the_timeline_where_it_tells_events() {
+    fn a_filter_links_to_the_timeline_if_it_selects_events() {
         let of = |filter: &str| Link::to(View::Ops, filter).in_timeline().map(|link| link.filter);
         assert_eq!(of("category=\"loop fusion\" -copy").as_deref(), Some("category=\"loop fusion\" -copy"));
         assert_eq!(of("bound_by=HBM"), None);

@@ -12,12 +12,12 @@ use insight::limits::{
 };
 use report::UnifiedProfile;
 
-/// Nothing about a mean kernel is bad: short kernels cost time only where the devices wait.
+/// No mean kernel duration is bad: short kernels cost time only if the devices wait.
 const MEAN_KERNEL: Limits = Limits { good: SHORT_MEAN_KERNEL_US, bad: f64::NEG_INFINITY };
 const DOMINANT_OP: Limits = Limits { good: DOMINANT_OP_PERCENT, bad: f64::INFINITY };
 const OCCUPANCY: Limits = Limits { good: OCCUPANCY_PERCENT, bad: f64::NEG_INFINITY };
 
-/// The rules about short kernels, the general one first.
+/// Rules about short kernels, the general one first.
 const SHORT: [&str; 2] = ["short_mean_kernel", "many_small_kernels"];
 
 pub(crate) fn kernel_duration(profile: &UnifiedProfile) -> Answer {
@@ -32,20 +32,23 @@ pub(crate) fn kernel_duration(profile: &UnifiedProfile) -> Answer {
     let Some((mean, count)) = mean_kernel(profile) else {
         return asked.not_measured(profile, "This profile lists no kernels.", better_file(profile));
     };
-    asked.answer(
-        mean,
-        judged(profile, &SHORT, mean, MEAN_KERNEL).filter(|_| are_short_kernels_costly(profile)),
-        match profile.metadata.platform.as_str() {
-            "GPU" => format!("A kernel takes {} on average over {}.", time_us(mean), format::counted(count, "kernel")),
-            _ => format!("An op takes {} on average over {}.", time_us(mean), format::counted(count, "op")),
-        },
-        &format!(
-            "Short kernels cost time only where the devices are not busy: then give each more to do by a larger batch, or by more of \
-             the program in one {}.",
-            words(profile).compiler
-        ),
-    )
-    .advised_by(profile, &SHORT)
+    asked
+        .answer(
+            mean,
+            judged(profile, &SHORT, mean, MEAN_KERNEL).filter(|_| are_short_kernels_costly(profile)),
+            match profile.metadata.platform.as_str() {
+                "GPU" => {
+                    format!("A kernel takes {} on average over {}.", time_us(mean), format::counted(count, "kernel"))
+                }
+                _ => format!("An op takes {} on average over {}.", time_us(mean), format::counted(count, "op")),
+            },
+            &format!(
+                "Short kernels cost time only if the devices are not busy. If so, give each kernel more work by a \
+                larger batch, or by more of the program in one {}.",
+                words(profile).compiler
+            ),
+        )
+        .advised_by(profile, &SHORT)
 }
 
 pub(super) fn small_kernels(profile: &UnifiedProfile) -> Answer {
@@ -64,7 +67,7 @@ pub(super) fn small_kernels(profile: &UnifiedProfile) -> Answer {
     let is_gpu = profile.metadata.platform == "GPU";
     let judgement = judged_by_rules(profile, &["many_small_kernels"]).filter(|_| is_gpu);
     let why = match judgement {
-        Some("good") => " The gaps between them take too little of the time to matter.".to_owned(),
+        Some("good") => " The gaps between them are too short to matter.".to_owned(),
         None if !is_gpu => " The host does not launch them one by one, so being short costs nothing.".to_owned(),
         Some(_) => shorter_than_limit(profile),
         None => String::new(),
@@ -83,7 +86,7 @@ pub(super) fn small_kernels(profile: &UnifiedProfile) -> Answer {
     asked.answer(share, judgement, answer, &remedy).advised_by(profile, &["many_small_kernels"])
 }
 
-/// What the rule has found, whose kernels are short from another length on.
+/// Describes the result of the rule, which has another limit for short kernels.
 fn shorter_than_limit(profile: &UnifiedProfile) -> String {
     let mut evidence = fired(profile, &["many_small_kernels"]).flat_map(|finding| &finding.evidence);
     evidence.find(|it| it.name == "short_kernel_percent").map_or_else(String::new, |it| {
@@ -91,11 +94,12 @@ fn shorter_than_limit(profile: &UnifiedProfile) -> String {
     })
 }
 
-/// Ops by self time, most first: name, share of the self time of all ops in percent, self time.
+/// Returns ops by self time, largest first: name, percentage of the self time of all ops, self time
+/// in microseconds.
 fn ops(profile: &UnifiedProfile) -> Vec<(&str, Option<f64>, f64)> {
     match &profile.op_statistics {
         Some(ops) => {
-            // `self_time_percent` is of the window, idle time included.
+            // `self_time_percent` refers to the window, including idle time.
             let share = |time: f64| (ops.op_time_us > 0.0).then(|| 100.0 * time / ops.op_time_us);
             ops.top_ops.iter().map(|op| (op.name.as_str(), share(op.self_time_us), op.self_time_us)).collect()
         }
@@ -118,7 +122,7 @@ pub(super) fn top_ops(profile: &UnifiedProfile) -> Answer {
     let asked = question(
         "top_ops",
         "Which five ops take the most time?",
-        "Share of the self time of all ops that the five with the most take together.",
+        "Combined share of the five ops with the most self time in the self time of all ops.",
         Unit::Percent,
         Some(metric!("op_statistics.top_ops")),
         (View::Ops, ""),
@@ -138,7 +142,7 @@ pub(super) fn dominant_op(profile: &UnifiedProfile) -> Answer {
     let asked = question(
         "dominant_op",
         "Does one op take more than half of the op time?",
-        "Share of the self time of all ops that the one with the most takes.",
+        "Share of the op with the most self time in the self time of all ops.",
         Unit::Percent,
         Some(metric!("op_statistics.top_ops")),
         (View::Ops, ""),
@@ -146,7 +150,7 @@ pub(super) fn dominant_op(profile: &UnifiedProfile) -> Answer {
     let Some((name, share)) = ops(profile).first().and_then(|op| Some((op.0, op.1?))) else {
         return asked.not_measured(profile, NO_OPS, better_file(profile));
     };
-    // Of devices that mostly wait it is not the op that keeps them.
+    // If the devices mostly wait, this op is not what delays them.
     let of_window = share * profile.op_statistics.as_ref().map_or(1.0, |ops| ops.op_time_us / ops.device_time_us);
     asked
         .answer(
@@ -154,12 +158,13 @@ pub(super) fn dominant_op(profile: &UnifiedProfile) -> Answer {
             judged(profile, &["dominant_op"], share, DOMINANT_OP)
                 .filter(|it| *it == "good" || of_window >= DOMINANT_OP_OF_WINDOW_PERCENT),
             format!("The op with the most self time, {}, takes {} of all op time.", named(name), percent(share)),
-            "Profile that op alone; consider another algorithm or a library's kernel for it.",
+            "Profile that op alone. Consider another algorithm, or a kernel from a library.",
         )
         .advised_by(profile, &["dominant_op"])
 }
 
-/// Steps times the devices that ran them, which the times of [`ops`] are of; else why there are none, and what to do.
+/// Returns the number of steps times the devices that ran them, which the times of [`ops`] cover.
+/// Otherwise returns the reason why there are none, and what to do.
 fn device_steps(profile: &UnifiedProfile) -> Result<u64, (&'static str, String)> {
     let timing = &profile.step_timing;
     if timing.num_steps == 0 {
@@ -167,7 +172,7 @@ fn device_steps(profile: &UnifiedProfile) -> Result<u64, (&'static str, String)>
     }
     match (&profile.window, &profile.step_ops) {
         (Some(window), _) if window.num_steps.is_none() => Err((
-            "The window is none of steps, so the time of an op in a step is unknown.",
+            "The window does not consist of steps, so the time of an op in a step is unknown.",
             "Choose the counted steps as the window.".to_owned(),
         )),
         (Some(_), Some(ops)) if ops.device_steps > 0 => Ok(ops.device_steps),
@@ -183,7 +188,7 @@ pub(super) fn long_ops(profile: &UnifiedProfile) -> Answer {
     let asked = question(
         "long_ops",
         "Which ops take more than 50 ms of a step?",
-        "How many ops take more than 50 ms per step and device.",
+        "Number of ops that take more than 50 ms per step and device.",
         Unit::Count,
         Some(metric!("op_statistics.top_ops")),
         (View::Ops, ""),
@@ -209,7 +214,7 @@ pub(super) fn long_ops(profile: &UnifiedProfile) -> Answer {
         long.len() as f64,
         Some(judgement),
         answer,
-        "Check whether the time is what the op's work needs: the roofline says how near it is to the device's peak.",
+        "Check whether the op's work requires this time. The roofline shows how close it is to the device's peak.",
     )
 }
 
@@ -226,16 +231,17 @@ pub(super) fn occupancy(profile: &UnifiedProfile) -> Answer {
         Some(share) => asked
             .answer(
                 share,
-                // Low costs nothing where memory or matrix units are the limit: the rule knows for which kernels it does.
+                // A low value costs nothing if memory or matrix units are the limit. The rule finds the kernels for
+                // which it does.
                 judged(profile, &["low_occupancy"], share, OCCUPANCY).filter(|&it| it != "warning"),
                 format!("The theoretical occupancy of the kernels is {} on average.", percent(share)),
-                "It matters for kernels that neither tensor cores nor libraries do: fewer registers or less shared \
-             memory per block.",
+                "It matters for kernels that use neither tensor cores nor libraries. Use fewer registers or less \
+                    shared memory per block.",
             )
             .advised_by(profile, &["low_occupancy"]),
         None if profile.metadata.platform == "GPU" => {
             asked.not_measured(profile, judgement::no_occupancy(&profile.metadata), "")
         }
-        None => asked.absent("Only kernels of GPUs have an occupancy.".to_owned(), ""),
+        None => asked.absent("Only GPU kernels have an occupancy.".to_owned(), ""),
     }
 }

@@ -1,22 +1,25 @@
-//! The checklist of a guide to reading JAX profiles, answered from a profile: its questions in its order, each with its number, the
-//! guide's judgement, and where to look. An earlier result has the same answers, as far as it holds the numbers.
+//! Checklist of a guide to reading JAX profiles, answered from a profile: its questions in order,
+//! each with its number, the guide's judgement, and a link. Earlier results have the same answers,
+//! if they contain the numbers.
 //!
 //! | number | good | bad |
 //! |---|---|---|
-//! | device utilisation | above 80 % | below 50 % |
-//! | device idle time | below 20 %: what the utilisation leaves | above 50 % |
+//! | device utilization | above 80 % | below 50 % |
+//! | device idle time | below 20 %: the complement of the utilization | above 50 % |
 //! | waiting for the host, for launches | below 10 % | above 50 % |
 //! | waiting for input | below 10 % | above 40 % |
-//! | mean duration of a kernel of a GPU that is not busy | above 0.1 ms | |
+//! | mean kernel duration on a GPU that is not busy | above 0.1 ms | |
 //! | one op's share of the op time | up to 50 % | |
 //! | ops of more than 50 ms in a step | none | |
 //! | peak memory | below 90 % | |
-//! | memory bandwidth, where memory limits | above 60 % | below 40 % |
+//! | memory bandwidth, if memory-bound | above 60 % | below 40 % |
 //! | occupancy | above 50 % | |
 //! | compilation | below 2 s | above 10 s |
 //!
-//! The limits are those of the rules (`insight::limits`). Between good and bad, and where the guide names no bad, is a warning. A finding about the same fact decides, with its severity and
-//! its remedy, so that both pages agree; questions for which the guide names no number have no other judgement.
+//! The limits are those of the rules (`insight::limits`). Values between good and bad are a
+//! warning, and so are values that are not good if the guide names no bad limit. If a finding
+//! covers the same fact, its severity and remedy apply, so that both pages agree. Questions without
+//! a number in the guide are judged only by findings.
 
 mod devices;
 mod kernels;
@@ -35,34 +38,35 @@ use crate::views::View;
 use report::{Finding, FindingSeverity, UnifiedProfile};
 use trace::{Framework, Words};
 
-/// One question and its answer.
+/// One question with its answer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Answer {
-    /// Name for programs: `device_utilization`.
+    /// Key: `device_utilization`.
     pub id: &'static str,
-    /// The question.
+    /// Question in words.
     pub question: &'static str,
-    /// What `value` is.
+    /// Name of `value`.
     pub number: &'static str,
-    /// The number; absent where it was not measured.
+    /// Measured number. Absent if it was not measured.
     pub value: Option<f64>,
     /// Unit of `value`.
     pub unit: Unit,
-    /// `good`, `note`, `warning` or `bad`; absent where nothing was measured, or nothing says what is good.
+    /// `good`, `note`, `warning` or `bad`. Absent if nothing was measured, or if there is no limit.
     pub judgement: Option<&'static str>,
-    /// The answer in a sentence, or why there is none.
+    /// Answer in a sentence, or the reason why there is none.
     pub answer: String,
-    /// What to do where it is not good, or how to capture what is missing; empty where there is nothing to do.
+    /// Recommended action if the judgement is not good, or the way to capture missing data. Empty if
+    /// there is nothing to do.
     pub remedy: String,
-    /// Path of the number in the profile, where it is one of its fields.
+    /// Path of the number in the profile, if it is one of its fields.
     pub metric: Option<Metric>,
-    /// The view that shows it.
+    /// View with the details.
     pub view: View,
-    /// The filter there; empty where it would leave nothing.
+    /// Filter in the view. Empty if no row would pass.
     pub filter: String,
 }
 
-/// What a question is.
+/// Definition of a question.
 struct Question {
     id: &'static str,
     question: &'static str,
@@ -87,7 +91,7 @@ const fn question(
 impl Question {
     fn answer(&self, value: f64, judgement: Option<&'static str>, answer: String, remedy: &str) -> Answer {
         let remedy = if matches!(judgement, Some("note" | "warning" | "bad")) { remedy } else { "" };
-        // What is good may have no row that passes.
+        // If the value is good, there may be no rows that pass the filter.
         let filter = if judgement != Some("good") && value > 0.0 { self.filter } else { "" };
         Answer {
             value: Some(value),
@@ -115,7 +119,7 @@ impl Question {
         }
     }
 
-    /// Why the profile lacks the number, as it says itself, else `why`.
+    /// Creates an answer without a number. Uses the reason recorded in the profile, otherwise `why`.
     fn not_measured(&self, profile: &UnifiedProfile, why: &str, how: &str) -> Answer {
         let section = |path: &str| path.split('.').next().unwrap_or_default().to_owned();
         let is_it = |field: &str| self.metric.is_some_and(|it| field == it.path || field == section(it.path));
@@ -127,7 +131,7 @@ impl Question {
 }
 
 impl Answer {
-    /// What to do as the finding about the same fact says it, where one fired.
+    /// Replaces the remedy by that of the finding about the same fact, if there is one.
     fn advised_by(mut self, profile: &UnifiedProfile, ids: &[&str]) -> Answer {
         if let Some(finding) =
             fired(profile, ids).max_by_key(|finding| finding.severity).filter(|_| !self.remedy.is_empty())
@@ -138,33 +142,33 @@ impl Answer {
     }
 }
 
-/// The findings of these rules that fired.
+/// Returns the findings of these rules, if the rules applied.
 fn fired<'a>(profile: &'a UnifiedProfile, ids: &[&str]) -> impl Iterator<Item = &'a Finding> {
     let is_fired = |it: &&Finding| ids.contains(&it.id.as_str()) && it.severity != FindingSeverity::NotChecked;
     profile.findings.iter().filter(is_fired)
 }
 
-/// What advice names in the framework of a profile.
+/// Returns the terms for advice in the framework of a profile.
 fn words(profile: &UnifiedProfile) -> &'static Words {
     Framework::of_name(&profile.metadata.framework).words()
 }
 
-/// What may hold more of the same run than this profile.
+/// Names a file that may contain more data of the same run.
 fn better_file(profile: &UnifiedProfile) -> &'static str {
     let is_pytorch = Framework::of_name(&profile.metadata.framework) == Framework::PyTorch;
     let is_export = profile.metadata.source_format.as_deref() != Some("xplane");
-    if is_export && !is_pytorch { "Open the *.xplane.pb of the run, which holds the most." } else { "" }
+    if is_export && !is_pytorch { "Open the *.xplane.pb of the run, which contains the most data." } else { "" }
 }
 
-/// The worst of several judgements; those that are absent do not count.
+/// Returns the worst of several judgements, ignoring absent ones.
 fn worst(judgements: &[Option<&'static str>]) -> Option<&'static str> {
     ["bad", "warning", "note", "good"].into_iter().find(|&judgement| judgements.contains(&Some(judgement)))
 }
 
-/// What the rules about it say, of several the worst: good where it was checked and none fires. The more specific rule about the same
-/// replaces the general one among the findings, so that both are asked.
+/// Returns the worst judgement of these rules: good if the input was checked and no rule applies.
+/// Among the findings, a more specific rule replaces the general one, so both are examined.
 fn judged_by_rules(profile: &UnifiedProfile, ids: &[&str]) -> Option<&'static str> {
-    // Results of other tools hold no findings: nothing was checked.
+    // Results of other tools contain no findings, so nothing was checked.
     if profile.findings.is_empty() {
         return None;
     }
@@ -176,13 +180,14 @@ fn judged_by_rules(profile: &UnifiedProfile, ids: &[&str]) -> Option<&'static st
         None => Some("good"),
     };
     let first = ids.first().and_then(judged);
-    // What the general rule could not check, a specific one that does not fire says nothing of.
+    // If the general rule could not be checked, a specific rule that does not apply proves nothing.
     let fired = ids.iter().skip(1).map(judged).filter(|it| *it != Some("good"));
     worst(&std::iter::once(first).chain(fired).collect::<Vec<_>>())
 }
 
-/// What the findings about the fact say, so that both pages agree; by the limits where none fired. Nothing says what is good where the
-/// first rule could not be checked, as where too few ops ran.
+/// Returns the judgement of the findings about the fact, so that both pages agree. Otherwise uses
+/// the limits. Returns `None` if the first rule could not be checked, for example because too few
+/// ops ran.
 fn judged(profile: &UnifiedProfile, ids: &[&str], value: f64, limits: Limits) -> Option<&'static str> {
     let of_finding = |finding: &Finding| match finding.severity {
         FindingSeverity::Critical => Some("bad"),
@@ -197,12 +202,12 @@ fn judged(profile: &UnifiedProfile, ids: &[&str], value: f64, limits: Limits) ->
     worst(&found).or_else(|| Some(limits.judge(value)))
 }
 
-/// Did the rule lack its input?
+/// Returns true if the rule lacked its input.
 fn is_unchecked(profile: &UnifiedProfile, id: &str) -> bool {
     profile.findings.iter().any(|it| it.id == id && it.severity == FindingSeverity::NotChecked)
 }
 
-/// The rules about idle devices: how much it is, and why.
+/// Rules about idle devices: the amount, and its causes.
 const IDLE: [&str; 8] = [
     "low_device_utilization",
     "tensor_core_idle",
@@ -214,21 +219,21 @@ const IDLE: [&str; 8] = [
     "barrier_cores",
 ];
 
-/// How the steps become known.
+/// Explains how to record steps.
 fn capture_steps(profile: &UnifiedProfile) -> String {
     format!("{} when capturing, or give the number of steps on the Model page.", words(profile).mark_steps)
 }
 
-/// How a capture comes to say what host threads do.
+/// Explains how to record the activity of host threads.
 fn capture_host(profile: &UnifiedProfile) -> String {
     match profile.metadata.platform.as_str() {
-        // Nothing launches the ops of XLA's CPU backend.
+        // The ops of XLA's CPU backend are not launched.
         "CPU" => String::new(),
         _ => format!("Capture with {}.", words(profile).host_events),
     }
 }
 
-/// All questions with their answers, in the order of the guide.
+/// Returns all questions with their answers, in the order of the guide.
 pub fn answers(profile: &UnifiedProfile) -> Vec<Answer> {
     vec![
         time::step_time(profile),
@@ -253,42 +258,43 @@ pub fn answers(profile: &UnifiedProfile) -> Vec<Answer> {
     ]
 }
 
-/// A text, unless it is empty.
+/// Creates a text, or an absent cell if it is empty.
 fn some_text(value: &str) -> Cell {
     if value.is_empty() { Cell::Absent } else { text(value) }
 }
 
 pub(super) static COLUMNS: ProfileColumns<Answer, 10> = [
-    (column("id", "Check", Unit::Text, "Name of the check: `device_utilization`."), |it| text(it.id)),
-    (column("question", "Question", Unit::Text, "The question of the guide."), |it| text(it.question)),
+    (column("id", "Check", Unit::Text, "Key of the check: `device_utilization`."), |it| text(it.id)),
+    (column("question", "Question", Unit::Text, "Question of the guide."), |it| text(it.question)),
     (
         column(
             "judgement",
             "Judgement",
             Unit::Text,
-            "`good`, `note`, `warning`, `bad`, `not judged` or `not measured`: that of the finding about the same fact where there is one.",
+            "`good`, `note`, `warning`, `bad`, `not judged` or `not measured`. Taken from the finding about the \
+                same fact, if there is one.",
         ),
         |it| text(it.judgement.unwrap_or(if it.value.is_some() { "not judged" } else { "not measured" })),
     ),
-    (column("answer", "Answer", Unit::Text, "A sentence with the number, or why there is none."), |it| {
+    (column("answer", "Answer", Unit::Text, "Sentence with the number, or the reason why there is none."), |it| {
         text(&it.answer)
     }),
-    (column("remedy", "What to do", Unit::Text, "What to do, or how to capture what is missing."), |it| {
+    (column("remedy", "What to do", Unit::Text, "Recommended action, or the way to capture missing data."), |it| {
         some_text(&it.remedy)
     }),
-    (column("shown", "Value", Unit::Text, "The number, rounded, with its unit."), |it| match it.value {
+    (column("shown", "Value", Unit::Text, "Rounded number with its unit."), |it| match it.value {
         Some(value) => Cell::Text(unit::short(value, it.unit)),
         None => Cell::Absent,
     }),
-    (column("number", "What the value is", Unit::Text, "What the number is, in words."), |it| text(it.number)),
-    (column("value", "Exact value", Unit::Number, "The number, in the unit of its metric."), |it| float(it.value)),
+    (column("number", "What the value is", Unit::Text, "Description of the number."), |it| text(it.number)),
+    (column("value", "Exact value", Unit::Number, "Number in the unit of its metric."), |it| float(it.value)),
     (column("metric", "Metric", Unit::Text, "Path of the number in the unified profile."), |it| {
         some_text(it.metric.map_or("", |metric| metric.path))
     }),
-    (column("view", "View", Unit::Text, "The view that shows it."), |it| text(it.view.key())),
+    (column("view", "View", Unit::Text, "View with the details."), |it| text(it.view.key())),
 ];
 
-/// The table: every question, also of an imported profile.
+/// Returns the table: every question, even for an imported profile.
 pub(super) fn table(profile: &UnifiedProfile) -> Table {
     of_rows("checklist", &COLUMNS, &answers(profile))
 }
@@ -315,8 +321,8 @@ mod tests {
         assert!(answers(&UnifiedProfile::default()).iter().all(|answer| answer.value.is_none()));
     }
 
-    /// A capture of 7 steps, 6 of them counted: `matmul` takes 600 µs of the 1,000 µs of all ops of those 6, on 2 devices that were
-    /// busy for half of the time.
+    /// A capture of 7 steps, 6 of them counted. `matmul` takes 600 µs of the 1,000 µs of all ops in
+    /// those 6, on 2 devices that were busy for half of the time.
     #[test]
     fn ops_are_of_the_counted_steps_and_of_the_time_of_all_ops() {
         let mut profile = report::example::profile();
@@ -343,7 +349,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_good_where_too_little_ran_to_tell() {
+    fn too_few_ops_are_not_judged_as_good() {
         let mut profile = report::example::profile();
         profile.findings.clear();
         profile.compute_utilization.as_mut().unwrap().compute_util_percent = 100.0;
@@ -367,7 +373,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rank_by_itself_may_communicate_with_others() {
+    fn a_single_rank_may_communicate_with_others() {
         let mut profile = report::example::profile();
         profile.metadata.num_devices = 1;
         for (time, expected) in [(0.0, None), (50.0, Some(5.0))] {
@@ -400,21 +406,21 @@ mod tests {
             let of = |id: &str| answers(&profile).into_iter().find(|it| it.id == id).unwrap().judgement;
             ["device_utilization", "device_idle", "compilation", "kernel_duration"].map(of)
         };
-        // Short kernels cost nothing where devices are busy all the same.
+        // Short kernels cost nothing if the devices are still busy.
         assert_eq!(with(95.0, 1e6, 99.0), [Some("good"), Some("good"), Some("good"), None]);
         assert_eq!(with(75.0, 5e6, 99.0), [Some("warning"); 4]);
         assert_eq!(with(40.0, 1.1e7, 99.0), [Some("bad"), Some("bad"), Some("bad"), Some("warning")]);
-        // Kernels of healthy programs are shorter than 1 ms.
+        // Kernels of efficient programs are shorter than 1 ms.
         assert_eq!(with(40.0, 1.1e7, 101.0).last(), Some(&Some("good")));
     }
 
-    /// Memory is judged where the profile holds it, and its bandwidth as on the overview.
+    /// Memory is judged if the profile contains it, and its bandwidth as on the overview.
     #[test]
     fn memory_is_answered_from_its_section() {
         let mut profile = report::example::profile();
         let peak = answer_of(&profile, "peak_memory");
         assert_eq!((peak.value, peak.judgement, peak.view), (Some(75.0), Some("good"), View::Memory));
-        assert_eq!(peak.answer, "At its peak /device:TPU:0 uses 24.0 GiB, 75.0 % of what it has.");
+        assert_eq!(peak.answer, "At its peak /device:TPU:0 uses 24.0 GiB, 75.0 % of its memory.");
         let device = |profile: &mut UnifiedProfile, percent| {
             profile.memory.as_mut().unwrap().devices[0].peak_percent = percent;
             answer_of(profile, "peak_memory")
@@ -438,14 +444,14 @@ mod tests {
         profile.roofline.as_mut().unwrap().program = None;
         let counted = answer_of(&profile, "memory_bandwidth");
         assert_eq!((counted.value, counted.judgement), (Some(10.0), Some("bad")));
-        // What memory does not limit needs no bandwidth, whoever counts it.
+        // Programs that are not memory-bound need no bandwidth, regardless of the source of the number.
         profile.op_statistics.as_mut().unwrap().top_ops[0].bound_by = Some("Compute".into());
         assert_eq!(answer_of(&profile, "memory_bandwidth").judgement, None);
     }
 
-    /// A link to kernels of low occupancy leads to rows only where there are such.
+    /// A link to kernels with low occupancy is filtered only if such kernels exist.
     #[test]
-    fn a_filter_is_only_where_it_leaves_rows() {
+    fn a_link_has_a_filter_only_if_rows_pass() {
         let mut profile = report::example::profile();
         profile.kernel_statistics = None;
         assert_eq!(answer_of(&profile, "occupancy").filter, "");
@@ -457,7 +463,7 @@ mod tests {
         assert_eq!((of(80.0).as_str(), of(30.0).as_str()), ("", "occupancy_pct<50"));
     }
 
-    /// A fact has one severity and one remedy, whichever page says it.
+    /// A fact has one severity and one remedy on all pages.
     #[test]
     fn the_finding_about_the_same_fact_decides() {
         let mut profile = report::example::profile();
@@ -476,7 +482,7 @@ mod tests {
         assert!(answer.remedy.contains("torch.compile") && !answer.remedy.contains("jax"), "{}", answer.remedy);
     }
 
-    /// 6 of 138 us of idle time have a known cause: the largest of them explains nothing.
+    /// Only 6 of 138 us of idle time have a known cause, so the largest cause explains nothing.
     #[test]
     fn idle_time_without_a_cause_is_not_given_one() {
         let mut profile = report::example::profile();
@@ -492,8 +498,8 @@ mod tests {
             answer_of(&profile, "device_idle").answer
         };
         let (unknown, known) = (says(4.0, 132.0), says(132.0, 4.0));
-        assert!(unknown.contains("no cause that the file states") && !unknown.contains("launches"), "{unknown}");
-        assert!(known.ends_with("; most of what has a known cause is waiting for launches."), "{known}");
+        assert!(unknown.contains("is not in the file") && !unknown.contains("launches"), "{unknown}");
+        assert!(known.ends_with("; most of the idle time with a known cause is waiting for launches."), "{known}");
     }
 
     fn answer_of(profile: &UnifiedProfile, id: &str) -> Answer {
@@ -515,8 +521,8 @@ mod tests {
         }
     }
 
-    /// Half of the device time is idle: an op of 60 us in 100 us of ops has 30 % of the device time and 60 % of the op time. Of 4 steps
-    /// 2 count, on one of two devices.
+    /// Half of the device time is idle: an op of 60 us in 100 us of ops has 30 % of the device time and
+    /// 60 % of the op time. 2 of 4 steps count, on one of two devices.
     #[test]
     fn shares_are_of_op_time_and_times_of_counted_steps() {
         let mut profile = report::example::profile();
@@ -546,7 +552,7 @@ mod tests {
     }
 
     #[test]
-    fn a_finding_about_the_same_speaks_where_it_replaced_the_general_one() {
+    fn a_specific_finding_replaces_the_general_one() {
         let with = |finding, id| {
             let mut profile = UnifiedProfile { findings: vec![finding], ..report::example::profile() };
             profile.metadata.num_devices = 2;

@@ -1,4 +1,4 @@
-//! Questions about a step: how long it is and what devices wait for.
+//! Questions about a step: its duration, and the waits of the devices.
 
 use super::{
     Answer, IDLE, better_file, capture_host, capture_steps, fired, is_unchecked, judged, judged_by_rules, question,
@@ -41,28 +41,29 @@ pub(super) fn step_time(profile: &UnifiedProfile) -> Answer {
         .advised_by(profile, &[LONG_STEPS])
 }
 
-/// The rule about steps that take longer than the median one.
+/// Rule about steps that take longer than the median step.
 const LONG_STEPS: &str = "step_time_variation";
 
-/// What the rule found.
+/// Returns the finding of the rule.
 fn long_steps(profile: &UnifiedProfile) -> Option<&Finding> {
     fired(profile, &[LONG_STEPS]).next()
 }
 
-/// The rules about a part of a step, with that about long steps if these lose most to that part (`evidence`), and what it found.
+/// Returns the rules about a part of a step, and a note. If long steps lose the most time to
+/// that part (`evidence`), includes the rule about long steps and its result.
 fn with_long_steps<'a>(profile: &UnifiedProfile, rules: &[&'a str], evidence: &str) -> (Vec<&'a str>, String) {
     let lost = long_steps(profile).filter(|finding| finding.evidence.iter().any(|it| it.name == evidence));
     let rules = rules.iter().copied().chain(lost.map(|_| LONG_STEPS)).collect();
     (rules, lost.map_or(String::new(), |finding| format!(" {}.", finding.title)))
 }
 
-/// A part of a step as its share, in percent.
+/// Returns a part of a step, in percent of the step.
 pub(super) fn share_of_step(profile: &UnifiedProfile, part: impl Fn(&report::StepParts) -> Option<f64>) -> Option<f64> {
     let steps = profile.step_breakdown.as_ref().filter(|steps| steps.duration_us > 0.0)?;
     Some(100.0 * part(&steps.parts)? / steps.duration_us)
 }
 
-/// What such a share is of: of a step, or of the window where no steps were found.
+/// Names the base of such a percentage: a step, or the window if no steps were found.
 pub(super) fn of_what(profile: &UnifiedProfile) -> &'static str {
     if profile.step_timing.avg_step_time_us.is_some() { "of a step" } else { "of the time" }
 }
@@ -70,14 +71,14 @@ pub(super) fn of_what(profile: &UnifiedProfile) -> &'static str {
 pub(super) fn host_overhead(profile: &UnifiedProfile) -> Answer {
     let asked = question(
         "host_overhead",
-        "How much of a step do devices wait for the host?",
+        "For how much of a step do devices wait for the host?",
         "Share of a step in which devices are idle because their next op was launched late.",
         Unit::Percent,
         Some(metric!("step_breakdown.parts.host_bound_us")),
         (View::Steps, ""),
     );
     let (rules, long) = with_long_steps(profile, &["host_overhead"], "host_bound_us");
-    // What was launched and not recorded may have run in that time.
+    // Ops whose events are missing may have run in that time.
     let events_are_missing = base::cut(&profile.warnings).is_some_and(|cut| cut > Cut::Earliest);
     let (verb, doubt) = if events_are_missing {
         ("appear to wait", " Events are missing, so ops may have run in that time.")
@@ -95,7 +96,8 @@ pub(super) fn host_overhead(profile: &UnifiedProfile) -> Answer {
                     of_what(profile)
                 ),
                 &format!(
-                    "Let the host run ahead: read no result in every step ({}), and put the whole step into one {}.",
+                    "Let the host run ahead: do not read a result in every step ({}), and put the whole step into \
+                        one {}.",
                     words(profile).reads,
                     words(profile).compiler
                 ),
@@ -108,7 +110,7 @@ pub(super) fn host_overhead(profile: &UnifiedProfile) -> Answer {
 pub(super) fn device_idle(profile: &UnifiedProfile) -> Answer {
     let asked = question(
         "device_idle",
-        "How much of a step are devices idle?",
+        "For how much of a step are devices idle?",
         "Share of the time in which a device runs nothing.",
         Unit::Percent,
         Some(metric!("compute_utilization.overhead_time_us")),
@@ -135,34 +137,34 @@ pub(super) fn device_idle(profile: &UnifiedProfile) -> Answer {
     });
     let unknown = profile.step_breakdown.as_ref().map_or(0.0, |steps| steps.parts.other_idle_us);
     let cause = match largest {
-        Some((known, _)) if known < unknown => "; most of the idle time has no cause that the file states".to_owned(),
-        Some((_, cause)) => format!("; most of what has a known cause is waiting for {cause}"),
+        Some((known, _)) if known < unknown => "; the cause of most of the idle time is not in the file".to_owned(),
+        Some((_, cause)) => format!("; most of the idle time with a known cause is waiting for {cause}"),
         None => String::new(),
     };
     asked
         .answer(
             idle,
             judged(profile, &IDLE, idle, IDLE_PERCENT),
-            format!("Devices are idle {} of the time{cause}.", percent(idle)),
-            "Look at what the idle time consists of, and at the longest gaps (Devices page).",
+            format!("Devices are idle for {} of the time{cause}.", percent(idle)),
+            "Look at the causes of idle time, and at the longest gaps (Devices page).",
         )
         .advised_by(profile, &IDLE)
 }
 
-/// Why nothing is known of launches.
+/// Explains why there is no data about launches.
 fn no_launches(profile: &UnifiedProfile) -> &'static str {
     match profile.metadata.platform.as_str() {
         "CPU" => "Nothing launches the ops of a CPU: the program calls them.",
-        _ => "Nothing in this profile says when device ops were launched.",
+        _ => "This profile does not record when device ops were launched.",
     }
 }
 
-const NOTHING_RAN: &str = "This profile does not say when devices were busy.";
+const NOTHING_RAN: &str = "This profile does not record when devices were busy.";
 
 pub(super) fn kernel_launch(profile: &UnifiedProfile) -> Answer {
     let asked = question(
         "kernel_launch",
-        "How much of a step do kernels wait after their launch?",
+        "For how much of a step do kernels wait after their launch?",
         "Share of a step in which a device is idle although its next op was launched.",
         Unit::Percent,
         Some(metric!("step_breakdown.parts.kernel_wait_us")),
@@ -177,7 +179,7 @@ pub(super) fn kernel_launch(profile: &UnifiedProfile) -> Answer {
                 percent(share),
                 of_what(profile)
             ),
-            &format!("Launch fewer, larger kernels: one {} around more of the step.", words(profile).compiler),
+            &format!("Launch fewer, larger kernels: put more of the step into one {}.", words(profile).compiler),
         ),
         None => asked.not_measured(profile, no_launches(profile), &capture_host(profile)),
     }
@@ -186,8 +188,8 @@ pub(super) fn kernel_launch(profile: &UnifiedProfile) -> Answer {
 pub(super) fn input(profile: &UnifiedProfile) -> Answer {
     let asked = question(
         "input",
-        "How much of a step do devices wait for input?",
-        "Share of a step in which devices are idle because the host was held in the input pipeline.",
+        "For how much of a step do devices wait for input?",
+        "Share of a step in which devices are idle because the host was in the input pipeline.",
         Unit::Percent,
         Some(metric!("step_breakdown.parts.input_bound_us")),
         (View::Steps, ""),
@@ -219,7 +221,7 @@ pub(crate) fn device_utilization(profile: &UnifiedProfile) -> Answer {
     let asked = question(
         "device_utilization",
         "How busy are the devices?",
-        "Share of the time in which a device runs an op, copies and communication included.",
+        "Share of the time in which a device runs an op, including copies and communication.",
         Unit::Percent,
         Some(metric!("compute_utilization.compute_util_percent")),
         (View::Devices, ""),
@@ -234,7 +236,8 @@ pub(crate) fn device_utilization(profile: &UnifiedProfile) -> Answer {
     asked.answer(
         value,
         judged(profile, &IDLE, value * (1.0 - waits), BUSY_PERCENT),
-        format!("Devices are busy {} of the time{only_waits}.", percent(value)),
-        "See what they wait for: the questions about host, launches, input, copies and communication.",
+        format!("Devices are busy for {} of the time{only_waits}.", percent(value)),
+        "To find what the devices wait for, see the questions about host, launches, input, copies and \
+            communication.",
     )
 }

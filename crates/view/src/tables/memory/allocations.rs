@@ -1,4 +1,4 @@
-//! What fills each allocator when most of it is used, and the allocators beside each other.
+//! Tables of the contents of each allocator at its fullest, and of all allocators.
 
 use memory::Recorded;
 use memory::allocator::{Allocator, AllocatorEvent, Contents, Labels, xprof};
@@ -11,30 +11,37 @@ const KIND: Column = column(
     "kind",
     "What",
     Unit::Text,
-    "`allocation`, `before the capture` (in use, and no allocation of it was seen: weights, optimizer state, ...) or `reserved` (the stack of \
-     programs).",
+    "`allocation`, `before the capture` (in use, but allocated earlier: weights, optimizer state, ...) or \
+        `reserved` (the stack of programs).",
 )
-.caveat("By `xprof` the last two are called as XProf does: `unused preallocated device memory` and `stack`.");
+.caveat("In the form `xprof` the last two have XProf's names: `unused preallocated device memory` and `stack`.");
 
-const COUNT: Column = column("count", "Count", Unit::Count, "How many allocations are equal but for address and time.");
-const BYTES: Column = column("bytes", "Bytes", Unit::Bytes, "Bytes of all of them.")
+const COUNT: Column = column(
+    "count",
+    "Count",
+    Unit::Count,
+    "Number of allocations that differ only in address and \
+    time.",
+);
+const BYTES: Column = column("bytes", "Bytes", Unit::Bytes, "Total bytes of these allocations.")
     .caveat("The rows of an allocator add up to `peak_bytes` of the table allocators, unless the capture lost events.");
 const PERCENT: Column =
-    column("peak_percent", "Share of peak", Unit::Percent, "Their bytes, of what is used at the peak.");
+    column("peak_percent", "Share of peak", Unit::Percent, "Bytes as a share of the bytes used at the peak.");
 
-/// Columns of an event that rows of one allocation or several equal ones have, too.
+/// Columns of an event that also apply to one or several equal allocations.
 fn of_event() -> impl Iterator<Item = Column> {
     const KEYS: [&str; 6] = ["requested_bytes", "allocation_bytes", "address", "tf_op_name", "region_type", "shape"];
     timeline::COLUMNS.iter().map(|(column, _)| *column).filter(|column| KEYS.contains(&column.key))
 }
 
-/// Columns of the table of allocations.
+/// Returns the columns of the table of allocations.
 pub fn columns() -> Vec<Column> {
     let [allocator, host] = [timeline::COLUMNS[0].0, timeline::COLUMNS[1].0];
     [allocator, host, KIND, COUNT, BYTES, PERCENT, TIME].into_iter().chain(of_event()).collect()
 }
 
-/// What is alive when most of an allocator is used, the largest first. By `xprof` what XProf lists.
+/// Lists the allocations that are alive when an allocator is fullest, largest first. The variant
+/// `xprof` lists those that XProf lists.
 pub fn table(recorded: &Recorded, variant: &str) -> Table {
     let mut cells = Vec::new();
     let is_xprof = variant == "xprof";
@@ -92,7 +99,7 @@ fn host(recorded: &Recorded, allocator: &Allocator) -> Cell {
     said(host_name(recorded, allocator.host))
 }
 
-/// Framework op, region and shape.
+/// Returns framework op, region and shape.
 fn texts(labels: Option<&Labels>) -> [&str; 3] {
     labels.map_or([""; 3], |labels| [&labels.op, &labels.region, &labels.shape])
 }
@@ -101,45 +108,40 @@ fn said(value: &str) -> Cell {
     if value.is_empty() { Cell::Absent } else { text(value) }
 }
 
-/// Columns of the table of allocators.
+/// Returns the columns of the table of allocators.
 pub fn allocator_columns() -> Vec<Column> {
     let [allocator, host] = [timeline::COLUMNS[0].0, timeline::COLUMNS[1].0];
     let own = [
-        column(
-            "peak_bytes",
-            "Peak",
-            Unit::Bytes,
-            "The most bytes that are used at once in the capture: given out, or reserved.",
-        )
-        .xprof("peakStats.peakBytesInUse"),
+        column("peak_bytes", "Peak", Unit::Bytes, "Most bytes used at once in the capture, allocated or reserved.")
+            .xprof("peakStats.peakBytesInUse"),
         column(
             "peak_time_us",
             "Peak at",
             Unit::TimeUs,
-            "When, from the start of the capture; the first time of several.",
+            "Time of the peak, from the start of the capture. If there are several, the first.",
         )
-        .caveat("XProf says the last, since the start of the line."),
-        column("capacity_bytes", "Capacity", Unit::Bytes, "Bytes that there are then: used and available.")
+        .caveat("XProf has the time of the last one, from the start of the line."),
+        column("capacity_bytes", "Capacity", Unit::Bytes, "Bytes at that time, used and available.")
             .xprof("memoryCapacity"),
-        column("peak_percent", "Peak of capacity", Unit::Percent, "The peak, of the capacity."),
+        column("peak_percent", "Peak of capacity", Unit::Percent, "Peak as a share of the capacity."),
         column(
             "lifetime_peak_bytes",
             "Peak of process",
             Unit::Bytes,
-            "The most bytes that were ever in use since the process began.",
+            "Most bytes in use at once since the process started.",
         )
         .xprof("peakBytesUsageLifetime"),
         column(
             "fragmentation_percent",
             "Fragmentation",
             Unit::Percent,
-            "Free memory of the pool that does not lie in its largest free piece, at the peak.",
+            "Share of the pool's free memory that is outside its largest free block, at the peak.",
         ),
         column(
             "before_capture_bytes",
             "Before the capture",
             Unit::Bytes,
-            "Bytes in use at the peak whose allocation the capture did not see.",
+            "Bytes in use at the peak that were allocated before the capture.",
         ),
         column(
             "reserved_bytes",
@@ -153,14 +155,20 @@ pub fn allocator_columns() -> Vec<Column> {
             "releases_of_older",
             "Of older ones",
             Unit::Count,
-            "Releases of what the capture did not see allocated.",
+            "Number of releases of memory that was allocated before the capture.",
         ),
-        column("name_in_file", "Name in the file", Unit::Text, "What the file calls it, such as `GPU_0_bfc`."),
+        column(
+            "name_in_file",
+            "Name in the file",
+            Unit::Text,
+            "Name of the allocator in the file, for example \
+            `GPU_0_bfc`.",
+        ),
     ];
     [allocator, host].into_iter().chain(own).collect()
 }
 
-/// Returns a row per allocator, in the order of the devices.
+/// Returns one row per allocator, in the order of the devices.
 pub fn allocator_table(recorded: &Recorded) -> Table {
     let mut rows: Vec<Vec<Cell>> = Vec::new();
     for allocator in &recorded.allocators {

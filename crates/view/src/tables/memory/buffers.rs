@@ -1,4 +1,5 @@
-//! What is alive when the memory of a program is fullest: buffer by buffer, or by class, scope or source line.
+//! Table of buffers that are alive when the memory of a program is fullest: buffer by buffer, or by
+//! class, scope or source line.
 
 use super::errors;
 use super::groups::{Part, groups, said, share};
@@ -10,14 +11,14 @@ use memory::{
     Classification, Classifier, LiveBuffer, ProgramMemory, Recorded, RecordedProgram, SpaceMemory, space_name,
 };
 
-/// What rows of all forms are of.
+/// Columns that name the program and memory space, in all forms.
 const OF_PROGRAM: [Column; 2] = [
-    column("module", "Program", Unit::Text, "The program with its number."),
+    column("module", "Program", Unit::Text, "Program with its number."),
     column(
         "memory_space",
         "Memory space",
         Unit::Text,
-        "`HBM`, `VMEM`, `CMEM`, `SMEM`, `host`, ...; `main memory` of a CPU.",
+        "`HBM`, `VMEM`, `CMEM`, `SMEM`, `host`, ..., or `main memory` for a CPU.",
     ),
 ];
 
@@ -28,84 +29,88 @@ const CLASS: Column = column(
     "`parameter`, `optimizer state`, `gradient`, `activation` (kept for the backward pass), `input`, `output`, `constant`, `collective \
      scratch`, `temporary` or `unknown`.",
 );
-const SCOPE: Column =
-    column("scope", "Scope", Unit::Text, "Scopes of the framework's path; of an argument the path to it in its tree.");
-const SOURCE: Column =
-    column("source", "Source", Unit::Text, "Line of the program's source that makes the value: `file:line`.")
-        .caveat("Absent where the file does not say it, as of arguments.");
+const SCOPE: Column = column(
+    "scope",
+    "Scope",
+    Unit::Text,
+    "Scopes of the framework's path. For an argument, its path in the argument \
+        tree.",
+);
+const SOURCE: Column = column("source", "Source", Unit::Text, "Source line that creates the value: `file:line`.")
+    .caveat("Absent if the file does not record it, for example for arguments.");
 
-/// Sizes, which rows of all forms have.
+/// Columns of sizes, in all forms.
 const SIZES: [Column; 4] = [
     column("bytes", "Bytes", Unit::Bytes, "Bytes of the buffer: those of a memory space add up to its peak.")
         .caveat("Buffers that share memory are counted once. XProf merges those under 16 KiB into one row."),
-    column("peak_percent", "Share of peak", Unit::Percent, "Its bytes, of the peak of its memory space."),
+    column("peak_percent", "Share of peak", Unit::Percent, "Bytes as a share of the peak of the memory space."),
     column(
         "unpadded_bytes",
         "Without padding",
         Unit::Bytes,
         "Bytes of the value in the default layout: elements without tiles.",
     ),
-    column("padding_bytes", "Padding", Unit::Bytes, "Bytes that the layout adds."),
+    column("padding_bytes", "Padding", Unit::Bytes, "Bytes that the layout adds as padding."),
 ];
 
-/// What only the table by buffer has.
+/// Columns of the table by buffer only.
 const OF_BUFFER: [Column; 12] = [
-    column("class_rule", "Why", Unit::Text, "The rule that says the class."),
+    column("class_rule", "Why", Unit::Text, "Rule that determined the class."),
     column(
         "class_confidence",
         "Confidence",
         Unit::Text,
-        "How sure the class is: `high` (the compiler or a name says it), `medium` or `low`.",
+        "Confidence in the class: `high` (from the compiler or a name), `medium` or `low`.",
     ),
     column(
         "category",
         "Category",
         Unit::Text,
-        "What its allocation holds, as XProf's memory viewer says: `Parameter`, `Output`, `Temporary`, ...",
+        "Content of the allocation in the terms of XProf's memory viewer: `Parameter`, `Output`, `Temporary`, ...",
     )
     .xprof("groupName"),
     column("shape", "Shape", Unit::Text, "Type and shape of the value with its layout.").xprof("shapeString"),
-    column("opcode", "Opcode", Unit::Text, "What the instruction does.").xprof("opCode"),
-    column("tf_op_name", "Framework op", Unit::Text, "Path of the framework's op; of an argument its name.")
+    column("opcode", "Opcode", Unit::Text, "Operation of the instruction.").xprof("opCode"),
+    column("tf_op_name", "Framework op", Unit::Text, "Path of the framework's op. For an argument, its name.")
         .xprof("tfOpName"),
-    column("allocation", "Allocation", Unit::Count, "Number of the allocation that it lies in."),
-    column("offset_bytes", "Offset", Unit::Bytes, "Where it lies in its allocation."),
-    column("allocated_at", "Allocated at", Unit::Text, "The instruction at which it gets memory.")
-        .caveat("Absent where it is there as long as the program runs."),
-    column("freed_at", "Freed at", Unit::Text, "The last instruction that gets memory before its own is free.")
+    column("allocation", "Allocation", Unit::Count, "Number of the allocation that contains the buffer."),
+    column("offset_bytes", "Offset", Unit::Bytes, "Offset of the buffer in its allocation."),
+    column("allocated_at", "Allocated at", Unit::Text, "Instruction at which the buffer is allocated.")
+        .caveat("Absent if the buffer exists as long as the program runs."),
+    column("freed_at", "Freed at", Unit::Text, "Last instruction that allocates memory before the buffer is freed.")
         .caveat(
-            "XLA does not name the instruction that uses a value last: it is this one, or one behind it that gets no memory. Absent where \
-             it is there as long as the program runs, or nothing frees it.",
+            "XLA does not record the last use of a value: it is this instruction, or a later one that allocates no \
+                memory. Absent if the buffer exists as long as the program runs, or is never freed.",
         ),
-    column("logical_buffer_id", "Buffer number", Unit::Count, "XLA's number of the buffer.").xprof("logicalBufferId"),
-    column("stated_bytes", "As stated", Unit::Bytes, "Bytes as the text of an out-of-memory error states them, rounded.")
-        .caveat("Of such texts only. `bytes` is what the shape takes, where that rounds to what is stated."),
+    column("logical_buffer_id", "Buffer number", Unit::Count, "Number of the buffer in XLA.").xprof("logicalBufferId"),
+    column("stated_bytes", "As stated", Unit::Bytes, "Rounded bytes in the text of an out-of-memory error.")
+        .caveat("Only for such texts. `bytes` is computed from the shape if it rounds to the number in the text."),
 ];
 
 const BUFFER: Column = column(
     "buffer",
     "Buffer",
     Unit::Text,
-    "The instruction that makes the value, with which element of its result: `copy-start{0}`.",
+    "Instruction that creates the value, with the element of its result: `copy-start{0}`.",
 )
 .xprof("instructionName");
-const COUNT: Column = column("buffers", "Buffers", Unit::Count, "Buffers of the group.");
-const LARGEST: Column = column("largest", "Largest", Unit::Text, "The largest buffer of the group.");
+const COUNT: Column = column("buffers", "Buffers", Unit::Count, "Number of buffers in the group.");
+const LARGEST: Column = column("largest", "Largest", Unit::Text, "Largest buffer of the group.");
 
-/// The columns of all forms.
+/// Returns the columns of all forms.
 pub fn columns() -> Vec<Column> {
     let own = [BUFFER, CLASS].into_iter().chain(SIZES).chain([SCOPE, SOURCE]).chain(OF_BUFFER);
     OF_PROGRAM.into_iter().chain(own).chain([COUNT, LARGEST]).collect()
 }
 
-/// A buffer that is alive at the peak of a memory space.
+/// Buffer that is alive at the peak of a memory space.
 struct Row<'p> {
     space: &'p Space<'p>,
     live: LiveBuffer,
     class: Classification,
 }
 
-/// A memory space of a program.
+/// Memory space of a program.
 struct Space<'p> {
     program: &'p RecordedProgram,
     memory: &'p ProgramMemory,
@@ -114,7 +119,7 @@ struct Space<'p> {
     name: String,
 }
 
-/// Is anything alive at a peak? Then the table has rows in every form.
+/// Returns true if anything is alive at a peak. The table then has rows in every form.
 pub fn has_rows(recorded: &Recorded) -> bool {
     let has_any =
         |memory: &ProgramMemory| memory.spaces.iter().any(|space| memory.live_at_peak(space).next().is_some());
@@ -122,8 +127,9 @@ pub fn has_rows(recorded: &Recorded) -> bool {
         || recorded.errors().iter().any(|error| !error.buffers.is_empty())
 }
 
-/// The table of a run, programs with the largest peak first, of each the largest buffers first. `variant` is `class`, `scope` or `source`
-/// for a row for each of these.
+/// Returns the table of a run, sorted by the peak of the program and then by the size of the
+/// buffer, largest first. The variants `class`, `scope` and `source` give one row for each of
+/// these.
 pub fn table(recorded: &Recorded, variant: &str) -> Table {
     let mut spaces = Vec::new();
     for program in &recorded.programs {
@@ -205,7 +211,7 @@ impl<'p> Row<'p> {
         self.space.memory.source(self.live.buffer)
     }
 
-    /// The name of the instruction that the program has reached at an event of the heap.
+    /// Returns the name of the instruction that the program has reached at an event of the heap.
     fn at(&self, event: Option<usize>) -> Cell {
         let instruction =
             self.space.space.heap.as_ref().zip(event).and_then(|(heap, event)| *heap.reached.get(event)?);

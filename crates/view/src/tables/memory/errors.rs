@@ -1,4 +1,4 @@
-//! The text of an out-of-memory error in the tables of programs and buffers.
+//! Rows for the text of an out-of-memory error in the tables of programs and buffers.
 
 use base::sort;
 use memory::{ListedBuffer, OutOfMemory};
@@ -7,7 +7,8 @@ use super::groups::{Part, groups, said, share};
 use crate::table::{Cell, Column};
 use crate::tables::profile_table::{float, int, text};
 
-/// The row of a report in the table of programs with these columns: what the text states.
+/// Returns the row of an error in the table of programs with these columns, from the numbers in the
+/// text.
 pub(super) fn program(error: &OutOfMemory, columns: &[Column]) -> Vec<Cell> {
     let figures = error.figures();
     let cell = |column: &Column| match column.key {
@@ -33,7 +34,7 @@ pub(super) fn program(error: &OutOfMemory, columns: &[Column]) -> Vec<Cell> {
     columns.iter().map(cell).collect()
 }
 
-/// Appends the rows of a report to the table of buffers, in its form.
+/// Appends the rows of an error to the table of buffers, in its form.
 pub(super) fn add_buffers(error: &OutOfMemory, variant: &str, cells: &mut Vec<Vec<Cell>>) {
     let mut buffers: Vec<&ListedBuffer> = error.buffers.iter().collect();
     sort::sort_by(&mut buffers, |a, b| b.bytes.cmp(&a.bytes));
@@ -58,7 +59,7 @@ pub(super) fn add_buffers(error: &OutOfMemory, variant: &str, cells: &mut Vec<Ve
     groups(of, peak, buffers.into_iter().map(part), cells);
 }
 
-/// The row of a buffer, in the order of the table's columns.
+/// Returns the row of a buffer, in the order of the table's columns.
 fn buffer([module, space]: [&str; 2], peak: u64, listed: &ListedBuffer) -> Vec<Cell> {
     let buffer = listed.as_peak_buffer();
     let category = if listed.is_argument { "Parameter" } else { listed.allocation_type.as_str() };

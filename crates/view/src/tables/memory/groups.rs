@@ -1,4 +1,4 @@
-//! Buffers of one memory space, added up by what they have in common.
+//! Sums buffers of one memory space by a common property.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use base::sort;
 use crate::table::Cell;
 use crate::tables::profile_table::{float, text};
 
-/// A buffer as a part of a group.
+/// Buffer as a part of a group.
 pub struct Part {
     /// Name of the group.
     pub key: String,
@@ -17,7 +17,7 @@ pub struct Part {
     pub unpadded_bytes: u64,
 }
 
-/// Sums of buffers.
+/// Sums over buffers.
 #[derive(Default)]
 struct Group {
     bytes: u64,
@@ -27,7 +27,8 @@ struct Group {
     largest: Option<String>,
 }
 
-/// Appends a row for each group of the buffers of one memory space, the largest first. The parts are in that order, too.
+/// Appends one row for each group of the buffers in one memory space, largest first. `parts` must
+/// be in that order, too.
 pub fn groups(of: [&str; 2], peak: u64, parts: impl Iterator<Item = Part>, cells: &mut Vec<Vec<Cell>>) {
     let mut found: BTreeMap<String, Group> = BTreeMap::new();
     for part in parts {
@@ -55,12 +56,12 @@ pub fn groups(of: [&str; 2], peak: u64, parts: impl Iterator<Item = Part>, cells
     }));
 }
 
-/// A part of a peak, percent.
+/// Returns bytes in percent of a peak.
 pub fn share(bytes: u64, peak: u64) -> Option<f64> {
     (peak > 0).then(|| 100.0 * bytes as f64 / peak as f64)
 }
 
-/// A text; absent where it is empty.
+/// Creates a text, or an absent cell if it is empty.
 pub fn said(value: String) -> Cell {
     if value.is_empty() { Cell::Absent } else { Cell::Text(value) }
 }

@@ -1,4 +1,5 @@
-//! What a device memory profile holds: by line of the program, call stack, kind or device; and how it differs from an earlier one.
+//! Table of a device memory profile: by source line, call stack, kind or device, with the
+//! difference from an earlier profile.
 
 use memory::{HeapKey, HeapSums, Recorded};
 
@@ -9,38 +10,39 @@ const LINE: Column = column(
     "line",
     "Line",
     Unit::Text,
-    "The innermost line of the call stack that is in no installed package: `file:line`; else the innermost line.",
+    "Innermost line of the call stack outside installed packages, `file:line`, otherwise the innermost line.",
 );
-const FUNCTION: Column = column("function", "Function", Unit::Text, "The function that the line is in.");
-const STACK: Column = column("stack", "Call stack", Unit::Text, "The call stack, outermost frame first.");
+const FUNCTION: Column = column("function", "Function", Unit::Text, "Function that contains the line.");
+const STACK: Column = column("stack", "Call stack", Unit::Text, "Call stack, outermost frame first.");
 const KIND: Column =
     column("kind", "Kind", Unit::Text, "`buffer` (an array) or `executable` (the code of a compiled program).");
-const DEVICE: Column = column("device", "Device", Unit::Text, "The device; absent for executables.");
+const DEVICE: Column = column("device", "Device", Unit::Text, "Device. Absent for executables.");
 const SUMS: [Column; 6] = [
     column("bytes", "Bytes", Unit::Bytes, "Bytes on the device.")
-        .caveat("What lives when the profile is saved: temporary values of a running program are not in it."),
-    column("percent", "Share", Unit::Percent, "Their bytes, of all in the profile."),
+        .caveat("Only memory that is live when the profile is saved, without temporary values of a running program."),
+    column("percent", "Share", Unit::Percent, "Bytes as a share of all bytes in the profile."),
     column("count", "Count", Unit::Count, "Arrays and executables."),
     column(
         "bytes_change",
         "Change",
         Unit::Bytes,
-        "Bytes more than in the earlier profile, less than 0 where there are fewer.",
+        "Change in bytes from the earlier profile. Negative if there are fewer.",
     )
     .caveat(
-        "Of profiles that are read after another only: that is the earlier one. Rows are then in the order of the largest change.",
+        "Only if another profile was opened before, which is the earlier one. Rows are then sorted by the size of \
+            the change.",
     ),
     column("bytes_before", "Before", Unit::Bytes, "Bytes in the earlier profile."),
     column("count_before", "Count before", Unit::Count, "Arrays and executables in the earlier profile."),
 ];
 
-/// The columns of all forms.
+/// Returns the columns of all forms.
 pub fn columns() -> Vec<Column> {
     [LINE, FUNCTION, STACK, KIND, DEVICE].into_iter().chain(SUMS).collect()
 }
 
-/// The device memory profile of a run by `line`, which is the usual form, `stack`, `kind` or `device`, beside the earlier one where there
-/// is one. Without rows where the run is none.
+/// Returns the device memory profile of a run by `line` (the default), `stack`, `kind` or `device`,
+/// with the earlier one if there is one. Has no rows if the run is not a device memory profile.
 pub fn table(recorded: &Recorded, variant: &str) -> Table {
     let profile = recorded.heap_profile();
     let before = recorded.earlier_heap_profile().map(|(_, earlier)| earlier);
@@ -67,7 +69,7 @@ pub fn table(recorded: &Recorded, variant: &str) -> Table {
     Table::new("heap", keys.into_iter().chain(SUMS).collect(), cells.collect())
 }
 
-/// A whole number, which a difference may have below 0.
+/// Creates an integer. Differences may be negative.
 fn number(value: i64) -> Cell {
     u64::try_from(value).map_or(Cell::Float(value as f64), Cell::Int)
 }

@@ -1,4 +1,4 @@
-//! Tables of memory: what compiled programs keep in it, and what allocators report of it.
+//! Tables of memory: buffers of compiled programs, and reports of allocators.
 
 pub(super) mod allocations;
 pub(super) mod buffers;
@@ -12,11 +12,11 @@ pub(super) mod what_if;
 use crate::table::{Column, Unit, column};
 use memory::Recorded;
 
-/// When something happened.
-const TIME: Column = column("time_us", "Time", Unit::TimeUs, "When, from the start of the capture.")
+/// Column for the time of an event.
+const TIME: Column = column("time_us", "Time", Unit::TimeUs, "Time of the event, from the start of the capture.")
     .caveat("XProf's memory profile counts from the start of the event's line.");
 
-/// The name of a host; empty where it has none.
+/// Returns the name of a host. Empty if it has none.
 fn host_name(recorded: &Recorded, host: u16) -> &str {
     recorded.hosts.get(usize::from(host)).map_or("", String::as_str)
 }

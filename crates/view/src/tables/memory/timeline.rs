@@ -1,4 +1,4 @@
-//! Memory over time: every allocation and release that the capture saw.
+//! Table of memory over time: every allocation and release in the capture.
 
 use base::Ps;
 use memory::Recorded;
@@ -10,10 +10,9 @@ use crate::table::{self, CellRef, Column, Rows, Unit, column};
 type CellOf = for<'t> fn(&'t Recorded, &'t Allocator, &'t AllocatorEvent) -> CellRef<'t>;
 
 pub(super) static COLUMNS: [(Column, CellOf); 16] = [
-    (
-        column("allocator", "Allocator", Unit::Text, "Device and kind of the memory that it gives out."),
-        |_, allocator, _| CellRef::text(&allocator.title),
-    ),
+    (column("allocator", "Allocator", Unit::Text, "Device and kind of the allocator's memory."), |_, allocator, _| {
+        CellRef::text(&allocator.title)
+    }),
     (column("host", "Host", Unit::Text, "The host."), |recorded, allocator, _| {
         CellRef::text(host_name(recorded, allocator.host))
     }),
@@ -22,22 +21,36 @@ pub(super) static COLUMNS: [(Column, CellOf); 16] = [
         CellRef::Text(event.activity.label())
     }),
     (
-        column("used_bytes", "Used", Unit::Bytes, "Bytes that are not available after it: given out, or reserved."),
+        column(
+            "used_bytes",
+            "Used",
+            Unit::Bytes,
+            "Bytes that are not available after the event, because they are \
+            allocated or reserved.",
+        ),
         |_, _, event| CellRef::Int(event.used_bytes()),
     ),
     (
-        column("in_use_bytes", "In use", Unit::Bytes, "Bytes that the allocator has given out, after it.")
-            .xprof("heapAllocatedBytes"),
+        column("in_use_bytes", "In use", Unit::Bytes, "Bytes allocated after the event.").xprof("heapAllocatedBytes"),
         |_, _, event| CellRef::Int(event.in_use_bytes),
     ),
     (
-        column("reserved_bytes", "Reserved", Unit::Bytes, "Bytes reserved for the stack of programs, after it (TPU).")
-            .xprof("stackReservedBytes"),
+        column(
+            "reserved_bytes",
+            "Reserved",
+            Unit::Bytes,
+            "Bytes reserved for the stack of programs after the event \
+            (TPU).",
+        )
+        .xprof("stackReservedBytes"),
         |_, _, event| CellRef::Int(event.reserved_bytes),
     ),
     (
-        column("available_bytes", "Available", Unit::Bytes, "Bytes that can still be given out, after it.")
-            .caveat("What the allocator may take from the device; JAX takes three quarters of a GPU at its start.")
+        column("available_bytes", "Available", Unit::Bytes, "Bytes that can still be allocated after the event.")
+            .caveat(
+                "Limited by the memory that the allocator takes from the device. JAX takes three quarters of a \
+                GPU at its start.",
+            )
             .xprof("freeMemoryBytes"),
         |_, _, event| CellRef::Int(event.available_bytes),
     ),
@@ -46,9 +59,9 @@ pub(super) static COLUMNS: [(Column, CellOf); 16] = [
             "fragmentation_percent",
             "Fragmentation",
             Unit::Percent,
-            "Free memory of the pool that does not lie in its largest free piece, after it.",
+            "Share of the pool's free memory that is outside its largest free block, after the event.",
         )
-        .caveat("Absent where the pool is full.")
+        .caveat("Absent if the pool is full.")
         .xprof("fragmentation"),
         |_, _, event| CellRef::float(event.fragmentation_percent()),
     ),
@@ -57,47 +70,52 @@ pub(super) static COLUMNS: [(Column, CellOf); 16] = [
             "lifetime_peak_bytes",
             "Peak of process",
             Unit::Bytes,
-            "The most bytes that were ever in use since the process began.",
+            "Most bytes in use at once since the process started.",
         )
         .xprof("peakBytesInUse"),
         |_, _, event| CellRef::Int(event.lifetime_peak_bytes),
     ),
+    (column("requested_bytes", "Asked for", Unit::Bytes, "Requested bytes.").xprof("requestedBytes"), |_, _, event| {
+        CellRef::int(event.requested_bytes)
+    }),
     (
-        column("requested_bytes", "Asked for", Unit::Bytes, "Bytes that were asked for.").xprof("requestedBytes"),
-        |_, _, event| CellRef::int(event.requested_bytes),
-    ),
-    (
-        column("allocation_bytes", "Given", Unit::Bytes, "Bytes that were given, rounded up by the allocator.")
+        column("allocation_bytes", "Given", Unit::Bytes, "Allocated bytes, rounded up by the allocator.")
             .xprof("allocationBytes"),
         |_, _, event| CellRef::int(event.allocation_bytes),
     ),
-    (column("address", "Address", Unit::Count, "Where the memory lies.").xprof("address"), |_, _, event| {
+    (column("address", "Address", Unit::Count, "Address of the memory.").xprof("address"), |_, _, event| {
         CellRef::Int(event.address)
     }),
     (
-        column("tf_op_name", "Framework op", Unit::Text, "The op that asked; of a release that of its allocation.")
-            .caveat("JAX mostly leaves it empty.")
-            .xprof("tfOpName"),
+        column(
+            "tf_op_name",
+            "Framework op",
+            Unit::Text,
+            "Op that requested the memory. For a release, that of its \
+            allocation.",
+        )
+        .caveat("Usually empty in JAX.")
+        .xprof("tfOpName"),
         |_, allocator, event| CellRef::text(allocator.labels_of(event).map_or("", |labels| &labels.op)),
     ),
     (
-        column("region_type", "Region", Unit::Text, "What the memory is for; of a release that of its allocation.")
+        column("region_type", "Region", Unit::Text, "Purpose of the memory. For a release, that of its allocation.")
             .xprof("regionType"),
         |_, allocator, event| CellRef::text(allocator.labels_of(event).map_or("", |labels| &labels.region)),
     ),
     (
-        column("shape", "Shape", Unit::Text, "Shape of what lies there; of a release that of its allocation.")
+        column("shape", "Shape", Unit::Text, "Shape of the value. For a release, that of its allocation.")
             .xprof("tensorShape"),
         |_, allocator, event| CellRef::text(allocator.labels_of(event).map_or("", |labels| &labels.shape)),
     ),
 ];
 
-/// The columns of the table.
+/// Returns the columns of the table.
 pub fn columns() -> Vec<Column> {
     table::columns(&COLUMNS)
 }
 
-/// The events of all allocators by time.
+/// Events of all allocators, sorted by time.
 pub struct TimelineRows<'a> {
     recorded: &'a Recorded,
     /// `(allocator, event)` of each row.
@@ -106,7 +124,7 @@ pub struct TimelineRows<'a> {
 }
 
 impl<'a> TimelineRows<'a> {
-    /// The table of a run.
+    /// Creates the table of a run.
     pub fn new(recorded: &'a Recorded) -> TimelineRows<'a> {
         let of = |(allocator, index): (&Allocator, u32)| {
             let events = (0..).zip(&allocator.events);

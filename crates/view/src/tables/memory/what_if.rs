@@ -1,49 +1,53 @@
-//! What if: estimates of each program's peak with some of its memory gone, from the lifetimes of its buffers.
+//! Table of what-if estimates: the peak of each program without some of its memory, from the
+//! lifetimes of its buffers.
 
 use memory::{Change, Recorded, RecordedProgram, WhatIf};
 
 use crate::table::{Cell, Column, Table, Unit, column};
 use crate::tables::profile_table::{float, text};
 
-/// Rows of each program at most.
+/// Largest number of rows for each program.
 const MOST: usize = 20;
 
-const REMATERIALIZED: &str = "The rest stays as it is; a scope is computed again when its backward pass begins, and what later scopes read of it is kept.";
-const WITHOUT: &str = "Nothing takes its place.";
-const DONATED: &str = "The new value is written into the argument's memory, and nothing reads the old value behind it.";
+const REMATERIALIZED: &str = "Nothing else changes. A scope is computed again when its backward pass begins, and \
+    its values that later scopes read are kept.";
+const WITHOUT: &str = "Nothing replaces the buffer.";
+const DONATED: &str = "The new value is written into the argument's memory, and nothing reads the old value \
+    afterwards.";
 const AT_BATCH: &str =
-    "What has a dimension that the batch size divides, and is no parameter, state or constant, grows with it.";
-const TOGETHER: &str = "All that the single changes assume.";
+    "Values with a dimension that the batch size divides grow with it, except parameters, state and constants.";
+const TOGETHER: &str = "All assumptions of the individual changes.";
 
 const COLUMNS: [Column; 7] = [
-    column("module", "Program", Unit::Text, "The program with its number."),
+    column("module", "Program", Unit::Text, "Program with its number."),
     column(
         "change",
         "Change",
         Unit::Text,
-        "What would be different: `rematerialize=SCOPE`, `without=BUFFER`, `donate=ARGUMENT` or `batch=SIZE`.",
+        "Change to the program: `rematerialize=SCOPE`, `without=BUFFER`, `donate=ARGUMENT` or `batch=SIZE`.",
     )
-    .caveat("Any of these together: `--change 'rematerialize=a,b; donate=0; batch=64'`."),
-    column("peak_heap_bytes", "Peak", Unit::Bytes, "The peak as it is."),
+    .caveat("Changes can be combined: `--change 'rematerialize=a,b; donate=0; batch=64'`."),
+    column("peak_heap_bytes", "Peak", Unit::Bytes, "Current peak."),
     column(
         "estimated_peak_bytes",
         "Estimated peak",
         Unit::Bytes,
-        "The peak with the change: an estimate from lifetimes alone.",
+        "Peak with the change, estimated from lifetimes alone.",
     )
-    .caveat("The compiler would choose other fusions, another order and other places."),
-    column("saved_bytes", "Saved", Unit::Bytes, "The peak less the estimate; less than 0 where it grows."),
-    column("saved_percent", "Saved, share", Unit::Percent, "What is saved, of the peak."),
-    column("assumes", "Assumes", Unit::Text, "What the estimate assumes."),
+    .caveat("The compiler would choose other fusions, another order and other addresses."),
+    column("saved_bytes", "Saved", Unit::Bytes, "Current peak minus the estimate. Negative if it grows."),
+    column("saved_percent", "Saved, share", Unit::Percent, "Savings as a share of the current peak."),
+    column("assumes", "Assumes", Unit::Text, "Assumptions of the estimate."),
 ];
 
-/// The columns of the table.
+/// Returns the columns of the table.
 pub fn columns() -> Vec<Column> {
     COLUMNS.to_vec()
 }
 
-/// The table of a run, programs with the largest peak first. `variant` is `scope`, `buffer`, `argument` or `batch` for each of these alone, or a
-/// change as [`Change::parse`] reads it.
+/// Returns the table of a run, sorted by the peak of the program, largest first. `variant` selects
+/// one kind of change (`scope`, `buffer`, `argument` or `batch`), or is a change in the format of
+/// [`Change::parse`].
 pub fn table(recorded: &Recorded, variant: &str) -> Table {
     let mut programs: Vec<(u64, &RecordedProgram, &WhatIf)> = Vec::new();
     for program in &recorded.programs {
@@ -73,13 +77,13 @@ pub fn table(recorded: &Recorded, variant: &str) -> Table {
     Table::new("memory-what-if", columns(), cells)
 }
 
-/// Has the table rows of this form? Answered without an estimate.
+/// Returns true if the table has rows in this form. Does not compute an estimate.
 pub fn has_rows(recorded: &Recorded, variant: &str) -> bool {
     let mut all = recorded.programs.iter().filter_map(|program| Some((program, program.what_if()?)));
     all.any(|(program, what_if)| !changes(program, what_if, variant).is_empty())
 }
 
-/// Changes with their names and what they assume.
+/// Returns changes with their names and assumptions.
 fn changes(program: &RecordedProgram, what_if: &WhatIf, variant: &str) -> Vec<(String, Change, &'static str)> {
     match variant {
         "buffer" => {
@@ -122,7 +126,7 @@ fn changes(program: &RecordedProgram, what_if: &WhatIf, variant: &str) -> Vec<(S
             let single = scopes.iter().take(MOST).map(|scope| remat(scope.clone(), vec![scope.clone()]));
             together.into_iter().chain(single).collect()
         }
-        // A change that cannot be understood was refused where it was given; one that this program cannot have has no row.
+        // Invalid changes were rejected on input. A change that does not apply to this program has no row.
         text => Change::parse(text, what_if.batch_size())
             .map(|change| (text.to_owned(), change, TOGETHER))
             .into_iter()

@@ -1,4 +1,5 @@
-//! What changed inside the step: classes of ops, ops, kernels, collectives, and how well ops could be matched.
+//! Changes inside the step: classes of ops, ops, kernels, collectives, and the result of matching
+//! the ops.
 
 use super::judged;
 use crate::export::comparison::words::{self, Judgement};
@@ -8,17 +9,18 @@ use base::format;
 use compare::{Change, Comparison, MOST_RUNS};
 use maud::{Markup, Render, html};
 
-/// Rows of a table of ops of one run.
+/// Largest number of rows in a table of ops of one run.
 const MOST: usize = 20;
-/// Longer names are cut in the middle; the whole one is in the JSON.
+/// Longest displayed name. Longer names are shortened in the middle; the JSON contains them in
+/// full.
 const NAME: usize = 120;
 
-/// Time by class of op.
+/// Renders the time by class of op.
 pub fn categories(comparison: &Comparison) -> Markup {
     section(comparison, "categories", "Time by class of op", None, &comparison.categories)
 }
 
-/// Ops and kernels that differ most.
+/// Renders the ops and kernels that differ most.
 pub fn ops(comparison: &Comparison) -> Markup {
     html! {
         (section(comparison, "ops", "Ops that differ most", Some("break"), &comparison.ops))
@@ -111,7 +113,7 @@ fn table_of_ops<'a>(changes: impl Iterator<Item = &'a &'a Change>, name: &str, b
     table
 }
 
-/// The op, below it what the baseline calls it and where it is in the program.
+/// Renders an op with its name in the baseline and its place in the program below.
 fn op(change: &Change) -> Markup {
     let renamed = change.baseline_name.as_deref().filter(|other| *other != change.name);
     html! {
@@ -125,7 +127,7 @@ fn op(change: &Change) -> Markup {
     }
 }
 
-/// The difference, below it the part of the times that nothing hides.
+/// Renders the difference with the exposed times below.
 fn difference(change: &Change) -> Markup {
     html! {
         (judged_time(change))
@@ -135,9 +137,9 @@ fn difference(change: &Change) -> Markup {
     }
 }
 
-/// Kinds of communication.
+/// Renders the kinds of communication.
 pub fn collectives(comparison: &Comparison) -> Markup {
-    // A column for each run.
+    // The table has a column for each run.
     if comparison.collectives.is_empty() || comparison.runs.len() > MOST_RUNS {
         return html! {};
     }
@@ -162,14 +164,14 @@ pub fn collectives(comparison: &Comparison) -> Markup {
         section id="collectives" {
             h2 { "Communication" }
             p.note {
-                "Of what was measured of each run, all devices: how often, and how long; below it what computation did not hide."
+                "Count and time in each run's window, over all devices, with the exposed time below."
             }
             (table)
         }
     }
 }
 
-/// How well ops could be matched.
+/// Renders the result of matching the ops.
 pub fn matching(comparison: &Comparison) -> Markup {
     if comparison.matching.is_empty() {
         return html! {};
@@ -197,8 +199,8 @@ pub fn matching(comparison: &Comparison) -> Markup {
         section id="matching" {
             h2 { "How ops were matched" }
             p.note {
-                "Self time " (words::time_basis(comparison)) ": what was matched and how, what has no partner (of the run, of the baseline), and what the \
-                 profiles do not list."
+                "Self time " (words::time_basis(comparison)) ": time matched by each method, time without a match \
+                    (in the run, in the baseline), and time of ops that the profiles do not list."
             }
             (table)
         }

@@ -1,4 +1,5 @@
-//! The charts of step times: differences with their intervals, speed-up over devices, runs in time. Each has a table beside it.
+//! Charts of step times: differences with their intervals, speed-up by number of devices, and runs
+//! over time. Each has a table next to it.
 
 use crate::export::comparison::{name_of, scaled, words};
 use crate::export::html::page::{Align, Px, Table, WIDTH, drawing};
@@ -7,7 +8,7 @@ use compare::{Comparison, Scaling, ScalingMode, ScalingPoint, ScalingSource, Tre
 use maud::{Markup, html};
 
 const HEIGHT: f64 = 260.0;
-/// Room for labels left of and below a plot.
+/// Space for labels to the left of and below a plot.
 const LEFT: f64 = 80.0;
 const BOTTOM: f64 = 30.0;
 const TOP: f64 = 14.0;
@@ -22,7 +23,8 @@ fn dot(x: f64, y: f64) -> Markup {
     html! { circle class="dot" cx=(Px(x)) cy=(Px(y)) r="4" {} }
 }
 
-/// The difference of each run's step time to the baseline's, with its 95 % interval, around 0.
+/// Draws the difference of each run's step time from the baseline's around 0, with its 95 %
+/// confidence interval.
 pub fn intervals(comparison: &Comparison) -> Markup {
     let shown = || {
         let known = |change: &&compare::StepTimeChange| change.typical_delta_us.is_some() && change.margin_us.is_some();
@@ -55,7 +57,7 @@ pub fn intervals(comparison: &Comparison) -> Markup {
     drawing("Difference of the typical steps with its 95 % interval", (rows + 1.0) * ROW + 6.0, &shapes)
 }
 
-/// A plot: x from 0 to its largest, y from its least to its largest, linear.
+/// Plot with linear axes: x starts at 0, y at its smallest value.
 struct Plot {
     x_most: f64,
     y_least: f64,
@@ -75,7 +77,7 @@ impl Plot {
         html! { path class="axis" d={ "M" (LEFT) " " (TOP) "V" (HEIGHT - BOTTOM) "H" (Px(WIDTH - RIGHT)) } {} }
     }
 
-    /// A horizontal line with its value.
+    /// Draws a horizontal line with its value.
     fn grid(&self, value: f64, text: &str) -> Markup {
         let y = self.y(value);
         html! {
@@ -98,7 +100,7 @@ impl Plot {
     }
 }
 
-/// Speed-up over devices, with the ideal and Amdahl's line.
+/// Draws the speed-up by number of devices, with the ideal and Amdahl's law.
 pub fn scaling(comparison: &Comparison) -> Markup {
     let Some(scaling) = &comparison.scaling else { return html! {} };
     let source = match scaling.mode_source {
@@ -126,7 +128,7 @@ pub fn scaling(comparison: &Comparison) -> Markup {
     }
 }
 
-/// The ops that do not shrink with the devices, and the sizes that were not measured.
+/// Renders the ops that do not shrink with the devices, and the forecast for more devices.
 fn excess_and_forecast(scaling: &Scaling) -> Markup {
     let align = [Align::Name, Align::Name, Align::Right, Align::Right, Align::Right, Align::Right];
     let mut ops = Table::new(&scaled::EXCESS_COLUMNS.into_iter().zip(align).collect::<Vec<_>>());
@@ -155,7 +157,7 @@ fn scaling_chart(scaling: &Scaling) -> Markup {
     let x_most = points.iter().fold(1.0_f64, |most, point| most.max(point.devices as f64));
     let y_most = points.iter().fold(1.0_f64, |most, point| most.max(point.speedup).max(point.ideal_speedup));
     let plot = Plot { x_most, y_least: 0.0, y_most };
-    // Programs that scale apart are separate lines.
+    // Programs that scale separately are separate lines.
     let mut series: Vec<Option<&str>> = Vec::new();
     for point in points {
         if !series.contains(&point.series.as_deref()) {
@@ -222,7 +224,7 @@ fn scaling_table(comparison: &Comparison, scaling: &Scaling) -> Table {
     table
 }
 
-/// Step times in the order of time, with where they change for good.
+/// Draws step times in chronological order, with the points at which they change permanently.
 pub fn trend(comparison: &Comparison) -> Markup {
     let Some(trend) = &comparison.trend else { return html! {} };
     let texts = trend.change_points.iter().map(|change| &change.text);
@@ -249,16 +251,16 @@ fn trend_chart(trend: &Trend) -> Markup {
     if y_most <= 0.0 {
         return html! {};
     }
-    // An axis from 0 would hide a change of a few percent.
+    // With an axis from 0, a change of a few percent would be invisible.
     let lows = points.iter().filter_map(|point| Some(point.step_time_us? - point.margin_us.unwrap_or(0.0)));
     let low = lows.fold(y_most, f64::min);
     let y_least = (low - (y_most - low).max(0.02 * y_most)).max(0.0);
     let plot = Plot { x_most: points.len() as f64, y_least, y_most };
     let place = |index: usize| index as f64 + 0.5;
     let known = || points.iter().enumerate().filter_map(|(index, point)| Some((place(index), point.step_time_us?)));
-    // Labels that would stand on each other are left to the table.
+    // Omits labels that would overlap; the table contains them.
     let every = points.len().div_ceil(8).max(1);
-    // The axis names the runs of changes; of the others, those that leave them room.
+    // The axis names the runs at which the time changes, and other runs if there is room.
     let is_change = |index: usize| {
         points.get(index).is_some_and(|point| trend.change_points.iter().any(|change| change.run == point.run))
     };

@@ -1,9 +1,10 @@
-//! The picture of the median step of each run, one above the other: from their starts, at one scale.
+//! Draws the median step of each run, one above the other, aligned at their starts and to the same
+//! scale.
 //!
 //! ```text
 //!              0          5 ms        10 ms        15 ms
 //! main: step 4, 17.2 ms, TPU:0
-//! XLA Ops      |####=====####====####=====####====|        marks are as wide as they are long, and as high as they are busy
+//! XLA Ops      |####=====####====####=====####====|        width: duration of a mark; height: busy share
 //! new: step 3, 12.1 ms, TPU:0
 //! XLA Ops      |##===##====##==##===##==|
 //! ```
@@ -18,37 +19,38 @@ use crate::export::comparison::{name_of, others};
 use crate::export::html::page::{Px, WIDTH, colour, drawing, join};
 use crate::op_changes::OpChanges;
 
-/// Runs that are drawn.
+/// Largest number of runs that are drawn.
 const MOST_RUNS: usize = 8;
-/// Room for the names of lines.
+/// Width of the space for the names of lines.
 const NAMES: f64 = 128.0;
-/// Letters that fit there.
+/// Number of letters that fit there.
 const NAME_LETTERS: usize = 16;
 const AXIS: f64 = 20.0;
 const TITLE: f64 = 22.0;
 const LANE: f64 = 16.0;
 const GAP: f64 = 3.0;
 const LEGEND: f64 = 18.0;
-/// The class of what is no op.
+/// CSS class of a mark that is not an op.
 const NO_OP: &str = "c-none";
 /// Width of a letter on a mark.
 const LETTER: f64 = 6.1;
 
-/// A run with its picture.
+/// Run with its picture.
 struct Drawn {
     run: u32,
     picture: StepPicture,
-    /// What each op gained or lost; `None` where the ops have the colours of their classes.
+    /// Change of each op. `None` if the ops have the colours of their classes.
     changes: Option<OpChanges>,
 }
 
-/// Whether a run is drawn, where it has a picture: the baseline, and of the others those first in order.
+/// Returns true if a run is drawn, provided that it has a picture. These are the baseline and the
+/// first of the other runs.
 pub fn is_drawn(comparison: &Comparison, run: u32) -> bool {
     let others_before = run - u32::from(comparison.baseline < run);
     run == comparison.baseline || (others_before as usize) + 1 < MOST_RUNS
 }
 
-/// The picture, and what keeps runs out of it.
+/// Renders the picture, and lists the runs that are missing from it with the reason.
 pub fn section(comparison: &Comparison, subjects: &[Subject]) -> Markup {
     let (mut drawn, mut missing) = (Vec::new(), Vec::new());
     for (run, subject) in (0..).zip(subjects).filter(|(run, _)| is_drawn(comparison, *run)) {
@@ -63,14 +65,15 @@ pub fn section(comparison: &Comparison, subjects: &[Subject]) -> Markup {
             @if !drawn.is_empty() {
                 p.note {
                     "The counted step of median duration of each run, on its first busy device, from the start of the step. "
-                    "All have one scale. What is too short to be seen is drawn together: as high as the time is busy."
+                    "All have the same scale. Events that are too short to be visible are merged; the height shows \
+                        the busy share."
                 }
                 (picture(comparison, &drawn))
             }
             @if !missing.is_empty() {
                 p.note {
                     "No picture of " (join(&missing, &", "))
-                    ": it needs a trace in which a device runs steps, or a report that was made of one."
+                    ": it requires a trace in which a device runs steps, or a report that was made from one."
                 }
             }
             @if subjects.len() > MOST_RUNS && !drawn.is_empty() {
@@ -104,9 +107,9 @@ fn picture(comparison: &Comparison, drawn: &[Drawn]) -> Markup {
     drawing("The median step of each run, one above the other", height, &shapes)
 }
 
-/// Maps times to places.
+/// Maps times to positions.
 struct Scale {
-    /// The longest of the steps, which has the whole width.
+    /// Longest of the steps, which fills the whole width.
     longest: Ps,
 }
 
@@ -139,7 +142,7 @@ fn run(comparison: &Comparison, drawn: &Drawn, scale: &Scale, top: &mut f64) -> 
 fn lane(drawn: &Drawn, lane: &StepLane, names: &[MarkName], scale: &Scale, top: &mut f64) -> Markup {
     let y = *top;
     *top += LANE + GAP;
-    // One shape a colour.
+    // One shape per colour.
     let mut shapes: Vec<(&'static str, String)> = Vec::new();
     let mut labels = html! {};
     for mark in &lane.marks {
@@ -166,7 +169,8 @@ fn lane(drawn: &Drawn, lane: &StepLane, names: &[MarkName], scale: &Scale, top: 
     }
 }
 
-/// Adds a mark to a path: as high as it is busy, with a hairline behind it where it is wide enough.
+/// Adds a mark to a path. Its height shows how busy it is. If it is wide enough, a thin gap follows
+/// it.
 fn add(path: &mut String, mark: &StepMark, scale: &Scale, y: f64) {
     let (x, width) = (scale.x(mark.start), scale.width(mark.length));
     let height = LANE * mark.busy.as_ps() as f64 / mark.length.as_ps().max(1) as f64;
@@ -179,7 +183,7 @@ fn add(path: &mut String, mark: &StepMark, scale: &Scale, y: f64) {
     path.push('z');
 }
 
-/// The class of a mark's colour.
+/// Returns the class of a mark's colour.
 fn class(drawn: &Drawn, name: &MarkName) -> &'static str {
     let is_op = !name.family.is_empty();
     match drawn.changes.as_ref().and_then(|changes| changes.of(&name.op, &name.name, is_op)) {
@@ -199,7 +203,7 @@ fn class_of(change: Change) -> &'static str {
     }
 }
 
-/// The class of what is written on a colour.
+/// Returns the class of text on a colour.
 fn ink(class: &str) -> &'static str {
     match class {
         "c-same" | NO_OP => "mark pale",
@@ -208,7 +212,7 @@ fn ink(class: &str) -> &'static str {
     }
 }
 
-/// What the colours mean, and how far down that goes.
+/// Renders the legend of the colours, and returns the vertical position of its lower end.
 fn legend(comparison: &Comparison, drawn: &[Drawn], y: f64) -> (Markup, f64) {
     let mut entries: Vec<(&'static str, String)> = Vec::new();
     if drawn.iter().any(|it| it.changes.is_some()) {
@@ -254,7 +258,7 @@ mod tests {
     use crate::export::comparison::example;
     use compare::{MatchedBy, MatchedTime, Matching};
 
-    /// Two lanes: the second mark is half busy.
+    /// Two lanes. The second mark is half busy.
     fn picture(length: i64) -> String {
         format!(
             "7\t{length}\tTPU:0\n=<b>dot.1\tdot.1\tmatmul\n=wait\t\t\n#XLA Ops\n250\t125\t0\n25\t100\t0\t50\n#\n0\t{length}\t1"
@@ -277,9 +281,10 @@ mod tests {
     }
 
     #[test]
-    fn marks_stand_where_they_are_of_the_longest_step() {
+    fn marks_are_placed_on_the_scale_of_the_longest_step() {
         let page = drawn([Some(1_000), Some(500)], 9.0);
-        // 632 pixels are 1,000 ps: 250 ps from the left edge, 125 ps wide but for a hairline, and as high as it is busy.
+        // 632 pixels are 1,000 ps. The mark begins at 250 ps, is 125 ps wide minus a thin gap, and as high
+        // as it is busy.
         let marks = |y: f64| {
             let first = format!("M286.0 {y:.1}h78.3v16.0H286.0z", y = y);
             let second = format!("M380.8 {half:.1}h62.5v8.0H380.8z", half = y + 8.0);
@@ -311,7 +316,7 @@ mod tests {
     #[test]
     fn a_run_without_a_picture_is_named() {
         let one = drawn([Some(1_000), None], 9.0);
-        assert!(one.contains("<svg") && one.contains("No picture of new: it needs a trace"), "{one}");
+        assert!(one.contains("<svg") && one.contains("No picture of new: it requires a trace"), "{one}");
         let none = drawn([None; 2], 9.0);
         assert!(!none.contains("<svg") && none.contains("No picture of main, new: "), "{none}");
     }

@@ -1,11 +1,12 @@
-//! Memory of the runs: totals and classes, then the buffers and lines of code that came and went.
+//! Memory of the runs: totals and classes, then the buffers and lines of code that were added or
+//! removed.
 
 use crate::export::comparison::{memory, name_of, others};
 use crate::export::html::page::{Align, Table};
 use compare::Comparison;
 use maud::{Markup, html};
 
-/// The section; empty if the memory of fewer than two runs is known.
+/// Renders the section. Empty if the memory of fewer than two runs is known.
 pub fn section(comparison: &Comparison) -> Markup {
     let Some(found) = &comparison.memory else { return html! {} };
     let names = comparison.runs.iter().map(|run| (run.name.as_str(), Align::Right));

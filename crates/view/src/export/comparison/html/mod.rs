@@ -1,13 +1,13 @@
-//! A comparison as one web page that stands for itself; see [`crate::export::html::document`].
+//! Renders a comparison as one self-contained web page; see [`crate::export::html::document`].
 //!
 //! ```text
 //! main       summary, fairness, step time and causes, waterfall, median steps, scaling, trend: two printed pages for a pair
-//! folded     numbers, ops, each run, definitions: closed, also on paper
+//! folded     numbers, ops, each run, definitions: closed, even on paper
 //! profiles   the compared profiles
 //! ```
 //!
-//! Nothing depends on when or where the page is made: the same comparison gives the same bytes in the browser and on the command
-//! line.
+//! The output does not depend on the time or the place where the page is made: the same comparison
+//! gives the same bytes in the browser and on the command line.
 
 mod changes;
 mod charts;
@@ -25,7 +25,7 @@ use compare::{Comparison, DEFAULT_THRESHOLD, MOST_RUNS, ScalingSource, Subject};
 use maud::{Markup, html};
 use report::{Compared, UnifiedProfile};
 
-/// The report of `comparison`, which was made of `subjects`.
+/// Returns the report of `comparison`, which was computed from `subjects`.
 pub fn html(comparison: &Comparison, subjects: &[Subject]) -> String {
     let names: Vec<&str> = comparison.runs.iter().take(MOST_RUNS).map(|run| run.name.as_str()).collect();
     let more = comparison.runs.len().saturating_sub(MOST_RUNS);
@@ -64,7 +64,8 @@ pub fn html(comparison: &Comparison, subjects: &[Subject]) -> String {
         title: &title,
         body,
         go_on: html! {
-            "Drop it on crossprof, or give it to " code { "crossprof compare" } ", to go on with the profiles in it."
+            "Drop it on crossprof, or give it to " code { "crossprof compare" } ", to continue with the profiles in \
+                it."
         },
         download: "Download the profiles (JSON)",
         profiles: profiles(comparison, subjects),
@@ -72,7 +73,7 @@ pub fn html(comparison: &Comparison, subjects: &[Subject]) -> String {
     })
 }
 
-/// Sections that open with a click, and that paper lists by their title where nobody opened them.
+/// Renders sections that open with a click. On paper, closed ones appear only as their title.
 fn folded(title: &str, sections: &Markup) -> Markup {
     html! {
         @if !sections.0.is_empty() {
@@ -81,12 +82,12 @@ fn folded(title: &str, sections: &Markup) -> Markup {
     }
 }
 
-/// What is said of a number, in the colour and with the symbol of the judgement.
+/// Renders the description of a number in the colour and with the symbol of the judgement.
 fn judged(judgement: Judgement, said: &str) -> Markup {
     html! { span class=(judgement.class()) { (judgement.symbol()) " " (said) } }
 }
 
-/// What the scored numbers mean.
+/// Lists the definitions of the scored numbers.
 fn definitions(comparison: &Comparison) -> Markup {
     let metrics = comparison.metrics.iter().chain(&comparison.platform_metrics);
     let defined = metrics.filter_map(|metric| {
@@ -110,7 +111,7 @@ fn definitions(comparison: &Comparison) -> Markup {
     }
 }
 
-/// What numbers mean that no profile has.
+/// Returns the definition of a number that profiles do not contain.
 fn efficiency(metric: &str) -> Option<&'static str> {
     if metric == "step_time.typical_us" {
         return Some(words::TYPICAL_STEP);
@@ -122,8 +123,9 @@ fn efficiency(metric: &str) -> Option<&'static str> {
     })
 }
 
-/// The profiles, each by the name that it has in the comparison and with what the user said, so that dropping the page gives the
-/// same one. Of many runs those that are compared in detail.
+/// Returns the profiles, each under its name in the comparison and with the options of the user, so
+/// that loading the page reproduces the comparison. If there are many runs, includes only those
+/// that are compared in detail.
 fn profiles(comparison: &Comparison, subjects: &[Subject]) -> Vec<UnifiedProfile> {
     let given = comparison.scaling.as_ref().filter(|scaling| scaling.mode_source == ScalingSource::Given);
     let mut profiles = Vec::new();
@@ -133,7 +135,7 @@ fn profiles(comparison: &Comparison, subjects: &[Subject]) -> Vec<UnifiedProfile
         let compared = Compared {
             watts_per_device: run.watts_per_device,
             dollars_per_device_hour: run.dollars_per_device_hour,
-            // The first is it anyway.
+            // The first run is the baseline by default.
             comparison_baseline: (index > 0 && index == comparison.baseline as usize).then_some(true),
             comparison_scaling: given.map(|scaling| scaling.mode.label().to_owned()),
             comparison_group: (!subject.group.is_empty()).then(|| run.name.clone()),
@@ -150,7 +152,8 @@ fn profiles(comparison: &Comparison, subjects: &[Subject]) -> Vec<UnifiedProfile
     profiles
 }
 
-/// The picture of the median step of each of the profiles, where it is drawn: that of several captures is of the first.
+/// Returns the picture of the median step of each profile, if it is drawn. For several captures,
+/// only the first has one.
 fn pictures(comparison: &Comparison, subjects: &[Subject]) -> Vec<Option<String>> {
     let mut pictures = Vec::new();
     let detailed = comparison.detailed();

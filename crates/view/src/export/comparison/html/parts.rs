@@ -1,4 +1,5 @@
-//! The first parts: the runs, the answer, what keeps it from being fair, the scored numbers, the step times with their noise.
+//! First parts of the report: the runs, the answer, the limits of its fairness, the scored numbers,
+//! and the step times with their noise.
 
 use super::{charts, judged};
 use crate::document;
@@ -9,18 +10,18 @@ use compare::{ComparedMetric, ComparedRun, Comparison, Direction, FairnessStatus
 use maud::{Markup, Render, html};
 use std::collections::BTreeMap;
 
-/// More runs than this stand below each other, not beside.
+/// Largest number of runs that are shown as columns. More are shown as rows.
 const BESIDE: usize = 5;
-/// Numbers beside each other where runs stand below each other.
+/// Number of metrics that are shown as columns if runs are rows.
 const FEW: usize = 4;
 
-/// Title and the runs.
+/// Renders the title and the runs.
 pub fn header(comparison: &Comparison) -> Markup {
     let names: Vec<&str> = comparison.runs.iter().map(|run| run.name.as_str()).collect();
     html! {
         header {
             h1 {
-                // Many names are no title; the table below has them.
+                // Long lists of names make no title; the table below contains them.
                 @if names.len() <= 4 {
                     (join(&names, &html! { " " span.note { "and" } " " }))
                 } @else {
@@ -32,7 +33,7 @@ pub fn header(comparison: &Comparison) -> Markup {
     }
 }
 
-/// The runs that are compared in detail.
+/// Returns the runs that are compared in detail.
 fn in_detail(comparison: &Comparison) -> impl Iterator<Item = (u32, &ComparedRun)> {
     let detailed = comparison.detailed();
     (0..).zip(&comparison.runs).filter(move |(run, _)| detailed.contains(run))
@@ -75,7 +76,7 @@ fn runs(comparison: &Comparison) -> Table {
     table
 }
 
-/// The answer.
+/// Renders the answer.
 pub fn summary(comparison: &Comparison) -> Markup {
     html! {
         section.answer id="summary" {
@@ -85,7 +86,8 @@ pub fn summary(comparison: &Comparison) -> Markup {
     }
 }
 
-/// Every condition that is not the same, with what each run has; the others in a sentence.
+/// Renders every condition that is not the same with the value of each run, and the other
+/// conditions as one sentence.
 pub fn fairness(comparison: &Comparison) -> Markup {
     if comparison.fairness.is_empty() {
         return html! {};
@@ -133,7 +135,7 @@ pub fn fairness(comparison: &Comparison) -> Markup {
     }
 }
 
-/// Each value once, with the number of runs that have it, in the order of the runs.
+/// Renders each value once, with the number of runs that have it, in the order of the runs.
 fn counted(values: &[&str]) -> Markup {
     let mut known: Vec<(&str, u64)> = Vec::new();
     let mut places: BTreeMap<&str, usize> = BTreeMap::new();
@@ -157,14 +159,15 @@ fn counted(values: &[&str]) -> Markup {
     html! { (known) @if more > 0 { " and " (more) " more" } }
 }
 
-/// The scored numbers, then those that are not.
+/// Renders the scored numbers, then the others.
 pub fn metrics(comparison: &Comparison) -> Markup {
     let groups = [
         ("scored", "Scored numbers", words::LEGEND, &comparison.metrics),
         (
             "not-scored",
             "Numbers of one platform",
-            "They mean different things on different platforms, or only one has them: shown, not scored.",
+            "These numbers mean different things on different platforms, or only one platform has them. They are \
+                shown, but not scored.",
             &comparison.platform_metrics,
         ),
     ];
@@ -187,7 +190,7 @@ pub fn metrics(comparison: &Comparison) -> Markup {
     }
 }
 
-/// A number's name, below it what its better side is.
+/// Renders the name of a number, with its better direction below.
 fn title(metric: &ComparedMetric) -> Markup {
     let direction = match metric.direction {
         Direction::Higher => "higher is better",
@@ -197,7 +200,7 @@ fn title(metric: &ComparedMetric) -> Markup {
     html! { (metric.title) small { (direction) } }
 }
 
-/// One row per number, one column per run.
+/// Returns a table with one row per number and one column per run.
 fn runs_beside(comparison: &Comparison, metrics: &[&ComparedMetric], scored: bool) -> Table {
     let mut columns = vec![("Number", Align::Left)];
     columns.extend(comparison.runs.iter().map(|run| (run.name.as_str(), Align::Right)));
@@ -214,7 +217,7 @@ fn runs_beside(comparison: &Comparison, metrics: &[&ComparedMetric], scored: boo
     table
 }
 
-/// One row per run, one column for each of a few numbers.
+/// Returns a table with one row per run and one column for each of a few numbers.
 fn runs_below(comparison: &Comparison, metrics: &[&ComparedMetric]) -> Table {
     let mut columns = vec![("Run".render(), Align::Name)];
     columns.extend(metrics.iter().map(|metric| (title(metric), Align::Right)));
@@ -232,7 +235,7 @@ fn runs_below(comparison: &Comparison, metrics: &[&ComparedMetric]) -> Table {
     table
 }
 
-/// A run's value; below it what it says against the baseline.
+/// Renders the value of a run, with its verdict against the baseline below.
 fn cell(comparison: &Comparison, metric: &ComparedMetric, run: u32) -> Markup {
     html! {
         (words::value_of_run(metric, run as usize))
@@ -248,7 +251,7 @@ fn cell(comparison: &Comparison, metric: &ComparedMetric, run: u32) -> Markup {
     }
 }
 
-/// Who is best.
+/// Renders the best run.
 fn best(comparison: &Comparison, metric: &ComparedMetric, scored: bool) -> Markup {
     html! {
         @if let Some(winner) = metric.winner {
@@ -259,7 +262,8 @@ fn best(comparison: &Comparison, metric: &ComparedMetric, scored: bool) -> Marku
     }
 }
 
-/// Step times and whether they differ beyond the noise, with what explains it and how the steps are distributed.
+/// Renders the step times with the test of their difference, the causes, and the distribution of
+/// the steps.
 pub fn step_time(comparison: &Comparison, distribution: &Markup) -> Markup {
     if comparison.step_time.is_empty() {
         return html! {};
@@ -287,8 +291,9 @@ pub fn step_time(comparison: &Comparison, distribution: &Markup) -> Markup {
         section id="step-time" {
             h2 { "Step time and its noise" }
             p.note {
-                "The difference of the typical steps (means without the fastest and the slowest quarter) with its 95 % interval: by \
-                 what captures of one run differ by, else by the steps of each. An interval that holds 0 is within the noise."
+                "The difference of the typical steps (means without the fastest and the slowest quarter) with its \
+                    95 % interval, from the variation among the captures of one run, otherwise among their steps. \
+                    An interval that contains 0 is within the noise."
             }
             (table)
             (charts::intervals(comparison))
@@ -298,14 +303,14 @@ pub fn step_time(comparison: &Comparison, distribution: &Markup) -> Markup {
     }
 }
 
-/// What explains a run's difference.
+/// Renders the causes of a run's difference.
 fn causes(comparison: &Comparison, run: u32) -> Markup {
     let left = comparison.causes.iter().filter(|cause| cause.run == run && !is_told(comparison, cause));
     let mut causes = left.peekable();
     html! {
         @if causes.peek().is_some() {
             @let list = html! { ol { @for cause in causes { li { (cause.text) } } } };
-            // Of a pair the title of the page says already which run it is.
+            // With two runs, the title of the page already names the run.
             @if others(comparison).count() == 1 {
                 (part("Further causes", &list, false))
             } @else {

@@ -1,4 +1,4 @@
-//! What belongs to one run: its devices, its findings, its environment, its warnings. Read from the profiles.
+//! Data of single runs: devices, findings, environment and warnings, read from the profiles.
 
 use crate::environment::facts;
 use crate::export::comparison::{many, name_of};
@@ -11,9 +11,9 @@ use compare::{Comparison, Subject};
 use maud::{Markup, html};
 use report::{FindingSeverity, UnifiedProfile};
 
-/// Devices of one run that are listed; the profile has all.
+/// Largest number of devices that are listed for one run. The profile contains all of them.
 const DEVICES: usize = 16;
-/// Findings of one run that are reported.
+/// Largest number of findings that are listed for one run.
 const FINDINGS: usize = 10;
 
 fn with_name<'a>(
@@ -25,7 +25,7 @@ fn with_name<'a>(
     shown.map(|(run, subject)| (name_of(comparison, run), &subject.profile))
 }
 
-/// The used devices of each run.
+/// Renders the used devices of each run.
 pub fn devices(comparison: &Comparison, subjects: &[Subject]) -> Markup {
     let body = html! {
         @for (name, profile) in with_name(comparison, subjects) {
@@ -44,7 +44,7 @@ pub fn devices(comparison: &Comparison, subjects: &[Subject]) -> Markup {
     }
 }
 
-/// What to do about each run.
+/// Renders the findings of each run.
 pub fn findings(comparison: &Comparison, subjects: &[Subject]) -> Markup {
     html! {
         section id="findings" class="break" {
@@ -71,10 +71,10 @@ fn findings_of_run(name: &str, profile: &UnifiedProfile, many: bool) -> Markup {
     part(name, &list, many)
 }
 
-/// Where and with what each run was captured, and the model that it ran, where the profile knows.
+/// Renders the environment of each run's capture and its model, if the profile records them.
 pub fn environment(comparison: &Comparison, subjects: &[Subject]) -> Markup {
     let runs: Vec<Vec<(String, String)>> = with_name(comparison, subjects).map(|(_, profile)| facts(profile)).collect();
-    // Facts in the order of the first run that has them.
+    // Facts are in the order of the first run that has them.
     let mut keys: Vec<&str> = Vec::new();
     for (key, _) in runs.iter().flatten() {
         if !keys.contains(&key.as_str()) {
@@ -100,7 +100,7 @@ pub fn environment(comparison: &Comparison, subjects: &[Subject]) -> Markup {
     }
 }
 
-/// What was lost in each run.
+/// Renders the warnings of each run about lost data.
 pub fn warnings(comparison: &Comparison, subjects: &[Subject]) -> Markup {
     let body = html! {
         @for (name, profile) in with_name(comparison, subjects) {

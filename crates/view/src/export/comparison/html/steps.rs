@@ -1,5 +1,5 @@
-//! How the steps of each run are distributed: one line per step, so that outliers, levels and noise are seen, not only
-//! stated.
+//! Draws the distribution of the steps of each run, one line per step, so that outliers, levels and
+//! noise are visible.
 
 use super::charts::label;
 use crate::export::comparison::name_of;
@@ -11,22 +11,24 @@ use maud::{Markup, html};
 const NAMES: f64 = 190.0;
 const RIGHT: f64 = 90.0;
 const ROW: f64 = 26.0;
-/// More runs than this have no room; their intervals are given as text.
+/// Largest number of runs that fit. For more, the intervals are given as text.
 const MOST_RUNS: usize = 6;
-/// Lines of a run at most: of more steps evenly chosen ones, from the shortest to the longest.
+/// Largest number of lines for one run. If there are more steps, evenly spaced ones from the
+/// shortest to the longest are drawn.
 const MOST_LINES: usize = 200;
-/// Steps longer than this many typical ones are listed beside the chart: they would leave no room for the others.
+/// Steps longer than this multiple of the typical one are listed next to the chart, because they
+/// would leave no room for the others.
 const LONG: f64 = 1.5;
 
-/// The steps of a run.
+/// Steps of a run.
 struct RunSteps<'a> {
     name: &'a str,
-    /// Counted steps, shortest first.
+    /// Durations of the counted steps in microseconds, shortest first.
     us: Vec<f64>,
     typical_us: f64,
 }
 
-/// The distribution of the counted steps of each run; nothing where steps are not listed.
+/// Draws the distribution of the counted steps of each run. Empty if the steps are not listed.
 pub fn distribution(comparison: &Comparison, subjects: &[Subject]) -> Markup {
     if subjects.len() > compare::MOST_RUNS {
         return html! {};
@@ -55,7 +57,7 @@ pub fn distribution(comparison: &Comparison, subjects: &[Subject]) -> Markup {
     };
     html! {
         h3 { "Distribution of step times" }
-        p.note { "A thin line is a counted step, the thick one the typical step." }
+        p.note { "Each thin line is a counted step. The thick line is the typical step." }
         (drawing("Step times of each run", height + 24.0, &shapes))
     }
 }
@@ -87,7 +89,7 @@ fn ticks(run: &RunSteps<'_>, most: f64, [top, bottom]: [f64; 2], x: impl Fn(f64)
     shown.map(|us| format!("M{:.1} {top:.1}V{bottom:.1}", x(*us))).collect()
 }
 
-/// `2 to 31.0 ms`: the steps that the chart has no room for.
+/// Describes the steps that do not fit in the chart: `2 to 31.0 ms`.
 fn longer(run: &RunSteps<'_>, most: f64) -> String {
     let count = run.us.iter().filter(|us| **us > most).count();
     match run.us.last() {

@@ -1,4 +1,4 @@
-//! The waterfall: from the baseline's step time to the run's, part by part.
+//! Draws the waterfall from the baseline's step time to the run's, part by part.
 //!
 //! ```text
 //!              baseline 100 ms
@@ -20,7 +20,7 @@ const LABELS: f64 = 190.0;
 const NUMBERS: f64 = 90.0;
 const ROW: f64 = 24.0;
 
-/// A chart and a table for each run.
+/// Renders a chart and a table for each run.
 pub fn section(comparison: &Comparison) -> Markup {
     html! {
         @if !comparison.waterfall.is_empty() {
@@ -28,7 +28,7 @@ pub fn section(comparison: &Comparison) -> Markup {
                 h2 { "Where the difference comes from" }
                 p.note {
                     "Exclusive parts, per device: every instant is in one part, so the parts add up to the difference of the times of a "
-                    (words::of_steps(comparison, "typical step (of a token or sample where the batch sizes differ)", "run's window"))
+                    (words::of_steps(comparison, "typical step (of a token or sample if the batch sizes differ)", "run's window"))
                     ". ▲ saves time, ▼ costs time."
                 }
                 @for run in others(comparison) { (of_run(comparison, run)) }
@@ -56,7 +56,7 @@ fn of_run(comparison: &Comparison, run: u32) -> Markup {
     part(&words::parts_title(comparison, run, name, baseline), &body, many(comparison))
 }
 
-/// The parts of two runs that do other work: nothing follows from what they differ by.
+/// Lists the parts of two runs that do different work, without differences.
 fn beside(parts: &[&PartChange], name: &str, baseline: &str) -> Table {
     let mut table = Table::new(&[("Part", Align::Left), (baseline, Align::Right), (name, Align::Right)]);
     for part in parts {
@@ -83,7 +83,7 @@ fn table(parts: &[&PartChange], time: &str, name: &str, baseline: &str) -> Table
 }
 
 fn chart(parts: &[&PartChange], time: &str, name: &str, baseline: &str) -> Markup {
-    // Each bar from where the one before it ended.
+    // Each bar starts where the previous one ended.
     let (mut sum, mut low, mut high) = (0.0, 0.0_f64, 0.0_f64);
     let mut bars = Vec::new();
     for part in parts.iter().filter(|part| part.delta_us_per_step != 0.0) {
@@ -108,10 +108,10 @@ fn chart(parts: &[&PartChange], time: &str, name: &str, baseline: &str) -> Marku
             (bar(row, title, class, ends.map(x), delta))
         }
     };
-    drawing(&format!("{time} of {name} less that of {baseline}, part by part"), height, &shapes)
+    drawing(&format!("{time} of {name} minus that of {baseline}, part by part"), height, &shapes)
 }
 
-/// A bar with its label and its number.
+/// Draws a bar with its label and its number.
 fn bar(row: usize, title: &str, class: &str, [from, to]: [f64; 2], delta: f64) -> Markup {
     let top = (row as f64 + 1.0) * ROW;
     let (x, width) = (from.min(to), (from - to).abs().max(1.0));
