@@ -185,7 +185,7 @@ fn wrong_calls_exit_with_2() {
         (&["table", "kernel", TPU], "Did you mean kernels?"),
         (&["analyze", TPU, "--device", "mi301x"], "Did you mean mi300x"),
         (&["compare", TPU, TPU, "--device", "abacus"], "The devices are tpu-v2"),
-        (&["anlyze", TPU], "no command and no file anlyze. Did you mean analyze?"),
+        (&["anlyze", TPU], "anlyze is neither a command nor a file. Did you mean analyze?"),
         (&["completions", "tcsh"], "[possible values: bash,"),
         (&["table", "--columns", "opps"], "Did you mean ops"),
         (&["analyze", TPU, "--num-steps", "0"], "num-steps"),

@@ -172,7 +172,7 @@ fn sections_agree_in_every_window_of_real_profiles() {
     let mut total = 0;
     for path in samples::files(&traces, &[".xplane.pb", ".trace.json.gz"]) {
         if std::fs::metadata(&path).unwrap().len() < 20 << 20 {
-            // Includes broken profiles, as far as they can be read.
+            // Includes broken profiles: the parts that can be read.
             let mut session = open(&path.to_string_lossy(), &std::fs::read(&path).unwrap());
             let name = path.strip_prefix(&traces).unwrap().to_string_lossy().into_owned();
             total += check(&mut session, &name, false).1;

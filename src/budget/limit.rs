@@ -275,7 +275,7 @@ mod tests {
                 "multi_device.device_stats is a list: say which entries are meant, multi_device.device_stats[0]",
             ),
             ("findings.warning <= 0", "warning", "Did you mean count(findings[severity=warning])?"),
-            ("throughput[0] > 3", "[0]", "throughput is no list"),
+            ("throughput[0] > 3", "[0]", "throughput is not a list"),
             ("throughput.steps_per_sec.mean > 3", "mean", "throughput.steps_per_sec is one value"),
             (
                 "throughput > 3",

@@ -464,7 +464,7 @@ mod tests {
             with_default_command(["crossprof", word].map(OsString::from).into_iter(), &["analyze", "table"])
         };
         let message = parse("anlyze").unwrap_err();
-        assert!(message.contains("no command and no file anlyze. Did you mean analyze?"), "{message}");
+        assert!(message.contains("anlyze is neither a command nor a file. Did you mean analyze?"), "{message}");
         for word in ["tables.json", "Cargo.toml", "logs", "--num-steps=2"] {
             assert_eq!(parse(word).unwrap()[1], "analyze", "{word}");
         }

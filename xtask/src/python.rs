@@ -54,7 +54,7 @@ fn built_page(folder: &Path) -> Result<PathBuf> {
     if page.join("index.html").is_file() {
         Ok(page)
     } else {
-        Err(format!("{}: this folder holds no page. Give dist, which `cargo xtask build` makes.", folder.display()))
+        Err(format!("{}: this folder contains no page. Give dist, which `cargo xtask build` makes.", folder.display()))
     }
 }
 

@@ -1,4 +1,4 @@
-//! What a host event does, by its name (`host_spans.csv`).
+//! Names of host events and the work that they stand for (`host_spans.csv`).
 
 use std::sync::LazyLock;
 
@@ -23,7 +23,7 @@ pub enum HostWork {
 static ROWS: LazyLock<Vec<(HostWork, Pattern)>> =
     LazyLock::new(|| table::rows(include_str!("host_spans.csv")).filter_map(|cells| parse(&cells)).collect());
 
-/// The rows that match names and not frames: what they are about, and their patterns for one walk over a name.
+/// The rows that match names and not frames: their work, and their patterns for one walk over a name.
 struct Named {
     works: Vec<HostWork>,
     patterns: Patterns,
@@ -38,7 +38,7 @@ impl Named {
         Named { works, patterns: Patterns::new(patterns) }
     }
 
-    /// What the first row that matches is about.
+    /// Returns the work of the first row that matches.
     fn first(&self, name: &str) -> Option<HostWork> {
         self.works.get(self.patterns.first_match(&Name::new(name))?).copied()
     }
@@ -64,8 +64,8 @@ fn parse(cells: &[&'static str]) -> Option<(HostWork, Pattern)> {
     Some((work, Pattern::parse(kind, pattern)?))
 }
 
-/// What a host event of this name does: the first purpose, in the table's order, that a row of it matches; `None` where none
-/// does. Frames of the Python tracer only match rows that ask for a frame.
+/// Returns the work of a host event by its name: that of the first row that matches. `None` if no row matches.
+/// Frames of the Python tracer only match rows that ask for a frame.
 pub fn work(name: &str) -> Option<HostWork> {
     if is_frame(name) {
         return ROWS.iter().find(|(_, pattern)| pattern.matches_frame(name)).map(|&(work, _)| work);
@@ -78,7 +78,7 @@ pub fn is_frame(name: &str) -> bool {
     name.starts_with('$') || name.contains(".py(")
 }
 
-/// Whether a host event of this name is work of this kind. Frames of the Python tracer (`$core.py:12 compile`) only
+/// Returns true if a host event of this name is work of this kind. Frames of the Python tracer (`$core.py:12 compile`) only
 /// match rows that ask for a frame: they nest around everything and are named after any function.
 pub fn is(work: HostWork, name: &str) -> bool {
     if is_frame(name) {

@@ -1,4 +1,4 @@
-//! Whether a host event calls or executes a compiled program, by its name (`program_spans.csv`).
+//! Names of host events that call or execute a compiled program (`program_spans.csv`).
 
 use std::sync::LazyLock;
 
@@ -6,7 +6,7 @@ use super::host_spans::is_frame;
 use super::pattern::{Name, Pattern, Patterns};
 use super::table;
 
-/// What a host does with a program.
+/// Work of a host on a compiled program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ProgramActivity {
     /// Python calls the program.
@@ -41,7 +41,7 @@ fn parse(cells: &[&'static str]) -> Option<(ProgramActivity, Pattern)> {
     Some((activity, Pattern::parse(kind, pattern)?))
 }
 
-/// What an event of this name does with a program; `None` for any other event. Frames of Python tracers are none of it.
+/// Returns the work of an event on a program, by the event's name. `None` for other events and for frames of Python tracers.
 pub fn program_activity(name: &str) -> Option<ProgramActivity> {
     if is_frame(name) {
         return None;

@@ -6,14 +6,14 @@ use std::io::Write;
 use std::path::Path;
 
 /// Limit of the page's main program, compressed.
-const LIMIT_BYTES: usize = 415_000;
+const LIMIT_BYTES: usize = 450_000;
 /// Limit of the reader, which supports every format and out-of-memory logs.
 const READER_LIMIT_BYTES: usize = 455_000;
 /// Limit of the deputy, which renders pages and documents that need no events. It is fetched last.
-const DEPUTY_LIMIT_BYTES: usize = 655_000;
+const DEPUTY_LIMIT_BYTES: usize = 760_000;
 /// Limit of the analyst, which contains all metrics, rules, tables and pages. It is fetched once the page is usable, while
 /// the user looks for a file, so its size delays no user.
-const ANALYST_LIMIT_BYTES: usize = 1_075_000;
+const ANALYST_LIMIT_BYTES: usize = 1_100_000;
 
 struct Size {
     name: String,

@@ -23,7 +23,7 @@ fn finds_a_phrase_over_a_line_break() {
 fn a_phrase_of_the_beginning_counts_only_there() {
     assert_eq!(found("a.rs", "/// Returns what a run has, and whether it has it.\n/// What it is.\n"), []);
     assert_eq!(found("a.rs", "/// Whether it runs.\n"), [(1, "whether")]);
-    assert_eq!(found("a.rs", "let a = 1;\n// Where it is.\nlet b = 2; // How it is\n"), [(2, "where"), (3, "how")]);
+    assert_eq!(found("a.rs", "let a = 1;\n// Where it is.\nlet b = 2; // Who it is\n"), [(2, "where"), (3, "who")]);
     // Another kind of comment begins anew.
     assert_eq!(found("a.rs", "//! A file.\n// Who calls it.\n"), [(2, "who")]);
 }
@@ -53,9 +53,9 @@ fn f<'a>(r: &'a str) -> &'a str { r } /* block // nobody /* inner */ */
 #[test]
 fn code_and_addresses_are_no_prose() {
     let rust = "/// See `deputy.rs` and <https://host/beside/nobody>.\n///\n/// ```\n/// // nobody\n/// ```\n\
-        /// A deputy.\nfn f() {}\n";
+        /// A somebody.\nfn f() {}\n";
     assert_eq!(found("a.rs", "// See https://host/nobody for it.\n"), []);
-    assert_eq!(found("a.rs", rust), [(6, "deputy")]);
+    assert_eq!(found("a.rs", rust), [(6, "somebody")]);
     let markdown = "See [it](nobody.md), ``a ` nobody`` and\n\n```\n# nobody\n```\n\n<!-- nobody -->\nnobody\n";
     assert_eq!(found("a.md", markdown), [(8, "nobody")]);
     // A mark without its pair begins no code.

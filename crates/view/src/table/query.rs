@@ -334,7 +334,7 @@ fn offer_texts<'a>(
 struct Best<K> {
     found: Vec<(K, u32)>,
     top: Option<usize>,
-    /// Worst of the first rows, once there are `top` of them.
+    /// Worst of the first rows, if there are `top` rows or more.
     worst: Option<(K, u32)>,
 }
 
