@@ -194,7 +194,7 @@ fn reports_lead_with_the_memory() {
         assert!(text.contains(said), "{said}\n{text}");
     }
     for report in [export::markdown::report(&report), export::html::report(&report)] {
-        assert!(report.contains("Memory on the devices by line of code") && report.contains("1.06 KiB"), "{report}");
+        assert!(report.contains("Memory by line of code") && report.contains("1.06 KiB"), "{report}");
     }
 }
 

@@ -5,7 +5,7 @@
 //! 1. `step_num` annotations on host lines (`annotations`);
 //! 2. a `Steps` line on the devices (`steps_line`);
 //! 3. runs of the module that takes the most time, if it dominates and repeats (`modules`, `rhythm`). For a single run,
-//! the block around it, if the kit recorded one (`kit_marks`);
+//!    the block around it, if the kit recorded one (`kit_marks`);
 //! 4. spans that repeat on the host and take most of the time (`host_spans`);
 //! 5. a sequence of ops that repeats on every device (`device_sequence`);
 //! 6. none: the number of steps is unknown, and nothing is guessed.

@@ -23,7 +23,7 @@ pub(super) fn blocks(source: Source<'_>, query: &PageQuery) -> Vec<Block> {
         text: format!("{} not shown: crossprof table heap --by device", format::counted(left as u64, "more device")),
     }));
     blocks.extend(not_included(source.profile()));
-    blocks.extend(source.table_block(TableName::LiveMemory, "Memory on the devices by line of code", query));
+    blocks.extend(source.table_block(TableName::LiveMemory, "Memory by line of code", query));
     blocks.extend(memory.live.iter().flat_map(largest_stack));
     blocks
 }
