@@ -1,6 +1,6 @@
 //! Renders sections as a web page, with charts.
 
-use super::{Section, is_empty, title, value};
+use super::{Section, is_empty, shown_columns, title, value};
 use crate::export::html::page::{Align, Px, Table, WIDTH, colour, drawing};
 use crate::export::value::display;
 use crate::pages::{Bars, Block, CellStatus, ColourClass, FindingBlock, Grid, Stack, TableBlock, Waterfall};
@@ -127,7 +127,7 @@ fn class(class: ColourClass, label: &str) -> &'static str {
 
 /// Renders a table. Columns with text are aligned as names, all others as numbers.
 fn of_table(table: &TableBlock) -> Markup {
-    let shown: Vec<_> = table.columns.iter().enumerate().filter(|(_, column)| !column.is_folded).collect();
+    let shown = shown_columns(table);
     let align = |unit: Unit| if unit == Unit::Text { Align::Name } else { Align::Right };
     let columns: Vec<(&str, Align)> =
         shown.iter().map(|(_, column)| (column.title.as_str(), align(column.unit))).collect();

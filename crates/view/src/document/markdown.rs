@@ -1,7 +1,7 @@
 //! Renders sections as Markdown (GitHub's dialect), for issues and notes. Contains only the short
 //! sections.
 
-use super::{Section, is_empty, title, value};
+use super::{Section, is_empty, shown_columns, title, value};
 use crate::export::markdown::{escape, push_row};
 use crate::export::value::display;
 use crate::pages::{Block, FindingBlock, GridCell, TableBlock};
@@ -102,8 +102,7 @@ fn finding(finding: &FindingBlock) -> String {
 
 /// Renders the columns of a table that the page shows.
 fn of_table(table: &TableBlock) -> String {
-    let shown: Vec<(usize, &crate::pages::ColumnBlock)> =
-        table.columns.iter().enumerate().filter(|(_, column)| !column.is_folded).collect();
+    let shown = shown_columns(table);
     let cell = |row: &Vec<Cell>, at: usize, unit: Unit| match row.get(at) {
         Some(Cell::Text(text)) => escape(text),
         Some(other) => display(other, unit),

@@ -14,7 +14,7 @@ pub(crate) mod markdown;
 pub(crate) mod terminal;
 
 use crate::export::value::display;
-use crate::pages::Block;
+use crate::pages::{Block, ColumnBlock, TableBlock};
 use crate::table::{Cell, Unit};
 use base::format;
 
@@ -68,6 +68,14 @@ pub(crate) fn title(block: &Block) -> Option<&str> {
         _ => return None,
     };
     (!title.is_empty()).then_some(title)
+}
+
+/// Returns the columns that a report shows of a table, with their positions: those that the page shows and that have a value
+/// in some row.
+pub(crate) fn shown_columns(table: &TableBlock) -> Vec<(usize, &ColumnBlock)> {
+    let has_values = |at: usize| table.rows.iter().any(|row| row.get(at).is_some_and(|cell| *cell != Cell::Absent));
+    let columns = table.columns.iter().enumerate();
+    columns.filter(|(at, column)| !column.is_folded && has_values(*at)).collect()
 }
 
 /// Formats the value of a figure with its unit. Returns a dash if it was not measured.

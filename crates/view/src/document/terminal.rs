@@ -1,7 +1,7 @@
 //! Renders sections on one screen of a terminal: only the short sections, and the first rows of
 //! each table.
 
-use super::{Section, is_empty, title, value};
+use super::{Section, is_empty, shown_columns, title, value};
 use crate::export::columns::SENTENCE;
 use crate::export::value::display;
 use crate::pages::{Bars, Block, Facts, Figure, FindingBlock, Grid, TableBlock, Waterfall};
@@ -111,19 +111,13 @@ fn bars_text(bars: &Bars) -> String {
 
 /// Prints the columns that the page shows, as many as fit side by side.
 fn table_text(table: &TableBlock) -> String {
-    let is_name = |unit: Unit| unit == Unit::Text;
-    let shown: Vec<usize> = (0..table.columns.len())
-        .filter(|&at| table.columns.get(at).is_some_and(|column| !column.is_folded))
-        .filter(|&at| table.rows.iter().any(|row| row.get(at).is_some_and(|cell| *cell != Cell::Absent)))
-        .collect();
-    let cell = |row: &[Cell], at: usize| {
-        let unit = table.columns.get(at).map_or(Unit::Text, |column| column.unit);
+    let shown = shown_columns(table);
+    let cell = |row: &[Cell], at: usize, unit: Unit| {
         row.get(at).map_or_else(String::new, |cell| shorten(&display(cell, unit), NAME))
     };
-    let heading = |at: usize| table.columns.get(at).map_or_else(String::new, |column| column.title.clone());
-    let mut rows = vec![shown.iter().map(|&at| heading(at)).collect::<Vec<_>>()];
+    let mut rows = vec![shown.iter().map(|(_, column)| column.title.clone()).collect::<Vec<_>>()];
     for row in table.rows.iter().take(ROWS) {
-        rows.push(shown.iter().map(|&at| cell(row, at)).collect());
+        rows.push(shown.iter().map(|(at, column)| cell(row, *at, column.unit)).collect());
     }
     let widths = |column: usize| rows.iter().filter_map(|row| row.get(column)).map(|it| it.chars().count() + 2).max();
     let mut used = 0;
@@ -133,8 +127,7 @@ fn table_text(table: &TableBlock) -> String {
     });
     let fitting = fitting.count();
     rows.iter_mut().for_each(|row| row.truncate(fitting));
-    let right: Vec<bool> =
-        shown.iter().map(|&at| table.columns.get(at).is_some_and(|column| !is_name(column.unit))).collect();
+    let right: Vec<bool> = shown.iter().map(|(_, column)| column.unit != Unit::Text).collect();
     let mut text = aligned(&rows, &right);
     let left = table.total_rows.max(table.rows.len() as u64).saturating_sub(ROWS as u64);
     if left > 0 {
