@@ -79,7 +79,7 @@ def test_timelines_are_those_of_the_tool(profile: crossprof.Profile, tmp_path: P
     assert crossprof.open(trace).report["metadata"]["num_devices"] == profile.report["metadata"]["num_devices"]
     for arguments, words in [
         ({"step": 99}, "no step 99"),
-        ({"start": "soon"}, "soon is no time"),
+        ({"start": "soon"}, "soon is not a time"),
         ({"width": 3}, "width must be a whole number from 400"),
         ({"step": 1, "end": 3}, "cannot be given with"),
         ({"lines": "NPU*"}, "NPU"),

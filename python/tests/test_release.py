@@ -94,19 +94,24 @@ def test_a_release_packs_the_page_tries_the_wheels_and_publishes_both(tmp_path: 
         # Wheels for other machines have other names.
         (folder / WHEEL.name).rename(folder / f"{target}-{WHEEL.name}")
 
-    publish = job("publish")
-    gather, release = [step["run"] for step in publish if "run" in step]
-    bash(gather, tmp_path)
-    published = {wheel.name for wheel in (tmp_path / of_action(publish, "pypa/gh-action-pypi-publish")["packages-dir"]).iterdir()}
+    # The job that may publish has the wheels and nothing else.
+    publish = job("pypi")
+    given = of_action(publish, "actions/download-artifact")
+    assert given == {"pattern": "wheels-*", "path": "wheels", "merge-multiple": True} and len(publish) == 2
+    assert of_action(publish, "pypa/gh-action-pypi-publish")["packages-dir"] == given["path"]
+    published = {wheel.name for wheel in artifacts.glob(f"{given['pattern']}/*")}
     assert published == {f"x86_64-{WHEEL.name}", f"aarch64-{WHEEL.name}"}
+    (release,) = [step["run"] for step in job("release") if "run" in step]
+    assert of_action(job("release"), "actions/download-artifact") == {"path": "artifacts"}
     # Prints what it is asked to install.
     tools = tmp_path / "tools"
     tools.mkdir()
     (tools / "gh").write_text('#!/bin/sh\nprintf "%s\\n" "$@"\n')
     (tools / "gh").chmod(0o755)
-    asked = bash(release, tmp_path, PATH=f"{tools}:{os.environ['PATH']}", GITHUB_REF_NAME="v1.2.3").splitlines()
-    assert asked[:3] == ["release", "create", "v1.2.3"]
-    files = [word for word in asked[3:] if not word.startswith("--")]
+    variables = {"GITHUB_REF_NAME": "v1.2.3", "GITHUB_REPOSITORY": "owner/name"}
+    asked = bash(release, tmp_path, PATH=f"{tools}:{os.environ['PATH']}", **variables).splitlines()
+    assert asked[:5] == ["release", "create", "v1.2.3", "--repo", "owner/name"]
+    files = [word for word in asked[5:] if not word.startswith("--")]
     assert {Path(file).name for file in files} == published | {page["path"]}
     assert all((tmp_path / file).is_file() for file in files)
 
