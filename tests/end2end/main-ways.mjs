@@ -85,7 +85,7 @@ const ways = {
     await tab.until("both runs are in the rail", () => document.querySelectorAll(".run-link").length === 2);
     await tab.run(() => { location.hash = "#/compare"; });
     await shown(tab, ".page.compare .fold");
-    assert.match(await tab.run(() => document.querySelector(".page.compare .blocks").innerText), /not known whether .* do the same work/);
+    assert.match(await tab.run(() => document.querySelector(".page.compare .blocks").innerText), /cannot tell whether .* do the same work/);
   },
 };
 
