@@ -278,7 +278,8 @@ fn add_report(state: State, load: u32, index: u32, found: RunReport) {
 /// Navigates to a run that was read, unless a newer run of the same drop is still being read.
 fn show_first(state: State, load: u32, index: u32) {
     let is_read = |id: u32| state.load(id).is_none_or(|load| !load.busy.get_untracked());
-    let is_later = state.leading.get_value().is_some_and(|leading| leading != load && !is_read(leading));
+    let newest = state.leading.get_value().map(|leading| leading.newest);
+    let is_later = newest.is_some_and(|newest| newest != load && !is_read(newest));
     let Some(run) = state.find_run(load, index).filter(|_| !is_later) else { return };
     if untrack(|| state.view()) == View::Start {
         // Set the route at once, because another run of the same drop may arrive with the next message. If the user
@@ -294,13 +295,14 @@ fn show_first(state: State, load: u32, index: u32) {
     }
 }
 
-/// A load has no run to show. If it was to be shown first, shows the last run of the other loads instead.
+/// A load has no run to show. If it was to be shown first, shows the last run of the same drop instead. Runs of earlier drops
+/// are not shown, because they would hide why the new files were not read.
 fn others_lead(state: State, load: u32) {
-    if state.leading.get_value() == Some(load) {
-        state.leading.set_value(None);
-        let last = state.runs.with_untracked(|runs| runs.last().map(|run| (run.load, run.index)));
-        last.into_iter().for_each(|(load, index)| show_first(state, load, index));
-    }
+    let Some(leading) = state.leading.get_value().filter(|leading| leading.newest == load) else { return };
+    state.leading.set_value(None);
+    let of_drop = |run: &&Run| run.load >= leading.first;
+    let last = state.runs.with_untracked(|runs| runs.iter().rfind(of_drop).map(|run| (run.load, run.index)));
+    last.into_iter().for_each(|(load, index)| show_first(state, load, index));
 }
 
 /// Loads files that were left out at first.

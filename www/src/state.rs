@@ -36,10 +36,19 @@ pub struct State {
     pub dragging: RwSignal<bool>,
     /// True if the page uses the dark theme.
     pub dark: RwSignal<bool>,
-    /// Load whose run is shown first: the newest load of the last drop.
-    pub leading: StoredValue<Option<u32>>,
+    /// Loads of the last drop, until one of their runs is shown.
+    pub leading: StoredValue<Option<Leading>>,
     /// Reason why the page cannot work, as a sentence. Example: the workers are outdated after a deployment.
     pub blocked: RwSignal<Option<String>>,
+}
+
+/// Loads of one drop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Leading {
+    /// Id of the first load. The other loads of the drop have larger ids.
+    pub first: u32,
+    /// Id of the load whose run is shown first: the newest capture.
+    pub newest: u32,
 }
 
 /// The files that one team of workers reads.

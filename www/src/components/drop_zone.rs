@@ -12,7 +12,7 @@ use crate::client;
 use crate::files::PickedFile;
 use crate::protocol::files::FileEntry;
 use crate::route::{Route, View};
-use crate::state::{FileRow, Phase, State};
+use crate::state::{FileRow, Leading, Phase, State};
 use crate::teams::Source;
 use crate::{boot, browser, files};
 
@@ -43,10 +43,12 @@ pub async fn open(state: State, found: Vec<PickedFile>) {
     let loads: Vec<(Vec<Source>, Vec<Source>)> =
         groups.loads.into_iter().map(|(read, left_out)| (pick(read), pick(left_out))).collect();
     let newest = newest(loads.iter().map(|(read, _)| read.as_slice()));
+    let mut first = None;
     for (at, (read, left_out)) in loads.into_iter().enumerate() {
         let load = client::load(state, read, left_out);
+        let first = *first.get_or_insert(load);
         if newest == Some(at) {
-            state.leading.set_value(Some(load));
+            state.leading.set_value(Some(Leading { first, newest: load }));
         }
     }
     if !rows.is_empty() {
