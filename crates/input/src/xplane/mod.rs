@@ -62,7 +62,7 @@ const HEAD_BYTES: usize = 4096;
 /// ```
 /// use input::XPlaneDecoder;
 ///
-/// One plane named "/host:CPU".
+/// // One plane named "/host:CPU".
 /// let file = b"\x0a\x0b\x12\x09/host:CPU";
 /// let mut decoder = XPlaneDecoder::new("host.xplane.pb");
 /// for byte in file.chunks(1) {
