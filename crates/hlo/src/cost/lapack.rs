@@ -62,7 +62,7 @@ fn of_first(module: &Module, instruction: &Instruction, count: impl Fn(f64, f64)
     }
 }
 
-/// Counts `n^2` for each right-hand side of an `n x n` matrix, half of which is read. The matrix may be on the left
+/// Counts `n^2` for each right-hand side of an `n x n` matrix. Half of the matrix is read. The matrix may be on the left
 /// or on the right of the unknowns, so its size is its own last dimension.
 fn triangular_solve(module: &Module, instruction: &Instruction) -> Work {
     let (a, b) = (operand(module, instruction, 0), operand(module, instruction, 1));

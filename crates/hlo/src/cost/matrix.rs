@@ -64,7 +64,7 @@ pub(super) fn factor(module: &Module, instruction: &Instruction, kind: Factoriza
     }
 }
 
-/// Counts `n^3 / 3` for each matrix, half of which is read and written.
+/// Counts `n^3 / 3` for each matrix. Half of the matrix is read and written.
 pub(super) fn cholesky(module: &Module, instruction: &Instruction) -> Work {
     let operand = module.operand(instruction, 0).and_then(|operand| operand.shape.array());
     let Some(array) = operand else { return Work::UNKNOWN };
@@ -73,7 +73,7 @@ pub(super) fn cholesky(module: &Module, instruction: &Instruction) -> Work {
     Work { flops, arithmetic: Arithmetic::other(array, flops), ..Work::moves(bytes, bytes) }
 }
 
-/// Counts a multiply-add for each element of the result and each row of the matrix, half of which is read.
+/// Counts a multiply-add for each element of the result and each row of the matrix. Half of the matrix is read.
 pub(super) fn triangular_solve(module: &Module, instruction: &Instruction) -> Work {
     let operand = |n| module.operand(instruction, n).and_then(|operand| operand.shape.array());
     let (Some(a), Some(b)) = (operand(0), operand(1)) else { return Work::UNKNOWN };

@@ -8,7 +8,7 @@ use base::{Warning, WarningCode};
 /// message and a list entry.
 const MAX_MEMBERS: u64 = 100_000;
 
-/// Maximum number of warnings, each of which the page shows.
+/// Maximum number of warnings. The page shows all of them.
 const MAX_WARNINGS: u64 = 200;
 
 /// Passes on members and warnings up to the limits, and counts the rest.

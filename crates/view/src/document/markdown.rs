@@ -2,7 +2,7 @@
 //! sections.
 
 use super::{Section, is_empty, shown_columns, title, value};
-use crate::export::markdown::{escape, push_row};
+use crate::export::markup::{escape, push_row};
 use crate::export::value::display;
 use crate::pages::{Block, FindingBlock, GridCell, TableBlock};
 use crate::table::{Cell, Unit};

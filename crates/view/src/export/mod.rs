@@ -13,8 +13,10 @@ mod findings;
 pub mod html;
 pub mod json;
 pub mod markdown;
+pub(crate) mod markup;
 pub mod text;
 pub(crate) mod value;
+pub(crate) mod warning;
 
 #[cfg(test)]
 mod tests {

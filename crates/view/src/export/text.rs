@@ -10,8 +10,9 @@ use crate::table::{Cell, Column, Table, Unit};
 use crate::tables::TableName;
 use base::format::{self, printable, shorten};
 use base::home::shared;
-use base::{Severity, Warning};
 use report::{UnifiedProfile, distinct_names};
+
+pub use super::warning::warning_line;
 
 /// Largest number of characters of a name in a whole table on a terminal.
 const NAME: usize = 60;
@@ -115,28 +116,11 @@ fn aligned(table: &Table, indent: &str, most: usize) -> String {
     text
 }
 
-/// Returns a warning in one line: severity, place, event and remedy.
-pub fn warning_line(warning: &Warning) -> String {
-    let severity = match warning.severity {
-        Severity::Note => "note",
-        Severity::Caution => "caution",
-        Severity::Damage => "damage",
-    };
-    let place = match (&warning.file, warning.byte_offset) {
-        (Some(file), Some(byte)) => format!(" {}, byte {}:", shorten(file, 60), format::count(byte)),
-        (Some(file), None) => format!(" {}:", shorten(file, 60)),
-        (None, Some(byte)) => format!(" byte {}:", format::count(byte)),
-        (None, None) => String::new(),
-    };
-    let remedy = warning.remedy.as_deref().map(|remedy| format!(" {}", shorten(remedy, SENTENCE))).unwrap_or_default();
-    printable(&format!("{severity}:{place} {}{remedy}", shorten(&warning.message, SENTENCE)))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::tables::of_report;
-    use base::WarningCode;
+    use base::{Warning, WarningCode};
 
     #[test]
     fn the_report_fits_a_screen_and_ends_with_the_warnings() {

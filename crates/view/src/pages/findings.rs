@@ -1,7 +1,7 @@
 //! Page of findings: recommended actions first, then other observations, and folded below, the
 //! rules that lacked their input.
 
-use super::overview::link_of_category;
+use super::category::link_of_category;
 use super::{Block, Choice, Fact, Facts, FindingBlock, Link, PageQuery, Source, TableBlock, View};
 use crate::table::Filter;
 use crate::tables::TableName;

@@ -1,7 +1,8 @@
 //! Page of kernels: their number, durations and kinds of work, their use of tensor cores, and the
 //! cost of launches.
 
-use super::overview::{categories, rows_of_category};
+use super::category::rows_of_category;
+use super::overview::categories;
 use super::source::nothing_ran;
 use super::{Bar, Bars, Block, ColourClass, Figure, Link, PageQuery, Source, View, table_block};
 use crate::judgement;

@@ -6,6 +6,7 @@
 //! omitted. If nothing is left, the page states the reason.
 
 mod block;
+mod category;
 mod checklist;
 mod colour;
 mod columns;

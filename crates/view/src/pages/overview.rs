@@ -5,6 +5,7 @@
 //! calls kernels. A copy is an op but not a kernel, and the kernel of a library has the category
 //! `custom-call` as an op. So each link is chosen such that its rows exist.
 
+use super::category::link_of_category;
 use super::{
     About, Bar, Bars, Block, Figure, FindingBlock, Link, PageQuery, Source, TableBlock, View, columns_option,
     communication, devices, findings, headlines, host, live_memory, roofline, run_facts, steps, table_block, transfers,
@@ -148,30 +149,6 @@ fn largest_categories(source: Source<'_>) -> Bars {
 
 fn share(part: f64, whole: f64) -> String {
     if whole > 0.0 { format::percent(100.0 * part / whole) } else { String::new() }
-}
-
-/// Returns a link to the rows of a category on the kernels page of an earlier result, which lists only data
-/// in the profile.
-pub(super) fn rows_of_category(category: &str) -> Option<Link> {
-    Link::equal(View::Kernels, "category", category)
-}
-
-/// Returns a link to the ops of a category. If the ops have other categories, links to the kernels.
-pub(super) fn link_of_category(source: Source<'_>, category: &str) -> Option<Link> {
-    let Some(context) = source.context() else { return rows_of_category(category) };
-    let (ops, trace) = (&context.analysis.ops, context.trace());
-    if ops.rows.iter().any(|op| ops.text(trace, op.category) == category) {
-        return Link::equal(View::Ops, "category", category);
-    }
-    let family = family_of(category);
-    let kernels = &context.analysis.kernel_stats.kernels;
-    if kernels.iter().any(|kernel| kernel.family == family) {
-        Link::equal(View::Kernels, "family", family.label())
-    } else if ops.rows.iter().any(|op| op.family == family) {
-        Link::equal(View::Ops, "family", family.label())
-    } else {
-        None
-    }
 }
 
 /// Returns the ops with the most self time, with equal ops of repeated layers merged. For an

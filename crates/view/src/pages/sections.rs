@@ -9,7 +9,7 @@ use super::{
     live_memory, overview, run_facts, steps, transfers,
 };
 use crate::document::Section;
-use crate::export::text::warning_line;
+use crate::export::warning::warning_line;
 use crate::table::Table;
 use crate::tables::{TableName, top_ops_or_kernels};
 use base::{Warning, format, json_text};

@@ -1,6 +1,6 @@
 //! Lists the warnings of a run.
 
-use crate::export::text::warning_line;
+use crate::export::warning::warning_line;
 use base::{Warning, format};
 use maud::{Markup, html};
 
