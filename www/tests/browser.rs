@@ -46,8 +46,14 @@ fn requests_arrive_as_they_were_sent() {
     query.options.insert("group".into(), "scope".into());
     let sort = query.sorts.get("ops").cloned();
     let table = Query { filter: String::new(), sort, top: Some(5) };
-    let subject =
-        SubjectEntry { name: "a".into(), watts_per_device: Some(700.0), dollars_per_device_hour: None, group: None };
+    let subject = SubjectEntry {
+        name: "a".into(),
+        batch_size: Some(32),
+        seq_length: Some(u64::MAX),
+        watts_per_device: Some(700.0),
+        dollars_per_device_hour: None,
+        group: None,
+    };
     let subjects = Subjects { subjects: vec![subject], baseline: 0, weak_scaling: Some(true) };
     for request in [
         AnalystRequest::from(AnalyseRequest),
