@@ -29,8 +29,6 @@ pub(crate) fn facts(profile: &UnifiedProfile) -> Vec<(String, String)> {
     if let Some(duration) = metadata.capture_duration_us {
         add("Length of the capture", format::time_us(duration));
     }
-    add("Steps", format::count(profile.step_timing.num_steps));
-    add("Steps counted by", profile.step_timing.step_count_source.replace('_', " "));
     if let Some(format) = &metadata.source_format {
         add("Read from", format.replace('_', " "));
     }

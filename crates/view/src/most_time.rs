@@ -48,7 +48,8 @@ pub fn most_time(profile: &UnifiedProfile) -> Option<MostTime> {
 /// only, so the line may take more.
 fn most_of_a_line(profile: &UnifiedProfile) -> Option<String> {
     let mut lines: Vec<(&str, f64, u64)> = Vec::new();
-    for op in profile.op_statistics.iter().flat_map(|found| &found.top_ops) {
+    let listed = || profile.op_statistics.iter().flat_map(|found| &found.top_ops);
+    for op in listed() {
         let (Some(source), Some(percent)) = (op.source.as_deref(), op.busy_self_time_percent) else { continue };
         match lines.iter_mut().find(|(line, ..)| *line == source) {
             Some((_, sum, count)) => (*sum, *count) = (*sum + percent, *count + 1),
@@ -58,8 +59,11 @@ fn most_of_a_line(profile: &UnifiedProfile) -> Option<String> {
     let (line, percent, count) = lines.into_iter().max_by(|a, b| a.1.total_cmp(&b.1))?;
     let place = line.rsplit('/').next().unwrap_or(line);
     let ops = format::counted(count, "op");
-    (percent >= NAMED_LINE_PERCENT)
-        .then(|| format!("{} of the busy time is in {ops} at {place}.", format::percent(percent)))
+    // Ops that are not listed may belong to the line too.
+    let are_all_listed = listed().filter_map(|op| op.busy_self_time_percent).sum::<f64>() > 99.9;
+    let at_least = if are_all_listed { "" } else { "At least " };
+    let share = format::percent(percent);
+    (percent >= NAMED_LINE_PERCENT).then(|| format!("{at_least}{share} of the busy time is in {ops} at {place}."))
 }
 
 #[cfg(test)]
@@ -104,7 +108,7 @@ mod tests {
         let text = |profile: &UnifiedProfile| most_time(profile).unwrap().text;
         assert_eq!(
             text(&profile),
-            "Shares of the 100 µs of device ops in the window. 45.0 % of the busy time is in 2 ops at model.py:7."
+            "Shares of the 100 µs of device ops in the window. At least 45.0 % of the busy time is in 2 ops at model.py:7."
         );
         for op in &mut profile.op_statistics.as_mut().unwrap().top_ops {
             op.busy_self_time_percent = Some(9.0);

@@ -3,7 +3,7 @@
 use super::{Section, is_empty, shown_columns, title, value};
 use crate::export::html::page::{Align, Px, Table, WIDTH, colour, drawing};
 use crate::export::value::display;
-use crate::pages::{Bars, Block, CellStatus, ColourClass, FindingBlock, Grid, Stack, TableBlock, Waterfall};
+use crate::pages::{Bars, Block, CellStatus, ColourClass, FindingBlock, Grid, Stack, TableBlock};
 use crate::table::{Cell, Unit};
 use base::format;
 use maud::{Markup, html};
@@ -56,7 +56,6 @@ fn block(block: &Block) -> Markup {
         Block::Stack(stack) => self::stack(stack),
         Block::Table(table) => of_table(table),
         Block::Grid(grid) => of_grid(grid),
-        Block::Waterfall(waterfall) => of_waterfall(waterfall),
         Block::Findings { findings } => html! { ol { @for finding in findings { (self::finding(finding)) } } },
         Block::Note { text } if text.lines().count() > 1 => {
             html! { ol { @for sentence in text.lines() { li { (sentence) } } } }
@@ -70,7 +69,12 @@ fn block(block: &Block) -> Markup {
                 @for block in blocks { (self::block(block)) }
             }
         },
-        Block::Choice(_) | Block::Links { .. } | Block::Scatter(_) | Block::Icicle(_) | Block::Matrix(_) => html! {},
+        Block::Choice(_)
+        | Block::Links { .. }
+        | Block::Scatter(_)
+        | Block::Icicle(_)
+        | Block::Matrix(_)
+        | Block::Waterfall(_) => html! {},
     }
 }
 
@@ -161,19 +165,6 @@ fn of_grid(grid: &Grid) -> Markup {
             .collect();
         out.row_of(&cells);
     }
-    html! { (out) }
-}
-
-fn of_waterfall(waterfall: &Waterfall) -> Markup {
-    let shown = |value: f64| display(&Cell::Float(value), waterfall.unit);
-    let (start, end) = (&waterfall.start, &waterfall.end);
-    let mut out = Table::new(&[("", Align::Left), ("", Align::Right)]);
-    out.row(&[&start.0, &shown(start.1)]);
-    for part in &waterfall.parts {
-        let sign = if part.delta < 0.0 { "-" } else { "+" };
-        out.row(&[&part.label, &format!("{sign}{}", shown(part.delta.abs()))]);
-    }
-    out.sum(&[&end.0, &shown(end.1)]);
     html! { (out) }
 }
 

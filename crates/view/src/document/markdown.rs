@@ -4,7 +4,7 @@
 use super::{Section, is_empty, shown_columns, title, value};
 use crate::export::markup::{escape, push_row};
 use crate::export::value::display;
-use crate::pages::{Block, FindingBlock, GridCell, TableBlock};
+use crate::pages::{Block, Figure, FindingBlock, GridCell, TableBlock};
 use crate::table::{Cell, Unit};
 
 /// Largest number of rows of a table.
@@ -41,7 +41,11 @@ fn block(block: &Block) -> String {
     match block {
         Block::Figures { figures } => {
             let line = |label: &str, text: &str| format!("- **{}**: {}\n", escape(label), escape(text.trim_end()));
-            figures.iter().map(|it| line(&it.label, &format!("{} {}", value(it.value, it.unit), it.note))).collect()
+            let text = |it: &Figure| match it.note.as_str() {
+                "" => value(it.value, it.unit),
+                note => format!("{} ({note})", value(it.value, it.unit)),
+            };
+            figures.iter().map(|it| line(&it.label, &text(it))).collect()
         }
         Block::Facts(facts) => {
             facts.facts.iter().map(|fact| format!("- **{}**: {}\n", escape(&fact.label), escape(&fact.value))).collect()
@@ -64,16 +68,6 @@ fn block(block: &Block) -> String {
             let headings: Vec<String> = it.columns.iter().map(|column| escape(column)).collect();
             let right: Vec<bool> = (0..headings.len()).map(|at| at > 0).collect();
             grid(&headings.iter().map(String::as_str).collect::<Vec<_>>(), &right, &rows)
-        }
-        Block::Waterfall(it) => {
-            let shown = |value: f64| display(&Cell::Float(value), it.unit);
-            let ends = |(name, value): &(String, f64)| vec![escape(name), shown(*value)];
-            let parts = it.parts.iter().map(|part| {
-                let sign = if part.delta < 0.0 { "-" } else { "+" };
-                vec![escape(&part.label), format!("{sign}{}", shown(part.delta.abs()))]
-            });
-            let rows: Vec<_> = [ends(&it.start)].into_iter().chain(parts).chain([ends(&it.end)]).collect();
-            grid(&["", ""], &[false, true], &rows)
         }
         Block::Findings { findings } => {
             let is_rule = |finding: &&FindingBlock| !finding.remedy.is_empty();

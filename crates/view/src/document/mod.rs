@@ -50,8 +50,13 @@ pub(crate) fn is_empty(block: &Block) -> bool {
         Block::Facts(facts) => facts.facts.is_empty(),
         Block::Fold { blocks, .. } => blocks.iter().all(is_empty),
         Block::Findings { findings } => findings.is_empty(),
-        Block::Choice(_) | Block::Links { .. } | Block::Scatter(_) | Block::Icicle(_) | Block::Matrix(_) => true,
-        Block::Heading { .. } | Block::Note { .. } | Block::Empty { .. } | Block::Waterfall(_) => false,
+        Block::Choice(_)
+        | Block::Links { .. }
+        | Block::Scatter(_)
+        | Block::Icicle(_)
+        | Block::Matrix(_)
+        | Block::Waterfall(_) => true,
+        Block::Heading { .. } | Block::Note { .. } | Block::Empty { .. } => false,
     }
 }
 
@@ -64,7 +69,6 @@ pub(crate) fn title(block: &Block) -> Option<&str> {
         Block::Table(table) => &table.title,
         Block::Grid(grid) => &grid.title,
         Block::Facts(facts) => &facts.title,
-        Block::Waterfall(waterfall) => &waterfall.title,
         _ => return None,
     };
     (!title.is_empty()).then_some(title)

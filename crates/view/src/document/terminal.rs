@@ -4,7 +4,7 @@
 use super::{Section, is_empty, shown_columns, title, value};
 use crate::export::columns::SENTENCE;
 use crate::export::value::display;
-use crate::pages::{Bars, Block, Facts, Figure, FindingBlock, Grid, TableBlock, Waterfall};
+use crate::pages::{Bars, Block, Facts, Figure, FindingBlock, Grid, TableBlock};
 use crate::table::{Cell, Unit};
 use crate::tables::TableName;
 use base::format::{self, printable, shorten};
@@ -50,7 +50,6 @@ fn block(block: &Block) -> String {
         Block::Bars(bars) => bars_text(bars),
         Block::Table(table) => table_text(table),
         Block::Grid(grid) => grid_text(grid),
-        Block::Waterfall(waterfall) => waterfall_text(waterfall),
         Block::Findings { findings } => findings_text(findings),
         Block::Note { text } => note_text(text),
         Block::Heading { note, .. } => note.as_deref().map_or_else(String::new, |note| sentence(note, 2)),
@@ -147,17 +146,6 @@ fn grid_text(grid: &Grid) -> String {
     let rows: Vec<Vec<String>> = [grid.columns.clone()].into_iter().chain(grid.rows.iter().map(row)).collect();
     let right: Vec<bool> = (0..grid.columns.len()).map(|at| at > 0).collect();
     aligned(&rows, &right)
-}
-
-fn waterfall_text(waterfall: &Waterfall) -> String {
-    let shown = |value: f64| display(&Cell::Float(value), waterfall.unit);
-    let ends = |(name, value): &(String, f64)| vec![printable(name), shown(*value)];
-    let parts = waterfall.parts.iter().map(|part| {
-        let sign = if part.delta < 0.0 { "-" } else { "+" };
-        vec![printable(&part.label), format!("{sign}{}", shown(part.delta.abs()))]
-    });
-    let rows: Vec<_> = [ends(&waterfall.start)].into_iter().chain(parts).chain([ends(&waterfall.end)]).collect();
-    aligned(&rows, &[false, true])
 }
 
 /// Prints one sentence of the note per line, as a list if there are several.

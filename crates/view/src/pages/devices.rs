@@ -93,7 +93,7 @@ fn between(profile: &UnifiedProfile, devices: &MultiDevice, most: usize) -> Stri
         sentences.push(format!("Between devices: {}.", facts.join(", ")));
     }
     if let Some(more @ 1..) = devices.device_stats.len().checked_sub(most) {
-        sentences.push(format!("{more} more on the Devices page."));
+        sentences.push(format!("{more} more devices have no bar here."));
     }
     sentences.join(" ")
 }

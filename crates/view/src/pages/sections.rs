@@ -5,8 +5,8 @@
 //! report too, and the same profile always gives the same bytes.
 
 use super::{
-    Block, ColumnBlock, Fact, Facts, PageQuery, Source, TableBlock, communication, devices, findings, host,
-    live_memory, overview, run_facts, steps, transfers,
+    Block, ColumnBlock, Fact, Facts, PageQuery, Source, TableBlock, communication, findings, host, live_memory,
+    overview, run_facts, steps, transfers,
 };
 use crate::document::Section;
 use crate::export::warning::warning_line;
@@ -31,11 +31,11 @@ pub(crate) fn sections(profile: &UnifiedProfile) -> Vec<Section> {
     vec![
         summary(profile),
         short("host", "", of_other_kinds(source, &query)),
-        short("findings", "What to do first", findings::all(source)),
+        what_to_do(profile),
         long("steps", "Where the time goes", step_blocks(source)),
         short("ops", "", op_blocks(profile)),
-        Section { is_short: has_many_devices(profile), ..long("devices", "Devices", device_blocks(profile)) },
-        long("device-tables", "Devices in detail", devices::tables(source, &query).collect()),
+        devices(profile),
+        long("device-tables", "Devices in detail", super::devices::tables(source, &query).collect()),
         long("communication", "Communication", known(communication::blocks(source, &query))),
         long("transfers", "Copies", known(transfers::blocks(source, &query))),
         long("environment", "Environment", vec![untitled(run_facts::environment(profile))]),
@@ -102,9 +102,15 @@ fn has_many_devices(profile: &UnifiedProfile) -> bool {
     profile.multi_device.as_ref().is_some_and(|devices| devices.device_stats.len() > 1)
 }
 
-fn device_blocks(profile: &UnifiedProfile) -> Vec<Block> {
-    let bars = profile.multi_device.as_ref().map(|_| Block::Bars(devices::first(profile, DEVICES)));
-    bars.into_iter().collect()
+/// Returns how busy each device is, and the devices that ran nothing.
+pub(crate) fn devices(profile: &UnifiedProfile) -> Section {
+    let bars = profile.multi_device.as_ref().map(|_| Block::Bars(super::devices::first(profile, DEVICES)));
+    let unused = profile.multi_device.iter().flat_map(|devices| &devices.unused_devices);
+    let unused: Vec<&str> = unused.map(String::as_str).collect();
+    let note = Block::Note { text: format!("Not used: {}.", format::shorten(&unused.join(", "), 1000)) };
+    let blocks = bars.into_iter().chain((!unused.is_empty()).then_some(note)).collect();
+    let is_short = has_many_devices(profile);
+    Section { id: "devices", title: "Devices".to_owned(), blocks, is_short }
 }
 
 /// Removes blocks that explain why a page is empty. A report omits such sections.
@@ -136,7 +142,7 @@ fn definitions(profile: &UnifiedProfile) -> Option<Block> {
 }
 
 /// Lists the warnings about lost or unusual data.
-fn warnings(warnings: &[Warning]) -> Section {
+pub(crate) fn warnings(warnings: &[Warning]) -> Section {
     let fact = |warning: &Warning| {
         let line = warning_line(warning);
         let (severity, text) = line.split_once(':').unwrap_or(("", &line));

@@ -6,10 +6,7 @@
 
 mod card;
 pub(crate) mod document;
-pub(crate) mod environment;
-pub(crate) mod findings;
 pub(crate) mod page;
-pub(crate) mod sections;
 
 #[cfg(test)]
 mod tests;

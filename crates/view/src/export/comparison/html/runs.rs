@@ -1,18 +1,15 @@
 //! Data of single runs: devices, findings, environment and warnings, read from the profiles.
 
+use crate::document::html::blocks;
 use crate::environment::facts;
 use crate::export::comparison::{many, name_of};
-use crate::export::html::environment::warning_list;
-use crate::export::html::findings::said;
 use crate::export::html::page::{Align, Table, part};
-use crate::export::html::sections::device_table;
+use crate::pages::sections;
 use base::format;
 use compare::{Comparison, Subject};
 use maud::{Markup, html};
-use report::{FindingSeverity, UnifiedProfile};
+use report::{Finding, FindingSeverity, UnifiedProfile};
 
-/// Largest number of devices that are listed for one run. The profile contains all of them.
-const DEVICES: usize = 16;
 /// Largest number of findings that are listed for one run.
 const FINDINGS: usize = 10;
 
@@ -29,9 +26,8 @@ fn with_name<'a>(
 pub fn devices(comparison: &Comparison, subjects: &[Subject]) -> Markup {
     let body = html! {
         @for (name, profile) in with_name(comparison, subjects) {
-            @if let Some(devices) = profile.multi_device.as_ref().filter(|found| !found.device_stats.is_empty()) {
-                (part(name, &device_table(devices, DEVICES), many(comparison)))
-            }
+            @let devices = sections::devices(profile);
+            @if !devices.is_empty() { (part(name, &blocks(&devices.blocks), many(comparison))) }
         }
     };
     html! {
@@ -64,11 +60,22 @@ fn findings_of_run(name: &str, profile: &UnifiedProfile, many: bool) -> Markup {
     let list = html! {
         ol {
             @for finding in fired.take(FINDINGS) {
-                li { (said(finding)) }
+                li { (summary_of(finding)) }
             }
         }
     };
     part(name, &list, many)
+}
+
+/// Renders a finding without its numbers.
+fn summary_of(finding: &Finding) -> Markup {
+    html! {
+        span.tag { (finding.severity.label()) }
+        " "
+        strong { (finding.title) }
+        br;
+        (finding.message) " " (finding.remedy)
+    }
 }
 
 /// Renders the environment of each run's capture and its model, if the profile records them.
@@ -106,7 +113,7 @@ pub fn warnings(comparison: &Comparison, subjects: &[Subject]) -> Markup {
         @for (name, profile) in with_name(comparison, subjects) {
             @if !profile.warnings.is_empty() {
                 h3 { (name) }
-                (warning_list(&profile.warnings))
+                (blocks(&sections::warnings(&profile.warnings).blocks))
             }
         }
     };
