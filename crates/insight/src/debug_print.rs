@@ -1,10 +1,12 @@
 //! The compiled program calls back into Python.
 
 use super::draft::{Draft, lacks};
-use super::numbers::Numbers;
+use super::numbers::{Numbers, shown};
 use super::{Rule, Verdict};
 use base::format;
+use metrics::called_back;
 use report::{Confidence, FindingSeverity};
+use trace::IntervalSet;
 
 pub(super) const RULE: Rule = Rule { id: "debug_print", title: "Callbacks from the device into Python", check };
 
@@ -33,13 +35,19 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     if best < WARNING_PERCENT {
         return Verdict::Fine;
     }
+    let called = function(numbers, spans);
     let message = format!(
-        "Callbacks from the compiled program into Python take {} of the time, in {}.",
+        "Callbacks from the compiled program into Python take {} of the time, in {}.{}",
         format::percent(best),
-        format::counted(calls, "call")
+        format::counted(calls, "call"),
+        called.as_ref().map_or(String::new(), |(_, sentence)| format!(" {sentence}"))
     );
+    let title = match &called {
+        Some((name, _)) => format!("The program calls back into Python, mostly {name}"),
+        None => "The program calls back into Python".to_owned(),
+    };
     let severity = if best >= CRITICAL_PERCENT { FindingSeverity::Critical } else { FindingSeverity::Warning };
-    Draft::new(severity, Confidence::High, "The program calls back into Python", message)
+    Draft::new(severity, Confidence::High, &title, message)
         .remedy(
             "Compute the values of pure_callback with jax.numpy inside the program. Remove jax.debug.print, jax.debug.callback and \
              io_callback from the step, or call them in every n-th step only (jax.lax.cond). Return values from the jitted function \
@@ -50,4 +58,15 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         .at_stake(best)
         .link("steps", "")
         .fires()
+}
+
+/// Returns the function of the user that takes most of the time in callbacks, and a sentence about it. `None` if the Python
+/// tracer did not record it.
+fn function(numbers: &Numbers<'_>, spans: &IntervalSet) -> Option<(String, String)> {
+    let calls = called_back(numbers.trace, &numbers.context.analysis.devices, spans);
+    let call = calls.last()?;
+    let place = call.place.as_ref().map_or(String::new(), |place| format!(" ({})", shown(place)));
+    let name = shown(&call.name);
+    let share = format::percent(call.percent);
+    Some((name.clone(), format!("Python is in {name}{place} for {share} of that time.")))
 }

@@ -3,7 +3,7 @@
 use super::numbers::{Numbers, shown};
 use base::format;
 use facts::host_spans::{self, HostWork};
-use report::{HostMeanwhile, HostRangeTime};
+use report::{HostCall, HostMeanwhile, HostRangeTime};
 
 /// Share of the idle time from which a sentence names an activity of the host (ours).
 const NAMED_PERCENT: f64 = 5.0;
@@ -51,6 +51,18 @@ impl<'a> Numbers<'a> {
     }
 }
 
+impl<'a> Numbers<'a> {
+    /// Names a range of the host with its file and line, and with the call inside it that takes most of its time:
+    /// `on_step_end (train.py:21), mostly in savez_compressed`. Returns the name alone if the rest is unknown.
+    pub fn host_range(&self, name: &str) -> String {
+        let meanwhile = self.profile.step_breakdown.as_ref().and_then(|it| it.host_meanwhile.as_ref());
+        let known = meanwhile.and_then(|it| it.ranges.iter().find(|range| range.name == name));
+        let Some(range) = known else { return shown(name) };
+        let call = public_calls(range).next().map(|call| format!(", mostly in {}", shown(&call.name)));
+        format!("{}{}{}", shown(name), source(range), call.unwrap_or_default())
+    }
+}
+
 impl<'a> HostSide<'a> {
     fn share(self, us: f64) -> f64 {
         (100.0 * us / self.idle_us).min(100.0)
@@ -61,11 +73,42 @@ impl<'a> HostSide<'a> {
         with_share.filter(|(_, share)| *share >= NAMED_PERCENT).take(MOST_NAMED)
     }
 
-    /// Returns the range or function that the host runs for most of the idle time, if the host does not wait in it.
-    pub fn place(self) -> Option<String> {
+    /// Returns the range or function that the host runs for most of the idle time, if the host does not wait for devices in it.
+    fn main_range(self) -> Option<&'a HostRangeTime> {
         let behind = self.meanwhile.behind.iter().filter(|_| self.meanwhile.ranges.is_empty());
         let longest = self.meanwhile.ranges.iter().filter(|it| !self.is_step(it)).chain(behind).next()?;
-        (!longest.waits && self.share(longest.time_us) > MOST_PERCENT).then(|| shown(&longest.name))
+        (!longest.waits && self.share(longest.time_us) > MOST_PERCENT).then_some(longest)
+    }
+
+    /// Describes the host's main activity during the idle time, for a title: `the host is in on_step_end (savez_compressed)`.
+    pub fn activity(self) -> Option<String> {
+        let range = self.main_range()?;
+        let name = shown(&range.name);
+        let call = public_calls(range).next().map(|call| shown(&call.name));
+        Some(match call {
+            _ if range.other_thread.is_some() => format!("the host waits in {name} for another thread"),
+            Some(call) => format!("the host is in {name} ({call})"),
+            None => format!("the host is in {name}"),
+        })
+    }
+
+    /// Returns the advice for the host's main activity during the idle time. `None` if the host has none.
+    pub fn remedy(self) -> Option<String> {
+        let range = self.main_range()?;
+        let name = shown(&range.name);
+        if let Some(other) = &range.other_thread {
+            let holder = other.calls.first().map_or_else(|| "the other thread".to_owned(), |call| shown(&call.name));
+            return Some(format!(
+                "Find out whether {holder} holds the lock that {name} waits for. Hold a lock only to read or replace a value, and do \
+                 slow work without it."
+            ));
+        }
+        let what = public_calls(range).next().map_or_else(|| "its work".to_owned(), |call| shown(&call.name));
+        Some(format!(
+            "Look at {name}{source}: devices are idle until it returns. Launch the next step before it, move {what} to another \
+             thread or process, or do it less often.",
+            source = source(range)
+        ))
     }
 
     fn is_step(self, range: &HostRangeTime) -> bool {
@@ -88,7 +131,7 @@ impl<'a> HostSide<'a> {
                 if self.is_step(it) {
                     return format!("in the step but outside any range inside it for {}", format::percent(share));
                 }
-                format!("in {}{thread} for {}", shown(&it.name), format::percent(share))
+                format!("in {}{}{thread} for {}", shown(&it.name), source(it), format::percent(share))
             };
             self.named(list).map(place).collect()
         };
@@ -112,8 +155,45 @@ impl<'a> HostSide<'a> {
             let when = if waits { "Meanwhile" } else { "Outside these ranges" };
             text.push_str(&format!(" {when}, its threads are {}.", behind.join(", ")));
         }
+        text.push_str(&self.main_range().map_or(String::new(), inside));
         text
     }
+}
+
+/// Returns the file and line of a range with a leading blank: ` (train.py:12)`. Empty if they are unknown.
+fn source(range: &HostRangeTime) -> String {
+    range.place.as_ref().map_or(String::new(), |place| format!(" ({})", shown(place)))
+}
+
+/// Returns the calls inside a range that a user knows by name: those of functions without an underscore.
+fn public_calls(range: &HostRangeTime) -> impl DoubleEndedIterator<Item = &HostCall> {
+    range.calls.iter().filter(|call| call.name.starts_with(|first: char| first.is_alphabetic()))
+}
+
+/// Describes the calls inside a range, and what another thread does while it waits for a lock, as sentences with a leading blank.
+fn inside(range: &HostRangeTime) -> String {
+    let named = |call: &HostCall| {
+        let place = call.place.as_ref().map_or(String::new(), |place| format!(" ({})", shown(place)));
+        format!("{}{place}", shown(&call.name))
+    };
+    let mut calls = public_calls(range);
+    let Some(first) = calls.next() else { return String::new() };
+    let name = shown(&range.name);
+    let mut text = format!(" {name} spends {} of its time in {}", format::percent(first.percent), named(first));
+    if let Some(last) = calls.next_back() {
+        text.push_str(&format!(", and {} in {} inside it", format::percent(last.percent), named(last)));
+    }
+    text.push('.');
+    let Some(other) = &range.other_thread else { return text };
+    let thread = other.thread.as_ref().map_or("another thread".to_owned(), |it| format!("the thread {}", shown(it)));
+    let path: Vec<String> = other.calls.iter().map(named).collect();
+    let share = other.calls.last().map_or(0.0, |call| call.percent);
+    text.push_str(&format!(
+        " It waits there for a lock or for another thread. For {} of that time, {thread} is in {}.",
+        format::percent(share),
+        path.join(" > ")
+    ));
+    text
 }
 
 impl BothWait<'_> {

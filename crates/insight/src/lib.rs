@@ -12,6 +12,7 @@ mod activations_dominate;
 mod async_copy_wait;
 mod barrier_cores;
 mod bf16_in_fp32;
+mod changed_arguments;
 mod collective_bound;
 mod compilation;
 mod compile_time;

@@ -161,7 +161,7 @@ impl Loss<'_> {
     }
 
     /// Describes the lost time and its cause in sentences.
-    pub fn sentence(&self, typical_us: f64) -> String {
+    pub fn sentence(&self, numbers: &Numbers<'_>, typical_us: f64) -> String {
         let longest = self.steps.first().map_or(0.0, |step| step.duration_us);
         let [longest, typical, lost] = [longest, typical_us, self.lost_us].map(format::time_us);
         let steps = self.steps();
@@ -174,20 +174,22 @@ impl Loss<'_> {
         };
         let cause = self.part_name().map_or(String::new(), |part| {
             let [all, more] = [self.part_us, self.excess_us].map(format::time_us);
-            format!(" {subject}, {part} takes {all}, {more} more than usual.{}", self.where_it_grew())
+            format!(" {subject}, {part} takes {all}, {more} more than usual.{}", self.where_it_grew(numbers))
         });
         format!("{loss}{cause}")
     }
 
     /// Names the op that grew most, or what the host does in the time of an idle part.
-    fn where_it_grew(&self) -> String {
-        let Some(place) = self.place.as_deref().map(shown) else { return String::new() };
+    fn where_it_grew(&self, numbers: &Numbers<'_>) -> String {
+        let Some(place) = self.place.as_deref() else { return String::new() };
         match self.part {
-            Some(StepPart::Compute | StepPart::Communication) => format!(" The op that grew most is {place}."),
+            Some(StepPart::Compute | StepPart::Communication) => {
+                format!(" The op that grew most is {}.", shown(place))
+            }
             _ => {
                 let thread = self.thread.as_deref();
                 let thread = thread.map_or(String::new(), |thread| format!(" on the thread {}", shown(thread)));
-                format!(" Meanwhile the host is in {place}{thread}.")
+                format!(" Meanwhile the host is in {}{thread}.", numbers.host_range(place))
             }
         }
     }

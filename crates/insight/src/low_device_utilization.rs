@@ -63,21 +63,19 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
             format!("Devices are idle for {} of the time while the host waits too{for_what}", format::percent(idle))
         }
         None => {
-            let place = numbers.host_side().and_then(HostSide::place);
-            let place = place.map_or(String::new(), |place| format!(", mostly while the host is in {place}"));
-            format!("Devices are idle for {} of the time{place}", format::percent(idle))
+            let activity = numbers.host_side().and_then(HostSide::activity);
+            let activity = activity.map_or(String::new(), |activity| format!(", mostly while {activity}"));
+            format!("Devices are idle for {} of the time{activity}", format::percent(idle))
         }
     };
-    let remedy = both.map_or_else(
-        || {
-            format!(
-                "Look at the host's threads during the gaps on the timeline. Read results only when they are needed, compile the \
-                 step with one {}, and prepare the next batch while the step runs.",
-                numbers.words().compiler
-            )
-        },
-        |both| both.remedy(numbers),
-    );
+    let of_activity = || numbers.host_side().and_then(HostSide::remedy);
+    let remedy = both.map(|both| both.remedy(numbers)).or_else(of_activity).unwrap_or_else(|| {
+        format!(
+            "Look at the host's threads during the gaps on the timeline. Read results only when they are needed, compile the \
+             step with one {}, and prepare the next batch while the step runs.",
+            numbers.words().compiler
+        )
+    });
     Draft::new(severity, confidence, &title, message)
         .remedy(&remedy)
         .passed("busy_percent", busy, limit)

@@ -1,5 +1,8 @@
 //! XLA compiles programs after the first step.
 
+use std::collections::BTreeSet;
+
+use super::changed_arguments;
 use super::draft::Draft;
 use super::numbers::{Numbers, shown};
 use super::{Rule, Verdict};
@@ -42,20 +45,21 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     if inside.is_empty() {
         return Verdict::Fine;
     }
+    let modules = compiled_modules(numbers.trace, devices, &inside);
     let severity = match share {
         share if share >= CRITICAL_PERCENT => FindingSeverity::Critical,
         share if share >= WARNING_PERCENT => FindingSeverity::Warning,
         _ => FindingSeverity::Note,
     };
     let message = format!(
-        "XLA compiles for {} of the {} after the first step ({}): {}{}{}. New shapes, data types or static arguments cause a \
-         recompilation.",
+        "XLA compiles for {} of the {} after the first step ({}): {}{}{}.{}",
         format::time_us(inside.length().as_us()),
         format::time_us((end - start).as_us()),
         format::percent(share),
         times(inside.parts().len() as u64),
-        of_functions(numbers, &inside),
+        of_functions(numbers, &modules),
         in_steps(numbers, &inside),
+        why(numbers, &modules),
     );
     Draft::new(severity, Confidence::High, "Programs are compiled while steps run", message)
         .remedy(&format!(
@@ -71,20 +75,32 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         .fires()
 }
 
+/// Number of functions whose programs are compared.
+const MOST_EXPLAINED: usize = 2;
 /// Number of functions and steps that a sentence names.
 const MOST_NAMED: usize = 5;
 
-/// Lists the modules that are compiled `inside`: ` (jit_f, train.py:23)`. Each has the source line of its longest op, if the
-/// trace contains it.
-fn of_functions(numbers: &Numbers<'_>, inside: &IntervalSet) -> String {
+/// States why programs were compiled, as sentences with a leading blank.
+fn why(numbers: &Numbers<'_>, modules: &BTreeSet<String>) -> String {
+    let differences = modules.iter().map(|module| changed_arguments::sentence(numbers, module));
+    let differences: String = differences.filter(|text| !text.is_empty()).take(MOST_EXPLAINED).collect();
+    if differences.is_empty() {
+        " New shapes, data types or static arguments cause a recompilation.".to_owned()
+    } else {
+        differences
+    }
+}
+
+/// Lists modules: ` (jit_f, train.py:23)`. Each has the source line of its longest op, if the trace contains it.
+fn of_functions(numbers: &Numbers<'_>, modules: &BTreeSet<String>) -> String {
     let (trace, analysis) = (numbers.trace, &numbers.context.analysis);
     let source = |module: &str| {
         let of_module = analysis.ops.rows.iter().filter(|op| analysis.ops.text(trace, op.module) == module);
         of_module.map(|op| analysis.ops.text(trace, op.source)).find(|source| !source.is_empty())
     };
-    let named = compiled_modules(trace, &analysis.devices, inside).into_iter().map(|module| match source(&module) {
-        Some(source) => format!("{}, {}", shown(&module), shown(source)),
-        None => shown(&module),
+    let named = modules.iter().map(|module| match source(module) {
+        Some(source) => format!("{}, {}", shown(module), shown(source)),
+        None => shown(module),
     });
     let named: Vec<String> = named.collect();
     if named.is_empty() { String::new() } else { format!(" ({})", listed(&named, "; ")) }

@@ -64,7 +64,8 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         if first.steps.len() > 1 { "lose" } else { "loses" },
         format::time_us(first.lost_us)
     );
-    let sentences: Vec<String> = losses.iter().take(MOST_SENTENCES).map(|loss| loss.sentence(typical)).collect();
+    let sentences: Vec<String> =
+        losses.iter().take(MOST_SENTENCES).map(|loss| loss.sentence(numbers, typical)).collect();
     let more = others.len().saturating_sub(MOST_SENTENCES - 1);
     let more = if more > 0 { format!(" The long steps have {more} more causes.") } else { String::new() };
     let draft = Draft::new(severity, Confidence::High, &title, format!("{}{more} {message}", sentences.join(" ")));

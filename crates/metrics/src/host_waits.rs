@@ -16,10 +16,12 @@
 //! If no thread is in such a range, or if the range only waits, `behind` searches for the cause in other events.
 
 mod behind;
+mod calls;
 
 use rustc_hash::FxHashMap;
 
 use self::behind::Behind;
+pub use self::calls::{OtherThread, RangeCall, called_back};
 use super::devices::Devices;
 use super::host_threads::HostRole;
 use super::self_time::for_each_on_line;
@@ -29,7 +31,7 @@ use facts::library_files;
 use trace::{EventId, Interval, IntervalSet, Line, LineEvents, LineKind, StrId, Trace, Union};
 
 /// A range, function or span that a thread is in while devices are idle.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct WaitedIn {
     /// Name of the range, function or span.
     pub name: String,
@@ -39,10 +41,16 @@ pub struct WaitedIn {
     pub waits: bool,
     /// Time, summed over the devices.
     pub time: Ps,
+    /// File and line of the function. See [`HostRanges::add_calls`], which also sets the fields below.
+    pub place: Option<String>,
+    /// Calls inside the range that take at least half of its time, from the outermost.
+    pub calls: Vec<RangeCall>,
+    /// What another thread does, if the range waits for a lock.
+    pub other_thread: Option<OtherThread>,
 }
 
 /// Activity of the hosts while devices are idle, in device time, summed over the devices.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct HostWaits {
     /// Time by the innermost range or function that a Python thread is in, by descending time. Threads run in parallel,
     /// so these may add up to more than the idle time.
@@ -91,8 +99,11 @@ struct HostSets {
 struct RangeSet {
     /// Index of the range's name.
     name: usize,
-    /// First thread that is in the range.
+    /// First thread that is in the range: its name, and its index in the trace's lines.
     thread: String,
+    line: usize,
+    /// Name of the first event of the range.
+    text: StrId,
     times: IntervalSet,
 }
 
@@ -162,7 +173,9 @@ fn add(list: &mut Vec<WaitedIn>, name: &str, thread: &str, waits: bool, time: Ps
     }
     match list.iter_mut().find(|known| known.name == name) {
         Some(known) => known.time += time,
-        None => list.push(WaitedIn { name: name.to_owned(), thread: thread.to_owned(), waits, time }),
+        None => {
+            list.push(WaitedIn { name: name.to_owned(), thread: thread.to_owned(), waits, time, ..WaitedIn::default() })
+        }
     }
 }
 
@@ -205,19 +218,19 @@ fn ranges_of<'a>(trace: &'a Trace, devices: &Devices, host: u16, names: &mut Nam
     let feeding: Vec<usize> = threads.into_iter().filter(|&at| launches(at) || !any_launches).collect();
     let mut all = Union::default();
     let mut place_of: FxHashMap<usize, usize> = FxHashMap::default();
-    let mut unions: Vec<(usize, usize, Union)> = Vec::new();
+    let mut unions: Vec<(usize, usize, StrId, Union)> = Vec::new();
     for (at, events) in feeding.iter().filter_map(|&at| Some((at, devices.by_line.events.get(at)?))) {
-        let mut ranges: Vec<(EventId, usize)> = Vec::new();
+        let mut ranges: Vec<(EventId, usize, StrId)> = Vec::new();
         events.for_each(&trace.events, |id, event| {
             if let Some(name) = names.place(trace, event.name).filter(|_| trace.args_of(&event).hlo_op.is_empty()) {
-                ranges.push((id, name));
+                ranges.push((id, name, event.name));
             }
         });
-        let ids: Vec<EventId> = ranges.iter().map(|&(id, _)| id).collect();
+        let ids: Vec<EventId> = ranges.iter().map(|&(id, ..)| id).collect();
         for_each_on_line(trace, &ids, |index, interval| {
-            let Some(&(_, name)) = ranges.get(index) else { return };
+            let Some(&(_, name, text)) = ranges.get(index) else { return };
             let place = *place_of.entry(name).or_insert_with(|| {
-                unions.push((name, at, Union::default()));
+                unions.push((name, at, text, Union::default()));
                 unions.len() - 1
             });
             all.add(interval);
@@ -229,7 +242,7 @@ fn ranges_of<'a>(trace: &'a Trace, devices: &Devices, host: u16, names: &mut Nam
     let thread = |at: usize| thread_name(trace, trace.lines.get(at)).to_owned();
     let ranges: Vec<RangeSet> = unions
         .into_iter()
-        .map(|(name, at, union)| RangeSet { name, thread: thread(at), times: union.finish() })
+        .map(|(name, at, text, union)| RangeSet { name, thread: thread(at), line: at, text, times: union.finish() })
         .collect();
     let works = |range: &&RangeSet| names.names.get(range.name).is_some_and(|name| !is_wait(name));
     let mut working: Vec<Interval> = ranges.iter().filter(works).flat_map(|it| it.times.parts()).copied().collect();

@@ -7,6 +7,7 @@
 mod analysis;
 mod arguments;
 mod cache;
+mod call_path;
 mod categories;
 mod civil;
 mod collectives;
@@ -75,7 +76,7 @@ pub use freezing::of_module as layer_freezing_of;
 pub use histogram::Histogram;
 pub use host_ops::{HostOp, HostOps};
 pub use host_threads::{HostRole, HostThreads};
-pub use host_waits::event_in;
+pub use host_waits::{RangeCall, called_back, event_in};
 pub use host_work::{HostWork, compiled_modules, for_each_named, host_spans};
 pub use io::io_operations;
 pub use kernel_stats::demangle::demangle;

@@ -44,6 +44,12 @@ pub struct TopOp {
     /// if XLA added the op (such as a copy) without a line.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
+    /// Shape of the result without its layout, like `f32[4,2048]`. Absent if the capture does not contain the instruction.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub result_shape: Option<String>,
+    /// Shapes of the first eight operands. Empty if the capture does not contain the instruction.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub operand_shapes: Vec<String>,
     /// Number of events. On GPUs, the number of kernels; one execution of the op may launch several.
     pub occurrences: u64,
     /// Number of executions of the instruction; see the [table of ops](#table-ops). Added in 1.1.0.

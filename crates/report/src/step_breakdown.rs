@@ -159,6 +159,39 @@ pub struct HostRangeTime {
     /// True if the thread waits in the range for a device, a lock or another thread.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub waits: bool,
+    /// File and line of the function, like `train.py:12`. Present for the three ranges with the most time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub place: Option<String>,
+    /// Calls inside the range, from the outermost, each with at least half of the time of the range. Present for the three ranges
+    /// with the most time, if the Python tracer recorded calls inside them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub calls: Vec<HostCall>,
+    /// Functions that another thread runs meanwhile. Present if the last of `calls` waits for a lock or another thread.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub other_thread: Option<HostOtherThread>,
+}
+
+/// A call on the host that takes at least half of the time of a range.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
+pub struct HostCall {
+    /// Name of the function.
+    pub name: String,
+    /// File and line of the function, like `npyio.py:681`. Absent if it is not written in Python.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub place: Option<String>,
+    /// Share of the range's time in which the thread is in this call.
+    pub percent: f64,
+}
+
+/// The thread whose functions of the user overlap most with a range that waits for a lock. It may hold the lock: the capture
+/// does not say.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
+pub struct HostOtherThread {
+    /// Name of the thread. Absent if it has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub thread: Option<String>,
+    /// Its functions of the user, from the outermost, and the last call inside them. Each takes at least half of the range's time.
+    pub calls: Vec<HostCall>,
 }
 
 /// Step breakdown of one device: means over its counted steps.

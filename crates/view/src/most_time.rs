@@ -9,6 +9,10 @@ const NAMED_PERCENT: f64 = 80.0;
 const MOST_NAMED: usize = 3;
 /// Share of busy time from which a source line is named, in percent.
 const NAMED_LINE_PERCENT: f64 = 20.0;
+/// Share from which the title names it instead of the categories.
+const TITLE_LINE_PERCENT: f64 = 50.0;
+/// Share of busy time from which the shapes of the largest op are named, in percent.
+const NAMED_OP_PERCENT: f64 = 10.0;
 
 /// Categories that take most of the time of device ops.
 pub struct MostTime {
@@ -36,34 +40,93 @@ pub fn most_time(profile: &UnifiedProfile) -> Option<MostTime> {
     let named = sorted.iter().take_while(is_needed).take(MOST_NAMED);
     let shares: Vec<String> =
         named.map(|(name, it)| format!("{} {name}", format::percent(100.0 * it.time_us / whole))).collect();
-    let line = most_of_a_line(profile).map_or(String::new(), |line| format!(" {line}"));
+    let categories = shares.join(", ");
+    let of_line = most_of_a_line(profile);
+    let whole = format::time_us(whole);
+    let (title, by_category) = match &of_line {
+        Some(line) if line.percent >= TITLE_LINE_PERCENT => {
+            (line.title(), format!("By category: {categories}, of the {whole} of device ops in the window."))
+        }
+        _ => (categories, format!("Shares of the {whole} of device ops in the window.")),
+    };
+    let line = of_line.filter(|line| line.percent >= NAMED_LINE_PERCENT);
+    let line = line.map_or(String::new(), |line| format!(" {}", line.sentence()));
     Some(MostTime {
-        title: format!("Most time: {}", shares.join(", ")),
-        text: format!("Shares of the {} of device ops in the window.{line}", format::time_us(whole)),
+        title: format!("Most time: {title}"),
+        text: format!("{by_category}{line}{}", largest_op(profile)),
         category: (*category).clone(),
     })
 }
 
-/// Names the source line whose ops take the most time, if they take a fifth of it or more. The profile lists the largest ops
-/// only, so the line may take more.
-fn most_of_a_line(profile: &UnifiedProfile) -> Option<String> {
-    let mut lines: Vec<(&str, f64, u64)> = Vec::new();
+/// Time of the listed ops of one source line.
+struct LineTime<'a> {
+    /// File and line, with the folders of the file.
+    source: &'a str,
+    /// Share of the busy time.
+    percent: f64,
+    ops: u64,
+    /// What the largest op does: its category, or for a fusion the last part of the framework's path (`dot_general`).
+    /// Empty if unknown.
+    operation: &'a str,
+    /// True if ops that the profile does not list may belong to the line too.
+    at_least: bool,
+}
+
+impl LineTime<'_> {
+    fn place(&self) -> String {
+        format::printable(self.source.rsplit('/').next().unwrap_or(self.source))
+    }
+
+    fn title(&self) -> String {
+        let operation = format::printable(&format::shorten(self.operation, 40));
+        let operation = if operation.is_empty() { operation } else { format!(" ({operation})") };
+        format!("{} at {}{operation}", format::percent(self.percent), self.place())
+    }
+
+    fn sentence(&self) -> String {
+        let at_least = if self.at_least { "At least " } else { "" };
+        let (share, ops) = (format::percent(self.percent), format::counted(self.ops, "op"));
+        format!("{at_least}{share} of the busy time is in {ops} at {}.", self.place())
+    }
+}
+
+/// Returns the source line whose ops take the most time. The profile lists the largest ops only, so the line may take
+/// more.
+fn most_of_a_line(profile: &UnifiedProfile) -> Option<LineTime<'_>> {
     let listed = || profile.op_statistics.iter().flat_map(|found| &found.top_ops);
+    let mut lines: Vec<LineTime<'_>> = Vec::new();
     for op in listed() {
         let (Some(source), Some(percent)) = (op.source.as_deref(), op.busy_self_time_percent) else { continue };
-        match lines.iter_mut().find(|(line, ..)| *line == source) {
-            Some((_, sum, count)) => (*sum, *count) = (*sum + percent, *count + 1),
-            None => lines.push((source, percent, 1)),
+        match lines.iter_mut().find(|line| line.source == source) {
+            Some(line) => (line.percent, line.ops) = (line.percent + percent, line.ops + 1),
+            None => {
+                // Ops are sorted by time, so the first one of a line is its largest.
+                let path = op.framework_op.as_deref().unwrap_or_default();
+                let is_fusion = op.category.contains("fusion");
+                let operation = if is_fusion { path.rsplit('/').next().unwrap_or_default() } else { &op.category };
+                lines.push(LineTime { source, percent, ops: 1, operation, at_least: false });
+            }
         }
     }
-    let (line, percent, count) = lines.into_iter().max_by(|a, b| a.1.total_cmp(&b.1))?;
-    let place = line.rsplit('/').next().unwrap_or(line);
-    let ops = format::counted(count, "op");
-    // Ops that are not listed may belong to the line too.
-    let are_all_listed = listed().filter_map(|op| op.busy_self_time_percent).sum::<f64>() > 99.9;
-    let at_least = if are_all_listed { "" } else { "At least " };
-    let share = format::percent(percent);
-    (percent >= NAMED_LINE_PERCENT).then(|| format!("{at_least}{share} of the busy time is in {ops} at {place}."))
+    let at_least = listed().filter_map(|op| op.busy_self_time_percent).sum::<f64>() <= 99.9;
+    let most = lines.into_iter().max_by(|a, b| a.percent.total_cmp(&b.percent))?;
+    Some(LineTime { at_least, ..most })
+}
+
+/// Describes the largest op by its shapes, as a sentence with a leading blank. Empty if it takes little or its shapes are
+/// unknown.
+fn largest_op(profile: &UnifiedProfile) -> String {
+    let top = profile.op_statistics.as_ref().and_then(|found| found.top_ops.first());
+    let known = top.and_then(|op| Some((op, op.busy_self_time_percent?, op.result_shape.as_deref()?)));
+    let Some((op, percent, result)) = known.filter(|&(_, percent, _)| percent >= NAMED_OP_PERCENT) else {
+        return String::new();
+    };
+    let from = match op.operand_shapes.as_slice() {
+        [] => String::new(),
+        shapes => format!(" from {}", format::printable(&shapes.join(", "))),
+    };
+    let (name, result) = (format::printable(&format::shorten(&op.name, 60)), format::printable(result));
+    format!(" The largest op, {name}, takes {}: it computes {result}{from}.", format::percent(percent))
 }
 
 #[cfg(test)]
@@ -110,6 +173,16 @@ mod tests {
             text(&profile),
             "Shares of the 100 µs of device ops in the window. At least 45.0 % of the busy time is in 2 ops at model.py:7."
         );
+        let top_ops = &mut profile.op_statistics.as_mut().unwrap().top_ops;
+        top_ops[1].category = "custom fusion".to_owned();
+        top_ops[1].framework_op = Some("jit(f)/layer/dot_general".to_owned());
+        top_ops[1].busy_self_time_percent = Some(40.0);
+        top_ops[0].result_shape = Some("f32[8]".to_owned());
+        top_ops[0].operand_shapes = vec!["f32[2,8]".to_owned(), "f32[]".to_owned()];
+        let found = most_time(&profile).unwrap();
+        assert_eq!(found.title, "Most time: 60.0 % at model.py:7 (dot_general)");
+        assert!(found.text.starts_with("By category: 100 % dot, of the 100 µs"), "{}", found.text);
+        assert!(found.text.ends_with("takes 30.0 %: it computes f32[8] from f32[2,8], f32[]."), "{}", found.text);
         for op in &mut profile.op_statistics.as_mut().unwrap().top_ops {
             op.busy_self_time_percent = Some(9.0);
         }

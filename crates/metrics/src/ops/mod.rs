@@ -20,6 +20,7 @@ mod grouping;
 mod in_flight;
 mod resolve;
 mod section;
+mod shapes;
 mod tally;
 mod text;
 pub mod tree;

@@ -1,12 +1,15 @@
 //! Builds the op statistics section of the report.
 
-use super::{Op, Ops, Text};
+use super::{Op, Ops, Text, shapes};
 use base::Ps;
 use report::{OpStatistics, TopOp};
 use trace::Trace;
 
 /// Number of ops that the section lists.
 const TOP_OPS: usize = 50;
+
+/// Number of operands whose shapes the section lists. Fusions and tuples may have hundreds.
+const MOST_OPERANDS: usize = 8;
 
 /// Builds the section. Returns `None` if no op ran. `bound_by` names the limiting resource of an op.
 pub fn section(trace: &Trace, ops: &Ops, bound_by: &dyn Fn(&Op) -> Option<&'static str>) -> Option<OpStatistics> {
@@ -18,12 +21,15 @@ pub fn section(trace: &Trace, ops: &Ops, bound_by: &dyn Fn(&Op) -> Option<&'stat
     };
     let known: Ps = ops.rows.iter().filter(|op| op.cost_source.is_some()).map(|op| op.self_time).sum();
     let text = |text: Text| Some(ops.text(trace, text).to_owned()).filter(|text| !text.is_empty());
-    let top = ops.rows.iter().take(TOP_OPS).map(|op| TopOp {
+    let shapes = |op: &Op| shapes::of_expression(ops.text(trace, op.expression)).unwrap_or_default();
+    let top = ops.rows.iter().take(TOP_OPS).map(|op| (op, shapes(op))).map(|(op, shapes)| TopOp {
         name: ops.text(trace, op.name).to_owned(),
         category: ops.text(trace, op.category).to_owned(),
         program_id: text(op.program),
         framework_op: text(op.framework_path).map(|path| path.trim_end_matches(':').to_owned()),
         source: text(op.source),
+        result_shape: Some(shapes.result).filter(|shape| !shape.is_empty()),
+        operand_shapes: shapes.operands.into_iter().take(MOST_OPERANDS).collect(),
         occurrences: op.occurrences,
         executions: Some(op.executions),
         total_time_us: op.total.as_us(),

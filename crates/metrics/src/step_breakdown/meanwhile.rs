@@ -3,10 +3,10 @@
 
 use super::{Breakdown, StepRow};
 use crate::devices::Devices;
-use crate::host_waits::{HostRanges, WaitedIn};
+use crate::host_waits::{HostRanges, RangeCall, WaitedIn};
 use crate::window::{Window, WindowKind};
 use base::sort;
-use report::{HostMeanwhile, HostRangeTime, StepBreakdownStep};
+use report::{HostCall, HostMeanwhile, HostOtherThread, HostRangeTime, StepBreakdownStep};
 use trace::{Interval, IntervalSet, Trace};
 
 /// Number of ranges that are listed.
@@ -47,19 +47,26 @@ pub fn meanwhile(
             (step.host_range, step.host_thread) = (Some(most.name), Some(most.thread));
         }
     }
-    let (waits, rows) = match breakdown.window {
-        WindowKind::Steps => {
-            let counted = breakdown.windows(captured, |row| row.counted);
-            (ranges.waits(captured, &counted), breakdown.rows.iter().filter(|row| row.counted).count() as u64)
-        }
-        _ => (ranges.waits(captured, &window.of_device), window.device_steps),
+    let counted = breakdown.windows(captured, |row| row.counted);
+    let (windows, rows) = match breakdown.window {
+        WindowKind::Steps => (&counted, breakdown.rows.iter().filter(|row| row.counted).count() as u64),
+        _ => (&window.of_device, window.device_steps),
     };
+    let mut waits = ranges.waits(captured, windows);
+    ranges.add_calls(trace, captured, windows, &mut waits.ranges);
     let per_step = |time: base::Ps| time.as_us() / rows.max(1) as f64;
+    let call = |it: RangeCall| HostCall { name: it.name, place: it.place, percent: it.percent };
     let range = |it: WaitedIn| HostRangeTime {
         time_us: per_step(it.time),
         thread: Some(it.thread).filter(|thread| !thread.is_empty()),
         waits: it.waits,
         name: it.name,
+        place: it.place,
+        calls: it.calls.into_iter().map(call).collect(),
+        other_thread: it.other_thread.map(|other| HostOtherThread {
+            thread: Some(other.thread).filter(|thread| !thread.is_empty()),
+            calls: other.calls.into_iter().map(call).collect(),
+        }),
     };
     Some(HostMeanwhile {
         outside_us: per_step(waits.outside),

@@ -32,6 +32,8 @@ pub(super) struct Flags {
 const COMPILE_SHARE: f64 = 0.1;
 /// Ratio to the median above which a leading step is warm-up.
 const SLOW_START: f64 = 1.5;
+/// Ratio of later steps that compile to steps that do not, above which compilation is part of a usual step (ours).
+const USUALLY_COMPILES: usize = 2;
 /// Maximum number of leading steps that are warm-up by their length alone.
 const MAX_SLOW_STARTS: usize = 5;
 /// Share of the usual ops below which a step at an end of the capture was cut.
@@ -43,7 +45,8 @@ const CUT_SHARE: f64 = 0.5;
 ///   than the others, so that the capture began or ended inside it;
 /// * *compiles*: compilation ran in more than 10 % of it;
 /// * *warm-up*: it compiles, or it is one of the leading steps that each take more than 1.5 times the median of the
-///   complete ones that do not compile;
+///   complete ones that do not compile. If more than twice as many complete steps compile after the first one that does
+///   not as there are ones that do not (a server that compiles for each request), these are usual steps, not warm-up;
 /// * *counted*: neither partial nor warm-up. If there are none, all complete ones count, or all steps if none is
 ///   complete.
 pub(super) fn judge(steps: &[StepFacts]) -> Vec<Flags> {
@@ -89,12 +92,20 @@ fn judge_group(steps: &[StepFacts]) -> Vec<Flags> {
         let complete = steps.iter().zip(&flags).filter(|(_, flag)| !flag.partial && (compiling || !flag.compiles));
         complete.map(|(step, _)| step.duration_us).collect()
     };
-    let median = median(&complete(false)).or_else(|| median(&complete(true))).unwrap_or(f64::INFINITY);
+    let (clean, all) = (complete(false), complete(true));
+    // Steps that compile from here on are usual ones.
+    let usual_from = flags.iter().position(|flag| !flag.partial && !flag.compiles).filter(|&first| {
+        let later = flags.iter().skip(first).filter(|flag| !flag.partial && flag.compiles).count();
+        later > USUALLY_COMPILES * clean.len()
+    });
+    let median = median(if usual_from.is_some() { &all } else { &clean }).or_else(|| median(&all));
+    let median = median.unwrap_or(f64::INFINITY);
     let mut leading = true;
     for (index, (step, flag)) in steps.iter().zip(&mut flags).enumerate() {
         let slow = step.duration_us > SLOW_START * median;
         leading &= index < MAX_SLOW_STARTS && (slow || flag.partial);
-        flag.warm_up = flag.compiles || (leading && slow);
+        let is_usual = usual_from.is_some_and(|from| index > from);
+        flag.warm_up = (flag.compiles && !is_usual) || (leading && slow);
     }
     flags
 }
@@ -149,6 +160,17 @@ mod tests {
         let steps = [step(300.0), step(100.0), step(101.0), compiled, compiled, compiled, last];
         assert_eq!(marks(&steps), "w..wwwp");
         assert_eq!(judge(&steps).iter().filter(|flag| flag.compiles).count(), 3);
+    }
+
+    /// A server that compiles anew for each request: the typical request compiles.
+    #[test]
+    fn steps_that_usually_compile_count() {
+        let compiled = StepFacts { compile_share: 0.9, ..step(600.0) };
+        let request = [step(50.0), compiled, compiled, compiled];
+        assert_eq!(marks(&request), "....");
+        // The first steps of a run compile, however many they are.
+        assert_eq!(marks(&[compiled, compiled, compiled, step(50.0)]), "www.");
+        assert_eq!(marks(&[step(50.0), compiled, compiled]), ".ww");
     }
 
     #[test]

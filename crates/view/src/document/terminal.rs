@@ -170,9 +170,14 @@ fn note_text(note: &str) -> String {
 fn findings_text(findings: &[FindingBlock]) -> String {
     let is_rule = |finding: &&FindingBlock| !finding.remedy.is_empty();
     let rules = findings.iter().filter(is_rule).count();
-    let first = findings.iter().filter(is_rule).take(FINDINGS).chain(findings.iter().filter(|it| !is_rule(it)));
+    let mut shown_rules = 0;
     let mut text = String::new();
-    for finding in first {
+    for finding in findings {
+        // What takes most of the time has no remedy. It is always shown.
+        shown_rules += usize::from(is_rule(&finding));
+        if is_rule(&finding) && shown_rules > FINDINGS {
+            continue;
+        }
         let severity = if finding.severity == FindingSeverity::NotChecked { "" } else { finding.severity.label() };
         text.push_str(&format!("  {severity:<10}{}\n", shorten(&printable(&finding.title), SENTENCE)));
         text.push_str(&sentence(&finding.text, 12));

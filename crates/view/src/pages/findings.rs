@@ -11,6 +11,8 @@ use report::{Finding, FindingSeverity};
 
 /// Number of findings on the overview.
 const FIRST: usize = 3;
+/// Share of the time above which devices are busy for most of it.
+const MOSTLY: f64 = 0.5;
 /// Option for the form of the findings.
 const FORM: &str = "form";
 const FORMS: [(&str, &str); 2] = [("cards", "Cards"), ("table", "Table")];
@@ -43,18 +45,18 @@ fn cards(source: Source<'_>, table: Option<&TableBlock>) -> Vec<Block> {
     let filter = Filter::parse(table.map_or("", |table| &table.filter));
     let passes = |finding: &&&Finding| filter.passes_texts(&[&finding.id, &finding.title, &finding.message]);
     let is_shown = |it: &FindingBlock| filter.passes_texts(&[&it.id, &it.title, &it.text]);
-    let most_time = most_time(source).filter(is_shown);
+    let found = with_most_time(source, checked.iter().copied());
+    let found: Vec<FindingBlock> = found.into_iter().filter(is_shown).collect();
     let mut blocks = Vec::new();
-    if !checked.is_empty() {
-        let shown = checked.iter().filter(passes).map(|finding| block(source, finding)).collect();
-        blocks.push(Block::Findings { findings: shown });
-    } else if source.context().is_some() || !lacking.is_empty() {
+    if checked.is_empty() && source.context().is_none() && lacking.is_empty() {
+        blocks.push(source.not_measured("findings"));
+    } else if checked.is_empty() {
         let note = "No rule found anything. Rules that lacked an input are listed below. They do not judge the run.";
         blocks.push(Block::Note { text: note.to_owned() });
-    } else {
-        blocks.push(source.not_measured("findings"));
     }
-    blocks.extend(most_time.map(|it| Block::Findings { findings: vec![it] }));
+    if !found.is_empty() {
+        blocks.push(Block::Findings { findings: found });
+    }
     if !lacking.is_empty() {
         blocks.push(not_checked(lacking.iter().filter(passes).copied()));
     }
@@ -82,19 +84,30 @@ pub(super) fn all(source: Source<'_>) -> Vec<Block> {
     if checked.is_empty() && !lacking.is_empty() {
         blocks.push(Block::Note { text: "No rule fired.".to_owned() });
     }
-    let checked = checked.into_iter().map(|finding| block(source, finding));
-    blocks.push(Block::Findings { findings: checked.chain(most_time(source)).collect() });
+    blocks.push(Block::Findings { findings: with_most_time(source, checked.into_iter()) });
     blocks.extend((!lacking.is_empty()).then(|| not_checked(lacking.into_iter())));
     blocks
 }
 
-/// Returns the first findings, for the overview.
+/// Returns the first findings and what takes most of the time, for the overview.
 pub(super) fn first(source: Source<'_>) -> Vec<FindingBlock> {
-    source.profile().findings.iter().filter(is_checked).take(FIRST).map(|finding| block(source, finding)).collect()
+    with_most_time(source, source.profile().findings.iter().filter(is_checked).take(FIRST))
+}
+
+/// Returns findings in their order, and what takes most of the time: before the notes if devices are busy for most of the time,
+/// because the ops are then what to improve, else last.
+fn with_most_time<'a>(source: Source<'_>, findings: impl Iterator<Item = &'a Finding>) -> Vec<FindingBlock> {
+    let breakdown = source.profile().step_breakdown.as_ref();
+    let are_busy = breakdown.is_some_and(|it| it.device_busy_us > MOSTLY * it.duration_us);
+    let mut blocks: Vec<FindingBlock> = findings.map(|finding| block(source, finding)).collect();
+    let first_note = blocks.iter().position(|block| block.severity == FindingSeverity::Note).filter(|_| are_busy);
+    let place = first_note.unwrap_or(blocks.len());
+    blocks.splice(place..place, most_time(source));
+    blocks
 }
 
 /// Returns the categories with most of the time, shown with the findings.
-pub(super) fn most_time(source: Source<'_>) -> Option<FindingBlock> {
+fn most_time(source: Source<'_>) -> Option<FindingBlock> {
     let found = most_time::most_time(source.profile())?;
     Some(FindingBlock {
         id: "most_expensive".to_owned(),

@@ -71,6 +71,10 @@ fn step_time(source: Source<'_>) -> Figure {
             format::time_us(mean_us)
         ));
     }
+    let compiling = source.profile().steps.iter().filter(|step| step.counted && step.compiles).count() as u64;
+    if compiling > 0 {
+        note.push_str(&format!("; {} of them compile", format::count(compiling)));
+    }
     Figure { value: Some(mean), note, ..figure }
 }
 
@@ -100,10 +104,11 @@ fn warm_up(steps: &[Step]) -> String {
     }
 }
 
-/// Returns the number and the mean duration of steps that compile after a counted step. The mean of
+/// Returns the number and the mean duration of complete steps that compile after a counted step. The mean of
 /// all counted steps hides them.
 fn late_compilations(steps: &[Step]) -> Option<(usize, f64)> {
-    let late = steps.iter().skip_while(|step| !step.counted).filter(|step| step.compiles && !step.counted);
+    let late = steps.iter().skip_while(|step| !step.counted);
+    let late = late.filter(|step| step.compiles && !step.counted && !step.partial);
     let (count, sum) = late.fold((0, 0.0), |(count, sum), step| (count + 1, sum + step.duration_us));
     (count > 0).then(|| (count, sum / count as f64))
 }

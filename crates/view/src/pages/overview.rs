@@ -68,7 +68,7 @@ pub(super) fn figures(source: Source<'_>) -> Vec<Figure> {
 /// Returns the first findings, then the categories with most of the time, as on the page of
 /// findings.
 fn to_do(source: Source<'_>) -> Vec<FindingBlock> {
-    findings::first(source).into_iter().chain(findings::most_time(source)).collect()
+    findings::first(source)
 }
 
 /// Returns the most informative figure of each view, if it has a value.

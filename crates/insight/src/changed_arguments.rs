@@ -1,0 +1,71 @@
+//! Compares the arguments of programs that were compiled from the same function: what differs caused the compilation.
+//!
+//! ```text
+//! jit_apply(3)   x: f32[101,64]   w: f32[64,64]
+//! jit_apply(4)   x: f32[77,64]    w: f32[64,64]       they differ in the shape of x
+//! ```
+
+use std::collections::BTreeMap;
+
+use super::numbers::{Numbers, shown};
+use base::format;
+use metrics::Argument;
+
+/// Number of arguments, and of shapes of one argument, that a sentence names.
+const MOST_NAMED: usize = 3;
+
+/// Returns what differs between the programs of a module, as a sentence with a leading blank. Empty if the capture does not
+/// contain two of its programs.
+pub(super) fn sentence(numbers: &Numbers<'_>, module: &str) -> String {
+    let is_of_module = |it: &&Argument| it.program.split('(').next() == Some(module);
+    let mut programs: BTreeMap<(u16, i64), Vec<&Argument>> = BTreeMap::new();
+    for argument in numbers.context.arguments().iter().filter(is_of_module) {
+        programs.entry((argument.host, argument.program_id)).or_default().push(argument);
+    }
+    // Each host compiles its own copy of a program.
+    let first_host = programs.keys().next().map(|&(host, _)| host);
+    let programs: Vec<Vec<&Argument>> =
+        programs.into_iter().filter(|((host, _), _)| Some(*host) == first_host).map(|(_, it)| it).collect();
+    if programs.len() < 2 {
+        return String::new();
+    }
+    let subject = format!(" The {} programs of {}", format::count(programs.len() as u64), shown(module));
+    if programs.iter().any(|it| it.len() != programs.first().map_or(0, Vec::len)) {
+        return format!("{subject} differ in the number of their arguments.");
+    }
+    let changed = changed(&programs);
+    if changed.is_empty() {
+        return format!(
+            "{subject} take arguments of the same shapes and data types. So a static argument, a value that the program contains as \
+             a constant, or a new function object in each call (a lambda, or a call of jit inside the loop) differs."
+        );
+    }
+    let first: Vec<String> = changed.iter().take(MOST_NAMED).map(|(name, shapes)| named(name, shapes)).collect();
+    let more = match changed.len().saturating_sub(MOST_NAMED) {
+        0 => String::new(),
+        more => format!(" {} more arguments differ.", format::count(more as u64)),
+    };
+    format!("{subject} differ in {}.{more}", first.join("; in "))
+}
+
+/// Returns the arguments whose shapes differ, each with its distinct shapes in the order of the programs.
+fn changed<'a>(programs: &[Vec<&'a Argument>]) -> Vec<(&'a str, Vec<&'a str>)> {
+    let mut by_number: BTreeMap<i64, (&str, Vec<&str>)> = BTreeMap::new();
+    for argument in programs.iter().flatten() {
+        let (_, shapes) = by_number.entry(argument.number).or_insert_with(|| (&argument.name, Vec::new()));
+        if !shapes.contains(&argument.shape.as_str()) {
+            shapes.push(&argument.shape);
+        }
+    }
+    by_number.into_values().filter(|(_, shapes)| shapes.len() > 1).collect()
+}
+
+/// Lists the shapes of an argument: `x (f32[101,64], f32[77,64], f32[93,64] and 7 more)`.
+fn named(name: &str, shapes: &[&str]) -> String {
+    let first: Vec<String> = shapes.iter().take(MOST_NAMED).map(|shape| shown(shape)).collect();
+    let more = match shapes.len().saturating_sub(MOST_NAMED) {
+        0 => String::new(),
+        more => format!(" and {} more", format::count(more as u64)),
+    };
+    format!("{} ({}{more})", shown(name), first.join(", "))
+}
