@@ -49,6 +49,103 @@ fn idle_gaps() {
     fine(host_bound(950), "idle_gaps");
 }
 
+/// Twelve steps of 1000 us on a device that is busy at first, then while `calls` small programs run, one every 10 us.
+fn eager_steps(calls: i64) -> Trace {
+    let mut trace = gpu_steps(12, |b, at| {
+        kernel(b, "gemm", at + 1, at + 5, 990 - 10 * calls);
+        let (python, device) = (b.line("/host:CPU", "python"), b.line("/device:GPU:0", "Stream #7(Compute)"));
+        for call in 0..calls {
+            let start = at + 995 - 10 * calls + 10 * call;
+            let name = if call % 4 == 0 { "PjitFunction(sqrt)" } else { "PjitFunction(multiply)" };
+            b.event(python, name, start, 4);
+            b.event(device, "loop_multiply_fusion", start + 5, 2);
+        }
+    });
+    trace.framework = Framework::Jax;
+    trace
+}
+
+#[test]
+fn many_programs() {
+    let found = finding(eager_steps(80), "many_programs");
+    assert_eq!(found.title, "Each step launches 80 small programs");
+    assert!(
+        found.message.contains("multiply (60), sqrt (20)") && found.message.contains("Devices are idle for 6"),
+        "{}",
+        found.message
+    );
+    assert_eq!((found.severity, found.view.as_deref()), (Critical, Some("steps")));
+    assert_eq!(finding(eager_steps(31), "many_programs").severity, Warning);
+    fine(eager_steps(29), "many_programs");
+}
+
+#[test]
+fn host_arguments() {
+    let steps = |copies: i64| {
+        let mut trace = gpu_steps(12, |b, at| {
+            let python = b.line("/host:CPU", "python");
+            b.event(python, "PjitFunction(step)", at + 1, 100);
+            for copy in 0..copies {
+                b.event(python, "DevicePut", at + 2 + 4 * copy, 2);
+            }
+            kernel(b, "gemm", at + 90, at + 95, 800);
+        });
+        trace.framework = Framework::Jax;
+        trace
+    };
+    let found = finding(steps(8), "host_arguments");
+    assert_eq!((found.severity, found.title.as_str()), (Note, "Each step copies 8 host arrays to the device"));
+    fine(steps(7), "host_arguments");
+}
+
+/// Two GPUs in steps of 1000 us: the first one works for 900 us, the second one for `other`.
+fn two_devices(other: i64) -> Trace {
+    gpu_steps(12, |b, at| {
+        kernel(b, "gemm", at + 1, at + 5, 900);
+        let second = b.line("/device:GPU:1", "Stream #7(Compute)");
+        b.event(second, "gemm", at + 5, other);
+    })
+}
+
+#[test]
+fn uneven_devices() {
+    let found = finding(two_devices(10), "uneven_devices");
+    assert_eq!(found.title, "/device:GPU:0 works while other devices are idle");
+    assert!(
+        found.message.contains("busy for 90") && found.message.contains("the other 1 device for"),
+        "{}",
+        found.message
+    );
+    assert_eq!(found.severity, Warning);
+    assert_eq!(found.time_at_stake_percent.unwrap().round(), 45.0);
+    fine(two_devices(600), "uneven_devices");
+}
+
+/// Steps of 1000 us of which the device is busy for `busy`. Another thread is in `parse`, and at the end in `last`.
+fn with_thread(busy: i64, last: &'static str) -> Trace {
+    gpu_steps(12, move |b, at| {
+        kernel(b, "gemm", at + 1, at + 5, busy);
+        let (python, other) = (b.line("/host:CPU", "python"), b.line("/host:CPU", "worker"));
+        b.event(python, "PjitFunction(step)", at + 1, 3);
+        b.event(other, "$data.py:7 parse", at + busy, 1000 - busy);
+        b.event(other, last, at + busy, 1000 - busy);
+    })
+}
+
+#[test]
+fn python_threads() {
+    let found = finding(with_thread(300, "$data.py:9 <listcomp>"), "python_threads");
+    assert_eq!((found.severity, found.title.as_str()), (Critical, "Threads run Python (parse) while devices are idle"));
+    assert!(
+        found.message.contains("1 other thread") && found.message.contains("parse (data.py:7)"),
+        "{}",
+        found.message
+    );
+    assert_eq!(finding(with_thread(800, "$data.py:9 <listcomp>"), "python_threads").severity, Warning);
+    fine(with_thread(950, "$data.py:9 <listcomp>"), "python_threads");
+    fine(with_thread(300, "$time sleep"), "python_threads");
+}
+
 /// Builds such steps with the input pipeline running while the device waits.
 fn input_bound(busy: i64) -> Trace {
     gpu_steps(12, |b, at| {

@@ -6,15 +6,17 @@ use super::numbers::Numbers;
 use base::{Cut, cut};
 
 /// Rules that compare devices, or that look for missing devices or steps. Any cut invalidates them.
-const NEED_THE_WHOLE: [&str; 3] = ["unused_visible_devices", "straggler_device", "single_step"];
+const NEED_THE_WHOLE: [&str; 4] = ["unused_visible_devices", "uneven_devices", "straggler_device", "single_step"];
 
 /// Rules about idle time and about overlap. They hold if the capture is complete up to some time, but not if events of some
 /// devices, streams or threads are missing.
-const NEED_ALL_LINES: [&str; 12] = [
+const NEED_ALL_LINES: [&str; 14] = [
     "data_loading",
     "input_bound",
     "host_processing",
     "host_overhead",
+    "many_programs",
+    "python_threads",
     "low_device_utilization",
     "tensor_core_idle",
     "idle_gaps",

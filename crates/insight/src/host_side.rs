@@ -9,6 +9,8 @@ use report::{HostCall, HostMeanwhile, HostRangeTime};
 const NAMED_PERCENT: f64 = 5.0;
 /// Number of activities that a sentence names (ours).
 const MOST_NAMED: usize = 3;
+/// Number of calls from which a sentence names it (ours: several in each of the usual 5 to 10 steps).
+const MANY_CALLS: u64 = 50;
 /// Share of the idle time above which a range counts as the host's main activity (ours: more than all others together).
 const MOST_PERCENT: f64 = 50.0;
 
@@ -49,9 +51,7 @@ impl<'a> Numbers<'a> {
     pub fn both_wait(&self) -> Option<BothWait<'a>> {
         self.host_side()?.both_wait()
     }
-}
 
-impl<'a> Numbers<'a> {
     /// Names a range of the host with its file and line, and with the call inside it that takes most of its time:
     /// `on_step_end (train.py:21), mostly in savez_compressed`. Returns the name alone if the rest is unknown.
     pub fn host_range(&self, name: &str) -> String {
@@ -90,6 +90,11 @@ impl<'a> HostSide<'a> {
             Some(call) => format!("the host is in {name} ({call})"),
             None => format!("the host is in {name}"),
         })
+    }
+
+    /// Names the host's main activity during the idle time with its file and line: `update (train.py:27)`.
+    pub fn place(self) -> Option<String> {
+        self.main_range().map(|range| format!("{}{}", shown(&range.name), source(range)))
     }
 
     /// Returns the advice for the host's main activity during the idle time. `None` if the host has none.
@@ -174,7 +179,9 @@ fn public_calls(range: &HostRangeTime) -> impl DoubleEndedIterator<Item = &HostC
 fn inside(range: &HostRangeTime) -> String {
     let named = |call: &HostCall| {
         let place = call.place.as_ref().map_or(String::new(), |place| format!(" ({})", shown(place)));
-        format!("{}{place}", shown(&call.name))
+        let count =
+            if call.count < MANY_CALLS { String::new() } else { format!(" ({} calls)", format::count(call.count)) };
+        format!("{}{place}{count}", shown(&call.name))
     };
     let mut calls = public_calls(range);
     let Some(first) = calls.next() else { return String::new() };

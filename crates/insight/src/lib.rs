@@ -31,6 +31,7 @@ mod gap;
 mod gather_scatter;
 mod gradient_synchronization;
 mod heap_growth;
+mod host_arguments;
 mod host_executed_ops;
 mod host_overhead;
 mod host_processing;
@@ -47,6 +48,7 @@ mod low_device_utilization;
 mod low_flop_rate;
 mod low_memory_bandwidth;
 mod low_occupancy;
+mod many_programs;
 mod many_small_kernels;
 mod memory;
 mod memory_bound;
@@ -61,6 +63,7 @@ mod outside_window;
 mod padded_buffers;
 mod preallocated_memory;
 mod profiler_overhead;
+mod python_threads;
 mod recompilation;
 mod rematerialization;
 mod replicated_parameters;
@@ -75,6 +78,7 @@ mod straggler_device;
 mod tensor_core_idle;
 mod tensor_cores_unused;
 mod undonated_arguments;
+mod uneven_devices;
 mod unfused_data_formatting;
 mod unhidden_collectives;
 mod unused_visible_devices;
@@ -117,8 +121,11 @@ pub const RULES: &[Rule] = &[
     input_bound::RULE,
     host_processing::RULE,
     data_transfer::RULE,
+    host_arguments::RULE,
     host_overhead::RULE,
+    many_programs::RULE,
     many_small_kernels::RULE,
+    python_threads::RULE,
     compilation::RULE,
     recompilation::RULE,
     compile_time::RULE,
@@ -161,6 +168,7 @@ pub const RULES: &[Rule] = &[
     heap_growth::RULE,
     preallocated_memory::RULE,
     unused_visible_devices::RULE,
+    uneven_devices::RULE,
     straggler_device::RULE,
     device_clock_skew::RULE,
     step_time_variation::RULE,

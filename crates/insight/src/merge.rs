@@ -11,7 +11,18 @@ use report::Finding;
 const EXPLAINED: &[(&str, &[&str])] = &[
     // Idle time: prefer the cause to the amount, and shares of the steps to shares of the capture.
     ("host_overhead", &["many_small_kernels"]),
-    ("low_device_utilization", &["data_loading", "compilation", "host_overhead", "barrier_cores"]),
+    (
+        "low_device_utilization",
+        &[
+            "data_loading",
+            "compilation",
+            "host_overhead",
+            "barrier_cores",
+            "many_programs",
+            "python_threads",
+            "uneven_devices",
+        ],
+    ),
     ("tensor_core_idle", &["low_device_utilization", "data_loading", "compilation", "host_overhead", "barrier_cores"]),
     (
         "idle_gaps",
@@ -22,6 +33,9 @@ const EXPLAINED: &[(&str, &[&str])] = &[
             "compilation",
             "host_overhead",
             "barrier_cores",
+            "many_programs",
+            "python_threads",
+            "uneven_devices",
         ],
     ),
     (

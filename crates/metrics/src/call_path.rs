@@ -27,6 +27,8 @@ pub(crate) struct PathCall {
     pub name: StrId,
     /// Part of the given time that the call takes, with the calls inside it.
     pub time: Ps,
+    /// Number of calls in that time.
+    pub count: u64,
 }
 
 /// Calls with the same name inside the same calls.
@@ -49,11 +51,11 @@ pub(crate) fn path(trace: &Trace, events: &LineEvents, within: &IntervalSet) -> 
         let Some(kind) = kinds.get(kind).filter(|_| time > Ps::ZERO && open.len() < MOST_CALLS) else { return };
         let parent = open.last().map_or(usize::MAX, |&(node, _)| node);
         let node = *places.entry((parent, kind.name)).or_insert_with(|| {
-            nodes.push(Node { parent, call: PathCall { name: kind.name, time: Ps::ZERO } });
+            nodes.push(Node { parent, call: PathCall { name: kind.name, time: Ps::ZERO, count: 0 } });
             nodes.len() - 1
         });
         if let Some(node) = nodes.get_mut(node) {
-            node.call.time += time;
+            (node.call.time, node.call.count) = (node.call.time + time, node.call.count + 1);
         }
         open.push((node, interval.end));
     });
@@ -114,8 +116,9 @@ mod tests {
 
     #[test]
     fn only_the_given_time_counts() {
-        assert_eq!(names(&[(60, 160)]), []);
         assert_eq!(names(&[(90, 160)]), [("$train.py:30 evaluate".to_owned(), 50.0)]);
+        // No call takes half of this time.
+        assert_eq!(names(&[(50, 160), (200, 300)]), []);
         assert_eq!(names(&[]), []);
     }
 }

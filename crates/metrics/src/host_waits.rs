@@ -17,11 +17,13 @@
 
 mod behind;
 mod calls;
+mod python_threads;
 
 use rustc_hash::FxHashMap;
 
 use self::behind::Behind;
 pub use self::calls::{OtherThread, RangeCall, called_back};
+pub use self::python_threads::{PythonThreads, busy_python_threads};
 use super::devices::Devices;
 use super::host_threads::HostRole;
 use super::self_time::for_each_on_line;

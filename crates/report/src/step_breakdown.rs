@@ -181,6 +181,8 @@ pub struct HostCall {
     pub place: Option<String>,
     /// Share of the range's time in which the thread is in this call.
     pub percent: f64,
+    /// Number of calls in the range's time, over all counted steps.
+    pub count: u64,
 }
 
 /// The thread whose functions of the user overlap most with a range that waits for a lock. It may hold the lock: the capture

@@ -103,7 +103,7 @@ fn most_of_a_line(profile: &UnifiedProfile) -> Option<LineTime<'_>> {
                 // Ops are sorted by time, so the first one of a line is its largest.
                 let path = op.framework_op.as_deref().unwrap_or_default();
                 let is_fusion = op.category.contains("fusion");
-                let operation = if is_fusion { path.rsplit('/').next().unwrap_or_default() } else { &op.category };
+                let operation = if is_fusion { last_operation(path) } else { &op.category };
                 lines.push(LineTime { source, percent, ops: 1, operation, at_least: false });
             }
         }
@@ -111,6 +111,14 @@ fn most_of_a_line(profile: &UnifiedProfile) -> Option<LineTime<'_>> {
     let at_least = listed().filter_map(|op| op.busy_self_time_percent).sum::<f64>() <= 99.9;
     let most = lines.into_iter().max_by(|a, b| a.percent.total_cmp(&b.percent))?;
     Some(LineTime { at_least, ..most })
+}
+
+/// Returns the last operation of a framework's path: `dot_general` for `jit(f)/layer/dot_general`, `psum` for
+/// `jit(f)/transpose(jvp(psum))`.
+fn last_operation(path: &str) -> &str {
+    let last = path.rsplit('/').next().unwrap_or_default();
+    let inner = last.rsplit('(').next().unwrap_or(last);
+    inner.split(')').next().unwrap_or(inner)
 }
 
 /// Describes the largest op by its shapes, as a sentence with a leading blank. Empty if it takes little or its shapes are
@@ -148,6 +156,12 @@ mod tests {
         assert_eq!(two.as_deref(), Some("Most time: 70.0 % b, 18.0 % a"));
         let even = [("a", 1.0), ("b", 1.0), ("c", 1.0), ("d", 1.0)];
         assert_eq!(title(&even).as_deref(), Some("Most time: 25.0 % a, 25.0 % b, 25.0 % c"));
+    }
+
+    #[test]
+    fn operations_are_the_innermost_of_their_paths() {
+        let paths = ["jit(f)/layer/dot_general", "jit(f)/transpose(jvp(psum))", "tanh", "", "f()"];
+        assert_eq!(paths.map(last_operation), ["dot_general", "psum", "tanh", "", ""]);
     }
 
     #[test]

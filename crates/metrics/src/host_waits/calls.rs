@@ -28,6 +28,8 @@ pub struct RangeCall {
     pub place: Option<String>,
     /// Share of the range's time.
     pub percent: f64,
+    /// Number of calls in that time.
+    pub count: u64,
 }
 
 /// Calls of another thread while a range waits for a lock.
@@ -89,12 +91,7 @@ fn other_thread(
     waiting: usize,
     within: &IntervalSet,
 ) -> Option<OtherThread> {
-    let mut runs_users = vec![false; trace.lines.len()];
-    for kind in trace.events.kinds() {
-        if let Some(runs) = runs_users.get_mut(kind.line.index()) {
-            *runs = *runs || is_function_of_user(trace, kind.name);
-        }
-    }
+    let runs_users = lines_with(trace, |name| is_function_of_user(trace, name));
     let mut most: Option<(Ps, OtherThread)> = None;
     for (at, (line, events)) in trace.lines.iter().zip(&devices.by_line.events).enumerate() {
         let is_of_host = line.kind == LineKind::Host && trace.plane_of(line).is_some_and(|plane| plane.host == host);
@@ -120,12 +117,7 @@ fn other_thread(
 /// Returns the functions of the user that compiled programs call back `within` a time of the hosts, from the outermost.
 /// Empty if the Python tracer recorded none for at least half of that time.
 pub fn called_back(trace: &Trace, devices: &Devices, within: &IntervalSet) -> Vec<RangeCall> {
-    let mut calls_back = vec![false; trace.lines.len()];
-    for kind in trace.events.kinds() {
-        if let Some(calls) = calls_back.get_mut(kind.line.index()) {
-            *calls = *calls || host_callbacks::is(trace.text(kind.name));
-        }
-    }
+    let calls_back = lines_with(trace, |name| host_callbacks::is(trace.text(name)));
     let lines = trace.lines.iter().zip(&devices.by_line.events).zip(calls_back);
     let lines = lines.filter(|((line, _), calls)| *calls && line.kind == LineKind::Host);
     let functions = lines.map(|((_, events), _)| {
@@ -138,15 +130,26 @@ pub fn called_back(trace: &Trace, devices: &Devices, within: &IntervalSet) -> Ve
     most.iter().map(|call| range_call(trace, call, within.length())).collect()
 }
 
-fn is_function_of_user(trace: &Trace, name: StrId) -> bool {
+/// Returns, by line, true if it has an event whose name is wanted.
+pub(super) fn lines_with(trace: &Trace, is_wanted: impl Fn(StrId) -> bool) -> Vec<bool> {
+    let mut has = vec![false; trace.lines.len()];
+    for kind in trace.events.kinds() {
+        if let Some(has) = has.get_mut(kind.line.index()) {
+            *has = *has || is_wanted(kind.name);
+        }
+    }
+    has
+}
+
+pub(super) fn is_function_of_user(trace: &Trace, name: StrId) -> bool {
     let name = trace.text(name);
     host_spans::is_frame(name) && is_users(name)
 }
 
-fn range_call(trace: &Trace, call: &PathCall, all: Ps) -> RangeCall {
+pub(super) fn range_call(trace: &Trace, call: &PathCall, all: Ps) -> RangeCall {
     let name = trace.text(call.name);
     let percent = 100.0 * call.time.as_ps() as f64 / all.as_ps().max(1) as f64;
-    RangeCall { name: shown(name).to_owned(), place: place(name), percent }
+    RangeCall { name: shown(name).to_owned(), place: place(name), percent, count: call.count }
 }
 
 /// Functions of Python's conditions, queues and futures in which a thread waits for another thread.
@@ -202,7 +205,7 @@ mod tests {
         let names = |calls: &[RangeCall]| calls.iter().map(|it| it.name.clone()).collect::<Vec<_>>();
         assert_eq!((get.name.as_str(), get.place.as_deref()), ("get", Some("main.py:28")));
         assert_eq!(names(&get.calls), ["acquire"]);
-        assert_eq!((get.calls[0].percent, get.calls[0].place.clone()), (97.5, None));
+        assert_eq!((get.calls[0].percent, get.calls[0].count, get.calls[0].place.clone()), (97.5, 1, None));
         let other = get.other_thread.as_ref().unwrap();
         assert_eq!(names(&other.calls), ["refresh", "pull", "sleep"]);
         assert_eq!(other.calls[1].place.as_deref(), Some("main.py:14"));

@@ -44,7 +44,8 @@ pub fn meanwhile(
         let of_step = breakdown.windows(captured, |row| row.step.map(u64::from) == Some(step.index));
         let waits = ranges.waits(captured, &of_step);
         if let Some(most) = waits.most() {
-            (step.host_range, step.host_thread) = (Some(most.name), Some(most.thread));
+            let thread = Some(most.thread).filter(|thread| !thread.is_empty());
+            (step.host_range, step.host_thread) = (Some(most.name), thread);
         }
     }
     let counted = breakdown.windows(captured, |row| row.counted);
@@ -55,7 +56,7 @@ pub fn meanwhile(
     let mut waits = ranges.waits(captured, windows);
     ranges.add_calls(trace, captured, windows, &mut waits.ranges);
     let per_step = |time: base::Ps| time.as_us() / rows.max(1) as f64;
-    let call = |it: RangeCall| HostCall { name: it.name, place: it.place, percent: it.percent };
+    let call = |it: RangeCall| HostCall { name: it.name, place: it.place, percent: it.percent, count: it.count };
     let range = |it: WaitedIn| HostRangeTime {
         time_us: per_step(it.time),
         thread: Some(it.thread).filter(|thread| !thread.is_empty()),

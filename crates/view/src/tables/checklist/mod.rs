@@ -208,15 +208,18 @@ fn is_unchecked(profile: &UnifiedProfile, id: &str) -> bool {
 }
 
 /// Rules about idle devices: the amount, and its causes.
-const IDLE: [&str; 8] = [
+const IDLE: [&str; 11] = [
     "low_device_utilization",
     "tensor_core_idle",
     "idle_gaps",
     "data_loading",
     "compilation",
     "host_overhead",
+    "many_programs",
     "many_small_kernels",
+    "python_threads",
     "barrier_cores",
+    "uneven_devices",
 ];
 
 /// Explains how to record steps.

@@ -1,0 +1,75 @@
+//! Each step calls many small compiled functions.
+
+use super::draft::Draft;
+use super::host_side::HostSide;
+use super::numbers::{Numbers, shown};
+use super::{Rule, Verdict};
+use base::format;
+use metrics::compiled_calls;
+use report::{Confidence, FindingSeverity};
+use trace::Framework;
+
+pub(super) const RULE: Rule = Rule { id: "many_programs", title: "Many small programs per step", check };
+
+/// Fewest calls of compiled functions per step that are many (ours: a loop with a jitted step calls a few).
+const FEWEST_CALLS: f64 = 30.0;
+/// Share of the window in which devices are idle between the calls, from which the finding is a warning (the JAX guide's limit for
+/// overheads is 10 %).
+const WARNING_PERCENT: f64 = 10.0;
+/// Share from which the finding is critical (ours: most of the time).
+const CRITICAL_PERCENT: f64 = 50.0;
+/// Number of functions that the message names.
+const MOST_NAMED: usize = 4;
+
+fn check(numbers: &Numbers<'_>) -> Verdict {
+    let devices = &numbers.context.analysis.devices;
+    if !matches!(numbers.trace.framework, Framework::Jax | Framework::Unknown) {
+        return Verdict::Irrelevant;
+    }
+    if devices.by_line.host_names.is_empty() {
+        return numbers.lacks_host_events();
+    }
+    let Some(steps) = numbers.profile.step_timing.num_steps_counted.filter(|&steps| steps > 0) else {
+        return numbers.lacks_steps("the steps are unknown.");
+    };
+    let found = compiled_calls(numbers.trace, devices);
+    let calls = found.calls as f64 / steps as f64 / found.hosts.max(1) as f64;
+    if calls < FEWEST_CALLS || found.window.as_ps() == 0 {
+        return Verdict::Fine;
+    }
+    let idle = 100.0 * found.idle.as_ps() as f64 / found.window.as_ps() as f64;
+    let (severity, limit) = match idle {
+        CRITICAL_PERCENT.. => (FindingSeverity::Critical, CRITICAL_PERCENT),
+        WARNING_PERCENT.. => (FindingSeverity::Warning, WARNING_PERCENT),
+        _ => (FindingSeverity::Note, 0.0),
+    };
+    let per_step = |count: u64| format::count((count as f64 / steps as f64 / found.hosts.max(1) as f64).round() as u64);
+    let first = found.functions.iter().take(MOST_NAMED);
+    let named: Vec<String> = first.map(|(name, count)| format!("{} ({})", shown(name), per_step(*count))).collect();
+    let others = found.functions.len().saturating_sub(MOST_NAMED);
+    let others =
+        if others > 0 { format!(" and {} more functions", format::count(others as u64)) } else { String::new() };
+    let place = numbers.host_side().and_then(HostSide::place);
+    let message = format!(
+        "Each step calls {} compiled functions from Python: {}{others}. An operation on arrays outside of {} is such a call: it \
+         launches a program of its own and reads and writes its arrays in full. Devices are idle for {} of the time between these \
+         calls.{}",
+        per_step(found.calls),
+        named.join(", "),
+        numbers.words().compiler,
+        format::percent(idle),
+        place.as_ref().map_or(String::new(), |place| format!(" Meanwhile the host is in {place}."))
+    );
+    let what =
+        place.map_or_else(|| "the code that makes these calls".to_owned(), |place| format!("the code in {place}"));
+    let draft = Draft::new(severity, Confidence::High, &format!("Each step launches {} small programs", per_step(found.calls)), message)
+        .remedy(&format!(
+            "Compile {what} with one {}, such as the whole update of the optimizer. For arrays of the same shape, use jax.vmap or \
+             jax.lax.scan instead of a Python loop.",
+            numbers.words().compiler
+        ))
+        .passed("calls_per_step", calls, FEWEST_CALLS);
+    let draft =
+        if limit > 0.0 { draft.passed("idle_percent", idle, limit) } else { draft.evidence("idle_percent", idle) };
+    draft.at_stake(idle).link("steps", "").fires()
+}
