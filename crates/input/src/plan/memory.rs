@@ -86,10 +86,8 @@ fn of_one_host(files: &[Candidate<'_>], run: &PlannedRun, profiles: Vec<usize>) 
 fn moment(name: &str) -> u8 {
     let name = name.to_lowercase();
     let mut words = name.split(|letter: char| !letter.is_alphabetic());
-    match words.find_map(|word| if START.contains(&word) { Some(0) } else { END.contains(&word).then_some(2) }) {
-        Some(moment) => moment,
-        None => 1,
-    }
+    let found = words.find_map(|word| if START.contains(&word) { Some(0) } else { END.contains(&word).then_some(2) });
+    found.unwrap_or(1)
 }
 
 /// Returns a key that orders names with numbers by the numbers: each text, and the number of digits and the digits after it.
@@ -147,7 +145,7 @@ impl<'a> Folders<'a> {
 
 /// Returns the folder that was passed to the profiler, or else the folder of the trace.
 fn home(path: &str) -> &str {
-    let log = run_folder(path).map(|run| folder(run)).and_then(|it| it.strip_suffix("plugins/profile"));
+    let log = run_folder(path).map(folder).and_then(|it| it.strip_suffix("plugins/profile"));
     log.map_or_else(|| folder(path), |log| log.trim_end_matches('/'))
 }
 

@@ -5,10 +5,11 @@ use super::{Block, Fact, Facts, Figure, Link, PageQuery, Source, View};
 use crate::table::Unit;
 use crate::tables::TableName;
 use base::format;
-use report::{DeviceMemory, LiveMemory, LiveMemoryKind, Memory, NotMeasured, UnifiedProfile};
+use report::{DeviceMemory, LiveMemory, LiveMemoryKind, NotMeasured, UnifiedProfile};
 
 /// Largest number of devices that get a figure.
 const DEVICES: usize = 8;
+const BY_LINE: &str = "Memory by line of code";
 
 /// Returns the blocks. Empty without a section about memory.
 pub(super) fn blocks(source: Source<'_>, query: &PageQuery) -> Vec<Block> {
@@ -20,17 +21,18 @@ pub(super) fn blocks(source: Source<'_>, query: &PageQuery) -> Vec<Block> {
         text: format!("{} not shown: crossprof table heap --by device", format::counted(left as u64, "more device")),
     }));
     blocks.extend(not_included(source.profile()));
-    blocks.extend(by_line(source, memory, query));
+    blocks.extend(source.table_block(TableName::LiveMemory, BY_LINE, query));
+    blocks.extend(memory.live.iter().flat_map(largest_stack));
     blocks
 }
 
 /// Returns the blocks of the device memory profile that was saved next to a trace. Empty without one.
 pub(super) fn beside_trace(source: Source<'_>, query: &PageQuery) -> Vec<Block> {
     let profile = source.profile();
-    let Some(memory) = profile.memory.as_ref().filter(|_| !profile.is_of_memory_alone()) else { return Vec::new() };
-    let Some(live) = &memory.live else { return Vec::new() };
+    let memory = profile.memory.as_ref().filter(|_| !profile.is_of_memory_alone());
+    let Some(live) = memory.and_then(|memory| memory.live.as_ref()) else { return Vec::new() };
     let mut blocks = vec![Block::Figures { figures: of_live(live) }];
-    blocks.extend(by_line(source, memory, query));
+    blocks.extend(source.table_block(TableName::LiveMemory, BY_LINE, query));
     blocks
 }
 
@@ -38,13 +40,6 @@ fn of_live(live: &LiveMemory) -> Vec<Figure> {
     let mut figures = vec![figure("Live memory", live.total_bytes, "arrays and programs on all devices".to_owned())];
     figures.extend(live.kinds.iter().map(kind));
     figures
-}
-
-fn by_line(source: Source<'_>, memory: &Memory, query: &PageQuery) -> Vec<Block> {
-    let mut blocks: Vec<Block> =
-        source.table_block(TableName::LiveMemory, "Memory by line of code", query).into_iter().collect();
-    blocks.extend(memory.live.iter().flat_map(largest_stack));
-    blocks
 }
 
 /// Lists the data that a file of live memory cannot contain.
