@@ -125,6 +125,38 @@ fn tables_in_three_shapes() {
 }
 
 #[test]
+fn an_empty_table_of_hosts_names_the_tables_to_read_instead() {
+    for (table, instead) in [("host-threads", "range --by line"), ("host-programs", "op-groups --by program")] {
+        let text = stdout(&crossprof(&["table", table, TPU]));
+        assert!(text.starts_with(&format!("The table {table} is only for captures without device ops")), "{text}");
+        assert!(text.contains(instead), "{text}");
+        let json = crossprof(&["table", table, TPU, "--format", "json"]);
+        assert!(stdout(&json).starts_with("[]") && String::from_utf8_lossy(&json.stderr).contains(instead));
+    }
+}
+
+#[test]
+fn a_reader_that_stops_early_is_no_error() {
+    use std::io::Read;
+    use std::process::{Command, Stdio};
+    for arguments in [&["table", "events", TPU, "--format", "json"][..], &["analyze", TPU], &["schema"]] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_crossprof"));
+        command.args(arguments).current_dir(env!("CARGO_MANIFEST_DIR")).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut running = command.spawn().expect("the tool starts");
+        let mut start = [0; 10];
+        let mut reader = running.stdout.take().expect("a pipe");
+        reader.read_exact(&mut start).expect("a result");
+        drop(reader);
+        let ended = running.wait_with_output().expect("the tool ends");
+        let said = String::from_utf8_lossy(&ended.stderr);
+        assert!(
+            ended.status.success() && !said.contains("panicked") && !said.contains("pipe"),
+            "{arguments:?}: {said}"
+        );
+    }
+}
+
+#[test]
 fn the_schema_is_printed() {
     let output = crossprof(&["schema"]);
     assert_eq!(output.status.code(), Some(0));

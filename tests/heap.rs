@@ -1,6 +1,6 @@
 //! Device memory profiles, compared with counts made by hand, with prost and Python's own gzip, and with each other.
 
-use crate::support::samples;
+use crate::support::{cli, samples};
 use crossprof::compare::{self, Subject};
 use crossprof::memory::{HeapProfile, Problem};
 use crossprof::table::Cell;
@@ -95,6 +95,45 @@ fn two_profiles_are_a_difference() {
     assert_eq!(changes, [Cell::Float(-500.0), Cell::Int(90), Cell::Float(-24.0)]);
     let before = table(&mut session, "line");
     assert!(before.rows.iter().all(|row| row[5] == Cell::Absent), "nothing was read before it: {:?}", before.rows);
+}
+
+#[test]
+fn profiles_beside_a_trace_show_the_growth_of_its_run() {
+    let folder = cli::scratch("heap", "beside");
+    let trace =
+        samples::files(&samples::root().join("tests/data/jax-cpu-train"), &[".xplane.pb", ".xplane.pb.gz"]).remove(0);
+    let run = |name: &str| {
+        let run = folder.join("plugins/profile").join(name);
+        std::fs::create_dir_all(&run).unwrap();
+        std::fs::copy(&trace, run.join(trace.file_name().unwrap())).unwrap();
+    };
+    run("2026_01_05_10_00_00");
+    // The names give the order: 2, 9, 10.
+    for (name, megabytes) in [("memory_10.prof", 30), ("memory_9.prof", 500), ("memory_2.prof", 10)] {
+        std::fs::write(folder.join(name), profile(&[(megabytes << 20, 12)]).0).unwrap();
+    }
+    let said = |arguments: &[&str]| {
+        let output = cli::crossprof(&folder, arguments);
+        assert!(output.status.success(), "{}", cli::stderr(&output));
+        (cli::stdout(&output), cli::stderr(&output))
+    };
+    let (analysed, _) = said(&["analyze", "."]);
+    assert!(analysed.contains("warning   Memory grew by 200"), "{analysed}");
+    for text in ["compared to 10.0 MiB in memory_2.prof", "train.py:12 (+20.0 MiB)", "Live memory", "Kernel time"] {
+        assert!(analysed.contains(text), "{text}\n{analysed}");
+    }
+    let (table, _) = said(&["table", "heap", "."]);
+    assert!(table.lines().nth(1).unwrap().contains("20.0 MiB"), "{table}");
+    let (programs, _) = said(&["table", "program-memory", "."]);
+    assert!(programs.contains("jit_train_step"), "the memory of the programs is still there\n{programs}");
+    run("2026_01_05_11_00_00");
+    let (several, _) = said(&["analyze", "."]);
+    assert!(!several.contains("Memory grew"), "{several}");
+    assert_eq!(several.matches("These device memory profiles were not read").count(), 1, "{several}");
+    assert!(several.contains("memory_2.prof"), "{several}");
+    // Files that the user names are read.
+    let (named, _) = said(&["analyze", "memory_2.prof", "memory_10.prof"]);
+    assert!(named.contains("Memory grew by 200"), "{named}");
 }
 
 #[test]

@@ -25,6 +25,18 @@ fn refused(arguments: &[&str]) -> String {
     String::from_utf8(output.stderr).expect("text")
 }
 
+/// A capture of eight devices of XLA's CPU backend, which share the threads of the host.
+const MESH: &str = "tests/data/jax-cpu-mesh";
+
+#[test]
+fn a_device_is_chosen_by_the_name_that_reports_show() {
+    let lines = |svg: &str| svg.matches("tf_XLA").count();
+    let of_device = svg(&[MESH, "--step", "1", "--line", "CPU:2"]);
+    assert!(lines(&of_device) > 0 && !of_device.contains(">python<"), "{} tracks", lines(&of_device));
+    let unknown = refused(&[MESH, "--line", "CPU:9"]);
+    assert!(unknown.contains(" Its devices: CPU:0, CPU:1, ") && unknown.contains("Did you mean CPU:"), "{unknown}");
+}
+
 #[test]
 fn a_step_is_drawn_with_the_tracks_of_its_devices() {
     let svg = svg(&[GPU, "--step", "1"]);

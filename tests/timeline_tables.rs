@@ -156,7 +156,7 @@ fn wrong_arguments_give_one_sentence() {
         (
             &["range", "--line", "TPU:0"],
             "crossprof: --line: no line matches TPU:0; the capture has /device:GPU:0/Stream #1(Compute), \
-             /device:GPU:0/Stream #2(Compute), /host:CPU/python\n",
+             /device:GPU:0/Stream #2(Compute), /host:CPU/python. Did you mean GPU:0?\n",
         ),
         (
             &["range", "--by", "thread"],

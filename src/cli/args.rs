@@ -219,7 +219,8 @@ pub struct Table {
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     pub to: Option<Time>,
     /// For the tables events and range: include only tracks with this name, or all tracks of a process with this name
-    /// ('GPU:0', 'GPU:*/Stream #13*'). * matches any text. May be given several times
+    /// ('GPU:0', 'GPU:*/Stream #13*') or that ran ops of the device with this name ('CPU:2'). * matches any text. May be
+    /// given several times
     #[arg(long, value_name = "PATTERN")]
     pub line: Vec<String>,
     /// For the table events: also print all arguments of each listed event. This reads the file a second time
@@ -269,8 +270,8 @@ pub struct Timeline {
     /// End at this time
     #[arg(long, value_name = "TIME")]
     pub to: Option<Time>,
-    /// Draw only these tracks, selected by the name of the track, of its process, or of both (GPU:0/Stream*). May be given
-    /// several times
+    /// Draw only these tracks, selected by the name of the track, of its process, or of both (GPU:0/Stream*), or of the
+    /// device whose ops ran on them (CPU:2). May be given several times
     #[arg(long, value_name = "PATTERN")]
     pub line: Vec<String>,
     /// Width of the picture in pixels

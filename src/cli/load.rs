@@ -128,7 +128,9 @@ pub fn load<'a>(
             }
         }
         if path.is_dir() {
-            leave_memory_beside_profiles(inputs.get_mut(found..).unwrap_or_default());
+            for (name, size) in leave_memory_beside_profiles(inputs.get_mut(found..).unwrap_or_default()) {
+                loaded.session.leave_out(&name, size, FileKind::MemoryProfile);
+            }
         }
         let is_expected = |input: &Input| input.expected;
         if path.is_dir() && !inputs.iter().skip(found).any(is_expected) {
@@ -147,16 +149,35 @@ pub fn load<'a>(
     Ok(loaded)
 }
 
-/// Leaves out device memory profiles and dumped programs in a folder with trace profiles, because they are not runs of their
-/// own there. Users who want their tables can name these files.
-fn leave_memory_beside_profiles(inputs: &mut [Input]) {
+/// Leaves out dumped programs and texts of errors in a folder with trace profiles, because they are not runs of their own
+/// there, and device memory profiles that do not show to which run they belong. Users who want their tables can name these
+/// files. Returns the memory profiles.
+fn leave_memory_beside_profiles(inputs: &mut [Input]) -> Vec<(String, u64)> {
     let is_of_time = |input: &Input| {
         matches!(input.kind, FileKind::XPlane | FileKind::TraceJson | FileKind::UnifiedProfile | FileKind::Archive)
     };
-    if inputs.iter().any(is_of_time) {
-        let of_memory = |input: &&mut Input| matches!(input.kind, FileKind::Program | FileKind::MemoryProfile);
-        inputs.iter_mut().filter(of_memory).for_each(|input| input.expected = false);
+    if !inputs.iter().any(is_of_time) {
+        return Vec::new();
     }
+    let candidates = candidates(inputs);
+    let plan = plan::plan(&candidates);
+    let read: BTreeSet<usize> =
+        plan.runs.iter().filter(|run| !run.hosts.is_empty()).flat_map(|run| run.memory.iter().copied()).collect();
+    let unclear: BTreeSet<usize> = plan.unclear_memory(&candidates).collect();
+    drop(candidates);
+    let mut left_out = Vec::new();
+    for (index, input) in inputs.iter_mut().enumerate() {
+        let is_of_memory = matches!(input.kind, FileKind::Program | FileKind::MemoryProfile | FileKind::MemoryError);
+        input.expected &= !is_of_memory || read.contains(&index);
+        if unclear.contains(&index) {
+            left_out.push((input.name.clone(), input.size.unwrap_or(0)));
+        }
+    }
+    left_out
+}
+
+fn candidates(inputs: &[Input]) -> Vec<Candidate<'_>> {
+    inputs.iter().map(|input| Candidate { path: &input.name, kind: input.kind }).collect()
 }
 
 /// Adds the model configurations in the folders above the profiles. Files that do not describe a model are skipped.
@@ -210,13 +231,14 @@ fn add_sidecars_of(folder: &Path, inputs: &mut Vec<Input>) -> bool {
 
 /// Reads the planned files, then the files that turn out to be needed as well.
 fn read_planned(loaded: &mut Loaded, inputs: &[Input], progress: &mut Progress) {
-    let candidates: Vec<Candidate<'_>> =
-        inputs.iter().map(|input| Candidate { path: &input.name, kind: input.kind }).collect();
-    let plan = plan::plan(&candidates);
+    let plan = plan::plan(&candidates(inputs));
     let repeated: Vec<usize> = plan.runs.iter().flat_map(|run| &run.repeated).map(|repeated| repeated.file).collect();
-    let is_repeated: BTreeSet<usize> = repeated.iter().copied().collect();
+    let mut is_unused: BTreeSet<usize> = repeated.iter().copied().collect();
+    // The memory profiles between the first and the last one of a run.
+    let is_profile = |file: &usize| inputs.get(*file).is_some_and(|input| input.kind == FileKind::MemoryProfile);
+    is_unused.extend(plan.ignored.iter().map(|ignored| ignored.file).filter(is_profile));
     // Other files in a folder of profiles are no mistake. They are not read.
-    let is_read = |index: usize, input: &Input| !is_repeated.contains(&index) && input.expected;
+    let is_read = |index: usize, input: &Input| !is_unused.contains(&index) && input.expected;
     let chosen: Vec<&Input> =
         inputs.iter().enumerate().filter(|(index, input)| is_read(*index, input)).map(|(_, input)| input).collect();
     for input in repeated.iter().filter_map(|&index| inputs.get(index)) {

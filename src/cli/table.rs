@@ -9,7 +9,7 @@ use crossprof::export::{csv, json, text};
 use base::suggest;
 use crossprof::memory::Change;
 use crossprof::table::Filter;
-use crossprof::{Column, Query, Sort, TableName};
+use crossprof::{Column, Query, Sort, TableName, tables};
 
 use super::analyze::Reports;
 use super::args::{Table, TableFormat};
@@ -87,7 +87,16 @@ pub fn run(command: &Table) -> u8 {
         // Several runs are separated by an empty line and a title in text, by an empty line in CSV. JSON has one line per
         // run.
         let before = if index > 0 { "\n" } else { "" };
+        let why = reports.profiles.get(run as usize).and_then(|profile| tables::why_empty(name, profile));
+        let why = why.filter(|_| table.rows.is_empty());
+        if let Some(why) = why.as_ref().filter(|_| command.format != TableFormat::Text) {
+            complain(why);
+        }
         let text = match command.format {
+            TableFormat::Text if why.is_some() => {
+                let title = if several { format!("{before}{title}\n") } else { String::new() };
+                format!("{title}{}\n", why.unwrap_or_default())
+            }
             TableFormat::Text if several => format!("{before}{title}\n{}", text::table_text(&table, is_terminal)),
             TableFormat::Text => text::table_text(&table, is_terminal),
             TableFormat::Csv => format!("{}{}", if index > 0 { "\r\n" } else { "" }, csv::to_csv(&table)),

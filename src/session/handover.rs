@@ -7,12 +7,12 @@ use super::runs::{Imported, LoadedRun, Traced, link_heap_profiles};
 use super::{FileId, Session};
 use base::{Warning, json};
 use input::Sidecar;
-use metrics::Run;
+use metrics::{EarlierHeapProfile, Run};
 use report::{SourceFile, UnifiedProfile};
 use trace::snapshot::{Damaged, Reader, Writer};
 use trace::{RowBlock, Trace};
 
-/// Separates the notes from the bytes of a device memory profile. The notes are JSON text, which never contains this byte.
+/// Separates the notes from the bytes of the device memory profiles. The notes are JSON text, which never contains this byte.
 const END_OF_TEXT: u8 = 0;
 
 /// Everything in a run except its events.
@@ -29,6 +29,9 @@ struct Notes {
     median_step: Option<String>,
     /// Text of an out-of-memory error.
     memory_error: Option<String>,
+    /// Name of the earlier device memory profile, and the length of the run's own one, which the bytes of the earlier one
+    /// follow.
+    earlier_heap_profile: Option<(String, usize)>,
 }
 
 impl Session {
@@ -43,7 +46,7 @@ impl Session {
     /// Takes the first run out of this session and returns its image, in chunks for another session's [`Reader`]. Memory is
     /// freed as the chunks are taken. `None` if no run is left.
     pub fn hand_over(&mut self) -> Option<Writer> {
-        let (notes, trace, heap_profile) = match self.runs.pop_front()? {
+        let (notes, trace, heap_profiles) = match self.runs.pop_front()? {
             LoadedRun::Traced(traced) => {
                 let Run {
                     name,
@@ -55,7 +58,7 @@ impl Session {
                     files,
                     warnings,
                     heap_profile,
-                    earlier_heap_profile: _,
+                    earlier_heap_profile: earlier,
                     memory_error,
                     sorted: _,
                     compiled: _,
@@ -64,22 +67,33 @@ impl Session {
                 let memory_error = memory_error.map(|text| text.to_string());
                 // The clocks were already aligned when the run was built.
                 let sidecar = Sidecar { model, device, tracing, capture_notes, clock_ahead_ns: None };
-                let notes = Notes { name, sidecar, files, warnings, trace_warnings, memory_error, ..Notes::default() };
-                (notes, trace, heap_profile)
+                let own_bytes = heap_profile.as_ref().map_or(0, |bytes| bytes.len());
+                let earlier_heap_profile = earlier.as_ref().map(|earlier| (earlier.name.clone(), own_bytes));
+                let notes = Notes {
+                    name,
+                    sidecar,
+                    files,
+                    warnings,
+                    trace_warnings,
+                    memory_error,
+                    earlier_heap_profile,
+                    ..Notes::default()
+                };
+                (notes, trace, [heap_profile, earlier.map(|earlier| earlier.bytes)])
             }
             LoadedRun::Imported(imported) => {
                 let Imported { name, file, profile, sidecar, sidecar_files: files, warnings, median_step } = *imported;
                 let imported = Some((file, Box::new(profile)));
                 let notes = Notes { name, sidecar, files, warnings, imported, median_step, ..Notes::default() };
-                (notes, Trace::default(), None)
+                (notes, Trace::default(), [None, None])
             }
         };
         // Serialization fails only for maps with keys that are not strings, and there are none.
         let mut notes = serde_json::to_vec(&notes).unwrap_or_default();
-        if let Some(bytes) = heap_profile {
+        if heap_profiles.iter().any(Option::is_some) {
             notes.push(END_OF_TEXT);
-            notes.extend_from_slice(&bytes);
         }
+        heap_profiles.iter().flatten().for_each(|bytes| notes.extend_from_slice(bytes));
         Some(Writer::new(trace, notes))
     }
 
@@ -91,11 +105,18 @@ impl Session {
     pub fn take_over(&mut self, image: Reader) -> Result<(), Damaged> {
         let (mut trace, notes) = image.finish()?;
         let mut parts = notes.splitn(2, |&byte| byte == END_OF_TEXT);
-        let (notes, heap_profile) = (parts.next().unwrap_or_default(), parts.next());
+        let (notes, heap_profiles) = (parts.next().unwrap_or_default(), parts.next());
         let notes = std::str::from_utf8(notes).map_err(|_| Damaged)?;
-        let notes: Notes = json::from_str(notes).map_err(|_| Damaged)?;
-        let Notes { name, sidecar, files, warnings, trace_warnings, imported, median_step, memory_error } = notes;
+        let mut notes: Notes = json::from_str(notes).map_err(|_| Damaged)?;
+        let earlier = notes.earlier_heap_profile.take();
+        let Notes { name, sidecar, files, warnings, trace_warnings, imported, median_step, memory_error, .. } = notes;
         trace.warnings = trace_warnings;
+        let (mut heap_profile, mut earlier_heap_profile) = (heap_profiles, None);
+        if let Some((name, own_bytes)) = earlier {
+            let (own, earlier) = heap_profiles.and_then(|bytes| bytes.split_at_checked(own_bytes)).ok_or(Damaged)?;
+            (heap_profile, earlier_heap_profile) =
+                (Some(own), Some(EarlierHeapProfile { name, bytes: earlier.into() }));
+        }
         self.runs.push_back(match imported {
             Some((file, profile)) => LoadedRun::Imported(Box::new(Imported {
                 name,
@@ -116,6 +137,7 @@ impl Session {
                 files,
                 warnings,
                 heap_profile: heap_profile.map(Into::into),
+                earlier_heap_profile,
                 memory_error: memory_error.map(Into::into),
                 ..Run::default()
             }))),
@@ -130,6 +152,7 @@ mod tests {
     use super::*;
     use metrics::Settings;
     use trace::snapshot::Piece;
+    use wire_writer::message;
 
     fn take(reader: &mut Reader, piece: Piece) {
         match piece {
@@ -182,6 +205,26 @@ mod tests {
             assert!(before.len() > 1000);
             assert_eq!(after, before, "{file}");
         }
+    }
+
+    /// Returns a device memory profile with one array.
+    fn heap(bytes: i64) -> Vec<u8> {
+        let sums = message().message(1, message().int(1, 1).int(2, 1)).message(1, message().int(1, 1).int(2, 2));
+        let sample = sums.message(2, message().int(2, 1).int(2, bytes));
+        ["", "space", "bytes"].into_iter().fold(sample, |profile, text| profile.bytes(6, text)).0
+    }
+
+    #[test]
+    fn both_memory_profiles_of_a_run_are_handed_over() {
+        let trace = "www/assets/examples/jax-cpu-train.xplane.pb";
+        let bytes = std::fs::read(format!("{}/{trace}", env!("CARGO_MANIFEST_DIR"))).unwrap();
+        let files = [("r/h.xplane.pb", bytes), ("r/a.prof", heap(2 << 20)), ("r/b.prof", heap(5 << 20))];
+        let (before, after) = report_after_a_handover(&files);
+        assert!(before.contains("Memory grew by 150"), "{before}");
+        assert_eq!(after, before);
+        let (before, after) = report_after_a_handover(&files[1..2]);
+        assert!(before.contains("memory_profile"), "{before}");
+        assert_eq!(after, before, "a memory profile without a trace");
     }
 
     #[test]

@@ -75,6 +75,7 @@ impl Member {
             FileKind::ModelConfig => "model_config",
             FileKind::Program => "hlo",
             FileKind::MemoryProfile => "memory_profile",
+            FileKind::MemoryError => "out_of_memory_error",
             FileKind::Archive | FileKind::Unknown => "unknown",
         };
         SourceFile { path: self.path.clone(), size_bytes: self.size_bytes, format: format.to_owned(), num_events }
@@ -214,7 +215,7 @@ impl Intake {
                 Some(Content::MemoryProfile(bytes))
             }
             Ok(Decoded::MemoryError(text)) => {
-                result.kind = FileKind::MemoryProfile;
+                result.kind = FileKind::MemoryError;
                 Some(Content::MemoryError(text))
             }
             Ok(Decoded::Ignored { reason }) => {

@@ -32,7 +32,7 @@ pub fn peek(path: &str, head: &[u8], complete: bool) -> FileKind {
         Some(Format::HuggingFaceConfig | Format::Sidecar) => FileKind::ModelConfig,
         Some(Format::MemoryProfile) => FileKind::MemoryProfile,
         // A log file is read only if it starts with an out-of-memory error.
-        Some(Format::Log) if out_of_memory::is_error(&first) => FileKind::MemoryProfile,
+        Some(Format::Log) if out_of_memory::is_error(&first) => FileKind::MemoryError,
         Some(Format::Program) => FileKind::Program,
         Some(Format::Zip | Format::Tar) => FileKind::Archive,
         Some(Format::Log | Format::Empty | Format::Gzip | Format::Derived(_) | Format::Other(_)) => FileKind::Unknown,

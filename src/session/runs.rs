@@ -18,6 +18,9 @@ use view::pages::{self, Page, PageQuery, Source, View};
 use view::table::{Query, Rows};
 use view::tables::{self, AreaQuery, TableName};
 
+/// Largest number of files that one warning names.
+const MOST_NAMED: usize = 10;
+
 /// A run, before its report is made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RunSummary {
@@ -132,6 +135,14 @@ pub(super) struct Imported {
 }
 
 impl LoadedRun {
+    /// Returns the warnings about the run's files.
+    fn warnings(&mut self) -> &mut Vec<Warning> {
+        match self {
+            LoadedRun::Traced(traced) => &mut traced.run.warnings,
+            LoadedRun::Imported(run) => &mut run.warnings,
+        }
+    }
+
     pub(super) fn summary(&self, index: usize) -> RunSummary {
         let index = u32::try_from(index).unwrap_or(u32::MAX);
         match self {
@@ -303,19 +314,41 @@ impl Imported {
 
 /// Builds runs from all members that are not in a run yet. Sidecars stay, because they also apply to later files.
 pub(super) fn build(members: &mut Vec<Member>) -> Vec<LoadedRun> {
+    let unread = unread_memory(members);
     let plan = plan_members(members);
     let mut runs: Vec<LoadedRun> = plan.runs.iter().flat_map(|planned| build_runs(members, planned)).collect();
+    let first = runs.first_mut().map(LoadedRun::warnings);
+    if let Some((warnings, warning)) = first.zip(unread) {
+        warnings.push(warning);
+    }
     link_heap_profiles(&mut runs);
     members.retain(|member| matches!(member.content, Content::Model(_)));
     runs
 }
 
-/// Links each device memory profile to the one before it.
+/// Warns about device memory profiles that the caller left out, because they do not show to which run they belong.
+fn unread_memory(members: &[Member]) -> Option<Warning> {
+    let is_unread =
+        |member: &&Member| member.kind == FileKind::MemoryProfile && matches!(member.content, Content::NotRead);
+    let mut unread = members.iter().filter(is_unread).map(|member| member.path.as_str());
+    let named: Vec<&str> = unread.by_ref().take(MOST_NAMED).collect();
+    let more = match unread.count() {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    (!named.is_empty()).then(|| {
+        let message = format!("{} {}{more}.", plan::UNCLEAR_MEMORY, named.join(", "));
+        Warning::new(WarningCode::MemoryProfilesNotRead, message)
+    })
+}
+
+/// Links each file with a device memory profile to the one before it. A traced run already has its own two profiles.
 pub(super) fn link_heap_profiles<'r>(runs: impl IntoIterator<Item = &'r mut LoadedRun>) {
     let mut earlier = None;
     for run in runs {
         let LoadedRun::Traced(traced) = run else { continue };
-        if let Some(bytes) = traced.run.heap_profile.clone() {
+        let is_of_memory_alone = traced.run.trace.format.is_none();
+        if let Some(bytes) = traced.run.heap_profile.clone().filter(|_| is_of_memory_alone) {
             let own = EarlierHeapProfile { name: traced.run.name.clone(), bytes };
             traced.run.earlier_heap_profile = earlier.replace(own);
         }
@@ -365,19 +398,7 @@ fn build_runs(members: &mut [Member], planned: &PlannedRun) -> Vec<LoadedRun> {
         }
     }
     let programs = programs::take(members, planned, &mut run);
-    if let Some(member) = planned.memory_profile.and_then(|file| members.get_mut(file)) {
-        match std::mem::replace(&mut member.content, Content::Taken) {
-            Content::MemoryProfile(bytes) => {
-                run.files.push(member.source_file(None));
-                run.heap_profile = Some(bytes.into());
-            }
-            Content::MemoryError(text) => {
-                run.files.push(SourceFile { format: "out_of_memory_error".to_owned(), ..member.source_file(None) });
-                run.memory_error = Some(text.into());
-            }
-            _ => {}
-        }
-    }
+    add_memory(members, planned, &mut run);
     let is_of_memory = run.heap_profile.is_some() || run.memory_error.is_some();
     if hosts.is_empty() && programs.hlo.is_empty() && !is_of_memory {
         return vec![];
@@ -403,6 +424,27 @@ fn build_runs(members: &mut [Member], planned: &PlannedRun) -> Vec<LoadedRun> {
     Sidecar { model: run.model, device: run.device, tracing: run.tracing, capture_notes: run.capture_notes, .. } =
         sidecar;
     vec![LoadedRun::Traced(Box::new(Traced::new(run)))]
+}
+
+/// Adds the device memory profiles of a planned run, or the text of an error. The last profile is the run's own, and the first
+/// one is the earlier one that it is compared with.
+fn add_memory(members: &mut [Member], planned: &PlannedRun, run: &mut Run) {
+    let mut own_name = String::new();
+    for &file in &planned.memory {
+        let Some(member) = members.get_mut(file) else { continue };
+        match std::mem::replace(&mut member.content, Content::Taken) {
+            Content::MemoryProfile(bytes) => {
+                let name = std::mem::replace(&mut own_name, plan::file_name(&member.path).to_owned());
+                if let Some(bytes) = run.heap_profile.replace(bytes.into()) {
+                    run.earlier_heap_profile = Some(EarlierHeapProfile { name, bytes });
+                }
+            }
+            Content::MemoryError(text) => run.memory_error = Some(text.into()),
+            _ => continue,
+        }
+        run.warnings.append(&mut member.warnings);
+        run.files.push(member.source_file(None));
+    }
 }
 
 /// Returns the runs of one document. Runs without a name get the name of the file, with their position if there are several.

@@ -5,7 +5,7 @@
 use crossprof::Settings;
 
 use super::runs::fired;
-use crate::support::{samples, xprof};
+use crate::support::{load, samples, xprof};
 
 /// `(file, findings)`.
 pub const EXPECTED: &[(&str, &[&str])] = &[
@@ -121,4 +121,18 @@ fn exactly_these_fire() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// Options of the TPU's compiler and kernels for TPUs do nothing on other devices.
+#[test]
+fn remedies_name_tpu_options_for_tpus_only() {
+    let file = "tests/data/jax-cpu-mesh/plugins/profile/2026_11_21_02_00_07/host.xplane.pb";
+    let (_, reports) = load(file, &std::fs::read(samples::root().join(file)).unwrap());
+    let findings = &reports[0].findings;
+    assert!(findings.iter().any(|finding| finding.id == "unhidden_collectives"), "{:?}", fired(&reports[0]));
+    for finding in findings {
+        for word in ["xla_tpu", "LIBTPU", "Pallas", "Mosaic", "xla_gpu"] {
+            assert!(!finding.remedy.contains(word), "{}: {}", finding.id, finding.remedy);
+        }
+    }
 }

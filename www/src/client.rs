@@ -212,7 +212,8 @@ fn decoded(state: State, load: u32, progress: DecodeProgress) {
 /// Requests a report for each run, after the analyst has received all runs.
 fn ask_for_reports(state: State, load: u32, Received { runs, newest }: Received) {
     teams::end_readers(load);
-    let is_of_memory = |row: &FileRow| matches!(row.kind, Some(FileKind::Program | FileKind::MemoryProfile));
+    let of_memory = |kind| matches!(kind, FileKind::Program | FileKind::MemoryProfile | FileKind::MemoryError);
+    let is_of_memory = |row: &FileRow| row.kind.is_some_and(of_memory);
     if state.load(load).is_some_and(|load| load.files.with_untracked(|files| files.iter().all(is_of_memory))) {
         // The memory page is shown first, so the second analyst makes it while the analyst makes the report. The
         // request for the page reports errors.

@@ -12,7 +12,10 @@
 //! other/x.xplane.pb, other/x.trace.json                          one run: same folder, same stem
 //! other/y.json                                                   a separate run
 //! dump/module_0001.jit_f.hlo.pb, dump/module_0003.jit_g.hlo.pb   one run of compiled programs: same folder
+//! log/memory_a.prof, log/memory_b.prof                           memory of the only run below their folder
 //! ```
+
+mod memory;
 
 use base::sort;
 use std::collections::{BTreeMap, BTreeSet};
@@ -28,8 +31,10 @@ pub enum FileKind {
     UnifiedProfile,
     /// A model configuration (`config.json`, `crossprof.json`). It belongs to the runs in its folder or below.
     ModelConfig,
-    /// Content of memory at one moment: a device memory profile (pprof), or the text of an out-of-memory error.
+    /// Content of memory at one moment: a device memory profile (pprof).
     MemoryProfile,
+    /// Text of an out-of-memory error.
+    MemoryError,
     /// A compiled program (`xla.HloProto`).
     Program,
     /// A zip or tar archive. Its members are planned once it is opened.
@@ -58,6 +63,17 @@ pub struct Plan {
     pub ignored: Vec<Ignored>,
 }
 
+impl Plan {
+    /// Returns the device memory profiles that may belong to one of the traces, but do not show to which. They are runs of
+    /// their own.
+    pub fn unclear_memory<'a>(&'a self, files: &'a [Candidate<'_>]) -> impl Iterator<Item = usize> + 'a {
+        let has_traces = self.runs.iter().any(|run| !run.hosts.is_empty());
+        let alone = self.runs.iter().filter(move |run| has_traces && run.hosts.is_empty());
+        let profiles = alone.flat_map(|run| run.memory.iter().copied());
+        profiles.filter(|&file| kind_of(files, file) == Some(FileKind::MemoryProfile))
+    }
+}
+
 /// One run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PlannedRun {
@@ -67,8 +83,9 @@ pub struct PlannedRun {
     pub hosts: Vec<HostFile>,
     /// Files of compiled programs. Those of one folder form a run without hosts.
     pub programs: Vec<usize>,
-    /// Device memory profile or text of an error. Such a run has no hosts and no programs.
-    pub memory_profile: Option<usize>,
+    /// Device memory profiles in the order of their names: the first and the last one of a run with hosts. A run without
+    /// hosts and programs has one, or the text of an error.
+    pub memory: Vec<usize>,
     /// Files that repeat one of `hosts` and are not read.
     pub repeated: Vec<Repeated>,
     /// Model configurations. Later ones override earlier ones.
@@ -120,7 +137,7 @@ pub fn plan(files: &[Candidate<'_>]) -> Plan {
                 group.hosts.entry(place.host).or_default().push(file);
             }
             FileKind::Archive => plan.archives.push(file),
-            FileKind::ModelConfig | FileKind::Program | FileKind::MemoryProfile => {}
+            FileKind::ModelConfig | FileKind::Program | FileKind::MemoryProfile | FileKind::MemoryError => {}
             FileKind::Unknown => plan.ignored.push(Ignored { file, reason: unknown_reason(candidate.path) }),
         }
     }
@@ -130,20 +147,9 @@ pub fn plan(files: &[Candidate<'_>]) -> Plan {
         plan.runs.push(group.into_run(files));
     }
     add_programs(files, &mut plan);
-    add_memory_profiles(files, &mut plan);
+    memory::add(files, &mut plan);
     assign_sidecars(files, &mut plan);
     plan
-}
-
-/// Adds a run for each device memory profile.
-fn add_memory_profiles(files: &[Candidate<'_>], plan: &mut Plan) {
-    let profiles = files.iter().enumerate().filter(|(_, file)| file.kind == FileKind::MemoryProfile);
-    let run = |(file, candidate): (usize, &Candidate<'_>)| PlannedRun {
-        name: file_name(candidate.path).to_owned(),
-        memory_profile: Some(file),
-        ..PlannedRun::default()
-    };
-    plan.runs.extend(profiles.map(run));
 }
 
 /// Adds a run for each folder with compiled programs. XProf's own copies next to a profile repeat the profile's
@@ -188,6 +194,10 @@ pub fn cache_reason(path: &str) -> Option<&'static str> {
         || path.split('/').any(|part| part.ends_with(".leveldb"));
     cached.then_some("XProf derived this file from the profile next to it. The profile contains all of its data.")
 }
+
+/// Reason for leaving out device memory profiles in a folder of traces.
+pub const UNCLEAR_MEMORY: &str = "These device memory profiles were not read, because several runs or none may be theirs. Move \
+                                  them into the folder of their run, or open them without a trace:";
 
 /// Reason for ignoring a compiled program next to the profile of its run.
 const PROGRAM_OF_PROFILE: &str = "The profile next to this file contains its compiled programs.";

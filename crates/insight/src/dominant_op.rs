@@ -45,8 +45,8 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
              library implementation{}.",
             match numbers.platform {
                 Some(Platform::Gpu) if is_amd(&numbers.profile.metadata.device_type) =>
-                    " (hipBLASLt, MIOpen, a Pallas kernel)",
-                Some(Platform::Gpu) => " (cuBLAS, cuDNN, a Pallas kernel)",
+                    " (hipBLASLt, MIOpen, a Triton kernel)",
+                Some(Platform::Gpu) => " (cuBLAS, cuDNN, a Triton kernel)",
                 Some(Platform::Tpu) => " (a Pallas kernel)",
                 Some(Platform::Cpu) | None => "",
             }

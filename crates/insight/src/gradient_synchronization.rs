@@ -5,7 +5,7 @@ use super::numbers::{Numbers, is_communication};
 use super::{Rule, Verdict};
 use base::format;
 use report::{Confidence, FindingSeverity};
-use trace::Framework;
+use trace::{Framework, Platform};
 
 pub(super) const RULE: Rule =
     Rule { id: "gradient_synchronization", title: "Gradient synchronisation is not overlapped", check };
@@ -48,13 +48,14 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         format::percent(exposed),
         format::percent(mostly)
     );
-    let how = match (numbers.trace.framework, numbers.is_gpu()) {
-        (Framework::PyTorch, _) => "DistributedDataParallel does so, in buckets of bucket_cap_mb",
-        (_, true) => "XLA_FLAGS=--xla_gpu_enable_latency_hiding_scheduler=true",
-        (_, false) => "LIBTPU_INIT_ARGS=--xla_tpu_enable_data_parallel_all_reduce_opt=true",
+    let how = match (numbers.trace.framework, numbers.platform) {
+        (Framework::PyTorch, _) => " (DistributedDataParallel does so, in buckets of bucket_cap_mb)",
+        (_, Some(Platform::Gpu)) => " (XLA_FLAGS=--xla_gpu_enable_latency_hiding_scheduler=true)",
+        (_, Some(Platform::Tpu)) => " (LIBTPU_INIT_ARGS=--xla_tpu_enable_data_parallel_all_reduce_opt=true)",
+        (_, Some(Platform::Cpu) | None) => "",
     };
     let remedy = format!(
-        "Overlap the reduction of one layer's gradients with the backward pass of the next layer ({how}), reduce in bfloat16, \
+        "Overlap the reduction of one layer's gradients with the backward pass of the next layer{how}, reduce in bfloat16, \
          accumulate gradients over several batches before reducing them, or shard optimizer state and weights (FSDP) to replace \
          all-reduce by reduce-scatter and all-gather."
     );

@@ -40,7 +40,7 @@ fn remedy(numbers: &Numbers<'_>, family: OpFamily) -> String {
     let is_amd = is_amd(&numbers.profile.metadata.device_type);
     let kernels = match numbers.platform {
         Some(Platform::Gpu) if !is_amd && numbers.trace.framework != Framework::PyTorch => {
-            " (jax.nn.dot_product_attention with implementation=\"cudnn\", a Pallas kernel)"
+            " (jax.nn.dot_product_attention with implementation=\"cudnn\")"
         }
         Some(Platform::Gpu) if is_amd => " (Composable Kernel or AITER by Transformer Engine)",
         Some(Platform::Tpu) => " (splash attention of jax.experimental.pallas.ops.tpu)",

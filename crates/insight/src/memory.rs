@@ -21,7 +21,8 @@ pub(super) const LEAST_BYTES: u64 = 1 << 20;
 /// Returns a verdict if the file contains no program with its buffers.
 pub(super) fn largest_program<'a>(numbers: &Numbers<'a>) -> Result<&'a ProgramUse, Verdict> {
     // A memory profile contains arrays only, and a PyTorch trace contains no compiled program with buffers.
-    if numbers.context.run.heap_profile.is_some() || numbers.trace.framework == Framework::PyTorch {
+    let has_heap_alone = numbers.context.run.heap_profile.is_some() && numbers.trace.format.is_none();
+    if has_heap_alone || numbers.trace.framework == Framework::PyTorch {
         return Err(Verdict::Irrelevant);
     }
     let largest = numbers.context.analysis.memory.largest();
@@ -48,7 +49,8 @@ pub(super) fn largest_program<'a>(numbers: &Numbers<'a>) -> Result<&'a ProgramUs
 /// Returns a verdict if the share is unknown for all devices.
 pub(super) fn fullest_device<'a>(numbers: &Numbers<'a>) -> Result<(&'a DeviceMemory, f64), Verdict> {
     // The rule `out_of_memory` explains memory errors.
-    if numbers.context.run.heap_profile.is_some() || numbers.context.run.memory_error.is_some() {
+    let run = numbers.context.run;
+    if run.memory_error.is_some() || run.heap_profile.is_some() && numbers.trace.format.is_none() {
         return Err(Verdict::Irrelevant);
     }
     let devices = numbers.context.analysis.memory.devices.iter();

@@ -15,6 +15,8 @@ pub(super) const RULE: Rule = Rule { id: "undonated_arguments", title: "Argument
 const NOTE_PERCENT: f64 = 10.0;
 /// Share of the peak from which the finding is a warning (ours: old values take a quarter of the memory).
 const WARNING_PERCENT: f64 = 25.0;
+/// Fewest bytes for a warning (ours: below it, the memory is seldom what limits a program, whatever its share of a small peak).
+const WARNING_BYTES: u64 = 64 << 20;
 
 fn check(numbers: &Numbers<'_>) -> Verdict {
     // TensorFlow updates variables in place.
@@ -53,7 +55,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         largest.shape,
         format::bytes(largest.bytes)
     );
-    let is_bad = percent >= WARNING_PERCENT;
+    let is_bad = is_bad(percent, bytes);
     Draft::new(
         if is_bad { FindingSeverity::Warning } else { FindingSeverity::Note },
         if is_donated { Confidence::High } else { Confidence::Medium },
@@ -78,6 +80,21 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     .fires()
 }
 
+fn is_bad(percent: f64, bytes: u64) -> bool {
+    percent >= WARNING_PERCENT && bytes >= WARNING_BYTES
+}
+
 fn counted(arguments: u64) -> String {
     if arguments == 1 { "An argument".to_owned() } else { format!("{} arguments", format::count(arguments)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_warning_needs_a_large_share_and_many_bytes() {
+        assert!(is_bad(WARNING_PERCENT, WARNING_BYTES));
+        assert!(!is_bad(WARNING_PERCENT, WARNING_BYTES - 1) && !is_bad(WARNING_PERCENT - 0.1, WARNING_BYTES));
+    }
 }

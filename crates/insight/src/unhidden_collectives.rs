@@ -59,6 +59,9 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         "Let XLA overlap communication with computation: XLA_FLAGS=--xla_gpu_enable_latency_hiding_scheduler=true, and larger \
          combined collectives (--xla_gpu_all_reduce_combine_threshold_bytes, --xla_gpu_all_gather_combine_threshold_bytes). Then \
          look at the sharding: splitting the batch or the weights along another axis may send less."
+    } else if !numbers.is_tpu() {
+        "Look at the sharding: splitting the batch or the weights along another axis of the mesh may send less. Then look at the \
+         devices: if one of them has more work, the others wait for it inside collectives."
     } else {
         match numbers.largest_category(&is_communication) {
             Some(kind) if kind.starts_with("all-gather") => {

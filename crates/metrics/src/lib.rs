@@ -151,10 +151,10 @@ pub struct Run {
     pub files: Vec<SourceFile>,
     /// Warnings about the files. Warnings about events are in the trace.
     pub warnings: Vec<Warning>,
-    /// Uncompressed device memory profile (pprof). `None` for a run with events or programs.
+    /// Uncompressed device memory profile (pprof). A run with events has one if it was saved next to the trace.
     pub heap_profile: Option<Arc<[u8]>>,
-    /// The device memory profile that was given before this one. `None` if this run is not a memory profile or the first
-    /// one.
+    /// The device memory profile that was saved before it. A run with events has the first one of those next to the trace, a
+    /// memory profile has the one that was given before it.
     pub earlier_heap_profile: Option<EarlierHeapProfile>,
     /// Text of an out-of-memory error. `None` for a run with events or programs.
     pub memory_error: Option<Arc<str>>,
@@ -164,10 +164,10 @@ pub struct Run {
     pub compiled: OnceLock<Arc<CompiledPrograms>>,
 }
 
-/// A device memory profile (pprof) that was given before another one.
+/// A device memory profile (pprof) that was saved before another one.
 #[derive(Clone, Debug)]
 pub struct EarlierHeapProfile {
-    /// Name of the profile's run.
+    /// Name of the profile's file.
     pub name: String,
     /// Uncompressed bytes of the profile.
     pub bytes: Arc<[u8]>,

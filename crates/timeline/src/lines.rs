@@ -1,10 +1,12 @@
 //! Labels of lines, and selection of lines by a pattern.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 
+use base::{sort, suggest};
+use metrics::{Context, Device};
 use rustc_hash::FxHashMap;
-
-use trace::{LineId, Plane, PlaneId, StrId, Trace};
+use trace::{LineId, Plane, PlaneId, Platform, StrId, Trace};
 
 /// Returns the name of a plane. The host's name precedes it if the run has several hosts.
 pub fn process_name<'t>(trace: &'t Trace, plane: &Plane) -> Cow<'t, str> {
@@ -32,30 +34,78 @@ const MOST_LISTED: usize = 8;
 
 /// Returns the lines that match a pattern, in which `*` matches any characters. The pattern must match the whole name
 /// of the line, of its process, or of both with a slash between (`GPU:0/Stream*`). The `/device:` or `/host:` of the
-/// process is optional. Returns an error message if no line matches.
-pub fn chosen_lines(trace: &Trace, pattern: &str) -> Result<Vec<LineId>, String> {
+/// process is optional. If no line matches, the pattern selects devices by the name that reports show (`CPU:2`): all lines
+/// that ran an op of the device. Returns an error message if nothing matches.
+pub fn chosen_lines(context: Context<'_>, pattern: &str) -> Result<Vec<LineId>, String> {
+    let trace = context.captured_trace();
     let labels = line_labels(trace);
+    let mut chosen = matching(trace, &labels, pattern);
+    let devices = &context.analysis.devices.used;
+    if chosen.is_empty() {
+        chosen =
+            sort::set(devices.iter().flat_map(|device| lines_of_device(trace, device, pattern))).into_iter().collect();
+    }
+    // Other devices have processes with their names.
+    let is_on_threads = |device: &&Device| device.platform == Platform::Cpu;
+    let devices: Vec<&str> = devices.iter().filter(is_on_threads).map(|device| device.name.as_str()).collect();
+    if chosen.is_empty() { Err(no_match(trace, &labels, &devices, pattern)) } else { Ok(chosen) }
+}
+
+/// Returns the lines whose names match a pattern.
+fn matching(trace: &Trace, labels: &[String], pattern: &str) -> Vec<LineId> {
     let is_meant = |line: &LineId| {
         let (Some(of), Some(label)) = (trace.lines.get(line.index()), labels.get(line.index())) else { return false };
         let process = trace.plane_of(of).map_or("", |plane| trace.text(plane.name));
         let (line, host) = (trace.text(of.name), label.split_once(process).map_or("", |(host, _)| host));
-        let short = ["/device:", "/host:"].iter().find_map(|prefix| process.strip_prefix(prefix)).unwrap_or(process);
+        let short = short(process);
         let with_line = [process, short].map(|process| format!("{process}/{line}"));
         let of_host = format!("{host}{process}");
         let names = [line, process, short, &with_line[0], &with_line[1], &of_host, label];
         names.iter().any(|name| fits(pattern, name))
     };
-    let chosen: Vec<LineId> = trace.line_ids().filter(is_meant).collect();
-    if !chosen.is_empty() {
-        return Ok(chosen);
+    trace.line_ids().filter(is_meant).collect()
+}
+
+/// Returns the name of a process without `/device:` or `/host:`.
+fn short(process: &str) -> &str {
+    ["/device:", "/host:"].iter().find_map(|prefix| process.strip_prefix(prefix)).unwrap_or(process)
+}
+
+/// Returns the lines of a device whose name matches the pattern, alone or with that of the line. XLA's CPU devices have no
+/// process of their own: their ops run on threads of the host, which other devices may use as well.
+fn lines_of_device(trace: &Trace, device: &Device, pattern: &str) -> BTreeSet<LineId> {
+    if !pattern.contains('/') && !fits(pattern, &device.name) {
+        return BTreeSet::new();
     }
+    let ran: BTreeSet<LineId> =
+        device.ops.iter().filter_map(|&op| trace.events.get(op)).map(|event| event.line).collect();
+    let is_meant = |line: &LineId| {
+        let name = trace.lines.get(line.index()).map_or("", |line| trace.text(line.name));
+        fits(pattern, &device.name) || fits(pattern, &format!("{}/{name}", device.name))
+    };
+    ran.into_iter().filter(is_meant).collect()
+}
+
+/// Returns the message for a pattern that matches nothing, with the nearest names.
+fn no_match(trace: &Trace, labels: &[String], devices: &[&str], pattern: &str) -> String {
+    if labels.is_empty() {
+        return format!("no line matches {pattern}: the capture has no lines");
+    }
+    let processes = trace.planes.iter().map(|plane| short(trace.text(plane.name)));
+    let lines = trace.lines.iter().map(|line| trace.text(line.name));
+    let known: Vec<&str> = sort::set(devices.iter().copied().chain(processes).chain(lines)).into_iter().collect();
+    let question = suggest::question(&suggest::words(pattern, &known));
     let rest = labels.len().saturating_sub(MOST_LISTED);
     let more = if rest > 0 { format!(" and {rest} more") } else { String::new() };
     let listed = labels.iter().take(MOST_LISTED).cloned().collect::<Vec<_>>().join(", ");
-    Err(match labels.is_empty() {
-        true => format!("no line matches {pattern}: the capture has no lines"),
-        false => format!("no line matches {pattern}; the capture has {listed}{more}"),
-    })
+    let of_devices = match devices {
+        [] => String::new(),
+        devices => {
+            format!(" Its devices: {}.", devices.iter().take(MOST_LISTED).copied().collect::<Vec<_>>().join(", "))
+        }
+    };
+    let end = if of_devices.is_empty() && question.is_empty() { "" } else { "." };
+    format!("no line matches {pattern}; the capture has {listed}{more}{end}{of_devices}{question}")
 }
 
 /// Returns true if a text matches a pattern, in which `*` matches any characters. Takes at most the product of their
@@ -97,7 +147,7 @@ mod tests {
 
     fn chosen(pattern: &str) -> Vec<usize> {
         let trace = trace();
-        chosen_lines(&trace, pattern).unwrap_or_default().into_iter().map(LineId::index).collect()
+        matching(&trace, &line_labels(&trace), pattern).into_iter().map(LineId::index).collect()
     }
 
     #[test]
@@ -118,12 +168,16 @@ mod tests {
 
     #[test]
     fn a_pattern_without_a_match_lists_the_lines() {
-        let message = chosen_lines(&trace(), "TPU:0").unwrap_err();
+        let message = |trace: &Trace, devices: &[&str], pattern| no_match(trace, &line_labels(trace), devices, pattern);
+        let none = message(&trace(), &[], "TPU:0");
         assert!(
-            message.starts_with("no line matches TPU:0; the capture has /device:GPU:0/Stream #13(Compute), "),
-            "{message}"
+            none.starts_with("no line matches TPU:0; the capture has /device:GPU:0/Stream #13(Compute), "),
+            "{none}"
         );
-        assert!(chosen_lines(&Trace::default(), "x").unwrap_err().ends_with("the capture has no lines"));
+        assert!(none.ends_with(" Did you mean GPU:0 or GPU:1?"), "{none}");
+        let device = message(&trace(), &["CPU:0", "CPU:1"], "CPU1");
+        assert!(device.ends_with(" Its devices: CPU:0, CPU:1. Did you mean CPU, CPU:1 or CPU:0?"), "{device}");
+        assert!(message(&Trace::default(), &[], "x").ends_with("the capture has no lines"));
     }
 
     #[test]

@@ -153,7 +153,8 @@ fn planned(files: &[ScannedFile]) -> Vec<RunEntry> {
         // The page shows only runs with events.
         (!run.hosts.is_empty()).then(|| {
             let hosts = run.hosts.iter().map(|host| host.file);
-            entry(run.name.clone(), hosts.chain(run.sidecars.iter().copied()).collect())
+            let others = run.memory.iter().chain(&run.sidecars).copied();
+            entry(run.name.clone(), hosts.chain(others).collect())
         })?
     };
     let of_archive = |file: usize| {

@@ -51,6 +51,7 @@ pub fn kind_name(kind: FileKind) -> &'static str {
         FileKind::UnifiedProfile => "unified profile",
         FileKind::ModelConfig => "model configuration",
         FileKind::MemoryProfile => "memory profile",
+        FileKind::MemoryError => "out-of-memory error",
         FileKind::Program => "compiled program",
         FileKind::Archive => "archive",
         FileKind::Unknown => "unknown",

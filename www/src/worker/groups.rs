@@ -1,6 +1,6 @@
 //! Groups dropped files into loads. One run becomes one load.
 
-use crossprof::input::plan::{self, Candidate, FileKind, is_called_profile};
+use crossprof::input::plan::{self, Candidate, FileKind, PlannedRun, is_called_profile};
 
 use crate::protocol::files::{FileEntry, Groups};
 
@@ -11,13 +11,23 @@ pub fn groups(entries: &[FileEntry]) -> Groups {
         entries.iter().map(|entry| Candidate { path: &entry.path, kind: entry.kind }).collect();
     let plan = plan::plan(&candidates);
     let mut groups = Groups::default();
-    // Device memory profiles are read together, because each is compared with the previous one.
-    let memory_profiles: Vec<usize> = plan.runs.iter().filter_map(|run| run.memory_profile).collect();
-    if !memory_profiles.is_empty() {
-        groups.loads.push((memory_profiles, Vec::new()));
+    // The files of a folder are chosen by the plan. Files that the user chose are read.
+    let is_in_folder = |file: &usize| entries.get(*file).is_some_and(|entry| entry.path.contains('/'));
+    let unclear: Vec<usize> = plan.unclear_memory(&candidates).filter(is_in_folder).collect();
+    let unclear_reason = |file: usize| {
+        let name = entries.get(file).map_or("", |entry| entry.path.as_str());
+        (file, format!("{} {name}.", plan::UNCLEAR_MEMORY))
+    };
+    groups.ignored.extend(unclear.iter().map(|&file| unclear_reason(file)));
+    // Device memory profiles without a trace are read together, because each is compared with the previous one.
+    let is_alone = |run: &&PlannedRun| run.hosts.is_empty();
+    let of_memory = plan.runs.iter().filter(is_alone).flat_map(|run| run.memory.iter().copied());
+    let of_memory: Vec<usize> = of_memory.filter(|file| !unclear.contains(file)).collect();
+    if !of_memory.is_empty() {
+        groups.loads.push((of_memory, Vec::new()));
     }
-    for run in plan.runs.into_iter().filter(|run| run.memory_profile.is_none()) {
-        let of_run = [&run.programs, &run.sidecars].into_iter().flatten().copied();
+    for run in plan.runs.into_iter().filter(|run| !run.hosts.is_empty() || run.memory.is_empty()) {
+        let of_run = [&run.programs, &run.memory, &run.sidecars].into_iter().flatten().copied();
         let read = run.hosts.iter().map(|host| host.file).chain(of_run).collect();
         groups.loads.push((read, run.repeated.iter().map(|repeated| repeated.file).collect()));
     }
@@ -66,6 +76,19 @@ mod tests {
         assert_eq!(group(&programs).loads, [(vec![0, 1], vec![])]);
         let memory = [("a.prof", FileKind::MemoryProfile), ("b.prof", FileKind::MemoryProfile)];
         assert_eq!(group(&memory).loads, [(vec![0, 1], vec![])]);
+    }
+
+    #[test]
+    fn memory_profiles_are_read_with_the_only_run_of_their_folder() {
+        let one = [("log/r/a.xplane.pb", FileKind::XPlane), ("log/a.prof", FileKind::MemoryProfile)];
+        assert_eq!(group(&one).loads, [(vec![0, 1], vec![])]);
+        let two = [one[0], one[1], ("log/s/b.xplane.pb", FileKind::XPlane)];
+        let Groups { loads, ignored } = group(&two);
+        assert_eq!(loads, [(vec![0], vec![]), (vec![2], vec![])]);
+        assert!(ignored[0].0 == 1 && ignored[0].1.ends_with("log/a.prof."), "{ignored:?}");
+        let files =
+            [("a.xplane.pb", FileKind::XPlane), ("a.prof", FileKind::MemoryProfile), ("b.xplane.pb", FileKind::XPlane)];
+        assert_eq!(group(&files).loads.len(), 3, "the user chose each file");
     }
 
     #[test]

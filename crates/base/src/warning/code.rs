@@ -190,6 +190,9 @@ codes! {
         MemoryProfileDamaged "memory_profile_damaged" Damage
             "Parts of a device memory profile (pprof) cannot be read. The rest is used."
             "Save it again with `jax.profiler.save_device_memory_profile`, and copy it as a binary file.";
+        MemoryProfilesNotRead "memory_profiles_not_read" Caution
+            "A folder contains device memory profiles and several traces, and nothing shows to which trace the profiles belong. They were not read."
+            "Move them into the folder of their run, or open them without a trace.";
         MemoryAboveCapacity "memory_above_capacity" Caution
             "An allocator reports a peak (since the start of the process) above its capacity. The peak is ignored."
             "Nothing. If it happens again, report it to the developers of the framework.";

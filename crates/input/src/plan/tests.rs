@@ -24,7 +24,7 @@ fn planned(files: &[(&str, FileKind)]) -> Vec<String> {
     lines
 }
 
-use FileKind::{Archive, MemoryProfile, ModelConfig, Program, TraceJson, UnifiedProfile, Unknown, XPlane};
+use FileKind::{Archive, MemoryError, MemoryProfile, ModelConfig, Program, TraceJson, UnifiedProfile, Unknown, XPlane};
 
 #[test]
 fn a_run_folder_is_one_run_of_all_its_hosts() {
@@ -120,8 +120,74 @@ fn memory_profiles_are_runs() {
     let files = [("r/a.prof", MemoryProfile), ("r/b.prof", MemoryProfile)];
     let candidates = files.map(|(path, kind)| Candidate { path, kind });
     let plan = plan(&candidates);
-    let names: Vec<_> = plan.runs.iter().map(|run| (run.name.as_str(), run.memory_profile)).collect();
-    assert_eq!((names.as_slice(), plan.ignored.len()), (&[("a.prof", Some(0)), ("b.prof", Some(1))][..], 0));
+    let names: Vec<_> = plan.runs.iter().map(|run| (run.name.as_str(), run.memory.clone())).collect();
+    assert_eq!((names.as_slice(), plan.ignored.len()), (&[("a.prof", vec![0]), ("b.prof", vec![1])][..], 0));
+    assert_eq!(plan.unclear_memory(&candidates).count(), 0);
+}
+
+/// Returns each run with its memory profiles, the profiles without a clear run, and the ignored files.
+fn planned_memory(files: &[(&str, FileKind)]) -> (Vec<String>, Vec<String>, Vec<String>) {
+    let candidates: Vec<Candidate<'_>> = files.iter().map(|&(path, kind)| Candidate { path, kind }).collect();
+    let plan = plan(&candidates);
+    let name = |file: usize| file_name(files[file].0).to_owned();
+    let run = |run: &PlannedRun| {
+        let memory: Vec<String> = run.memory.iter().map(|&file| name(file)).collect();
+        format!("{}: {}", run.name, memory.join(" "))
+    };
+    (
+        plan.runs.iter().map(run).collect(),
+        plan.unclear_memory(&candidates).map(name).collect(),
+        plan.ignored.iter().map(|ignored| name(ignored.file)).collect(),
+    )
+}
+
+#[test]
+fn memory_profiles_belong_to_the_only_run_of_their_folder() {
+    let trace = ("log/plugins/profile/r/h.xplane.pb", XPlane);
+    let of = |paths: &[&'static str]| {
+        let profiles = paths.iter().map(|&path| (path, MemoryProfile));
+        let (runs, unclear, ignored) = planned_memory(&std::iter::once(trace).chain(profiles).collect::<Vec<_>>());
+        assert_eq!((runs.len(), unclear.len()), (1, 0), "{runs:?}");
+        (runs[0].clone(), ignored.join(" "))
+    };
+    let at_the_top = of(&["log/memory_b.prof", "log/memory_a.prof"]);
+    assert_eq!(at_the_top, ("r: memory_a.prof memory_b.prof".to_owned(), String::new()));
+    let beside = of(&["log/plugins/profile/r/h.memory_start.prof", "log/plugins/profile/r/h.memory_end.prof"]);
+    assert_eq!(beside.0, "r: h.memory_start.prof h.memory_end.prof");
+    let numbers = of(&["log/memory/step_9.prof", "log/memory/step_100.prof", "log/memory/step_10.prof"]);
+    assert_eq!(numbers, ("r: step_9.prof step_100.prof".to_owned(), "step_10.prof".to_owned()));
+    assert_eq!(of(&["log/after.prof", "log/before.prof"]).0, "r: before.prof after.prof");
+    assert_eq!(of(&["log/one.prof"]).0, "r: one.prof");
+}
+
+#[test]
+fn memory_profiles_of_several_runs_belong_to_the_nearest() {
+    let (r, s) = ("log/plugins/profile/r/h.xplane.pb", "log/plugins/profile/s/h.xplane.pb");
+    let of = |path| planned_memory(&[(r, XPlane), (s, XPlane), (path, MemoryProfile)]);
+    assert_eq!(of("log/plugins/profile/s/m.prof").0, ["r: ", "s: m.prof"]);
+    for unclear in ["log/m.prof", "m.prof", "log/memory/m.prof", "other/m.prof"] {
+        let (runs, named, _) = of(unclear);
+        assert_eq!((runs.last().unwrap().as_str(), named.as_slice()), ("m.prof: m.prof", &["m.prof".to_owned()][..]));
+    }
+    // Neither the text of an error nor a profile from elsewhere belongs to a run.
+    let (runs, unclear, _) = planned_memory(&[(r, XPlane), ("log/oom.txt", MemoryError), ("x/m.prof", MemoryProfile)]);
+    assert_eq!((runs.len(), unclear), (3, vec!["m.prof".to_owned()]));
+}
+
+#[test]
+fn memory_profiles_of_one_process_are_compared() {
+    let hosts = ["r/plugins/profile/t/h_p000.xplane.pb", "r/plugins/profile/t/h_p001.xplane.pb"];
+    let profiles = ["h_p001.memory_end.prof", "h_p000.memory_end.prof", "h_p001.memory_start.prof"];
+    let paths: Vec<String> = profiles.iter().map(|name| format!("r/plugins/profile/t/{name}")).collect();
+    let files: Vec<(&str, FileKind)> = hosts.iter().map(|&path| (path, XPlane)).collect();
+    let of = |count: usize| {
+        let profiles = paths.iter().take(count).map(|path| (path.as_str(), MemoryProfile));
+        planned_memory(&files.iter().copied().chain(profiles).collect::<Vec<_>>())
+    };
+    assert_eq!(of(1).0, ["t: h_p001.memory_end.prof"]);
+    let (runs, _, ignored) = of(3);
+    assert_eq!(runs, ["t: h_p001.memory_start.prof h_p001.memory_end.prof"], "the first host with two");
+    assert_eq!(ignored, ["h_p000.memory_end.prof"]);
 }
 
 #[test]

@@ -22,10 +22,11 @@ pub(crate) fn not_measured(profile: &UnifiedProfile, run: &Run) -> Vec<NotMeasur
     };
     let memory = profile.memory.as_ref();
     let is_json = run.trace.format == Some(SourceFormat::ChromeJson);
+    let has_heap_alone = run.heap_profile.is_some() && run.trace.format.is_none();
     if memory.is_none_or(|memory| memory.programs.is_empty()) {
         let (reason, remedy) = if run.trace.framework == Framework::PyTorch {
             ("PyTorch does not compile programs whose buffers a trace could record.", "")
-        } else if run.heap_profile.is_some() {
+        } else if has_heap_alone {
             ("A device memory profile contains no compiled programs, so temporary values are missing.", DUMP)
         } else if is_json {
             ("A trace JSON embeds no compiled programs.", "Open the *.xplane.pb of the same run, which embeds them.")
@@ -41,14 +42,15 @@ pub(crate) fn not_measured(profile: &UnifiedProfile, run: &Run) -> Vec<NotMeasur
             && memory.devices.iter().all(|device| device.source != "memory_profile" && device.source != "programs")
     });
     if !peaks_are_known {
-        let (reason, remedy) = if run.heap_profile.is_some() {
+        let (reason, remedy) = if has_heap_alone {
             ("A device memory profile records the live arrays at one moment, not the peak.", ALLOCATOR)
         } else if run.trace.framework == Framework::PyTorch {
             ("The trace has no allocator events.", "")
         } else if is_json {
             ("A trace JSON has no allocator events.", "Open the *.xplane.pb of the same run.")
         } else if profile.metadata.platform == "CPU" {
-            ("The CPU backend's allocator records no events in a capture.", SAVE)
+            let remedy = if run.heap_profile.is_some() { "" } else { SAVE };
+            ("The CPU backend's allocator records no events in a capture.", remedy)
         } else if profile.metadata.num_devices == 0 && run.trace.events.is_empty() {
             ("Programs alone do not show what else is in the device's memory.", ALLOCATOR)
         } else {

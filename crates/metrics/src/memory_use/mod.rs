@@ -52,13 +52,20 @@ impl MemoryUse {
         if let Some(text) = run.memory_error.as_deref() {
             return errors::of_text(text);
         }
-        if let Some(profile) = run.heap_profile.as_deref() {
-            return of_heap_profile(&HeapProfile::read(profile));
+        let saved = run.heap_profile.as_deref().map(|profile| of_heap_profile(&HeapProfile::read(profile)));
+        if run.trace.format.is_none()
+            && let Some(saved) = saved
+        {
+            return saved;
         }
+        let MemoryUse { devices: of_arrays, live, mut warnings, .. } = saved.unwrap_or_default();
         let programs = that_ran(&run.trace, run.programs().memory(devices.platform));
         let mut devices = devices::devices(run, devices, &programs, &ran, device);
-        let warnings = devices.iter_mut().filter_map(above_capacity).collect();
-        MemoryUse { devices, programs, warnings, ..MemoryUse::default() }
+        warnings.extend(devices.iter_mut().filter_map(above_capacity));
+        if devices.is_empty() {
+            devices = of_arrays;
+        }
+        MemoryUse { devices, programs, warnings, live, ..MemoryUse::default() }
     }
 
     /// Returns the program with the largest peak.

@@ -6,7 +6,7 @@ use crate::table::Unit;
 use crate::tables::TableName;
 use base::format;
 use metrics::StepPart;
-use report::{DeviceStats, MultiDevice, UnifiedProfile};
+use report::{DeviceStats, MultiDevice, StepParts, UnifiedProfile};
 
 /// Returns the blocks of the page.
 pub(super) fn blocks(source: Source<'_>, query: &PageQuery) -> Vec<Block> {
@@ -88,6 +88,7 @@ fn between(profile: &UnifiedProfile, devices: &MultiDevice, most: usize) -> Stri
         let (least, most) = (format::percent(most - range), format::percent(most));
         facts.push(if least == most { format!("each busy {least}") } else { format!("busy {least} to {most}") });
     }
+    facts.extend(work_outside_communication(profile));
     let mut sentences = Vec::new();
     if !facts.is_empty() {
         sentences.push(format!("Between devices: {}.", facts.join(", ")));
@@ -96,6 +97,21 @@ fn between(profile: &UnifiedProfile, devices: &MultiDevice, most: usize) -> Stri
         sentences.push(format!("{more} more devices have no bar here."));
     }
     sentences.join(" ")
+}
+
+/// Describes the work of the devices without communication, which includes waiting for other devices: a device that waits
+/// looks as busy as one that computes. `None` without communication.
+fn work_outside_communication(profile: &UnifiedProfile) -> Option<String> {
+    let breakdown = profile.step_breakdown.as_ref()?;
+    let has_communication = breakdown.devices.iter().any(|device| device.parts.communication_us > 0.0);
+    let work = breakdown.devices.iter().filter(|_| has_communication).map(|device| {
+        let StepParts { compute_us, data_movement_us, h2d_us, d2h_us, p2p_us, d2d_us, .. } = device.parts;
+        compute_us + data_movement_us + h2d_us + d2h_us + p2p_us + d2d_us
+    });
+    let (least, most) = work.map(|us| (us, us)).reduce(|all, it| (all.0.min(it.0), all.1.max(it.1)))?;
+    let (least, most) = (format::time_us(least), format::time_us(most));
+    let range = if least == most { least } else { format!("{least} to {most}") };
+    Some(format!("work outside communication {range}{}", if breakdown.window == "steps" { " per step" } else { "" }))
 }
 
 #[cfg(test)]
@@ -114,5 +130,31 @@ mod tests {
         let device_stats = vec![stats(90.0), stats(80.5)];
         let busy = MultiDevice { device_stats, utilization_range: Some(9.5), ..MultiDevice::default() };
         assert!(between(&profile, &busy, 2).ends_with(", busy 80.5 % to 90.0 %."), "{}", between(&profile, &busy, 2));
+    }
+
+    #[test]
+    fn waiting_inside_collectives_is_not_work() {
+        let mut profile = report::example::profile();
+        let parts = |compute_us, communication_us| StepParts {
+            compute_us,
+            communication_us,
+            d2d_us: 1.0,
+            ..StepParts::default()
+        };
+        let device = |parts| report::StepBreakdownDevice { parts, ..report::StepBreakdownDevice::default() };
+        profile.step_breakdown = Some(report::StepBreakdown {
+            window: "steps".to_owned(),
+            devices: vec![device(parts(99.0, 1.0)), device(parts(3.0, 96.0))],
+            ..report::StepBreakdown::default()
+        });
+        let said = |profile: &UnifiedProfile| between(profile, &MultiDevice::default(), 1);
+        assert!(
+            said(&profile).ends_with("work outside communication 4.00 µs to 100 µs per step."),
+            "{}",
+            said(&profile)
+        );
+        let breakdown = profile.step_breakdown.as_mut().unwrap();
+        breakdown.devices.iter_mut().for_each(|device| device.parts.communication_us = 0.0);
+        assert!(!said(&profile).contains("communication"), "{}", said(&profile));
     }
 }

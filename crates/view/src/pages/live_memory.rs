@@ -1,4 +1,5 @@
-//! Overview of a file about memory alone: the memory of each device, by kind and by line of code.
+//! Overview of a file about memory alone: the memory of each device, by kind and by line of code. Also the live memory of a
+//! run with a trace, for its report.
 
 use super::{Block, Fact, Facts, Figure, Link, PageQuery, Source, View};
 use crate::table::Unit;
@@ -8,24 +9,37 @@ use report::{DeviceMemory, LiveMemory, LiveMemoryKind, NotMeasured, UnifiedProfi
 
 /// Largest number of devices that get a figure.
 const DEVICES: usize = 8;
+const BY_LINE: &str = "Memory by line of code";
 
 /// Returns the blocks. Empty without a section about memory.
 pub(super) fn blocks(source: Source<'_>, query: &PageQuery) -> Vec<Block> {
     let Some(memory) = &source.profile().memory else { return Vec::new() };
-    let mut figures = Vec::new();
-    if let Some(live) = &memory.live {
-        figures.push(figure("Live memory", live.total_bytes, "arrays and programs on all devices".to_owned()));
-        figures.extend(live.kinds.iter().map(kind));
-    }
+    let mut figures: Vec<Figure> = memory.live.iter().flat_map(of_live).collect();
     figures.extend(memory.devices.iter().take(DEVICES).filter_map(device));
     let mut blocks = vec![Block::Figures { figures }];
     blocks.extend(memory.devices.len().checked_sub(DEVICES).filter(|left| *left > 0).map(|left| Block::Note {
         text: format!("{} not shown: crossprof table heap --by device", format::counted(left as u64, "more device")),
     }));
     blocks.extend(not_included(source.profile()));
-    blocks.extend(source.table_block(TableName::LiveMemory, "Memory by line of code", query));
+    blocks.extend(source.table_block(TableName::LiveMemory, BY_LINE, query));
     blocks.extend(memory.live.iter().flat_map(largest_stack));
     blocks
+}
+
+/// Returns the blocks of the device memory profile that was saved next to a trace. Empty without one.
+pub(super) fn beside_trace(source: Source<'_>, query: &PageQuery) -> Vec<Block> {
+    let profile = source.profile();
+    let memory = profile.memory.as_ref().filter(|_| !profile.is_of_memory_alone());
+    let Some(live) = memory.and_then(|memory| memory.live.as_ref()) else { return Vec::new() };
+    let mut blocks = vec![Block::Figures { figures: of_live(live) }];
+    blocks.extend(source.table_block(TableName::LiveMemory, BY_LINE, query));
+    blocks
+}
+
+fn of_live(live: &LiveMemory) -> Vec<Figure> {
+    let mut figures = vec![figure("Live memory", live.total_bytes, "arrays and programs on all devices".to_owned())];
+    figures.extend(live.kinds.iter().map(kind));
+    figures
 }
 
 /// Lists the data that a file of live memory cannot contain.

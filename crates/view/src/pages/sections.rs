@@ -34,6 +34,7 @@ pub(crate) fn sections(profile: &UnifiedProfile) -> Vec<Section> {
         what_to_do(profile),
         long("steps", "Where the time goes", step_blocks(source)),
         short("ops", "", op_blocks(profile)),
+        short("live-memory", "Live memory", live_memory::beside_trace(source, &query)),
         devices(profile),
         long("device-tables", "Devices in detail", super::devices::tables(source, &query).collect()),
         long("communication", "Communication", known(communication::blocks(source, &query))),

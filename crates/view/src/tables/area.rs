@@ -79,7 +79,7 @@ impl<'a> AreaOf<'a> {
         let open = Area::EVERYTHING;
         let area = Area {
             range: Interval::new(from.unwrap_or(open.start), to.unwrap_or(open.end)),
-            lines: lines(source, &asked.lines)?,
+            lines: lines(*context, source, &asked.lines)?,
         };
         let length = Interval::new(from.unwrap_or(capture.start), to.unwrap_or(capture.end)).length();
         Ok(AreaOf { context: *context, source, area, origin: capture.start, length })
@@ -87,14 +87,14 @@ impl<'a> AreaOf<'a> {
 }
 
 /// Returns the requested lines in the order of the file, each once.
-fn lines(source: Source<'_>, asked: &LineQuery) -> Result<Vec<LineId>, String> {
+fn lines(context: Context<'_>, source: Source<'_>, asked: &LineQuery) -> Result<Vec<LineId>, String> {
     let mut chosen = vec![false; source.trace.lines.len()];
     let mut choose = |line: usize| chosen.get_mut(line).into_iter().for_each(|chosen| *chosen = true);
     match asked {
         LineQuery::All => chosen.fill(true),
         LineQuery::Patterns(patterns) => {
             for pattern in patterns {
-                chosen_lines(source.trace, pattern)?.into_iter().for_each(|line| choose(line.index()));
+                chosen_lines(context, pattern)?.into_iter().for_each(|line| choose(line.index()));
             }
         }
         LineQuery::Indices(indices) => indices.iter().for_each(|&line| choose(line as usize)),

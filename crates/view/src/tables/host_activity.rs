@@ -1,6 +1,7 @@
 //! Tables of threads and programs of the hosts, and of devices of unknown kinds, for captures
 //! without device ops.
 
+use super::TableName;
 use super::profile_table::{ProfileColumns, of_rows, optional_text, text};
 use crate::table::{Cell, Column, Table, Unit, column};
 use report::{HostProgram, HostThread, OtherDevice, OtherDeviceEvent, UnifiedProfile};
@@ -49,6 +50,25 @@ pub(super) static PROGRAMS: ProfileColumns<HostProgram, 6> = [
 /// Lists programs that were called, executed or compiled.
 pub fn programs(profile: &UnifiedProfile) -> Table {
     of_rows("host-programs", &PROGRAMS, profile.host_activity.iter().flat_map(|host| &host.programs))
+}
+
+/// Explains why the table of threads or programs of a run with device ops is empty, and names the tables to read instead. `None`
+/// for other tables and runs.
+pub fn why_empty(name: TableName, profile: &UnifiedProfile) -> Option<String> {
+    let instead = match name {
+        TableName::HostThreads => "range --by line for the time of each thread, host-ops for what the threads did",
+        TableName::HostPrograms => {
+            "op-groups --by program for the time of each program, host-ops for calls on the host"
+        }
+        _ => return None,
+    };
+    let has_device_ops = profile.host_activity.is_none() && profile.metadata.num_devices > 0;
+    has_device_ops.then(|| {
+        format!(
+            "The table {} is only for captures without device ops, and this run has some. Use {instead}.",
+            name.key()
+        )
+    })
 }
 
 pub(super) static OTHER_DEVICES: ProfileColumns<OtherDevice, 7> = [

@@ -34,6 +34,7 @@ mod step_events;
 mod transfers;
 
 pub use area::{AreaQuery, LineQuery};
+pub use host_activity::why_empty;
 pub use leading::leading;
 pub use report::top_ops_or_kernels;
 pub(crate) use step_breakdown::part_metric;

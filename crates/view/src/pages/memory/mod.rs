@@ -61,7 +61,7 @@ fn links(recorded: &Recorded, row: &row::ChosenRow<'_>) -> Vec<(String, Link)> {
 
 /// Lists the sources that this run lacks, with the reason and the way to record each.
 fn absent(recorded: &Recorded) -> Option<Block> {
-    if recorded.heap_profile().is_some() || recorded.is_error() {
+    if recorded.is_error() || recorded.heap_profile().is_some() && !recorded.has_events {
         return None;
     }
     let mut facts = Vec::new();
@@ -95,12 +95,14 @@ fn absent(recorded: &Recorded) -> Option<Block> {
             },
         );
     }
-    fact(
-        "Arrays by line of Python",
-        "Save a device memory profile with jax.profiler.save_device_memory_profile(\"memory.prof\"), and open it \
-            together with this run.",
-    );
-    Some(Block::Facts(Facts { title: "Not in this run".to_owned(), facts }))
+    if recorded.heap_profile().is_none() {
+        fact(
+            "Arrays by line of Python",
+            "Save a device memory profile with jax.profiler.save_device_memory_profile(\"memory.prof\") in the folder of \
+                this run, and open the folder.",
+        );
+    }
+    (!facts.is_empty()).then(|| Block::Facts(Facts { title: "Not in this run".to_owned(), facts }))
 }
 
 /// Returns the buttons of a choice, if it has more than one value.

@@ -1,0 +1,155 @@
+//! Assigns device memory profiles to the runs in which they were saved.
+//!
+//! ```text
+//! log/plugins/profile/r/h.xplane.pb
+//! log/plugins/profile/r/h.memory_start.prof, h.memory_end.prof   memory of r: the only run in or below their folder
+//! log/memory_a.prof, log/memory_b.prof                           memory of r, if r is the only run in or below log
+//! log/memory/1.prof, log/memory/2.prof                           memory of r, if r is the only run of log
+//! ```
+//!
+//! Only the first and the last profile of a run are read: the difference is the growth. JAX records no time in these files, and
+//! times of files change when they are copied. So their names give the order: a name with a word for the start (`start`,
+//! `before`) comes first, one with a word for the end (`end`, `after`) last, and numbers in names count as numbers.
+
+use std::collections::BTreeMap;
+
+use super::{Candidate, FileKind, Ignored, Plan, PlannedRun, file_name, folder, kind_of, run_folder};
+use base::sort;
+
+/// Words in the name of a profile that was saved before the work.
+const START: [&str; 6] = ["start", "begin", "before", "first", "initial", "init"];
+/// Words in the name of a profile that was saved after the work.
+const END: [&str; 5] = ["end", "after", "last", "final", "finish"];
+
+const BETWEEN: &str = "Only the first and the last device memory profile of a run are read.";
+const OTHER_HOST: &str = "The device memory profiles of another host of this run are read.";
+
+/// The runs of a folder: one of them, or several.
+#[derive(Clone, Copy, PartialEq)]
+enum Runs {
+    One(usize),
+    Several,
+}
+
+/// Adds each device memory profile to the run that it belongs to. If no run or several runs are possible, adds a run for it.
+pub(super) fn add(files: &[Candidate<'_>], plan: &mut Plan) {
+    let is_of_memory =
+        |file: usize| matches!(kind_of(files, file), Some(FileKind::MemoryProfile | FileKind::MemoryError));
+    let of_memory: Vec<usize> = (0..files.len()).filter(|&file| is_of_memory(file)).collect();
+    if of_memory.is_empty() {
+        return;
+    }
+    let folders = Folders::new(files, plan);
+    let mut assigned: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+    for file in of_memory {
+        let Some(path) = files.get(file).map(|file| file.path) else { continue };
+        let is_profile = kind_of(files, file) == Some(FileKind::MemoryProfile);
+        match folders.run_of(path).filter(|_| is_profile) {
+            Some(run) => assigned.entry(run).or_default().push(file),
+            None => {
+                let name = file_name(path).to_owned();
+                plan.runs.push(PlannedRun { name, memory: vec![file], ..PlannedRun::default() });
+            }
+        }
+    }
+    for (run, profiles) in assigned {
+        let Some(run) = plan.runs.get_mut(run) else { continue };
+        let (own, others) = of_one_host(files, run, profiles);
+        let between = own.get(1..own.len().saturating_sub(1)).unwrap_or_default();
+        let ignored = |reason: &str, file: &usize| Ignored { file: *file, reason: reason.to_owned() };
+        plan.ignored.extend(between.iter().map(|file| ignored(BETWEEN, file)));
+        plan.ignored.extend(others.iter().map(|file| ignored(OTHER_HOST, file)));
+        run.memory.extend(own.first());
+        run.memory.extend(own.last().filter(|_| own.len() > 1));
+    }
+}
+
+/// Returns the profiles of one host in the order of their names, and those of the other hosts. The files of different
+/// processes show no growth together.
+fn of_one_host(files: &[Candidate<'_>], run: &PlannedRun, profiles: Vec<usize>) -> (Vec<usize>, Vec<usize>) {
+    let name = |file: usize| files.get(file).map_or("", |file| file_name(file.path));
+    let mut groups: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+    for file in profiles {
+        let is_of = |host: &str| name(file).strip_prefix(host).is_some_and(|rest| rest.starts_with('.'));
+        // The capture kit names the profiles of each process after its trace. Other names belong to no host.
+        let host = if run.hosts.len() > 1 { run.hosts.iter().position(|host| is_of(&host.host)) } else { None };
+        groups.entry(host.unwrap_or(run.hosts.len())).or_default().push(file);
+    }
+    let shows_growth = groups.iter().find(|(_, profiles)| profiles.len() > 1);
+    let chosen = shows_growth.or(groups.iter().next()).map(|(host, _)| *host);
+    let mut own = chosen.and_then(|host| groups.remove(&host)).unwrap_or_default();
+    sort::sort_by_key(&mut own, |&file| (moment(name(file)), natural(name(file)), file));
+    (own, groups.into_values().flatten().collect())
+}
+
+/// Returns 0 for the name of a profile from the start, 2 for one from the end, and 1 for any other.
+fn moment(name: &str) -> u8 {
+    let name = name.to_lowercase();
+    let mut words = name.split(|letter: char| !letter.is_alphabetic());
+    let found = words.find_map(|word| if START.contains(&word) { Some(0) } else { END.contains(&word).then_some(2) });
+    found.unwrap_or(1)
+}
+
+/// Returns a key that orders names with numbers by the numbers: each text, and the number of digits and the digits after it.
+fn natural(name: &str) -> Vec<(&str, usize, &str)> {
+    let (mut rest, mut key) = (name, Vec::new());
+    while !rest.is_empty() {
+        let (text, numbered) = rest.split_at(rest.find(|it: char| it.is_ascii_digit()).unwrap_or(rest.len()));
+        let (digits, after) =
+            numbered.split_at(numbered.find(|it: char| !it.is_ascii_digit()).unwrap_or(numbered.len()));
+        let digits = digits.trim_start_matches('0');
+        key.push((text, digits.len(), digits));
+        rest = after;
+    }
+    key
+}
+
+/// Folders that contain traces.
+struct Folders<'a> {
+    /// Runs with a trace in or below a folder.
+    below: BTreeMap<&'a str, Runs>,
+    /// Runs of a folder that was passed to the profiler.
+    home: BTreeMap<&'a str, Runs>,
+}
+
+impl<'a> Folders<'a> {
+    fn new(files: &[Candidate<'a>], plan: &Plan) -> Folders<'a> {
+        let mut folders = Folders { below: BTreeMap::new(), home: BTreeMap::new() };
+        let add = |runs: &mut BTreeMap<&'a str, Runs>, folder: &'a str, run: usize| {
+            let known = runs.entry(folder).or_insert(Runs::One(run));
+            if *known != Runs::One(run) {
+                *known = Runs::Several;
+            }
+        };
+        for (index, run) in plan.runs.iter().enumerate() {
+            let traces = run.hosts.iter().filter_map(|host| files.get(host.file));
+            for trace in traces.filter(|file| matches!(file.kind, FileKind::XPlane | FileKind::TraceJson)) {
+                add(&mut folders.home, home(trace.path), index);
+                ancestors(trace.path).for_each(|folder| add(&mut folders.below, folder, index));
+            }
+        }
+        folders
+    }
+
+    /// Returns the run of a file: the only one in or below its folder, or else the only one of the nearest folder above that
+    /// was passed to the profiler.
+    fn run_of(&self, path: &str) -> Option<usize> {
+        let named = |folder: &&str| !folder.is_empty();
+        let above = || ancestors(path).filter(named).find_map(|folder| self.home.get(folder));
+        match self.below.get(folder(path)).or_else(above)? {
+            Runs::One(run) => Some(*run),
+            Runs::Several => None,
+        }
+    }
+}
+
+/// Returns the folder that was passed to the profiler, or else the folder of the trace.
+fn home(path: &str) -> &str {
+    let log = run_folder(path).map(folder).and_then(|it| it.strip_suffix("plugins/profile"));
+    log.map_or_else(|| folder(path), |log| log.trim_end_matches('/'))
+}
+
+/// Returns the folders that contain a path, from the innermost to the outermost.
+fn ancestors(path: &str) -> impl Iterator<Item = &str> {
+    std::iter::successors(Some(folder(path)), |it| (!it.is_empty()).then(|| folder(it)))
+}
