@@ -45,6 +45,10 @@ pub use base::{fields, format, home, json, json_text, number, sort};
 pub use view::{export, metric, pages, table, tables};
 pub use {compare, facts, hlo, input, insight, memory, metrics, report, timeline, trace};
 
+// Limits on the numbers of a profile, which a CI job can check.
+#[cfg(feature = "cli")]
+pub use budget;
+
 // Lets the command line refer to the library by its public name, as external code does.
 #[cfg(feature = "cli")]
 extern crate self as crossprof;
@@ -52,9 +56,6 @@ extern crate self as crossprof;
 // The command line, without its `main`.
 #[cfg(feature = "cli")]
 pub mod cli;
-
-// Limits on the numbers of a profile, which a CI job can check.
-pub mod budget;
 
 // The facade over all other modules.
 pub mod session;

@@ -16,6 +16,8 @@
 //! the ops of a step that match a pattern, count findings that the baseline lacks, and compare step times with the
 //! baseline's beyond the noise. The conditions of a comparison (`--fail-on`) use the same words.
 
+#![warn(clippy::indexing_slicing, clippy::panic, clippy::unwrap_used)]
+
 mod baseline;
 mod catalogue;
 mod check_report;
@@ -23,7 +25,6 @@ mod condition;
 mod counting;
 mod cursor;
 mod excerpt;
-#[cfg(feature = "cli")]
 pub mod file;
 mod glob;
 mod junit;
