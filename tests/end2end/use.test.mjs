@@ -134,3 +134,34 @@ test("fits narrow and wide screens, and nothing jumps while it loads", async ({ 
     assert.ok(shift < 0.1, `layout shift ${shift} at ${width}`);
   }
 });
+
+test("on a phone, flags stay whole, and a name that is cut is read in full by a tap on its row", async ({ page, site }) => {
+  await page.setViewportSize({ width: 390, height: 844 });
+  await open(page, site);
+  const count = await page.locator(".example").count();
+  let flags = 0;
+  let cut = 0;
+  for (let index = 0; index < count && !(flags && cut); index++) {
+    await page.goto(`${site.url}#/start`);
+    await example(page, index);
+    const words = await page.locator(".facts .word, .environment .word").evaluateAll((all) =>
+      all.filter((it) => it.textContent.startsWith("--")).map((it) => {
+        const line = parseFloat(getComputedStyle(it).lineHeight);
+        return { text: it.textContent, lines: Math.round(it.offsetHeight / line), fits: it.offsetWidth < it.parentElement.clientWidth - 1 };
+      }));
+    flags += words.length;
+    assert.deepEqual(words.filter((it) => it.fits && it.lines > 1), [], "flags that are broken although they fit");
+    await view(page, "ops");
+    const names = page.locator("tbody td bdi");
+    const widths = await names.evaluateAll((all) => all.map((it) => [it.textContent, it.scrollWidth > it.clientWidth + 1]));
+    const at = widths.findIndex(([, isCut]) => isCut);
+    if (at < 0) continue;
+    cut += 1;
+    await names.nth(at).click();
+    await page.locator(".row-details h2").first().waitFor();
+    await until("the details hold the whole name", async () => (await page.locator(".row-details").first().innerText()).includes(widths[at][0]));
+    await page.keyboard.press("Escape");
+  }
+  assert.ok(flags > 0, "an example has flags");
+  assert.ok(cut > 0, "an example has a name that is cut");
+});
