@@ -189,7 +189,7 @@ pub struct Analyze {
 
 /// `crossprof table`.
 #[derive(Debug, clap::Args)]
-#[command(mut_arg("files", |files| files.required_unless_present("columns")))]
+#[command(mut_arg("files", |files| files.required_unless_present("columns")), after_long_help = named::tables_help())]
 pub struct Table {
     /// The table to print
     #[arg(value_name = "TABLE", value_parser = Tables, hide_possible_values = true, required_unless_present = "columns")]

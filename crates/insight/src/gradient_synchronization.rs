@@ -1,7 +1,7 @@
 //! Gradients are reduced across devices while no computation runs.
 
 use super::draft::{Draft, lacks};
-use super::numbers::{Numbers, is_communication};
+use super::numbers::{Numbers, REPEATED, is_communication};
 use super::{Rule, Verdict};
 use base::format;
 use report::{Confidence, FindingSeverity};
@@ -42,12 +42,21 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     let (view, filter) = numbers.link_to_communication(&is_reduction);
     let message = format!(
         "Exposed communication takes {} of {} ({}). All-reduces and reduce-scatters, which sum gradients over devices, make up \
-         {} of all communication.",
+         {} of all communication.{}",
         format::time_us(window.us(exposed)),
         window.words(),
         format::percent(exposed),
-        format::percent(mostly)
+        format::percent(mostly),
+        numbers.largest_collective(&is_reduction)
     );
+    let repeated = numbers.largest_op(&is_reduction).and_then(|op| numbers.runs_per_step(op));
+    let once = match repeated.filter(|&runs| runs >= REPEATED) {
+        Some(_) => {
+            "If the step sums the same gradients several times, as in a loop over micro-batches, add them up on each device \
+                    and reduce once after the loop. "
+        }
+        None => "",
+    };
     let how = match (numbers.trace.framework, numbers.platform) {
         (Framework::PyTorch, _) => " (DistributedDataParallel does so, in buckets of bucket_cap_mb)",
         (_, Some(Platform::Gpu)) => " (XLA_FLAGS=--xla_gpu_enable_latency_hiding_scheduler=true)",
@@ -55,7 +64,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         (_, Some(Platform::Cpu) | None) => "",
     };
     let remedy = format!(
-        "Overlap the reduction of one layer's gradients with the backward pass of the next layer{how}, reduce in bfloat16, \
+        "{once}Overlap the reduction of one layer's gradients with the backward pass of the next layer{how}, reduce in bfloat16, \
          accumulate gradients over several batches before reducing them, or shard optimizer state and weights (FSDP) to replace \
          all-reduce by reduce-scatter and all-gather."
     );

@@ -33,14 +33,16 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     let (lines_before, lines) = (by_line(&before), by_line(&after));
     let sum = |lines: &BTreeMap<String, i64>| lines.values().fold(0_i64, |sum, &bytes| sum.saturating_add(bytes));
     let (bytes_before, bytes) = (sum(&lines_before), sum(&lines));
-    let growth = u64::try_from(bytes.saturating_sub(bytes_before)).unwrap_or(0);
-    let percent = if bytes_before > 0 { 100.0 * growth as f64 / bytes_before as f64 } else { 0.0 };
+    // Names give the order of the profiles, so the earlier one may really be the later one.
+    let (grew, growth) = (bytes >= bytes_before, bytes.abs_diff(bytes_before));
+    let (least, from, to) = if grew { (bytes_before, &lines_before, &lines) } else { (bytes, &lines, &lines_before) };
+    let percent = if least > 0 { 100.0 * growth as f64 / least as f64 } else { 0.0 };
     if percent < NOTE_PERCENT || growth < LEAST_BYTES {
         return Verdict::Fine;
     }
-    let mut grown: Vec<(i64, &String)> = lines
+    let mut grown: Vec<(i64, &String)> = to
         .iter()
-        .map(|(line, &bytes)| (bytes.saturating_sub(lines_before.get(line).copied().unwrap_or(0)), line))
+        .map(|(line, &bytes)| (bytes.saturating_sub(from.get(line).copied().unwrap_or(0)), line))
         .filter(|(grown, _)| *grown > 0)
         .collect();
     base::sort::sort_by(&mut grown, |a, b| b.0.cmp(&a.0));
@@ -49,13 +51,24 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         .take(NAMED)
         .map(|(grown, line)| format!("{} (+{})", format::printable(line), format::bytes(grown.unsigned_abs())))
         .collect();
-    let message = format!(
-        "{} are in use, compared to {} in {}. The growth by source line: {}.",
-        format::bytes(bytes.unsigned_abs()),
-        format::bytes(bytes_before.unsigned_abs()),
-        format::printable(&earlier.name),
-        words.join(", ")
-    );
+    let [now, before] = [bytes, bytes_before].map(|bytes| format::bytes(bytes.unsigned_abs()));
+    let name = format::printable(&earlier.name);
+    let words = words.join(", ");
+    if !grew {
+        let message =
+            format!("{name} contains {before}, the later profile {now}. The difference by source line: {words}.");
+        let title = format!("{name} contains {} more than the later profile", format::bytes(growth));
+        return Draft::new(FindingSeverity::Note, Confidence::Low, &title, message)
+            .remedy(
+                "If the profiles were saved in the other order, memory grew: name them so that the order shows (memory_1.prof, \
+                 memory_2.prof). \"By call stack\" on the Memory page shows which stacks differ.",
+            )
+            .evidence("bytes", bytes as f64)
+            .evidence("bytes_before", bytes_before as f64)
+            .link(VIEW, "")
+            .fires();
+    }
+    let message = format!("{now} are in use, compared to {before} in {name}. The growth by source line: {words}.");
     let is_bad = percent >= WARNING_PERCENT;
     Draft::new(
         if is_bad { FindingSeverity::Warning } else { FindingSeverity::Note },

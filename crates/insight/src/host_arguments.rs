@@ -21,11 +21,11 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     if devices.by_line.host_names.is_empty() {
         return numbers.lacks_host_events();
     }
-    let Some(steps) = numbers.profile.step_timing.num_steps_counted.filter(|&steps| steps > 0) else {
+    let Some(steps) = numbers.steps_in_window() else {
         return numbers.lacks_steps("the steps are unknown.");
     };
     let found = host_arguments(numbers.trace, devices);
-    let per_step = found.copies as f64 / steps as f64 / found.hosts.max(1) as f64;
+    let per_step = found.copies as f64 / steps / found.hosts.max(1) as f64;
     if per_step < FEWEST {
         return Verdict::Fine;
     }

@@ -83,7 +83,8 @@ impl<'a> HostSide<'a> {
     /// Describes the host's main activity during the idle time, for a title: `the host is in on_step_end (savez_compressed)`.
     pub fn activity(self) -> Option<String> {
         let range = self.main_range()?;
-        let name = shown(&range.name);
+        // A function has a place; an annotation has none.
+        let name = format!("{}{}", shown(&range.name), if range.place.is_some() { "()" } else { "" });
         let call = public_calls(range).next().map(|call| shown(&call.name));
         Some(match call {
             _ if range.other_thread.is_some() => format!("the host waits in {name} for another thread"),
@@ -108,11 +109,14 @@ impl<'a> HostSide<'a> {
                  slow work without it."
             ));
         }
+        let source = source(range);
+        if let Some(advice) = public_calls(range).rev().find_map(|call| of_call(&call.name)) {
+            return Some(format!("Look at {name}{source}: devices are idle until it returns. {advice}"));
+        }
         let what = public_calls(range).next().map_or_else(|| "its work".to_owned(), |call| shown(&call.name));
         Some(format!(
             "Look at {name}{source}: devices are idle until it returns. Launch the next step before it, move {what} to another \
-             thread or process, or do it less often.",
-            source = source(range)
+             process, or do it less often."
         ))
     }
 
@@ -168,6 +172,30 @@ impl<'a> HostSide<'a> {
 /// Returns the file and line of a range with a leading blank: ` (train.py:12)`. Empty if they are unknown.
 fn source(range: &HostRangeTime) -> String {
     range.place.as_ref().map_or(String::new(), |place| format!(" ({})", shown(place)))
+}
+
+/// Calls that have a known remedy.
+const REMEDIES: [(&[&str], &str); 3] = [
+    (
+        &["gc.collect"],
+        "Do not collect garbage in each step: call gc.collect rarely, or gc.freeze() once before the loop so that Python skips \
+         long-lived objects.",
+    ),
+    (
+        &["device_put", "make_array_from_callback", "make_array_from_process_local_data"],
+        "Place arrays on the devices once, before the loop, with the sharding in which the program needs them. Copy the next batch \
+         while the step runs.",
+    ),
+    (
+        &["np.asarray(jax.Array)", "device_get", "item", "tolist", "__float__"],
+        "Read results less often, and many at once: keep metrics on the device, combine them into one array, and read that every \
+         n-th step.",
+    ),
+];
+
+/// Returns the advice for a call inside a range.
+fn of_call(name: &str) -> Option<&'static str> {
+    REMEDIES.iter().find(|(names, _)| names.contains(&name)).map(|(_, advice)| *advice)
 }
 
 /// Returns the calls inside a range that a user knows by name: those of functions without an underscore.

@@ -1,10 +1,12 @@
 //! Each step calls many small compiled functions.
 
+use std::collections::BTreeMap;
+
 use super::draft::Draft;
 use super::host_side::HostSide;
 use super::numbers::{Numbers, shown};
 use super::{Rule, Verdict};
-use base::format;
+use base::{format, sort};
 use metrics::compiled_calls;
 use report::{Confidence, FindingSeverity};
 use trace::Framework;
@@ -29,11 +31,11 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     if devices.by_line.host_names.is_empty() {
         return numbers.lacks_host_events();
     }
-    let Some(steps) = numbers.profile.step_timing.num_steps_counted.filter(|&steps| steps > 0) else {
+    let Some(steps) = numbers.steps_in_window() else {
         return numbers.lacks_steps("the steps are unknown.");
     };
     let found = compiled_calls(numbers.trace, devices);
-    let calls = found.calls as f64 / steps as f64 / found.hosts.max(1) as f64;
+    let calls = found.calls as f64 / steps / found.hosts.max(1) as f64;
     if calls < FEWEST_CALLS || found.window.as_ps() == 0 {
         return Verdict::Fine;
     }
@@ -43,7 +45,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         WARNING_PERCENT.. => (FindingSeverity::Warning, WARNING_PERCENT),
         _ => (FindingSeverity::Note, 0.0),
     };
-    let per_step = |count: u64| format::count((count as f64 / steps as f64 / found.hosts.max(1) as f64).round() as u64);
+    let per_step = |count: u64| format::count((count as f64 / steps / found.hosts.max(1) as f64).round() as u64);
     let first = found.functions.iter().take(MOST_NAMED);
     let named: Vec<String> = first.map(|(name, count)| format!("{} ({})", shown(name), per_step(*count))).collect();
     let others = found.functions.len().saturating_sub(MOST_NAMED);
@@ -72,4 +74,23 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     let draft =
         if limit > 0.0 { draft.passed("idle_percent", idle, limit) } else { draft.evidence("idle_percent", idle) };
     draft.at_stake(idle).link("steps", "").fires()
+}
+
+/// Lists the source lines of the ops with most executions among the programs of these functions: `train.py:23, train.py:24`. Empty
+/// if the trace has no source lines.
+fn lines(numbers: &Numbers<'_>, functions: &[(String, u64)]) -> String {
+    let (ops, trace) = (&numbers.context.analysis.ops, numbers.trace);
+    let is_small = |module: &str| {
+        let name = module.strip_prefix("jit_").unwrap_or(module);
+        functions.iter().any(|(function, _)| function == name)
+    };
+    let mut by_line: BTreeMap<&str, u64> = BTreeMap::new();
+    for op in ops.rows.iter().filter(|op| is_small(ops.text(trace, op.module))) {
+        *by_line.entry(ops.text(trace, op.source)).or_default() += op.executions;
+    }
+    by_line.remove("");
+    let mut lines: Vec<(&str, u64)> = by_line.into_iter().collect();
+    sort::sort_by(&mut lines, |a, b| b.1.cmp(&a.1).then(a.0.cmp(b.0)));
+    let named = lines.iter().take(MOST_NAMED).map(|(line, _)| shown(line.rsplit('/').next().unwrap_or(line)));
+    named.collect::<Vec<_>>().join(", ")
 }

@@ -42,6 +42,8 @@ const EXPLAINED: &[(&str, &[&str])] = &[
         "short_mean_kernel",
         &["many_small_kernels", "low_device_utilization", "data_loading", "compilation", "host_overhead"],
     ),
+    // Each of many small programs has arguments, such as Python numbers.
+    ("host_arguments", &["many_programs"]),
     // Callbacks are ops on the host.
     ("host_executed_ops", &["debug_print"]),
     // Compilation: prefer compilation inside steps to all compilation.
@@ -75,7 +77,8 @@ const LONG_STEPS: &[(&str, &[&str])] = &[
     ("input_bound_us", &["data_loading"]),
     ("host_bound_us", &["host_overhead", "many_small_kernels"]),
     ("compile_us", &["compilation", "recompilation"]),
-    ("communication_us", &["gradient_synchronization"]),
+    ("other_idle_us", &["many_programs", "python_threads", "uneven_devices", "low_device_utilization", "idle_gaps"]),
+    ("communication_us", &["gradient_synchronization", "straggler_device", "unhidden_collectives"]),
 ];
 
 /// The share of a symptom that its causes must account for.

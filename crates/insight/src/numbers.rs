@@ -84,6 +84,9 @@ impl InputWait {
 /// Fewest ops on a device that show how busy it usually is (ours: a capture of one launch has no gaps).
 const FEWEST_OPS: usize = 10;
 
+/// Runs per step from which an op repeats (ours: less than two is one, and a cut step).
+pub(super) const REPEATED: f64 = 1.5;
+
 impl<'a> Numbers<'a> {
     pub fn new(context: &'a Context<'a>) -> Numbers<'a> {
         Numbers {
@@ -309,6 +312,33 @@ impl<'a> Numbers<'a> {
             line => format!(" ({})", shown(line)),
         };
         format!("{}{source}", shown(ops.text(self.trace, op.name)))
+    }
+
+    /// Returns the number of steps in the window. `None` if steps are unknown, or if the window is a part of the capture that
+    /// does not consist of steps.
+    pub fn steps_in_window(&self) -> Option<f64> {
+        let window = &self.context.analysis.window;
+        let all = Some(self.profile.step_timing.num_steps);
+        let all = all.filter(|_| matches!(window.kind, WindowKind::Capture | WindowKind::ActiveSpan));
+        window.num_steps.or(all).filter(|&steps| steps > 0).map(|steps| steps as f64)
+    }
+
+    /// Returns how often a device runs an op per step. `None` if steps are unknown.
+    pub fn runs_per_step(&self, op: &Op) -> Option<f64> {
+        Some(op.executions as f64 / self.steps_in_window()? / f64::from(op.devices.max(1)))
+    }
+
+    /// Names the largest collective of a kind, and how often it runs if that is more than once per step, as a sentence with a
+    /// leading blank. Empty if there is none.
+    pub fn largest_collective(&self, wanted: &dyn Fn(&str) -> bool) -> String {
+        let Some(op) = self.largest_op(wanted) else { return String::new() };
+        let repeated = match self.runs_per_step(op) {
+            Some(runs) if runs >= REPEATED => {
+                format!(", which runs {} times per step", format::count(runs.round() as u64))
+            }
+            _ => String::new(),
+        };
+        format!(" The largest is {}{repeated}.", self.op_with_source(op))
     }
 
     /// Returns the page of communication, filtered on the kind with the most time for which `wanted` holds.

@@ -35,7 +35,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     let hidden = numbers.communication_overlap_percent();
     let (view, filter) = numbers.link_to_communication(&is_communication);
     let message = format!(
-        "Exposed communication (mostly {}) takes {} of {}{} ({}).{}",
+        "Exposed communication (mostly {}) takes {} of {}{} ({}).{}{}",
         format::printable(kind),
         format::time_us(window.us(share)),
         window.words(),
@@ -49,7 +49,8 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
                 format!(" {} of the communication in flight is overlapped.", format::percent(hidden))
             }
             _ => " No communication is overlapped.".to_owned(),
-        }
+        },
+        numbers.largest_collective(&is_communication)
     );
     let remedy = if numbers.trace.framework == Framework::PyTorch {
         "Overlap communication with computation: run asynchronous collectives on a separate stream and wait for them late, and \

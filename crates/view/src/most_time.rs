@@ -9,8 +9,10 @@ const NAMED_PERCENT: f64 = 80.0;
 const MOST_NAMED: usize = 3;
 /// Share of busy time from which a source line is named, in percent.
 const NAMED_LINE_PERCENT: f64 = 20.0;
-/// Share from which the title names it instead of the categories.
-const TITLE_LINE_PERCENT: f64 = 50.0;
+/// Share that source lines must reach together for the title to name them instead of the categories, and the least share of
+/// each.
+const TITLE_LINES_PERCENT: f64 = 50.0;
+const LEAST_LINE_PERCENT: f64 = 10.0;
 /// Share of busy time from which the shapes of the largest op are named, in percent.
 const NAMED_OP_PERCENT: f64 = 10.0;
 
@@ -22,6 +24,8 @@ pub struct MostTime {
     pub text: String,
     /// Largest category.
     pub category: String,
+    /// Share of the busy time in the source lines of the title. 0 if it names categories.
+    pub percent: f64,
 }
 
 /// Returns the largest categories of `profile`. Returns `None` if no op takes time.
@@ -41,24 +45,41 @@ pub fn most_time(profile: &UnifiedProfile) -> Option<MostTime> {
     let shares: Vec<String> =
         named.map(|(name, it)| format!("{} {name}", format::percent(100.0 * it.time_us / whole))).collect();
     let categories = shares.join(", ");
-    let of_line = most_of_a_line(profile);
     let whole = format::time_us(whole);
-    let (title, by_category) = match &of_line {
-        Some(line) if line.percent >= TITLE_LINE_PERCENT => {
-            (line.title(), format!("By category: {categories}, of the {whole} of device ops in the window."))
+    let lines = lines(profile);
+    let named = named(&lines);
+    let (title, by_category) = match named.as_slice() {
+        [] => (categories, format!("Shares of the {whole} of device ops in the window.")),
+        named => {
+            let titles: Vec<String> = named.iter().map(LineTime::title).collect();
+            (titles.join(", "), format!("By category: {categories}, of the {whole} of device ops in the window."))
         }
-        _ => (categories, format!("Shares of the {whole} of device ops in the window.")),
     };
-    let line = of_line.filter(|line| line.percent >= NAMED_LINE_PERCENT);
+    let line = lines.first().filter(|line| line.percent >= NAMED_LINE_PERCENT);
     let line = line.map_or(String::new(), |line| format!(" {}", line.sentence()));
     Some(MostTime {
         title: format!("Most time: {title}"),
         text: format!("{by_category}{line}{}", largest_op(profile)),
         category: (*category).clone(),
+        percent: named.iter().map(|line| line.percent).sum::<f64>().min(100.0),
     })
 }
 
+/// Returns the source lines for the title, most time first: until they take most of the time. Empty if three lines take less
+/// than half of it.
+fn named<'a>(lines: &[LineTime<'a>]) -> Vec<LineTime<'a>> {
+    let mut before = 0.0;
+    let is_needed = |line: &&LineTime<'_>| {
+        let is_needed = before < NAMED_PERCENT && line.percent >= LEAST_LINE_PERCENT;
+        before += line.percent;
+        is_needed
+    };
+    let named: Vec<LineTime<'_>> = lines.iter().take_while(is_needed).take(MOST_NAMED).copied().collect();
+    if named.iter().map(|line| line.percent).sum::<f64>() < TITLE_LINES_PERCENT { Vec::new() } else { named }
+}
+
 /// Time of the listed ops of one source line.
+#[derive(Clone, Copy)]
 struct LineTime<'a> {
     /// File and line, with the folders of the file.
     source: &'a str,
@@ -90,9 +111,9 @@ impl LineTime<'_> {
     }
 }
 
-/// Returns the source line whose ops take the most time. The profile lists the largest ops only, so the line may take
+/// Returns the source lines by the time of their ops, most first. The profile lists the largest ops only, so a line may take
 /// more.
-fn most_of_a_line(profile: &UnifiedProfile) -> Option<LineTime<'_>> {
+fn lines(profile: &UnifiedProfile) -> Vec<LineTime<'_>> {
     let listed = || profile.op_statistics.iter().flat_map(|found| &found.top_ops);
     let mut lines: Vec<LineTime<'_>> = Vec::new();
     for op in listed() {
@@ -109,8 +130,9 @@ fn most_of_a_line(profile: &UnifiedProfile) -> Option<LineTime<'_>> {
         }
     }
     let at_least = listed().filter_map(|op| op.busy_self_time_percent).sum::<f64>() <= 99.9;
-    let most = lines.into_iter().max_by(|a, b| a.percent.total_cmp(&b.percent))?;
-    Some(LineTime { at_least, ..most })
+    sort::sort_by(&mut lines, |a, b| b.percent.total_cmp(&a.percent).then(a.source.cmp(b.source)));
+    lines.iter_mut().for_each(|line| line.at_least = at_least);
+    lines
 }
 
 /// Returns the last operation of a framework's path: `dot_general` for `jit(f)/layer/dot_general`, `psum` for

@@ -25,6 +25,13 @@ pub struct OneOrAllTables(pub Option<TableName>);
 #[derive(Clone)]
 pub struct Device;
 
+/// Lists the tables with their contents, for the help of `crossprof table`.
+pub fn tables_help() -> String {
+    let width = TableName::ALL.iter().map(|name| name.key().len()).max().unwrap_or(0);
+    let lines = TableName::ALL.iter().map(|name| format!("\n  {:width$}  {}", name.key(), name.about()));
+    format!("Tables:{}", lines.collect::<String>())
+}
+
 impl TypedValueParser for Tables {
     type Value = TableName;
 

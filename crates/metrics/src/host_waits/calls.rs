@@ -149,7 +149,18 @@ pub(super) fn is_function_of_user(trace: &Trace, name: StrId) -> bool {
 pub(super) fn range_call(trace: &Trace, call: &PathCall, all: Ps) -> RangeCall {
     let name = trace.text(call.name);
     let percent = 100.0 * call.time.as_ps() as f64 / all.as_ps().max(1) as f64;
-    RangeCall { name: shown(name).to_owned(), place: place(name), percent, count: call.count }
+    RangeCall { name: with_module(name), place: place(name), percent, count: call.count }
+}
+
+/// Returns the shown name of a frame, with the module if the function is not written in Python and the module tells more:
+/// `gc.collect` for `$gc collect`, `sum` for `$builtins sum`, `acquire` for `$<unknown> acquire`.
+fn with_module(frame: &str) -> String {
+    let module = frame.strip_prefix('$').and_then(|frame| frame.split_once(' ')).map(|(module, _)| module);
+    let tells = |module: &&str| !module.contains([':', '<']) && *module != "builtins" && !module.is_empty();
+    match module.filter(tells) {
+        Some(module) => format!("{module}.{}", shown(frame)),
+        None => shown(frame).to_owned(),
+    }
 }
 
 /// Functions of Python's conditions, queues and futures in which a thread waits for another thread.
@@ -207,8 +218,15 @@ mod tests {
         assert_eq!(names(&get.calls), ["acquire"]);
         assert_eq!((get.calls[0].percent, get.calls[0].count, get.calls[0].place.clone()), (97.5, 1, None));
         let other = get.other_thread.as_ref().unwrap();
-        assert_eq!(names(&other.calls), ["refresh", "pull", "sleep"]);
+        assert_eq!(names(&other.calls), ["refresh", "pull", "time.sleep"]);
         assert_eq!(other.calls[1].place.as_deref(), Some("main.py:14"));
+    }
+
+    #[test]
+    fn functions_of_modules_are_named_with_them() {
+        let frames =
+            ["$gc collect", "$builtins sum", "$<unknown> acquire", "$train.py:3 save", "np.asarray(jax.Array)"];
+        assert_eq!(frames.map(with_module), ["gc.collect", "sum", "acquire", "save", "np.asarray(jax.Array)"]);
     }
 
     #[test]

@@ -34,6 +34,8 @@ const COMPILE_SHARE: f64 = 0.1;
 const SLOW_START: f64 = 1.5;
 /// Ratio of later steps that compile to steps that do not, above which compilation is part of a usual step (ours).
 const USUALLY_COMPILES: usize = 2;
+/// Share of all steps above which leading slow steps are not warm-up (ours: a third).
+const MOST_SLOW_STARTS: f64 = 0.34;
 /// Maximum number of leading steps that are warm-up by their length alone.
 const MAX_SLOW_STARTS: usize = 5;
 /// Share of the usual ops below which a step at an end of the capture was cut.
@@ -44,8 +46,8 @@ const CUT_SHARE: f64 = 0.5;
 /// * *partial*: the end of the step is unknown, or it is the first or last step and both shorter and much poorer in ops
 ///   than the others, so that the capture began or ended inside it;
 /// * *compiles*: compilation ran in more than 10 % of it;
-/// * *warm-up*: it compiles, or it is one of the leading steps that each take more than 1.5 times the median of the
-///   complete ones that do not compile. If more than twice as many complete steps compile after the first one that does
+/// * *warm-up*: it compiles, or it is one of the leading steps (at most 5 and a third of all) that each take more than
+///   1.5 times the median of the complete ones that do not compile. If more than twice as many complete steps compile after the first one that does
 ///   not as there are ones that do not (a server that compiles for each request), these are usual steps, not warm-up;
 /// * *counted*: neither partial nor warm-up. If there are none, all complete ones count, or all steps if none is
 ///   complete.
@@ -100,12 +102,14 @@ fn judge_group(steps: &[StepFacts]) -> Vec<Flags> {
     });
     let median = median(if usual_from.is_some() { &all } else { &clean }).or_else(|| median(&all));
     let median = median.unwrap_or(f64::INFINITY);
-    let mut leading = true;
+    let is_slow = |step: &StepFacts| step.duration_us > SLOW_START * median;
+    let leading = steps.iter().zip(&flags).take_while(|(step, flag)| is_slow(step) || flag.partial).count();
+    // If many steps are slow without compiling, they are not the start of the run but vary.
+    let slow = steps.iter().zip(&flags).take(leading).filter(|(step, flag)| is_slow(step) && !flag.compiles).count();
+    let leading = if slow as f64 > MOST_SLOW_STARTS * steps.len() as f64 { 0 } else { leading.min(MAX_SLOW_STARTS) };
     for (index, (step, flag)) in steps.iter().zip(&mut flags).enumerate() {
-        let slow = step.duration_us > SLOW_START * median;
-        leading &= index < MAX_SLOW_STARTS && (slow || flag.partial);
         let is_usual = usual_from.is_some_and(|from| index > from);
-        flag.warm_up = (flag.compiles && !is_usual) || (leading && slow);
+        flag.warm_up = (flag.compiles && !is_usual) || (index < leading && is_slow(step));
     }
     flags
 }
@@ -142,6 +146,9 @@ mod tests {
     fn an_open_last_step_is_partial_and_slow_first_ones_are_warm_up() {
         let last = StepFacts { open: true, ..step(40.0) };
         assert_eq!(marks(&[step(300.0), step(200.0), step(100.0), step(101.0), step(99.0), last]), "ww...p");
+        // Four slow steps of ten are no start: other work slows them.
+        let slow = [step(480.0), step(310.0), step(240.0), step(250.0)];
+        assert_eq!(marks(&[&slow[..], &[step(100.0); 6]].concat()), "..........");
         // A slow step later is part of the program.
         assert_eq!(marks(&[step(100.0), step(300.0), step(100.0), step(101.0), last]), "....p");
     }

@@ -166,28 +166,26 @@ fn note_text(note: &str) -> String {
     text
 }
 
-/// Prints the first findings with their evidence. Another command prints the remedies.
+/// Prints the first findings, each with its remedy.
 fn findings_text(findings: &[FindingBlock]) -> String {
-    let is_rule = |finding: &&FindingBlock| !finding.remedy.is_empty();
-    let rules = findings.iter().filter(is_rule).count();
-    let mut shown_rules = 0;
+    let mut rules = 0_usize;
     let mut text = String::new();
     for finding in findings {
         // What takes most of the time has no remedy. It is always shown.
-        shown_rules += usize::from(is_rule(&finding));
-        if is_rule(&finding) && shown_rules > FINDINGS {
+        rules += usize::from(!finding.remedy.is_empty());
+        if !finding.remedy.is_empty() && rules > FINDINGS {
             continue;
         }
         let severity = if finding.severity == FindingSeverity::NotChecked { "" } else { finding.severity.label() };
         text.push_str(&format!("  {severity:<10}{}\n", shorten(&printable(&finding.title), SENTENCE)));
         text.push_str(&sentence(&finding.text, 12));
+        if !finding.remedy.is_empty() {
+            text.push_str(&sentence(&format!("Remedy: {}", finding.remedy), 12));
+        }
     }
-    let more = match rules.checked_sub(FINDINGS) {
-        _ if rules == 0 => return text,
-        Some(left @ 1..) => format!("and {left} more: "),
-        _ => "remedies: ".to_owned(),
-    };
-    text.push_str(&format!("  {more}crossprof table {} PROFILE\n", TableName::Findings.key()));
+    if let Some(left @ 1..) = rules.checked_sub(FINDINGS) {
+        text.push_str(&format!("  and {left} more: crossprof table {} PROFILE\n", TableName::Findings.key()));
+    }
     text
 }
 
@@ -246,12 +244,13 @@ mod tests {
         let text = |count| render(&[section(vec![Block::Findings { findings: (0..count).map(finding).collect() }])]);
         let five = text(5);
         assert!(five.starts_with("\nTitle\n  warning   Finding 0\n            word word"), "{five}");
+        assert_eq!(five.matches("            Remedy: Do it.\n").count(), FINDINGS);
         assert!(
             !five.contains("Finding 3") && five.ends_with("  and 2 more: crossprof table findings PROFILE\n"),
             "{five}"
         );
         assert!(five.lines().all(|line| line.chars().count() <= WIDTH), "{five}");
-        assert!(text(2).ends_with("  remedies: crossprof table findings PROFILE\n"));
+        assert!(text(2).ends_with("            Remedy: Do it.\n"));
         assert_eq!(text(0), "");
     }
 

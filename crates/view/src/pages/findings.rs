@@ -3,9 +3,10 @@
 
 use super::category::link_of_category;
 use super::{Block, Choice, Fact, Facts, FindingBlock, Link, PageQuery, Source, TableBlock, View};
+use crate::evidence;
+use crate::most_time::{self, MostTime};
 use crate::table::Filter;
 use crate::tables::TableName;
-use crate::{evidence, most_time};
 use base::format;
 use report::{Finding, FindingSeverity};
 
@@ -13,6 +14,8 @@ use report::{Finding, FindingSeverity};
 const FIRST: usize = 3;
 /// Share of the time above which devices are busy for most of it.
 const MOSTLY: f64 = 0.5;
+/// Share of the time below which a warning is about a small part of it, in percent (ours).
+const SMALL_PERCENT: f64 = 20.0;
 /// Option for the form of the findings.
 const FORM: &str = "form";
 const FORMS: [(&str, &str); 2] = [("cards", "Cards"), ("table", "Table")];
@@ -94,22 +97,34 @@ pub(super) fn first(source: Source<'_>) -> Vec<FindingBlock> {
     with_most_time(source, source.profile().findings.iter().filter(is_checked).take(FIRST))
 }
 
-/// Returns findings in their order, and what takes most of the time: before the notes if devices are busy for most of the time,
-/// because the ops are then what to improve, else last.
+/// Returns findings in their order, and what takes most of the time. If devices are busy for most of the time, the ops are what to
+/// improve: then it comes before notes, and before warnings about a small part of the time if it names source lines. Else it is
+/// last.
 fn with_most_time<'a>(source: Source<'_>, findings: impl Iterator<Item = &'a Finding>) -> Vec<FindingBlock> {
     let breakdown = source.profile().step_breakdown.as_ref();
     let are_busy = breakdown.is_some_and(|it| it.device_busy_us > MOSTLY * it.duration_us);
-    let mut blocks: Vec<FindingBlock> = findings.map(|finding| block(source, finding)).collect();
-    let first_note = blocks.iter().position(|block| block.severity == FindingSeverity::Note).filter(|_| are_busy);
-    let place = first_note.unwrap_or(blocks.len());
-    blocks.splice(place..place, most_time(source));
+    let most_time = most_time::most_time(source.profile());
+    let names_lines = most_time.as_ref().is_some_and(|it| it.percent > 0.0);
+    let is_small = |finding: &Finding| match finding.severity {
+        FindingSeverity::Warning => {
+            names_lines && finding.time_at_stake_percent.is_some_and(|stake| stake < SMALL_PERCENT)
+        }
+        severity => severity == FindingSeverity::Note,
+    };
+    let findings: Vec<&Finding> = findings.collect();
+    let place = findings.iter().position(|finding| are_busy && is_small(finding)).unwrap_or(findings.len());
+    let mut blocks: Vec<FindingBlock> = findings.into_iter().map(|finding| block(source, finding)).collect();
+    blocks.splice(place..place, most_time.map(|found| block_of_most_time(source, found)));
     blocks
 }
 
-/// Returns the categories with most of the time, shown with the findings.
+/// Returns what takes most of the time, shown with the findings.
 fn most_time(source: Source<'_>) -> Option<FindingBlock> {
-    let found = most_time::most_time(source.profile())?;
-    Some(FindingBlock {
+    most_time::most_time(source.profile()).map(|found| block_of_most_time(source, found))
+}
+
+fn block_of_most_time(source: Source<'_>, found: MostTime) -> FindingBlock {
+    FindingBlock {
         id: "most_expensive".to_owned(),
         severity: FindingSeverity::Note,
         title: found.title,
@@ -118,7 +133,7 @@ fn most_time(source: Source<'_>) -> Option<FindingBlock> {
         evidence: Vec::new(),
         link: link_of_category(source, &found.category),
         in_timeline: None,
-    })
+    }
 }
 
 fn is_checked(finding: &&Finding) -> bool {
