@@ -62,6 +62,9 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         format::percent(idle),
         place.as_ref().map_or(String::new(), |place| format!(" Meanwhile the host is in {place}."))
     );
+    let lines = lines(numbers, &found.functions);
+    let message =
+        if lines.is_empty() { message } else { format!("{message} Most of these programs are from {lines}.") };
     let what =
         place.map_or_else(|| "the code that makes these calls".to_owned(), |place| format!("the code in {place}"));
     let draft = Draft::new(severity, Confidence::High, &format!("Each step launches {} small programs", per_step(found.calls)), message)

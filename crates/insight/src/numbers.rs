@@ -6,8 +6,8 @@ use std::cell::OnceCell;
 
 use super::Verdict;
 use super::draft::{equals, lacks};
-use base::Ps;
 use base::framework_path::training_pass;
+use base::{Ps, format};
 use metrics::{Context, HostRole, Op, OpFamily, StepPart, WindowKind, family_of};
 use report::UnifiedProfile;
 use trace::{Framework, Platform, SourceFormat, StatValue, Trace, Words};

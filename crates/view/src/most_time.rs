@@ -41,9 +41,9 @@ pub fn most_time(profile: &UnifiedProfile) -> Option<MostTime> {
         before += category.time_us;
         is_needed
     };
-    let named = sorted.iter().take_while(is_needed).take(MOST_NAMED);
+    let largest = sorted.iter().take_while(is_needed).take(MOST_NAMED);
     let shares: Vec<String> =
-        named.map(|(name, it)| format!("{} {name}", format::percent(100.0 * it.time_us / whole))).collect();
+        largest.map(|(name, it)| format!("{} {name}", format::percent(100.0 * it.time_us / whole))).collect();
     let categories = shares.join(", ");
     let whole = format::time_us(whole);
     let lines = lines(profile);
