@@ -3,6 +3,7 @@
 use super::Verdict;
 use super::draft::lacks;
 use super::numbers::Numbers;
+use ::memory::PaddedShape;
 use base::format;
 use metrics::memory_use::ProgramUse;
 use report::DeviceMemory;
@@ -13,6 +14,14 @@ pub(super) const VIEW: &str = "memory";
 
 /// Fewest bytes that are worth a change of the program (ours).
 pub(super) const LEAST_BYTES: u64 = 1 << 20;
+
+/// Advice for smaller padding.
+pub(super) const PADDING_REMEDY: &str = "Make the last dimension a multiple of 128 and the one before it a multiple of 8, put a long \
+     dimension last, or merge two short dimensions into one. A TPU stores arrays in tiles of 8 x 128 elements of 32 bits (16 x \
+     128 of 16 bits). XLA may choose another order of the dimensions: look at the layout after the shape.";
+
+/// Number of shapes that a sentence names.
+const NAMED: usize = 3;
 
 /// Returns the program with the largest peak.
 ///
@@ -76,4 +85,26 @@ pub(super) fn of_peak(bytes: u64, program: &ProgramUse) -> f64 {
 /// Shortens the name of a program for messages.
 pub(super) fn name(program: &ProgramUse) -> String {
     format::printable(&format::shorten(&program.figures.module, 60))
+}
+
+/// Lists the shapes with the most padding, as a sentence with a leading blank. Empty if none is known.
+pub(super) fn padded_shapes(program: &ProgramUse) -> String {
+    let shapes: Vec<String> = program.summary.padded.iter().take(NAMED).map(shape).collect();
+    if shapes.is_empty() { String::new() } else { format!(" The most padding: {}.", shapes.join("; ")) }
+}
+
+/// Describes the padding of a shape: `3 f32[16384,4]{1,0:T(8,128)} take 24.0 MiB, 23.3 MiB of it padding (with its dimensions in
+/// another order, f32[4,16384], one takes 512 KiB)`.
+fn shape(shape: &PaddedShape) -> String {
+    let take = if shape.buffers == 1 { "takes" } else { "take" };
+    let better = shape.better.as_ref().map_or_else(String::new, |better| {
+        format!(" (with {}, {}, one takes {})", better.how, better.shape, format::bytes(better.bytes))
+    });
+    format!(
+        "{} {} {take} {}, {} of it padding{better}",
+        format::count(shape.buffers),
+        shape.shape,
+        format::bytes(shape.bytes),
+        format::bytes(shape.padding_bytes)
+    )
 }

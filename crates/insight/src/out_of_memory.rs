@@ -1,9 +1,9 @@
 //! Explains an out-of-memory error from its text.
 
 use super::draft::Draft;
-use super::memory::VIEW;
+use super::memory::{PADDING_REMEDY, VIEW, padded_shapes};
 use super::numbers::Numbers;
-use super::{Rule, Verdict, padded_buffers};
+use super::{Rule, Verdict};
 use base::format;
 use memory::OutOfMemory;
 use report::{Confidence, FindingSeverity};
@@ -95,7 +95,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     let severity = if error.is_survived { FindingSeverity::Warning } else { FindingSeverity::Critical };
     let mut message = sizes(error, cause);
     if cause == Cause::Padding {
-        message.push_str(&memory.largest().map_or_else(String::new, padded_buffers::shapes));
+        message.push_str(&memory.largest().map_or_else(String::new, padded_shapes));
     }
     if error.is_survived {
         message.push_str(" The allocator continued without this memory.");
@@ -200,7 +200,7 @@ fn remedy(error: &OutOfMemory, cause: Cause) -> String {
         }
         Cause::Host => "Load less data at once in the host process, use fewer loader processes, or give the container more \
             memory.",
-        Cause::Padding => padded_buffers::REMEDY,
+        Cause::Padding => PADDING_REMEDY,
         Cause::Pieces if is_pytorch => {
             "Set PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True, and keep shapes the same from step to step."
         }

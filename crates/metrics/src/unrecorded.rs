@@ -8,7 +8,6 @@
 //!
 //! The device was not idle then: such a run counts as busy time, but not as an op.
 
-use crate::devices::interval;
 use base::Ps;
 use trace::{ByLine, EventId, Interval, IntervalSet, LineKind, Trace};
 
@@ -42,7 +41,7 @@ impl Unrecorded {
         let mut found = Unrecorded::default();
         let mut without: Vec<Interval> = Vec::new();
         for id in by_line.events_of(trace, plane, LineKind::Modules) {
-            let Some(run) = trace.events.get(id).map(|event| interval(&event)) else { continue };
+            let Some(run) = trace.events.get(id).map(|event| Interval::new(event.start, event.end())) else { continue };
             found.runs += 1;
             if run.length().as_ps() >= SHORTEST_US * 1_000_000 && !has_ops(run) {
                 without.push(run);

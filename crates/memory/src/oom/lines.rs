@@ -1,7 +1,7 @@
 //! Finds out-of-memory reports in the lines of a log. It searches each line for markers, so any prefix that other
 //! programs add (times, names of hosts and processes) is ignored.
 
-use super::numbers::size_behind;
+use super::numbers::{behind, size_behind};
 use super::shape::array;
 use super::{ListedBuffer, OutOfMemory, rounds_to, statements, text};
 use crate::tiling::tiled_bytes;
@@ -128,11 +128,6 @@ impl Reader {
         }
         self.open.buffers.push(buffer);
     }
-}
-
-/// Returns the text after a marker.
-pub(super) fn behind<'t>(line: &'t str, mark: &str) -> Option<&'t str> {
-    line.split_once(mark).map(|(_, rest)| rest)
 }
 
 /// Returns the quoted text after a marker.

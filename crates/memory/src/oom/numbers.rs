@@ -10,16 +10,16 @@ pub(super) fn size(text: &str) -> Option<(u64, &str)> {
     let (digits, rest) = text.split_at_checked(end)?;
     let digits = digits.trim_end_matches('.');
     let value = number::decimal(digits)?;
-    let (unit, behind) = word(rest);
+    let (unit, after) = word(rest);
     if let Some(factor) = factor(unit) {
-        return Some((times(value, factor)?, behind));
+        return Some((times(value, factor)?, after));
     }
     // PyTorch writes a space before the unit.
-    let (unit, behind) = word(rest.strip_prefix(' ').unwrap_or(rest));
+    let (unit, after) = word(rest.strip_prefix(' ').unwrap_or(rest));
     if unit.len() >= 2
         && let Some(factor) = factor(unit)
     {
-        return Some((times(value, factor)?, behind));
+        return Some((times(value, factor)?, after));
     }
     digits.parse().ok().map(|bytes| (bytes, rest))
 }
@@ -46,9 +46,14 @@ fn word(text: &str) -> (&str, &str) {
     text.split_at_checked(letters).unwrap_or((text, ""))
 }
 
+/// Returns the text after a marker.
+pub(super) fn behind<'t>(line: &'t str, mark: &str) -> Option<&'t str> {
+    line.split_once(mark).map(|(_, rest)| rest)
+}
+
 /// Returns the size after a marker in a line.
 pub(super) fn size_behind(line: &str, mark: &str) -> Option<u64> {
-    size(line.split_once(mark)?.1).map(|(bytes, _)| bytes)
+    size(behind(line, mark)?).map(|(bytes, _)| bytes)
 }
 
 /// Returns the size before a marker: `142.58M` before ` free`, `1.21 GiB` before ` is free`.
@@ -60,9 +65,9 @@ pub(super) fn size_before(line: &str, mark: &str) -> Option<u64> {
     };
     let (at, _) = before.char_indices().rev().find(is_start)?;
     let stated = before.get(at..)?;
-    let (bytes, behind) = size(stated)?;
+    let (bytes, after) = size(stated)?;
     // A number without a unit is a device number.
-    (behind.trim().is_empty() && stated.contains(|c: char| c.is_ascii_alphabetic())).then_some(bytes)
+    (after.trim().is_empty() && stated.contains(|c: char| c.is_ascii_alphabetic())).then_some(bytes)
 }
 
 #[cfg(test)]

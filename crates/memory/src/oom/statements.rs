@@ -1,9 +1,8 @@
 //! Extracts the numbers of an error from single lines of a log: bytes requested, available, in use, free and
 //! contiguous. Each runtime has its own wording, so the parser looks for the word next to each size.
 
-use super::numbers::{size, size_before, size_behind};
+use super::numbers::{behind, size, size_before, size_behind};
 use super::{HOST, OutOfMemory, Padded, rounds_to};
-use crate::oom::lines::behind;
 
 /// Names of the totals in the texts.
 const SUMS: [&str; 13] = [
