@@ -20,6 +20,7 @@ const FLOORS: &[&str] = &[
     "timeline",
     "compare",
     "view",
+    "budget",
 ];
 
 /// Crates for tests and the benchmark only.

@@ -188,7 +188,7 @@ fn waits_of_host_and_devices_are_named() {
     let (_, profile) = read(&waiting(&frames, Some("BufferSequencingEvent::Execute")));
     let found = idle(&profile);
     assert!(found.title.contains("wait for transfers (BufferSequencingEvent::Execute)"), "{}", found.title);
-    assert!(found.message.contains("waits too: it is in block_until_ready for 94"), "{}", found.message);
+    assert!(found.message.contains("waits too: it is in block_until_ready (array.py:645) for 94"), "{}", found.message);
     assert!(found.message.contains("(thread se_gpu_worker)"), "{}", found.message);
     assert!(
         !found.remedy.contains("do not read results") && found.remedy.contains("Transfer less data"),

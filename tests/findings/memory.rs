@@ -192,18 +192,24 @@ fn heap(lines: &[i64]) -> Vec<u8> {
 
 #[test]
 fn heap_growth() {
-    let says = |earlier: Option<&[i64]>, lines: &[i64]| {
+    let named = |name: &str, earlier: Option<&[i64]>, lines: &[i64]| {
         let earlier_heap_profile =
-            earlier.map(|lines| EarlierHeapProfile { name: "memory_1.prof".to_owned(), bytes: heap(lines).into() });
+            earlier.map(|lines| EarlierHeapProfile { name: name.to_owned(), bytes: heap(lines).into() });
         let run = Run { heap_profile: Some(heap(lines).into()), earlier_heap_profile, ..Run::default() };
         let examined = examine(&run, &Settings::default());
         verdict(&examined.context(&run), "heap_growth").unwrap()
     };
+    let says = |earlier: Option<&[i64]>, lines: &[i64]| named("memory_1.prof", earlier, lines);
     let Verdict::Fires(found) = says(Some(&[10 << 20, 4 << 20]), &[10 << 20, 18 << 20]) else { panic!("it grew") };
     assert_eq!((found.severity, evidence(&found, "growth_percent")), (Warning, 100.0));
     assert!(found.message.contains("train.py:2 (+14.0 MiB)"), "{}", found.message);
     assert_eq!(says(Some(&[10 << 20, 4 << 20]), &[10 << 20, 5 << 20]), Verdict::Fine);
     assert_eq!(says(Some(&[18 << 20]), &[10 << 20]), Verdict::Fine, "it shrank");
+    let Verdict::Fires(found) = named("busy.prof", Some(&[18 << 20]), &[10 << 20]) else { panic!("unknown order") };
+    assert_eq!(
+        (found.severity, found.title.as_str()),
+        (Note, "busy.prof contains 8.00 MiB more than the later profile")
+    );
     assert!(matches!(says(None, &[1 << 20]), Verdict::NotChecked(_)));
     assert_eq!(super::runs::says(compiled("train"), "heap_growth"), Verdict::Irrelevant);
 }

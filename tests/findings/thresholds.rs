@@ -7,7 +7,7 @@ use crossprof::report::Tracing;
 use crossprof::trace::{Framework, SourceFormat, Trace, TraceBuilder};
 use crossprof::{Settings, WarningCode};
 
-use super::runs::{finding, fine, gpu_steps, host_bound, kernel, says, tpu_op, tpu_steps};
+use super::runs::{finding, fine, gpu_steps, host_bound, kernel, op, says, tpu_op, tpu_steps};
 
 #[test]
 fn host_overhead() {
@@ -102,8 +102,7 @@ fn host_arguments() {
 fn two_devices(other: i64) -> Trace {
     gpu_steps(12, |b, at| {
         kernel(b, "gemm", at + 1, at + 5, 900);
-        let second = b.line("/device:GPU:1", "Stream #7(Compute)");
-        b.event(second, "gemm", at + 5, other);
+        op(b, ("/device:GPU:1", "Stream #7(Compute)"), "gemm", at + 2, at + 5, other);
     })
 }
 

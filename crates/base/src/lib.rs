@@ -13,6 +13,7 @@ pub mod framework_path;
 pub mod home;
 pub mod json;
 pub mod json_text;
+pub mod moment;
 pub mod number;
 pub mod out_of_memory;
 pub mod sort;

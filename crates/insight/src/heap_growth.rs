@@ -7,6 +7,7 @@ use super::memory::{LEAST_BYTES, VIEW};
 use super::numbers::Numbers;
 use super::{Rule, Verdict};
 use base::format;
+use base::moment::{self, Moment};
 use memory::HeapProfile;
 use report::{Confidence, FindingSeverity};
 
@@ -33,11 +34,13 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     let (lines_before, lines) = (by_line(&before), by_line(&after));
     let sum = |lines: &BTreeMap<String, i64>| lines.values().fold(0_i64, |sum, &bytes| sum.saturating_add(bytes));
     let (bytes_before, bytes) = (sum(&lines_before), sum(&lines));
-    // Names give the order of the profiles, so the earlier one may really be the later one.
+    // Names give the order of the profiles. If they do not state it, the earlier one may really be the later one.
+    let is_ordered =
+        earlier.name.bytes().any(|byte| byte.is_ascii_digit()) || moment::of_name(&earlier.name) != Moment::Unknown;
     let (grew, growth) = (bytes >= bytes_before, bytes.abs_diff(bytes_before));
     let (least, from, to) = if grew { (bytes_before, &lines_before, &lines) } else { (bytes, &lines, &lines_before) };
     let percent = if least > 0 { 100.0 * growth as f64 / least as f64 } else { 0.0 };
-    if percent < NOTE_PERCENT || growth < LEAST_BYTES {
+    if percent < NOTE_PERCENT || growth < LEAST_BYTES || is_ordered && !grew {
         return Verdict::Fine;
     }
     let mut grown: Vec<(i64, &String)> = to

@@ -145,11 +145,12 @@ mod tests {
         b.event(ops, "dot", 11_010, 5_000);
         let trace = b.build();
         let found = compiled_calls(&trace, &Devices::of(&trace));
-        assert_eq!((found.calls, found.hosts), (13, 1));
-        let functions = [("multiply", 8), ("add", 4), ("train_step", 1)];
+        // The window of the device begins with its first op, after the first call.
+        assert_eq!((found.calls, found.hosts), (12, 1));
+        let functions = [("multiply", 8), ("add", 3), ("train_step", 1)];
         assert_eq!(found.functions.iter().map(|(name, calls)| (name.as_str(), *calls)).collect::<Vec<_>>(), functions);
-        // The streak is from 0 to 1120 us. The window of the device begins with the first op, at 10 us.
-        assert_eq!(found.idle.as_us(), 1_110.0 - 11.0 * 30.0 - 10.0);
+        // The streak is from 100 to 1120 us, and each of its calls has an op that ends before 1120 us at the latest.
+        assert_eq!(found.idle.as_us(), 1_020.0 - 10.0 * 30.0 - 10.0);
         assert_eq!(found.window.as_us(), 16_000.0);
     }
 

@@ -207,8 +207,11 @@ mod tests {
         let text = |profile: &UnifiedProfile| most_time(profile).unwrap().text;
         assert_eq!(
             text(&profile),
-            "Shares of the 100 µs of device ops in the window. At least 45.0 % of the busy time is in 2 ops at model.py:7."
+            "By category: 100 % dot, of the 100 µs of device ops in the window. At least 45.0 % of the busy time is in 2 ops at \
+             model.py:7."
         );
+        let title = |profile: &UnifiedProfile| most_time(profile).unwrap().title;
+        assert_eq!(title(&profile), "Most time: 45.0 % at model.py:7, 30.0 % at model.py:1");
         let top_ops = &mut profile.op_statistics.as_mut().unwrap().top_ops;
         top_ops[1].category = "custom fusion".to_owned();
         top_ops[1].framework_op = Some("jit(f)/layer/dot_general".to_owned());
@@ -216,7 +219,7 @@ mod tests {
         top_ops[0].result_shape = Some("f32[8]".to_owned());
         top_ops[0].operand_shapes = vec!["f32[2,8]".to_owned(), "f32[]".to_owned()];
         let found = most_time(&profile).unwrap();
-        assert_eq!(found.title, "Most time: 60.0 % at model.py:7 (dot_general)");
+        assert_eq!(found.title, "Most time: 60.0 % at model.py:7 (dot_general), 30.0 % at model.py:1");
         assert!(found.text.starts_with("By category: 100 % dot, of the 100 µs"), "{}", found.text);
         assert!(found.text.ends_with("takes 30.0 %: it computes f32[8] from f32[2,8], f32[]."), "{}", found.text);
         for op in &mut profile.op_statistics.as_mut().unwrap().top_ops {

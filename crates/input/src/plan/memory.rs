@@ -14,12 +14,7 @@
 use std::collections::BTreeMap;
 
 use super::{Candidate, FileKind, Ignored, Plan, PlannedRun, file_name, folder, kind_of, run_folder};
-use base::sort;
-
-/// Words in the name of a profile that was saved before the work.
-const START: [&str; 6] = ["start", "begin", "before", "first", "initial", "init"];
-/// Words in the name of a profile that was saved after the work.
-const END: [&str; 5] = ["end", "after", "last", "final", "finish"];
+use base::{moment, sort};
 
 const BETWEEN: &str = "Only the first and the last device memory profile of a run are read.";
 const OTHER_HOST: &str = "The device memory profiles of another host of this run are read.";
@@ -78,16 +73,8 @@ fn of_one_host(files: &[Candidate<'_>], run: &PlannedRun, profiles: Vec<usize>) 
     let shows_growth = groups.iter().find(|(_, profiles)| profiles.len() > 1);
     let chosen = shows_growth.or(groups.iter().next()).map(|(host, _)| *host);
     let mut own = chosen.and_then(|host| groups.remove(&host)).unwrap_or_default();
-    sort::sort_by_key(&mut own, |&file| (moment(name(file)), natural(name(file)), file));
+    sort::sort_by_key(&mut own, |&file| (moment::of_name(name(file)), natural(name(file)), file));
     (own, groups.into_values().flatten().collect())
-}
-
-/// Returns 0 for the name of a profile from the start, 2 for one from the end, and 1 for any other.
-fn moment(name: &str) -> u8 {
-    let name = name.to_lowercase();
-    let mut words = name.split(|letter: char| !letter.is_alphabetic());
-    let found = words.find_map(|word| if START.contains(&word) { Some(0) } else { END.contains(&word).then_some(2) });
-    found.unwrap_or(1)
 }
 
 /// Returns a key that orders names with numbers by the numbers: each text, and the number of digits and the digits after it.

@@ -166,7 +166,8 @@ fn note_text(note: &str) -> String {
     text
 }
 
-/// Prints the first findings, each with its remedy.
+/// Prints the first findings, the first one with its remedy, so that the report stays on one screen. Another command prints
+/// all remedies.
 fn findings_text(findings: &[FindingBlock]) -> String {
     let mut rules = 0_usize;
     let mut text = String::new();
@@ -179,13 +180,16 @@ fn findings_text(findings: &[FindingBlock]) -> String {
         let severity = if finding.severity == FindingSeverity::NotChecked { "" } else { finding.severity.label() };
         text.push_str(&format!("  {severity:<10}{}\n", shorten(&printable(&finding.title), SENTENCE)));
         text.push_str(&sentence(&finding.text, 12));
-        if !finding.remedy.is_empty() {
+        if !finding.remedy.is_empty() && rules == 1 {
             text.push_str(&sentence(&format!("Remedy: {}", finding.remedy), 12));
         }
     }
-    if let Some(left @ 1..) = rules.checked_sub(FINDINGS) {
-        text.push_str(&format!("  and {left} more: crossprof table {} PROFILE\n", TableName::Findings.key()));
-    }
+    let more = match rules.checked_sub(FINDINGS) {
+        _ if rules < 2 => return text,
+        Some(left @ 1..) => format!("and {left} more, and all remedies: "),
+        _ => "all remedies: ".to_owned(),
+    };
+    text.push_str(&format!("  {more}crossprof table {} PROFILE\n", TableName::Findings.key()));
     text
 }
 
@@ -244,13 +248,15 @@ mod tests {
         let text = |count| render(&[section(vec![Block::Findings { findings: (0..count).map(finding).collect() }])]);
         let five = text(5);
         assert!(five.starts_with("\nTitle\n  warning   Finding 0\n            word word"), "{five}");
-        assert_eq!(five.matches("            Remedy: Do it.\n").count(), FINDINGS);
+        assert_eq!(five.matches("            Remedy: Do it.\n").count(), 1);
         assert!(
-            !five.contains("Finding 3") && five.ends_with("  and 2 more: crossprof table findings PROFILE\n"),
+            !five.contains("Finding 3")
+                && five.ends_with("  and 2 more, and all remedies: crossprof table findings PROFILE\n"),
             "{five}"
         );
         assert!(five.lines().all(|line| line.chars().count() <= WIDTH), "{five}");
-        assert!(text(2).ends_with("            Remedy: Do it.\n"));
+        assert!(text(1).ends_with("            Remedy: Do it.\n"));
+        assert!(text(2).ends_with("  all remedies: crossprof table findings PROFILE\n"));
         assert_eq!(text(0), "");
     }
 
