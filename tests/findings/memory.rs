@@ -178,6 +178,46 @@ fn preallocated_memory() {
     assert_eq!(says(compiled("train"), "preallocated_memory"), Verdict::Irrelevant, "no GPU");
 }
 
+/// Two TPUs that run a program of two arguments. The sharding of the second one has this kind (0 is replicated).
+fn on_two_devices(kind: i64, opcode: &str) -> Trace {
+    let shape = || message().int(2, 11).int(3, 8);
+    let sharding = |kind: i64| match kind {
+        0 => message().int(1, 0),
+        _ => message().int(1, kind).int(3, 2).int(4, 0).int(4, 1),
+    };
+    let parameter = |id: i64, kind: i64| {
+        let own = message().bytes(1, "p").bytes(2, "parameter").message(3, shape()).int(9, id - 1).int(35, id);
+        own.message(40, sharding(kind))
+    };
+    let root = message().bytes(1, "r").bytes(2, opcode).message(3, shape()).int(35, 3).int(36, 1);
+    let computation = message().bytes(1, "main").int(5, 1);
+    let computation = computation.message(2, parameter(1, 0)).message(2, parameter(2, kind)).message(2, root).int(6, 3);
+    let devices = message().int(1, 1).int(2, 2).message(3, message().int(1, 0)).message(3, message().int(1, 1));
+    let module = message().bytes(1, "jit_f").bytes(2, "main").message(3, computation).int(6, 1).message(15, devices);
+    let mut b = TraceBuilder::new();
+    for device in ["/device:TPU:0", "/device:TPU:1"] {
+        let (modules, ops) = (b.line(device, "XLA Modules"), b.line(device, "XLA Ops"));
+        for step in 0..12 {
+            b.event(modules, "jit_f(1)", step * 1000, 1000).run_id(step);
+            b.event(ops, "r", step * 1000, 900).hlo_module("jit_f").hlo_op("r").args(|args| args.program_id = Some(1));
+        }
+    }
+    let mut trace = b.build();
+    let name = trace.strings.intern("jit_f(1)");
+    trace.hlo.push(HloProto { program_id: 1, name, host: 0, bytes: message().message(1, module).0.into() });
+    trace
+}
+
+#[test]
+fn replicated_work() {
+    let found = finding(on_two_devices(0, "negate"), "replicated_work");
+    assert_eq!((found.severity, found.title.as_str()), (Warning, "All 2 devices compute the same"));
+    assert!(found.message.starts_with("jit_f runs on 2 devices. All of its 2 arguments"), "{}", found.message);
+    assert_eq!(found.time_at_stake_percent.map(f64::round), Some(45.0));
+    silent(on_two_devices(3, "negate"), "replicated_work");
+    silent(on_two_devices(0, "partition-id"), "replicated_work");
+}
+
 /// Returns a device memory profile with one array of each size, each allocated on its own line of a program.
 fn heap(lines: &[i64]) -> Vec<u8> {
     let texts = ["", "space", "bytes", "step", "/home/me/train.py"];

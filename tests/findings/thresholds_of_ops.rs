@@ -175,6 +175,40 @@ fn gather_scatter() {
 }
 
 #[test]
+fn one_hot_lookup() {
+    let trace = |one_hot: i64, reader: i64, rows: i64| {
+        tpu_steps(12, move |b, at| {
+            let matrix = format!("f32[{rows},50304]");
+            let texts = [
+                format!("%fusion.1 = {matrix}{{1,0}} fusion(s32[{rows}]{{0}} %ids), kind=kLoop, calls=%f"),
+                format!("%dot.2 = f32[{rows},128]{{1,0}} dot({matrix}{{1,0}} %fusion.1, f32[50304,128]{{1,0}} %table)"),
+                "%tanh.3 = f32[8]{0} tanh(f32[8]{0} %x)".to_owned(),
+            ];
+            let texts = texts.map(|text| b.trace_mut().strings.intern(&text));
+            let path = b.trace_mut().strings.intern("jit(f)/jit(_one_hot)/eq");
+            let line = b.line("/device:TPU:0", "XLA Ops");
+            let mut now = at;
+            let spans = [("fusion.1", one_hot), ("dot.2", reader), ("tanh.3", 1000 - one_hot - reader)];
+            for ((name, time), text) in spans.into_iter().zip(texts) {
+                b.event(line, name, now, time).args(|args| {
+                    args.long_name = text;
+                    if name == "fusion.1" {
+                        args.tf_op = path;
+                    }
+                });
+                now += time;
+            }
+        })
+    };
+    let found = finding(trace(100, 300, 64), "one_hot_lookup");
+    assert_eq!((found.severity, found.title.as_str()), (Warning, "A one-hot matrix takes 40.0 % of the op time"));
+    assert!(found.message.starts_with("fusion.1 writes a one-hot matrix, f32[64,50304]."), "{}", found.message);
+    assert_eq!(finding(trace(50, 100, 64), "one_hot_lookup").severity, Note);
+    fine(trace(10, 30, 64), "one_hot_lookup");
+    fine(trace(100, 300, 16), "one_hot_lookup");
+}
+
+#[test]
 fn sorting() {
     let found = finding(three_ops("sort", 300), "sorting");
     assert_eq!((found.severity, found.filter.as_deref()), (Warning, Some("category=\"sort\"")));

@@ -6,7 +6,8 @@ use super::numbers::Numbers;
 use base::{Cut, cut};
 
 /// Rules that compare devices, or that look for missing devices or steps. Any cut invalidates them.
-const NEED_THE_WHOLE: [&str; 4] = ["unused_visible_devices", "uneven_devices", "straggler_device", "single_step"];
+const NEED_THE_WHOLE: [&str; 5] =
+    ["unused_visible_devices", "replicated_work", "uneven_devices", "straggler_device", "single_step"];
 
 /// Rules about idle time and about overlap. They hold if the capture is complete up to some time, but not if events of some
 /// devices, streams or threads are missing.

@@ -175,7 +175,7 @@ fn source(range: &HostRangeTime) -> String {
 }
 
 /// Calls that have a known remedy.
-const REMEDIES: [(&[&str], &str); 3] = [
+const REMEDIES: [(&[&str], &str); 4] = [
     (
         &["gc.collect"],
         "Do not collect garbage in each step: call gc.collect rarely, or gc.freeze() once before the loop so that Python skips \
@@ -190,6 +190,22 @@ const REMEDIES: [(&[&str], &str); 3] = [
         &["np.asarray(jax.Array)", "device_get", "item", "tolist", "__float__"],
         "Read results less often, and many at once: keep metrics on the device, combine them into one array, and read that every \
          n-th step.",
+    ),
+    (
+        &[
+            "urlopen",
+            "getresponse",
+            "readline",
+            "recv",
+            "recv_into",
+            "readinto",
+            "connect",
+            "time.sleep",
+            "sleep",
+            "open",
+            "fsync",
+        ],
+        "It waits for a reply or a file: do that in a background thread while the devices run, or less often.",
     ),
 ];
 

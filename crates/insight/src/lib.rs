@@ -58,6 +58,7 @@ mod near_memory_limit;
 mod no_device_ops;
 mod no_hlo;
 mod numbers;
+mod one_hot_lookup;
 mod out_of_memory;
 mod outside_window;
 mod padded_buffers;
@@ -67,6 +68,7 @@ mod python_threads;
 mod recompilation;
 mod rematerialization;
 mod replicated_parameters;
+mod replicated_work;
 mod short_mean_kernel;
 mod single_step;
 mod slowed_by_tracing;
@@ -146,6 +148,7 @@ pub const RULES: &[Rule] = &[
     data_shuffle::RULE,
     sorting::RULE,
     gather_scatter::RULE,
+    one_hot_lookup::RULE,
     while_loop_overhead::RULE,
     low_flop_rate::RULE,
     low_memory_bandwidth::RULE,
@@ -168,6 +171,7 @@ pub const RULES: &[Rule] = &[
     heap_growth::RULE,
     preallocated_memory::RULE,
     unused_visible_devices::RULE,
+    replicated_work::RULE,
     uneven_devices::RULE,
     straggler_device::RULE,
     device_clock_skew::RULE,

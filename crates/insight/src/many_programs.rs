@@ -20,6 +20,8 @@ const FEWEST_CALLS: f64 = 30.0;
 const WARNING_PERCENT: f64 = 10.0;
 /// Share from which the finding is critical (ours: most of the time).
 const CRITICAL_PERCENT: f64 = 50.0;
+/// Functions that an index expression on an array calls.
+const INDEXING: [&str; 6] = ["dynamic_slice", "slice", "squeeze", "gather", "_gather", "_take"];
 /// Number of functions that the message names.
 const MOST_NAMED: usize = 4;
 
@@ -67,9 +69,16 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         if lines.is_empty() { message } else { format!("{message} Most of these programs are from {lines}.") };
     let what =
         place.map_or_else(|| "the code that makes these calls".to_owned(), |place| format!("the code in {place}"));
+    let indexes = found.functions.iter().take(MOST_NAMED).any(|(name, _)| INDEXING.contains(&name.as_str()));
+    let indexing = if indexes {
+        "Indexing an array in Python launches such programs (dynamic_slice, squeeze): read the array once with jax.device_get, and \
+         index the NumPy array. "
+    } else {
+        ""
+    };
     let draft = Draft::new(severity, Confidence::High, &format!("Each step launches {} small programs", per_step(found.calls)), message)
         .remedy(&format!(
-            "Compile {what} with one {}, such as the whole update of the optimizer. For arrays of the same shape, use jax.vmap or \
+            "{indexing}Compile {what} with one {}, such as the whole update of the optimizer. For arrays of the same shape, use jax.vmap or \
              jax.lax.scan instead of a Python loop.",
             numbers.words().compiler
         ))

@@ -56,7 +56,10 @@ const EXPLAINED: &[(&str, &[&str])] = &[
     ("collective_bound", &["gradient_synchronization", "unhidden_collectives", "straggler_device"]),
     // One op or kind of op: prefer the kind to the amount.
     ("data_shuffle", &["unfused_data_formatting"]),
-    ("dominant_op", &["unfused_data_formatting", "data_shuffle", "sorting", "gather_scatter", "low_flop_rate"]),
+    (
+        "dominant_op",
+        &["unfused_data_formatting", "data_shuffle", "sorting", "gather_scatter", "one_hot_lookup", "low_flop_rate"],
+    ),
     ("tensor_cores_unused", &["bf16_in_fp32"]),
     // Faults of the capture.
     ("no_hlo", &["cut_capture"]),

@@ -86,6 +86,7 @@ pub use kernel_stats::{KernelColumns, KernelRow, KernelStats, KernelSum, Occurre
 pub use kernels::kernels;
 pub use launches::{Call, LaunchGroup, LaunchStatistics, Launches, call_of, for_each_launch};
 pub use metadata::{EMBEDDED_SIDECAR, captured_at, is_amd, matrix_units, name_device};
+pub use ops::shapes::{elements, of_expression as op_shapes};
 pub use ops::tree::{OpNode, OpTree};
 pub use ops::{
     Coverage, Grouping, NodeText, Op, OpColumns, OpText, Ops, PROGRAM, Tallies, Text, Texts, TreeColumns, WorkTime,

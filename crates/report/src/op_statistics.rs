@@ -47,7 +47,10 @@ pub struct TopOp {
     /// Shape of the result without its layout, like `f32[4,2048]`. Absent if the capture does not contain the instruction.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub result_shape: Option<String>,
-    /// Shapes of the first eight operands. Empty if the capture does not contain the instruction.
+    /// Number of operands. Absent if the capture does not contain the instruction.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub num_operands: u64,
+    /// Shapes of the four largest operands, in the order of the instruction. Empty if the capture does not contain it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub operand_shapes: Vec<String>,
     /// Number of events. On GPUs, the number of kernels; one execution of the op may launch several.
@@ -78,4 +81,8 @@ pub struct TopOp {
     /// unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bound_by: Option<String>,
+}
+
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }

@@ -13,6 +13,8 @@ const NAMED_LINE_PERCENT: f64 = 20.0;
 /// each.
 const TITLE_LINES_PERCENT: f64 = 50.0;
 const LEAST_LINE_PERCENT: f64 = 10.0;
+/// Fewest iterations of a loop that is named (ours).
+const FEWEST_ITERATIONS: u64 = 4;
 /// Share of busy time from which the shapes of the largest op are named, in percent.
 const NAMED_OP_PERCENT: f64 = 10.0;
 
@@ -48,18 +50,21 @@ pub fn most_time(profile: &UnifiedProfile) -> Option<MostTime> {
     let whole = format::time_us(whole);
     let lines = lines(profile);
     let named = named(&lines);
-    let (title, by_category) = match named.as_slice() {
-        [] => (categories, format!("Shares of the {whole} of device ops in the window.")),
-        named => {
+    let of_loop = loop_of_most(profile);
+    let by_category = format!("By category: {categories}, of the {whole} of device ops in the window.");
+    let (title, by_category) = match (named.as_slice(), &of_loop) {
+        ([], Some(of_loop)) => (of_loop.title.clone(), by_category),
+        ([], None) => (categories, format!("Shares of the {whole} of device ops in the window.")),
+        (named, _) => {
             let titles: Vec<String> = named.iter().map(LineTime::title).collect();
-            (titles.join(", "), format!("By category: {categories}, of the {whole} of device ops in the window."))
+            (titles.join(", "), by_category)
         }
     };
     let line = lines.first().filter(|line| line.percent >= NAMED_LINE_PERCENT);
     let line = line.map_or(String::new(), |line| format!(" {}", line.sentence()));
     Some(MostTime {
         title: format!("Most time: {title}"),
-        text: format!("{by_category}{line}{}", largest_op(profile)),
+        text: format!("{by_category}{line}{}{}", of_loop.map_or(String::new(), |it| it.sentence), largest_op(profile)),
         category: (*category).clone(),
         percent: named.iter().map(|line| line.percent).sum::<f64>().min(100.0),
     })
@@ -135,6 +140,40 @@ fn lines(profile: &UnifiedProfile) -> Vec<LineTime<'_>> {
     lines
 }
 
+/// A loop that takes most of the time with its body.
+struct LoopTime {
+    /// For the title: `55.1 % in a loop of 80 iterations at train.py:18`.
+    title: String,
+    sentence: String,
+}
+
+/// Returns the loop that takes most of the time. `None` if no loop takes half of it, or if the body's ops do not show how often
+/// it runs.
+fn loop_of_most(profile: &UnifiedProfile) -> Option<LoopTime> {
+    let found = profile.op_statistics.as_ref()?;
+    let loops = found.top_ops.iter().filter(|op| op.category == "while");
+    let longest = loops.max_by(|a, b| a.total_time_us.total_cmp(&b.total_time_us))?;
+    let percent = 100.0 * longest.total_time_us / found.op_time_us.max(f64::MIN_POSITIVE);
+    let in_body = found.top_ops.iter().filter(|op| {
+        op.program_id == longest.program_id && op.framework_op.as_ref().is_some_and(|path| path.contains("while/body"))
+    });
+    let runs = in_body.filter_map(|op| op.executions).max().unwrap_or(0);
+    let times = runs / longest.executions.unwrap_or(0).max(1);
+    if percent < TITLE_LINES_PERCENT || times < FEWEST_ITERATIONS {
+        return None;
+    }
+    let place = longest.source.as_deref().map(|source| source.rsplit('/').next().unwrap_or(source));
+    let place = place.map_or(String::new(), |place| format!(" at {}", format::printable(place)));
+    let (share, times) = (format::percent(percent.min(100.0)), format::count(times));
+    let name = format::printable(&format::shorten(&longest.name, 60));
+    Some(LoopTime {
+        title: format!("{share} in a loop of {times} iterations{place}"),
+        sentence: format!(
+            " The loop {name}{place} runs its body {times} times and takes {share} of the busy time with it."
+        ),
+    })
+}
+
 /// Returns the last operation of a framework's path: `dot_general` for `jit(f)/layer/dot_general`, `psum` for
 /// `jit(f)/transpose(jvp(psum))`.
 fn last_operation(path: &str) -> &str {
@@ -151,9 +190,11 @@ fn largest_op(profile: &UnifiedProfile) -> String {
     let Some((op, percent, result)) = known.filter(|&(_, percent, _)| percent >= NAMED_OP_PERCENT) else {
         return String::new();
     };
+    let others = op.num_operands.saturating_sub(op.operand_shapes.len() as u64);
+    let others = if others > 0 { format!(" and {others} smaller operands") } else { String::new() };
     let from = match op.operand_shapes.as_slice() {
         [] => String::new(),
-        shapes => format!(" from {}", format::printable(&shapes.join(", "))),
+        shapes => format!(" from {}{others}", format::printable(&shapes.join(", "))),
     };
     let (name, result) = (format::printable(&format::shorten(&op.name, 60)), format::printable(result));
     format!(" The largest op, {name}, takes {}: it computes {result}{from}.", format::percent(percent))
@@ -178,6 +219,29 @@ mod tests {
         assert_eq!(two.as_deref(), Some("Most time: 70.0 % b, 18.0 % a"));
         let even = [("a", 1.0), ("b", 1.0), ("c", 1.0), ("d", 1.0)];
         assert_eq!(title(&even).as_deref(), Some("Most time: 25.0 % a, 25.0 % b, 25.0 % c"));
+    }
+
+    #[test]
+    fn a_loop_with_most_of_the_time_is_named() {
+        let mut profile = UnifiedProfile::default();
+        let category = KernelCategory { time_us: 100.0, ..KernelCategory::default() };
+        profile.kernels.kernels_by_category.insert("matmul".to_owned(), category);
+        let op = |name: &str, category: &str, executions, total_time_us| report::TopOp {
+            name: name.to_owned(),
+            category: category.to_owned(),
+            framework_op: Some("jit(f)/while/body/dot_general".to_owned()),
+            executions: Some(executions),
+            total_time_us,
+            ..report::TopOp::default()
+        };
+        let top_ops = vec![op("dot.1", "dot", 160, 50.0), op("while.3", "while", 2, 55.0)];
+        profile.op_statistics =
+            Some(report::OpStatistics { top_ops, op_time_us: 100.0, ..report::OpStatistics::default() });
+        let found = most_time(&profile).unwrap();
+        assert_eq!(found.title, "Most time: 55.0 % in a loop of 80 iterations");
+        assert!(found.text.contains("The loop while.3 runs its body 80 times and takes 55.0 %"), "{}", found.text);
+        profile.op_statistics.as_mut().unwrap().top_ops[0].executions = Some(6);
+        assert_eq!(most_time(&profile).unwrap().title, "Most time: 100 % matmul");
     }
 
     #[test]

@@ -20,7 +20,7 @@ mod grouping;
 mod in_flight;
 mod resolve;
 mod section;
-mod shapes;
+pub(crate) mod shapes;
 mod tally;
 mod text;
 pub mod tree;

@@ -1,15 +1,27 @@
 //! Builds the op statistics section of the report.
 
 use super::{Op, Ops, Text, shapes};
-use base::Ps;
+use base::{Ps, sort};
 use report::{OpStatistics, TopOp};
 use trace::Trace;
 
 /// Number of ops that the section lists.
 const TOP_OPS: usize = 50;
 
-/// Number of operands whose shapes the section lists. Fusions and tuples may have hundreds.
-const MOST_OPERANDS: usize = 8;
+/// Number of operands whose shapes the section lists, largest first. Fusions and tuples may have hundreds.
+const MOST_OPERANDS: usize = 4;
+
+/// Returns the largest operands, in the order of the instruction.
+fn largest(operands: Vec<String>) -> Vec<String> {
+    let mut by_size: Vec<usize> = (0..operands.len()).collect();
+    sort::sort_by(&mut by_size, |&a, &b| {
+        let size = |at: usize| operands.get(at).map_or(0.0, |shape| shapes::elements(shape));
+        size(b).total_cmp(&size(a)).then(a.cmp(&b))
+    });
+    by_size.truncate(MOST_OPERANDS);
+    let kept = |(at, shape): (usize, String)| by_size.contains(&at).then_some(shape);
+    operands.into_iter().enumerate().filter_map(kept).collect()
+}
 
 /// Builds the section. Returns `None` if no op ran. `bound_by` names the limiting resource of an op.
 pub fn section(trace: &Trace, ops: &Ops, bound_by: &dyn Fn(&Op) -> Option<&'static str>) -> Option<OpStatistics> {
@@ -29,7 +41,8 @@ pub fn section(trace: &Trace, ops: &Ops, bound_by: &dyn Fn(&Op) -> Option<&'stat
         framework_op: text(op.framework_path).map(|path| path.trim_end_matches(':').to_owned()),
         source: text(op.source),
         result_shape: Some(shapes.result).filter(|shape| !shape.is_empty()),
-        operand_shapes: shapes.operands.into_iter().take(MOST_OPERANDS).collect(),
+        num_operands: shapes.operands.len() as u64,
+        operand_shapes: largest(shapes.operands),
         occurrences: op.occurrences,
         executions: Some(op.executions),
         total_time_us: op.total.as_us(),

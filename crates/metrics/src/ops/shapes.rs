@@ -2,7 +2,7 @@
 
 /// Shapes of an instruction, without layouts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Shapes {
+pub struct Shapes {
     /// Shape of the result. Tuples are in parentheses.
     pub result: String,
     /// Shapes of the operands. Operands that the text names without a shape are omitted.
@@ -11,7 +11,7 @@ pub(super) struct Shapes {
 
 /// Returns the shapes in the text of an instruction: `%dot.1 = f32[8,4]{1,0} dot(f32[8,2]{1,0} %a, f32[2,4]{1,0} %b)`.
 /// Returns `None` if the text is something else.
-pub(super) fn of_expression(text: &str) -> Option<Shapes> {
+pub fn of_expression(text: &str) -> Option<Shapes> {
     let (_, right) = text.split_once(" = ")?;
     let plain = without_layouts(right);
     let result = shape(&plain)?;
@@ -21,14 +21,26 @@ pub(super) fn of_expression(text: &str) -> Option<Shapes> {
     Some(Shapes { operands: operands.map(str::to_owned).collect(), result: result.to_owned() })
 }
 
-/// Removes everything in braces: layouts (`{1,0:T(8,128)}`), and attributes after the operands.
+/// Returns the number of elements of an array's shape: 12 for `f32[3,4]`, 1 for `f32[]`. 0 for tuples.
+pub fn elements(shape: &str) -> f64 {
+    let Some((_, dimensions)) = shape.split_once('[').filter(|_| !shape.starts_with('(')) else { return 0.0 };
+    let dimensions = dimensions.trim_end_matches(']').split(',').filter(|dimension| !dimension.is_empty());
+    dimensions.map(|dimension| dimension.trim_start_matches("<=").parse::<f64>().unwrap_or(0.0)).product()
+}
+
+/// Removes everything in braces: layouts (`{1,0:T(8,128)}`), and attributes after the operands. Also removes comments
+/// (`/*index=5*/`).
 fn without_layouts(text: &str) -> String {
     let mut depth = 0_usize;
     let mut keep = |&c: &char| {
         depth = if c == '}' { depth.saturating_sub(1) } else { depth + usize::from(c == '{') };
         depth == 0 && c != '}'
     };
-    text.chars().filter(&mut keep).collect()
+    let mut plain: String = text.chars().filter(&mut keep).collect();
+    while let Some((before, (_, after))) = plain.split_once("/*").and_then(|(a, b)| Some((a, b.split_once("*/")?))) {
+        plain = format!("{before}{after}");
+    }
+    plain
 }
 
 /// Returns the shape at the start of a text: a tuple up to its closing parenthesis, or a word such as `f32[8,4]`.
@@ -81,6 +93,21 @@ mod tests {
                     kind=kLoop, calls=%fused, metadata={op_name=\"f(x)\"}";
         let operands = vec!["bf16[4,32]".to_owned(), "f32[]".to_owned()];
         assert_eq!(shapes(text), Some(("bf16[4,2048]".to_owned(), operands)));
+    }
+
+    #[test]
+    fn elements_are_counted() {
+        assert_eq!(
+            ["f32[3,4]", "f32[]", "(f32[2], s32[])", "f32[<=5,2]", "token"].map(elements),
+            [12.0, 1.0, 0.0, 10.0, 0.0]
+        );
+    }
+
+    #[test]
+    fn comments_are_left_out() {
+        let text = "%f = f32[2] fusion(f32[2] %a, s32[] %b, /*index=2*/f32[4] %c, /*index=3*/pred[] %d)";
+        let operands = ["f32[2]", "s32[]", "f32[4]", "pred[]"].map(str::to_owned).to_vec();
+        assert_eq!(shapes(text), Some(("f32[2]".to_owned(), operands)));
     }
 
     #[test]

@@ -1,0 +1,57 @@
+//! Several devices compute the same: the program has only replicated arguments and exchanges no data.
+
+use super::draft::{Draft, lacks};
+use super::numbers::{Numbers, shown};
+use super::{Rule, Verdict};
+use base::format;
+use metrics::Argument;
+use report::{Confidence, FindingSeverity};
+
+pub(super) const RULE: Rule = Rule { id: "replicated_work", title: "Several devices compute the same", check };
+
+/// Share of the window that the devices compute the same, from which the finding is critical (ours: most of the time).
+const CRITICAL_PERCENT: f64 = 50.0;
+
+fn check(numbers: &Numbers<'_>) -> Verdict {
+    let (devices, ops) = (&numbers.context.analysis.devices.used, &numbers.context.analysis.ops);
+    if devices.len() < 2 || numbers.communicates() {
+        return Verdict::Irrelevant;
+    }
+    let Some(program_id) = ops.rows.first().and_then(|op| op.program_id) else { return Verdict::Irrelevant };
+    let arguments: Vec<&Argument> =
+        numbers.context.arguments().iter().filter(|argument| argument.program_id == program_id).collect();
+    let Some(first) = arguments.first() else { return Verdict::Irrelevant };
+    let Some(count) = first.devices.filter(|&count| count > 1) else { return Verdict::Fine };
+    // The parts of a value differ, and so may the devices' results if the program asks which device it runs on.
+    let is_replicated = |argument: &&Argument| argument.copies() == Some(count);
+    let asks = numbers.context.run.programs().modules.of_programs(|id| id == program_id).any(|module| {
+        module.instructions().iter().any(|instruction| instruction.is("partition-id") || instruction.is("replica-id"))
+    });
+    if asks || !arguments.iter().all(|argument| is_replicated(&argument)) {
+        return Verdict::Fine;
+    }
+    let Some(window) = numbers.window() else {
+        return lacks("too few device ops ran to measure how busy the devices are. Capture several steps.");
+    };
+    // One device would do, and the others could do the rest of the batch.
+    let lost = window.busy_percent * (count - 1) as f64 / count as f64;
+    let severity = if lost >= CRITICAL_PERCENT { FindingSeverity::Critical } else { FindingSeverity::Warning };
+    let module = first.program.split('(').next().unwrap_or(&first.program);
+    let message = format!(
+        "{} runs on {} devices. All of its {} are replicated, and the devices exchange no data. So each device computes the same \
+         result, and more devices save no time.",
+        shown(module),
+        format::count(count),
+        format::counted(arguments.len() as u64, "argument")
+    );
+    Draft::new(severity, Confidence::High, &format!("All {} devices compute the same", format::count(count)), message)
+        .remedy(
+            "Split the batch over the devices: jax.device_put(batch, NamedSharding(mesh, PartitionSpec(\"data\"))), with the batch \
+             as its first dimension. Parameters may stay replicated. jax.debug.visualize_array_sharding shows the result.",
+        )
+        .evidence("devices", count as f64)
+        .evidence("arguments", arguments.len() as f64)
+        .at_stake(lost)
+        .link("devices", "")
+        .fires()
+}
