@@ -14,9 +14,11 @@ pub const EXPECTED: &[(&str, &[&str])] = &[
     // 1.5 s, all before the first step), clock skew (the all-reduces of the four chips start within 3 us of each other),
     // barriers (0.4 % of the longest span), communication (12 all-reduces before the steps), bandwidth (1371 of 1638 GB/s
     // during additions). 13.4 % of the active spans are idle, but before the steps and therefore outside the window. By the
-    // chips' clocks, the steps vary by 0.1 of 784 ms (device_clocks.rs).
-    ("tpu-v6e-4chip/*.xplane.pb", &["critical async_copy_wait"]),
-    // The JSON contains model_flops, bytes_accessed and the text of each instruction, so the programs are not missed.
+    // chips' clocks, the steps vary by 0.1 of 784 ms (device_clocks.rs). The three arguments of jit_f have the sharding
+    // {replicated} over 8 devices, and it has no collective: each chip adds the same 5 GiB arrays.
+    ("tpu-v6e-4chip/*.xplane.pb", &["critical async_copy_wait", "critical replicated_work"]),
+    // The JSON contains model_flops, bytes_accessed and the text of each instruction, so the programs are not missed. It does
+    // not contain the shardings of their arguments.
     ("tpu-v6e-4chip/*.trace.json.gz", &["critical async_copy_wait"]),
     // 96.4 % of the spans are gaps before kernels that were launched after the previous one had ended (by correlation ids).
     // 53.4 % of the kernel time are transposes around the convolution. The Python tracer does not fire (8 frames per
