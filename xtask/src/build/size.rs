@@ -8,7 +8,7 @@ use std::path::Path;
 /// Limit of the page's main program, compressed.
 const LIMIT_BYTES: usize = 450_000;
 /// Limit of the reader, which supports every format and out-of-memory logs.
-const READER_LIMIT_BYTES: usize = 455_000;
+const READER_LIMIT_BYTES: usize = 460_000;
 /// Limit of the deputy, which renders pages and documents that need no events. It is fetched last.
 const DEPUTY_LIMIT_BYTES: usize = 760_000;
 /// Limit of the analyst, which contains all metrics, rules, tables and pages. It is fetched once the page is usable, while
