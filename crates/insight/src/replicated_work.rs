@@ -27,7 +27,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     let asks = numbers.context.run.programs().modules.of_programs(|id| id == program_id).any(|module| {
         module.instructions().iter().any(|instruction| instruction.is("partition-id") || instruction.is("replica-id"))
     });
-    if asks || !arguments.iter().all(|argument| is_replicated(&argument)) {
+    if asks || !arguments.iter().all(is_replicated) {
         return Verdict::Fine;
     }
     let Some(window) = numbers.window() else {

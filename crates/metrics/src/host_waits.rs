@@ -47,7 +47,7 @@ pub struct WaitedIn {
     pub place: Option<String>,
     /// Calls inside the range that take at least half of its time, from the outermost.
     pub calls: Vec<RangeCall>,
-    /// What another thread does, if the range waits for a lock.
+    /// Functions of another thread meanwhile, if the range waits for a lock.
     pub other_thread: Option<OtherThread>,
 }
 

@@ -91,7 +91,7 @@ struct LineTime<'a> {
     /// Share of the busy time.
     percent: f64,
     ops: u64,
-    /// What the largest op does: its category, or for a fusion the last part of the framework's path (`dot_general`).
+    /// Work of the largest op: its category, or for a fusion the last part of the framework's path (`dot_general`).
     /// Empty if unknown.
     operation: &'a str,
     /// True if ops that the profile does not list may belong to the line too.

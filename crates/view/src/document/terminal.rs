@@ -172,7 +172,7 @@ fn findings_text(findings: &[FindingBlock]) -> String {
     let mut rules = 0_usize;
     let mut text = String::new();
     for finding in findings {
-        // What takes most of the time has no remedy. It is always shown.
+        // The block of the lines with most time has no remedy. It is always shown.
         rules += usize::from(!finding.remedy.is_empty());
         if !finding.remedy.is_empty() && rules > FINDINGS {
             continue;

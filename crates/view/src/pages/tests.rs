@@ -169,7 +169,7 @@ fn findings_are_cards_or_a_table() {
     let [Block::Choice(_), Block::Findings { findings }, cards @ ..] = &cards[..] else { panic!("{cards:?}") };
     let [Block::Choice(_), Block::Table(table), below @ ..] = &table[..] else { panic!("{table:?}") };
     assert!(!findings.is_empty());
-    // What takes most of the time is not a row. It is one of the cards, and comes after the table.
+    // The lines with most time are not a row. They are one of the cards, and come after the table.
     let [Block::Fold { title, blocks }] = cards else { panic!("{cards:?}") };
     let [Block::Findings { findings: most_time }] = below else { panic!("{below:?}") };
     assert!(most_time.len() == 1 && findings.contains(&most_time[0]), "{findings:?}");
