@@ -5,7 +5,7 @@ use leptos::prelude::*;
 
 use super::href;
 use crate::components::tip::Tips;
-use crate::components::warnings::bounded;
+use crate::components::warnings::{bounded, with_whole_flags};
 
 /// Values with more characters than this are shown below their names.
 const LONG: usize = 60;
@@ -23,20 +23,11 @@ pub fn facts(of: &Facts) -> AnyView {
         };
         view! {
             <div class:long=fact.value.chars().nth(LONG).is_some() on:mouseenter=show on:mouseleave=move |_| tips.hide()>
-                <dt>{bounded(&fact.label)}</dt><dd><bdi>{value(&fact.value)}</bdi></dd>
+                <dt>{bounded(&fact.label)}</dt><dd><bdi>{with_whole_flags(&fact.value)}</bdi></dd>
             </div>
         }
     });
     view! { <section class="facts">{title}<dl>{facts.collect_view()}</dl></section> }.into_any()
-}
-
-/// Renders a value. Lines do not break inside command-line flags.
-fn value(text: &str) -> AnyView {
-    if !text.contains("--") {
-        return text.to_owned().into_any();
-    }
-    let words = text.split(' ').map(|word| view! { <span class="word">{word.to_owned()}</span>" " });
-    words.collect_view().into_any()
 }
 
 /// Renders the links.

@@ -6,7 +6,7 @@ use crossprof::report::FindingSeverity;
 use leptos::prelude::*;
 
 use super::href;
-use crate::components::warnings::{bounded, tied};
+use crate::components::warnings::{bounded, tied, with_whole_flags};
 
 /// Renders the list of findings.
 pub fn findings(run: u32, findings: &[FindingBlock]) -> AnyView {
@@ -47,11 +47,11 @@ fn row(run: u32, finding: &FindingBlock) -> AnyView {
         let href = href(run, Some(link))?;
         Some(view! { <a class="evidence-link" href=href>{bounded(&link.title())}</a> })
     };
-    let remedy = (!remedy.is_empty()).then(|| view! { <p class="remedy">{bounded(remedy)}</p> });
+    let remedy = (!remedy.is_empty()).then(|| view! { <p class="remedy">{with_whole_flags(&bounded(remedy))}</p> });
     view! {
         <li class="finding" data-rule=id.clone() data-severity=finding.severity.label()>
             <header>{badge(finding.severity)}<h2>{tied(title)}</h2>{[to(link), to(in_timeline)]}</header>
-            <p>{tied(text)}</p>
+            <p>{with_whole_flags(&tied(text))}</p>
             {remedy}
             {has_evidence.then(|| view! {
                 <details><summary>"Numbers"</summary><dl class="environment">{evidence}</dl></details>

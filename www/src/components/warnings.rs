@@ -58,6 +58,21 @@ pub fn tied(text: &str) -> String {
     out
 }
 
+/// Renders text whose lines do not break inside command-line flags, which have hyphens.
+pub fn with_whole_flags(text: &str) -> AnyView {
+    if !text.contains("--") {
+        return text.to_owned().into_any();
+    }
+    let word = |(at, word): (usize, &str)| {
+        let space = if at == 0 { "" } else { " " };
+        match word.contains("--") {
+            true => view! { {space}<span class="word">{word.to_owned()}</span> }.into_any(),
+            false => format!("{space}{word}").into_any(),
+        }
+    };
+    text.split(' ').enumerate().map(word).collect_view().into_any()
+}
+
 /// Joins facts about a mark, one per line. Line breaks inside a fact are removed.
 pub fn bounded_lines(facts: &[&str]) -> String {
     let lines = facts.iter().filter(|fact| !fact.is_empty()).map(|fact| bounded(fact));
