@@ -120,7 +120,7 @@ fn uneven_devices() {
     fine(two_devices(600), "uneven_devices");
 }
 
-/// Steps of 1000 us of which the device is busy for `busy`. Another thread is in `parse`, and at the end in `last`.
+/// Builds steps of 1000 us. The device is busy for `busy` us. During the rest, another thread runs `parse`, which calls `last`.
 fn with_thread(busy: i64, last: &'static str) -> Trace {
     gpu_steps(12, move |b, at| {
         kernel(b, "gemm", at + 1, at + 5, busy);

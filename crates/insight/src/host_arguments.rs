@@ -6,7 +6,6 @@ use super::{Rule, Verdict};
 use base::format;
 use metrics::host_arguments;
 use report::{Confidence, FindingSeverity};
-use trace::Framework;
 
 pub(super) const RULE: Rule = Rule { id: "host_arguments", title: "Host arrays are copied in each call", check };
 
@@ -14,17 +13,11 @@ pub(super) const RULE: Rule = Rule { id: "host_arguments", title: "Host arrays a
 const FEWEST: f64 = 8.0;
 
 fn check(numbers: &Numbers<'_>) -> Verdict {
-    let devices = &numbers.context.analysis.devices;
-    if !matches!(numbers.trace.framework, Framework::Jax | Framework::Unknown) {
-        return Verdict::Irrelevant;
-    }
-    if devices.by_line.host_names.is_empty() {
-        return numbers.lacks_host_events();
-    }
-    let Some(steps) = numbers.steps_in_window() else {
-        return numbers.lacks_steps("the steps are unknown.");
+    let steps = match numbers.steps_of_jax_calls() {
+        Ok(steps) => steps,
+        Err(verdict) => return verdict,
     };
-    let found = host_arguments(numbers.trace, devices);
+    let found = host_arguments(numbers.trace, &numbers.context.analysis.devices);
     let per_step = found.copies as f64 / steps / found.hosts.max(1) as f64;
     if per_step < FEWEST {
         return Verdict::Fine;

@@ -9,7 +9,6 @@ use super::{Rule, Verdict};
 use base::{format, sort};
 use metrics::compiled_calls;
 use report::{Confidence, FindingSeverity};
-use trace::Framework;
 
 pub(super) const RULE: Rule = Rule { id: "many_programs", title: "Many small programs per step", check };
 
@@ -26,17 +25,11 @@ const INDEXING: [&str; 6] = ["dynamic_slice", "slice", "squeeze", "gather", "_ga
 const MOST_NAMED: usize = 4;
 
 fn check(numbers: &Numbers<'_>) -> Verdict {
-    let devices = &numbers.context.analysis.devices;
-    if !matches!(numbers.trace.framework, Framework::Jax | Framework::Unknown) {
-        return Verdict::Irrelevant;
-    }
-    if devices.by_line.host_names.is_empty() {
-        return numbers.lacks_host_events();
-    }
-    let Some(steps) = numbers.steps_in_window() else {
-        return numbers.lacks_steps("the steps are unknown.");
+    let steps = match numbers.steps_of_jax_calls() {
+        Ok(steps) => steps,
+        Err(verdict) => return verdict,
     };
-    let found = compiled_calls(numbers.trace, devices);
+    let found = compiled_calls(numbers.trace, &numbers.context.analysis.devices);
     let calls = found.calls as f64 / steps / found.hosts.max(1) as f64;
     if calls < FEWEST_CALLS || found.window.as_ps() == 0 {
         return Verdict::Fine;
@@ -56,8 +49,8 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     let place = numbers.host_side().and_then(HostSide::place);
     let message = format!(
         "Each step calls {} compiled functions from Python: {}{others}. An operation on arrays outside of {} is such a call: it \
-         launches a program of its own and reads and writes its arrays in full. Devices are idle for {} of the time between these \
-         calls.{}",
+         launches its own program, which reads and writes whole arrays. Devices are idle for {} of the time, waiting for the next of \
+         these calls.{}",
         per_step(found.calls),
         named.join(", "),
         numbers.words().compiler,

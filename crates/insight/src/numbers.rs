@@ -323,6 +323,21 @@ impl<'a> Numbers<'a> {
         window.num_steps.or(all).filter(|&steps| steps > 0).map(|steps| steps as f64)
     }
 
+    /// Returns the number of steps in the window, for rules that count calls from Python to functions that JAX compiled.
+    ///
+    /// # Errors
+    ///
+    /// Returns a verdict if another framework made the trace, or if it has no host events or no steps.
+    pub fn steps_of_jax_calls(&self) -> Result<f64, Verdict> {
+        if !matches!(self.trace.framework, Framework::Jax | Framework::Unknown) {
+            return Err(Verdict::Irrelevant);
+        }
+        if self.context.analysis.devices.by_line.host_names.is_empty() {
+            return Err(self.lacks_host_events());
+        }
+        self.steps_in_window().ok_or_else(|| self.lacks_steps("the steps are unknown."))
+    }
+
     /// Returns how often a device runs an op per step. `None` if steps are unknown.
     pub fn runs_per_step(&self, op: &Op) -> Option<f64> {
         Some(op.executions as f64 / self.steps_in_window()? / f64::from(op.devices.max(1)))

@@ -104,7 +104,7 @@ mod tests {
         calls.iter().map(|call| (trace.text(call.name).to_owned(), call.time.as_us())).collect()
     }
 
-    /// The picture above: 100 us, of which `write` takes 27 us twice.
+    /// Follows the picture above: in 100 us, two calls of `write` take 27 us each.
     #[test]
     fn a_path_follows_the_calls_with_half_of_the_time() {
         let expected = [("$train.py:9 on_step_end", 100.0), ("$npyio.py:5 savez_compressed", 80.0)];

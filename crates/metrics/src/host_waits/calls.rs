@@ -35,7 +35,7 @@ pub struct RangeCall {
 /// Calls of another thread while a range waits for a lock.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct OtherThread {
-    /// Name of the thread. Python names none of its own.
+    /// Name of the thread. Empty for a thread that Python started, because the trace does not name it.
     pub thread: String,
     /// Functions of the user, and the last call inside them, from the outermost.
     pub calls: Vec<RangeCall>,
