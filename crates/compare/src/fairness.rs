@@ -235,14 +235,21 @@ fn source_format(profile: &UnifiedProfile) -> Option<&str> {
     profile.metadata.source_format.as_deref().filter(|format| *format != "unified_profile")
 }
 
-/// Returns the display name of a check.
-pub fn title<'c>(checks: &'c [FairnessCheck], name: &str) -> &'c str {
-    checks.iter().find(|it| it.check == name).map_or("", |it| &it.title)
+/// Returns the display name of a check in lower case. If several runs are compared, their list may lack a check that two of
+/// them have; its name then stands for itself.
+pub fn title(checks: &[FairnessCheck], name: &str) -> String {
+    let listed = checks.iter().find(|it| it.check == name);
+    listed.map_or_else(|| name.replace('_', " "), |it| it.title.to_lowercase())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_check_that_is_not_listed_has_a_name() {
+        assert_eq!(title(&[], "operand_types"), "operand types");
+    }
 
     fn subject(model: ModelConfig, counts: Option<(u64, u64, u64)>) -> Subject {
         let mut profile = report::example::profile();

@@ -122,7 +122,7 @@ fn of_other_work(comparison: &Comparison, change: &StepTimeChange, [step, base]:
     let (ours, theirs) = (name(comparison, change.run), name(comparison, comparison.baseline));
     let title = |check: &String| match check.as_str() {
         "ops" => "all ops".to_owned(),
-        check => fairness::title(&comparison.fairness, check).to_lowercase(),
+        check => fairness::title(&comparison.fairness, check),
     };
     let titles: Vec<String> = change.work_evidence.iter().map(title).collect();
     format!(

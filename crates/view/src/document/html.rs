@@ -1,9 +1,12 @@
 //! Renders sections as a web page, with charts.
 
-use super::{Section, is_empty, shown_columns, title, value};
+mod scatter;
+mod waterfall;
+
+use super::{Place, Section, is_empty, is_of_numbers, shown_columns, title, value};
 use crate::export::html::page::{Align, Px, Table, WIDTH, colour, drawing};
 use crate::export::value::display;
-use crate::pages::{Bars, Block, CellStatus, ColourClass, FindingBlock, Grid, Stack, TableBlock};
+use crate::pages::{Bars, Block, CellStatus, ColourClass, FindingBlock, Grid, GridCell, Stack, TableBlock};
 use crate::table::{Cell, Unit};
 use base::format;
 use maud::{Markup, html};
@@ -12,26 +15,52 @@ use report::FindingSeverity;
 /// Largest number of rows of a table. The profile in the page contains all rows.
 const ROWS: usize = 64;
 
-/// Renders all sections, one below the other.
+/// Largest number of characters of a cell. The profile in the page contains names in full.
+const CELL: usize = 400;
+
+/// Renders all sections unfolded, one below the other.
 pub(crate) fn render(sections: &[Section]) -> Markup {
     html! {
         @for section in sections.iter().filter(|section| !section.is_empty()) {
             section id=(section.id) {
                 h2 { (section.title) }
-                @for block in section.blocks.iter().filter(|block| !is_empty(block)) {
-                    @if let Some(title) = title(block).filter(|title| *title != section.title) { h3 { (title) } }
-                    (self::block(block))
-                }
+                (below(&section.title, &section.blocks))
             }
         }
     }
 }
 
+/// Renders one section, folded under its title unless it belongs to the front.
+pub(crate) fn section(section: &Section) -> Markup {
+    let body = below(&section.title, &section.blocks);
+    html! {
+        @if section.is_empty() {
+        } @else if section.place == Place::Front {
+            section id=(section.id) {
+                @if !section.title.is_empty() { h2 { (section.title) } }
+                (body)
+            }
+        } @else {
+            section id=(section.id) { (folded(&section.title, &body)) }
+        }
+    }
+}
+
+/// Renders a part that opens with a click on its title. On paper, a closed part appears only as its title.
+pub(crate) fn folded(title: &str, body: &Markup) -> Markup {
+    html! { details.folded { summary { (title) } (body) } }
+}
+
 /// Renders blocks below each other, each under its title.
 pub(crate) fn blocks(blocks: &[Block]) -> Markup {
+    below("", blocks)
+}
+
+/// Renders blocks under a heading, which no block repeats.
+fn below(heading: &str, blocks: &[Block]) -> Markup {
     html! {
         @for block in blocks.iter().filter(|block| !is_empty(block)) {
-            @if let Some(title) = title(block) { h3 { (title) } }
+            @if let Some(title) = title(block).filter(|title| *title != heading) { h3 { (title) } }
             (self::block(block))
         }
     }
@@ -63,18 +92,10 @@ fn block(block: &Block) -> Markup {
         Block::Note { text } => html! { p { (text) } },
         Block::Heading { note, .. } => html! { @if let Some(note) = note { p.note { (note) } } },
         Block::Empty { reason, .. } => html! { p.note { (reason) } },
-        Block::Fold { title, blocks } => html! {
-            details.folded {
-                summary { (title) }
-                @for block in blocks { (self::block(block)) }
-            }
-        },
-        Block::Choice(_)
-        | Block::Links { .. }
-        | Block::Scatter(_)
-        | Block::Icicle(_)
-        | Block::Matrix(_)
-        | Block::Waterfall(_) => html! {},
+        Block::Fold { title, blocks } => folded(title, &self::blocks(blocks)),
+        Block::Scatter(scatter) => scatter::scatter(scatter),
+        Block::Waterfall(waterfall) => waterfall::waterfall(waterfall),
+        Block::Choice(_) | Block::Links { .. } | Block::Icicle(_) | Block::Matrix(_) => html! {},
     }
 }
 
@@ -144,28 +165,33 @@ fn of_table(table: &TableBlock) -> Markup {
 }
 
 fn of_grid(grid: &Grid) -> Markup {
-    let align = |at: usize| if at == 0 { Align::Left } else { Align::Right };
+    let align = |at: usize| match at {
+        _ if is_of_numbers(grid, at) => Align::Right,
+        // Names and sentences may be long.
+        _ if grid.rows.iter().filter_map(|row| row.get(at)).any(|cell| cell.text.chars().count() > 40) => Align::Wide,
+        _ => Align::Left,
+    };
     let columns: Vec<(&str, Align)> =
         grid.columns.iter().enumerate().map(|(at, title)| (title.as_str(), align(at))).collect();
     let mut out = Table::new(&columns);
-    for row in &grid.rows {
-        let cells: Vec<Markup> = row
-            .iter()
-            .map(|cell| {
-                let class = match cell.status {
-                    Some(CellStatus::Better) => "good",
-                    Some(CellStatus::Worse) => "bad",
-                    _ => "even",
-                };
-                html! {
-                    span class=(class) { (cell.text) }
-                    @if !cell.note.is_empty() { small class=(class) { (cell.note) } }
-                }
-            })
-            .collect();
-        out.row_of(&cells);
+    for row in grid.rows.iter().take(ROWS) {
+        out.row_of(&row.iter().map(grid_cell).collect::<Vec<_>>());
     }
-    html! { (out) }
+    html! { (out) (more(grid.rows.len(), ROWS)) }
+}
+
+fn grid_cell(cell: &GridCell) -> Markup {
+    let class = match cell.status {
+        Some(CellStatus::Better) => "good",
+        Some(CellStatus::Worse) => "bad",
+        Some(CellStatus::Warning) => "status differs",
+        Some(CellStatus::Unknown) => "status unknown",
+        Some(CellStatus::Same) | None => "even",
+    };
+    html! {
+        span class=(class) { (format::shorten(&cell.text, CELL)) }
+        @if !cell.note.is_empty() { small class=(class) { (format::shorten(&cell.note, CELL)) } }
+    }
 }
 
 fn more(count: usize, most: usize) -> Markup {

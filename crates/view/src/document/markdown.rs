@@ -1,36 +1,56 @@
-//! Renders sections as Markdown (GitHub's dialect), for issues and notes. Contains only the short
-//! sections.
+//! Renders sections as Markdown (GitHub's dialect), for issues and notes.
 
-use super::{Section, is_empty, shown_columns, title, value};
+use super::{Place, Section, is_empty, is_of_numbers, shown_columns, signed, title, value};
 use crate::export::markup::{escape, push_row};
 use crate::export::value::display;
-use crate::pages::{Block, Figure, FindingBlock, GridCell, TableBlock};
+use crate::pages::{Block, Figure, FindingBlock, Grid, GridCell, TableBlock, Waterfall, WaterfallPart};
 use crate::table::{Cell, Unit};
 
 /// Largest number of rows of a table.
 const ROWS: usize = 50;
+/// Largest number of rows of a grid.
+const GRID_ROWS: usize = 20;
 /// Largest number of findings. The profile contains all of them.
 const FINDINGS: usize = 3;
 
-/// Renders the short sections, one below the other.
+/// Renders the front, one section below the other.
 pub(crate) fn render(sections: &[Section]) -> String {
-    let mut text = String::new();
-    for section in sections.iter().filter(|section| section.is_short && !section.is_empty()) {
-        let shown: Vec<&Block> = section.blocks.iter().filter(|block| !is_empty(block)).collect();
-        if !section.title.is_empty() && shown.first().is_none_or(|block| title(block).is_none()) {
-            text.push_str(&format!("\n### {}\n\n", escape(&section.title)));
-        }
-        shown.into_iter().for_each(|block| text.push_str(&blocks(std::slice::from_ref(block))));
-    }
-    text
+    sections.iter().filter(|section| section.place == Place::Front).map(of_section).collect()
+}
+
+/// Renders all sections: first the front, then the others, each folded under its title.
+pub(crate) fn render_all(sections: &[Section]) -> String {
+    let others = sections.iter().filter(|section| section.place != Place::Front && !section.is_empty());
+    let others = others.map(|section| folded(&section.title, &blocks(&section.blocks)));
+    render(sections) + &others.collect::<String>()
+}
+
+fn of_section(section: &Section) -> String {
+    let shown: Vec<&Block> = section.blocks.iter().filter(|block| is_shown(block)).collect();
+    let is_titled = shown.first().is_some_and(|block| title(block).is_none()) && !section.title.is_empty();
+    let heading = if is_titled { format!("\n### {}\n\n", escape(&section.title)) } else { String::new() };
+    heading + &blocks(&section.blocks)
+}
+
+/// Returns true if Markdown can show the block. It cannot draw a plane of points.
+fn is_shown(block: &Block) -> bool {
+    !is_empty(block) && !matches!(block, Block::Scatter(_))
+}
+
+/// Renders a part that opens with a click on its title.
+fn folded(title: &str, body: &str) -> String {
+    format!("\n<details>\n<summary>{}</summary>\n\n{}\n\n</details>\n", escape(title), body.trim_matches('\n'))
 }
 
 /// Renders blocks, one below the other.
 pub(crate) fn blocks(blocks: &[Block]) -> String {
     let mut text = String::new();
-    for block in blocks.iter().filter(|block| !is_empty(block)) {
-        if let Some(title) = title(block) {
-            text.push_str(&format!("\n### {}\n\n", escape(title)));
+    for block in blocks.iter().filter(|block| is_shown(block)) {
+        match title(block) {
+            Some(title) => text.push_str(&format!("\n### {}\n\n", escape(title))),
+            // Markdown requires an empty line before a table.
+            None if !text.is_empty() && !text.ends_with("\n\n") => text.push('\n'),
+            None => {}
         }
         text.push_str(&self::block(block));
     }
@@ -59,16 +79,8 @@ fn block(block: &Block) -> String {
             if bars.note.is_empty() { table } else { format!("{table}\n{}\n", escape(&bars.note)) }
         }
         Block::Table(table) => of_table(table),
-        Block::Grid(it) => {
-            let cell = |cell: &GridCell| match cell.note.as_str() {
-                "" => escape(&cell.text),
-                note => format!("{}, {}", escape(&cell.text), escape(note)),
-            };
-            let rows: Vec<Vec<String>> = it.rows.iter().map(|row| row.iter().map(cell).collect()).collect();
-            let headings: Vec<String> = it.columns.iter().map(|column| escape(column)).collect();
-            let right: Vec<bool> = (0..headings.len()).map(|at| at > 0).collect();
-            grid(&headings.iter().map(String::as_str).collect::<Vec<_>>(), &right, &rows)
-        }
+        Block::Grid(grid) => of_grid(grid),
+        Block::Waterfall(waterfall) => of_waterfall(waterfall),
         Block::Findings { findings } => {
             let is_rule = |finding: &&FindingBlock| !finding.remedy.is_empty();
             let first = findings.iter().filter(is_rule).take(FINDINGS);
@@ -80,10 +92,7 @@ fn block(block: &Block) -> String {
         Block::Note { text } => format!("{}\n", escape(text)),
         Block::Heading { note, .. } => note.as_deref().map_or_else(String::new, |note| format!("{}\n", escape(note))),
         Block::Empty { reason, .. } => format!("{}\n", escape(reason)),
-        Block::Fold { title, blocks: inside } => {
-            let body = blocks(inside);
-            format!("\n<details>\n<summary>{}</summary>\n\n{body}\n</details>\n", escape(title))
-        }
+        Block::Fold { title, blocks: inside } => folded(title, &blocks(inside)),
         Block::Stack(stack) if stack.rows.is_empty() => format!("{}\n", escape(&stack.note)),
         _ => String::new(),
     }
@@ -111,6 +120,36 @@ fn of_table(table: &TableBlock) -> String {
     let headings: Vec<&str> = shown.iter().map(|(_, column)| column.title.as_str()).collect();
     let right: Vec<bool> = shown.iter().map(|(_, column)| column.unit != Unit::Text).collect();
     grid(&headings, &right, &rows)
+}
+
+/// Renders the first rows of a grid, each note after its value.
+fn of_grid(it: &Grid) -> String {
+    let cell = |cell: &GridCell| match cell.note.as_str() {
+        "" => escape(&cell.text),
+        note => format!("{}, {}", escape(&cell.text), escape(note)),
+    };
+    let rows: Vec<Vec<String>> = it.rows.iter().take(GRID_ROWS).map(|row| row.iter().map(cell).collect()).collect();
+    let headings: Vec<String> = it.columns.iter().map(|column| escape(column)).collect();
+    let right: Vec<bool> = (0..headings.len()).map(|at| is_of_numbers(it, at)).collect();
+    let table = grid(&headings.iter().map(String::as_str).collect::<Vec<_>>(), &right, &rows);
+    match it.rows.len().checked_sub(GRID_ROWS) {
+        Some(left @ 1..) => format!("{table}\nand {left} more\n"),
+        _ => table,
+    }
+}
+
+/// Renders how one total becomes another: each part at the beginning and at the end, and the sum.
+fn of_waterfall(waterfall: &Waterfall) -> String {
+    let shown = |value: f64| display(&Cell::Float(value), waterfall.unit);
+    let row = |part: &WaterfallPart| {
+        vec![escape(&part.label), shown(part.from), shown(part.to), signed(part.delta, waterfall.unit)]
+    };
+    let mut rows: Vec<Vec<String>> = waterfall.parts.iter().map(row).collect();
+    let ((from_name, from), (to_name, to)) = (&waterfall.start, &waterfall.end);
+    let sums = [shown(*from), shown(*to), signed(to - from, waterfall.unit)].map(|sum| format!("**{sum}**"));
+    rows.push(["**Sum**".to_owned()].into_iter().chain(sums).collect());
+    let headings = ["Part", &escape(from_name), &escape(to_name), "Difference"];
+    grid(&headings, &[false, true, true, true], &rows)
 }
 
 /// Renders a table from cells that are already Markdown.

@@ -1,9 +1,10 @@
 //! Reports as sections made of page blocks, and their renderers.
 //!
 //! ```text
-//! pages::sections ──┬─ terminal   one screen: short sections, first rows
-//!                   ├─ markdown   short sections, for issues and notes
-//!                   └─ html       all sections, with charts
+//! sections of a run          ──┬─ terminal   one screen: front, first rows of details
+//!   (pages::sections)          ├─ markdown   front; the rest folded, or omitted
+//! sections of a comparison   ──┤─ html       all sections, with charts
+//!   (pages::compare::sections) └─ web page   all sections; only the front is unfolded
 //! ```
 //!
 //! A renderer decides only the layout. The content of a section, with its numbers and its wording,
@@ -14,7 +15,7 @@ pub(crate) mod markdown;
 pub(crate) mod terminal;
 
 use crate::export::value::display;
-use crate::pages::{Block, ColumnBlock, TableBlock};
+use crate::pages::{Block, ColumnBlock, Grid, GridCell, TableBlock};
 use crate::table::{Cell, Unit};
 use base::format;
 
@@ -27,8 +28,20 @@ pub(crate) struct Section {
     pub title: String,
     /// Content, from top to bottom.
     pub blocks: Vec<Block>,
-    /// True if short reports also contain this section.
-    pub is_short: bool,
+    /// Importance of the section.
+    pub place: Place,
+}
+
+/// Importance of a section, which decides where a report shows it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// Shown unfolded in every report.
+    #[default]
+    Front,
+    /// Folded if the reader can unfold it. A terminal shows the first rows.
+    Detail,
+    /// Folded if the reader can unfold it. A terminal shows only the title.
+    Appendix,
 }
 
 impl Section {
@@ -38,8 +51,8 @@ impl Section {
     }
 }
 
-/// Returns true if a report shows nothing for a block. Choices and links require a page. Scatter
-/// charts, trees and matrices require a pointer to be read.
+/// Returns true if a report shows nothing for a block. Choices and links require a page. Trees and matrices require a
+/// pointer to be read.
 pub(crate) fn is_empty(block: &Block) -> bool {
     match block {
         Block::Figures { figures } => figures.is_empty(),
@@ -50,12 +63,9 @@ pub(crate) fn is_empty(block: &Block) -> bool {
         Block::Facts(facts) => facts.facts.is_empty(),
         Block::Fold { blocks, .. } => blocks.iter().all(is_empty),
         Block::Findings { findings } => findings.is_empty(),
-        Block::Choice(_)
-        | Block::Links { .. }
-        | Block::Scatter(_)
-        | Block::Icicle(_)
-        | Block::Matrix(_)
-        | Block::Waterfall(_) => true,
+        Block::Scatter(scatter) => scatter.points.is_empty(),
+        Block::Waterfall(waterfall) => waterfall.parts.is_empty(),
+        Block::Choice(_) | Block::Links { .. } | Block::Icicle(_) | Block::Matrix(_) => true,
         Block::Heading { .. } | Block::Note { .. } | Block::Empty { .. } => false,
     }
 }
@@ -69,6 +79,8 @@ pub(crate) fn title(block: &Block) -> Option<&str> {
         Block::Table(table) => &table.title,
         Block::Grid(grid) => &grid.title,
         Block::Facts(facts) => &facts.title,
+        Block::Scatter(scatter) => &scatter.title,
+        Block::Waterfall(waterfall) => &waterfall.title,
         _ => return None,
     };
     (!title.is_empty()).then_some(title)
@@ -80,6 +92,27 @@ pub(crate) fn shown_columns(table: &TableBlock) -> Vec<(usize, &ColumnBlock)> {
     let has_values = |at: usize| table.rows.iter().any(|row| row.get(at).is_some_and(|cell| *cell != Cell::Absent));
     let columns = table.columns.iter().enumerate();
     columns.filter(|(at, column)| !column.is_folded && has_values(*at)).collect()
+}
+
+/// Returns true if a column of a grid contains numbers, which are right-aligned: every cell begins with a digit, possibly
+/// after a sign or a symbol.
+pub(crate) fn is_of_numbers(grid: &Grid, column: usize) -> bool {
+    let begins_with_number = |cell: &GridCell| {
+        cell.text == format::DASH
+            || cell.text.is_empty()
+            || cell.text.chars().take(4).any(|letter| letter.is_ascii_digit())
+    };
+    column > 0 && grid.rows.iter().filter_map(|row| row.get(column)).all(begins_with_number)
+}
+
+/// Formats a difference with its sign.
+pub(crate) fn signed(difference: f64, unit: Unit) -> String {
+    let sign = match difference {
+        more if more > 0.0 => "+",
+        less if less < 0.0 => "−",
+        _ => "",
+    };
+    format!("{sign}{}", display(&Cell::Float(difference.abs()), unit))
 }
 
 /// Formats the value of a figure with its unit. Returns a dash if it was not measured.

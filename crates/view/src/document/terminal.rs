@@ -1,10 +1,9 @@
-//! Renders sections on one screen of a terminal: only the short sections, and the first rows of
-//! each table.
+//! Renders sections on one screen of a terminal: the front, and the first rows of each table.
 
-use super::{Section, is_empty, shown_columns, title, value};
+use super::{Place, Section, is_empty, is_of_numbers, shown_columns, signed, title, value};
 use crate::export::columns::SENTENCE;
 use crate::export::value::display;
-use crate::pages::{Bars, Block, Facts, Figure, FindingBlock, Grid, TableBlock};
+use crate::pages::{Bars, Block, Facts, Figure, FindingBlock, Grid, GridCell, TableBlock, Waterfall, WaterfallPart};
 use crate::table::{Cell, Unit};
 use crate::tables::TableName;
 use base::format::{self, printable, shorten};
@@ -14,6 +13,14 @@ use report::FindingSeverity;
 pub(crate) const WIDTH: usize = 100;
 /// Largest number of rows of a table. `crossprof table` prints all of them.
 const ROWS: usize = 8;
+/// Largest number of rows of a grid at the front of a report.
+const FRONT_ROWS: usize = 16;
+/// Largest number of rows of a grid among the details.
+const DETAIL_ROWS: usize = 6;
+/// Width of a grid of several runs. Columns that do not fit are omitted.
+const GRID_WIDTH: usize = 130;
+/// Length of the longest bar of a waterfall.
+const BAR: f64 = 24.0;
 /// Largest number of findings. `crossprof table findings` prints all of them.
 const FINDINGS: usize = 3;
 /// Largest number of sentences of a note.
@@ -25,31 +32,50 @@ const NAME: usize = 60;
 /// Smallest width of the labels of figures, so that the labels of all sections align.
 const LABEL: usize = 13;
 
-/// Renders the short sections, one below the other.
+/// Renders the front, and the first rows of the details.
 pub(crate) fn render(sections: &[Section]) -> String {
     let mut text = String::new();
-    for section in sections.iter().filter(|section| section.is_short && !section.is_empty()) {
-        let shown: Vec<&Block> = section.blocks.iter().filter(|block| !is_empty(block)).collect();
-        if !section.title.is_empty() && shown.first().is_none_or(|block| title(block).is_none()) {
-            text.push_str(&format!("\n{}\n", section.title));
+    let shown = sections.iter().filter(|section| section.place != Place::Appendix);
+    for section in shown {
+        let shown: Vec<&Block> = section.blocks.iter().filter(|block| is_shown(block)).collect();
+        if !section.title.is_empty() && shown.first().is_some_and(|block| title(block).is_none()) {
+            text.push_str(&format!("\n{}\n", printable(&shorten(&section.title, WIDTH))));
         }
-        shown.into_iter().for_each(|block| text.push_str(&self::block(block)));
+        let rows = if section.place == Place::Front { FRONT_ROWS } else { DETAIL_ROWS };
+        shown.into_iter().for_each(|block| text.push_str(&self::block(block, rows)));
     }
     text
 }
 
-/// Renders blocks, one below the other.
-pub(crate) fn blocks(blocks: &[Block]) -> String {
-    blocks.iter().filter(|block| !is_empty(block)).map(block).collect()
+/// Lists the titles of the sections that [`render`] omits.
+pub(crate) fn omitted(sections: &[Section]) -> String {
+    let omitted = sections.iter().filter(|section| section.place == Place::Appendix && !section.is_empty());
+    let titles: Vec<&str> = omitted.map(|section| section.title.as_str()).collect();
+    if titles.is_empty() {
+        return String::new();
+    }
+    titles.iter().fold("\nOnly in --output report.html\n".to_owned(), |text, title| text + &sentence(title, 2))
 }
 
-fn block(block: &Block) -> String {
+/// Renders blocks, one below the other.
+#[cfg(test)]
+pub(crate) fn blocks(blocks: &[Block]) -> String {
+    blocks.iter().filter(|block| is_shown(block)).map(|it| block(it, FRONT_ROWS)).collect()
+}
+
+/// Returns true if a terminal can show the block. It cannot draw a plane of points.
+fn is_shown(block: &Block) -> bool {
+    !is_empty(block) && !matches!(block, Block::Scatter(_) | Block::Fold { .. })
+}
+
+fn block(block: &Block, rows: usize) -> String {
     let body = match block {
         Block::Figures { figures } => figures_text(figures),
         Block::Facts(facts) => facts_text(facts),
         Block::Bars(bars) => bars_text(bars),
         Block::Table(table) => table_text(table),
-        Block::Grid(grid) => grid_text(grid),
+        Block::Grid(grid) => grid_text(grid, rows),
+        Block::Waterfall(waterfall) => waterfall_text(waterfall),
         Block::Findings { findings } => findings_text(findings),
         Block::Note { text } => note_text(text),
         Block::Heading { note, .. } => note.as_deref().map_or_else(String::new, |note| sentence(note, 2)),
@@ -60,7 +86,7 @@ fn block(block: &Block) -> String {
         _ => return String::new(),
     };
     match title(block) {
-        Some(title) => format!("\n{title}\n{body}"),
+        Some(title) => format!("\n{}\n{body}", printable(&shorten(title, WIDTH))),
         None => body,
     }
 }
@@ -118,13 +144,7 @@ fn table_text(table: &TableBlock) -> String {
     for row in table.rows.iter().take(ROWS) {
         rows.push(shown.iter().map(|(at, column)| cell(row, *at, column.unit)).collect());
     }
-    let widths = |column: usize| rows.iter().filter_map(|row| row.get(column)).map(|it| it.chars().count() + 2).max();
-    let mut used = 0;
-    let fitting = (0..shown.len()).take_while(|&column| {
-        used += widths(column).unwrap_or(0);
-        column == 0 || used <= WIDTH
-    });
-    let fitting = fitting.count();
+    let fitting = fitting_columns(&rows, WIDTH);
     rows.iter_mut().for_each(|row| row.truncate(fitting));
     let right: Vec<bool> = shown.iter().map(|(_, column)| column.unit != Unit::Text).collect();
     let mut text = aligned(&rows, &right);
@@ -135,17 +155,63 @@ fn table_text(table: &TableBlock) -> String {
     text
 }
 
-fn grid_text(grid: &Grid) -> String {
-    let row = |row: &Vec<crate::pages::GridCell>| {
-        let cell = |cell: &crate::pages::GridCell| {
-            let [text, note] = [&cell.text, &cell.note].map(|text| printable(&shorten(text, CELL)));
-            format!("{text} {note}").trim_end().to_owned()
-        };
-        row.iter().map(cell).collect::<Vec<_>>()
+/// Prints the first rows of a grid, with as many columns as fit side by side. The note of a name is omitted.
+fn grid_text(grid: &Grid, most: usize) -> String {
+    let cell = |(column, cell): (usize, &GridCell)| {
+        let note = if column == 0 { "" } else { &cell.note };
+        let [text, note] = [&cell.text, note].map(|text| printable(&shorten(text, CELL)));
+        format!("{text} {note}").trim_end().to_owned()
     };
-    let rows: Vec<Vec<String>> = [grid.columns.clone()].into_iter().chain(grid.rows.iter().map(row)).collect();
-    let right: Vec<bool> = (0..grid.columns.len()).map(|at| at > 0).collect();
-    aligned(&rows, &right)
+    let head = grid.columns.iter().map(|column| printable(&shorten(column, CELL))).collect();
+    let body = grid.rows.iter().take(most).map(|row| row.iter().enumerate().map(cell).collect());
+    let mut rows: Vec<Vec<String>> = [head].into_iter().chain(body).collect();
+    let fitting = fitting_columns(&rows, GRID_WIDTH);
+    rows.iter_mut().for_each(|row| row.truncate(fitting));
+    if rows.first().is_some_and(|head| head.iter().all(String::is_empty)) {
+        rows.remove(0);
+    }
+    let right: Vec<bool> = (0..grid.columns.len()).map(|at| is_of_numbers(grid, at)).collect();
+    let mut text = aligned(&rows, &right);
+    let omitted = grid.columns.len().saturating_sub(fitting) as u64;
+    let left = grid.rows.len().saturating_sub(most) as u64;
+    let omitted = [(left, "row"), (omitted, "column")].into_iter().filter(|(count, _)| *count > 0);
+    let omitted: Vec<String> = omitted.map(|(count, what)| format::counted(count, &format!("more {what}"))).collect();
+    if !omitted.is_empty() {
+        text.push_str(&format!("  and {}: --format json, --output report.html\n", omitted.join(" and ")));
+    }
+    text
+}
+
+/// Prints how one total becomes another: each part at the beginning and at the end, with a bar of plus (more) or minus (less).
+fn waterfall_text(waterfall: &Waterfall) -> String {
+    let shown = |value: f64| display(&Cell::Float(value), waterfall.unit);
+    let change = |from: f64, to: f64| format!("{} -> {}", shown(from), shown(to));
+    let parts = || waterfall.parts.iter().filter(|part| part.delta != 0.0);
+    let largest = parts().fold(0.0_f64, |most, part| most.max(part.delta.abs()));
+    let row = |part: &WaterfallPart| {
+        let length = if largest > 0.0 { (part.delta.abs() / largest * BAR) as usize } else { 0 };
+        let sign = if part.delta > 0.0 { "+" } else { "-" };
+        let delta = signed(part.delta, waterfall.unit);
+        vec![printable(&part.label), change(part.from, part.to), delta, sign.repeat(length.max(1))]
+    };
+    let mut rows: Vec<Vec<String>> = parts().map(row).collect();
+    let (from, to) = (waterfall.start.1, waterfall.end.1);
+    rows.push(vec!["Sum".to_owned(), change(from, to), signed(to - from, waterfall.unit), String::new()]);
+    aligned(&rows, &[false, true, true, false])
+}
+
+/// Returns the number of columns that fit into a width, at least one.
+fn fitting_columns(rows: &[Vec<String>], most: usize) -> usize {
+    let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
+    let width = |column: usize| {
+        rows.iter().filter_map(|row| row.get(column)).map(|it| it.chars().count() + 2).max().unwrap_or(0)
+    };
+    let mut used = 0;
+    let fitting = (0..columns).take_while(|&column| {
+        used += width(column);
+        column == 0 || used <= most
+    });
+    fitting.count()
 }
 
 /// Prints one sentence of the note per line, as a list if there are several.
@@ -227,7 +293,7 @@ mod tests {
     use crate::table::column;
 
     fn section(blocks: Vec<Block>) -> Section {
-        Section { title: "Title".to_owned(), blocks, is_short: true, ..Section::default() }
+        Section { title: "Title".to_owned(), blocks, ..Section::default() }
     }
 
     fn finding(number: usize) -> FindingBlock {

@@ -283,12 +283,32 @@ pub struct Point {
 }
 
 /// One line.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Line {
     /// Name of the line, written at its end.
     pub label: String,
+    /// Meaning of the line.
+    #[serde(default)]
+    pub kind: LineKind,
     /// `(x, y)` of the line's vertices.
     pub points: Vec<(f64, f64)>,
+}
+
+/// Meaning of a line.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LineKind {
+    /// Connects measured points.
+    #[default]
+    Measured,
+    /// Goal or limit to compare points with.
+    Reference,
+    /// Fitted to the points.
+    Model,
+    /// Confidence interval of a point.
+    Interval,
+    /// Marks a position at which points change.
+    Mark,
 }
 
 /// Tree as nested spans: a child is inside its parent.
@@ -485,6 +505,10 @@ pub struct Waterfall {
 pub struct WaterfallPart {
     /// Name of the part.
     pub label: String,
+    /// Value of the part at the beginning.
+    pub from: f64,
+    /// Value of the part at the end.
+    pub to: f64,
     /// Value that the part adds. Negative if it subtracts.
     pub delta: f64,
     /// Colour of the part.

@@ -37,7 +37,7 @@ mod transfers;
 
 pub use block::{
     About, Bar, Bars, Block, CellStatus, Choice, Fact, Facts, Figure, FindingBlock, Grid, GridCell, Icicle, Line,
-    Matrix, Node, Page, Point, Scatter, Series, Stack, StackRow, Status, Waterfall, WaterfallPart,
+    LineKind, Matrix, Node, Page, Point, Scatter, Series, Stack, StackRow, Status, Waterfall, WaterfallPart,
 };
 
 pub use crate::views::View;

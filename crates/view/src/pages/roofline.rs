@@ -3,7 +3,7 @@
 
 use super::filter::applied;
 use super::source::nothing_ran;
-use super::{Block, Figure, Line, Link, PageQuery, Point, Scatter, Source, Status, View, table_block_of};
+use super::{Block, Figure, Line, LineKind, Link, PageQuery, Point, Scatter, Source, Status, View, table_block_of};
 use crate::judgement;
 use crate::metric;
 use crate::metric::Metric;
@@ -455,10 +455,12 @@ fn lines(peaks: &Peaks, kinds: &[Arithmetic], points: &[Point]) -> Vec<Line> {
     let steepest = slopes.iter().map(|&(_, slope)| slope).fold(0.0, f64::max);
     let memory = slopes.iter().map(|&(level, slope)| Line {
         label: level.label().to_owned(),
+        kind: LineKind::Reference,
         points: vec![(left, left * slope), (ridge(slope), highest)],
     });
     let compute = shown.iter().map(|&(kind, rate)| Line {
         label: kind.label().to_owned(),
+        kind: LineKind::Reference,
         points: vec![(if steepest > 0.0 { rate / steepest } else { left }, rate), (right, rate)],
     });
     memory.chain(compute).collect()

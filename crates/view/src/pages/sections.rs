@@ -8,7 +8,7 @@ use super::{
     Block, ColumnBlock, Fact, Facts, PageQuery, Source, TableBlock, communication, findings, host, live_memory,
     overview, run_facts, steps, transfers,
 };
-use crate::document::Section;
+use crate::document::{Place, Section};
 use crate::export::warning::warning_line;
 use crate::table::Table;
 use crate::tables::{TableName, top_ops_or_kernels};
@@ -26,8 +26,8 @@ const OP_DETAILS: [&str; 3] = ["min_us", "max_us", "program"];
 pub(crate) fn sections(profile: &UnifiedProfile) -> Vec<Section> {
     let source = Source::Profile(profile);
     let query = PageQuery::default();
-    let short = |id, title: &str, blocks| Section { id, title: title.to_owned(), blocks, is_short: true };
-    let long = |id, title: &str, blocks| Section { id, title: title.to_owned(), blocks, is_short: false };
+    let short = |id, title: &str, blocks| Section { id, title: title.to_owned(), blocks, place: Place::Front };
+    let long = |id, title: &str, blocks| Section { id, title: title.to_owned(), blocks, place: Place::Appendix };
     vec![
         summary(profile),
         short("host", "", of_other_kinds(source, &query)),
@@ -53,13 +53,13 @@ pub(crate) fn summary(profile: &UnifiedProfile) -> Section {
         false => overview::figures(Source::Profile(profile)),
     };
     let blocks = vec![Block::Figures { figures }, run_facts::run(profile)];
-    Section { id: "summary", title: String::new(), blocks, is_short: true }
+    Section { id: "summary", title: String::new(), blocks, place: Place::Front }
 }
 
 /// Returns the findings, and the categories with most of the time.
 pub(crate) fn what_to_do(profile: &UnifiedProfile) -> Section {
     let blocks = findings::all(Source::Profile(profile));
-    Section { id: "findings", title: "What to do first".to_owned(), blocks, is_short: true }
+    Section { id: "findings", title: "What to do first".to_owned(), blocks, place: Place::Front }
 }
 
 /// Returns the first section of a run without device ops: its memory, its hosts, or its devices of
@@ -110,8 +110,8 @@ pub(crate) fn devices(profile: &UnifiedProfile) -> Section {
     let unused: Vec<&str> = unused.map(String::as_str).collect();
     let note = Block::Note { text: format!("Not used: {}.", format::shorten(&unused.join(", "), 1000)) };
     let blocks = bars.into_iter().chain((!unused.is_empty()).then_some(note)).collect();
-    let is_short = has_many_devices(profile);
-    Section { id: "devices", title: "Devices".to_owned(), blocks, is_short }
+    let place = if has_many_devices(profile) { Place::Front } else { Place::Appendix };
+    Section { id: "devices", title: "Devices".to_owned(), blocks, place }
 }
 
 /// Removes blocks that explain why a page is empty. A report omits such sections.
@@ -158,5 +158,5 @@ pub(crate) fn warnings(warnings: &[Warning]) -> Section {
         blocks.push(Block::Note { text: format!("and {} more", format::count(left as u64)) });
     }
     let title = format!("Warnings ({})", format::count(warnings.len() as u64));
-    Section { id: "warnings", title, blocks, is_short: true }
+    Section { id: "warnings", title, blocks, place: Place::Front }
 }

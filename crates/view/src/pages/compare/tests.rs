@@ -1,5 +1,7 @@
+use super::numbers::judged;
 use super::*;
-use compare::MetricVerdict;
+use crate::document::{html, markdown, terminal, title};
+use compare::{ComparedMetric, Direction, MetricVerdict};
 
 fn metric(ratio: f64, verdict: MetricVerdict, winner: Option<u32>) -> ComparedMetric {
     ComparedMetric {
@@ -31,6 +33,29 @@ fn changes_within_the_noise_have_no_colour() {
 
 #[test]
 fn more_time_is_worse_and_signed() {
-    let cell = delta_cell(-2000.0, 4000.0);
+    let cell = delta_cell(Judgement::of_time(-2000.0), -2000.0, 4000.0);
     assert_eq!((cell.text.as_str(), cell.status, cell.bar), ("▲ −2.00 ms", Some(CellStatus::Better), Some(0.5)));
+}
+
+/// The title of each section stands in the page and in every report, so none has a section that another lacks.
+#[test]
+fn the_page_and_all_reports_have_the_same_sections() {
+    let comparison = example::comparison();
+    let sections = sections(&comparison, None);
+    let page = serde_json::to_string(&page(&comparison, "")).unwrap();
+    let text = terminal::render(&sections) + &terminal::omitted(&sections);
+    let markdown = markdown::render_all(&sections);
+    let html: String = sections.iter().map(|section| html::section(section).into_string()).collect();
+    let shown: Vec<&Section> = sections.iter().filter(|it| !it.is_empty()).collect();
+    assert!(shown.len() > 14, "{}", shown.len());
+    for section in shown {
+        for output in [&page, &html] {
+            assert!(output.contains(&section.title), "{}: {output}", section.title);
+        }
+        // Texts omit a heading above a block that has a title.
+        let first = section.blocks.iter().find_map(title).unwrap_or(&section.title);
+        for output in [&text, &markdown] {
+            assert!(output.contains(&section.title) || output.contains(first), "{}: {output}", section.title);
+        }
+    }
 }

@@ -1,6 +1,6 @@
 //! Draws bytes over the order of a program or over time, as a line for a chart of 1,000 pixels.
 
-use super::super::Line;
+use super::super::{Line, LineKind};
 
 /// Largest number of points of a line: two for each pixel of a wide chart.
 const MOST_POINTS: usize = 2_000;
@@ -22,7 +22,7 @@ pub fn unit_of(most_bytes: u64) -> (&'static str, f64) {
 pub fn line(label: &str, points: &[(f64, f64)]) -> Line {
     let label = label.to_owned();
     if points.len() <= MOST_POINTS {
-        return Line { label, points: points.to_vec() };
+        return Line { label, points: points.to_vec(), ..Line::default() };
     }
     let mut kept = Vec::with_capacity(MOST_POINTS + 2);
     kept.extend(points.first());
@@ -37,12 +37,12 @@ pub fn line(label: &str, points: &[(f64, f64)]) -> Line {
         kept.extend([*first.1, *second.1]);
     }
     kept.extend(points.last());
-    Line { label, points: kept }
+    Line { label, points: kept, ..Line::default() }
 }
 
 /// Returns a horizontal line between two values of x.
 pub fn level(label: &str, from: f64, to: f64, height: f64) -> Line {
-    Line { label: label.to_owned(), points: vec![(from, height), (to, height)] }
+    Line { label: label.to_owned(), kind: LineKind::Reference, points: vec![(from, height), (to, height)] }
 }
 
 #[cfg(test)]

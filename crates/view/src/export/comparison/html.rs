@@ -1,28 +1,25 @@
 //! Renders a comparison as one self-contained web page; see [`crate::export::html::document`].
 //!
 //! ```text
-//! main       summary, fairness, step time and causes, waterfall, median steps, scaling, trend: two printed pages for a pair
-//! folded     numbers, ops, each run, definitions: closed, even on paper
+//! front      the runs, the answer, scaling, trend, parts of the step, steps of each run: two printed pages for a pair
+//! folded     numbers, ops, data of each run, definitions: closed, even on paper
 //! profiles   the compared profiles
 //! ```
+//!
+//! The sections are those of the page, plus what only the profiles contain: every step, and data of single runs.
 //!
 //! The output does not depend on the time or the place where the page is made: the same comparison
 //! gives the same bytes in the browser and on the command line.
 
-mod changes;
-mod charts;
-mod median_steps;
-mod memory;
-mod parts;
-mod runs;
-mod steps;
-mod waterfall;
-
-use crate::export::comparison::chosen;
-use crate::export::comparison::words::{self, Judgement};
+use super::{median_steps, runs, step_charts};
+use crate::document::html::{folded, section};
+use crate::document::{Place, Section};
 use crate::export::html::document::{self, Document};
-use compare::{Comparison, DEFAULT_THRESHOLD, MOST_RUNS, ScalingSource, Subject};
-use maud::{Markup, html};
+use crate::export::html::page::{Align, Table, join};
+use crate::pages::compare::{sections, words};
+use base::format;
+use compare::{ComparedRun, Comparison, DEFAULT_THRESHOLD, MOST_RUNS, ScalingSource, Subject};
+use maud::{Markup, Render, html};
 use report::{Compared, UnifiedProfile};
 
 /// Returns the report of `comparison`, which was computed from `subjects`.
@@ -33,32 +30,21 @@ pub fn html(comparison: &Comparison, subjects: &[Subject]) -> String {
     if more > 0 {
         title.push_str(&format!(" and {more} more"));
     }
+    let (front, details): (Vec<Section>, Vec<Section>) =
+        sections(comparison, None).into_iter().partition(|section| section.place == Place::Front);
     let body = html! {
-        (parts::header(comparison))
-        @if let Some(chosen) = chosen(comparison) { p.note { (chosen) } }
-        (parts::summary(comparison))
-        (folded("Is it fair?", &parts::fairness(comparison)))
-        (parts::step_time(comparison, &steps::distribution(comparison, subjects)))
-        (waterfall::section(comparison))
+        (header(comparison))
+        @for it in &front { (section(it)) }
+        (step_charts::section(comparison, subjects))
         (median_steps::section(comparison, subjects))
-        @if comparison.is_of_memory_alone() { (memory::section(comparison)) }
-        (charts::scaling(comparison))
-        (charts::trend(comparison))
-        (folded("All numbers", &parts::metrics(comparison)))
-        (folded("Ops, kernels and communication", &html! {
-            (changes::categories(comparison))
-            (changes::ops(comparison))
-            (changes::collectives(comparison))
-            (changes::matching(comparison))
-        }))
-        @if !comparison.is_of_memory_alone() { (folded("Memory", &memory::section(comparison))) }
+        @for it in &details { (section(it)) }
         (folded("Devices, findings, warnings and environment", &html! {
             (runs::devices(comparison, subjects))
             (runs::findings(comparison, subjects))
             (runs::warnings(comparison, subjects))
             (runs::environment(comparison, subjects))
         }))
-        (folded("What the numbers mean", &definitions(comparison)))
+        (definitions(comparison))
     };
     document::whole(&Document {
         title: &title,
@@ -73,21 +59,68 @@ pub fn html(comparison: &Comparison, subjects: &[Subject]) -> String {
     })
 }
 
-/// Renders sections that open with a click. On paper, closed ones appear only as their title.
-fn folded(title: &str, sections: &Markup) -> Markup {
+/// Renders the title and the runs.
+fn header(comparison: &Comparison) -> Markup {
+    let names: Vec<&str> = comparison.runs.iter().map(|run| run.name.as_str()).collect();
     html! {
-        @if !sections.0.is_empty() {
-            details.folded { summary { (title) } (sections) }
+        header {
+            h1 {
+                // Long lists of names make no title; the table below contains them.
+                @if names.len() <= 4 {
+                    (join(&names, &html! { " " span.note { "and" } " " }))
+                } @else {
+                    (names.len()) " runs"
+                }
+            }
+            (table_of_runs(comparison))
         }
     }
 }
 
-/// Renders the description of a number in the colour and with the symbol of the judgement.
-fn judged(judgement: Judgement, said: &str) -> Markup {
-    html! { span class=(judgement.class()) { (judgement.symbol()) " " (said) } }
+/// Returns the runs that are compared in detail.
+fn in_detail(comparison: &Comparison) -> impl Iterator<Item = (u32, &ComparedRun)> {
+    let detailed = comparison.detailed();
+    (0..).zip(&comparison.runs).filter(move |(run, _)| detailed.contains(run))
 }
 
-/// Lists the definitions of the scored numbers.
+fn table_of_runs(comparison: &Comparison) -> Table {
+    let mut columns = vec![
+        ("Run", Align::Name),
+        ("Platform", Align::Left),
+        ("Device", Align::Left),
+        ("Devices", Align::Right),
+        ("File", Align::Name),
+    ];
+    let has_power = comparison.runs.iter().any(|run| run.watts_per_device.is_some());
+    let has_price = comparison.runs.iter().any(|run| run.dollars_per_device_hour.is_some());
+    if has_power {
+        columns.push(("Power of a device", Align::Right));
+    }
+    if has_price {
+        columns.push(("Price of a device", Align::Right));
+    }
+    let mut table = Table::new(&columns);
+    for (index, run) in in_detail(comparison) {
+        let name = html! {
+            (run.name)
+            @if index == comparison.baseline { " " span.tag { "baseline" } }
+        };
+        let count = format::count(run.devices);
+        let mut row: Vec<&dyn Render> = vec![&name, &run.platform, &run.device_type, &count, &run.file];
+        let (power, price) =
+            (words::value(run.watts_per_device, "W"), words::value(run.dollars_per_device_hour, "$/h"));
+        if has_power {
+            row.push(&power);
+        }
+        if has_price {
+            row.push(&price);
+        }
+        table.row(&row);
+    }
+    table
+}
+
+/// Lists the definitions of the compared numbers.
 fn definitions(comparison: &Comparison) -> Markup {
     let metrics = comparison.metrics.iter().chain(&comparison.platform_metrics);
     let defined = metrics.filter_map(|metric| {
@@ -99,13 +132,14 @@ fn definitions(comparison: &Comparison) -> Markup {
     html! {
         @if defined.peek().is_some() {
             section id="definitions" {
-                h2 { "What the numbers mean" }
-                dl {
-                    @for (metric, definition) in defined {
-                        dt { (metric.title) " " code { (metric.metric) } }
-                        dd { (definition) }
+                (folded("What the numbers mean", &html! {
+                    dl {
+                        @for (metric, definition) in defined {
+                            dt { (metric.title) " " code { (metric.metric) } }
+                            dd { (definition) }
+                        }
                     }
-                }
+                }))
             }
         }
     }
@@ -165,4 +199,5 @@ fn pictures(comparison: &Comparison, subjects: &[Subject]) -> Vec<Option<String>
 }
 
 #[cfg(test)]
+#[path = "html_tests.rs"]
 mod tests;

@@ -1,9 +1,9 @@
-//! Beginning of a comparison, shared by the page, text, Markdown and HTML: the verdict, its cost,
-//! its limits, the phases of a step on two platforms, and the causes.
+//! Beginning of a comparison: the verdict with the step times, the cost, the limits of the verdict, the phases of a step on
+//! two platforms, and the causes.
 
 use super::words::{self, Judgement};
-use super::{name_of, others};
-use crate::pages::{Block, CellStatus, Grid, GridCell};
+use super::{Block, Grid, GridCell, name_of, note, numbers, others, run_columns, status};
+use crate::document::{Place, Section};
 use base::format;
 use compare::{ComparedMetric, Comparison, PhaseChange};
 
@@ -11,9 +11,13 @@ use compare::{ComparedMetric, Comparison, PhaseChange};
 const PHASES: usize = 3;
 
 /// Returns the blocks, most important first. Later blocks do not repeat a caveat.
-pub fn blocks(comparison: &Comparison) -> Vec<Block> {
+pub(super) fn section(comparison: &Comparison) -> Section {
     let answer = &comparison.answer;
     let mut blocks = vec![note(&answer.verdict)];
+    blocks.extend(chosen(comparison).map(|text| Block::Note { text }));
+    if !comparison.step_time.is_empty() {
+        blocks.push(Block::Figures { figures: numbers::figures(comparison) });
+    }
     let costs: Vec<&ComparedMetric> =
         comparison.costs.iter().filter(|it| it.values.iter().any(Option::is_some)).collect();
     if !costs.is_empty() {
@@ -26,24 +30,22 @@ pub fn blocks(comparison: &Comparison) -> Vec<Block> {
     if !answer.causes.is_empty() {
         blocks.extend([heading("Causes"), note(&answer.causes)]);
     }
-    blocks
+    super::section("summary", "", Place::Front, blocks)
+}
+
+/// States how many runs are compared in detail. Returns `None` if all of them are.
+fn chosen(comparison: &Comparison) -> Option<String> {
+    let (chosen, all) = (comparison.detailed().len(), comparison.runs.len());
+    (chosen < all).then(|| {
+        format!(
+            "Of {all} runs {chosen} are compared in detail: the baseline, the first and the last, those at which the step time \
+             changes, and outliers. The trend has all of them."
+        )
+    })
 }
 
 fn heading(text: &str) -> Block {
     Block::Heading { text: text.to_owned(), note: None }
-}
-
-/// Joins sentences, one per line.
-fn note(sentences: &[String]) -> Block {
-    Block::Note { text: sentences.iter().map(|it| it.replace('\n', " ")).collect::<Vec<_>>().join("\n") }
-}
-
-/// Returns the names of the runs as headings, with the baseline marked.
-fn run_columns(comparison: &Comparison) -> impl Iterator<Item = String> {
-    (0..).zip(&comparison.runs).map(|(index, run)| match index == comparison.baseline {
-        true => format!("{} (baseline)", run.name),
-        false => run.name.clone(),
-    })
 }
 
 fn cost_grid(comparison: &Comparison, costs: &[&ComparedMetric]) -> Grid {
@@ -63,8 +65,7 @@ fn cost_grid(comparison: &Comparison, costs: &[&ComparedMetric]) -> Grid {
     }
 }
 
-/// Returns the phases of a step of a run next to the baseline's. Returns `None` if ops of both runs
-/// have the same names.
+/// Returns the phases of a step of a run next to the baseline's. Returns `None` if ops of both runs have the same names.
 fn phases(comparison: &Comparison, run: u32) -> Option<Grid> {
     let of_run: Vec<&PhaseChange> = comparison.phases.iter().filter(|phase| phase.run == run).collect();
     let [name, baseline] = [run, comparison.baseline].map(|run| name_of(comparison, run).to_owned());
@@ -87,13 +88,4 @@ fn phases(comparison: &Comparison, run: u32) -> Option<Grid> {
         columns: vec!["Phase".to_owned(), baseline.clone(), name.clone(), format!("{name} / {baseline}")],
         rows: of_run.iter().map(row).collect(),
     })
-}
-
-/// Returns the colour of a judgement.
-pub fn status(judgement: Judgement) -> Option<CellStatus> {
-    match judgement {
-        Judgement::Better => Some(CellStatus::Better),
-        Judgement::Worse => Some(CellStatus::Worse),
-        Judgement::Same | Judgement::Noise | Judgement::Unknown => None,
-    }
 }

@@ -1,6 +1,6 @@
 use super::*;
-use crate::export::comparison::example;
 use crate::export::html::document::tests::assert_elements_nest;
+use crate::pages::compare::example;
 use input::{Decoded, Decoder};
 
 fn report() -> String {

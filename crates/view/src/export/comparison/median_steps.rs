@@ -15,9 +15,9 @@ use maud::{Markup, Render, html};
 use timeline::{Change, MarkName, StepLane, StepMark, StepPicture, fitting, ticks};
 use trace::Interval;
 
-use crate::export::comparison::{name_of, others};
 use crate::export::html::page::{Px, WIDTH, colour, drawing, join};
 use crate::op_changes::OpChanges;
+use crate::pages::compare::{name_of, others};
 
 /// Largest number of runs that are drawn.
 const MOST_RUNS: usize = 8;
@@ -255,7 +255,7 @@ fn legend(comparison: &Comparison, drawn: &[Drawn], y: f64) -> (Markup, f64) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::export::comparison::example;
+    use crate::pages::compare::example;
     use compare::{MatchedBy, MatchedTime, Matching};
 
     /// Two lanes. The second mark is half busy.

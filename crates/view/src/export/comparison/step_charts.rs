@@ -1,9 +1,9 @@
-//! Draws the distribution of the steps of each run, one line per step, so that outliers, levels and
-//! noise are visible.
+//! Draws the steps of the runs: the difference of each run's typical step with its interval, and every step, so that
+//! outliers, levels and noise are visible.
 
-use super::charts::label;
-use crate::export::comparison::name_of;
 use crate::export::html::page::{Px, WIDTH, drawing};
+use crate::pages::compare::name_of;
+use crate::pages::compare::words;
 use base::{format, sort};
 use compare::{Comparison, Subject};
 use maud::{Markup, html};
@@ -28,8 +28,63 @@ struct RunSteps<'a> {
     typical_us: f64,
 }
 
+/// Renders both charts. Empty if neither can be drawn.
+pub fn section(comparison: &Comparison, subjects: &[Subject]) -> Markup {
+    let body = html! {
+        (intervals(comparison))
+        (distribution(comparison, subjects))
+    };
+    html! {
+        @if !body.0.is_empty() {
+            section id="steps" {
+                h2 { "Steps of each run" }
+                (body)
+            }
+        }
+    }
+}
+
+fn label(x: f64, y: f64, anchor: &str, text: &str) -> Markup {
+    html! { text class="q" x=(Px(x)) y=(Px(y)) text-anchor=(anchor) { (text) } }
+}
+fn dot(x: f64, y: f64) -> Markup {
+    html! { circle class="dot" cx=(Px(x)) cy=(Px(y)) r="4" {} }
+}
+/// Draws the difference of each run's step time from the baseline's around 0, with its 95 %
+/// confidence interval.
+fn intervals(comparison: &Comparison) -> Markup {
+    let shown = || {
+        let known = |change: &&compare::StepTimeChange| change.typical_delta_us.is_some() && change.margin_us.is_some();
+        comparison.step_time.iter().filter(known)
+    };
+    let reach = shown().fold(0.0_f64, |most, change| {
+        most.max(change.typical_delta_us.unwrap_or(0.0).abs() + change.margin_us.unwrap_or(0.0))
+    });
+    if reach == 0.0 {
+        return html! {};
+    }
+    let rows = shown().count() as f64;
+    let middle = NAMES + (WIDTH - NAMES - RIGHT) / 2.0;
+    let x = |us: f64| middle + us / reach * (WIDTH - NAMES - RIGHT) / 2.0;
+    let axis = rows * ROW + 20.0;
+    let shapes = html! {
+        path class="axis" d={ "M" (Px(middle)) " 4V" (Px(rows * ROW + 4.0)) } {}
+        @for (row, change) in shown().enumerate() {
+            @let (delta, margin) = (change.typical_delta_us.unwrap_or(0.0), change.margin_us.unwrap_or(0.0));
+            @let y = (row as f64 + 0.5) * ROW + 4.0;
+            (label(0.0, y + 4.0, "start", &format::shorten(name_of(comparison, change.run), 28)))
+            path class="whisker" d={ "M" (Px(x(delta - margin))) " " (Px(y)) "H" (Px(x(delta + margin))) } {}
+            (dot(x(delta), y))
+        }
+        (label(NAMES, axis, "start", &format!("{} (faster)", words::delta_us(-reach))))
+        (label(middle, axis, "middle", "0"))
+        (label(WIDTH - RIGHT, axis, "end", &format!("{} (slower)", words::delta_us(reach))))
+    };
+    drawing("Difference of the typical steps with its 95 % interval", (rows + 1.0) * ROW + 6.0, &shapes)
+}
+
 /// Draws the distribution of the counted steps of each run. Empty if the steps are not listed.
-pub fn distribution(comparison: &Comparison, subjects: &[Subject]) -> Markup {
+fn distribution(comparison: &Comparison, subjects: &[Subject]) -> Markup {
     if subjects.len() > compare::MOST_RUNS {
         return html! {};
     }

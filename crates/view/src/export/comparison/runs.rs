@@ -2,16 +2,24 @@
 
 use crate::document::html::blocks;
 use crate::environment::facts;
-use crate::export::comparison::{many, name_of};
 use crate::export::html::page::{Align, Table, part};
+use crate::pages::compare::name_of;
 use crate::pages::sections;
 use base::format;
 use compare::{Comparison, Subject};
 use maud::{Markup, html};
 use report::{Finding, FindingSeverity, UnifiedProfile};
 
+/// Largest number of runs whose details are unfolded.
+const UNFOLDED: usize = 5;
+
 /// Largest number of findings that are listed for one run.
 const FINDINGS: usize = 10;
+
+/// Returns true if there are too many runs to show the details of each unfolded.
+fn many(comparison: &Comparison) -> bool {
+    comparison.runs.len() > UNFOLDED
+}
 
 fn with_name<'a>(
     comparison: &'a Comparison,
