@@ -1,10 +1,10 @@
-//! Selects and orders the columns of a table on a page: the [`leading`] ones or those that the user
+//! Selects and orders the columns of a table on a page: the leading ones or those that the user
 //! chose. Columns that the table is sorted or filtered by are always visible. Parts of a step that
 //! no row has are hidden.
 
 use super::{ColumnBlock, PageQuery, TableBlock};
 use crate::table::{Cell, Filter, is_called};
-use crate::tables::{TableName, leading};
+use crate::tables::TableName;
 
 /// Returns the key of the option that contains the chosen columns of a table, as comma-separated
 /// keys.
@@ -15,7 +15,7 @@ pub fn option(name: TableName) -> String {
 impl TableBlock {
     /// Orders the columns, visible ones first, and marks the others as folded.
     pub(super) fn arrange(&mut self, query: &PageQuery) {
-        let leading = leading(self.table);
+        let leading = self.table.shown().leading;
         let chosen = query.options.get(&option(self.table)).filter(|chosen| !chosen.is_empty());
         let filter = Filter::parse(&self.filter);
         let is_asked = |column: &ColumnBlock| {

@@ -183,47 +183,15 @@ fn classes(table: &Table) -> Vec<(String, ColourClass)> {
     found
 }
 
-/// Returns the filter that a click on a row sets on all views. All tables use the same name for an
-/// op.
+/// Returns the filter that a click on a row sets on all views.
 fn row_name(name: TableName, variant: &str) -> Option<RowName> {
-    let form = variant.split_once(':').map_or(variant, |(form, _)| form);
-    let (key, columns): (&str, &[&str]) = match (name, form) {
-        (TableName::Ops, _) => ("hlo_op_name", &["hlo_op_name"]),
-        (TableName::Roofline, _) => ("hlo_op_name", &["operation"]),
-        (TableName::Kernels, _) => ("hlo_op_name", &["hlo_op_name", "kernel_name"]),
-        (TableName::Collectives, "kind") => ("kind", &["kind"]),
-        (TableName::Collectives, "apart") => ("name", &["name"]),
-        (TableName::Collectives, _) => ("hlo_op_name", &["hlo_op_name"]),
-        (TableName::Launches, _) => ("kernel_name", &["kernel_name"]),
-        (TableName::StepBreakdown, _) => ("step", &["step"]),
-        (TableName::HostPrograms, _) => ("program", &["program"]),
-        (TableName::HostThreads, _) => ("thread_name", &["thread_name"]),
-        (TableName::OtherDevices | TableName::OtherDeviceEvents, _) => ("device_name", &["device_name"]),
-        (TableName::OpGroups, "category") => ("category", &["name"]),
-        (TableName::OpGroups, "program") => ("hlo_module", &["name"]),
-        (TableName::OpGroups, "source") => ("source_info", &["name"]),
-        (TableName::OpPlacement, _) => ("op_type", &["op_type"]),
-        (TableName::HostOps, _) => ("host_op_name", &["host_op_name"]),
-        (TableName::StepEvents, _) => ("hlo_op_name", &["hlo_op_name", "before"]),
-        (TableName::Transfers, _) => ("direction", &["direction"]),
-        (TableName::Devices | TableName::Gaps, _) => ("device_name", &["device_name"]),
-        (TableName::Range, "op") => ("hlo_op_name", &["name"]),
-        (TableName::Range, "category") => ("category", &["name"]),
-        (TableName::Range, "name") => ("name", &["name"]),
-        (TableName::TopKernels, _) => ("name", &["name"]),
-        (TableName::Categories, _) => ("category", &["category"]),
-        (TableName::Buffers, "class") => ("class", &["class"]),
-        (TableName::Buffers, "scope") => ("scope", &["scope"]),
-        (TableName::Buffers, "source") => ("source", &["source"]),
-        (TableName::Buffers, _) => ("buffer", &["buffer"]),
-        (TableName::ProgramMemory, _) => ("module", &["module"]),
-        (TableName::Allocators | TableName::Allocations | TableName::MemoryTimeline, _) => {
-            ("allocator", &["allocator"])
-        }
-        (TableName::Heap, "line" | "") => ("line", &["line"]),
-        _ => return None,
+    let form = match variant.split_once(':').map_or(variant, |(form, _)| form) {
+        "" => name.forms().first().copied().unwrap_or_default(),
+        form => form,
     };
-    Some(RowName { key: key.to_owned(), columns: columns.iter().map(|&column| column.to_owned()).collect() })
+    let found = name.shown().row_key(form)?;
+    let columns = found.columns.iter().map(|&column| column.to_owned()).collect();
+    Some(RowName { key: found.key.to_owned(), columns })
 }
 
 #[cfg(test)]

@@ -99,6 +99,9 @@ pub struct ColumnBlock {
     pub definition: String,
     /// Reason why the whole column is empty, if it is.
     pub empty: Option<String>,
+    /// True if the values are times that depend on when ops end, so that they may be upper bounds.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub may_be_bound: bool,
     /// True if the column is only visible in the details of a row, until the user selects it.
     #[serde(default, skip_serializing_if = "is_false")]
     pub is_folded: bool,
@@ -112,7 +115,7 @@ impl TableBlock {
     /// Returns true if the table contains sentences, which wrap instead of being shortened. Such a
     /// table has few rows.
     pub fn is_of_sentences(&self) -> bool {
-        matches!(self.table, TableName::Checklist | TableName::Findings)
+        self.table.shown().has_sentences
     }
 
     /// Marks the headings of columns with op times if the times are only upper bounds.
@@ -120,7 +123,7 @@ impl TableBlock {
         if !profile.warnings.iter().any(|warning| warning.code == WarningCode::CpuOpEndsAreBounds.label()) {
             return;
         }
-        for column in self.columns.iter_mut().filter(|column| TIMES_OF_OPS.contains(&column.key.as_str())) {
+        for column in self.columns.iter_mut().filter(|column| column.may_be_bound) {
             column.title.push_str(" ≤");
             column.definition.push_str(
                 "An upper bound for ops that compute on other threads, because the capture only records a time by \
@@ -130,19 +133,6 @@ impl TableBlock {
     }
 }
 
-/// Columns with times that depend on when ops end.
-const TIMES_OF_OPS: [&str; 9] = [
-    "total_self_time_us",
-    "execution_self_time_us",
-    "avg_self_time_us",
-    "total_time_us",
-    "avg_time_us",
-    "total_us",
-    "avg_us",
-    "min_us",
-    "max_us",
-];
-
 impl From<&Column> for ColumnBlock {
     fn from(column: &Column) -> ColumnBlock {
         ColumnBlock {
@@ -151,6 +141,7 @@ impl From<&Column> for ColumnBlock {
             unit: column.unit,
             definition: column.definition.to_owned(),
             empty: None,
+            may_be_bound: column.may_be_bound,
             is_folded: false,
         }
     }
@@ -163,12 +154,11 @@ mod tests {
 
     #[test]
     fn times_that_are_bounds_are_marked() {
-        let column = |key: &'static str, title: &'static str| {
-            ColumnBlock::from(&crate::table::column(key, title, Unit::TimeUs, "It."))
-        };
+        let column = |key, title| crate::table::column(key, title, Unit::TimeUs, "It.");
         let mut profile = report::example::profile();
         let titles = |profile: &UnifiedProfile| -> Vec<String> {
-            let columns = vec![column("total_self_time_us", "Self time"), column("flops", "FLOPs")];
+            let columns = [column("total_self_time_us", "Self time").bound(), column("flops", "FLOPs")];
+            let columns = columns.iter().map(ColumnBlock::from).collect();
             let mut table = TableBlock { columns, ..TableBlock::empty(TableName::Ops) };
             table.mark_bounds(profile);
             table.columns.into_iter().map(|column| column.title).collect()

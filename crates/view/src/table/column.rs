@@ -61,11 +61,23 @@ pub struct Column {
     pub caveat: &'static str,
     /// XProf's id of the column, if it has one.
     pub xprof: &'static str,
+    /// True if the values are times that depend on when ops end. If a capture lacks these ends, they are upper bounds.
+    pub may_be_bound: bool,
 }
 
 /// Creates a column with its definition.
 pub const fn column(key: &'static str, title: &'static str, unit: Unit, definition: &'static str) -> Column {
-    Column { key, title, unit, kind: Kind::of(unit), definition, source: "", caveat: "", xprof: "" }
+    Column {
+        key,
+        title,
+        unit,
+        kind: Kind::of(unit),
+        definition,
+        source: "",
+        caveat: "",
+        xprof: "",
+        may_be_bound: false,
+    }
 }
 
 /// Returns the columns of a list that also contains a function for the cells of each.
@@ -93,6 +105,11 @@ impl Column {
     /// Adds a caveat.
     pub const fn caveat(self, caveat: &'static str) -> Column {
         Column { caveat: documented(caveat), ..self }
+    }
+
+    /// Marks times that depend on when ops end.
+    pub const fn bound(self) -> Column {
+        Column { may_be_bound: true, ..self }
     }
 
     /// Adds XProf's id.

@@ -1,7 +1,12 @@
 //! Arguments of the compiled programs and their distribution over the devices.
 
 use crate::table::{CellRef, Column, Rows, Unit, column, columns};
+use crate::tables::shown::Shown;
 use metrics::{Argument, Context};
+
+/// Display of the table on a page.
+pub(in crate::tables) const SHOWN: Shown =
+    Shown { leading: &["argument", "shape", "bytes_per_device", "placement", "copies", "module"], ..Shown::WHOLE };
 
 type CellOf = for<'t> fn(&'t ArgumentRow<'t>) -> CellRef<'t>;
 

@@ -3,8 +3,36 @@
 //! sent from device 0 to device 3.
 
 use crate::table::{Cell, Column, Table, Unit, column};
+use crate::tables::shown::{RowKey, Shown};
 use base::format;
 use metrics::{CollectiveOp, CollectiveSums, Collectives, Context};
+
+/// Display of the table on a page.
+pub(in crate::tables) const SHOWN: Shown = Shown {
+    leading: &[
+        "device_name",
+        "track",
+        "hlo_op_name",
+        "name",
+        "kind",
+        "start_us",
+        "duration_us",
+        "occurrences",
+        "total_time_us",
+        "exposed_time_us",
+        "avg_time_us",
+        "bytes",
+        "busbw_gb_per_sec",
+        "gb_per_sec",
+        "group_size",
+    ],
+    row_keys: &[
+        RowKey::new("kind", &["kind"]).of_form("kind"),
+        RowKey::new("name", &["name"]).of_form("apart"),
+        RowKey::new("hlo_op_name", &["hlo_op_name"]),
+    ],
+    ..Shown::WHOLE
+};
 
 const OP: Column = column("hlo_op_name", "Op", Unit::Text, "HLO instruction, otherwise the kernel.");
 

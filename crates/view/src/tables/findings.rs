@@ -2,7 +2,15 @@
 
 use super::profile_table::{ProfileColumns, float, of_rows, text};
 use crate::table::{Cell, Column, Table, Unit, column};
+use crate::tables::shown::Shown;
 use report::{Evidence, Finding, UnifiedProfile};
+
+/// Display of the table on a page.
+pub(in crate::tables) const SHOWN: Shown = Shown {
+    leading: &["severity", "title", "message", "remedy", "time_at_stake_percent"],
+    has_sentences: true,
+    ..Shown::WHOLE
+};
 
 pub(super) static COLUMNS: ProfileColumns<Finding, 8> = [
     (Column::of_field("severity", "Severity", Unit::Text, "findings[].severity"), |it| text(it.severity.label())),

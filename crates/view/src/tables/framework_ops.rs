@@ -9,9 +9,25 @@ use rustc_hash::FxHashMap;
 
 use super::op_columns;
 use crate::table::{CellRef, Column, Rows, Unit, column, columns};
+use crate::tables::shown::Shown;
 use base::{Ps, sort};
 use metrics::roofline::Bound;
 use metrics::{Context, Op, Text, rate};
+
+/// Display of the table on a page.
+pub(in crate::tables) const SHOWN: Shown = Shown {
+    leading: &[
+        "operation",
+        "type",
+        "total_self_time_us",
+        "busy_self_time_percent",
+        "occurrences",
+        "avg_self_time_us",
+        "bound_by",
+        "num_hlo_ops",
+    ],
+    ..Shown::WHOLE
+};
 
 type CellOf = for<'t> fn(&'t FrameworkOpRows<'t>, &PlacedGroup<'t>) -> CellRef<'t>;
 
@@ -42,6 +58,7 @@ pub(super) static COLUMNS: [(Column, CellOf); 18] = [
             Unit::TimeUs,
             "Time in which no op that started later runs on the same line, summed over devices.",
         )
+        .bound()
         .xprof("total_self_time"),
         |_, it| CellRef::Float(it.group.self_time.as_us()),
     ),
@@ -88,15 +105,17 @@ pub(super) static COLUMNS: [(Column, CellOf); 18] = [
     ),
     (
         column("avg_self_time_us", "Mean self time", Unit::TimeUs, "Self time divided by the number of events.")
+            .bound()
             .xprof("avg_self_time"),
         |_, it| it.mean(it.group.self_time),
     ),
-    (column("total_time_us", "Total time", Unit::TimeUs, "Summed durations.").xprof("total_time"), |_, it| {
+    (column("total_time_us", "Total time", Unit::TimeUs, "Summed durations.").bound().xprof("total_time"), |_, it| {
         CellRef::Float(it.group.total.as_us())
     }),
-    (column("avg_time_us", "Mean time", Unit::TimeUs, "Duration of one occurrence.").xprof("avg_time"), |_, it| {
-        it.mean(it.group.total)
-    }),
+    (
+        column("avg_time_us", "Mean time", Unit::TimeUs, "Duration of one occurrence.").bound().xprof("avg_time"),
+        |_, it| it.mean(it.group.total),
+    ),
     (
         column(
             "bound_by",

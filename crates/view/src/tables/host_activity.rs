@@ -4,7 +4,24 @@
 use super::TableName;
 use super::profile_table::{ProfileColumns, of_rows, optional_text, text};
 use crate::table::{Cell, Column, Table, Unit, column};
+use crate::tables::shown::{RowKey, Shown};
 use report::{HostProgram, HostThread, OtherDevice, OtherDeviceEvent, UnifiedProfile};
+
+/// Display of the table of host threads on a page.
+pub(in crate::tables) const HOST_THREADS_SHOWN: Shown =
+    Shown { row_keys: &[RowKey::new("thread_name", &["thread_name"])], ..Shown::WHOLE };
+
+/// Display of the table of host programs on a page.
+pub(in crate::tables) const HOST_PROGRAMS_SHOWN: Shown =
+    Shown { row_keys: &[RowKey::new("program", &["program"])], ..Shown::WHOLE };
+
+/// Display of the table of other devices on a page.
+pub(in crate::tables) const OTHER_DEVICES_SHOWN: Shown =
+    Shown { row_keys: &[RowKey::new("device_name", &["device_name"])], ..Shown::WHOLE };
+
+/// Display of the table of other device events on a page.
+pub(in crate::tables) const OTHER_DEVICE_EVENTS_SHOWN: Shown =
+    Shown { row_keys: &[RowKey::new("device_name", &["device_name"])], ..Shown::WHOLE };
 
 pub(super) static THREADS: ProfileColumns<HostThread, 7> = [
     (Column::of_field("thread_name", "Thread", Unit::Text, "host_activity.threads[].name"), |it| text(&it.name)),

@@ -1,8 +1,13 @@
 //! Table of the host threads' activity, by name.
 
 use crate::table::{CellRef, Column, Rows, Unit, column, columns};
+use crate::tables::shown::{RowKey, Shown};
 use metrics::{Context, HostOp, HostOps};
 use trace::Trace;
+
+/// Display of the table on a page.
+pub(in crate::tables) const SHOWN: Shown =
+    Shown { row_keys: &[RowKey::new("host_op_name", &["host_op_name"])], ..Shown::WHOLE };
 
 type CellOf = for<'t> fn(&'t HostOpRows<'t>, &'t HostOp) -> CellRef<'t>;
 

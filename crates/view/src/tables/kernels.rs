@@ -1,8 +1,25 @@
 //! Table of kernel statistics: columns with XProf's ids, followed by crossprof's own columns.
 
 use crate::table::{CellRef, Column, Rows, SharedColumn, SharedTexts, Unit, column, columns};
+use crate::tables::shown::{RowKey, Shown};
 use metrics::{Context, KernelColumns, KernelRow, KernelStats, Text};
 use trace::Trace;
+
+/// Display of the table on a page.
+pub(in crate::tables) const SHOWN: Shown = Shown {
+    leading: &[
+        "kernel_name",
+        "total_duration_us",
+        "time_percent",
+        "occurrences",
+        "avg_duration_us",
+        "family",
+        "hlo_op_name",
+        "occupancy_pct",
+    ],
+    row_keys: &[RowKey::new("hlo_op_name", &["hlo_op_name", "kernel_name"])],
+    ..Shown::WHOLE
+};
 
 /// Kernel with its index in the table.
 pub(super) struct PlacedKernel<'a> {

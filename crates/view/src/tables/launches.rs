@@ -1,8 +1,25 @@
 //! Table of launches, by call and by launched work.
 
 use crate::table::{CellRef, Column, Rows, Unit, column, columns};
+use crate::tables::shown::{RowKey, Shown};
 use metrics::{Context, LaunchGroup, LaunchStatistics, demangle};
 use trace::Trace;
+
+/// Display of the table on a page.
+pub(in crate::tables) const SHOWN: Shown = Shown {
+    leading: &[
+        "kernel_name",
+        "call",
+        "launches",
+        "median_launch_delay_us",
+        "p95_launch_delay_us",
+        "avg_host_us",
+        "avg_device_us",
+        "short_kernels",
+    ],
+    row_keys: &[RowKey::new("kernel_name", &["kernel_name"])],
+    ..Shown::WHOLE
+};
 
 /// Group of launches with the data for its cells.
 pub(super) struct LaunchRow<'a> {

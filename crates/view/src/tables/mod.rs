@@ -18,7 +18,6 @@ mod host_activity;
 mod host_ops;
 mod kernels;
 mod launches;
-mod leading;
 mod memory;
 mod op_columns;
 mod op_groups;
@@ -29,14 +28,15 @@ mod profile_table;
 mod range;
 mod report;
 mod roofline;
+mod shown;
 mod step_breakdown;
 mod step_events;
 mod transfers;
 
 pub use area::{AreaQuery, LineQuery};
 pub use host_activity::why_empty;
-pub use leading::leading;
 pub use report::top_ops_or_kernels;
+pub use shown::{RowKey, Shown};
 pub(crate) use step_breakdown::part_metric;
 
 use serde::de::Error as _;
@@ -55,12 +55,12 @@ use area::AreaOf;
 pub(crate) const COUNTER: &str = "counter";
 
 /// Declares the tables: doc comment and name of each, its key, its forms (the default first), its
-/// columns, and its source, which is a function of the unified profile, or of the run and the
-/// requested form. A table with both sources uses the run if it is available, with all columns.
+/// columns, its source, which is a function of the unified profile, or of the run and the requested form, and how a page
+/// shows it. A table with both sources uses the run if it is available, with all columns.
 /// [`rows_of_area`] makes tables of an area of the timeline, and [`rows_of_memory`] makes tables of
 /// memory. A program that calls neither does not contain their code.
 macro_rules! tables {
-    ($($(#[doc = $doc:literal])+ $name:ident $key:literal [$($form:literal),*] with $columns:expr, from $source:ident $make:expr $(, or $of_report:path)?;)+) => {
+    ($($(#[doc = $doc:literal])+ $name:ident $key:literal [$($form:literal),*] with $columns:expr, from $source:ident $make:expr $(, or $of_report:path)? $(, shown $shown:expr)?;)+) => {
         /// Table of a run.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum TableName {
@@ -89,6 +89,13 @@ macro_rules! tables {
             pub fn is_of_memory(self) -> bool {
                 match self {
                     $(TableName::$name => made!(is_of_memory $source),)+
+                }
+            }
+
+            /// Returns how a page shows the table.
+            pub fn shown(self) -> Shown {
+                match self {
+                    $(TableName::$name => shown!($($shown)?),)+
                 }
             }
 
@@ -145,6 +152,16 @@ macro_rules! tables {
                 $(TableName::$name => made!(report $source $make, profile $(, $of_report)?),)+
             }
         }
+    };
+}
+
+/// Returns how a page shows a table: completely, unless the table declares otherwise.
+macro_rules! shown {
+    () => {
+        Shown::WHOLE
+    };
+    ($shown:expr) => {
+        $shown
     };
 }
 
@@ -205,75 +222,75 @@ macro_rules! made {
 
 tables! {
     /// Every step of the capture.
-    Steps "steps" [] with columns(&report::STEPS), from profile report::steps;
+    Steps "steps" [] with columns(&report::STEPS), from profile report::steps, shown report::STEPS_SHOWN;
     /// Breakdown of the time of each step, by device.
-    StepBreakdown "step-breakdown" [] with step_breakdown::columns(), from run |context, _| step_breakdown::StepBreakdownRows::new(context);
+    StepBreakdown "step-breakdown" [] with step_breakdown::columns(), from run |context, _| step_breakdown::StepBreakdownRows::new(context), shown step_breakdown::SHOWN;
     /// Events in steps, one by one.
-    StepEvents "step-events" [] with columns(&step_events::COLUMNS), from run step_events::StepEventRows::new;
+    StepEvents "step-events" [] with columns(&step_events::COLUMNS), from run step_events::StepEventRows::new, shown step_events::SHOWN;
     /// Activity of the host threads, by name.
-    HostOps "host-ops" [] with columns(&host_ops::COLUMNS), from run |context, _| host_ops::HostOpRows::new(context);
+    HostOps "host-ops" [] with columns(&host_ops::COLUMNS), from run |context, _| host_ops::HostOpRows::new(context), shown host_ops::SHOWN;
     /// Threads of the hosts, if no device op ran.
-    HostThreads "host-threads" [] with columns(&host_activity::THREADS), from profile host_activity::threads;
+    HostThreads "host-threads" [] with columns(&host_activity::THREADS), from profile host_activity::threads, shown host_activity::HOST_THREADS_SHOWN;
     /// Programs that the hosts called, executed or compiled, if no device op ran.
-    HostPrograms "host-programs" [] with columns(&host_activity::PROGRAMS), from profile host_activity::programs;
+    HostPrograms "host-programs" [] with columns(&host_activity::PROGRAMS), from profile host_activity::programs, shown host_activity::HOST_PROGRAMS_SHOWN;
     /// Devices of unknown kinds.
-    OtherDevices "other-devices" [] with columns(&host_activity::OTHER_DEVICES), from profile host_activity::other_devices;
+    OtherDevices "other-devices" [] with columns(&host_activity::OTHER_DEVICES), from profile host_activity::other_devices, shown host_activity::OTHER_DEVICES_SHOWN;
     /// Events of devices of unknown kinds with the most time.
-    OtherDeviceEvents "other-device-events" [] with columns(&host_activity::OTHER_DEVICE_EVENTS), from profile host_activity::other_device_events;
+    OtherDeviceEvents "other-device-events" [] with columns(&host_activity::OTHER_DEVICE_EVENTS), from profile host_activity::other_device_events, shown host_activity::OTHER_DEVICE_EVENTS_SHOWN;
     /// Every op with its time and cost.
-    Ops "ops" [] with columns(&ops::COLUMNS), from run |context, _| ops::OpRows::new(context);
+    Ops "ops" [] with columns(&ops::COLUMNS), from run |context, _| ops::OpRows::new(context), shown ops::SHOWN;
     /// Ops grouped by a common property.
-    OpGroups "op-groups" ["name", "scope", "category", "program", "source"] with columns(&op_groups::COLUMNS), from run op_groups::table;
+    OpGroups "op-groups" ["name", "scope", "category", "program", "source"] with columns(&op_groups::COLUMNS), from run op_groups::table, shown op_groups::SHOWN;
     /// Ops of the framework, each with the time and cost of its HLO ops.
-    FrameworkOps "framework-ops" [] with columns(&framework_ops::COLUMNS), from run |context, _| framework_ops::FrameworkOpRows::new(context);
+    FrameworkOps "framework-ops" [] with columns(&framework_ops::COLUMNS), from run |context, _| framework_ops::FrameworkOpRows::new(context), shown framework_ops::SHOWN;
     /// Arguments of the programs, and their distribution over the devices.
-    Arguments "arguments" [] with columns(&arguments::COLUMNS), from run |context, _| arguments::ArgumentRows::new(context);
+    Arguments "arguments" [] with columns(&arguments::COLUMNS), from run |context, _| arguments::ArgumentRows::new(context), shown arguments::SHOWN;
     /// Memory of the compiled programs.
-    ProgramMemory "program-memory" ["program", "space"] with memory::programs::columns(), from memory memory::programs::table;
+    ProgramMemory "program-memory" ["program", "space"] with memory::programs::columns(), from memory memory::programs::table, shown memory::programs::SHOWN;
     /// Buffers that are alive when the memory of a program is fullest.
-    Buffers "buffers" ["buffer", "class", "scope", "source"] with memory::buffers::columns(), from memory memory::buffers::table;
+    Buffers "buffers" ["buffer", "class", "scope", "source"] with memory::buffers::columns(), from memory memory::buffers::table, shown memory::buffers::SHOWN;
     /// Estimated peaks without some of the memory.
     MemoryWhatIf "memory-what-if" ["scope", "buffer", "argument", "batch"] with memory::what_if::columns(), from memory memory::what_if::table;
     /// Allocators of the devices.
-    Allocators "allocators" [] with memory::allocations::allocator_columns(), from memory |recorded, _| memory::allocations::allocator_table(recorded);
+    Allocators "allocators" [] with memory::allocations::allocator_columns(), from memory |recorded, _| memory::allocations::allocator_table(recorded), shown memory::allocations::ALLOCATORS_SHOWN;
     /// Contents of each allocator at its fullest.
-    Allocations "allocations" ["peak", "xprof"] with memory::allocations::columns(), from memory memory::allocations::table;
+    Allocations "allocations" ["peak", "xprof"] with memory::allocations::columns(), from memory memory::allocations::table, shown memory::allocations::ALLOCATIONS_SHOWN;
     /// Every allocation and release.
-    MemoryTimeline "memory-timeline" [] with memory::timeline::columns(), from memory |recorded, _| memory::timeline::TimelineRows::new(recorded);
+    MemoryTimeline "memory-timeline" [] with memory::timeline::columns(), from memory |recorded, _| memory::timeline::TimelineRows::new(recorded), shown memory::timeline::SHOWN;
     /// Contents of a device memory profile (pprof).
-    Heap "heap" ["line", "stack", "kind", "device"] with memory::heap::columns(), from memory memory::heap::table;
+    Heap "heap" ["line", "stack", "kind", "device"] with memory::heap::columns(), from memory memory::heap::table, shown memory::heap::SHOWN;
     /// Lines of code that allocated live device memory, as listed in the unified profile.
     LiveMemory "live-memory" [] with columns(&report::LIVE_MEMORY), from profile report::live_memory;
     /// Types of op by where they run.
-    OpPlacement "op-placement" [] with columns(&op_placement::COLUMNS), from run |context, _| op_placement::OpPlacementRows::new(context);
+    OpPlacement "op-placement" [] with columns(&op_placement::COLUMNS), from run |context, _| op_placement::OpPlacementRows::new(context), shown op_placement::SHOWN;
     /// Ops as a tree: by program, category, name scope or source.
     OpTree "op-tree" ["program", "category", "scope", "source"] with columns(&op_tree::COLUMNS), from run op_tree::OpTreeRows::new;
     /// Ops against the peaks of the device.
-    Roofline "roofline" [] with columns(&roofline::COLUMNS), from run |context, _| roofline::RooflineRows::new(context);
+    Roofline "roofline" [] with columns(&roofline::COLUMNS), from run |context, _| roofline::RooflineRows::new(context), shown roofline::SHOWN;
     /// Kernel statistics.
-    Kernels "kernels" [] with columns(&kernels::COLUMNS), from run |context, _| kernels::KernelTable::new(context);
+    Kernels "kernels" [] with columns(&kernels::COLUMNS), from run |context, _| kernels::KernelTable::new(context), shown kernels::SHOWN;
     /// Kernels with the most self time, as listed in the unified profile.
-    TopKernels "top-kernels" [] with columns(&report::KERNELS), from profile report::kernels;
+    TopKernels "top-kernels" [] with columns(&report::KERNELS), from profile report::kernels, shown report::TOP_KERNELS_SHOWN;
     /// Self time by category.
-    Categories "categories" [] with columns(&report::CATEGORIES), from profile report::categories;
+    Categories "categories" [] with columns(&report::CATEGORIES), from profile report::categories, shown report::CATEGORIES_SHOWN;
     /// Launches of device work on the host, and the work that they started.
-    Launches "launches" [] with columns(&launches::COLUMNS), from run |context, _| launches::LaunchTable::new(context);
+    Launches "launches" [] with columns(&launches::COLUMNS), from run |context, _| launches::LaunchTable::new(context), shown launches::SHOWN;
     /// Collectives, sends and receives.
-    Collectives "collectives" ["op", "kind", "run", "apart"] with collectives::columns(), from run collectives::table;
+    Collectives "collectives" ["op", "kind", "run", "apart"] with collectives::columns(), from run collectives::table, shown collectives::SHOWN;
     /// Copies by direction.
-    Transfers "transfers" [] with columns(&transfers::COLUMNS), from run |context, _| transfers::TransferTable::new(context), or report::transfers;
+    Transfers "transfers" [] with columns(&transfers::COLUMNS), from run |context, _| transfers::TransferTable::new(context), or report::transfers, shown transfers::SHOWN;
     /// Devices that ran at least one op.
-    Devices "devices" [] with columns(&report::DEVICES), from profile report::devices;
+    Devices "devices" [] with columns(&report::DEVICES), from profile report::devices, shown report::DEVICES_SHOWN;
     /// Longest idle gaps.
-    Gaps "gaps" [] with columns(&report::GAPS), from profile report::gaps;
+    Gaps "gaps" [] with columns(&report::GAPS), from profile report::gaps, shown report::GAPS_SHOWN;
     /// Findings: recommended actions with their evidence.
-    Findings "findings" [] with columns(&findings::COLUMNS), from profile findings::table;
+    Findings "findings" [] with columns(&findings::COLUMNS), from profile findings::table, shown findings::SHOWN;
     /// Questions of the profiling guide with their answers.
-    Checklist "checklist" [] with columns(&checklist::COLUMNS), from profile checklist::table;
+    Checklist "checklist" [] with columns(&checklist::COLUMNS), from profile checklist::table, shown checklist::SHOWN;
     /// Events in a range of time on some lines, one by one.
     Events "events" [] with columns(&events::COLUMNS), from area TableName::Events;
     /// Statistics of a range of time on some lines.
-    Range "range" ["name", "op", "category", "scope", "line", "counter"] with range::all_columns(), from area TableName::Range;
+    Range "range" ["name", "op", "category", "scope", "line", "counter"] with range::all_columns(), from area TableName::Range, shown range::SHOWN;
     /// Warnings about lost or unusual data.
     Warnings "warnings" [] with columns(&report::WARNINGS), from profile report::warnings;
 }

@@ -6,8 +6,29 @@ use std::borrow::Cow;
 use rustc_hash::FxHashMap;
 
 use crate::table::{Cell, Column, Filter, Table, Unit, column, columns};
+use crate::tables::shown::{RowKey, Shown};
 use base::Ps;
 use metrics::{Context, Op, OpText, WorkTime, rate};
+
+/// Display of the table on a page.
+pub(in crate::tables) const SHOWN: Shown = Shown {
+    leading: &[
+        "name",
+        "num_ops",
+        "total_self_time_us",
+        "busy_self_time_percent",
+        "executions",
+        "execution_self_time_us",
+        "source_info",
+        "largest",
+    ],
+    row_keys: &[
+        RowKey::new("category", &["name"]).of_form("category"),
+        RowKey::new("hlo_module", &["name"]).of_form("program"),
+        RowKey::new("source_info", &["name"]).of_form("source"),
+    ],
+    ..Shown::WHOLE
+};
 
 /// Sums over the ops of a group.
 #[derive(Default)]
@@ -46,9 +67,10 @@ pub(super) static COLUMNS: [(Column, CellOf); 12] = [
     (column("num_ops", "Different ops", Unit::Count, "Number of ops from the table of ops in the group."), |it, _| {
         Cell::Int(it.ops)
     }),
-    (column("total_self_time_us", "Self time", Unit::TimeUs, "Self time of the ops, summed over devices."), |it, _| {
-        Cell::Float(it.self_time.as_us())
-    }),
+    (
+        column("total_self_time_us", "Self time", Unit::TimeUs, "Self time of the ops, summed over devices.").bound(),
+        |it, _| Cell::Float(it.self_time.as_us()),
+    ),
     (
         column(
             "busy_self_time_percent",
@@ -66,9 +88,12 @@ pub(super) static COLUMNS: [(Column, CellOf); 12] = [
     (column("executions", "Executions", Unit::Count, "Number of executions of the instructions."), |it, _| {
         Cell::Int(it.executions)
     }),
-    (column("execution_self_time_us", "Time per execution", Unit::TimeUs, "Mean self time per execution."), |it, _| {
-        if it.executions == 0 { Cell::Absent } else { Cell::Float(it.self_time.as_us() / it.executions as f64) }
-    }),
+    (
+        column("execution_self_time_us", "Time per execution", Unit::TimeUs, "Mean self time per execution.").bound(),
+        |it, _| {
+            if it.executions == 0 { Cell::Absent } else { Cell::Float(it.self_time.as_us() / it.executions as f64) }
+        },
+    ),
     (column("occurrences", "Events", Unit::Count, "Number of events of the ops (kernels on GPUs)."), |it, _| {
         Cell::Int(it.occurrences)
     }),

@@ -2,7 +2,11 @@
 //! program targets a device.
 
 use crate::table::{CellRef, Column, Rows, Unit, column, columns};
+use crate::tables::shown::{RowKey, Shown};
 use metrics::{Context, Placement, PlacementRow};
+
+/// Display of the table on a page.
+pub(in crate::tables) const SHOWN: Shown = Shown { row_keys: &[RowKey::new("op_type", &["op_type"])], ..Shown::WHOLE };
 
 type CellOf = for<'t> fn(&'t OpPlacementRows<'t>, &'t PlacementRow) -> CellRef<'t>;
 

@@ -22,7 +22,7 @@ pub(super) static COLUMNS: [(Column, NodeValue); 15] = [
         NodeValue::Cell(|_, node| CellRef::Int(u64::from(node.depth))),
     ),
     (
-        column("total_self_time_us", "Self time", Unit::TimeUs, "Self time of the ops below the node."),
+        column("total_self_time_us", "Self time", Unit::TimeUs, "Self time of the ops below the node.").bound(),
         NodeValue::Cell(|_, node| CellRef::Float(node.time.as_us())),
     ),
     (

@@ -3,10 +3,27 @@
 
 use super::op_columns;
 use crate::table::{CellRef, Column, Rows, SharedColumn, SharedTexts, Unit, column, columns};
+use crate::tables::shown::{RowKey, Shown};
 use base::Ps;
 use metrics::roofline::{OpLabel, OpLabels};
 use metrics::{Context, Op, OpColumns, OpText, Ops, rate};
 use trace::{MemoryBytes, Trace};
+
+/// Display of the table on a page.
+pub(in crate::tables) const SHOWN: Shown = Shown {
+    leading: &[
+        "hlo_op_name",
+        "category",
+        "total_self_time_us",
+        "busy_self_time_percent",
+        "executions",
+        "execution_self_time_us",
+        "bound_by",
+        "source_info",
+    ],
+    row_keys: &[RowKey::new("hlo_op_name", &["hlo_op_name"])],
+    ..Shown::WHOLE
+};
 
 /// Source of a cell.
 pub(super) enum OpValue {
@@ -53,6 +70,7 @@ pub(super) static COLUMNS: [(Column, OpValue); 39] = [
             Unit::TimeUs,
             "Time in which no op that started later runs on the same line, summed over devices.",
         )
+        .bound()
         .xprof("total_self_time"),
         OpValue::Cell(|rows, row, _| CellRef::Float(rows.kept.time(row).0.as_us())),
     ),
@@ -110,11 +128,13 @@ pub(super) static COLUMNS: [(Column, OpValue); 39] = [
             "Time per execution",
             Unit::TimeUs,
             "Mean self time per execution, over all kernels that it launches.",
-        ),
+        )
+        .bound(),
         OpValue::Cell(|rows, row, op| mean(rows.kept.time(row).0, op.executions)),
     ),
     (
         column("avg_self_time_us", "Mean self time", Unit::TimeUs, "Mean self time per event (per kernel on GPUs).")
+            .bound()
             .xprof("avg_self_time"),
         OpValue::Cell(|rows, row, _| {
             let (time, occurrences) = rows.kept.time(row);
@@ -122,11 +142,12 @@ pub(super) static COLUMNS: [(Column, OpValue); 39] = [
         }),
     ),
     (
-        column("total_time_us", "Total time", Unit::TimeUs, "Summed durations.").xprof("total_time"),
+        column("total_time_us", "Total time", Unit::TimeUs, "Summed durations.").bound().xprof("total_time"),
         OpValue::Cell(|_, _, op| CellRef::Float(op.total.as_us())),
     ),
     (
         column("avg_time_us", "Mean time", Unit::TimeUs, "Mean duration per event (per kernel on GPUs).")
+            .bound()
             .xprof("avg_time"),
         OpValue::Cell(|_, _, op| mean(op.total, op.occurrences)),
     ),

@@ -11,6 +11,17 @@ use timeline::statistics::{Group, GroupBy, Grouping, groups, percentiles_of};
 use super::area::{AreaOf, NAME};
 use super::counters;
 use crate::table::{CellRef, Column, Rows, SharedColumn, SharedTexts, Unit, column, columns};
+use crate::tables::shown::{RowKey, Shown};
+
+/// Display of the table on a page.
+pub(in crate::tables) const SHOWN: Shown = Shown {
+    row_keys: &[
+        RowKey::new("hlo_op_name", &["name"]).of_form("op"),
+        RowKey::new("category", &["name"]).of_form("category"),
+        RowKey::new("name", &["name"]).of_form("name"),
+    ],
+    ..Shown::WHOLE
+};
 
 /// Source of a cell.
 pub(super) enum GroupValue {

@@ -4,8 +4,56 @@
 use super::equal_ops::equal_ops;
 use super::profile_table::{ProfileColumns, float, int, of_rows, optional_text, text};
 use crate::table::{Cell, Column, Table, Unit, column};
+use crate::tables::shown::{RowKey, Shown};
 use base::{Warning, WarningCode, sort};
 use report::{DeviceStats, Gap, Kernel, KernelCategory, LiveMemoryLine, Step, TopOp, Transfer, UnifiedProfile};
+
+/// Display of the table of steps on a page.
+pub(in crate::tables) const STEPS_SHOWN: Shown = Shown {
+    leading: &[
+        "name",
+        "start_us",
+        "duration_us",
+        "busy_us",
+        "compute_us",
+        "communication_us",
+        "idle_us",
+        "num_kernels",
+        "counted",
+    ],
+    ..Shown::WHOLE
+};
+
+/// Display of the table of top kernels on a page.
+pub(in crate::tables) const TOP_KERNELS_SHOWN: Shown = Shown {
+    leading: &["name", "category", "total_us", "percent", "count", "framework_op"],
+    row_keys: &[RowKey::new("name", &["name"])],
+    ..Shown::WHOLE
+};
+
+/// Display of the table of categories on a page.
+pub(in crate::tables) const CATEGORIES_SHOWN: Shown =
+    Shown { row_keys: &[RowKey::new("category", &["category"])], ..Shown::WHOLE };
+
+/// Display of the table of devices on a page.
+pub(in crate::tables) const DEVICES_SHOWN: Shown = Shown {
+    leading: &[
+        "device_name",
+        "device_type",
+        "utilization_percent",
+        "actual_busy_time_us",
+        "total_time_us",
+        "kernel_count",
+        "total_gaps",
+        "max_gap_us",
+    ],
+    row_keys: &[RowKey::new("device_name", &["device_name"])],
+    ..Shown::WHOLE
+};
+
+/// Display of the table of gaps on a page.
+pub(in crate::tables) const GAPS_SHOWN: Shown =
+    Shown { row_keys: &[RowKey::new("device_name", &["device_name"])], ..Shown::WHOLE };
 
 pub(super) static STEPS: ProfileColumns<Step, 18> = [
     (Column::of_field("index", "Step", Unit::Count, "steps[].index"), |it| Cell::Int(it.index)),
@@ -106,16 +154,22 @@ pub fn devices(profile: &UnifiedProfile) -> Table {
 pub(super) static KERNELS: ProfileColumns<Kernel, 9> = [
     (Column::of_field("name", "Kernel", Unit::Text, "kernels.top_kernels[].name"), |it| text(&it.name)),
     (Column::of_field("category", "Category", Unit::Text, "kernels.top_kernels[].category"), |it| text(&it.category)),
-    (Column::of_field("total_us", "Self time", Unit::TimeUs, "kernels.top_kernels[].total_us"), |it| {
+    (Column::of_field("total_us", "Self time", Unit::TimeUs, "kernels.top_kernels[].total_us").bound(), |it| {
         Cell::Float(it.total_us)
     }),
     (Column::of_field("percent", "Share of busy time", Unit::Percent, "kernels.top_kernels[].percent"), |it| {
         float(it.percent)
     }),
     (Column::of_field("count", "Count", Unit::Count, "kernels.top_kernels[].count"), |it| Cell::Int(it.count)),
-    (Column::of_field("avg_us", "Mean", Unit::TimeUs, "kernels.top_kernels[].avg_us"), |it| Cell::Float(it.avg_us)),
-    (Column::of_field("min_us", "Shortest", Unit::TimeUs, "kernels.top_kernels[].min_us"), |it| float(it.min_us)),
-    (Column::of_field("max_us", "Longest", Unit::TimeUs, "kernels.top_kernels[].max_us"), |it| float(it.max_us)),
+    (Column::of_field("avg_us", "Mean", Unit::TimeUs, "kernels.top_kernels[].avg_us").bound(), |it| {
+        Cell::Float(it.avg_us)
+    }),
+    (Column::of_field("min_us", "Shortest", Unit::TimeUs, "kernels.top_kernels[].min_us").bound(), |it| {
+        float(it.min_us)
+    }),
+    (Column::of_field("max_us", "Longest", Unit::TimeUs, "kernels.top_kernels[].max_us").bound(), |it| {
+        float(it.max_us)
+    }),
     (Column::of_field("framework_op", "Framework op", Unit::Text, "kernels.top_kernels[].framework_op"), |it| {
         optional_text(&it.framework_op)
     }),

@@ -3,9 +3,26 @@
 
 use super::op_columns;
 use crate::table::{CellRef, Column, Rows, SharedColumn, SharedTexts, Unit, column, columns};
+use crate::tables::shown::{RowKey, Shown};
 use base::Ps;
 use metrics::roofline::{Bound, Level, OpLabel, OpLabels, Point, Roofline, Work};
 use metrics::{Context, Op, OpColumns, OpText, PROGRAM, Texts, rate};
+
+/// Display of the table on a page.
+pub(in crate::tables) const SHOWN: Shown = Shown {
+    leading: &[
+        "operation",
+        "category",
+        "total_self_time_us",
+        "bound_by",
+        "roofline_efficiency_percent",
+        "measured_flop_rate_gflops",
+        "measured_memory_bw_gibps",
+        "operational_intensity",
+    ],
+    row_keys: &[RowKey::new("hlo_op_name", &["operation"])],
+    ..Shown::WHOLE
+};
 
 /// Row with the data for its cells.
 pub(super) struct RooflineRow<'r, 'a> {
@@ -48,11 +65,13 @@ pub(super) static COLUMNS: [(Column, RooflineValue); 40] = [
             Unit::TimeUs,
             "Sum of durations. For the program, the sum of the windows of all devices.",
         )
+        .bound()
         .xprof("total_time"),
         RooflineValue::Cell(|row| CellRef::Float(row.work.time.as_us())),
     ),
     (
         column("avg_time_us", "Mean time", Unit::TimeUs, "Mean duration per event (per kernel on GPUs).")
+            .bound()
             .xprof("avg_time"),
         RooflineValue::Cell(|row| row.mean(row.work.time)),
     ),
@@ -63,11 +82,12 @@ pub(super) static COLUMNS: [(Column, RooflineValue); 40] = [
             Unit::TimeUs,
             "Time in which no op that started later runs on the same line.",
         )
+        .bound()
         .xprof("total_self_time"),
         RooflineValue::Cell(|row| CellRef::Float(row.self_time().as_us())),
     ),
     (
-        column("avg_self_time_us", "Mean self time", Unit::TimeUs, "Mean self time.").xprof("avg_self_time"),
+        column("avg_self_time_us", "Mean self time", Unit::TimeUs, "Mean self time.").bound().xprof("avg_self_time"),
         RooflineValue::Cell(|row| row.mean(row.self_time())),
     ),
     (

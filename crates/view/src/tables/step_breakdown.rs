@@ -3,9 +3,36 @@
 use crate::metric;
 use crate::metric::Metric;
 use crate::table::{CellRef, Column, Rows, Unit, column};
+use crate::tables::shown::{RowKey, Shown};
 use base::Ps;
 use metrics::{Breakdown, Context, Devices, MeanPart, StepPart, StepRow};
 use report::Step;
+
+/// Display of the table on a page.
+pub(in crate::tables) const SHOWN: Shown = Shown {
+    leading: &[
+        "name",
+        "device_name",
+        "duration_us",
+        "compute_us",
+        "communication_us",
+        "h2d_us",
+        "d2h_us",
+        "p2p_us",
+        "d2d_us",
+        "infeed_outfeed_us",
+        "data_movement_us",
+        "barrier_us",
+        "compile_us",
+        "input_bound_us",
+        "host_bound_us",
+        "kernel_wait_us",
+        "other_idle_us",
+        "idle_us",
+    ],
+    row_keys: &[RowKey::new("step", &["step"])],
+    ..Shown::WHOLE
+};
 
 /// Columns before the parts.
 const FIRST: [Column; 6] = [

@@ -3,9 +3,17 @@
 
 use super::step_breakdown::{step_name, step_names};
 use crate::table::{CellRef, Column, Rows, Unit, column, columns};
+use crate::tables::shown::{RowKey, Shown};
 use base::Ps;
 use metrics::{Analysis, Context, StepEvent, StepRow};
 use trace::Trace;
+
+/// Display of the table on a page.
+pub(in crate::tables) const SHOWN: Shown = Shown {
+    leading: &["name", "device_name", "part", "hlo_op_name", "kernel_name", "before", "start_us", "time_us"],
+    row_keys: &[RowKey::new("hlo_op_name", &["hlo_op_name", "before"])],
+    ..Shown::WHOLE
+};
 
 /// Event with the data for its cells.
 pub(super) struct StepEventRow<'a> {

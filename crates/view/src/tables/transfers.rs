@@ -2,7 +2,25 @@
 //! contains keep their keys.
 
 use crate::table::{CellRef, Column, Rows, Unit, column, columns};
+use crate::tables::shown::{RowKey, Shown};
 use metrics::{Context, CopyRow};
+
+/// Display of the table on a page.
+pub(in crate::tables) const SHOWN: Shown = Shown {
+    leading: &[
+        "direction",
+        "source_memory",
+        "target_memory",
+        "count",
+        "total_time_us",
+        "in_flight_us",
+        "total_bytes",
+        "bandwidth_gb_per_sec",
+        "call_site",
+    ],
+    row_keys: &[RowKey::new("direction", &["direction"])],
+    ..Shown::WHOLE
+};
 
 type CellOf = for<'t> fn(&'t CopyRow) -> CellRef<'t>;
 

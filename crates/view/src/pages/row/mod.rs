@@ -6,7 +6,7 @@ mod op;
 
 use super::{Block, Fact, Facts, Link, Page, Source, View, row_name};
 use crate::table::{Cell, Column, Query, Table, Unit, query, unit};
-use crate::tables::{self, TableName, leading};
+use crate::tables::{self, TableName};
 use base::format::{counted, printable};
 
 /// Longest text that can serve as the name of a row. Longer texts are descriptions.
@@ -136,7 +136,7 @@ impl ChosenRow<'_> {
     /// Returns the cells of the leading columns if `leads`, otherwise those of the others. Excludes
     /// columns that the code of an op shows.
     fn cells_of(&self, op: Option<&op::Op<'_>>, leads: bool) -> impl Iterator<Item = (&Column, &Cell)> {
-        let first = leading(self.name);
+        let first = self.name.shown().leading;
         let has_code = op.is_some();
         self.table.columns.iter().zip(self.cells).filter(move |(column, _)| {
             let is_first = first.is_empty() || first.contains(&column.key);

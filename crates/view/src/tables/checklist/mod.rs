@@ -34,9 +34,14 @@ use insight::limits::Limits;
 use super::profile_table::{ProfileColumns, float, of_rows, text};
 use crate::metric::Metric;
 use crate::table::{Cell, Table, Unit, column, unit};
+use crate::tables::shown::Shown;
 use crate::views::View;
 use report::{Finding, FindingSeverity, UnifiedProfile};
 use trace::{Framework, Words};
+
+/// Display of the table on a page.
+pub(in crate::tables) const SHOWN: Shown =
+    Shown { leading: &["question", "judgement", "shown", "answer", "remedy"], has_sentences: true, ..Shown::WHOLE };
 
 /// One question with its answer.
 #[derive(Clone, Debug, PartialEq)]

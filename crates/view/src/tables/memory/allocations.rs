@@ -6,6 +6,30 @@ use memory::allocator::{Allocator, AllocatorEvent, Contents, Labels, xprof};
 use super::{TIME, host_name, timeline};
 use crate::table::{Cell, Column, Table, Unit, column};
 use crate::tables::profile_table::{float, int, text};
+use crate::tables::shown::{RowKey, Shown};
+
+/// Display of the table of allocators on a page.
+pub(in crate::tables) const ALLOCATORS_SHOWN: Shown = Shown {
+    leading: &[
+        "allocator",
+        "host",
+        "peak_bytes",
+        "peak_percent",
+        "capacity_bytes",
+        "peak_time_us",
+        "before_capture_bytes",
+        "fragmentation_percent",
+    ],
+    row_keys: &[RowKey::new("allocator", &["allocator"])],
+    ..Shown::WHOLE
+};
+
+/// Display of the table of allocations on a page.
+pub(in crate::tables) const ALLOCATIONS_SHOWN: Shown = Shown {
+    leading: &["allocator", "kind", "count", "bytes", "peak_percent", "time_us", "tf_op_name", "shape"],
+    row_keys: &[RowKey::new("allocator", &["allocator"])],
+    ..Shown::WHOLE
+};
 
 const KIND: Column = column(
     "kind",

@@ -5,10 +5,34 @@ use super::errors;
 use super::groups::{Part, groups, said, share};
 use crate::table::{Cell, Column, Table, Unit, column};
 use crate::tables::profile_table::{float, int, text};
+use crate::tables::shown::{RowKey, Shown};
 use base::sort;
 use hlo::Instruction;
 use memory::{
     Classification, Classifier, LiveBuffer, ProgramMemory, Recorded, RecordedProgram, SpaceMemory, space_name,
+};
+
+/// Display of the table on a page.
+pub(in crate::tables) const SHOWN: Shown = Shown {
+    leading: &[
+        "buffer",
+        "class",
+        "scope",
+        "source",
+        "bytes",
+        "peak_percent",
+        "padding_bytes",
+        "shape",
+        "buffers",
+        "largest",
+    ],
+    row_keys: &[
+        RowKey::new("class", &["class"]).of_form("class"),
+        RowKey::new("scope", &["scope"]).of_form("scope"),
+        RowKey::new("source", &["source"]).of_form("source"),
+        RowKey::new("buffer", &["buffer"]),
+    ],
+    ..Shown::WHOLE
 };
 
 /// Columns that name the program and memory space, in all forms.

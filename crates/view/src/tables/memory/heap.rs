@@ -5,6 +5,11 @@ use memory::{HeapKey, HeapSums, Recorded};
 
 use crate::table::{Cell, Column, Table, Unit, column};
 use crate::tables::profile_table::{float, text};
+use crate::tables::shown::{RowKey, Shown};
+
+/// Display of the table on a page.
+pub(in crate::tables) const SHOWN: Shown =
+    Shown { row_keys: &[RowKey::new("line", &["line"]).of_form("line")], ..Shown::WHOLE };
 
 const LINE: Column = column(
     "line",

@@ -3,8 +3,25 @@
 use super::errors;
 use crate::table::{Cell, Column, Table, Unit, column};
 use crate::tables::profile_table::{float, int, text};
+use crate::tables::shown::{RowKey, Shown};
 use base::sort;
 use memory::{MAIN, ProgramMemory, Recorded, RecordedProgram, SpaceMemory, space_name, xla_peak};
+
+/// Display of the table on a page.
+pub(in crate::tables) const SHOWN: Shown = Shown {
+    leading: &[
+        "module",
+        "memory_space",
+        "peak_heap_bytes",
+        "parameter_bytes",
+        "output_bytes",
+        "aliased_bytes",
+        "temporary_bytes",
+        "fragmentation_percent",
+    ],
+    row_keys: &[RowKey::new("module", &["module"])],
+    ..Shown::WHOLE
+};
 
 /// One memory space of a program.
 struct Row<'p> {

@@ -6,6 +6,23 @@ use memory::allocator::{Allocator, AllocatorEvent};
 
 use super::{TIME, host_name};
 use crate::table::{self, CellRef, Column, Rows, Unit, column};
+use crate::tables::shown::{RowKey, Shown};
+
+/// Display of the table on a page.
+pub(in crate::tables) const SHOWN: Shown = Shown {
+    leading: &[
+        "allocator",
+        "time_us",
+        "activity",
+        "allocation_bytes",
+        "used_bytes",
+        "available_bytes",
+        "fragmentation_percent",
+        "tf_op_name",
+    ],
+    row_keys: &[RowKey::new("allocator", &["allocator"])],
+    ..Shown::WHOLE
+};
 
 type CellOf = for<'t> fn(&'t Recorded, &'t Allocator, &'t AllocatorEvent) -> CellRef<'t>;
 
