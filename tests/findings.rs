@@ -1,6 +1,7 @@
-//! Findings: which rules fire on real profiles, the limits of each rule, and whether rules, files and docs/findings.md refer
-//! to each other.
+//! Findings: which rules fire on real profiles, and whether rules, files and docs/findings.md refer to each other.
 
+mod advice;
+mod document;
 mod impossible;
 mod links;
 mod memory;
@@ -8,5 +9,3 @@ mod not_checked;
 mod real;
 mod registry;
 mod runs;
-mod thresholds;
-mod thresholds_of_ops;

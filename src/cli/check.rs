@@ -132,7 +132,7 @@ pub fn read_budget(asked: &Asked) -> Result<Budget, Vec<String>> {
     let mut catalogue = Catalogue::of_profile();
     // The schema does not list the names of the rules, but this program has them.
     if let Ok(path) = budget::Path::parse("findings[*].id") {
-        let rules: Vec<&str> = crossprof::insight::RULES.iter().map(|rule| rule.id).collect();
+        let rules: Vec<&str> = crossprof::insight::rules().map(|rule| rule.id).collect();
         catalogue.set_words(&path, &rules);
     }
     let mut mistakes = Vec::new();

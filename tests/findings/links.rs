@@ -2,8 +2,7 @@
 
 use std::path::Path;
 
-use crossprof::pages::View;
-use crossprof::report::FindingSeverity;
+use crossprof::report::{FindingSeverity, View};
 use crossprof::table::Query;
 use crossprof::{Settings, TableName};
 
@@ -11,17 +10,17 @@ use crate::support::{samples, xprof};
 
 /// Returns the table that a view's links filter. None for the overview, where lost data is listed among the warnings, and
 /// for memory, whose findings cover the whole page.
-fn table_of(view: &str) -> Option<TableName> {
+fn table_of(view: View) -> Option<TableName> {
     Some(match view {
-        "ops" => TableName::Ops,
-        "kernels" => TableName::Kernels,
-        "roofline" => TableName::Roofline,
-        "steps" => TableName::StepBreakdown,
-        "communication" => TableName::Collectives,
-        "transfers" => TableName::Transfers,
-        "devices" => TableName::Devices,
-        "overview" | "memory" => return None,
-        other => panic!("no table is known for the view {other}"),
+        View::Ops => TableName::Ops,
+        View::Kernels => TableName::Kernels,
+        View::Roofline => TableName::Roofline,
+        View::Steps => TableName::StepBreakdown,
+        View::Communication => TableName::Collectives,
+        View::Transfers => TableName::Transfers,
+        View::Devices => TableName::Devices,
+        View::Overview | View::Memory => return None,
+        other => panic!("no table is known for the view {}", other.key()),
     })
 }
 
@@ -32,19 +31,23 @@ fn follow(path: &Path) -> usize {
     let path = path.display();
     let mut followed = 0;
     for finding in &profile.findings {
-        let Some(view) = &finding.view else {
+        let Some(view) = finding.view else {
             assert_eq!(finding.severity, FindingSeverity::NotChecked, "{path}: {} leads nowhere", finding.id);
             continue;
         };
-        let known = View::from_key(view);
-        let page = known.and_then(|view| session.page(0, &Settings::default(), view, &Default::default()));
-        assert!(page.is_some_and(|page| !page.blocks.is_empty()), "{path}: {view}");
+        let page = session.page(0, &Settings::default(), view, &Default::default());
+        assert!(page.is_some_and(|page| !page.blocks.is_empty()), "{path}: {}", view.key());
         followed += 1;
         let Some(name) = table_of(view) else { continue };
         let filter = finding.filter.clone().unwrap_or_default();
         let query = Query { filter: filter.clone(), ..Query::default() };
         let table = session.table(0, &Settings::default(), name, "", &query).unwrap();
-        assert!(table.matched_rows > 0, "{path}: {} leads to {view} with {filter:?}, where nothing is", finding.id);
+        assert!(
+            table.matched_rows > 0,
+            "{path}: {} leads to {} with {filter:?}, where nothing is",
+            finding.id,
+            view.key()
+        );
     }
     followed
 }

@@ -64,18 +64,6 @@ pub fn tpu_steps(steps: i64, mut each: impl FnMut(&mut TraceBuilder, i64)) -> Tr
     b.build()
 }
 
-/// Adds a TPU op with its category.
-pub fn tpu_op(b: &mut TraceBuilder, category: &str, start: i64, duration: i64) {
-    let line = b.line("/device:TPU:0", "XLA Ops");
-    let name = format!("{}.1", category.replace(' ', "_"));
-    b.event(line, &name, start, duration).hlo_category(category).hlo_module("jit_f");
-}
-
-/// Requires that the rule does not fire, because the trace is below the limit.
-pub fn fine(trace: Trace, id: &str) {
-    assert_eq!(says(trace, id), Verdict::Fine, "{id}");
-}
-
 /// Builds 12 steps of 1000 us in which one kernel runs for `busy` and the next one is launched at the start of the next
 /// step.
 pub fn host_bound(busy: i64) -> Trace {

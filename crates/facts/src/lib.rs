@@ -21,6 +21,7 @@ pub mod library_files;
 pub mod model_presets;
 mod pattern;
 mod program_spans;
+pub mod python_waits;
 mod table;
 pub mod tensor_cores;
 

@@ -1,21 +1,26 @@
 //! Ops exceed the peak rate of the device that they are compared with.
+//!
+//! Matrix products (on a TPU also convolutions, which XLA uses for them) of at least 10 us (XProf's short kernels) reach more
+//! than 110 % of the peak of their data type and take at least 1 % of the op time (both ours: errors of clocks and counts are
+//! smaller). Critical with high confidence if the device was selected by hand (`--device`); else warning with medium
+//! confidence. Remedy: select the device that ran the program.
 
 use super::draft::{Draft, equals};
+use super::limits::SHORTEST_OP_US;
 use super::numbers::Numbers;
 use super::{Rule, Verdict};
 use base::{Ps, format};
 use metrics::roofline::Source;
 use metrics::{Op, OpFamily};
-use report::{Confidence, FindingSeverity};
+use report::{Confidence, FindingSeverity, View};
 
-pub(super) const RULE: Rule = Rule { id: "above_peak", title: "Ops exceed the device's peak", check };
+pub(super) static RULE: Rule =
+    Rule { id: "above_peak", title: "Ops exceed the device's peak", ..Rule::checked_by(check) };
 
 /// Share of the peak above which clock inaccuracy cannot be the reason (ours).
 const PEAK_PERCENT: f64 = 110.0;
 /// Share of the op time in such ops from which the rule fires (ours).
 const TIME_PERCENT: f64 = 1.0;
-/// Shortest op that the rule considers; shorter ones are measured too coarsely (ours: XProf's short-kernel cutoff).
-const SHORTEST_US: f64 = 10.0;
 
 fn check(numbers: &Numbers<'_>) -> Verdict {
     let analysis = numbers.context.analysis;
@@ -29,7 +34,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     };
     let reached = |op: &Op| {
         let share = analysis.roofline.point(op)?.compute_efficiency?;
-        (op.total.as_us() >= SHORTEST_US * op.executions.max(1) as f64).then_some(100.0 * share)
+        (op.total.as_us() >= SHORTEST_OP_US * op.executions.max(1) as f64).then_some(100.0 * share)
     };
     let above: Vec<(&Op, f64)> = analysis
         .ops
@@ -62,6 +67,6 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         .remedy("Select the device that the program ran on (Model page). Until then MFU, HFU and all shares of a peak are wrong.")
         .passed("compute_efficiency_percent", percent, PEAK_PERCENT)
         .passed("above_peak_time_percent", share, TIME_PERCENT)
-        .link("ops", &equals("hlo_op_name", name))
+        .link(View::Ops, &equals("hlo_op_name", name))
         .fires()
 }

@@ -1,19 +1,24 @@
 //! TPU cores wait for asynchronous copies.
+//!
+//! TPU: self time of `copy-done` as a share of the window. In this op, the core waits for a copy between memories. Warning from
+//! 10 % (XProf's limit for async-done ops), critical from 30 % (XProf's limit for collectives). Confidence high.
+//!
+//! The remedy depends on two facts. If the layouts of most of these ops name memory space 5, one end is host memory
+//! (offloading): offload less, or start earlier. If all computation of the window takes less time than the waits, no order of
+//! ops can overlap them (ours): move fewer bytes. The message names the bytes of arguments in host memory that several devices
+//! replicate (from 1 MiB on). The bytes are those of the `copy-done` ops in the profile.
 
 use super::draft::{Draft, lacks};
+use super::limits::{ASYNC_DONE_PERCENT, BOTTLENECK_PERCENT};
 use super::memory::LEAST_BYTES;
 use super::numbers::Numbers;
 use super::{Rule, Verdict};
 use base::{Ps, format};
 use metrics::{OpClass, family_of};
-use report::{Confidence, FindingSeverity};
+use report::{Confidence, FindingSeverity, View};
 
-pub(super) const RULE: Rule = Rule { id: "async_copy_wait", title: "Cores wait for copies", check };
-
-/// Share of the window from which the finding is a warning (XProf, `kAsyncDoneThresholdInPercent`: 10 % in async-done ops).
-const WARNING_PERCENT: f64 = 10.0;
-/// Share of the window from which the wait is the bottleneck (XProf's 30 % for collectives and shuffles).
-const CRITICAL_PERCENT: f64 = 30.0;
+pub(super) static RULE: Rule =
+    Rule { id: "async_copy_wait", title: "Cores wait for copies", ..Rule::checked_by(check) };
 
 fn check(numbers: &Numbers<'_>) -> Verdict {
     if !numbers.is_tpu() {
@@ -22,10 +27,10 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     let Some(window) = numbers.window() else { return lacks("too few device ops ran. Capture several steps.") };
     let of_ops = numbers.category_percent(&|name| name == "copy-done");
     let share = of_ops * window.busy_percent / 100.0;
-    if share < WARNING_PERCENT {
+    if share < ASYNC_DONE_PERCENT {
         return Verdict::Fine;
     }
-    let critical = share >= CRITICAL_PERCENT;
+    let critical = share >= BOTTLENECK_PERCENT;
     let severity = if critical { FindingSeverity::Critical } else { FindingSeverity::Warning };
     let host = copies_host_memory(numbers);
     let what = match host {
@@ -85,12 +90,12 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         message,
     )
     .remedy(&format!("{remedy}{}", replicated(numbers)))
-    .passed("copy_done_percent", share, if critical { CRITICAL_PERCENT } else { WARNING_PERCENT })
+    .passed("copy_done_percent", share, if critical { BOTTLENECK_PERCENT } else { ASYNC_DONE_PERCENT })
     .evidence("copy_done_us", wait_us)
     .evidence("compute_us", compute_us)
     .evidence_where("copied_bytes", moved)
     .at_stake(share)
-    .link("ops", "category=copy-done")
+    .link(View::Ops, "category=copy-done")
     .fires()
 }
 
@@ -129,4 +134,69 @@ fn copies_host_memory(numbers: &Numbers<'_>) -> Option<bool> {
         }
     }
     (all > 0).then_some(host * 2 > all)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{finding, fine, tpu_op, tpu_steps};
+    use report::FindingSeverity::{Critical, Warning};
+
+    #[test]
+    fn fires_above_its_limit() {
+        let trace = |wait: i64| {
+            tpu_steps(12, move |b, at| {
+                tpu_op(b, "copy-done", at, wait);
+                tpu_op(b, "loop fusion", at + wait, 1000 - wait);
+            })
+        };
+        assert_eq!(finding(trace(300), &RULE).severity, Critical);
+        assert_eq!(finding(trace(100), &RULE).severity, Warning);
+        fine(trace(99), &RULE);
+    }
+
+    #[test]
+    fn async_copies_of_host_memory_are_named() {
+        let text = "%copy-done.1 = f32[8]{0:T(8)} copy-done((f32[8]{0:T(8)}, f32[8]{0:T(8)S(5)}, u32[]) %copy-start.1)";
+        let trace = tpu_steps(12, |b, at| {
+            let long_name = b.trace_mut().strings.intern(text);
+            let line = b.line("/device:TPU:0", "XLA Ops");
+            b.event(line, "copy-done.1", at, 500).hlo_category("copy-done").args(|args| args.long_name = long_name);
+            tpu_op(b, "loop fusion", at + 500, 500);
+        });
+        assert!(finding(trace, &RULE).message.contains("host memory"));
+    }
+
+    /// A copy of 1 GiB is waited for during 500 of 1,000 us per step, and computation takes `compute` of the rest.
+    #[test]
+    fn copies_that_no_computation_can_hide_must_move_less() {
+        let trace = |compute: i64| {
+            tpu_steps(12, move |b, at| {
+                let line = b.line("/device:TPU:0", "XLA Ops");
+                b.event(line, "copy-done.1", at, 500)
+                    .hlo_category("copy-done")
+                    .args(|args| args.bytes_accessed = Some(1 << 30));
+                tpu_op(b, "loop fusion", at + 500, compute);
+                tpu_op(b, "data formatting", at + 500 + compute, 500 - compute);
+            })
+        };
+        let (hidden, exposed) = (finding(trace(500), &RULE), finding(trace(100), &RULE));
+        // 2^30 bytes in 500 us.
+        for found in [&hidden, &exposed] {
+            assert!(
+                found.message.contains("have finished: 1.00 GiB per step and device, at 2.15 TB/s."),
+                "{}",
+                found.message
+            );
+        }
+        assert!(hidden.remedy.contains("Overlap the copies with more computation"), "{}", hidden.remedy);
+        assert!(
+            exposed.message.ends_with("Computation takes only 100 µs, too little to overlap them."),
+            "{}",
+            exposed.message
+        );
+        assert!(exposed.remedy.starts_with("Move fewer bytes"), "{}", exposed.remedy);
+        let evidence = |name: &str| exposed.evidence.iter().find(|it| it.name == name).map(|it| it.value.round());
+        assert_eq!((evidence("compute_us"), evidence("copied_bytes")), (Some(100.0), Some(f64::from(1u32 << 30))));
+    }
 }

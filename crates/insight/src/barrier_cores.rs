@@ -1,13 +1,16 @@
 //! TPU cores wait for each other at the start of a program.
+//!
+//! TPU: share of the window in which cores wait in `barrier-cores` for other cores to start the program. Warning from 10 %
+//! (XProf). Confidence high. Remedy: find the late host.
 
 use super::draft::{Draft, lacks};
 use super::numbers::Numbers;
 use super::{Rule, Verdict};
 use base::format;
 use metrics::StepPart;
-use report::{Confidence, FindingSeverity};
+use report::{Confidence, FindingSeverity, View};
 
-pub(super) const RULE: Rule = Rule { id: "barrier_cores", title: "Cores wait at barriers", check };
+pub(super) static RULE: Rule = Rule { id: "barrier_cores", title: "Cores wait at barriers", ..Rule::checked_by(check) };
 
 /// Share of the step from which the finding is a warning (XProf, special-op suggestion for barrier-cores: 10 %).
 const WARNING_PERCENT: f64 = 10.0;
@@ -40,6 +43,29 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     )
     .passed("barrier_percent", share, WARNING_PERCENT)
     .at_stake(share)
-    .link("steps", "")
+    .link(View::Steps, "")
     .fires()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{finding, fine, tpu_op, tpu_steps};
+    use report::FindingSeverity::Warning;
+
+    #[test]
+    fn fires_above_its_limit() {
+        // The core runs for 500 of 1000 us, and waits for the others during part of the rest.
+        let trace = |wait: i64| {
+            tpu_steps(12, move |b, at| {
+                tpu_op(b, "loop fusion", at, 500);
+                let marks = b.line("/device:TPU:0", "XLA TraceMe");
+                b.event(marks, "barrier-cores", at + 600, wait);
+            })
+        };
+        let found = finding(trace(110), &RULE);
+        assert_eq!((found.severity, found.evidence[0].threshold), (Warning, Some(10.0)));
+        assert!((found.evidence[0].value - 11.0).abs() < 1e-9, "{:?}", found.evidence);
+        fine(trace(90), &RULE);
+    }
 }

@@ -1,15 +1,22 @@
 //! Communication takes much of the step, overlapped or not.
+//!
+//! Self time of all communication as a share of the window. Warning from 30 % (XProf). Confidence high.
 
 use super::draft::{Draft, lacks};
+use super::limits::BOTTLENECK_PERCENT;
 use super::numbers::{Numbers, is_communication};
-use super::{Rule, Verdict};
+use super::{Needs, Rule, Verdict, gradient_synchronization, straggler_device, unhidden_collectives};
 use base::format;
 use report::{Confidence, FindingSeverity};
 
-pub(super) const RULE: Rule = Rule { id: "collective_bound", title: "Communication takes much of the time", check };
-
-/// Share of the step from which the finding is a warning (XProf, collective-bound suggestion: 30 % of the step time).
-const WARNING_PERCENT: f64 = 30.0;
+pub(super) static RULE: Rule = Rule {
+    id: "collective_bound",
+    title: "Communication takes much of the time",
+    needs: Needs::AllLines,
+    // Devices that wait for a slow one do so in collectives.
+    explained_by: &[&[&gradient_synchronization::RULE, &unhidden_collectives::RULE, &straggler_device::RULE]],
+    ..Rule::checked_by(check)
+};
 
 fn check(numbers: &Numbers<'_>) -> Verdict {
     if !numbers.communicates() {
@@ -18,7 +25,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     let Some(window) = numbers.window() else { return lacks("too few device ops ran. Capture several steps.") };
     let of_ops = numbers.category_percent(&is_communication);
     let share = of_ops * window.busy_percent / 100.0;
-    if share < WARNING_PERCENT {
+    if share < BOTTLENECK_PERCENT {
         return Verdict::Fine;
     }
     let (view, filter) = numbers.link_to_communication(&is_communication);
@@ -33,8 +40,22 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
             "Send less: shard weights and batch in another way, use bfloat16 instead of float32, or larger batches per device. \
              Then overlap the remaining communication with computation.",
         )
-        .passed("communication_percent", share, WARNING_PERCENT)
+        .passed("communication_percent", share, BOTTLENECK_PERCENT)
         .at_stake(share)
         .link(view, &filter)
         .fires()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{communicating, finding, fine};
+    use report::FindingSeverity::Warning;
+
+    #[test]
+    fn fires_above_its_limit() {
+        let gather = "ncclDevKernel_AllGather_RING_LL(ncclDevComm*)";
+        assert_eq!(finding(communicating(gather, 310), &RULE).severity, Warning);
+        fine(communicating(gather, 290), &RULE);
+    }
 }

@@ -1,31 +1,36 @@
 //! Devices wait while the host compiles programs.
+//!
+//! `compile_percent` is the share of the window that is idle with that cause. Warning from 10 %, critical from 50 % (the
+//! checklist names the pattern, the JAX guide the limits for overheads). Confidence high. Remedy: warm up first, persistent
+//! compilation cache.
 
 use super::draft::Draft;
 use super::gap;
+use super::limits::OVERHEAD_PERCENT;
 use super::numbers::Numbers;
 use super::waiting::idle_share;
-use super::{Rule, Verdict};
+use super::{Rule, Verdict, recompilation};
 use base::format;
 use metrics::StepPart;
 use report::{Confidence, FindingSeverity};
 
-pub(super) const RULE: Rule = Rule { id: "compilation", title: "Devices wait for compilation", check };
-
-/// Share of the window from which the finding is a warning (the checklist names "high compilation time" without a number; the JAX
-/// guide's limit for overheads is 10 %).
-const WARNING_PERCENT: f64 = 10.0;
-/// Share of the window from which most of the time is lost (the JAX guide's limit for utilisation).
-const CRITICAL_PERCENT: f64 = 50.0;
+pub(super) static RULE: Rule = Rule {
+    id: "compilation",
+    title: "Devices wait for compilation",
+    explained_by: &[&[&recompilation::RULE]],
+    ..Rule::checked_by(check)
+};
 
 fn check(numbers: &Numbers<'_>) -> Verdict {
-    let (window, share) = match idle_share(numbers, StepPart::Compile, WARNING_PERCENT, numbers.lacks_host_events()) {
-        Ok(found) => found,
-        Err(verdict) => return verdict,
-    };
-    if share < WARNING_PERCENT {
+    let (window, share) =
+        match idle_share(numbers, StepPart::Compile, OVERHEAD_PERCENT.good, numbers.lacks_host_events()) {
+            Ok(found) => found,
+            Err(verdict) => return verdict,
+        };
+    if share < OVERHEAD_PERCENT.good {
         return Verdict::Fine;
     }
-    let critical = share >= CRITICAL_PERCENT;
+    let critical = share >= OVERHEAD_PERCENT.bad;
     let severity = if critical { FindingSeverity::Critical } else { FindingSeverity::Warning };
     let message = format!(
         "Devices wait for {} of {} ({}) while the host compiles the program that runs next.{}",
@@ -40,9 +45,23 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
              with {}.",
             numbers.words().compilation_cache
         ))
-        .passed("compile_percent", share, if critical { CRITICAL_PERCENT } else { WARNING_PERCENT })
+        .passed("compile_percent", share, if critical { OVERHEAD_PERCENT.bad } else { OVERHEAD_PERCENT.good })
         .evidence("compile_us", window.us(share))
         .at_stake(share)
         .link_to_idle(numbers)
         .fires()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{compiling, finding, fine};
+    use report::FindingSeverity::{Critical, Warning};
+
+    #[test]
+    fn fires_above_its_limit() {
+        assert_eq!(finding(compiling(300, 690), &RULE).severity, Critical);
+        assert_eq!(finding(compiling(800, 190), &RULE).severity, Warning);
+        fine(compiling(930, 60), &RULE);
+    }
 }

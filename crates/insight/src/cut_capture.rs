@@ -1,13 +1,16 @@
 //! The program that wrote the file kept only the earliest events.
+//!
+//! The file contains exactly 1,000,000 or 5,000,000 complete events, the limits of XLA's JSON exporter, which keeps the
+//! earliest events. Critical, confidence high. Remedy: the xplane of the same run.
 
 use super::draft::Draft;
 use super::numbers::Numbers;
 use super::{Rule, Verdict};
 use base::{WarningCode, format};
-use report::{Confidence, FindingSeverity};
+use report::{Confidence, FindingSeverity, View};
 
 /// The decoder detects the cut and warns: exactly 1,000,000 or 5,000,000 complete events, the limits of XLA's JSON exporter.
-pub(super) const RULE: Rule = Rule { id: "cut_capture", title: "The capture was cut", check };
+pub(super) static RULE: Rule = Rule { id: "cut_capture", title: "The capture was cut", ..Rule::checked_by(check) };
 
 fn check(numbers: &Numbers<'_>) -> Verdict {
     let Some(warning) = numbers.profile.warnings.iter().find(|warning| warning.is(WarningCode::JsonTruncated)) else {
@@ -25,6 +28,22 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
             numbers.words().no_python_calls
         ))
         .passed("num_events", count as f64, count as f64)
-        .link("overview", "")
+        .link(View::Overview, "")
         .fires()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{finding, fine, host_bound};
+    use base::{Warning, WarningCode};
+    use report::FindingSeverity::Critical;
+
+    #[test]
+    fn fires_above_its_limit() {
+        let mut trace = host_bound(900);
+        trace.warnings.push(Warning::new(WarningCode::JsonTruncated, "Cut.").with_count(1_000_000));
+        assert_eq!(finding(trace, &RULE).severity, Critical);
+        fine(host_bound(900), &RULE);
+    }
 }

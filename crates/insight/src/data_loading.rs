@@ -1,16 +1,23 @@
 //! Devices wait for the input pipeline.
+//!
+//! The host is in tf.data, Grain, DataLoader, or an annotated range meanwhile. `input_bound_percent` is the share of the window
+//! that is idle with that cause ([metrics.md](metrics.md), parts of a step). Warning from 10 % (XProf, input-bound), critical
+//! from 40 % (ours: the other 60 % of the step could take less than half as long again). Confidence high. The message describes
+//! the host's activity meanwhile. Remedy: prepare and copy batches ahead of time. Not checked without spans of an input
+//! pipeline, or with too few ops.
 
 use super::draft::{Draft, lacks};
 use super::gap;
 use super::limits::INPUT_BOUND_PERCENT;
 use super::numbers::Numbers;
 use super::waiting::idle_share;
-use super::{Rule, Verdict};
+use super::{Needs, Rule, Verdict};
 use base::format;
 use metrics::StepPart;
 use report::{Confidence, FindingSeverity};
 
-pub(super) const RULE: Rule = Rule { id: "data_loading", title: "Devices wait for input", check };
+pub(super) static RULE: Rule =
+    Rule { id: "data_loading", title: "Devices wait for input", needs: Needs::AllLines, ..Rule::checked_by(check) };
 
 fn check(numbers: &Numbers<'_>) -> Verdict {
     let (window, share) =
@@ -56,4 +63,29 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     .at_stake(share)
     .link_to_idle(numbers)
     .fires()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{finding, fine, gpu_steps, kernel};
+    use report::FindingSeverity::{Critical, Warning};
+    use trace::Trace;
+
+    /// Builds such steps with the input pipeline running while the device waits.
+    fn input_bound(busy: i64) -> Trace {
+        gpu_steps(12, |b, at| {
+            kernel(b, "gemm", at + 1, at + 5, busy);
+            let python = b.line("/host:CPU", "python");
+            b.event(python, "next_batch", at + busy, 1000 - busy);
+        })
+    }
+
+    #[test]
+    fn fires_above_its_limit() {
+        assert_eq!(finding(input_bound(400), &RULE).severity, Critical);
+        assert_eq!(finding(input_bound(850), &RULE).severity, Warning);
+        fine(input_bound(930), &RULE);
+        fine(input_bound(400), &crate::host_overhead::RULE);
+    }
 }

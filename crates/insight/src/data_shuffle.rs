@@ -1,16 +1,24 @@
 //! Ops that only move data take much of the step.
+//!
+//! Ops that only move data within the memory of a device (formatting, copies, slices, concatenation, padding; all in the family
+//! `data_movement`) take at least 30 % of the op time. Warning, confidence high. XProf applies this limit to the share of the
+//! step. Ours is a share of the op time, so that idle time does not hide it. XProf also counts `broadcast`, `select`, sorts,
+//! gathers and scatters, which compute, and all-to-all, which is communication. The message names the largest op with its
+//! source line.
 
 use super::draft::{Draft, lacks};
+use super::limits::BOTTLENECK_PERCENT;
 use super::numbers::Numbers;
-use super::{Rule, Verdict};
+use super::{Rule, Verdict, unfused_data_formatting};
 use base::format;
 use report::{Confidence, FindingSeverity};
 
-pub(super) const RULE: Rule = Rule { id: "data_shuffle", title: "Rearranging data takes much of the time", check };
-
-/// Share of the op time from which the finding is a warning (XProf, data-shuffle suggestion: 30 % of the step time;
-/// docs/findings.md explains the different base).
-pub(super) const WARNING_PERCENT: f64 = 30.0;
+pub(super) static RULE: Rule = Rule {
+    id: "data_shuffle",
+    title: "Rearranging data takes much of the time",
+    explained_by: &[&[&unfused_data_formatting::RULE]],
+    ..Rule::checked_by(check)
+};
 
 /// Categories from XProf's list that belong to the family `data_movement`: they move data within a device and compute nothing.
 /// Sorts, gathers and scatters compute positions and have separate rules; all-to-all is communication.
@@ -33,7 +41,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     }
     let is_shuffle = |name: &str| CATEGORIES.contains(&name);
     let share = numbers.category_percent(&is_shuffle);
-    if share < WARNING_PERCENT {
+    if share < BOTTLENECK_PERCENT {
         return Verdict::Fine;
     }
     let largest = numbers
@@ -50,8 +58,24 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
             "Keep one layout from op to op: choose axis orders that the next op can read directly, slice and concatenate along \
              the major axis, and update an array in place instead of concatenating its parts.",
         )
-        .passed("data_shuffle_percent", share, WARNING_PERCENT)
+        .passed("data_shuffle_percent", share, BOTTLENECK_PERCENT)
         .at_stake(numbers.of_window(share))
         .link(view, &filter)
         .fires()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{finding, fine, three_ops};
+    use report::FindingSeverity::Warning;
+
+    #[test]
+    fn fires_above_its_limit() {
+        assert_eq!(finding(three_ops("slice", 300), &RULE).severity, Warning);
+        fine(three_ops("slice", 299), &RULE);
+        // Ops that compute positions have their own rule.
+        fine(three_ops("gather", 300), &RULE);
+        fine(three_ops("sort", 300), &RULE);
+    }
 }

@@ -1,13 +1,18 @@
 //! Devices wait for input, and the host spends much of the input time on transfers.
+//!
+//! Devices wait for input for at least 10 % of the window, and the host spends much of its input time on transferring batches
+//! to the devices: `100 * transfer / (input + transfer)`. Note from 30 % (XProf, data-transfer-bound). Confidence medium.
+//! Remedy: copy ahead of time and at once, in smaller types.
 
 use super::draft::Draft;
 use super::numbers::Numbers;
 use super::waiting::input_times_us;
 use super::{Rule, Verdict};
 use base::format;
-use report::{Confidence, FindingSeverity};
+use report::{Confidence, FindingSeverity, View};
 
-pub(super) const RULE: Rule = Rule { id: "data_transfer", title: "Input time goes to transfers", check };
+pub(super) static RULE: Rule =
+    Rule { id: "data_transfer", title: "Input time goes to transfers", ..Rule::checked_by(check) };
 
 /// Share of the input time from which the finding is a note (XProf, data-transfer suggestion: 30 %).
 const NOTE_PERCENT: f64 = 30.0;
@@ -34,6 +39,19 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         .passed("data_transfer_percent", share, NOTE_PERCENT)
         .evidence("input_transfer_us", transfer)
         .evidence("input_processing_us", processing)
-        .link("steps", "")
+        .link(View::Steps, "")
         .fires()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{finding, fine, with_transfers};
+    use report::FindingSeverity::Note;
+
+    #[test]
+    fn fires_above_its_limit() {
+        assert_eq!(finding(with_transfers(180), &RULE).severity, Note);
+        fine(with_transfers(170), &RULE);
+    }
 }

@@ -1,19 +1,21 @@
 //! The compiled program calls back into Python.
+//!
+//! Callbacks of the program into Python (`crates/facts/src/host_callbacks.csv`): union of their spans within a device's window,
+//! the largest share of any device. Warning from 5 % (XProf, debug-print), critical from 50 % (ours). Confidence high. The
+//! message names the user's function that takes at least half of that time, if the Python tracer was on. Remedy: remove or
+//! guard them. Not checked without host events.
 
 use super::draft::{Draft, lacks};
+use super::limits::HOST_OPS_PERCENT;
 use super::numbers::{Numbers, shown};
 use super::{Rule, Verdict};
 use base::format;
 use metrics::called_back;
-use report::{Confidence, FindingSeverity};
+use report::{Confidence, FindingSeverity, View};
 use trace::IntervalSet;
 
-pub(super) const RULE: Rule = Rule { id: "debug_print", title: "Callbacks from the device into Python", check };
-
-/// Share of the window from which the finding is a warning (XProf, debug-print suggestion: 5 % of the step).
-const WARNING_PERCENT: f64 = 5.0;
-/// Share of the window from which the finding is critical (ours: most of the time).
-const CRITICAL_PERCENT: f64 = 50.0;
+pub(super) static RULE: Rule =
+    Rule { id: "debug_print", title: "Callbacks from the device into Python", ..Rule::checked_by(check) };
 
 fn check(numbers: &Numbers<'_>) -> Verdict {
     if numbers.context.analysis.devices.by_line.host_names.is_empty() {
@@ -32,7 +34,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
             best = best.max(100.0 * spans.intersection(&device.window).length().as_ps() as f64 / length as f64);
         }
     }
-    if best < WARNING_PERCENT {
+    if best < HOST_OPS_PERCENT.good {
         return Verdict::Fine;
     }
     let called = function(numbers, spans);
@@ -46,17 +48,17 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         Some((name, _)) => format!("The program calls back into Python, mostly {name}"),
         None => "The program calls back into Python".to_owned(),
     };
-    let severity = if best >= CRITICAL_PERCENT { FindingSeverity::Critical } else { FindingSeverity::Warning };
+    let severity = if best >= HOST_OPS_PERCENT.bad { FindingSeverity::Critical } else { FindingSeverity::Warning };
     Draft::new(severity, Confidence::High, &title, message)
         .remedy(
             "Compute the values of pure_callback with jax.numpy inside the program. Remove jax.debug.print, jax.debug.callback and \
              io_callback from the step, or call them in every n-th step only (jax.lax.cond). Return values from the jitted function \
              and log them outside.",
         )
-        .passed("callback_percent", best, WARNING_PERCENT)
+        .passed("callback_percent", best, HOST_OPS_PERCENT.good)
         .evidence("callbacks", calls as f64)
         .at_stake(best)
-        .link("steps", "")
+        .link(View::Steps, "")
         .fires()
 }
 
@@ -69,4 +71,25 @@ fn function(numbers: &Numbers<'_>, spans: &IntervalSet) -> Option<(String, Strin
     let name = shown(&call.name);
     let share = format::percent(call.percent);
     Some((name.clone(), format!("Python is in {name}{place} for {share} of that time.")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{finding, fine, gpu_steps, kernel};
+    use report::FindingSeverity::Warning;
+
+    #[test]
+    fn fires_above_its_limit() {
+        let trace = |length: i64| {
+            gpu_steps(12, move |b, at| {
+                kernel(b, "gemm", at + 1, at + 5, 900);
+                let python = b.line("/host:CPU", "callbacks");
+                b.event(python, "xla_ffi_python_gpu_callback", at + 100, length);
+                b.event(python, "ThenExecuteCallback", at + 300, 500);
+            })
+        };
+        assert_eq!(finding(trace(60), &RULE).severity, Warning);
+        fine(trace(45), &RULE);
+    }
 }

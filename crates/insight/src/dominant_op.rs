@@ -1,15 +1,34 @@
 //! One op takes more than half of the op time.
+//!
+//! One op (an instruction of one program) takes more than half of the self time of all ops (JAX guide), and at least 20 % of
+//! the window (ours: if devices mostly wait, the op is not the cause). At least three ops must run. Warning, confidence high.
+//! Separate rules cover communication and copies. Remedy: examine the op.
 
 use super::draft::{Draft, equals, lacks};
 use super::limits::{DOMINANT_OP_OF_WINDOW_PERCENT, DOMINANT_OP_PERCENT};
 use super::numbers::{Numbers, plural};
-use super::{Rule, Verdict};
+use super::{
+    Needs, Rule, Verdict, data_shuffle, gather_scatter, low_flop_rate, one_hot_lookup, sorting, unfused_data_formatting,
+};
 use base::format;
 use metrics::{OpClass, is_amd};
-use report::{Confidence, FindingSeverity};
+use report::{Confidence, FindingSeverity, View};
 use trace::Platform;
 
-pub(super) const RULE: Rule = Rule { id: "dominant_op", title: "One op dominates", check };
+pub(super) static RULE: Rule = Rule {
+    id: "dominant_op",
+    title: "One op dominates",
+    needs: Needs::AllOps,
+    explained_by: &[&[
+        &unfused_data_formatting::RULE,
+        &data_shuffle::RULE,
+        &sorting::RULE,
+        &gather_scatter::RULE,
+        &one_hot_lookup::RULE,
+        &low_flop_rate::RULE,
+    ]],
+    ..Rule::checked_by(check)
+};
 
 /// Fewest ops that a program needs for one to dominate (ours).
 const FEWEST_OPS: usize = 3;
@@ -54,6 +73,21 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         .passed("share_percent", share, DOMINANT_OP_PERCENT)
         .evidence("self_time_us", top.self_time.as_us())
         .at_stake(numbers.of_window(share))
-        .link("ops", &equals("hlo_op_name", name))
+        .link(View::Ops, &equals("hlo_op_name", name))
         .fires()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{finding, fine, three_ops, tpu_op, tpu_steps};
+    use report::FindingSeverity::Warning;
+
+    #[test]
+    fn fires_above_its_limit() {
+        assert_eq!(finding(three_ops("custom-call", 510), &RULE).severity, Warning);
+        fine(three_ops("custom-call", 500), &RULE);
+        fine(three_ops("all-gather", 600), &RULE);
+        fine(tpu_steps(12, |b, at| tpu_op(b, "custom-call", at, 1000)), &RULE);
+    }
 }

@@ -1,7 +1,7 @@
 //! Builder of a finding.
 
 use super::Verdict;
-use report::{Confidence, Evidence, Finding, FindingSeverity};
+use report::{Confidence, Evidence, Finding, FindingSeverity, View};
 
 /// Collects the parts of a finding. [`super::findings`] adds the id of the rule.
 pub(super) struct Draft(Finding);
@@ -61,8 +61,8 @@ impl Draft {
     }
 
     /// Sets the view that shows the evidence, and its filter.
-    pub fn link(mut self, view: &str, filter: &str) -> Draft {
-        self.0.view = Some(view.to_owned());
+    pub fn link(mut self, view: View, filter: &str) -> Draft {
+        self.0.view = Some(view);
         self.0.filter = (!filter.is_empty()).then(|| filter.to_owned());
         self
     }

@@ -1,12 +1,15 @@
 //! The profiler dropped events, or the file was damaged later.
+//!
+//! The profiler reports dropped events, or bytes of the file are lost. Missing events look like idle time. Critical, confidence
+//! high.
 
 use super::draft::Draft;
 use super::numbers::Numbers;
 use super::{Rule, Verdict};
 use base::{Severity, Warning, WarningCode, format};
-use report::{Confidence, FindingSeverity};
+use report::{Confidence, FindingSeverity, View};
 
-pub(super) const RULE: Rule = Rule { id: "dropped_events", title: "Events are missing", check };
+pub(super) static RULE: Rule = Rule { id: "dropped_events", title: "Events are missing", ..Rule::checked_by(check) };
 
 fn check(numbers: &Numbers<'_>) -> Verdict {
     let lost =
@@ -31,6 +34,26 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     Draft::new(FindingSeverity::Critical, Confidence::High, "Events are missing from the capture", message)
         .remedy(&remedy)
         .count("warnings", (others + 1) as u64)
-        .link("overview", "")
+        .link(View::Overview, "")
         .fires()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{finding, fine, host_bound};
+    use base::{Warning, WarningCode};
+    use report::FindingSeverity::Critical;
+
+    #[test]
+    fn fires_above_its_limit() {
+        let trace = |code: WarningCode| {
+            let mut trace = host_bound(900);
+            trace.warnings.push(Warning::new(code, "Something happened."));
+            trace
+        };
+        assert_eq!(finding(trace(WarningCode::ProfilerDroppedEvents), &RULE).severity, Critical);
+        assert_eq!(finding(trace(WarningCode::XplaneTruncated), &RULE).severity, Critical);
+        fine(trace(WarningCode::ProfilerWarning), &RULE);
+    }
 }

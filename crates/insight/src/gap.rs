@@ -3,7 +3,7 @@
 use super::draft::Draft;
 use super::numbers::{Numbers, shown};
 use base::format;
-use report::Gap;
+use report::{Gap, View};
 
 /// Share of a device's idle time above which one gap dominates (ours: it is longer than all others together).
 const MOST: f64 = 0.5;
@@ -58,8 +58,8 @@ impl Draft {
             Some(gap) => self
                 .evidence("longest_gap_us", gap.duration_us)
                 .evidence("longest_gap_start_us", gap.start_us)
-                .link("devices", ""),
-            None => self.link("steps", ""),
+                .link(View::Devices, ""),
+            None => self.link(View::Steps, ""),
         }
     }
 }

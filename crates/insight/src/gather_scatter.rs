@@ -1,14 +1,18 @@
 //! Gathers and scatters, which read and write at computed positions, take much of the step.
+//!
+//! They take, fused or not, at least 30 % of the op time (the limit of `data_shuffle`). Warning, confidence high. Remedy: whole
+//! rows along the major axis, sorted and unique positions, one-hot products for small tables.
 
-use super::data_shuffle::WARNING_PERCENT;
 use super::draft::{Draft, lacks};
+use super::limits::BOTTLENECK_PERCENT;
 use super::numbers::Numbers;
 use super::{Rule, Verdict};
 use base::format;
 use report::{Confidence, FindingSeverity};
 
 /// The rule shares the limit of `data_shuffle`, because XProf lists these ops under data shuffle.
-pub(super) const RULE: Rule = Rule { id: "gather_scatter", title: "Gathers and scatters take much of the time", check };
+pub(super) static RULE: Rule =
+    Rule { id: "gather_scatter", title: "Gathers and scatters take much of the time", ..Rule::checked_by(check) };
 
 fn check(numbers: &Numbers<'_>) -> Verdict {
     if numbers.platform.is_none() {
@@ -16,7 +20,9 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     }
     let wanted = |name: &str| matches!(name, "gather" | "gather fusion" | "scatter" | "scatter fusion");
     let share = numbers.category_percent(&wanted);
-    let Some(largest) = numbers.largest_op(&wanted).filter(|_| share >= WARNING_PERCENT) else { return Verdict::Fine };
+    let Some(largest) = numbers.largest_op(&wanted).filter(|_| share >= BOTTLENECK_PERCENT) else {
+        return Verdict::Fine;
+    };
     let (view, filter) = numbers.link_to(&wanted);
     let message = format!(
         "Gathers and scatters take {} of the op time. The largest is {}.",
@@ -28,8 +34,21 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
             "Gather and scatter whole rows along the major axis rather than single elements. If positions are sorted or unique, \
              declare it (indices_are_sorted, unique_indices). Replace a lookup in a small table by a product with one-hot rows.",
         )
-        .passed("gather_scatter_percent", share, WARNING_PERCENT)
+        .passed("gather_scatter_percent", share, BOTTLENECK_PERCENT)
         .at_stake(numbers.of_window(share))
         .link(view, &filter)
         .fires()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{finding, fine, three_ops};
+    use report::FindingSeverity::Warning;
+
+    #[test]
+    fn fires_above_its_limit() {
+        assert_eq!(finding(three_ops("gather", 300), &RULE).severity, Warning);
+        fine(three_ops("scatter fusion", 299), &RULE);
+    }
 }

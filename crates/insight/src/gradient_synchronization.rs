@@ -1,20 +1,27 @@
 //! Gradients are reduced across devices while no computation runs.
+//!
+//! Exposed communication takes at least 10 % of the window, and at least half of all communication is all-reduce and
+//! reduce-scatter, in a program that trains. The rule is not reported unless one of these shows that the program trains: a path
+//! of a backward pass (JAX), a kernel or host call that is named after a gradient or an optimizer, or `train` in the program's
+//! name. Inference sums no gradients. Warning; critical from 30 % (XProf, collective-bound). Confidence medium, because
+//! model-parallel all-reduces look the same. Remedy: overlap with the backward pass, bfloat16 gradients, FSDP.
 
 use super::draft::{Draft, lacks};
+use super::limits::{BOTTLENECK_PERCENT, OVERHEAD_PERCENT};
 use super::numbers::{Numbers, REPEATED, is_communication};
-use super::{Rule, Verdict};
+use super::{Needs, Rule, Verdict, unhidden_collectives};
 use base::format;
 use report::{Confidence, FindingSeverity};
 use trace::{Framework, Platform};
 
-pub(super) const RULE: Rule =
-    Rule { id: "gradient_synchronization", title: "Gradient synchronisation is not overlapped", check };
+pub(super) static RULE: Rule = Rule {
+    id: "gradient_synchronization",
+    title: "Gradient synchronisation is not overlapped",
+    needs: Needs::AllLines,
+    part_of: &[&unhidden_collectives::RULE],
+    ..Rule::checked_by(check)
+};
 
-/// Exposed share of the step from which the finding is a warning (the checklist names "large AllReduce = gradient sync overhead"
-/// without a number; the JAX guide's limit for overheads is 10 %).
-const WARNING_PERCENT: f64 = 10.0;
-/// Exposed share from which synchronisation is the bottleneck (XProf, collective-bound suggestion: 30 % of the step).
-const CRITICAL_PERCENT: f64 = 30.0;
 /// Share of reductions in all communication from which the exposed time is attributed to them (ours).
 const MOSTLY_PERCENT: f64 = 50.0;
 
@@ -34,10 +41,10 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     let reductions = numbers.category_percent(&is_reduction);
     let all = numbers.category_percent(&is_communication);
     let mostly = if all > 0.0 { 100.0 * reductions / all } else { 0.0 };
-    if exposed < WARNING_PERCENT || mostly < MOSTLY_PERCENT {
+    if exposed < OVERHEAD_PERCENT.good || mostly < MOSTLY_PERCENT {
         return Verdict::Fine;
     }
-    let critical = exposed >= CRITICAL_PERCENT;
+    let critical = exposed >= BOTTLENECK_PERCENT;
     let severity = if critical { FindingSeverity::Critical } else { FindingSeverity::Warning };
     let (view, filter) = numbers.link_to_communication(&is_reduction);
     let message = format!(
@@ -71,9 +78,43 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     // An all-reduce of a model-parallel layer looks the same.
     Draft::new(severity, Confidence::Medium, "Gradient synchronisation is not overlapped", message)
         .remedy(&remedy)
-        .passed("exposed_communication_percent", exposed, if critical { CRITICAL_PERCENT } else { WARNING_PERCENT })
+        .passed(
+            "exposed_communication_percent",
+            exposed,
+            if critical { BOTTLENECK_PERCENT } else { OVERHEAD_PERCENT.good },
+        )
         .passed("reduction_percent_of_communication", mostly, MOSTLY_PERCENT)
         .at_stake(exposed)
         .link(view, &filter)
         .fires()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{communicating, communicating_beside, finding, fine, says, tpu_steps};
+    use report::FindingSeverity::{Critical, Warning};
+
+    #[test]
+    fn fires_above_its_limit() {
+        let reduce = "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevComm*)";
+        assert_eq!(finding(communicating(reduce, 310), &RULE).severity, Critical);
+        assert_eq!(finding(communicating(reduce, 110), &RULE).severity, Warning);
+        fine(communicating(reduce, 95), &RULE);
+        fine(communicating("ncclDevKernel_AllGather_RING_LL(ncclDevComm*)", 310), &RULE);
+        // Nothing shows that this is training.
+        assert_eq!(says(communicating_beside("gemm", reduce, 310), &RULE), Verdict::Irrelevant);
+        // The paths of a program without a backward pass show that it sums no gradients.
+        let with_path = |path: &'static str| {
+            tpu_steps(12, move |b, at| {
+                let path = b.trace_mut().strings.intern(path);
+                let line = b.line("/device:TPU:0", "XLA Ops");
+                b.event(line, "all-reduce.1", at, 400).hlo_category("all-reduce");
+                b.event(line, "dot.1", at + 400, 600).hlo_category("convolution fusion").args(|args| args.tf_op = path);
+            })
+        };
+        let trained = finding(with_path("jit(f)/transpose(jvp(mlp))/dot_general"), &RULE);
+        assert_eq!(trained.severity, Critical);
+        assert_eq!(says(with_path("jit(f)/mlp/dot_general"), &RULE), Verdict::Irrelevant);
+    }
 }

@@ -1,17 +1,26 @@
 //! Ops run on the host although the program has an accelerator.
+//!
+//! Ops run on the host although the run has a TPU or GPU (table op-placement): callbacks into Python, host compute, programs of
+//! XLA's CPU backend. The share is the union of their times within a device's active span, the largest of any device. Warning
+//! from 5 % (as in debug_print), else a note. Confidence medium, because some ops may be meant to run on the host. Remedy: run
+//! the whole step on the device. Not checked without host events.
 
 use super::draft::{Draft, lacks};
+use super::limits::HOST_OPS_PERCENT;
 use super::numbers::Numbers;
-use super::{Rule, Verdict};
+use super::{Rule, Verdict, debug_print};
 use base::format;
 use metrics::HostReason;
-use report::{Confidence, FindingSeverity};
+use report::{Confidence, FindingSeverity, View};
 use trace::Platform;
 
-pub(super) const RULE: Rule = Rule { id: "host_executed_ops", title: "Ops that run on the host", check };
-
-/// Share of the devices' active time from which the finding is a warning (as in `debug_print`).
-const WARNING_PERCENT: f64 = 5.0;
+pub(super) static RULE: Rule = Rule {
+    id: "host_executed_ops",
+    title: "Ops that run on the host",
+    // Callbacks are ops on the host.
+    explained_by: &[&[&debug_print::RULE]],
+    ..Rule::checked_by(check)
+};
 
 fn check(numbers: &Numbers<'_>) -> Verdict {
     let devices = &numbers.context.analysis.devices;
@@ -53,7 +62,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         parts.join(", "),
         format::printable(&format::shorten(&first.op_type, 60))
     );
-    let severity = if best < WARNING_PERCENT { FindingSeverity::Note } else { FindingSeverity::Warning };
+    let severity = if best < HOST_OPS_PERCENT.good { FindingSeverity::Note } else { FindingSeverity::Warning };
     let is_warning = severity == FindingSeverity::Warning;
     let mut draft = Draft::new(severity, Confidence::Medium, "Some ops run on the host", message)
         .remedy(
@@ -62,11 +71,35 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
              device (check .devices() of its inputs).",
         );
     draft = match is_warning {
-        true => draft.passed("host_executed_percent", best, WARNING_PERCENT),
+        true => draft.passed("host_executed_percent", best, HOST_OPS_PERCENT.good),
         false => draft.evidence("host_executed_percent", best),
     };
     for (reason, _, name) in kinds {
         draft = draft.evidence(name, sum(reason).0 as f64);
     }
-    draft.at_stake(best).link("overview", "").fires()
+    draft.at_stake(best).link(View::Overview, "").fires()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{finding, fine, gpu_steps, kernel};
+    use report::FindingSeverity::{Note, Warning};
+    use trace::Trace;
+
+    /// Builds steps of 1000 us in which the program calls back into Python for `length` us.
+    fn calling_back(length: i64) -> Trace {
+        gpu_steps(12, move |b, at| {
+            kernel(b, "gemm", at + 1, at + 5, 900);
+            let python = b.line("/host:CPU", "callbacks");
+            b.event(python, "xla_ffi_python_gpu_callback", at + 100, length);
+        })
+    }
+
+    #[test]
+    fn fires_for_any_op_and_warns_above_its_limit() {
+        assert_eq!(finding(calling_back(60), &RULE).severity, Warning);
+        assert_eq!(finding(calling_back(45), &RULE).severity, Note);
+        fine(gpu_steps(12, |b, at| kernel(b, "gemm", at + 1, at + 5, 900)), &RULE);
+    }
 }

@@ -1,13 +1,24 @@
 //! Devices wait for input, and the host spends most of the input time on preparing it.
+//!
+//! Devices wait for input for at least 10 % of the window (idle or in infeed), and the host spends most of its input time on
+//! preparing batches. `host_processing_percent = 100 * input / (input + transfer)`, where `input` and `transfer` are the times
+//! of host threads in these roles ([metrics.md](metrics.md), host threads). Note from 50 % (XProf, host-processing-bound).
+//! Confidence medium, because spans that wait look like spans that work. Remedy: parallel, cached and lighter preprocessing.
+//! Not checked without host events.
 
 use super::draft::Draft;
 use super::numbers::Numbers;
 use super::waiting::input_times_us;
-use super::{Rule, Verdict};
+use super::{Needs, Rule, Verdict};
 use base::format;
-use report::{Confidence, FindingSeverity};
+use report::{Confidence, FindingSeverity, View};
 
-pub(super) const RULE: Rule = Rule { id: "host_processing", title: "Input time goes to preparing batches", check };
+pub(super) static RULE: Rule = Rule {
+    id: "host_processing",
+    title: "Input time goes to preparing batches",
+    needs: Needs::AllLines,
+    ..Rule::checked_by(check)
+};
 
 /// Share of the input time from which the finding is a note (XProf, host-processing suggestion: 50 %).
 const NOTE_PERCENT: f64 = 50.0;
@@ -37,6 +48,20 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         .passed("host_processing_percent", share, NOTE_PERCENT)
         .evidence("input_processing_us", processing)
         .evidence("input_transfer_us", transfer)
-        .link("steps", "")
+        .link(View::Steps, "")
         .fires()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{finding, fine, host_bound, with_transfers};
+    use report::FindingSeverity::Note;
+
+    #[test]
+    fn fires_above_its_limit() {
+        assert_eq!(finding(with_transfers(285), &RULE).severity, Note);
+        fine(with_transfers(295), &RULE);
+        fine(host_bound(400), &RULE);
+    }
 }

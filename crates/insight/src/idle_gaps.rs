@@ -1,14 +1,28 @@
 //! Devices are idle between ops, inside or outside steps.
+//!
+//! `gap_time_percent` of the window: note from 10 % (JAX guide: device idle time), warning from 20 %. Confidence high. The
+//! message names the longest gap and the ops around it.
 
 use super::draft::{Draft, lacks};
 use super::gap;
 use super::limits::{IDLE_NOTED_PERCENT, IDLE_PERCENT};
 use super::numbers::{Numbers, shown};
-use super::{Rule, Verdict};
+use super::{Needs, Rule, Verdict, idle_time, low_device_utilization, tensor_core_idle};
 use base::format;
 use report::{Confidence, FindingSeverity};
 
-pub(super) const RULE: Rule = Rule { id: "idle_gaps", title: "Long gaps between device ops", check };
+pub(super) static RULE: Rule = Rule {
+    id: "idle_gaps",
+    title: "Long gaps between device ops",
+    needs: Needs::AllLines,
+    // The cause is more specific than the amount, and shares of the steps than shares of the capture.
+    explained_by: &[
+        &[&low_device_utilization::RULE, &tensor_core_idle::RULE],
+        &idle_time::PARTS_OF_STEP,
+        &idle_time::OTHER_CAUSES,
+    ],
+    ..Rule::checked_by(check)
+};
 
 fn check(numbers: &Numbers<'_>) -> Verdict {
     let gaps = numbers.profile.timeline_analysis.as_ref();
@@ -48,4 +62,18 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         .at_stake(idle)
         .link_to_idle(numbers)
         .fires()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{finding, fine, host_bound};
+    use report::FindingSeverity::{Note, Warning};
+
+    #[test]
+    fn fires_above_its_limit() {
+        assert_eq!(finding(host_bound(700), &RULE).severity, Warning);
+        assert_eq!(finding(host_bound(850), &RULE).severity, Note);
+        fine(host_bound(950), &RULE);
+    }
 }

@@ -1,13 +1,17 @@
 //! The step count from the user implies steps that are shorter than an op that runs in them.
+//!
+//! The user gives the number of steps (`--num-steps`), the trace does not confirm it, and the mean step is shorter than the
+//! longest self time of one op. Critical. Confidence medium, because that op may have run outside the steps. Remedy: count the
+//! steps of the captured time.
 
 use super::draft::Draft;
 use super::numbers::Numbers;
 use super::{Rule, Verdict};
 use base::format;
-use report::{Confidence, FindingSeverity};
+use report::{Confidence, FindingSeverity, View};
 
-pub(super) const RULE: Rule =
-    Rule { id: "impossible_step_count", title: "The given number of steps cannot be right", check };
+pub(super) static RULE: Rule =
+    Rule { id: "impossible_step_count", title: "The given number of steps cannot be right", ..Rule::checked_by(check) };
 
 fn check(numbers: &Numbers<'_>) -> Verdict {
     let timing = &numbers.profile.step_timing;
@@ -38,6 +42,6 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         )
         .passed("longest_op_us", longest_us, step_us)
         .evidence("num_steps", timing.num_steps as f64)
-        .link("overview", "")
+        .link(View::Overview, "")
         .fires()
 }

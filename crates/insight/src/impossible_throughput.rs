@@ -1,14 +1,23 @@
 //! The throughput that follows from the user's batch size needs more FLOPs than the devices can compute.
+//!
+//! The rule compares `tokens_per_sec` (else `samples_per_sec`, at least one token each) x parameters x 2 FLOPs for a forward
+//! pass, or 6 for training (Kaplan et al. 2020) with devices x peak of their fastest data type. The number of parameters
+//! excludes embeddings, which may be looked up. Critical with high confidence if even a forward pass exceeds the peak; warning
+//! with medium confidence if only training does. Remedy: check batch size, sequence length, steps and dimensions. Not reported
+//! without a batch size or parameters. Not checked if the peak is unknown.
 
 use super::draft::Draft;
 use super::numbers::Numbers;
 use super::{Rule, Verdict};
 use base::format;
 use facts::Arithmetic;
-use report::{Confidence, FindingSeverity, ModelConfig};
+use report::{Confidence, FindingSeverity, ModelConfig, View};
 
-pub(super) const RULE: Rule =
-    Rule { id: "impossible_throughput", title: "Batch, sequence length or model size cannot be right", check };
+pub(super) static RULE: Rule = Rule {
+    id: "impossible_throughput",
+    title: "Batch, sequence length or model size cannot be right",
+    ..Rule::checked_by(check)
+};
 
 /// FLOPs per parameter and token of a forward pass: a multiplication and an addition (Kaplan et al. 2020, scaling laws).
 const FORWARD: f64 = 2.0;
@@ -66,7 +75,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         .passed("needed_tflops", needed * 1e-12, peak * 1e-12)
         .evidence(&format!("{what}_per_sec"), rate)
         .evidence("multiplied_params", params)
-        .link("overview", "")
+        .link(View::Overview, "")
         .fires()
 }
 

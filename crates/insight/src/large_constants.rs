@@ -1,20 +1,20 @@
 //! Large arrays are compiled into a program as constants.
+//!
+//! `constant_percent` is the share of the largest program's peak in constants: arrays that a jitted function closes over. Note
+//! from 10 %, warning from 25 % (ours), and 1 MiB. Confidence high. The message names the largest with its source line. Remedy:
+//! pass them as arguments. Not checked without a program with its buffers.
 
 use super::draft::Draft;
-use super::memory::{LEAST_BYTES, VIEW, largest_program, name, of_peak};
+use super::limits::OF_PEAK_MEMORY_PERCENT;
+use super::memory::{LEAST_BYTES, largest_program, name, of_peak};
 use super::numbers::Numbers;
 use super::{Rule, Verdict};
 use base::format;
 use memory::Class;
-use report::{Confidence, FindingSeverity};
+use report::{Confidence, FindingSeverity, View};
 
-pub(super) const RULE: Rule =
-    Rule { id: "large_constants", title: "Large arrays are compiled into the program", check };
-
-/// Share of the peak from which the finding is a note (ours: the memory of a batch that is a tenth larger).
-const NOTE_PERCENT: f64 = 10.0;
-/// Share of the peak from which the finding is a warning (ours: a quarter of the memory).
-const WARNING_PERCENT: f64 = 25.0;
+pub(super) static RULE: Rule =
+    Rule { id: "large_constants", title: "Large arrays are compiled into the program", ..Rule::checked_by(check) };
 
 fn check(numbers: &Numbers<'_>) -> Verdict {
     let program = match largest_program(numbers) {
@@ -24,7 +24,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     let bytes = program.summary.class_bytes(Class::Constant);
     let percent = of_peak(bytes, program);
     let Some(largest) = program.summary.constants.first() else { return Verdict::Fine };
-    if percent < NOTE_PERCENT || bytes < LEAST_BYTES {
+    if percent < OF_PEAK_MEMORY_PERCENT.good || bytes < LEAST_BYTES {
         return Verdict::Fine;
     }
     let source = largest.source.as_ref().map_or_else(String::new, |source| format!(", {}", format::printable(source)));
@@ -36,7 +36,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         format::bytes(largest.bytes),
         largest.shape_text().unwrap_or_else(|| largest.name.clone())
     );
-    let is_bad = percent >= WARNING_PERCENT;
+    let is_bad = percent >= OF_PEAK_MEMORY_PERCENT.bad;
     Draft::new(
         if is_bad { FindingSeverity::Warning } else { FindingSeverity::Note },
         Confidence::High,
@@ -47,8 +47,8 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         "Pass large arrays as arguments: an array that a compiled function closes over is copied into each compiled program and \
          stays on every device. In JAX, register a class's arrays as a pytree instead of static fields.",
     )
-    .passed("constant_percent", percent, if is_bad { WARNING_PERCENT } else { NOTE_PERCENT })
+    .passed("constant_percent", percent, if is_bad { OF_PEAK_MEMORY_PERCENT.bad } else { OF_PEAK_MEMORY_PERCENT.good })
     .evidence("constant_bytes", bytes as f64)
-    .link(VIEW, "")
+    .link(View::Memory, "")
     .fires()
 }

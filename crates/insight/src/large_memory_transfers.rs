@@ -1,20 +1,22 @@
 //! Copies between host and device delay the step.
+//!
+//! GPU: host-to-device and device-to-host copies that neither computation nor communication overlaps, as a share of the window.
+//! Warning from 10 %, critical from 30 % (ours; the JAX guide names the pattern without a number). Confidence high. Remedy:
+//! `jax.device_put` once and ahead of time, no NumPy conversion in the loop.
 
 use super::draft::{Draft, lacks};
+use super::limits::{BOTTLENECK_PERCENT, OVERHEAD_PERCENT};
 use super::numbers::Numbers;
 use super::{Rule, Verdict};
 use base::format;
 use metrics::StepPart;
-use report::{Confidence, FindingSeverity, Transfer};
+use report::{Confidence, FindingSeverity, Transfer, View};
 
-pub(super) const RULE: Rule =
-    Rule { id: "large_memory_transfers", title: "Copies between host and device take much of the time", check };
-
-/// Share of the window with exposed copies from which the finding is a warning (ours; the JAX guide names the pattern without a
-/// number).
-const WARNING_PERCENT: f64 = 10.0;
-/// Share of the window from which the finding is critical (ours).
-const CRITICAL_PERCENT: f64 = 30.0;
+pub(super) static RULE: Rule = Rule {
+    id: "large_memory_transfers",
+    title: "Copies between host and device take much of the time",
+    ..Rule::checked_by(check)
+};
 
 fn check(numbers: &Numbers<'_>) -> Verdict {
     if !numbers.is_gpu() {
@@ -29,10 +31,10 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         return lacks("too few device ops ran to measure where their time goes. Capture several steps.");
     };
     let share = to + from;
-    if share < WARNING_PERCENT {
+    if share < OVERHEAD_PERCENT.good {
         return Verdict::Fine;
     }
-    let critical = share >= CRITICAL_PERCENT;
+    let critical = share >= BOTTLENECK_PERCENT;
     let severity = if critical { FindingSeverity::Critical } else { FindingSeverity::Warning };
     let between = |it: &&Transfer| matches!(it.direction.as_str(), "h2d" | "d2h");
     let transfers = numbers.profile.memory_operations.iter().flat_map(|memory| &memory.transfers).filter(between);
@@ -55,10 +57,30 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
             "Copy data to the device once and ahead of its use, keep intermediate results there, and do not convert results to \
              NumPy arrays or Python numbers inside the loop.",
         )
-        .passed("exposed_transfer_percent", share, if critical { CRITICAL_PERCENT } else { WARNING_PERCENT })
+        .passed("exposed_transfer_percent", share, if critical { BOTTLENECK_PERCENT } else { OVERHEAD_PERCENT.good })
         .evidence("h2d_percent", to)
         .evidence("d2h_percent", from)
         .at_stake(share)
-        .link("transfers", "")
+        .link(View::Transfers, "")
         .fires()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{finding, fine, gpu_steps, kernel, op};
+    use report::FindingSeverity::{Critical, Warning};
+
+    #[test]
+    fn fires_above_its_limit() {
+        let trace = |length: i64| {
+            gpu_steps(12, move |b, at| {
+                op(b, ("/device:GPU:0", "Stream #8(MemcpyH2D)"), "MemcpyH2D", at + 1, at + 5, length);
+                kernel(b, "gemm", at + 2, at + 5 + length, 900 - length);
+            })
+        };
+        assert_eq!(finding(trace(310), &RULE).severity, Critical);
+        assert_eq!(finding(trace(110), &RULE).severity, Warning);
+        fine(trace(95), &RULE);
+    }
 }

@@ -37,6 +37,7 @@ mod host_overhead;
 mod host_processing;
 mod host_side;
 mod idle_gaps;
+pub mod idle_time;
 mod impossible_step_count;
 mod impossible_throughput;
 mod input_bound;
@@ -69,6 +70,7 @@ mod recompilation;
 mod rematerialization;
 mod replicated_parameters;
 mod replicated_work;
+mod rule;
 mod short_mean_kernel;
 mod single_step;
 mod slowed_by_tracing;
@@ -79,6 +81,8 @@ mod step_time_variation;
 mod straggler_device;
 mod tensor_core_idle;
 mod tensor_cores_unused;
+#[cfg(test)]
+mod testing;
 mod undonated_arguments;
 mod uneven_devices;
 mod unfused_data_formatting;
@@ -89,10 +93,11 @@ mod warm_up_in_window;
 mod while_loop_overhead;
 
 use numbers::Numbers;
+pub use rule::{Needs, Rule};
 
 use base::sort;
 use metrics::{Context, Examined, Run, Settings, analyse};
-use report::{Confidence, Finding, FindingSeverity};
+use report::{Confidence, Finding, FindingSeverity, View};
 
 /// Result of checking a rule.
 #[derive(Clone, Debug, PartialEq)]
@@ -107,88 +112,112 @@ pub enum Verdict {
     NotChecked(String),
 }
 
-/// A rule.
-pub struct Rule {
-    /// Name of the rule, of its file, and of its heading in docs/findings.md.
-    pub id: &'static str,
-    /// Problem that the rule detects, in one line.
+/// A group of rules, with its heading in docs/findings.md.
+pub struct Chapter {
+    /// Heading of the group.
     pub title: &'static str,
-    /// Checks a run.
-    check: fn(&Numbers<'_>) -> Verdict,
+    /// Rules in the order of their headings.
+    pub rules: &'static [&'static Rule],
 }
 
 /// All rules, in the order of docs/findings.md.
-pub const RULES: &[Rule] = &[
-    data_loading::RULE,
-    input_bound::RULE,
-    host_processing::RULE,
-    data_transfer::RULE,
-    host_arguments::RULE,
-    host_overhead::RULE,
-    many_programs::RULE,
-    many_small_kernels::RULE,
-    python_threads::RULE,
-    compilation::RULE,
-    recompilation::RULE,
-    compile_time::RULE,
-    low_device_utilization::RULE,
-    tensor_core_idle::RULE,
-    idle_gaps::RULE,
-    short_mean_kernel::RULE,
-    debug_print::RULE,
-    host_executed_ops::RULE,
-    barrier_cores::RULE,
-    async_copy_wait::RULE,
-    large_memory_transfers::RULE,
-    gradient_synchronization::RULE,
-    unhidden_collectives::RULE,
-    collective_bound::RULE,
-    dominant_op::RULE,
-    unfused_data_formatting::RULE,
-    data_shuffle::RULE,
-    sorting::RULE,
-    gather_scatter::RULE,
-    one_hot_lookup::RULE,
-    while_loop_overhead::RULE,
-    low_flop_rate::RULE,
-    low_memory_bandwidth::RULE,
-    memory_bound::RULE,
-    compute_bound::RULE,
-    rematerialization::RULE,
-    bf16_in_fp32::RULE,
-    tensor_cores_unused::RULE,
-    low_occupancy::RULE,
-    sparse_core::RULE,
-    sparse_core_offload::RULE,
-    out_of_memory::RULE,
-    near_memory_limit::RULE,
-    activations_dominate::RULE,
-    undonated_arguments::RULE,
-    padded_buffers::RULE,
-    memory_fragmentation::RULE,
-    large_constants::RULE,
-    replicated_parameters::RULE,
-    heap_growth::RULE,
-    preallocated_memory::RULE,
-    unused_visible_devices::RULE,
-    replicated_work::RULE,
-    uneven_devices::RULE,
-    straggler_device::RULE,
-    device_clock_skew::RULE,
-    step_time_variation::RULE,
-    impossible_throughput::RULE,
-    impossible_step_count::RULE,
-    above_peak::RULE,
-    dropped_events::RULE,
-    cut_capture::RULE,
-    warm_up_in_window::RULE,
-    outside_window::RULE,
-    single_step::RULE,
-    profiler_overhead::RULE,
-    slowed_by_tracing::RULE,
-    no_hlo::RULE,
-    no_device_ops::RULE,
+pub static CHAPTERS: &[Chapter] = &[
+    Chapter {
+        title: "Time in which devices wait",
+        rules: &[
+            &data_loading::RULE,
+            &input_bound::RULE,
+            &host_processing::RULE,
+            &data_transfer::RULE,
+            &host_arguments::RULE,
+            &host_overhead::RULE,
+            &many_programs::RULE,
+            &many_small_kernels::RULE,
+            &python_threads::RULE,
+            &compilation::RULE,
+            &recompilation::RULE,
+            &compile_time::RULE,
+            &low_device_utilization::RULE,
+            &tensor_core_idle::RULE,
+            &idle_gaps::RULE,
+            &short_mean_kernel::RULE,
+            &debug_print::RULE,
+            &host_executed_ops::RULE,
+            &barrier_cores::RULE,
+        ],
+    },
+    Chapter { title: "Copies", rules: &[&async_copy_wait::RULE, &large_memory_transfers::RULE] },
+    Chapter {
+        title: "Communication",
+        rules: &[&gradient_synchronization::RULE, &unhidden_collectives::RULE, &collective_bound::RULE],
+    },
+    Chapter {
+        title: "Ops",
+        rules: &[
+            &dominant_op::RULE,
+            &unfused_data_formatting::RULE,
+            &data_shuffle::RULE,
+            &sorting::RULE,
+            &gather_scatter::RULE,
+            &one_hot_lookup::RULE,
+            &while_loop_overhead::RULE,
+            &low_flop_rate::RULE,
+            &low_memory_bandwidth::RULE,
+            &memory_bound::RULE,
+            &compute_bound::RULE,
+            &rematerialization::RULE,
+            &bf16_in_fp32::RULE,
+            &tensor_cores_unused::RULE,
+            &low_occupancy::RULE,
+        ],
+    },
+    Chapter {
+        title: "Devices",
+        rules: &[
+            &sparse_core::RULE,
+            &sparse_core_offload::RULE,
+            &out_of_memory::RULE,
+            &near_memory_limit::RULE,
+            &activations_dominate::RULE,
+            &undonated_arguments::RULE,
+            &padded_buffers::RULE,
+            &memory_fragmentation::RULE,
+            &large_constants::RULE,
+            &replicated_parameters::RULE,
+            &heap_growth::RULE,
+            &preallocated_memory::RULE,
+            &unused_visible_devices::RULE,
+            &replicated_work::RULE,
+            &uneven_devices::RULE,
+            &straggler_device::RULE,
+            &device_clock_skew::RULE,
+            &step_time_variation::RULE,
+        ],
+    },
+    Chapter {
+        title: "Numbers that cannot be right",
+        rules: &[&impossible_throughput::RULE, &impossible_step_count::RULE, &above_peak::RULE],
+    },
+    Chapter {
+        title: "Faults of the capture",
+        rules: &[
+            &dropped_events::RULE,
+            &cut_capture::RULE,
+            &warm_up_in_window::RULE,
+            &outside_window::RULE,
+            &single_step::RULE,
+            &profiler_overhead::RULE,
+            &slowed_by_tracing::RULE,
+            &no_hlo::RULE,
+            &no_device_ops::RULE,
+        ],
+    },
 ];
+
+/// Returns all rules, in the order of docs/findings.md.
+pub fn rules() -> impl Iterator<Item = &'static Rule> {
+    CHAPTERS.iter().flat_map(|chapter| chapter.rules.iter().copied())
+}
 
 /// Measures a run and checks all rules.
 pub fn examine(run: &Run, settings: &Settings) -> Examined {
@@ -197,15 +226,22 @@ pub fn examine(run: &Run, settings: &Settings) -> Examined {
     examined.with_findings(findings)
 }
 
+/// A finding, with the rule that fired.
+struct Fired {
+    rule: &'static Rule,
+    finding: Finding,
+}
+
 /// Checks all rules and returns the findings, by severity, then by impact, then in the order of the rules.
 /// Omits findings that another finding explains; see `merge`.
 pub fn findings(context: &Context<'_>) -> Vec<Finding> {
     let numbers = Numbers::new(context);
     let (mut fired, mut lacking) = (Vec::new(), Vec::new());
-    for rule in RULES {
-        match cut::judged(&numbers, rule.id, (rule.check)(&numbers)) {
+    for rule in rules() {
+        match cut::checked(&numbers, rule) {
             Verdict::Fires(finding) => {
-                fired.push(Finding { id: rule.id.to_owned(), ..with_available_view(&numbers, *finding) })
+                let finding = Finding { id: rule.id.to_owned(), ..with_available_view(&numbers, *finding) };
+                fired.push(Fired { rule, finding });
             }
             Verdict::Fine | Verdict::Irrelevant => {}
             Verdict::NotChecked(sentence) => lacking.push(not_checked(rule, &sentence)),
@@ -213,22 +249,23 @@ pub fn findings(context: &Context<'_>) -> Vec<Finding> {
     }
     merge::merge(&mut fired);
     // One finding explains why the rules about devices cannot be checked. Forty more would hide it.
-    if fired.iter().any(|finding| finding.id == no_device_ops::RULE.id) {
+    if fired.iter().any(|it| *it.rule == no_device_ops::RULE) {
         lacking.clear();
     }
-    sort::sort_by(&mut fired, |a, b| {
-        let stake = |finding: &Finding| finding.time_at_stake_percent.unwrap_or(0.0);
-        b.severity.cmp(&a.severity).then_with(|| stake(b).total_cmp(&stake(a)))
+    let mut findings: Vec<Finding> = fired.into_iter().map(|it| it.finding).collect();
+    sort::sort_by(&mut findings, |a, b| {
+        let impact = |finding: &Finding| finding.time_at_stake_percent.unwrap_or(0.0);
+        b.severity.cmp(&a.severity).then_with(|| impact(b).total_cmp(&impact(a)))
     });
-    fired.extend(lacking);
-    fired
+    findings.extend(lacking);
+    findings
 }
 
 /// Replaces a link to the page of steps by one to the page of devices if steps are unknown, because the page of steps is
 /// then empty.
 fn with_available_view(numbers: &Numbers<'_>, mut finding: Finding) -> Finding {
-    if finding.view.as_deref() == Some("steps") && !numbers.context.analysis.step_breakdown.has_steps {
-        (finding.view, finding.filter) = (Some("devices".to_owned()), None);
+    if finding.view == Some(View::Steps) && !numbers.context.analysis.step_breakdown.has_steps {
+        (finding.view, finding.filter) = (Some(View::Devices), None);
     }
     finding
 }
@@ -250,7 +287,6 @@ fn not_checked(rule: &Rule, lacking: &str) -> Finding {
 
 /// Checks one rule. Returns `None` if no rule has that name. For tests: unlike [`findings`], it does not merge.
 pub fn verdict(context: &Context<'_>, id: &str) -> Option<Verdict> {
-    let rule = RULES.iter().find(|rule| rule.id == id)?;
-    let numbers = Numbers::new(context);
-    Some(cut::judged(&numbers, rule.id, (rule.check)(&numbers)))
+    let rule = rules().find(|rule| rule.id == id)?;
+    Some(cut::checked(&Numbers::new(context), rule))
 }

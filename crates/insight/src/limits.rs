@@ -1,4 +1,4 @@
-//! Limits that rules, headlines and the checklist share. Each quantity has its limit declared once.
+//! Limits that several rules, or a rule and the headlines or the checklist, share. Each quantity has its limit declared once.
 //!
 //! Comments name the source of a limit. "Ours" marks a limit that no source defines, followed by the reason for our choice.
 
@@ -40,19 +40,40 @@ pub const IDLE_PERCENT: Limits = Limits::new(100.0 - BUSY_PERCENT.good, 100.0 - 
 /// Idle share from which a note reports the gaps of devices that are busy enough, percent (JAX guide: device idle time;
 /// XProf: TensorCore idle).
 pub const IDLE_NOTED_PERCENT: f64 = 10.0;
-/// Share of the time in which devices wait for the host, percent (good: the JAX guide's limit for host overhead; bad: ours,
-/// most of the time is lost).
-pub const HOST_BOUND_PERCENT: Limits = Limits::new(10.0, 50.0);
+/// Share of the time that an avoidable activity takes, percent (good: the JAX guide's limit for host overhead, which we apply to
+/// all overheads; bad: ours, most of the time is lost).
+pub const OVERHEAD_PERCENT: Limits = Limits::new(10.0, 50.0);
+/// Share of the time from which a note reports an overhead, percent (ours: half of the limit for a warning).
+pub const OVERHEAD_NOTED_PERCENT: f64 = OVERHEAD_PERCENT.good / 2.0;
+/// Share of the time in which devices wait for the host, percent.
+pub const HOST_BOUND_PERCENT: Limits = OVERHEAD_PERCENT;
+/// Share of the time in ops on the host, percent (good: XProf's debug-print suggestion; bad: as for all overheads).
+pub const HOST_OPS_PERCENT: Limits = Limits::new(5.0, OVERHEAD_PERCENT.bad);
+/// Share of the time from which communication is the bottleneck, percent (XProf's collective-bound and data-shuffle suggestions;
+/// ours for copies and launch gaps).
+pub const BOTTLENECK_PERCENT: f64 = 30.0;
+/// Share of the time in the done ops of asynchronous copies or collectives that is worth a finding, percent (XProf,
+/// `kAsyncDoneThresholdInPercent`).
+pub const ASYNC_DONE_PERCENT: f64 = 10.0;
 /// Share of the time in which devices wait for input, percent (good: XProf's input-bound suggestion; bad: ours, input is most of
 /// the time that could be saved).
 pub const INPUT_BOUND_PERCENT: Limits = Limits::new(10.0, 40.0);
+/// Duration below which a kernel is short, microseconds (JAX guide: "many small kernels, below 0.1 ms each").
+pub const SHORT_KERNEL_US: f64 = 100.0;
 /// Mean duration below which kernels are short, microseconds (JAX guide: bad). The guide also warns below 1 ms, but most
 /// kernels of healthy programs are shorter than that.
-pub const SHORT_MEAN_KERNEL_US: f64 = 100.0;
+pub const SHORT_MEAN_KERNEL_US: f64 = SHORT_KERNEL_US;
+/// Mean duration from which an op is compared with a peak, microseconds (ours: XProf's limit for short kernels). The start limits
+/// shorter ops, and they are measured too coarsely.
+pub const SHORTEST_OP_US: f64 = 10.0;
 /// Compile time, microseconds (JAX guide).
 pub const COMPILE_US: Limits = Limits::new(2e6, 10e6);
 /// Share of the main memory's bandwidth that is used, percent (JAX guide).
 pub const BANDWIDTH_PERCENT: Limits = Limits::new(60.0, 40.0);
+/// Share of a peak above which the devices use it well, percent (XProf's memory-bound and compute-bound suggestions).
+pub const UTILIZED_PERCENT: f64 = 70.0;
+/// Share of the other peak below which it does not limit the run, percent (XProf, as above).
+pub const UNDERUTILIZED_PERCENT: f64 = 50.0;
 /// Theoretical occupancy below which a kernel's occupancy is low, percent (JAX guide).
 pub const OCCUPANCY_PERCENT: f64 = 50.0;
 /// Share of the op time from which one op dominates, percent (JAX guide).
@@ -61,6 +82,9 @@ pub const DOMINANT_OP_PERCENT: f64 = 50.0;
 pub const DOMINANT_OP_OF_WINDOW_PERCENT: f64 = 20.0;
 /// Share of a device's memory from which it is nearly full, percent (JAX guide: peak memory below 90 %).
 pub const NEARLY_FULL_PERCENT: f64 = 90.0;
+/// Share of a program's peak memory that a change could save, percent (ours: the memory of a batch that is a tenth or a third
+/// larger).
+pub const OF_PEAK_MEMORY_PERCENT: Limits = Limits::new(10.0, 25.0);
 /// Increase of the step time under tracing, percent. Beyond the first limit it is noted (ours: the checklist accepts 5 to 10 %
 /// for a profiler). Beyond the second, the times no longer represent the program (ours).
 pub const SLOWED_PERCENT: Limits = Limits::new(10.0, 50.0);

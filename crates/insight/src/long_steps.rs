@@ -194,8 +194,13 @@ impl Loss<'_> {
         }
     }
 
-    /// Returns the name of the evidence for the part, which the rules about that part also use.
+    /// Returns the name of the evidence for the part.
     pub fn evidence(&self) -> Option<String> {
-        self.part.map(|part| format!("{}_us", part.label()))
+        self.part.map(evidence_of)
     }
+}
+
+/// Returns the name of the evidence for the part of a step that grows most in long steps.
+pub(super) fn evidence_of(part: StepPart) -> String {
+    format!("{}_us", part.label())
 }

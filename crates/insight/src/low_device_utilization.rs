@@ -1,16 +1,28 @@
 //! Devices are idle for much of the step.
+//!
+//! `busy_percent` of the window is below 80 % (warning) or below 50 % (critical; both JAX guide). Confidence high; medium if
+//! steps are unknown, because the time between steps then counts as idle. The title names the user's range or function that the
+//! host is in for more than half of the idle time, and the call inside it that takes at least half of the range's time
+//! (`host_meanwhile.ranges[].calls`). If that call waits for a lock, the message names the functions that another thread runs
+//! meanwhile: it may hold the lock. Remedy: look at the host's activity in the gaps. Not checked with fewer than 10 ops on any
+//! device (ours: a capture of one launch has no gaps).
 
 use super::draft::{Draft, lacks};
 use super::gap;
 use super::host_side::HostSide;
 use super::limits::BUSY_PERCENT;
 use super::numbers::Numbers;
-use super::{Rule, Verdict};
+use super::{Needs, Rule, Verdict, idle_time};
 use base::format;
 use report::{Confidence, FindingSeverity};
 
-pub(super) const RULE: Rule =
-    Rule { id: "low_device_utilization", title: "Devices are idle for much of the step", check };
+pub(super) static RULE: Rule = Rule {
+    id: "low_device_utilization",
+    title: "Devices are idle for much of the step",
+    needs: Needs::AllLines,
+    explained_by: &[&idle_time::PARTS_OF_STEP, &idle_time::OTHER_CAUSES],
+    ..Rule::checked_by(check)
+};
 
 fn check(numbers: &Numbers<'_>) -> Verdict {
     if numbers.platform.is_none() {
@@ -83,4 +95,36 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         .at_stake(idle)
         .link_to_idle(numbers)
         .fires()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{finding, fine, gpu_steps, host_bound};
+    use report::FindingSeverity::{Critical, Warning};
+
+    #[test]
+    fn fires_above_its_limit() {
+        assert_eq!(finding(host_bound(490), &RULE).severity, Critical);
+        assert_eq!(finding(host_bound(790), &RULE).severity, Warning);
+        fine(host_bound(800), &RULE);
+    }
+
+    /// Launch times are absent, so the cause of the idle time is unknown. But the host's activity during that time is known.
+    #[test]
+    fn idle_devices_name_the_hosts_activity() {
+        let evaluated = |duration: i64| {
+            let trace = gpu_steps(12, |b, at| {
+                let device = b.line("/device:GPU:0", "Stream #7(Compute)");
+                b.event(device, "gemm", at + 5, 300);
+                let python = b.line("/host:CPU", "python");
+                b.event(python, "evaluate", at + 310, duration);
+            });
+            finding(trace, &RULE)
+        };
+        let (most, some) = (evaluated(500), evaluated(300));
+        assert_eq!(most.title, "Devices are idle for 70.0 % of the time, mostly while the host is in evaluate");
+        assert_eq!(some.title, "Devices are idle for 70.0 % of the time");
+        assert!(!most.message.contains("other") && some.message.contains("in evaluate for 42.9 %"), "{}", some.message);
+    }
 }

@@ -1,20 +1,23 @@
-//! Memory-bound ops do not reach the memory's bandwidth.
+//! Memory-bound ops do not reach the peak bandwidth of the memory.
+//!
+//! The rule considers elementwise, reduction and other arithmetic ops that take at least 10 us each and whose intensity is
+//! below their ridge point (peak FLOP rate of the op's data type divided by the peak bandwidth). It excludes matrix products,
+//! whose traffic depends on their tiling. If these ops take at least 10 % of the op time (ours), it compares their bytes per
+//! second with the peak bandwidth. Note below 60 %, warning below 40 % (JAX guide). Confidence medium: bytes are the compiler's
+//! estimate, and a cache may serve some. Remedy: contiguous access, larger shapes. Not checked if the peak or the bytes are
+//! unknown.
 
 use super::draft::{Draft, equals};
-use super::limits::BANDWIDTH_PERCENT;
+use super::limits::{BANDWIDTH_PERCENT, OVERHEAD_PERCENT, SHORTEST_OP_US};
 use super::numbers::Numbers;
 use super::{Rule, Verdict};
 use base::{Ps, format};
 use metrics::roofline::Level;
 use metrics::{Op, OpFamily, rate};
-use report::{Confidence, FindingSeverity};
+use report::{Confidence, FindingSeverity, View};
 
-pub(super) const RULE: Rule = Rule { id: "low_memory_bandwidth", title: "Memory-bound ops are slow", check };
-
-/// Share of the op time in such ops from which the rule fires (ours: the JAX guide's limit for overheads).
-const TIME_PERCENT: f64 = 10.0;
-/// Shortest op that the rule considers; the start limits shorter ones (ours: XProf's short-kernel cutoff).
-const SHORTEST_US: f64 = 10.0;
+pub(super) static RULE: Rule =
+    Rule { id: "low_memory_bandwidth", title: "Memory-bound ops are slow", ..Rule::checked_by(check) };
 
 fn check(numbers: &Numbers<'_>) -> Verdict {
     let peaks = numbers.context.analysis.roofline.peaks.as_ref();
@@ -34,7 +37,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     let bound = |op: &&Op| {
         matches!(op.family, OpFamily::Elementwise | OpFamily::Reduction | OpFamily::OtherCompute)
             && below_ridge(op)
-            && op.total.as_us() >= SHORTEST_US * op.occurrences as f64
+            && op.total.as_us() >= SHORTEST_OP_US * op.occurrences as f64
     };
     let bytes: f64 = ops.rows.iter().filter(bound).filter_map(Op::hbm_bytes).sum();
     let time: Ps = ops.rows.iter().filter(bound).map(|op| op.total).sum();
@@ -42,7 +45,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     let Some(reached) = rate(bytes, time).map(|rate| 100.0 * rate / memory) else {
         return Verdict::Fine;
     };
-    if share < TIME_PERCENT || reached >= BANDWIDTH_PERCENT.good {
+    if share < OVERHEAD_PERCENT.good || reached >= BANDWIDTH_PERCENT.good {
         return Verdict::Fine;
     }
     let bad = reached < BANDWIDTH_PERCENT.bad;
@@ -64,8 +67,26 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
              neighbours.",
         )
         .passed("memory_bandwidth_percent", reached, if bad { BANDWIDTH_PERCENT.bad } else { BANDWIDTH_PERCENT.good })
-        .passed("memory_bound_time_percent", share, TIME_PERCENT)
+        .passed("memory_bound_time_percent", share, OVERHEAD_PERCENT.good)
         .at_stake(numbers.of_window(share) * (1.0 - reached / 100.0))
-        .link("ops", &equals("hlo_op_name", name))
+        .link(View::Ops, &equals("hlo_op_name", name))
         .fires()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{finding, fine, with_costs};
+    use report::FindingSeverity::{Note, Warning};
+
+    #[test]
+    fn fires_above_its_limit() {
+        // In 500 us, the memory can move 50 MB.
+        assert_eq!(finding(with_costs(500, 19_000_000, 1_000), &RULE).severity, Warning);
+        assert_eq!(finding(with_costs(500, 29_000_000, 1_000), &RULE).severity, Note);
+        fine(with_costs(500, 31_000_000, 1_000), &RULE);
+        fine(with_costs(90, 2_000_000, 1_000), &RULE);
+        // Above the ridge point of 10 FLOP per byte, memory is not the limit.
+        fine(with_costs(500, 19_000_000, 200_000_000), &RULE);
+    }
 }

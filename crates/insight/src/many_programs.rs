@@ -1,24 +1,31 @@
 //! Each step calls many small compiled functions.
+//!
+//! JAX: each step calls at least 30 compiled functions from Python (`PjitFunction(...)` on host threads, without calls inside
+//! calls; per host; ours: a loop with a jitted step calls a few). The impact is the share of the windows in which devices are
+//! idle in a streak of such calls: at least 10 calls on one thread, each beginning at most 1 ms after the end of the one before
+//! (ours). Note, warning from 10 % (JAX guide, overheads), critical from 50 %. Confidence high. Remedy: one `jax.jit` around
+//! them. Not checked without host events or steps.
 
 use std::collections::BTreeMap;
 
 use super::draft::Draft;
 use super::host_side::HostSide;
+use super::limits::OVERHEAD_PERCENT;
 use super::numbers::{Numbers, shown};
-use super::{Rule, Verdict};
+use super::{Needs, Rule, Verdict};
 use base::{format, sort};
 use metrics::compiled_calls;
-use report::{Confidence, FindingSeverity};
+use report::{Confidence, FindingSeverity, View};
 
-pub(super) const RULE: Rule = Rule { id: "many_programs", title: "Many small programs per step", check };
+pub(super) static RULE: Rule = Rule {
+    id: "many_programs",
+    title: "Many small programs per step",
+    needs: Needs::AllLines,
+    ..Rule::checked_by(check)
+};
 
 /// Fewest calls of compiled functions per step that are many (ours: a loop with a jitted step calls a few).
 const FEWEST_CALLS: f64 = 30.0;
-/// Share of the window in which devices are idle between the calls, from which the finding is a warning (the JAX guide's limit for
-/// overheads is 10 %).
-const WARNING_PERCENT: f64 = 10.0;
-/// Share from which the finding is critical (ours: most of the time).
-const CRITICAL_PERCENT: f64 = 50.0;
 /// Functions that an index expression on an array calls.
 const INDEXING: [&str; 6] = ["dynamic_slice", "slice", "squeeze", "gather", "_gather", "_take"];
 /// Number of functions that the message names.
@@ -36,8 +43,8 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     }
     let idle = 100.0 * found.idle.as_ps() as f64 / found.window.as_ps() as f64;
     let (severity, limit) = match idle {
-        CRITICAL_PERCENT.. => (FindingSeverity::Critical, CRITICAL_PERCENT),
-        WARNING_PERCENT.. => (FindingSeverity::Warning, WARNING_PERCENT),
+        idle if idle >= OVERHEAD_PERCENT.bad => (FindingSeverity::Critical, OVERHEAD_PERCENT.bad),
+        idle if idle >= OVERHEAD_PERCENT.good => (FindingSeverity::Warning, OVERHEAD_PERCENT.good),
         _ => (FindingSeverity::Note, 0.0),
     };
     let per_step = |count: u64| format::count((count as f64 / steps / found.hosts.max(1) as f64).round() as u64);
@@ -78,7 +85,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         .passed("calls_per_step", calls, FEWEST_CALLS);
     let draft =
         if limit > 0.0 { draft.passed("idle_percent", idle, limit) } else { draft.evidence("idle_percent", idle) };
-    draft.at_stake(idle).link("steps", "").fires()
+    draft.at_stake(idle).link(View::Steps, "").fires()
 }
 
 /// Lists the source lines of the ops with most executions among the programs of these functions: `train.py:23, train.py:24`. Empty
@@ -98,4 +105,42 @@ fn lines(numbers: &Numbers<'_>, functions: &[(String, u64)]) -> String {
     sort::sort_by(&mut lines, |a, b| b.1.cmp(&a.1).then(a.0.cmp(b.0)));
     let named = lines.iter().take(MOST_NAMED).map(|(line, _)| shown(line.rsplit('/').next().unwrap_or(line)));
     named.collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{finding, fine, gpu_steps, kernel};
+    use report::FindingSeverity::{Critical, Warning};
+    use trace::{Framework, Trace};
+
+    /// Twelve steps of 1000 us on a device that is busy at first, then while `calls` small programs run, one every 10 us.
+    fn eager_steps(calls: i64) -> Trace {
+        let mut trace = gpu_steps(12, |b, at| {
+            kernel(b, "gemm", at + 1, at + 5, 990 - 10 * calls);
+            let (python, device) = (b.line("/host:CPU", "python"), b.line("/device:GPU:0", "Stream #7(Compute)"));
+            for call in 0..calls {
+                let start = at + 995 - 10 * calls + 10 * call;
+                let name = if call % 4 == 0 { "PjitFunction(sqrt)" } else { "PjitFunction(multiply)" };
+                b.event(python, name, start, 4);
+                b.event(device, "loop_multiply_fusion", start + 5, 2);
+            }
+        });
+        trace.framework = Framework::Jax;
+        trace
+    }
+
+    #[test]
+    fn fires_above_its_limit() {
+        let found = finding(eager_steps(80), &RULE);
+        assert_eq!(found.title, "Each step launches 80 small programs");
+        assert!(
+            found.message.contains("multiply (60), sqrt (20)") && found.message.contains("Devices are idle for 6"),
+            "{}",
+            found.message
+        );
+        assert_eq!((found.severity, found.view), (Critical, Some(View::Steps)));
+        assert_eq!(finding(eager_steps(31), &RULE).severity, Warning);
+        fine(eager_steps(29), &RULE);
+    }
 }

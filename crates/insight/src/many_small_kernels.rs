@@ -1,24 +1,30 @@
 //! Devices wait for launches between many short kernels.
+//!
+//! GPU: each device has at least 50 kernels shorter than 0.1 ms (JAX guide), they are at least half of all kernels, and idle
+//! gaps shorter than 0.1 ms take at least 10 % of the active spans (`short_gap_percent`, critical from 30 %). Both limits are
+//! ours: a small kernel costs nothing if the next one follows at once, as with CUDA graphs. Confidence high. Remedy: a larger
+//! `jax.jit`, command buffers.
 
 use super::draft::{Draft, lacks};
+use super::limits::{BOTTLENECK_PERCENT, OVERHEAD_PERCENT, SHORT_KERNEL_US};
 use super::numbers::{Numbers, SHORT};
-use super::{Rule, Verdict};
+use super::{Needs, Rule, Verdict, host_overhead, low_device_utilization};
 use base::format;
-use report::{Confidence, FindingSeverity};
+use report::{Confidence, FindingSeverity, View};
 use trace::{Framework, in_blocks};
 
-pub(super) const RULE: Rule =
-    Rule { id: "many_small_kernels", title: "Many small kernels with launch gaps between them", check };
+pub(super) static RULE: Rule = Rule {
+    id: "many_small_kernels",
+    title: "Many small kernels with launch gaps between them",
+    needs: Needs::AllOps,
+    part_of: &[&host_overhead::RULE, &low_device_utilization::RULE],
+    ..Rule::checked_by(check)
+};
 
 /// Fewest short kernels on a device that count as many (ours).
 const FEWEST: usize = 50;
 /// Share of short kernels from which the rule fires (ours: short kernels are the rule, not the exception).
 const SHORT_SHARE_PERCENT: f64 = 50.0;
-/// Idle share in gaps below 0.1 ms from which the rule fires (ours: the guide counts small kernels only, but small kernels
-/// without gaps between them cost nothing).
-const WARNING_PERCENT: f64 = 10.0;
-/// Idle share from which the finding is critical (ours).
-const CRITICAL_PERCENT: f64 = 30.0;
 
 fn check(numbers: &Numbers<'_>) -> Verdict {
     if !numbers.is_gpu() {
@@ -36,10 +42,10 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         });
     }
     let share = 100.0 * short as f64 / kernels.max(1) as f64;
-    if short < FEWEST.saturating_mul(devices.len()) || share < SHORT_SHARE_PERCENT || gaps < WARNING_PERCENT {
+    if short < FEWEST.saturating_mul(devices.len()) || share < SHORT_SHARE_PERCENT || gaps < OVERHEAD_PERCENT.good {
         return Verdict::Fine;
     }
-    let critical = gaps >= CRITICAL_PERCENT;
+    let critical = gaps >= BOTTLENECK_PERCENT;
     let severity = if critical { FindingSeverity::Critical } else { FindingSeverity::Warning };
     let programs = numbers.profile.compilation.as_ref().and_then(|it| it.num_xla_modules).unwrap_or(0);
     let message = format!(
@@ -69,10 +75,26 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
                  XLA_FLAGS=--xla_gpu_enable_command_buffer=FUSION,CUBLAS,CUDNN,CUSTOM_CALL."
             }
         })
-        .passed("short_gap_percent", gaps, if critical { CRITICAL_PERCENT } else { WARNING_PERCENT })
+        .passed("short_gap_percent", gaps, if critical { BOTTLENECK_PERCENT } else { OVERHEAD_PERCENT.good })
         .passed("short_kernel_percent", share, SHORT_SHARE_PERCENT)
         .evidence("short_kernels", short as f64)
         .at_stake(gaps)
-        .link("kernels", "avg_duration_us<100")
+        .link(View::Kernels, &format!("avg_duration_us<{SHORT_KERNEL_US}"))
         .fires()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{finding, fine, small_kernels};
+    use report::FindingSeverity::{Critical, Warning};
+
+    #[test]
+    fn fires_above_its_limit() {
+        assert_eq!(finding(small_kernels(60, 50, 10), &RULE).severity, Warning);
+        assert_eq!(finding(small_kernels(60, 50, 50), &RULE).severity, Critical);
+        fine(small_kernels(60, 50, 5), &RULE);
+        fine(small_kernels(49, 50, 10), &RULE);
+        fine(small_kernels(60, 100, 50), &RULE);
+    }
 }

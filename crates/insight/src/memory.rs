@@ -9,9 +9,6 @@ use metrics::memory_use::ProgramUse;
 use report::DeviceMemory;
 use trace::{Framework, Platform, SourceFormat};
 
-/// The view with the evidence.
-pub(super) const VIEW: &str = "memory";
-
 /// Fewest bytes that are worth a change of the program (ours).
 pub(super) const LEAST_BYTES: u64 = 1 << 20;
 

@@ -1,17 +1,18 @@
 //! The memory bandwidth limits the run.
+//!
+//! All ops (including recomputed ones) use more than 70 % of the main memory's bandwidth but less than 50 % of the peak FLOP
+//! rate in the devices' windows (XProf). Note, confidence medium. Remedy: move fewer bytes. Not checked if peaks or costs are
+//! unknown.
 
 use super::draft::Draft;
+use super::limits::{UNDERUTILIZED_PERCENT, UTILIZED_PERCENT};
 use super::numbers::Numbers;
-use super::{Rule, Verdict};
+use super::{Needs, Rule, Verdict};
 use base::format;
-use report::{Confidence, FindingSeverity};
+use report::{Confidence, FindingSeverity, View};
 
-pub(super) const RULE: Rule = Rule { id: "memory_bound", title: "The run is memory-bound", check };
-
-/// Utilisation of the memory bandwidth above which it is high (XProf, memory-bound suggestion).
-const BANDWIDTH_PERCENT: f64 = 70.0;
-/// Utilisation of the arithmetic units below which it is low (XProf).
-const FLOPS_PERCENT: f64 = 50.0;
+pub(super) static RULE: Rule =
+    Rule { id: "memory_bound", title: "The run is memory-bound", needs: Needs::AllOps, ..Rule::checked_by(check) };
 
 fn check(numbers: &Numbers<'_>) -> Verdict {
     let Some((bandwidth, flops)) = numbers.utilization() else {
@@ -19,7 +20,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     };
     // Custom calls of unknown cost may compute at the peak rate.
     let most_flops = flops + numbers.of_window(numbers.uncosted_calls_percent());
-    if bandwidth <= BANDWIDTH_PERCENT || most_flops >= FLOPS_PERCENT {
+    if bandwidth <= UTILIZED_PERCENT || most_flops >= UNDERUTILIZED_PERCENT {
         return Verdict::Fine;
     }
     let message = format!(
@@ -33,8 +34,23 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
             "Move fewer bytes: use bfloat16 or 8-bit weights and activations, larger batches (each read of the weights serves \
              more samples), fused attention, and fused ops that keep intermediate results on the chip.",
         )
-        .passed("memory_bandwidth_percent", bandwidth, BANDWIDTH_PERCENT)
-        .passed("flops_percent", flops, FLOPS_PERCENT)
-        .link("roofline", "")
+        .passed("memory_bandwidth_percent", bandwidth, UTILIZED_PERCENT)
+        .passed("flops_percent", flops, UNDERUTILIZED_PERCENT)
+        .link(View::Roofline, "")
         .fires()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{finding, fine, with_costs};
+    use report::FindingSeverity::Note;
+
+    #[test]
+    fn fires_above_its_limit() {
+        // In 1000 us, the device can move 100 MB and compute 1 GFLOP.
+        assert_eq!(finding(with_costs(900, 71_000_000, 1_000), &RULE).severity, Note);
+        fine(with_costs(900, 69_000_000, 1_000), &RULE);
+        fine(with_costs(900, 71_000_000, 510_000_000), &RULE);
+    }
 }

@@ -1,21 +1,27 @@
 //! Free memory is fragmented into blocks that are too small to use.
+//!
+//! For an allocator: at the peak, at least 75 % of the capacity is in use (ours: below it, a large block is always free), and
+//! at least 50 % of the free memory is outside its largest block (ours: a request for half of the free memory fails). Warning.
+//! Else for the largest program: at least 10 % of its allocations and 1 MiB are free even at its peak
+//! (`free_at_peak_percent = 100 * (total - peak) / total`). Note. Confidence high. Remedy: equal blocks, steady shapes,
+//! preallocation. Not checked if neither is known.
 
 use super::draft::Draft;
-use super::memory::{LEAST_BYTES, VIEW, fullest_device, largest_program, name};
+use super::limits::OF_PEAK_MEMORY_PERCENT;
+use super::memory::{LEAST_BYTES, fullest_device, largest_program, name};
 use super::numbers::Numbers;
 use super::{Rule, Verdict};
 use base::format;
-use report::{Confidence, FindingSeverity};
+use report::{Confidence, FindingSeverity, View};
 
-pub(super) const RULE: Rule = Rule { id: "memory_fragmentation", title: "Free memory is fragmented", check };
+pub(super) static RULE: Rule =
+    Rule { id: "memory_fragmentation", title: "Free memory is fragmented", ..Rule::checked_by(check) };
 
 /// Share of an allocator's free memory outside its largest block from which it is fragmented (ours: a request for half of the
 /// free memory fails).
 const POOL_PERCENT: f64 = 50.0;
 /// Used share of the capacity from which fragmentation matters (ours: below it, a large block is always free).
 const USED_PERCENT: f64 = 75.0;
-/// Share of a program's allocations that is free even at its peak (ours: the memory of a batch that is a tenth larger).
-const PROGRAM_PERCENT: f64 = 10.0;
 
 fn check(numbers: &Numbers<'_>) -> Verdict {
     let device = fullest_device(numbers);
@@ -35,7 +41,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     };
     let free = total.saturating_sub(figures.peak_heap_bytes);
     let percent = 100.0 * free as f64 / total.max(1) as f64;
-    if percent < PROGRAM_PERCENT || free < LEAST_BYTES {
+    if percent < OF_PEAK_MEMORY_PERCENT.good || free < LEAST_BYTES {
         return Verdict::Fine;
     }
     let message = format!(
@@ -55,10 +61,10 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         "Use equal blocks (jax.lax.scan over layers instead of a Python loop), so that XLA can place buffers of equal size in \
          one allocation. Keep fewer values alive at once.",
     )
-    .passed("free_at_peak_percent", percent, PROGRAM_PERCENT)
+    .passed("free_at_peak_percent", percent, OF_PEAK_MEMORY_PERCENT.good)
     .evidence("free_at_peak_bytes", free as f64)
     .evidence("fragmentation_percent", figures.fragmentation_percent.unwrap_or(0.0))
-    .link(VIEW, "")
+    .link(View::Memory, "")
     .fires()
 }
 
@@ -78,6 +84,6 @@ fn pool_is_fragmented(device: &str, pool: f64, used: f64) -> Verdict {
         )
         .passed("fragmentation_percent", pool, POOL_PERCENT)
         .passed("peak_percent", used, USED_PERCENT)
-        .link(VIEW, "")
+        .link(View::Memory, "")
         .fires()
 }

@@ -4,137 +4,58 @@
 //! omitted. If they explain less, all are reported, because there is another cause to find. A finding about a part of a loss is
 //! merged into the finding about the whole loss.
 
-use report::Finding;
-
-/// `(symptom, causes)`: a rule whose finding is omitted, and the rules that explain it: its causes, or more specific rules. The
-/// causes of idle time are exclusive parts of a step, so their shares add up.
-const EXPLAINED: &[(&str, &[&str])] = &[
-    // Idle time: prefer the cause to the amount, and shares of the steps to shares of the capture.
-    ("host_overhead", &["many_small_kernels"]),
-    (
-        "low_device_utilization",
-        &[
-            "data_loading",
-            "compilation",
-            "host_overhead",
-            "barrier_cores",
-            "many_programs",
-            "python_threads",
-            "uneven_devices",
-        ],
-    ),
-    ("tensor_core_idle", &["low_device_utilization", "data_loading", "compilation", "host_overhead", "barrier_cores"]),
-    (
-        "idle_gaps",
-        &[
-            "low_device_utilization",
-            "tensor_core_idle",
-            "data_loading",
-            "compilation",
-            "host_overhead",
-            "barrier_cores",
-            "many_programs",
-            "python_threads",
-            "uneven_devices",
-        ],
-    ),
-    (
-        "short_mean_kernel",
-        &["many_small_kernels", "low_device_utilization", "data_loading", "compilation", "host_overhead"],
-    ),
-    // Each of many small programs has arguments, such as Python numbers.
-    ("host_arguments", &["many_programs"]),
-    // Callbacks are ops on the host.
-    ("host_executed_ops", &["debug_print"]),
-    // Compilation: prefer compilation inside steps to all compilation.
-    ("compilation", &["recompilation"]),
-    ("compile_time", &["recompilation", "compilation"]),
-    ("warm_up_in_window", &["recompilation"]),
-    // Communication: prefer the finding with specific advice to the amount.
-    // Devices that wait for a slow one do so in collectives.
-    ("unhidden_collectives", &["gradient_synchronization", "straggler_device"]),
-    ("collective_bound", &["gradient_synchronization", "unhidden_collectives", "straggler_device"]),
-    // One op or kind of op: prefer the kind to the amount.
-    ("data_shuffle", &["unfused_data_formatting"]),
-    (
-        "dominant_op",
-        &["unfused_data_formatting", "data_shuffle", "sorting", "gather_scatter", "one_hot_lookup", "low_flop_rate"],
-    ),
-    ("tensor_cores_unused", &["bf16_in_fp32"]),
-    // Faults of the capture.
-    ("no_hlo", &["cut_capture"]),
-];
-
-/// `(whole, part)`: a rule about a loss, and a rule about a part of it. If the part does not explain the whole, its finding is
-/// merged into that of the whole.
-const PARTS: &[(&str, &str)] = &[
-    ("host_overhead", "many_small_kernels"),
-    ("low_device_utilization", "many_small_kernels"),
-    ("compilation", "recompilation"),
-    ("unhidden_collectives", "gradient_synchronization"),
-];
-
-/// `(evidence, rules)`: the part of a step that grows most in long steps, and the rules about that part. Their findings then
-/// describe the long steps.
-const LONG_STEPS: &[(&str, &[&str])] = &[
-    ("input_bound_us", &["data_loading"]),
-    ("host_bound_us", &["host_overhead", "many_small_kernels"]),
-    ("compile_us", &["compilation", "recompilation"]),
-    ("other_idle_us", &["many_programs", "python_threads", "uneven_devices", "low_device_utilization", "idle_gaps"]),
-    ("communication_us", &["gradient_synchronization", "straggler_device", "unhidden_collectives"]),
-];
+use super::long_steps::evidence_of;
+use super::{Fired, Rule, rules};
 
 /// The share of a symptom that its causes must account for.
 const MOST: f64 = 0.5;
 
 /// Omits findings that others explain. `findings` contains those that fired, in any order.
-pub(super) fn merge(findings: &mut Vec<Finding>) {
-    let stakes: Vec<(String, Option<f64>)> =
-        findings.iter().map(|finding| (finding.id.clone(), finding.time_at_stake_percent)).collect();
-    add_long_steps(findings, &stakes);
-    findings.retain(|finding| {
-        let known = EXPLAINED.iter().find(|(symptom, _)| *symptom == finding.id);
-        let causes = known.map_or(&[][..], |(_, causes)| causes);
-        let fired: Vec<Option<f64>> =
-            stakes.iter().filter(|(id, _)| causes.contains(&id.as_str())).map(|&(_, stake)| stake).collect();
-        !explain(&fired, finding.time_at_stake_percent) && !is_covered_by_all_steps(finding, &stakes)
+pub(super) fn merge(findings: &mut Vec<Fired>) {
+    let impacts: Vec<Impact> = findings.iter().map(|it| (it.rule, it.finding.time_at_stake_percent)).collect();
+    add_long_steps(findings, &impacts);
+    findings.retain(|it| {
+        let causes = impacts.iter().filter(|(rule, _)| it.rule.causes().any(|cause| cause == *rule));
+        let causes: Vec<Option<f64>> = causes.map(|&(_, impact)| impact).collect();
+        !explain(&causes, it.finding.time_at_stake_percent) && rule_of_all_steps(it, &impacts).is_none()
     });
-    for (whole, part) in PARTS {
-        absorb(findings, whole, part);
+    for part in rules() {
+        for whole in part.part_of {
+            absorb(findings, whole, part);
+        }
     }
 }
 
-/// Returns true if a finding about long steps repeats, for some steps, a finding about all steps.
-fn is_covered_by_all_steps(finding: &Finding, fired: &[(String, Option<f64>)]) -> bool {
-    rule_of_all_steps(finding, fired).is_some()
-}
+/// A rule that fired, with the affected share of the step.
+type Impact = (&'static Rule, Option<f64>);
 
-/// Returns the rule that fired on the part of a step that grows most in the long steps of a finding.
-fn rule_of_all_steps(finding: &Finding, fired: &[(String, Option<f64>)]) -> Option<&'static str> {
-    let rules = LONG_STEPS.iter().filter(|(name, _)| finding.evidence.iter().any(|it| it.name == *name));
-    let is_fired = |rule: &&str| {
-        let cause = fired.iter().find(|(id, _)| id == rule);
-        cause.is_some_and(|(_, stake)| explain(&[*stake], finding.time_at_stake_percent))
+/// Returns the rule that fired on the part of a step that grows most in the long steps of a finding. The finding repeats, for
+/// some steps, the finding of that rule about all steps.
+fn rule_of_all_steps(it: &Fired, fired: &[Impact]) -> Option<&'static Rule> {
+    let has = |name: &str| it.finding.evidence.iter().any(|evidence| evidence.name == name);
+    let explains = |rule: &&Rule| {
+        let cause = fired.iter().find(|(other, _)| other == rule);
+        cause.is_some_and(|&(_, impact)| explain(&[impact], it.finding.time_at_stake_percent))
     };
-    let is_of_long_steps = finding.id == "step_time_variation";
-    rules.flat_map(|(_, rules)| rules.iter().copied()).find(|rule| is_of_long_steps && is_fired(rule))
+    let parts = it.rule.of_all_steps.iter().filter(|(part, _)| has(&evidence_of(*part)));
+    parts.flat_map(|(_, rules)| rules.iter().copied()).find(explains)
 }
 
 /// Adds the long steps to the finding about the part that grows in them, because the mean over all steps hides them.
-fn add_long_steps(findings: &mut [Finding], fired: &[(String, Option<f64>)]) {
-    let found = findings.iter().find_map(|finding| Some((finding.title.clone(), rule_of_all_steps(finding, fired)?)));
+fn add_long_steps(findings: &mut [Fired], fired: &[Impact]) {
+    let found = findings.iter().find_map(|it| Some((it.finding.title.clone(), rule_of_all_steps(it, fired)?)));
     let Some((title, rule)) = found else { return };
-    if let Some(finding) = findings.iter_mut().find(|finding| finding.id == rule) {
-        finding.message.push_str(&format!(" {title}."));
+    if let Some(of_all) = findings.iter_mut().find(|it| it.rule == rule) {
+        of_all.finding.message.push_str(&format!(" {title}."));
     }
 }
 
 /// Merges the finding about a part of a loss into the finding about the whole: message, remedy and evidence are appended.
-fn absorb(findings: &mut Vec<Finding>, whole: &str, part: &str) {
-    let place = |id: &str| findings.iter().position(|finding| finding.id == id);
+fn absorb(findings: &mut Vec<Fired>, whole: &Rule, part: &Rule) {
+    let place = |rule: &Rule| findings.iter().position(|it| it.rule == rule);
     let (Some(_), Some(part)) = (place(whole), place(part)) else { return };
-    let part = findings.remove(part);
-    if let Some(whole) = findings.iter_mut().find(|finding| finding.id == whole) {
+    let part = findings.remove(part).finding;
+    if let Some(Fired { finding: whole, .. }) = findings.iter_mut().find(|it| it.rule == whole) {
         whole.message.push_str(&format!(" {}", part.message));
         whole.remedy.push_str(&format!(" {}", part.remedy));
         whole.severity = whole.severity.max(part.severity);
@@ -154,83 +75,85 @@ fn explain(causes: &[Option<f64>], symptom: Option<f64>) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::RULES;
-    use report::{Confidence, FindingSeverity};
+    use crate::{
+        compilation, data_loading, host_overhead, low_device_utilization, many_small_kernels, recompilation,
+        short_mean_kernel, step_time_variation,
+    };
+    use metrics::StepPart;
+    use report::{Confidence, Evidence, Finding, FindingSeverity};
 
-    fn finding(id: &str, stake: Option<f64>) -> Finding {
-        Finding {
-            id: id.to_owned(),
+    fn fired(rule: &'static Rule, impact: Option<f64>) -> Fired {
+        let finding = Finding {
+            id: rule.id.to_owned(),
             severity: FindingSeverity::Warning,
             confidence: Confidence::High,
             title: String::new(),
             message: String::new(),
             remedy: String::new(),
             evidence: Vec::new(),
-            time_at_stake_percent: stake,
+            time_at_stake_percent: impact,
             view: None,
             filter: None,
-        }
+        };
+        Fired { rule, finding }
     }
 
-    fn merged(findings: &[(&str, Option<f64>)]) -> Vec<String> {
-        let mut list: Vec<Finding> = findings.iter().map(|(id, stake)| finding(id, *stake)).collect();
+    fn merged(findings: &[(&'static Rule, Option<f64>)]) -> Vec<&'static str> {
+        let mut list: Vec<Fired> = findings.iter().map(|&(rule, impact)| fired(rule, impact)).collect();
         merge(&mut list);
-        list.into_iter().map(|finding| finding.id).collect()
+        list.into_iter().map(|it| it.rule.id).collect()
     }
 
     #[test]
     fn a_symptom_is_omitted_if_its_cause_explains_most_of_it() {
-        let (cause, symptom) = ("host_overhead", "low_device_utilization");
-        assert_eq!(merged(&[(symptom, Some(60.0)), (cause, Some(40.0))]), [cause]);
-        assert_eq!(merged(&[(symptom, Some(60.0)), (cause, Some(20.0))]), [symptom, cause]);
-        assert_eq!(merged(&[(symptom, Some(60.0))]), [symptom]);
-        assert_eq!(merged(&[(cause, Some(60.0)), ("short_mean_kernel", None)]), [cause]);
+        let (cause, symptom, input) = (&host_overhead::RULE, &low_device_utilization::RULE, &data_loading::RULE);
+        assert_eq!(merged(&[(symptom, Some(60.0)), (cause, Some(40.0))]), [cause.id]);
+        assert_eq!(merged(&[(symptom, Some(60.0)), (cause, Some(20.0))]), [symptom.id, cause.id]);
+        assert_eq!(merged(&[(symptom, Some(60.0))]), [symptom.id]);
+        assert_eq!(merged(&[(cause, Some(60.0)), (&short_mean_kernel::RULE, None)]), [cause.id]);
         // Two causes of 20 % each explain a symptom that neither explains alone.
-        let both = [("data_loading", Some(20.0)), (cause, Some(20.0)), (symptom, Some(60.0))];
-        assert_eq!(merged(&both), ["data_loading", cause]);
-        assert_eq!(merged(&[("data_loading", Some(20.0)), (cause, Some(20.0))]), ["data_loading", cause]);
+        let both = [(input, Some(20.0)), (cause, Some(20.0)), (symptom, Some(60.0))];
+        assert_eq!(merged(&both), [input.id, cause.id]);
+        assert_eq!(merged(&[(input, Some(20.0)), (cause, Some(20.0))]), [input.id, cause.id]);
     }
 
     #[test]
     fn a_part_of_a_loss_is_merged_into_the_whole() {
-        let mut list = vec![finding("host_overhead", Some(85.8)), finding("many_small_kernels", Some(31.1))];
-        list[0].message = "Devices wait.".to_owned();
-        list[1].message = "Kernels are short.".to_owned();
-        list[1].severity = FindingSeverity::Critical;
+        let (whole, part) = (&host_overhead::RULE, &many_small_kernels::RULE);
+        let mut list = vec![fired(whole, Some(85.8)), fired(part, Some(31.1))];
+        list[0].finding.message = "Devices wait.".to_owned();
+        list[1].finding.message = "Kernels are short.".to_owned();
+        list[1].finding.severity = FindingSeverity::Critical;
         merge(&mut list);
-        assert_eq!(list.iter().map(|it| it.id.as_str()).collect::<Vec<_>>(), ["host_overhead"]);
+        assert_eq!(list.iter().map(|it| it.rule.id).collect::<Vec<_>>(), [whole.id]);
         let expected = ("Devices wait. Kernels are short.", FindingSeverity::Critical, Some(85.8));
-        assert_eq!((list[0].message.as_str(), list[0].severity, list[0].time_at_stake_percent), expected);
+        let found = &list[0].finding;
+        assert_eq!((found.message.as_str(), found.severity, found.time_at_stake_percent), expected);
         // A part that is most of the loss is its cause.
-        assert_eq!(
-            merged(&[("host_overhead", Some(50.0)), ("many_small_kernels", Some(31.1))]),
-            ["many_small_kernels"]
-        );
+        assert_eq!(merged(&[(whole, Some(50.0)), (part, Some(31.1))]), [part.id]);
     }
 
     #[test]
     fn long_steps_are_reported_once() {
-        let mut long = finding("step_time_variation", Some(15.0));
-        long.evidence = vec![report::Evidence { name: "input_bound_us".to_owned(), value: 8400.0, threshold: None }];
-        let with = |other: &str| {
-            let mut list = vec![long.clone(), finding(other, Some(20.0))];
+        let with = |part: StepPart, other: &'static Rule| {
+            let mut long = fired(&step_time_variation::RULE, Some(15.0));
+            long.finding.evidence = vec![Evidence { name: evidence_of(part), value: 8400.0, threshold: None }];
+            let mut list = vec![long, fired(other, Some(20.0))];
             merge(&mut list);
             list.len()
         };
-        assert_eq!((with("data_loading"), with("host_overhead")), (1, 2));
+        assert_eq!(with(StepPart::InputBound, &data_loading::RULE), 1);
+        assert_eq!(with(StepPart::InputBound, &host_overhead::RULE), 2);
+        assert_eq!(with(StepPart::Compile, &compilation::RULE), 1);
+        assert_eq!(with(StepPart::Compile, &recompilation::RULE), 1);
     }
 
+    /// Two rules that explain each other would both be omitted.
     #[test]
-    fn the_table_names_rules_and_has_no_cycles() {
-        let is_rule = |id: &str| RULES.iter().any(|rule| rule.id == id);
-        assert!(PARTS.iter().all(|(whole, part)| is_rule(whole) && is_rule(part)));
-        assert!(LONG_STEPS.iter().flat_map(|(_, rules)| rules.iter()).all(|id| is_rule(id)));
-        for (symptom, causes) in EXPLAINED {
-            for id in causes.iter().chain([symptom]) {
-                assert!(is_rule(id), "{id} is no rule");
-            }
-            let back = EXPLAINED.iter().filter(|(other, by)| causes.contains(other) && by.contains(symptom));
-            assert_eq!(back.count(), 0, "{symptom}");
+    fn no_rules_explain_each_other() {
+        for rule in rules() {
+            let back = rule.causes().filter(|cause| cause.causes().any(|it| it == rule));
+            assert_eq!(back.map(|it| it.id).collect::<Vec<_>>(), [""; 0], "{}", rule.id);
         }
     }
 }

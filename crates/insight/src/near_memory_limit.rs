@@ -1,15 +1,22 @@
 //! The memory of a device is nearly full.
+//!
+//! The device whose memory is fullest: `peak_percent` is `memory.devices[].peak_percent` ([metrics.md](metrics.md), memory).
+//! Warning from 90 % (JAX guide: peak memory below 90 %), critical above 100 %, which only figures of programs can reach.
+//! Confidence high if the device's allocator reported the peak, medium if it is the largest program's peak, which is a lower
+//! bound. The remedy depends on the largest class. Not checked if neither an allocator's events nor a program and the size of
+//! the device are known.
 
 use super::draft::Draft;
 use super::limits::NEARLY_FULL_PERCENT;
-use super::memory::{VIEW, fullest_device};
+use super::memory::fullest_device;
 use super::numbers::Numbers;
 use super::{Rule, Verdict};
 use base::format;
-use report::{Confidence, FindingSeverity, MemoryClass};
+use report::{Confidence, FindingSeverity, MemoryClass, View};
 use trace::Framework;
 
-pub(super) const RULE: Rule = Rule { id: "near_memory_limit", title: "The device's memory is nearly full", check };
+pub(super) static RULE: Rule =
+    Rule { id: "near_memory_limit", title: "The device's memory is nearly full", ..Rule::checked_by(check) };
 
 /// Used share of the capacity above which the finding is critical: the program does not fit.
 const CRITICAL_PERCENT: f64 = 100.0;
@@ -45,7 +52,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     .passed("peak_percent", percent, if percent > CRITICAL_PERCENT { CRITICAL_PERCENT } else { NEARLY_FULL_PERCENT })
     .evidence("peak_bytes", peak as f64)
     .evidence("capacity_bytes", capacity as f64)
-    .link(VIEW, "")
+    .link(View::Memory, "")
     .fires()
 }
 

@@ -1,13 +1,18 @@
 //! The capture contains no op of a device that crossprof supports.
+//!
+//! The capture contains events, but no op of a TPU, a GPU or XLA's CPU backend. Note, confidence high. The message names the
+//! contents of the capture: devices that crossprof has no rules for, host threads, other processes. This finding replaces the
+//! list of rules that are not checked. Remedy: capture in the process that uses the devices, while they compute.
 
 use super::draft::Draft;
 use super::numbers::Numbers;
 use super::{Rule, Verdict};
 use base::format;
-use report::{Confidence, FindingSeverity};
+use report::{Confidence, FindingSeverity, View};
 use trace::Framework;
 
-pub(super) const RULE: Rule = Rule { id: "no_device_ops", title: "No device op was recorded", check };
+pub(super) static RULE: Rule =
+    Rule { id: "no_device_ops", title: "No device op was recorded", ..Rule::checked_by(check) };
 
 fn check(numbers: &Numbers<'_>) -> Verdict {
     if numbers.platform.is_some() || numbers.trace.events.is_empty() {
@@ -35,7 +40,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         .remedy(&remedy(numbers))
         .evidence("other_devices", accelerators as f64)
         .evidence("host_threads", profile.host_activity.as_ref().map_or(0.0, |host| host.num_threads as f64));
-    draft.link("overview", "").fires()
+    draft.link(View::Overview, "").fires()
 }
 
 fn remedy(numbers: &Numbers<'_>) -> String {

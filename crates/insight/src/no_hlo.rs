@@ -1,14 +1,28 @@
 //! The file lacks the compiled programs, and with them FLOPs, bytes or instructions.
+//!
+//! The file embeds no compiled program, and at least one of FLOPs, bytes, shapes and replica groups is missing for all ops (a
+//! TPU's ops contain them, even in a trace JSON). The finding names the missing ones. Note, confidence high. Remedy: the xplane
+//! of the same run, or a capture that keeps the programs. Not reported for PyTorch.
+//!
+//! If the file embeds some programs but not all that ran, the finding names the missing programs.
+//! `missing_program_time_percent` is the share of their ops in the self time of all ops. Note from 1 % (ours), confidence high.
+//! Remedy for JAX: capture without a compilation for the CPU in the same process, which can drop the programs of an accelerator
+//! (jax#37533).
 
 use super::draft::Draft;
 use super::numbers::{Numbers, listed, shown};
-use super::{Rule, Verdict};
+use super::{Rule, Verdict, cut_capture};
 use base::{Ps, format};
 use metrics::{MissingProgram, missing_programs};
-use report::{Confidence, FindingSeverity};
+use report::{Confidence, FindingSeverity, View};
 use trace::{Framework, SourceFormat};
 
-pub(super) const RULE: Rule = Rule { id: "no_hlo", title: "The compiled programs are not in the file", check };
+pub(super) static RULE: Rule = Rule {
+    id: "no_hlo",
+    title: "The compiled programs are not in the file",
+    explained_by: &[&[&cut_capture::RULE]],
+    ..Rule::checked_by(check)
+};
 
 fn check(numbers: &Numbers<'_>) -> Verdict {
     let trace = numbers.trace;
@@ -48,7 +62,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     Draft::new(FindingSeverity::Note, Confidence::High, &title, message)
         .remedy(remedy)
         .count("hlo_modules", trace.hlo.len() as u64)
-        .link(if coverage.flops { "ops" } else { "roofline" }, "")
+        .link(if coverage.flops { View::Ops } else { View::Roofline }, "")
         .fires()
 }
 
@@ -90,5 +104,35 @@ fn some_missing(numbers: &Numbers<'_>) -> Option<Verdict> {
         .remedy(remedy)
         .passed("missing_program_time_percent", share, MISSING_PERCENT)
         .count("hlo_modules", numbers.trace.hlo.len() as u64);
-    Some(draft.link("ops", "").fires())
+    Some(draft.link(View::Ops, "").fires())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{finding, fine, host_bound, tpu_steps};
+    use report::FindingSeverity::Note;
+    use trace::HloProto;
+
+    #[test]
+    fn fires_above_its_limit() {
+        assert_eq!(finding(host_bound(900), &RULE).severity, Note);
+        let mut with = host_bound(900);
+        with.hlo.push(HloProto::default());
+        fine(with, &RULE);
+        // In both formats, TPU ops contain the costs that other files have only in the program.
+        let costs = |text: &'static str| {
+            let mut trace = tpu_steps(12, move |b, at| {
+                let long_name = b.trace_mut().strings.intern(text);
+                let line = b.line("/device:TPU:0", "XLA Ops");
+                b.event(line, "fusion.1", at, 900).hlo_category("loop fusion").args(|args| {
+                    (args.flops, args.bytes_accessed, args.long_name) = (Some(5), Some(5), long_name);
+                });
+            });
+            trace.format = Some(SourceFormat::ChromeJson);
+            trace
+        };
+        fine(costs("%fusion.1 = f32[8]{0} fusion(f32[8]{0} %p)"), &RULE);
+        assert_eq!(finding(costs(""), &RULE).title, "The file contains no shapes or replica groups");
+    }
 }

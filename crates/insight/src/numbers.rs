@@ -6,10 +6,11 @@ use std::cell::OnceCell;
 
 use super::Verdict;
 use super::draft::{equals, lacks};
+use super::limits::{INPUT_BOUND_PERCENT, SHORT_KERNEL_US};
 use base::framework_path::training_pass;
 use base::{Ps, format};
 use metrics::{Context, HostRole, Op, OpFamily, StepPart, WindowKind, family_of};
-use report::UnifiedProfile;
+use report::{UnifiedProfile, View};
 use trace::{Framework, Platform, SourceFormat, StatValue, Trace, Words};
 
 /// Input of the rules.
@@ -75,9 +76,9 @@ pub(super) struct InputWait {
 }
 
 impl InputWait {
-    /// Returns true if the wait is long enough to look for its cause (XProf: 10 % of the step).
+    /// Returns true if the wait is long enough to look for its cause.
     pub fn bound(self) -> bool {
-        self.percent >= 10.0
+        self.percent >= INPUT_BOUND_PERCENT.good
     }
 }
 
@@ -290,11 +291,11 @@ impl<'a> Numbers<'a> {
 
     /// Returns the view and filter that show the largest of these categories: on a GPU its longest-running kernel, elsewhere the
     /// ops of the category.
-    pub fn link_to(&self, wanted: &dyn Fn(&str) -> bool) -> (&'static str, String) {
+    pub fn link_to(&self, wanted: &dyn Fn(&str) -> bool) -> (View, String) {
         let top = self.profile.kernels.top_kernels.iter().find(|kernel| wanted(&kernel.category));
         match (self.is_gpu(), top) {
-            (true, Some(kernel)) => ("kernels", equals("kernel_name", &kernel.name)),
-            _ => ("ops", equals("category", self.largest_category(wanted).unwrap_or_default())),
+            (true, Some(kernel)) => (View::Kernels, equals("kernel_name", &kernel.name)),
+            _ => (View::Ops, equals("category", self.largest_category(wanted).unwrap_or_default())),
         }
     }
 
@@ -357,13 +358,13 @@ impl<'a> Numbers<'a> {
     }
 
     /// Returns the page of communication, filtered on the kind with the most time for which `wanted` holds.
-    pub fn link_to_communication(&self, wanted: &dyn Fn(&str) -> bool) -> (&'static str, String) {
+    pub fn link_to_communication(&self, wanted: &dyn Fn(&str) -> bool) -> (View, String) {
         let kinds = self.context.analysis.collectives.kinds();
         let kind = kinds.iter().find(|(kind, _)| wanted(kind));
         match kind.filter(|_| kinds.len() > 1) {
-            Some((kind, _)) => ("communication", equals("kind", kind)),
+            Some((kind, _)) => (View::Communication, equals("kind", kind)),
             None if kinds.is_empty() => self.link_to(wanted),
-            None => ("communication", String::new()),
+            None => (View::Communication, String::new()),
         }
     }
 
@@ -479,5 +480,5 @@ pub(super) fn is_communication(category: &str) -> bool {
     family_of(category) == OpFamily::Communication
 }
 
-/// Duration below which a kernel or gap is short (JAX guide: "many small kernels, below 0.1 ms each").
-pub(super) const SHORT: Ps = Ps::new(100_000_000);
+/// Duration below which a kernel or gap is short.
+pub(super) const SHORT: Ps = Ps::new((SHORT_KERNEL_US * 1e6) as i64);

@@ -1,14 +1,30 @@
-//! Explains an out-of-memory error from its text.
+//! The devices or the host ran out of memory.
+//!
+//! The input is the text of an out-of-memory error. The finding explains the error with the largest need. Critical; a warning
+//! if the allocator continued without the memory. The cause is the first of these that applies:
+//!
+//! * a TPU's on-chip memory (VMEM, SMEM) is too small for a kernel;
+//! * the host's memory ran out;
+//! * padding: `padding_bytes` is at least half of the program's memory, or the program fits without it;
+//! * the free memory is fragmented: the request would fit into the free memory, or into memory that is reserved but unused, but
+//!   not into the largest free block;
+//! * the program is small, so others used the memory: it needs at most half of the capacity. If the text contains no capacity,
+//!   at most half of the smallest memory in the table of devices;
+//! * the program needs more than the capacity;
+//! * an allocation is larger than the free memory.
+//!
+//! Confidence high for facts in the text, medium for memory that others used. If the text contains no sizes, the finding quotes
+//! it. Not reported for other inputs.
 
 use super::draft::Draft;
-use super::memory::{PADDING_REMEDY, VIEW, padded_shapes};
+use super::memory::{PADDING_REMEDY, padded_shapes};
 use super::numbers::Numbers;
 use super::{Rule, Verdict};
 use base::format;
 use memory::OutOfMemory;
-use report::{Confidence, FindingSeverity};
+use report::{Confidence, FindingSeverity, View};
 
-pub(super) const RULE: Rule = Rule { id: "out_of_memory", title: "Memory ran out", check };
+pub(super) static RULE: Rule = Rule { id: "out_of_memory", title: "Memory ran out", ..Rule::checked_by(check) };
 
 /// Share of the needed memory from which padding is the cause (ours: it takes more than the values).
 const PADDING_PERCENT: f64 = 50.0;
@@ -113,7 +129,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         .evidence_where("in_use_bytes", error.in_use_bytes.map(|bytes| bytes as f64))
         .evidence_where("capacity_bytes", error.capacity_bytes.map(|bytes| bytes as f64))
         .evidence_where("padding_bytes", (cause == Cause::Padding).then(|| error.padding_bytes() as f64))
-        .link(VIEW, "")
+        .link(View::Memory, "")
         .fires()
 }
 

@@ -1,18 +1,22 @@
-//! Padding of arrays whose shapes do not fill the tiles of a TPU.
+//! Arrays are padded, because their shapes do not fill the tiles of a TPU.
+//!
+//! `padding_percent` is the share of the largest program's peak that layouts add as padding. A TPU stores arrays in tiles (8 x
+//! 128 elements of 32 bits), so dimensions are rounded up to multiples of them. Note from 10 %, warning from 25 % (ours), and 1
+//! MiB. Confidence high. The message names the shapes with the most padding. For each, it names a shape that saves at least
+//! half of the padding, if there is one: another order of dimensions, or the last two dimensions merged. Remedy: multiples of 8
+//! and 128, long dimensions last. Not checked without a program with its buffers.
 
 use super::draft::Draft;
-use super::memory::{LEAST_BYTES, PADDING_REMEDY, VIEW, largest_program, name, of_peak, padded_shapes};
+use super::limits::OF_PEAK_MEMORY_PERCENT;
+use super::memory::{LEAST_BYTES, PADDING_REMEDY, largest_program, name, of_peak, padded_shapes};
 use super::numbers::Numbers;
 use super::{Rule, Verdict, out_of_memory};
 use base::format;
-use report::{Confidence, FindingSeverity};
+use report::{Confidence, FindingSeverity, View};
 
-pub(super) const RULE: Rule = Rule { id: "padded_buffers", title: "Padding takes much of the memory", check };
+pub(super) static RULE: Rule =
+    Rule { id: "padded_buffers", title: "Padding takes much of the memory", ..Rule::checked_by(check) };
 
-/// Share of the peak from which the finding is a note (ours: the memory of a batch that is a tenth larger).
-const NOTE_PERCENT: f64 = 10.0;
-/// Share of the peak from which the finding is a warning (ours: a quarter of the memory is unused).
-const WARNING_PERCENT: f64 = 25.0;
 fn check(numbers: &Numbers<'_>) -> Verdict {
     let program = match largest_program(numbers) {
         Ok(program) => program,
@@ -24,10 +28,10 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     }
     let padding = program.figures.padding_bytes.unwrap_or(program.summary.padding_bytes);
     let percent = of_peak(padding, program);
-    if percent < NOTE_PERCENT || padding < LEAST_BYTES {
+    if percent < OF_PEAK_MEMORY_PERCENT.good || padding < LEAST_BYTES {
         return Verdict::Fine;
     }
-    let is_bad = percent >= WARNING_PERCENT;
+    let is_bad = percent >= OF_PEAK_MEMORY_PERCENT.bad;
     let message = format!(
         "At the peak of {}, padding of layouts takes {} of {}.{}",
         name(program),
@@ -42,9 +46,9 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         message,
     )
     .remedy(PADDING_REMEDY)
-    .passed("padding_percent", percent, if is_bad { WARNING_PERCENT } else { NOTE_PERCENT })
+    .passed("padding_percent", percent, if is_bad { OF_PEAK_MEMORY_PERCENT.bad } else { OF_PEAK_MEMORY_PERCENT.good })
     .evidence("padding_bytes", padding as f64)
     .evidence("peak_bytes", program.figures.peak_heap_bytes as f64)
-    .link(VIEW, "")
+    .link(View::Memory, "")
     .fires()
 }

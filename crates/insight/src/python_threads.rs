@@ -1,19 +1,25 @@
 //! Other threads run Python while devices are idle.
+//!
+//! Threads other than those that launch device work run Python for at least half of the idle time, and do not wait at the end
+//! of the path of calls (`sleep`, `acquire`, `recv`, ...; `crates/facts/src/python_waits.csv`). The impact is the idle share of
+//! the window multiplied by the share of it in which the busiest thread is in its function. Warning from 10 % (JAX guide,
+//! overheads), critical from 50 %. Confidence medium, because a function may run without Python's lock. Remedy: processes
+//! instead of threads. Not checked without host events; needs the Python tracer.
 
 use super::draft::{Draft, lacks};
+use super::limits::OVERHEAD_PERCENT;
 use super::numbers::{Numbers, shown};
-use super::{Rule, Verdict};
+use super::{Needs, Rule, Verdict};
 use base::format;
 use metrics::busy_python_threads;
-use report::{Confidence, FindingSeverity};
+use report::{Confidence, FindingSeverity, View};
 
-pub(super) const RULE: Rule = Rule { id: "python_threads", title: "Python threads run while devices are idle", check };
-
-/// Share of the window, idle while other threads run Python, from which the finding is a warning (the JAX guide's limit for
-/// overheads is 10 %).
-const WARNING_PERCENT: f64 = 10.0;
-/// Share from which the finding is critical (the JAX guide calls devices that are idle for half of the time bad).
-const CRITICAL_PERCENT: f64 = 50.0;
+pub(super) static RULE: Rule = Rule {
+    id: "python_threads",
+    title: "Python threads run while devices are idle",
+    needs: Needs::AllLines,
+    ..Rule::checked_by(check)
+};
 
 fn check(numbers: &Numbers<'_>) -> Verdict {
     if numbers.context.analysis.devices.by_line.host_names.is_empty() {
@@ -22,19 +28,20 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     let Some(window) = numbers.window() else {
         return lacks("too few device ops ran to measure how long the devices are idle. Capture several steps.");
     };
-    if window.idle_percent() < WARNING_PERCENT {
+    if window.idle_percent() < OVERHEAD_PERCENT.good {
         return Verdict::Fine;
     }
     let Some(found) = busy_python_threads(numbers.trace, &numbers.context.analysis.devices) else {
         return Verdict::Fine;
     };
     let share = window.idle_percent() * found.function.percent / 100.0;
-    if share < WARNING_PERCENT {
+    if share < OVERHEAD_PERCENT.good {
         return Verdict::Fine;
     }
-    let (severity, limit) = match share {
-        CRITICAL_PERCENT.. => (FindingSeverity::Critical, CRITICAL_PERCENT),
-        _ => (FindingSeverity::Warning, WARNING_PERCENT),
+    let (severity, limit) = if share >= OVERHEAD_PERCENT.bad {
+        (FindingSeverity::Critical, OVERHEAD_PERCENT.bad)
+    } else {
+        (FindingSeverity::Warning, OVERHEAD_PERCENT.good)
     };
     let name = shown(&found.function.name);
     let place = found.function.place.as_ref().map_or(String::new(), |place| format!(" ({})", shown(place)));
@@ -55,6 +62,42 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         .passed("python_threads_percent", share, limit)
         .evidence("threads", found.threads as f64)
         .at_stake(share)
-        .link("steps", "")
+        .link(View::Steps, "")
         .fires()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{finding, fine, gpu_steps, kernel};
+    use report::FindingSeverity::{Critical, Warning};
+    use trace::Trace;
+
+    /// Builds steps of 1000 us. The device is busy for `busy` us. During the rest, another thread runs `parse`, which calls `last`.
+    fn with_thread(busy: i64, last: &'static str) -> Trace {
+        gpu_steps(12, move |b, at| {
+            kernel(b, "gemm", at + 1, at + 5, busy);
+            let (python, other) = (b.line("/host:CPU", "python"), b.line("/host:CPU", "worker"));
+            b.event(python, "PjitFunction(step)", at + 1, 3);
+            b.event(other, "$data.py:7 parse", at + busy, 1000 - busy);
+            b.event(other, last, at + busy, 1000 - busy);
+        })
+    }
+
+    #[test]
+    fn fires_above_its_limit() {
+        let found = finding(with_thread(300, "$data.py:9 <listcomp>"), &RULE);
+        assert_eq!(
+            (found.severity, found.title.as_str()),
+            (Critical, "Threads run Python (parse) while devices are idle")
+        );
+        assert!(
+            found.message.contains("1 other thread") && found.message.contains("parse (data.py:7)"),
+            "{}",
+            found.message
+        );
+        assert_eq!(finding(with_thread(800, "$data.py:9 <listcomp>"), &RULE).severity, Warning);
+        fine(with_thread(950, "$data.py:9 <listcomp>"), &RULE);
+        fine(with_thread(300, "$time sleep"), &RULE);
+    }
 }

@@ -1,17 +1,28 @@
 //! XLA compiles programs after the first step.
+//!
+//! XLA compiles after the second step has started: union of compile spans from the start of the second to the end of the last
+//! step, as a share of that time. Note for any compilation, warning from 1 %, critical from 20 % (ours: steps of a steady run
+//! compile nothing). Confidence high. Remedy: `jax_explain_cache_misses`, fixed shapes. The message compares the arguments of
+//! the programs of the same function: their number, else their shapes and types; if these are equal, something else differs (a
+//! static argument, a constant, a new function object). Not checked without host events or with fewer than two steps.
 
 use std::collections::BTreeSet;
 
 use super::changed_arguments;
 use super::draft::Draft;
 use super::numbers::{Numbers, shown};
-use super::{Rule, Verdict};
+use super::{Rule, Verdict, compilation};
 use base::{Ps, format};
 use metrics::{HostWork, compiled_modules, host_spans};
-use report::{Confidence, FindingSeverity};
+use report::{Confidence, FindingSeverity, View};
 use trace::{Framework, Interval, IntervalSet};
 
-pub(super) const RULE: Rule = Rule { id: "recompilation", title: "Compilation between steps", check };
+pub(super) static RULE: Rule = Rule {
+    id: "recompilation",
+    title: "Compilation between steps",
+    part_of: &[&compilation::RULE],
+    ..Rule::checked_by(check)
+};
 
 /// Share of the time from the second step's start to the last step's end from which the finding is a warning (ours).
 const WARNING_PERCENT: f64 = 1.0;
@@ -71,7 +82,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         .passed("recompilation_percent", share, if share >= CRITICAL_PERCENT { CRITICAL_PERCENT } else { WARNING_PERCENT })
         .evidence("recompilation_us", inside.length().as_us())
         .at_stake(share)
-        .link("steps", "")
+        .link(View::Steps, "")
         .fires()
 }
 
@@ -136,4 +147,34 @@ fn listed(names: &[String], separator: &str) -> String {
 /// Returns a count of compilations: `1 compilation`, `3 compilations`.
 fn times(count: u64) -> String {
     if count == 1 { "1 compilation".to_owned() } else { format!("{} compilations", format::count(count)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{compiling, finding, fine, gpu_steps, kernel};
+    use report::FindingSeverity::{Critical, Note, Warning};
+
+    #[test]
+    fn fires_above_its_limit() {
+        assert_eq!(finding(compiling(700, 250), &RULE).severity, Critical);
+        assert_eq!(finding(compiling(900, 50), &RULE).severity, Warning);
+        assert_eq!(finding(compiling(900, 5), &RULE).severity, Note);
+        fine(compiling(900, 0), &RULE);
+        // Computed by hand: 10 later steps of 1 ms compile for 5 µs each. The last step ends with its kernel, after 0.9 ms and
+        // before it compiles.
+        let few = finding(compiling(900, 5), &RULE).message;
+        let said =
+            "50.0 µs of the 10.9 ms after the first step (0.5 %): 10 compilations, in steps 1, 2, 3, 4, 5 and 5 more.";
+        assert!(few.contains(said), "{few}");
+        // The first step may compile.
+        let first = gpu_steps(12, |b, at| {
+            kernel(b, "gemm", at + 1, at + 5, 900);
+            if at == 0 {
+                let python = b.line("/host:CPU", "compiler");
+                b.event(python, "backend_compile", 0, 900);
+            }
+        });
+        fine(first, &RULE);
+    }
 }

@@ -1,17 +1,20 @@
 //! Ops run a second time to save memory.
+//!
+//! Self time of rematerialised ops (`.remat` in the name, or `rematted_computation` in the path) as a share of the op time.
+//! Note from 10 % (ours: the JAX guide's limit for overheads; recomputing a whole forward pass takes about a quarter).
+//! Confidence high. Remedy: a checkpoint policy that keeps more activations. Not checked if the file contains neither names nor
+//! paths.
 
 use super::draft::{Draft, lacks};
+use super::limits::OVERHEAD_PERCENT;
 use super::numbers::Numbers;
 use super::{Rule, Verdict};
 use base::{Ps, format};
-use report::{Confidence, FindingSeverity};
+use report::{Confidence, FindingSeverity, View};
 use trace::Framework;
 
-pub(super) const RULE: Rule = Rule { id: "rematerialization", title: "Recomputation takes much of the time", check };
-
-/// Share of the op time in rematerialised ops from which the finding is a note (ours: the JAX guide's limit for overheads; a
-/// model that recomputes its whole forward pass spends about a quarter).
-const NOTE_PERCENT: f64 = 10.0;
+pub(super) static RULE: Rule =
+    Rule { id: "rematerialization", title: "Recomputation takes much of the time", ..Rule::checked_by(check) };
 
 fn check(numbers: &Numbers<'_>) -> Verdict {
     let ops = &numbers.context.analysis.ops;
@@ -24,7 +27,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     let again = ops.rows.iter().filter(|op| op.rematerialized == Some(true));
     let (count, time) = again.fold((0_u64, Ps::ZERO), |(count, time), op| (count + 1, time + op.self_time));
     let share = numbers.op_percent(time);
-    if share < NOTE_PERCENT {
+    if share < OVERHEAD_PERCENT.good {
         return Verdict::Fine;
     }
     let message = format!(
@@ -43,9 +46,31 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
                 other => other.words().checkpoint,
             }
         ))
-        .passed("rematerialized_percent", share, NOTE_PERCENT)
+        .passed("rematerialized_percent", share, OVERHEAD_PERCENT.good)
         .evidence("rematerialized_us", time.as_us())
         .at_stake(numbers.of_window(share))
-        .link("ops", "hlo_rematerialization=yes")
+        .link(View::Ops, "hlo_rematerialization=yes")
         .fires()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{finding, fine, tpu_op, tpu_steps};
+    use report::FindingSeverity::Note;
+
+    #[test]
+    fn fires_above_its_limit() {
+        let trace = |length: i64| {
+            tpu_steps(12, move |b, at| {
+                let line = b.line("/device:TPU:0", "XLA Ops");
+                let expression = b.trace_mut().strings.intern("%fusion.1.remat = f32[8]{0} fusion(f32[8]{0} %p)");
+                let again = b.event(line, "fusion.1.remat", at, length).hlo_category("loop fusion");
+                again.args(|args| args.long_name = expression);
+                tpu_op(b, "convolution fusion", at + length, 1000 - length);
+            })
+        };
+        assert_eq!(finding(trace(100), &RULE).severity, Note);
+        fine(trace(99), &RULE);
+    }
 }

@@ -1,16 +1,24 @@
 //! Several devices compute the same: the program has only replicated arguments and exchanges no data.
+//!
+//! The program with the most time runs on several devices, which exchange no data. All of its arguments are replicated, and it
+//! does not ask for the id of its device: so all devices compute the same. The impact is the busy share of the window that is
+//! repeated, `busy * (devices - 1) / devices`. Warning, critical from 50 %. Confidence high. Remedy: shard the batch. Not
+//! reported without the compiled program.
 
 use super::draft::{Draft, lacks};
+use super::limits::OVERHEAD_PERCENT;
 use super::numbers::{Numbers, shown};
-use super::{Rule, Verdict};
+use super::{Needs, Rule, Verdict};
 use base::format;
 use metrics::Argument;
-use report::{Confidence, FindingSeverity};
+use report::{Confidence, FindingSeverity, View};
 
-pub(super) const RULE: Rule = Rule { id: "replicated_work", title: "Several devices compute the same", check };
-
-/// Share of the window that the devices compute the same, from which the finding is critical (ours: most of the time).
-const CRITICAL_PERCENT: f64 = 50.0;
+pub(super) static RULE: Rule = Rule {
+    id: "replicated_work",
+    title: "Several devices compute the same",
+    needs: Needs::Whole,
+    ..Rule::checked_by(check)
+};
 
 fn check(numbers: &Numbers<'_>) -> Verdict {
     let (devices, ops) = (&numbers.context.analysis.devices.used, &numbers.context.analysis.ops);
@@ -35,7 +43,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     };
     // One device would do, and the others could do the rest of the batch.
     let lost = window.busy_percent * (count - 1) as f64 / count as f64;
-    let severity = if lost >= CRITICAL_PERCENT { FindingSeverity::Critical } else { FindingSeverity::Warning };
+    let severity = if lost >= OVERHEAD_PERCENT.bad { FindingSeverity::Critical } else { FindingSeverity::Warning };
     let module = first.program.split('(').next().unwrap_or(&first.program);
     let message = format!(
         "{} runs on {} devices. All of its {} are replicated, and the devices exchange no data. So each device computes the same \
@@ -52,6 +60,6 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         .evidence("devices", count as f64)
         .evidence("arguments", arguments.len() as f64)
         .at_stake(lost)
-        .link("devices", "")
+        .link(View::Devices, "")
         .fires()
 }

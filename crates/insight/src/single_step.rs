@@ -1,11 +1,14 @@
 //! The statistics cover a single step.
+//!
+//! Only one step counts. Note, confidence high. Not checked if steps are unknown.
 
 use super::draft::Draft;
 use super::numbers::{Numbers, plural};
-use super::{Rule, Verdict};
-use report::{Confidence, FindingSeverity};
+use super::{Needs, Rule, Verdict};
+use report::{Confidence, FindingSeverity, View};
 
-pub(super) const RULE: Rule = Rule { id: "single_step", title: "Only one step was captured", check };
+pub(super) static RULE: Rule =
+    Rule { id: "single_step", title: "Only one step was captured", needs: Needs::Whole, ..Rule::checked_by(check) };
 
 fn check(numbers: &Numbers<'_>) -> Verdict {
     let timing = &numbers.profile.step_timing;
@@ -32,6 +35,19 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
             "Capture 5 to 10 steps of the steady state: enough to show the variation, but few enough for a small file.",
         )
         .passed("num_steps_counted", counted as f64, 2.0)
-        .link("steps", "")
+        .link(View::Steps, "")
         .fires()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{finding, fine, gpu_steps, kernel};
+    use report::FindingSeverity::Note;
+
+    #[test]
+    fn fires_above_its_limit() {
+        assert_eq!(finding(gpu_steps(1, |b, at| kernel(b, "gemm", at, at + 5, 900)), &RULE).severity, Note);
+        fine(gpu_steps(3, |b, at| kernel(b, "gemm", at, at + 5, 900)), &RULE);
+    }
 }

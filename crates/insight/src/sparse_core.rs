@@ -1,4 +1,7 @@
 //! The SparseCores of a TPU are busy for much of the step.
+//!
+//! TPU: at least one SparseCore of a chip is busy for 10 % of the chip's active span (XProf). Note, confidence medium, because
+//! the TensorCore may compute meanwhile.
 
 use std::collections::BTreeMap;
 
@@ -6,10 +9,11 @@ use super::draft::Draft;
 use super::numbers::Numbers;
 use super::{Rule, Verdict};
 use base::{Ps, format};
-use report::{Confidence, FindingSeverity};
+use report::{Confidence, FindingSeverity, View};
 use trace::{Interval, IntervalSet, PlaneKind};
 
-pub(super) const RULE: Rule = Rule { id: "sparse_core", title: "SparseCores are busy for much of the time", check };
+pub(super) static RULE: Rule =
+    Rule { id: "sparse_core", title: "SparseCores are busy for much of the time", ..Rule::checked_by(check) };
 
 /// Share of the devices' window from which the finding is a note (XProf, SparseCore suggestion: 10 % of the step).
 const NOTE_PERCENT: f64 = 10.0;
@@ -38,7 +42,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
          step, split the tables over all SparseCores, or pipeline the embeddings.",
     )
     .passed("sparse_core_percent", share, NOTE_PERCENT)
-    .link("devices", "")
+    .link(View::Devices, "")
     .fires()
 }
 
@@ -63,4 +67,18 @@ fn busy_percent(numbers: &Numbers<'_>) -> f64 {
         }
     }
     if span > Ps::ZERO { 100.0 * busy.as_ps() as f64 / span.as_ps() as f64 } else { 0.0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{finding, fine, says, three_ops, with_sparse_cores};
+    use report::FindingSeverity::Note;
+
+    #[test]
+    fn fires_above_its_limit() {
+        assert_eq!(finding(with_sparse_cores(100, 10), &RULE).severity, Note);
+        fine(with_sparse_cores(99, 10), &RULE);
+        assert_eq!(says(three_ops("gather", 10), &RULE), Verdict::Irrelevant);
+    }
 }

@@ -1,17 +1,19 @@
 //! The SparseCores of a TPU could run collectives concurrently with the TensorCore.
+//!
+//! TPU with SparseCores: the TensorCore waits for at least 10 % of the window in the done ops of asynchronous collectives
+//! (XProf). Note, confidence low: XProf also requires that less than 50 % of the memory is in use, which a trace seldom
+//! contains.
 
 use super::draft::{Draft, lacks};
+use super::limits::ASYNC_DONE_PERCENT;
 use super::numbers::Numbers;
 use super::{Rule, Verdict};
 use base::format;
-use report::{Confidence, FindingSeverity};
+use report::{Confidence, FindingSeverity, View};
 use trace::PlaneKind;
 
-pub(super) const RULE: Rule = Rule { id: "sparse_core_offload", title: "SparseCores could run collectives", check };
-
-/// Share of the window in the done ops of asynchronous all-reduces and all-gathers from which the finding is a note (XProf,
-/// `kAsyncDoneThresholdInPercent`).
-const NOTE_PERCENT: f64 = 10.0;
+pub(super) static RULE: Rule =
+    Rule { id: "sparse_core_offload", title: "SparseCores could run collectives", ..Rule::checked_by(check) };
 
 /// Categories of ops in which the TensorCore waits for an asynchronous collective.
 const WAITS: [&str; 3] = ["all-reduce-done", "all-gather-done", "async-done"];
@@ -23,7 +25,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     }
     let Some(window) = numbers.window() else { return lacks("too few device ops ran. Capture several steps.") };
     let share = numbers.category_percent(&|name| WAITS.contains(&name)) * window.busy_percent / 100.0;
-    if share < NOTE_PERCENT {
+    if share < ASYNC_DONE_PERCENT {
         return Verdict::Fine;
     }
     let message = format!(
@@ -38,8 +40,21 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
             "If memory is not scarce, try LIBTPU_INIT_ARGS with --xla_tpu_sparse_core_all_gather_latency_multiplier and \
              --xla_tpu_sparse_core_all_reduce_latency_multiplier above 1.",
         )
-        .passed("async_done_percent", share, NOTE_PERCENT)
+        .passed("async_done_percent", share, ASYNC_DONE_PERCENT)
         .at_stake(share)
-        .link("ops", "done")
+        .link(View::Ops, "done")
         .fires()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{finding, fine, with_sparse_cores};
+    use report::FindingSeverity::Note;
+
+    #[test]
+    fn fires_above_its_limit() {
+        assert_eq!(finding(with_sparse_cores(10, 100), &RULE).severity, Note);
+        fine(with_sparse_cores(10, 99), &RULE);
+    }
 }

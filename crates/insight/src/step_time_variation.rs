@@ -1,14 +1,49 @@
-//! Step times vary: reports the time that long steps lose, and its cause.
+//! Step times vary. The finding reports the time that long steps lose, and its cause.
+//!
+//! Standard deviation divided by the mean of the counted steps: note from 5 %, warning from 20 % (ours: such steps hide a
+//! change of 5 %). Steps that exceed the median step by more than 5 % are grouped by cause. The cause is the part that exceeds
+//! its median most, together with the host's range in that idle time (`step_breakdown.steps[].host_range`), or with the op
+//! whose self time exceeds that in the step nearest to the median most. The title names the group with the largest loss. The
+//! impact is that loss as a share of all counted steps. The message describes three groups. Confidence high. Not checked with
+//! fewer than 5 counted steps.
 
 use super::draft::{Draft, lacks};
 use super::long_steps::{Loss, losses};
 use super::numbers::{Numbers, shown};
-use super::{Rule, Verdict};
+use super::{
+    Needs, Rule, Verdict, compilation, data_loading, gradient_synchronization, host_overhead, idle_gaps,
+    low_device_utilization, many_programs, many_small_kernels, python_threads, recompilation, straggler_device,
+    uneven_devices, unhidden_collectives,
+};
 use base::format;
 use metrics::StepPart;
-use report::{Confidence, FindingSeverity};
+use report::{Confidence, FindingSeverity, View};
 
-pub(super) const RULE: Rule = Rule { id: "step_time_variation", title: "Step times vary", check };
+pub(super) static RULE: Rule = Rule {
+    id: "step_time_variation",
+    title: "Step times vary",
+    needs: Needs::AllLines,
+    of_all_steps: &[
+        (StepPart::InputBound, &[&data_loading::RULE]),
+        (StepPart::HostBound, &[&host_overhead::RULE, &many_small_kernels::RULE]),
+        (StepPart::Compile, &[&compilation::RULE, &recompilation::RULE]),
+        (
+            StepPart::OtherIdle,
+            &[
+                &many_programs::RULE,
+                &python_threads::RULE,
+                &uneven_devices::RULE,
+                &low_device_utilization::RULE,
+                &idle_gaps::RULE,
+            ],
+        ),
+        (
+            StepPart::Communication,
+            &[&gradient_synchronization::RULE, &straggler_device::RULE, &unhidden_collectives::RULE],
+        ),
+    ],
+    ..Rule::checked_by(check)
+};
 
 /// Standard deviation over mean from which the finding is a note (ours: it hides a change of 5 %).
 const NOTE_PERCENT: f64 = 5.0;
@@ -48,7 +83,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         draft
             .passed("variation_percent", variation, if lost { WARNING_PERCENT } else { NOTE_PERCENT })
             .evidence("stddev_step_time_us", spread)
-            .link("steps", "")
+            .link(View::Steps, "")
     };
     let (losses, typical) = losses(numbers);
     let Some((first, others)) = losses.split_first() else {
@@ -116,4 +151,33 @@ fn usual_remedy() -> String {
     "Compare the longest step with a typical one on the timeline. Usual causes: late input, garbage collection or logging on the \
      host, other programs on the machine, or work that only some steps do. To compare two runs, capture more steps."
         .to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{finding, fine, kernel};
+    use report::FindingSeverity::{Note, Warning};
+    use trace::{Trace, TraceBuilder};
+
+    /// Builds steps of which every second one is `more` longer.
+    fn uneven(steps: i64, more: i64) -> Trace {
+        let mut b = TraceBuilder::new();
+        let python = b.line("/host:CPU", "python");
+        let mut at = 0;
+        for step in 0..steps {
+            let length = 1000 + more * (step % 2);
+            b.event(python, "train", at, length).step_num(step);
+            kernel(&mut b, "gemm", at + 1, at + 5, length - 100);
+            at += length;
+        }
+        b.build()
+    }
+
+    #[test]
+    fn fires_above_its_limit() {
+        assert_eq!(finding(uneven(13, 600), &RULE).severity, Warning);
+        assert_eq!(finding(uneven(13, 120), &RULE).severity, Note);
+        fine(uneven(13, 80), &RULE);
+    }
 }

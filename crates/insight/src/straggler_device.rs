@@ -1,21 +1,23 @@
 //! One device works longer in each step than the others, which wait for it.
+//!
+//! Devices that communicate: the work of the slowest device in a step (neither idle nor communication) minus the median work of
+//! the devices that exchange data with it, directly or through others, as a share of the step. Note from 5 %, warning from 10 %
+//! (ours, after the JAX guide's limit for overheads). Confidence medium. Not checked if steps are unknown.
 
 use super::draft::{Draft, equals, lacks};
+use super::limits::{OVERHEAD_NOTED_PERCENT, OVERHEAD_PERCENT};
 use super::numbers::Numbers;
-use super::{Rule, Verdict};
+use super::{Needs, Rule, Verdict};
 use base::{format, sort};
 use metrics::{MeanPart, StepPart, WindowKind, median};
-use report::{Confidence, FindingSeverity};
+use report::{Confidence, FindingSeverity, View};
 
-pub(super) const RULE: Rule = Rule { id: "straggler_device", title: "One device is slower than the others", check };
-
-/// Time by which the slowest device works longer than the median one, as a share of the step, from which the finding is a note
-/// (ours: half of the limit for a warning).
-const NOTE_PERCENT: f64 = 5.0;
-/// Share of the step from which the finding is a warning (the JAX guide's limit for overheads is 10 %).
-const WARNING_PERCENT: f64 = 10.0;
-/// Share of the step from which the finding is critical (ours: most of the step).
-const CRITICAL_PERCENT: f64 = 50.0;
+pub(super) static RULE: Rule = Rule {
+    id: "straggler_device",
+    title: "One device is slower than the others",
+    needs: Needs::Whole,
+    ..Rule::checked_by(check)
+};
 
 fn check(numbers: &Numbers<'_>) -> Verdict {
     let devices = &numbers.context.analysis.devices.used;
@@ -52,13 +54,13 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         return lacks("no step is complete. Capture several steps.");
     }
     let late = 100.0 * (most - middle) / mean.duration_us;
-    if late < NOTE_PERCENT {
+    if late < OVERHEAD_NOTED_PERCENT {
         return Verdict::Fine;
     }
-    let costs = late >= WARNING_PERCENT;
+    let costs = late >= OVERHEAD_PERCENT.good;
     let severity = match late {
-        CRITICAL_PERCENT.. => FindingSeverity::Critical,
-        WARNING_PERCENT.. => FindingSeverity::Warning,
+        late if late >= OVERHEAD_PERCENT.bad => FindingSeverity::Critical,
+        late if late >= OVERHEAD_PERCENT.good => FindingSeverity::Warning,
         _ => FindingSeverity::Note,
     };
     let name = format::printable(&device.name);
@@ -75,11 +77,11 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
             "Compare its ops with those of another device. More ops mean an uneven split (padding, pipeline stages, experts). \
              Longer ops mean a slower chip (clock rate, temperature, another program on it).",
         )
-        .passed("behind_median_percent", late, if costs { WARNING_PERCENT } else { NOTE_PERCENT })
+        .passed("behind_median_percent", late, if costs { OVERHEAD_PERCENT.good } else { OVERHEAD_NOTED_PERCENT })
         .evidence("slowest_work_us", most)
         .evidence("median_work_us", middle)
         .at_stake(late)
-        .link("steps", &equals("device_name", &device.name))
+        .link(View::Steps, &equals("device_name", &device.name))
         .fires()
 }
 
@@ -87,4 +89,33 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
 /// others.
 fn work_us(mean: &MeanPart) -> f64 {
     mean.duration_us - mean.idle_us() - mean.part_us(StepPart::Communication)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{finding, fine, gpu_steps, host_bound, op, says};
+    use report::FindingSeverity::{Note, Warning};
+    use trace::Trace;
+
+    /// Builds two devices that gather from each other. The second works `more` longer, and the first waits for it.
+    fn two_devices(more: i64) -> Trace {
+        gpu_steps(12, move |b, at| {
+            for (device, work) in [("/device:GPU:0", 500), ("/device:GPU:1", 500 + more)] {
+                op(b, (device, "Stream #7(Compute)"), "gemm", at + 1, at + 5, work);
+                let gather = "ncclDevKernel_AllGather_RING_LL(ncclDevComm*)";
+                op(b, (device, "Stream #9(Compute)"), gather, at + 2, at + 5 + work, 900 - work);
+            }
+        })
+    }
+
+    #[test]
+    fn fires_above_its_limit() {
+        // The median of two devices is between them.
+        let found = finding(two_devices(220), &RULE);
+        assert_eq!((found.severity, found.title.as_str()), (Warning, "The other devices wait for /device:GPU:1"));
+        assert_eq!(finding(two_devices(110), &RULE).severity, Note);
+        fine(two_devices(90), &RULE);
+        assert_eq!(says(host_bound(500), &RULE), Verdict::Irrelevant);
+    }
 }

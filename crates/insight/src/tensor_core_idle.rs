@@ -1,15 +1,25 @@
 //! The TensorCores of a TPU are idle for part of the step.
+//!
+//! TPU: idle share of the step. Note from 10 % (XProf, TensorCore-idle), warning above 20 % (the complement of the JAX guide's
+//! 80 % busy, above which the page calls a busy share good). Confidence high. Not checked if steps are unknown.
 
 use super::draft::Draft;
 use super::gap;
 use super::limits::{IDLE_NOTED_PERCENT, IDLE_PERCENT};
 use super::numbers::Numbers;
-use super::{Rule, Verdict};
+use super::{Needs, Rule, Verdict, idle_time, low_device_utilization};
 use base::format;
 use report::{Confidence, FindingSeverity};
 use trace::Framework;
 
-pub(super) const RULE: Rule = Rule { id: "tensor_core_idle", title: "TensorCores are idle", check };
+pub(super) static RULE: Rule = Rule {
+    id: "tensor_core_idle",
+    title: "TensorCores are idle",
+    needs: Needs::AllLines,
+    // The cause is more specific than the amount.
+    explained_by: &[&[&low_device_utilization::RULE], &idle_time::PARTS_OF_STEP],
+    ..Rule::checked_by(check)
+};
 
 fn check(numbers: &Numbers<'_>) -> Verdict {
     if !numbers.is_tpu() {
@@ -52,4 +62,20 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     .at_stake(idle)
     .link_to_idle(numbers)
     .fires()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{finding, fine, tpu_op, tpu_steps};
+    use report::FindingSeverity::{Note, Warning};
+
+    #[test]
+    fn fires_above_its_limit() {
+        let trace = |busy: i64| tpu_steps(12, move |b, at| tpu_op(b, "loop fusion", at, busy));
+        // The page rates a device as good up to 20 % idle.
+        assert_eq!(finding(trace(890), &RULE).severity, Note);
+        assert_eq!(finding(trace(790), &RULE).severity, Warning);
+        fine(trace(910), &RULE);
+    }
 }

@@ -1,17 +1,26 @@
 //! Matrix products do not use the tensor cores of a GPU, although they could.
+//!
+//! GPU with tensor or matrix cores (NVIDIA from 7.0, AMD from gfx908): kernels of matrix products, convolutions and attention
+//! whose op could use these cores, but whose name shows that they do not, as a share of the kernel time. Warning from 10 %
+//! (ours). Products with a vector (`gemv`) and the rearranging part of a convolution (`im2col`) do not count. Confidence
+//! medium, because the rule relies on names (`crates/facts/src/tensor_cores.csv`). Remedy: 16-bit types or TF32, dimensions
+//! that are multiples of 8. Not checked if the GPU is unknown.
 
 use super::draft::{Draft, equals, lacks};
+use super::limits::OVERHEAD_PERCENT;
 use super::numbers::Numbers;
-use super::{Rule, Verdict};
+use super::{Rule, Verdict, bf16_in_fp32};
 use base::{Ps, format};
 use metrics::{KernelRow, OpFamily, matrix_units};
-use report::{Confidence, FindingSeverity};
+use report::{Confidence, FindingSeverity, View};
 use trace::Framework;
 
-pub(super) const RULE: Rule = Rule { id: "tensor_cores_unused", title: "Tensor cores are not used", check };
-
-/// Share of the kernel time from which the finding is a warning (ours: the JAX guide's limit for overheads).
-const WARNING_PERCENT: f64 = 10.0;
+pub(super) static RULE: Rule = Rule {
+    id: "tensor_cores_unused",
+    title: "Tensor cores are not used",
+    explained_by: &[&[&bf16_in_fp32::RULE]],
+    ..Rule::checked_by(check)
+};
 
 /// Parts of the names of kernels that cannot benefit from tensor cores: products with a vector are memory-bound, and the
 /// preparation of a convolution multiplies nothing.
@@ -31,7 +40,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     let without = || stats.kernels.iter().filter(|kernel| could_use(kernel, stats.text(numbers.trace, kernel.name)));
     let time: Ps = without().map(|kernel| kernel.occurrences.total).sum();
     let share = if all.total > Ps::ZERO { 100.0 * time.as_ps() as f64 / all.total.as_ps() as f64 } else { 0.0 };
-    if share < WARNING_PERCENT {
+    if share < OVERHEAD_PERCENT.good {
         return Verdict::Fine;
     }
     let Some(largest) = without().max_by_key(|kernel| kernel.occurrences.total) else { return Verdict::Fine };
@@ -60,10 +69,10 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
             }
         }
     ))
-    .passed("without_tensor_cores_percent", share, WARNING_PERCENT)
+    .passed("without_tensor_cores_percent", share, OVERHEAD_PERCENT.good)
     .evidence("without_tensor_cores_us", time.as_us())
     .at_stake(numbers.of_window(share))
-    .link("kernels", &equals("kernel_name", stats.text(numbers.trace, largest.name)))
+    .link(View::Kernels, &equals("kernel_name", stats.text(numbers.trace, largest.name)))
     .fires()
 }
 
@@ -72,5 +81,19 @@ fn could_use(kernel: &KernelRow, name: &str) -> bool {
     product && kernel.tensor_core_eligible == Some(true) && kernel.uses_tensor_core == Some(false) && {
         let name = name.to_lowercase();
         !NO_PRODUCTS.iter().any(|part| name.contains(part))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{HGEMM, SGEMM, finding, fine, says, two_kernels};
+    use report::FindingSeverity::Warning;
+
+    #[test]
+    fn fires_above_its_limit() {
+        assert_eq!(finding(two_kernels(SGEMM, 110, HGEMM, (8, 0)), &RULE).severity, Warning);
+        fine(two_kernels(SGEMM, 90, HGEMM, (8, 0)), &RULE);
+        assert_eq!(says(two_kernels(SGEMM, 500, HGEMM, (6, 1)), &RULE), Verdict::Irrelevant);
     }
 }

@@ -1,20 +1,30 @@
 //! Arguments whose memory a result could reuse, but does not.
+//!
+//! The rule finds two kinds of arguments of the largest program:
+//!
+//! * arguments that the program returns updated (`hlo::arguments`). In a program that computes no gradients, only arguments
+//!   whose names show that they are a state;
+//! * donated arguments for which the compiler found no result (`buffer_donor` of the module).
+//!
+//! `undonated_percent` is their share of the peak. Note from 10 %, warning from 25 % (ours: the memory of a batch that is a
+//! tenth or a third larger) and 64 MiB (ours: smaller arguments seldom limit a program, whatever their share of a small peak);
+//! for donated arguments a note from 1 MiB on. Confidence high for donated arguments, else medium, because the caller may need
+//! the old value. Remedy: `donate_argnums`. Not reported for TensorFlow, which updates variables in place. Not checked without
+//! a program with its buffers.
 
 use super::draft::Draft;
-use super::memory::{LEAST_BYTES, VIEW, largest_program, name, of_peak};
+use super::limits::OF_PEAK_MEMORY_PERCENT;
+use super::memory::{LEAST_BYTES, largest_program, name, of_peak};
 use super::numbers::Numbers;
 use super::{Rule, Verdict};
 use base::format;
 use memory::UnsharedArgument;
-use report::{Confidence, FindingSeverity};
+use report::{Confidence, FindingSeverity, View};
 use trace::Framework;
 
-pub(super) const RULE: Rule = Rule { id: "undonated_arguments", title: "Arguments that are not donated", check };
+pub(super) static RULE: Rule =
+    Rule { id: "undonated_arguments", title: "Arguments that are not donated", ..Rule::checked_by(check) };
 
-/// Share of the peak from which the finding is a note (ours: the memory of a batch that is a tenth larger).
-const NOTE_PERCENT: f64 = 10.0;
-/// Share of the peak from which the finding is a warning (ours: old values take a quarter of the memory).
-const WARNING_PERCENT: f64 = 25.0;
 /// Fewest bytes for a warning (ours: below it, the memory is seldom what limits a program, whatever its share of a small peak).
 const WARNING_BYTES: u64 = 64 << 20;
 
@@ -35,7 +45,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     let bytes = sum(&arguments);
     let percent = of_peak(bytes, program);
     let Some(largest) = arguments.first() else { return Verdict::Fine };
-    if bytes < LEAST_BYTES || (!is_donated && percent < NOTE_PERCENT) {
+    if bytes < LEAST_BYTES || (!is_donated && percent < OF_PEAK_MEMORY_PERCENT.good) {
         return Verdict::Fine;
     }
     let is_one = arguments.len() == 1;
@@ -73,15 +83,15 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     } else {
         "If the caller no longer needs the old values, donate them: jax.jit(step, donate_argnums=(0,)) or donate_argnames."
     })
-    .passed("undonated_percent", percent, if is_bad { WARNING_PERCENT } else { NOTE_PERCENT })
+    .passed("undonated_percent", percent, if is_bad { OF_PEAK_MEMORY_PERCENT.bad } else { OF_PEAK_MEMORY_PERCENT.good })
     .evidence("undonated_bytes", bytes as f64)
     .count("undonated_arguments", arguments.len() as u64)
-    .link(VIEW, "")
+    .link(View::Memory, "")
     .fires()
 }
 
 fn is_bad(percent: f64, bytes: u64) -> bool {
-    percent >= WARNING_PERCENT && bytes >= WARNING_BYTES
+    percent >= OF_PEAK_MEMORY_PERCENT.bad && bytes >= WARNING_BYTES
 }
 
 fn counted(arguments: u64) -> String {
@@ -94,7 +104,10 @@ mod tests {
 
     #[test]
     fn a_warning_needs_a_large_share_and_many_bytes() {
-        assert!(is_bad(WARNING_PERCENT, WARNING_BYTES));
-        assert!(!is_bad(WARNING_PERCENT, WARNING_BYTES - 1) && !is_bad(WARNING_PERCENT - 0.1, WARNING_BYTES));
+        assert!(is_bad(OF_PEAK_MEMORY_PERCENT.bad, WARNING_BYTES));
+        assert!(
+            !is_bad(OF_PEAK_MEMORY_PERCENT.bad, WARNING_BYTES - 1)
+                && !is_bad(OF_PEAK_MEMORY_PERCENT.bad - 0.1, WARNING_BYTES)
+        );
     }
 }

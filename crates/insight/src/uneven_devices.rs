@@ -1,19 +1,27 @@
 //! Devices that do not exchange data have uneven work: some are idle while one works.
+//!
+//! Devices that do not communicate: the busy share of the busiest device in its window minus the mean busy share of all, which
+//! an even split of the work would save. Warning from 20 %, critical from 50 % (ours: devices that are measured one by one
+//! differ by some percent). Confidence high. Not reported for devices that communicate; see `straggler_device`.
 
 use super::draft::{Draft, equals, lacks};
+use super::limits::OVERHEAD_PERCENT;
 use super::numbers::Numbers;
-use super::{Rule, Verdict};
+use super::{Needs, Rule, Verdict};
 use base::format;
 use metrics::median;
-use report::{Confidence, FindingSeverity};
+use report::{Confidence, FindingSeverity, View};
 
-pub(super) const RULE: Rule = Rule { id: "uneven_devices", title: "Some devices work while others are idle", check };
+pub(super) static RULE: Rule = Rule {
+    id: "uneven_devices",
+    title: "Some devices work while others are idle",
+    needs: Needs::Whole,
+    ..Rule::checked_by(check)
+};
 
 /// Share of the time that an even split of the work would save, from which the finding is a warning (ours: devices that are
 /// measured one by one differ by some percent).
 const WARNING_PERCENT: f64 = 20.0;
-/// Share from which the finding is critical (ours: most of the time).
-const CRITICAL_PERCENT: f64 = 50.0;
 
 fn check(numbers: &Numbers<'_>) -> Verdict {
     let devices = &numbers.context.analysis.devices.used;
@@ -39,9 +47,10 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     let others: Vec<f64> =
         work.iter().zip(devices).filter(|(_, it)| !std::ptr::eq(*it, device)).filter_map(|(work, _)| *work).collect();
     let others_median = median(&others).unwrap_or(0.0);
-    let (severity, limit) = match saved {
-        CRITICAL_PERCENT.. => (FindingSeverity::Critical, CRITICAL_PERCENT),
-        _ => (FindingSeverity::Warning, WARNING_PERCENT),
+    let (severity, limit) = if saved >= OVERHEAD_PERCENT.bad {
+        (FindingSeverity::Critical, OVERHEAD_PERCENT.bad)
+    } else {
+        (FindingSeverity::Warning, WARNING_PERCENT)
     };
     let name = format::printable(&device.name);
     let message = format!(
@@ -61,6 +70,36 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         .evidence("busiest_percent", most)
         .evidence("median_percent", others_median)
         .at_stake(saved)
-        .link("devices", &equals("device_name", &device.name))
+        .link(View::Devices, &equals("device_name", &device.name))
         .fires()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{finding, fine, gpu_steps, kernel, op};
+    use report::FindingSeverity::Warning;
+    use trace::Trace;
+
+    /// Two GPUs in steps of 1000 us: the first one works for 900 us, the second one for `other`.
+    fn two_devices(other: i64) -> Trace {
+        gpu_steps(12, |b, at| {
+            kernel(b, "gemm", at + 1, at + 5, 900);
+            op(b, ("/device:GPU:1", "Stream #7(Compute)"), "gemm", at + 2, at + 5, other);
+        })
+    }
+
+    #[test]
+    fn fires_above_its_limit() {
+        let found = finding(two_devices(10), &RULE);
+        assert_eq!(found.title, "/device:GPU:0 works while other devices are idle");
+        assert!(
+            found.message.contains("busy for 90") && found.message.contains("the other 1 device for"),
+            "{}",
+            found.message
+        );
+        assert_eq!(found.severity, Warning);
+        assert_eq!(found.time_at_stake_percent.unwrap().round(), 45.0);
+        fine(two_devices(600), &RULE);
+    }
 }

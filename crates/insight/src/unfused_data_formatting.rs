@@ -1,16 +1,18 @@
 //! Transposes, copies and reshapes run as separate ops.
+//!
+//! Such ops take at least 10 % of the op time (ours: the JAX guide's limit for overheads). Warning, confidence high. Remedy:
+//! the layout that the ops compute in.
 
 use super::draft::{Draft, lacks};
+use super::limits::OVERHEAD_PERCENT;
 use super::numbers::Numbers;
 use super::{Rule, Verdict};
 use base::format;
 use report::{Confidence, FindingSeverity};
 use trace::Framework;
 
-pub(super) const RULE: Rule = Rule { id: "unfused_data_formatting", title: "Layout changes are not fused", check };
-
-/// Share of the op time from which the finding is a warning (ours: the JAX guide's limit for overheads).
-const WARNING_PERCENT: f64 = 10.0;
+pub(super) static RULE: Rule =
+    Rule { id: "unfused_data_formatting", title: "Layout changes are not fused", ..Rule::checked_by(check) };
 
 /// XLA's category of transpose, copy and reshape, and the names of these ops in traces without categories.
 const CATEGORIES: [&str; 5] = ["data formatting", "transpose", "reshape", "copy", "copy fusion"];
@@ -20,7 +22,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         return lacks("no device op ran. Capture while the program runs on the device.");
     }
     let share = numbers.category_percent(&|name| CATEGORIES.contains(&name));
-    if share < WARNING_PERCENT {
+    if share < OVERHEAD_PERCENT.good {
         return Verdict::Fine;
     }
     let is_formatting = |category: &str| CATEGORIES.contains(&category);
@@ -46,8 +48,21 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
                 Framework::Jax | Framework::Unknown => "dimension_numbers NHWC or NDHWC",
             }
         ))
-        .passed("data_formatting_percent", share, WARNING_PERCENT)
+        .passed("data_formatting_percent", share, OVERHEAD_PERCENT.good)
         .at_stake(numbers.of_window(share))
         .link(view, &filter)
         .fires()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{finding, fine, three_ops};
+    use report::FindingSeverity::Warning;
+
+    #[test]
+    fn fires_above_its_limit() {
+        assert_eq!(finding(three_ops("data formatting", 100), &RULE).severity, Warning);
+        fine(three_ops("data formatting", 99), &RULE);
+    }
 }

@@ -1,20 +1,24 @@
 //! Exposed communication: no computation overlaps it.
+//!
+//! Note from 5 %, warning from 10 %, critical from 30 % of the window (the last limit is XProf's, the others follow the JAX
+//! guide's limit for overheads). Confidence high. Remedy: sharding, latency-hiding scheduler.
 
 use super::draft::{Draft, lacks};
+use super::limits::{BOTTLENECK_PERCENT, OVERHEAD_NOTED_PERCENT, OVERHEAD_PERCENT};
 use super::numbers::{Numbers, is_communication};
-use super::{Rule, Verdict};
+use super::{Needs, Rule, Verdict, gradient_synchronization, straggler_device};
 use base::format;
 use report::{Confidence, FindingSeverity};
 use trace::Framework;
 
-pub(super) const RULE: Rule = Rule { id: "unhidden_collectives", title: "Communication is not overlapped", check };
-
-/// Exposed share of the step from which the finding is a note (ours: half of the limit for a warning).
-const NOTE_PERCENT: f64 = 5.0;
-/// Exposed share from which the finding is a warning (the JAX guide's limit for overheads is 10 %).
-const WARNING_PERCENT: f64 = 10.0;
-/// Exposed share from which collectives are the bottleneck (XProf, collective-bound suggestion: 30 % of the step).
-const CRITICAL_PERCENT: f64 = 30.0;
+pub(super) static RULE: Rule = Rule {
+    id: "unhidden_collectives",
+    title: "Communication is not overlapped",
+    needs: Needs::AllLines,
+    // Devices that wait for a slow one do so in collectives.
+    explained_by: &[&[&gradient_synchronization::RULE, &straggler_device::RULE]],
+    ..Rule::checked_by(check)
+};
 
 fn check(numbers: &Numbers<'_>) -> Verdict {
     if !numbers.communicates() {
@@ -23,13 +27,13 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     let (Some(window), Some(share)) = (numbers.window_of_parts(), numbers.exposed_communication_percent()) else {
         return lacks("too few device ops ran to measure the overlap of communication. Capture several steps.");
     };
-    if share < NOTE_PERCENT {
+    if share < OVERHEAD_NOTED_PERCENT {
         return Verdict::Fine;
     }
     let (severity, limit) = match share {
-        share if share >= CRITICAL_PERCENT => (FindingSeverity::Critical, CRITICAL_PERCENT),
-        share if share >= WARNING_PERCENT => (FindingSeverity::Warning, WARNING_PERCENT),
-        _ => (FindingSeverity::Note, NOTE_PERCENT),
+        share if share >= BOTTLENECK_PERCENT => (FindingSeverity::Critical, BOTTLENECK_PERCENT),
+        share if share >= OVERHEAD_PERCENT.good => (FindingSeverity::Warning, OVERHEAD_PERCENT.good),
+        _ => (FindingSeverity::Note, OVERHEAD_NOTED_PERCENT),
     };
     let kind = numbers.largest_category(&is_communication).unwrap_or("communication");
     let hidden = numbers.communication_overlap_percent();
@@ -105,4 +109,26 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         None => draft,
     };
     draft.at_stake(share).link(view, &filter).fires()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{communicating, finding, fine, gpu_steps, host_bound, kernel, op, says};
+    use report::FindingSeverity::{Critical, Note, Warning};
+
+    #[test]
+    fn fires_above_its_limit() {
+        let gather = "ncclDevKernel_AllGather_RING_LL(ncclDevComm*)";
+        assert_eq!(finding(communicating(gather, 310), &RULE).severity, Critical);
+        assert_eq!(finding(communicating(gather, 110), &RULE).severity, Warning);
+        assert_eq!(finding(communicating(gather, 60), &RULE).severity, Note);
+        fine(communicating(gather, 45), &RULE);
+        assert_eq!(says(host_bound(900), &RULE), Verdict::Irrelevant);
+        let hidden = gpu_steps(12, |b, at| {
+            kernel(b, "gemm", at + 1, at + 5, 900);
+            op(b, ("/device:GPU:0", "Stream #9(Compute)"), gather, at + 2, at + 100, 600);
+        });
+        fine(hidden, &RULE);
+    }
 }

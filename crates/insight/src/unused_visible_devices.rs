@@ -1,14 +1,18 @@
 //! The program does not use all devices of the host.
+//!
+//! Devices of the platform in the profile that ran no op. Warning from one device. Confidence medium, because other programs
+//! may use them.
 
 use super::draft::{Draft, lacks};
 use super::numbers::Numbers;
-use super::{Rule, Verdict};
+use super::{Needs, Rule, Verdict};
 use base::format;
 use metrics::{Devices, is_amd};
-use report::{Confidence, FindingSeverity};
+use report::{Confidence, FindingSeverity, View};
 use trace::{Framework, Platform};
 
-pub(super) const RULE: Rule = Rule { id: "unused_visible_devices", title: "Devices are unused", check };
+pub(super) static RULE: Rule =
+    Rule { id: "unused_visible_devices", title: "Devices are unused", needs: Needs::Whole, ..Rule::checked_by(check) };
 
 fn check(numbers: &Numbers<'_>) -> Verdict {
     let devices = &numbers.context.analysis.devices;
@@ -52,6 +56,31 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     ))
     .passed("unused_devices", unused as f64, 1.0)
     .evidence("visible_devices", num_visible as f64)
-    .link("devices", "")
+    .link(View::Devices, "")
     .fires()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{finding, fine, kernel};
+    use report::FindingSeverity::Warning;
+    use trace::{Trace, TraceBuilder};
+
+    #[test]
+    fn fires_above_its_limit() {
+        let trace = |visible: usize| {
+            let mut b = TraceBuilder::new();
+            kernel(&mut b, "gemm", 1, 5, 100);
+            for device in 0..visible {
+                b.line(&format!("/device:GPU:{device}"), "Stream #7(Compute)");
+            }
+            b.build()
+        };
+        assert_eq!(finding(trace(2), &RULE).severity, Warning);
+        fine(trace(1), &RULE);
+        let remedy = |framework| finding(Trace { framework, ..trace(2) }, &RULE).remedy;
+        assert!(remedy(Framework::Jax).contains("jax.make_mesh"));
+        assert!(!remedy(Framework::TensorFlow).contains("jax") && !remedy(Framework::PyTorch).contains("jax"));
+    }
 }

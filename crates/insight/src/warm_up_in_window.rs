@@ -1,12 +1,20 @@
 //! The capture contains warm-up steps.
+//!
+//! Some steps compile or start slowly. Note; warning if they count because there are no others. Confidence high. Not checked if
+//! steps are unknown.
 
 use super::draft::Draft;
 use super::numbers::{Numbers, plural};
-use super::{Rule, Verdict};
+use super::{Rule, Verdict, recompilation};
 use base::format;
-use report::{Confidence, FindingSeverity};
+use report::{Confidence, FindingSeverity, View};
 
-pub(super) const RULE: Rule = Rule { id: "warm_up_in_window", title: "Warm-up is in the capture", check };
+pub(super) static RULE: Rule = Rule {
+    id: "warm_up_in_window",
+    title: "Warm-up is in the capture",
+    explained_by: &[&[&recompilation::RULE]],
+    ..Rule::checked_by(check)
+};
 
 fn check(numbers: &Numbers<'_>) -> Verdict {
     let steps = &numbers.profile.steps;
@@ -48,6 +56,32 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         .remedy("Start the capture after the warm-up, about 50 steps that compile and tune: for example, trace steps 100 to 105.")
         .passed("warm_up_steps", warm_up as f64, 1.0)
         .evidence("compiling_steps", compiling as f64)
-        .link("steps", "warm_up=yes")
+        .link(View::Steps, "warm_up=yes")
         .fires()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{finding, fine, kernel};
+    use report::FindingSeverity::Note;
+    use trace::TraceBuilder;
+
+    #[test]
+    fn fires_above_its_limit() {
+        let first = |length: i64| {
+            let mut b = TraceBuilder::new();
+            let python = b.line("/host:CPU", "python");
+            let mut at = 0;
+            for step in 0..12 {
+                let length = if step == 0 { length } else { 1000 };
+                b.event(python, "train", at, length).step_num(step);
+                kernel(&mut b, "gemm", at + 1, at + 5, length - 100);
+                at += length;
+            }
+            b.build()
+        };
+        assert_eq!(finding(first(1600), &RULE).severity, Note);
+        fine(first(1400), &RULE);
+    }
 }

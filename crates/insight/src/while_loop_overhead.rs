@@ -1,18 +1,17 @@
 //! Loops spend time outside the ops of their bodies.
+//!
+//! TPU: self time of `while` ops, in which no op of the body runs. Note from 5 %, warning from 10 % of the op time (half of the
+//! JAX guide's limit for overheads, and that limit). Confidence medium.
 
 use super::draft::{Draft, lacks};
+use super::limits::{OVERHEAD_NOTED_PERCENT, OVERHEAD_PERCENT};
 use super::numbers::Numbers;
 use super::{Rule, Verdict};
 use base::format;
-use report::{Confidence, FindingSeverity};
+use report::{Confidence, FindingSeverity, View};
 
-pub(super) const RULE: Rule = Rule { id: "while_loop_overhead", title: "Loops cost time outside their bodies", check };
-
-/// Share of the op time that is self time of loops, from which the finding is a note (ours: half of the JAX guide's limit for
-/// overheads).
-const NOTE_PERCENT: f64 = 5.0;
-/// Share of the op time from which the finding is a warning (JAX guide).
-const WARNING_PERCENT: f64 = 10.0;
+pub(super) static RULE: Rule =
+    Rule { id: "while_loop_overhead", title: "Loops cost time outside their bodies", ..Rule::checked_by(check) };
 
 fn check(numbers: &Numbers<'_>) -> Verdict {
     if !numbers.is_tpu() {
@@ -23,10 +22,10 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         return lacks("no device op ran. Capture while the program runs on the device.");
     }
     let share = numbers.category_percent(&|name| name == "while");
-    if share < NOTE_PERCENT {
+    if share < OVERHEAD_NOTED_PERCENT {
         return Verdict::Fine;
     }
-    let costs = share >= WARNING_PERCENT;
+    let costs = share >= OVERHEAD_PERCENT.good;
     let severity = if costs { FindingSeverity::Warning } else { FindingSeverity::Note };
     let message = format!(
         "While loops take {} of the op time outside the ops of their bodies, for conditions, counters and copies of the loop's \
@@ -38,8 +37,28 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
             "Do more work in each iteration: unroll several iterations into one (jax.lax.scan(..., unroll=4)), use fewer and \
              larger iterations, and carry less state between them.",
         )
-        .passed("while_self_percent", share, if costs { WARNING_PERCENT } else { NOTE_PERCENT })
+        .passed("while_self_percent", share, if costs { OVERHEAD_PERCENT.good } else { OVERHEAD_NOTED_PERCENT })
         .at_stake(numbers.of_window(share))
-        .link("ops", "category=while")
+        .link(View::Ops, "category=while")
         .fires()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{finding, fine, tpu_op, tpu_steps};
+    use report::FindingSeverity::{Note, Warning};
+
+    #[test]
+    fn fires_above_its_limit() {
+        let trace = |own: i64| {
+            tpu_steps(12, move |b, at| {
+                tpu_op(b, "while", at, 1000);
+                tpu_op(b, "loop fusion", at, 1000 - own);
+            })
+        };
+        assert_eq!(finding(trace(100), &RULE).severity, Warning);
+        assert_eq!(finding(trace(50), &RULE).severity, Note);
+        fine(trace(49), &RULE);
+    }
 }

@@ -30,6 +30,7 @@ use super::self_time::for_each_on_line;
 use base::{Ps, sort};
 use facts::host_spans::{self, HostWork};
 use facts::library_files;
+use facts::python_waits::{self, PythonWait};
 use trace::{EventId, Interval, IntervalSet, Line, LineEvents, LineKind, StrId, Trace, Union};
 
 /// A range, function or span that a thread is in while devices are idle.
@@ -278,19 +279,16 @@ fn launching(trace: &Trace) -> Vec<bool> {
     launching
 }
 
-/// Functions of JAX that explicitly wait for devices.
-const WAITS: [&str; 3] = ["block_until_ready", "device_get", "effects_barrier"];
-
 /// Returns true if this is the shown name of a call that waits for devices.
 fn is_wait(name: &str) -> bool {
-    WAITS.contains(&name)
+    python_waits::is(PythonWait::Device, name)
 }
 
 /// Returns true if the user gave this name or wrote its function. Includes ranges (the name is not a known span of the
 /// runtime and has no C++ scope), the input pipeline, functions of the user, and calls that wait for devices.
 fn is_users(name: &str) -> bool {
     if host_spans::is_frame(name) {
-        return library_files::is_users(name) || WAITS.contains(&shown(name));
+        return library_files::is_users(name) || is_wait(shown(name));
     }
     match host_spans::work(name) {
         Some(HostWork::Input) => true,

@@ -105,7 +105,7 @@ pub use steps::{Launched, StepWindow, Steps, StepsTogether};
 pub use throughput::throughput;
 pub use transfers::memory_operations;
 pub use unrecorded::Unrecorded;
-pub use window::{WindowChoice, WindowKind};
+pub use window::{LEAST_WORK_PERCENT, WindowChoice, WindowKind};
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};

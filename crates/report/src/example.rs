@@ -201,7 +201,7 @@ pub fn profile() -> UnifiedProfile {
             remedy: "Look at the host's threads during the longest gaps.".into(),
             evidence: vec![Evidence { name: "gap_time_percent".into(), value: 16.7, threshold: Some(10.0) }],
             time_at_stake_percent: None,
-            view: Some("steps".into()),
+            view: Some(View::Steps),
             filter: None,
         }],
         provenance: Vec::new(),

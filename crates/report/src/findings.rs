@@ -4,6 +4,8 @@ use base::fields::Fields;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::views::{View, known};
+
 /// Severity of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema, Fields)]
 #[serde(rename_all = "snake_case")]
@@ -91,9 +93,25 @@ pub struct Finding {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub time_at_stake_percent: Option<f64>,
     /// View that shows the evidence.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub view: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "known")]
+    pub view: Option<View>,
     /// Filter of that view.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub filter: Option<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_finding_of_a_newer_version_is_read_without_its_unknown_view() {
+        let read = |view: &str| {
+            let text =
+                format!(r#"{{"id": "a", "severity": "note", "confidence": "low", "title": "", "message": ""{view}}}"#);
+            serde_json::from_str::<Finding>(&text).unwrap().view
+        };
+        assert_eq!(read(r#", "view": "ops""#), Some(View::Ops));
+        assert_eq!([read(r#", "view": "holograms""#), read(r#", "view": null"#), read("")], [None; 3]);
+    }
 }

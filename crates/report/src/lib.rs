@@ -22,8 +22,10 @@ mod step_breakdown;
 mod step_ops;
 mod tracing;
 pub mod v1;
+mod views;
 mod window;
 
 pub use names::{Naming, distinct as distinct_names};
 pub use paths::{methods as methods_of_paths, parts as parts_of_path};
 pub use v1::*;
+pub use views::View;

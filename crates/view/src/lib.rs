@@ -13,4 +13,7 @@ mod op_changes;
 pub mod pages;
 pub mod table;
 pub mod tables;
-mod views;
+/// Views of a run.
+mod views {
+    pub use report::View;
+}

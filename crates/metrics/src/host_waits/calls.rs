@@ -14,6 +14,7 @@ use crate::devices::Devices;
 use base::Ps;
 use facts::host_callbacks;
 use facts::host_spans::{self, HostWork};
+use facts::python_waits::{self, PythonWait};
 use trace::{IntervalSet, LineKind, StrId, Trace};
 
 /// Number of ranges that are described (our choice: sentences name three).
@@ -163,16 +164,12 @@ fn with_module(frame: &str) -> String {
     }
 }
 
-/// Functions of Python's conditions, queues and futures in which a thread waits for another thread.
-const WAITS_FOR_THREADS: [&str; 3] = ["wait", "get", "result"];
-
 /// Returns true if a frame waits for another thread: `acquire` of a lock (which is not written in Python, so the tracer
 /// gives it no file), or a frame that the table of host spans calls a wait.
 fn is_lock_wait(frame: &str) -> bool {
-    match shown(frame) {
-        "acquire" => host_spans::is_frame(frame) && place(frame).is_none(),
-        name => WAITS_FOR_THREADS.contains(&name) && host_spans::work(frame) == Some(HostWork::Wait),
-    }
+    let is = |wait: PythonWait| python_waits::is(wait, shown(frame));
+    (is(PythonWait::Lock) && host_spans::is_frame(frame) && place(frame).is_none())
+        || (is(PythonWait::Thread) && host_spans::work(frame) == Some(HostWork::Wait))
 }
 
 /// Returns the file and line of a frame: `train.py:12` for `$train.py:12 load` and for `work/train.py(12): load`.

@@ -14,6 +14,7 @@ use crate::call_path::path;
 use crate::devices::Devices;
 use base::sort;
 use facts::host_spans;
+use facts::python_waits::{self, PythonWait};
 use trace::{IntervalSet, LineKind, StrId, Trace};
 
 /// Threads that run Python for most of the idle time.
@@ -65,29 +66,9 @@ pub fn busy_python_threads(trace: &Trace, devices: &Devices) -> Option<PythonThr
     found.into_iter().next()
 }
 
-/// Functions in which a thread waits and lets other threads run Python.
-const WAITS: [&str; 16] = [
-    "acquire",
-    "accept",
-    "connect",
-    "epoll",
-    "get",
-    "join",
-    "poll",
-    "read",
-    "readinto",
-    "readline",
-    "recv",
-    "recv_into",
-    "result",
-    "select",
-    "sleep",
-    "wait",
-];
-
 /// Returns true if the thread waits in this frame.
 fn waits(frame: &str) -> bool {
-    WAITS.contains(&super::shown(frame))
+    python_waits::is(PythonWait::Yield, super::shown(frame))
 }
 
 #[cfg(test)]

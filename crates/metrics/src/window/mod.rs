@@ -18,7 +18,7 @@ mod section;
 
 pub use choice::WindowChoice;
 pub use limited::Limited;
-pub use section::section;
+pub use section::{LEAST_WORK_PERCENT, section};
 
 use super::devices::{Device, Devices};
 use super::steps::Steps;

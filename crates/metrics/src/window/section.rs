@@ -9,9 +9,9 @@ use trace::{Interval, IntervalSet};
 
 /// Share of the active span in the capture below which the section has a caution.
 const MOSTLY_ACTIVE_PERCENT: f64 = 50.0;
-/// Share of the devices' work in the window below which the section has a caution. A window with half of the work is
-/// usual: one of two steps is often cut.
-const LEAST_WORK_PERCENT: f64 = 25.0;
+/// Share of the devices' work in the window below which the section has a caution, percent (ours: a window with half of the
+/// work is usual, because one of two steps is often cut).
+pub const LEAST_WORK_PERCENT: f64 = 25.0;
 
 /// Builds the section. Returns `None` if no device was used. `captured` are the devices over the whole capture.
 pub fn section(window: &Window, choice: &WindowChoice, captured: &Devices) -> Option<MainWindow> {

@@ -2,7 +2,7 @@
 //! rules that lacked their input.
 
 use super::category::link_of_category;
-use super::{Block, Choice, Fact, Facts, FindingBlock, Link, PageQuery, Source, TableBlock, View};
+use super::{Block, Choice, Fact, Facts, FindingBlock, Link, PageQuery, Source, TableBlock};
 use crate::evidence;
 use crate::most_time::{self, MostTime};
 use crate::table::Filter;
@@ -144,8 +144,7 @@ fn block(source: Source<'_>, finding: &Finding) -> FindingBlock {
     let about = [("Confidence", finding.confidence.label()), ("Rule", finding.id.as_str())];
     let about = about.into_iter().filter(|_| !finding.evidence.is_empty());
     let about = about.map(|(label, value)| (label.to_owned(), value.to_owned()));
-    let view = finding.view.as_deref().and_then(View::from_key);
-    let link = view.map(|view| Link::to(view, finding.filter.as_deref().unwrap_or_default()));
+    let link = finding.view.map(|view| Link::to(view, finding.filter.as_deref().unwrap_or_default()));
     FindingBlock {
         id: finding.id.clone(),
         severity: finding.severity,

@@ -212,21 +212,6 @@ fn is_unchecked(profile: &UnifiedProfile, id: &str) -> bool {
     profile.findings.iter().any(|it| it.id == id && it.severity == FindingSeverity::NotChecked)
 }
 
-/// Rules about idle devices: the amount, and its causes.
-const IDLE: [&str; 11] = [
-    "low_device_utilization",
-    "tensor_core_idle",
-    "idle_gaps",
-    "data_loading",
-    "compilation",
-    "host_overhead",
-    "many_programs",
-    "many_small_kernels",
-    "python_threads",
-    "barrier_cores",
-    "uneven_devices",
-];
-
 /// Explains how to record steps.
 fn capture_steps(profile: &UnifiedProfile) -> String {
     format!("{} when capturing, or give the number of steps on the Model page.", words(profile).mark_steps)

@@ -1,8 +1,7 @@
 //! Questions about a step: its duration, and the waits of the devices.
 
 use super::{
-    Answer, IDLE, better_file, capture_host, capture_steps, fired, is_unchecked, judged, judged_by_rules, question,
-    words,
+    Answer, better_file, capture_host, capture_steps, fired, is_unchecked, judged, judged_by_rules, question, words,
 };
 use crate::judgement;
 use crate::metric;
@@ -10,6 +9,7 @@ use crate::table::Unit;
 use crate::views::View;
 use base::Cut;
 use base::format::{self, percent, time_us};
+use insight::idle_time;
 use insight::limits::{BUSY_PERCENT, HOST_BOUND_PERCENT, IDLE_PERCENT, INPUT_BOUND_PERCENT};
 use report::{Finding, UnifiedProfile};
 
@@ -144,11 +144,11 @@ pub(super) fn device_idle(profile: &UnifiedProfile) -> Answer {
     asked
         .answer(
             idle,
-            judged(profile, &IDLE, idle, IDLE_PERCENT),
+            judged(profile, &idle_time::IDS, idle, IDLE_PERCENT),
             format!("Devices are idle for {} of the time{cause}.", percent(idle)),
             "Look at the causes of idle time, and at the longest gaps (Devices page).",
         )
-        .advised_by(profile, &IDLE)
+        .advised_by(profile, &idle_time::IDS)
 }
 
 /// Explains why there is no data about launches.
@@ -235,7 +235,7 @@ pub(crate) fn device_utilization(profile: &UnifiedProfile) -> Answer {
         if waits < 0.01 { String::new() } else { format!("; {} of that only waits", percent(100.0 * waits)) };
     asked.answer(
         value,
-        judged(profile, &IDLE, value * (1.0 - waits), BUSY_PERCENT),
+        judged(profile, &idle_time::IDS, value * (1.0 - waits), BUSY_PERCENT),
         format!("Devices are busy for {} of the time{only_waits}.", percent(value)),
         "To find what the devices wait for, see the questions about host, launches, input, copies and \
             communication.",

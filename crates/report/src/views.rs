@@ -1,9 +1,13 @@
-//! Views of a run: their names in addresses and for display.
+//! Views of a run: their names in the report, in addresses and for display.
 
-use serde::{Deserialize, Serialize};
+use base::fields::Fields;
+use schemars::JsonSchema;
+use serde::{Deserialize, Deserializer, Serialize};
 
 /// View of a run.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema, Fields,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum View {
     /// Headline figures.
@@ -95,6 +99,11 @@ impl View {
     pub fn from_key(key: &str) -> Option<View> {
         View::ALL.into_iter().find(|view| view.key() == key)
     }
+}
+
+/// Reads the name of a view. A view that this version lacks is absent, so that profiles of newer versions can be read.
+pub(super) fn known<'de, D: Deserializer<'de>>(reader: D) -> Result<Option<View>, D::Error> {
+    Ok(Option::<String>::deserialize(reader)?.and_then(|name| View::from_key(&name)))
 }
 
 #[cfg(test)]

@@ -1,0 +1,34 @@
+//! Rules about the time in which devices are idle, each listed once.
+
+use super::*;
+
+/// Causes that are exclusive parts of a step, so that their shares add up.
+pub(super) static PARTS_OF_STEP: [&Rule; 4] =
+    [&data_loading::RULE, &compilation::RULE, &host_overhead::RULE, &barrier_cores::RULE];
+
+/// Causes of idle time in any part of a step.
+pub(super) static OTHER_CAUSES: [&Rule; 3] = [&many_programs::RULE, &python_threads::RULE, &uneven_devices::RULE];
+
+/// Rules about the amount of idle time.
+static AMOUNTS: [&Rule; 3] = [&low_device_utilization::RULE, &tensor_core_idle::RULE, &idle_gaps::RULE];
+
+/// Ids of the rules about idle time, that about its amount first. Text only: programs that read findings, but check no rule, do not
+/// contain the checks.
+pub const IDS: [&str; 11] = ids(&[&AMOUNTS, &PARTS_OF_STEP, &OTHER_CAUSES, &[&many_small_kernels::RULE]]);
+
+/// Returns the ids of the rules in `lists`. Only the compiler calls this, for [`IDS`].
+#[allow(clippy::indexing_slicing, reason = "a wrong index does not compile")]
+const fn ids<const N: usize>(lists: &[&[&Rule]]) -> [&'static str; N] {
+    let (mut ids, mut filled, mut list) = ([""; N], 0, 0);
+    while list < lists.len() {
+        let mut at = 0;
+        while at < lists[list].len() {
+            ids[filled] = lists[list][at].id;
+            filled += 1;
+            at += 1;
+        }
+        list += 1;
+    }
+    assert!(filled == N, "IDS has another length than its lists");
+    ids
+}

@@ -1,0 +1,139 @@
+//! docs/findings.md defines every rule. It is made from `crates/insight/docs/introduction.md`, and from the doc comment and the
+//! record of each rule.
+//!
+//! The introduction has marks such as `<!-- needs -->`, each with the name of a field of the records. A table of that field
+//! replaces the mark.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use crossprof::insight::{CHAPTERS, Needs, Rule, rules};
+
+/// Returns the folder of the crate with the rules.
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("crates/insight")
+}
+
+/// Returns the doc comment at the beginning of a rule's file, without the marks of comments.
+fn doc_of(rule: &Rule) -> String {
+    let text = std::fs::read_to_string(folder().join(format!("src/{}.rs", rule.id))).unwrap();
+    let lines = text.lines().map_while(|line| line.strip_prefix("//!"));
+    lines.map(|line| format!("{}\n", line.strip_prefix(' ').unwrap_or(line))).collect()
+}
+
+/// Returns the names of rules as a list: `` `a`, `b` or `c` ``.
+fn names<'a>(rules: impl Iterator<Item = &'a Rule>, last: &str) -> String {
+    let names: Vec<String> = rules.map(|rule| format!("`{}`", rule.id)).collect();
+    match names.split_last() {
+        Some((end, first)) if !first.is_empty() => format!("{} {last} {end}", first.join(", ")),
+        _ => names.concat(),
+    }
+}
+
+/// Returns the sentences that the record of a rule implies. Empty if there are none.
+fn relations(rule: &Rule) -> String {
+    let cut = "[captures that were cut](#captures-that-were-cut)";
+    let needs = match rule.needs {
+        Needs::Any => String::new(),
+        Needs::AllOps => format!("Not checked if ops were not recorded ({cut})."),
+        Needs::AllLines => format!("Not checked if events are missing anywhere, or ops were not recorded ({cut})."),
+        Needs::Whole => format!("Not checked after any cut ({cut})."),
+    };
+    let causes = names(rule.causes(), "or");
+    let wholes = names(rule.part_of.iter().copied(), "or");
+    let sentences = [
+        needs,
+        if causes.is_empty() { causes } else { format!("Omitted if explained by {causes}.") },
+        if wholes.is_empty() { wholes } else { format!("Otherwise merged into {wholes}.") },
+    ];
+    sentences.into_iter().filter(|it| !it.is_empty()).collect::<Vec<_>>().join(" ")
+}
+
+/// Returns the table of a field of the records.
+fn table(field: &str) -> String {
+    let row = |cells: [String; 2]| format!("| {} | {} |\n", cells[0], cells[1]);
+    let (head, rows): ([&str; 2], Vec<[String; 2]>) = match field {
+        "needs" => {
+            let of = |needs: Needs| names(rules().filter(|rule| rule.needs == needs), "and");
+            let kinds = [
+                ("after any cut", Needs::Whole),
+                ("if events are missing anywhere, or ops were not recorded", Needs::AllLines),
+                ("if ops were not recorded", Needs::AllOps),
+            ];
+            (["", "not checked"], kinds.map(|(when, needs)| [when.to_owned(), of(needs)]).into())
+        }
+        "explained_by" => {
+            let symptoms = rules().filter(|rule| rule.causes().next().is_some());
+            let rows = symptoms.map(|rule| [names([rule].into_iter(), ""), names(rule.causes(), "and")]);
+            (["omitted", "if these explain it"], rows.collect())
+        }
+        "part_of" => {
+            let parts = rules().filter(|rule| !rule.part_of.is_empty());
+            let rows = parts.map(|it| [names([it].into_iter(), ""), names(it.part_of.iter().copied(), "and")]);
+            (["part", "whole"], rows.collect())
+        }
+        "of_all_steps" => {
+            let parts = rules().flat_map(|rule| rule.of_all_steps);
+            let rows = parts.map(|(part, rules)| [part.title().to_owned(), names(rules.iter().copied(), "and")]);
+            (["part that grows", "rules about it"], rows.collect())
+        }
+        other => panic!("no table for the field {other}"),
+    };
+    let rule = row([(); 2].map(|()| "---".to_owned())).replace(' ', "");
+    format!("{}{rule}{}", row(head.map(str::to_owned)), rows.into_iter().map(row).collect::<String>())
+}
+
+/// Returns the document.
+fn document() -> String {
+    let introduction = std::fs::read_to_string(folder().join("docs/introduction.md")).unwrap();
+    let mut fields = BTreeSet::from(["needs", "explained_by", "part_of", "of_all_steps"]);
+    let mut text = String::new();
+    for line in introduction.lines() {
+        match line.strip_prefix("<!-- ").and_then(|line| line.strip_suffix(" -->")) {
+            Some(field) => {
+                assert!(fields.remove(field), "the introduction has the mark {field} twice");
+                text.push_str(&table(field));
+            }
+            None => text.push_str(&format!("{line}\n")),
+        }
+    }
+    assert!(fields.is_empty(), "not in the introduction: {fields:?}");
+    for chapter in CHAPTERS {
+        text.push_str(&format!("\n# {}\n", chapter.title));
+        for rule in chapter.rules {
+            let relations = relations(rule);
+            let relations = if relations.is_empty() { relations } else { format!("\n{relations}\n") };
+            text.push_str(&format!("\n## {}\n{}{relations}", rule.id, doc_of(rule)));
+        }
+    }
+    text
+}
+
+/// To update the document after changing a rule: `CROSSPROF_WRITE_SCHEMA=1 cargo test --test tests findings::document`.
+#[test]
+fn the_document_has_the_text_of_every_rule() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/findings.md");
+    let current = document();
+    if std::env::var_os("CROSSPROF_WRITE_SCHEMA").is_some() {
+        std::fs::write(path, &current).unwrap();
+        return;
+    }
+    assert!(
+        std::fs::read_to_string(path).unwrap() == current,
+        "docs/findings.md is old: CROSSPROF_WRITE_SCHEMA=1 cargo test --test tests findings::document"
+    );
+    assert!(current.contains("## data_loading\nDevices wait for the input pipeline.\n"), "texts are missing");
+    assert!(current.contains("| `host_overhead` | `many_small_kernels` |\n"), "tables are missing");
+}
+
+/// A line that names the finding, then the formula, the limits and the remedy.
+#[test]
+fn every_rule_has_a_summary_and_a_text() {
+    for rule in rules() {
+        let doc = doc_of(rule);
+        let mut paragraphs = doc.split("\n\n");
+        let (summary, text) = (paragraphs.next().unwrap(), paragraphs.next().unwrap_or_default());
+        assert!(summary.lines().count() == 1 && summary.trim_end().ends_with('.'), "{}: {summary}", rule.id);
+        assert!(text.len() > 40, "{}: {text}", rule.id);
+    }
+}
