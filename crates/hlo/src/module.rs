@@ -140,6 +140,11 @@ impl Module {
         self.frames.stack(frame).map(|(file, line)| format!("{file}:{line}")).collect()
     }
 
+    /// Returns the function that contains the source line of an instruction, if the file records it.
+    pub fn function_of(&self, instruction: &Instruction) -> Option<&str> {
+        self.frames.own_function(self.with_source(instruction)?.metadata.stack_frame)
+    }
+
     fn with_source<'m>(&'m self, instruction: &'m Instruction) -> Option<&'m Instruction> {
         let has_source = |it: &&Instruction| !it.metadata.source_file.is_empty();
         Some(instruction).filter(has_source).or_else(|| {

@@ -6,9 +6,20 @@ use base::source_line;
 #[derive(Clone, Debug, Default)]
 pub(super) struct StackFrames {
     pub files: Vec<String>,
-    /// `(file, line)`
-    pub locations: Vec<(i64, i64)>,
+    pub functions: Vec<String>,
+    pub locations: Vec<Location>,
     pub frames: Vec<Frame>,
+}
+
+/// A place in a program.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Location {
+    /// Index of the file, from 1.
+    pub file: i64,
+    /// Line in the file.
+    pub line: i64,
+    /// Index of the function that contains the line, from 1.
+    pub function: i64,
 }
 
 /// A frame of a call stack.
@@ -24,12 +35,20 @@ impl StackFrames {
     /// Returns file and line of a frame and of its callers, innermost first. A damaged file may contain a cycle, so a
     /// stack ends after as many frames as there are in total.
     pub fn stack(&self, frame: i64) -> impl Iterator<Item = (&str, i64)> {
+        self.locations_of(frame).filter_map(|it| Some((at(&self.files, it.file)?.as_str(), it.line)))
+    }
+
+    /// Returns the function that contains the innermost line of a stack that is not in a library.
+    pub fn own_function(&self, frame: i64) -> Option<&str> {
+        let is_own = |it: &&Location| at(&self.files, it.file).is_some_and(|file| !source_line::is_library(file));
+        let own = self.locations_of(frame).find(is_own)?;
+        at(&self.functions, own.function).map(String::as_str)
+    }
+
+    fn locations_of(&self, frame: i64) -> impl Iterator<Item = &Location> {
         let first = at(&self.frames, frame);
         let frames = std::iter::successors(first, |frame| at(&self.frames, frame.caller)).take(self.frames.len());
-        frames.filter_map(|frame| {
-            let &(file, line) = at(&self.locations, frame.location)?;
-            Some((at(&self.files, file)?.as_str(), line))
-        })
+        frames.filter_map(|frame| at(&self.locations, frame.location))
     }
 
     /// Returns for each frame the innermost line of its stack that is not in a library.
@@ -37,8 +56,8 @@ impl StackFrames {
         let is_library: Vec<bool> = self.files.iter().map(|file| source_line::is_library(file)).collect();
         let mut own: Vec<Option<(&str, i64)>> = Vec::with_capacity(self.frames.len());
         for (index, frame) in (1..).zip(&self.frames) {
-            let line = at(&self.locations, frame.location).filter(|(file, _)| at(&is_library, *file) == Some(&false));
-            let line = line.and_then(|&(file, line)| Some((at(&self.files, file)?.as_str(), line)));
+            let line = at(&self.locations, frame.location).filter(|it| at(&is_library, it.file) == Some(&false));
+            let line = line.and_then(|it| Some((at(&self.files, it.file)?.as_str(), it.line)));
             // Callers precede the frames that they call. Otherwise, the stack is walked.
             let of_caller = || match frame.caller < index {
                 true => at(&own, frame.caller).copied().flatten(),
@@ -63,7 +82,8 @@ mod tests {
         let mut stacks = StackFrames::default();
         for (index, &(file, line, caller)) in (1..).zip(frames) {
             stacks.files.push(file.to_owned());
-            stacks.locations.push((index, line));
+            stacks.functions.push(format!("f{index}"));
+            stacks.locations.push(Location { file: index, line, function: index });
             stacks.frames.push(Frame { location: index, caller });
         }
         stacks

@@ -9,14 +9,14 @@
 use super::draft::{Draft, lacks};
 use super::limits::BOTTLENECK_PERCENT;
 use super::numbers::Numbers;
-use super::{Rule, Verdict, unfused_data_formatting};
+use super::{Rule, Verdict, copied_arguments, unfused_data_formatting};
 use base::format;
 use report::{Confidence, FindingSeverity};
 
 pub(super) static RULE: Rule = Rule {
     id: "data_shuffle",
     title: "Rearranging data takes much of the time",
-    explained_by: &[&[&unfused_data_formatting::RULE]],
+    explained_by: &[&[&unfused_data_formatting::RULE, &copied_arguments::RULE]],
     ..Rule::checked_by(check)
 };
 

@@ -8,7 +8,8 @@ use super::draft::{Draft, equals, lacks};
 use super::limits::{DOMINANT_OP_OF_WINDOW_PERCENT, DOMINANT_OP_PERCENT};
 use super::numbers::{Numbers, plural};
 use super::{
-    Needs, Rule, Verdict, data_shuffle, gather_scatter, low_flop_rate, one_hot_lookup, sorting, unfused_data_formatting,
+    Needs, Rule, Verdict, copied_arguments, data_shuffle, float64, gather_scatter, low_flop_rate, one_hot_lookup,
+    sorting, unfused_data_formatting,
 };
 use base::format;
 use metrics::{OpClass, is_amd};
@@ -21,6 +22,8 @@ pub(super) static RULE: Rule = Rule {
     needs: Needs::AllOps,
     explained_by: &[&[
         &unfused_data_formatting::RULE,
+        &copied_arguments::RULE,
+        &float64::RULE,
         &data_shuffle::RULE,
         &sorting::RULE,
         &gather_scatter::RULE,

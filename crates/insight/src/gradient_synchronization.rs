@@ -3,7 +3,8 @@
 //! Exposed communication takes at least 10 % of the window, and at least half of all communication is all-reduce and
 //! reduce-scatter, in a program that trains. The rule is not reported unless one of these shows that the program trains: a path
 //! of a backward pass (JAX), a kernel or host call that is named after a gradient or an optimizer, or `train` in the program's
-//! name. Inference sums no gradients. Warning; critical from 30 % (XProf, collective-bound). Confidence medium, because
+//! name. Inference sums no gradients, and if the paths of ops are known, the program of the largest reduction
+//! must train: a program that only evaluates reduces metrics. Warning; critical from 30 % (XProf, collective-bound). Confidence medium, because
 //! model-parallel all-reduces look the same. Remedy: overlap with the backward pass, bfloat16 gradients, FSDP.
 
 use super::draft::{Draft, lacks};
@@ -33,6 +34,10 @@ fn is_reduction(category: &str) -> bool {
 fn check(numbers: &Numbers<'_>) -> Verdict {
     // Inference reduces activations, not gradients. So the rule fires only if the program is known to train.
     if !numbers.communicates() || numbers.trains() != Some(true) {
+        return Verdict::Irrelevant;
+    }
+    // A program that only evaluates reduces metrics.
+    if numbers.largest_op(&is_reduction).is_some_and(|op| numbers.trains_in(op) == Some(false)) {
         return Verdict::Irrelevant;
     }
     let (Some(window), Some(exposed)) = (numbers.window_of_parts(), numbers.exposed_communication_percent()) else {

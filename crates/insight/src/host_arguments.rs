@@ -1,14 +1,17 @@
 //! Compiled functions receive arrays of the host, which are copied to the devices in each call.
 //!
-//! JAX: calls of compiled functions copy at least 8 host arrays per step to the devices (`DevicePut` inside
-//! `PjitFunction(...)`; per host; ours: a batch has a few arrays). Note, because the capture does not contain the sizes.
-//! Confidence medium. Remedy: `jax.device_put` before the loop. Not checked without host events or steps.
+//! JAX: calls of compiled functions copy host arrays to the devices (`DevicePut` inside `PjitFunction(...)`). The impact is the
+//! share of the window in which devices are idle while such arrays are copied, by the call or by a thread of the runtime: warning
+//! from 10 %, critical from 50 %. Otherwise, a note from 8 arrays per step on (per host; ours: a batch has a few arrays). Confidence
+//! high if devices wait, else medium, because the capture does not contain the sizes. Remedy: `jax.device_put` before the loop.
+//! Not checked without host events or steps.
 
 use super::draft::Draft;
-use super::numbers::Numbers;
+use super::limits::OVERHEAD_PERCENT;
+use super::numbers::{Numbers, shown};
 use super::{Rule, Verdict, many_programs};
 use base::format;
-use metrics::host_arguments;
+use metrics::{Argument, HostArguments, host_arguments};
 use report::{Confidence, FindingSeverity, View};
 
 pub(super) static RULE: Rule = Rule {
@@ -19,6 +22,8 @@ pub(super) static RULE: Rule = Rule {
     ..Rule::checked_by(check)
 };
 
+/// Fewest copied arrays per step if devices wait for them (ours: a step without any waits for other copies).
+const LEAST: f64 = 0.9;
 /// Fewest copied arrays per step (ours: a batch has a few arrays, a model has many).
 const FEWEST: f64 = 8.0;
 
@@ -29,6 +34,10 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     };
     let found = host_arguments(numbers.trace, &numbers.context.analysis.devices);
     let per_step = found.copies as f64 / steps / found.hosts.max(1) as f64;
+    let share = 100.0 * found.idle.as_ps() as f64 / found.window.as_ps().max(1) as f64;
+    if share >= OVERHEAD_PERCENT.good && per_step >= LEAST {
+        return waited_for(numbers, &found, per_step, share);
+    }
     if per_step < FEWEST {
         return Verdict::Fine;
     }
@@ -49,15 +58,53 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
              (jax.device_put), and pass the result. Copy the next batch ahead of time.",
     )
     .passed("host_arrays_per_step", per_step, FEWEST)
+    .at_stake(share)
     .link(View::Steps, "")
     .fires()
+}
+
+/// Returns the finding for copies that devices wait for.
+fn waited_for(numbers: &Numbers<'_>, found: &HostArguments, per_step: f64, share: f64) -> Verdict {
+    let (severity, limit) = match share >= OVERHEAD_PERCENT.bad {
+        true => (FindingSeverity::Critical, OVERHEAD_PERCENT.bad),
+        false => (FindingSeverity::Warning, OVERHEAD_PERCENT.good),
+    };
+    let program = format!("jit_{}", found.function);
+    let of_program = |it: &&Argument| it.program.split('(').next() == Some(&program);
+    let largest = numbers.context.arguments().iter().filter(of_program);
+    let largest = largest.max_by(|a, b| a.bytes_per_device.total_cmp(&b.bytes_per_device)).map(|it| {
+        let size = format::bytes(it.bytes_per_device as u64);
+        format!(
+            " The largest argument of {} is {} ({}, {size}).",
+            shown(&found.function),
+            shown(&it.name),
+            shown(&it.shape)
+        )
+    });
+    let message = format!(
+        "Devices are idle for {} of the time while arrays of the host, such as NumPy arrays, are copied to them: each step passes {} to compiled functions, mostly to {}.{} A call that reads a result then waits for these copies too.",
+        format::percent(share),
+        format::counted(per_step.round().max(1.0) as u64, "such array"),
+        shown(&found.function),
+        largest.unwrap_or_default()
+    );
+    let title = format!("Copying host arrays to the devices takes {} of the time", format::percent(share));
+    Draft::new(severity, Confidence::High, &title, message)
+        .remedy(
+            "Copy arrays that stay the same (a data set, parameters, constants) to the device once before the loop (jax.device_put), and pass the result. If a step uses only a part of an array, pass only that part. Copy the next batch ahead of time.",
+        )
+        .passed("host_arrays_idle_percent", share, limit)
+        .evidence("host_arrays_per_step", per_step)
+        .at_stake(share)
+        .link(View::Steps, "")
+        .fires()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::testing::{finding, fine, gpu_steps, kernel};
-    use report::FindingSeverity::Note;
+    use report::FindingSeverity::{Critical, Note, Warning};
     use trace::Framework;
 
     #[test]
@@ -77,5 +124,28 @@ mod tests {
         let found = finding(steps(8), &RULE);
         assert_eq!((found.severity, found.title.as_str()), (Note, "Each step copies 8 host arrays to the device"));
         fine(steps(7), &RULE);
+    }
+
+    #[test]
+    fn fires_if_devices_wait_for_copies() {
+        let steps = |copy: i64| {
+            let mut trace = gpu_steps(12, |b, at| {
+                let python = b.line("/host:CPU", "python");
+                b.event(python, "PjitFunction(step)", at + 1, copy + 2);
+                b.event(python, "DevicePut", at + 2, copy);
+                kernel(b, "gemm", at + 2 + copy, at + 2 + copy, 996 - copy);
+            });
+            trace.framework = Framework::Jax;
+            trace
+        };
+        let found = finding(steps(600), &RULE);
+        assert_eq!(found.severity, Critical);
+        assert!(
+            found.title.starts_with("Copying host arrays to the devices takes ")
+                && found.message.contains("1 such array to compiled functions, mostly to step."),
+            "{found:?}"
+        );
+        assert_eq!(finding(steps(150), &RULE).severity, Warning);
+        fine(steps(50), &RULE);
     }
 }

@@ -87,10 +87,20 @@ impl<'a> HostSide<'a> {
         let name = format!("{}{}", shown(&range.name), if range.place.is_some() { "()" } else { "" });
         let call = public_calls(range).next().map(|call| shown(&call.name));
         Some(match call {
+            _ if self.waits_for_queue().is_some() => format!("the host waits in {name} for a queue"),
             _ if range.other_thread.is_some() => format!("the host waits in {name} for another thread"),
             Some(call) => format!("the host is in {name} ({call})"),
             None => format!("the host is in {name}"),
         })
+    }
+
+    /// Returns the range or function in which the host waits for most of the idle time until another thread puts an item into a
+    /// queue (`queue.Queue.get`).
+    pub fn waits_for_queue(self) -> Option<&'a HostRangeTime> {
+        let is_queue = |call: &HostCall| call.place.as_ref().is_some_and(|place| place.starts_with("queue.py:"));
+        let longest = self.meanwhile.ranges.iter().find(|it| !self.is_step(it))?;
+        let waits = longest.calls.iter().any(|call| call.name == "get" && is_queue(call));
+        (waits && self.share(longest.time_us) > MOST_PERCENT).then_some(longest)
     }
 
     /// Names the host's main activity during the idle time with its file and line: `update (train.py:27)`.
@@ -104,6 +114,11 @@ impl<'a> HostSide<'a> {
         let name = shown(&range.name);
         if let Some(other) = &range.other_thread {
             let holder = other.calls.first().map_or_else(|| "the other thread".to_owned(), |call| shown(&call.name));
+            if self.waits_for_queue().is_some() {
+                return Some(format!(
+                    "Make {holder}, which fills the queue that {name} waits for, as fast as the step: run it in several workers, and give it less work per item."
+                ));
+            }
             return Some(format!(
                 "Find out whether {holder} holds the lock that {name} waits for. Hold a lock only to read or replace a value, and do \
                  slow work without it."
@@ -214,9 +229,14 @@ fn of_call(name: &str) -> Option<&'static str> {
     REMEDIES.iter().find(|(names, _)| names.contains(&name)).map(|(_, advice)| *advice)
 }
 
-/// Returns the calls inside a range that a user knows by name: those of functions without an underscore.
+/// Returns the calls inside a range that a user knows by name: those of functions without an underscore, except the wrapper
+/// with which JAX annotates its own functions.
 fn public_calls(range: &HostRangeTime) -> impl DoubleEndedIterator<Item = &HostCall> {
-    range.calls.iter().filter(|call| call.name.starts_with(|first: char| first.is_alphabetic()))
+    let is_of_jax = |call: &HostCall| call.place.as_ref().is_some_and(|place| place.starts_with("profiler.py:"));
+    range
+        .calls
+        .iter()
+        .filter(move |call| call.name.starts_with(|first: char| first.is_alphabetic()) && !is_of_jax(call))
 }
 
 /// Describes the calls inside a range, and what another thread does while it waits for a lock, as sentences with a leading blank.

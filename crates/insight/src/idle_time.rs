@@ -7,14 +7,15 @@ pub(super) static PARTS_OF_STEP: [&Rule; 4] =
     [&data_loading::RULE, &compilation::RULE, &host_overhead::RULE, &barrier_cores::RULE];
 
 /// Causes of idle time in any part of a step.
-pub(super) static OTHER_CAUSES: [&Rule; 3] = [&many_programs::RULE, &python_threads::RULE, &uneven_devices::RULE];
+pub(super) static OTHER_CAUSES: [&Rule; 4] =
+    [&many_programs::RULE, &host_arguments::RULE, &python_threads::RULE, &uneven_devices::RULE];
 
 /// Rules about the amount of idle time.
 static AMOUNTS: [&Rule; 3] = [&low_device_utilization::RULE, &tensor_core_idle::RULE, &idle_gaps::RULE];
 
 /// Ids of the rules about idle time, that about its amount first. Text only: programs that read findings, but check no rule, do not
 /// contain the checks.
-pub const IDS: [&str; 11] = ids(&[&AMOUNTS, &PARTS_OF_STEP, &OTHER_CAUSES, &[&many_small_kernels::RULE]]);
+pub const IDS: [&str; 12] = ids(&[&AMOUNTS, &PARTS_OF_STEP, &OTHER_CAUSES, &[&many_small_kernels::RULE]]);
 
 /// Returns the ids of the rules in `lists`. Only the compiler calls this, for [`IDS`].
 #[allow(clippy::indexing_slicing, reason = "a wrong index does not compile")]

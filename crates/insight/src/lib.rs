@@ -17,6 +17,7 @@ mod collective_bound;
 mod compilation;
 mod compile_time;
 mod compute_bound;
+mod copied_arguments;
 mod cut;
 mod cut_capture;
 mod data_loading;
@@ -27,6 +28,8 @@ mod device_clock_skew;
 mod dominant_op;
 mod draft;
 mod dropped_events;
+mod evaluation;
+mod float64;
 mod gap;
 mod gather_scatter;
 mod gradient_synchronization;
@@ -155,7 +158,9 @@ pub static CHAPTERS: &[Chapter] = &[
         title: "Ops",
         rules: &[
             &dominant_op::RULE,
+            &evaluation::RULE,
             &unfused_data_formatting::RULE,
+            &copied_arguments::RULE,
             &data_shuffle::RULE,
             &sorting::RULE,
             &gather_scatter::RULE,
@@ -166,6 +171,7 @@ pub static CHAPTERS: &[Chapter] = &[
             &memory_bound::RULE,
             &compute_bound::RULE,
             &rematerialization::RULE,
+            &float64::RULE,
             &bf16_in_fp32::RULE,
             &tensor_cores_unused::RULE,
             &low_occupancy::RULE,

@@ -158,6 +158,17 @@ impl<'a> Numbers<'a> {
         if has_evidence { Some(false) } else { is_named().then_some(true) }
     }
 
+    /// Returns true if the program of an op has a backward pass. `None` if the paths of its ops are unknown.
+    pub fn trains_in(&self, op: &Op) -> Option<bool> {
+        let ops = &self.context.analysis.ops;
+        let of_program = ops.rows.iter().filter(|it| it.module == op.module);
+        let paths = of_program.map(|it| ops.text(self.trace, it.framework_path)).filter(|path| !path.is_empty());
+        paths.fold(None, |trains, path| {
+            let is_backward = matches!(training_pass(path), Some("backward" | "recomputed"));
+            Some(trains.unwrap_or(false) || is_backward)
+        })
+    }
+
     /// Returns the verdict of a rule that lacks steps, with advice to mark them in the program.
     pub(super) fn lacks_steps(&self, sentence: &str) -> Verdict {
         lacks(&format!("{sentence} {}.", self.words().mark_steps))

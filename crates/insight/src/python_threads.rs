@@ -4,9 +4,11 @@
 //! of the path of calls (`sleep`, `acquire`, `recv`, ...; `crates/facts/src/python_waits.csv`). The impact is the idle share of
 //! the window multiplied by the share of it in which the busiest thread is in its function. Warning from 10 % (JAX guide,
 //! overheads), critical from 50 %. Confidence medium, because a function may run without Python's lock. Remedy: processes
-//! instead of threads. Not checked without host events; needs the Python tracer.
+//! instead of threads. If the launching thread waits in `queue.get` for most of the idle time, the finding says so instead:
+//! the other thread fills the queue too slowly. Confidence high; remedy: more workers. Not checked without host events; needs the Python tracer.
 
 use super::draft::{Draft, lacks};
+use super::host_side::HostSide;
 use super::limits::OVERHEAD_PERCENT;
 use super::numbers::{Numbers, shown};
 use super::{Needs, Rule, Verdict};
@@ -46,11 +48,30 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     let name = shown(&found.function.name);
     let place = found.function.place.as_ref().map_or(String::new(), |place| format!(" ({})", shown(place)));
     let threads = format::counted(found.threads, "other thread");
+    let (idle, busy) = (format::percent(window.idle_percent()), format::percent(found.function.percent));
+    if let Some(range) = numbers.host_side().and_then(HostSide::waits_for_queue) {
+        let message = format!(
+            "Devices are idle for {idle} of the time. Most of that time, {} waits in queue.get for the next item. Meanwhile, {threads} \
+             of the host {} Python, mostly {name}{place}, for {busy} of that time. So the queue is empty, because {name} is slower than \
+             the step.",
+            shown(&range.name),
+            if found.threads == 1 { "runs" } else { "run" },
+        );
+        let title = format!("The step waits for a queue that {name} fills too slowly");
+        return Draft::new(severity, Confidence::High, &title, message)
+            .remedy(&format!(
+                "Run {name} in several workers (processes if it runs Python code: the workers of grain or of a PyTorch DataLoader), and \
+                 give it less work per item: vectorise it over the batch, do work once instead of in each step, or do it on the device."
+            ))
+            .passed("python_threads_percent", share, limit)
+            .evidence("threads", found.threads as f64)
+            .at_stake(share)
+            .link(View::Steps, "")
+            .fires();
+    }
     let message = format!(
-        "Devices are idle for {} of the time. For {} of that time, {threads} of the host {} Python, mostly {name}{place}. Python \
+        "Devices are idle for {idle} of the time. For {busy} of that time, {threads} of the host {} Python, mostly {name}{place}. Python \
          runs one thread at a time, so the thread that launches device work waits for its turn.",
-        format::percent(window.idle_percent()),
-        format::percent(found.function.percent),
         if found.threads == 1 { "runs" } else { "run" },
     );
     // A function of a library may run without holding Python's lock.
@@ -99,5 +120,23 @@ mod tests {
         assert_eq!(finding(with_thread(800, "$data.py:9 <listcomp>"), &RULE).severity, Warning);
         fine(with_thread(950, "$data.py:9 <listcomp>"), &RULE);
         fine(with_thread(300, "$time sleep"), &RULE);
+    }
+
+    #[test]
+    fn an_empty_queue_is_named() {
+        let trace = gpu_steps(12, move |b, at| {
+            kernel(b, "gemm", at + 1, at + 5, 200);
+            let (python, other) = (b.line("/host:CPU", "python"), b.line("/host:CPU", "worker"));
+            b.event(python, "PjitFunction(step)", at + 1, 3);
+            b.event(python, "$main.py:48 one", at + 210, 780);
+            b.event(python, "$queue.py:154 get", at + 211, 770);
+            b.event(python, "$threading.py:327 wait", at + 212, 765);
+            b.event(python, "$acquire", at + 213, 760);
+            b.event(other, "$main.py:15 load", at + 210, 780);
+            b.event(other, "$zlib decompress", at + 211, 700);
+        });
+        let found = finding(trace, &RULE);
+        assert_eq!(found.title, "The step waits for a queue that load fills too slowly");
+        assert!(found.message.contains("one waits in queue.get"), "{}", found.message);
     }
 }

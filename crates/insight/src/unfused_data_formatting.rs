@@ -1,13 +1,14 @@
 //! Transposes, copies and reshapes run as separate ops.
 //!
-//! Such ops take at least 10 % of the op time (ours: the JAX guide's limit for overheads). Warning, confidence high. Remedy:
+//! Such ops, without copies that change no layout (`copied_arguments`), take at least 10 % of the op time (ours: the JAX guide's limit for overheads). Warning, confidence high. Remedy:
 //! the layout that the ops compute in.
 
 use super::draft::{Draft, lacks};
 use super::limits::OVERHEAD_PERCENT;
 use super::numbers::Numbers;
-use super::{Rule, Verdict};
-use base::format;
+use super::{Rule, Verdict, copied_arguments};
+use base::{Ps, format};
+use metrics::Op;
 use report::{Confidence, FindingSeverity};
 use trace::Framework;
 
@@ -21,12 +22,18 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     if numbers.platform.is_none() {
         return lacks("no device op ran. Capture while the program runs on the device.");
     }
-    let share = numbers.category_percent(&|name| CATEGORIES.contains(&name));
+    let is_formatting = |category: &str| CATEGORIES.contains(&category);
+    let ops = &numbers.context.analysis.ops;
+    let text = |text| ops.text(numbers.trace, text);
+    let plain: Vec<&Op> = ops.rows.iter().filter(|op| copied_arguments::is_plain_copy(numbers, op)).collect();
+    let plain_time: Ps = plain.iter().filter(|op| is_formatting(text(op.category))).map(|op| op.self_time).sum();
+    let share = numbers.category_percent(&is_formatting) - numbers.op_percent(plain_time);
     if share < OVERHEAD_PERCENT.good {
         return Verdict::Fine;
     }
-    let is_formatting = |category: &str| CATEGORIES.contains(&category);
-    let top = numbers.profile.kernels.top_kernels.iter().find(|kernel| is_formatting(&kernel.category));
+    let is_plain = |name: &str| plain.iter().any(|op| text(op.name) == name);
+    let kernels = &numbers.profile.kernels.top_kernels;
+    let top = kernels.iter().find(|kernel| is_formatting(&kernel.category) && !is_plain(&kernel.name));
     let (view, filter) = numbers.link_to(&is_formatting);
     let message = format!(
         "Transposes, copies and reshapes that run as separate ops take {} of the op time.{}",

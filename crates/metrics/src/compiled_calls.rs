@@ -81,33 +81,77 @@ pub fn compiled_calls(trace: &Trace, devices: &Devices) -> CompiledCalls {
 }
 
 /// Arrays of the host that compiled functions received, inside the measured windows.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HostArguments {
     /// Number of copies to devices, over all hosts.
     pub copies: u64,
     /// Number of hosts that copy.
     pub hosts: u64,
+    /// Function whose calls copy for longest. Empty if there is none.
+    pub function: String,
+    /// Idle time of the devices while arrays are copied to them, summed over the devices.
+    pub idle: Ps,
+    /// Length of the windows, summed over the devices.
+    pub window: Ps,
 }
 
-/// Counts the copies of host arrays inside calls of compiled functions (`DevicePut` inside `PjitFunction(f)`).
+/// Measures the copies of host arrays inside calls of compiled functions (`DevicePut` inside `PjitFunction(f)`), and the
+/// idle time of the devices meanwhile. Threads of the runtime may finish such a copy after the call.
+///
+/// ```text
+/// python    [PjitFunction(f)       )  [float(loss)                   )
+///             [DevicePut)[DevicePut)
+/// runtime                       [H2D Dispatch         )
+/// device                                               [op  )
+/// idle        .........................................                while arrays are copied
+/// ```
 pub fn host_arguments(trace: &Trace, devices: &Devices) -> HostArguments {
     let windows = windows(devices);
-    let mut call: Option<(LineId, Ps)> = None;
+    let mut call: Option<(LineId, Ps, &str)> = None;
     let mut by_host: FxHashMap<u16, u64> = FxHashMap::default();
-    let is_wanted = |name: &str| name == COPY || function(name).is_some();
+    let mut by_function: FxHashMap<&str, Ps> = FxHashMap::default();
+    let mut copies: FxHashMap<u16, Vec<Interval>> = FxHashMap::default();
+    let is_wanted = |name: &str| name == COPY || is_copy_of_runtime(name) || function(name).is_some();
     for_each_named_on(trace, devices, &is_wanted, &mut |host, event| {
-        let is_inside = call.is_some_and(|(line, end)| line == event.line && event.start < end);
-        if trace.text(event.name) != COPY {
-            call = if is_inside { call } else { Some((event.line, event.end())) };
-        } else if is_inside && windows.get(&host).is_some_and(|window| window.contains(event.start)) {
-            *by_host.entry(host).or_default() += 1;
+        let name = trace.text(event.name);
+        let of_call = call.filter(|(line, end, _)| *line == event.line && event.start < *end);
+        if let Some(function) = function(name) {
+            call = of_call.or(Some((event.line, event.end(), function)));
+            return;
         }
+        if name == COPY {
+            let Some((.., function)) = of_call else { return };
+            *by_function.entry(function).or_default() += event.duration;
+            if windows.get(&host).is_some_and(|window| window.contains(event.start)) {
+                *by_host.entry(host).or_default() += 1;
+            }
+        }
+        copies.entry(host).or_default().push(Interval::new(event.start, event.end()));
     });
-    HostArguments { copies: by_host.values().sum(), hosts: by_host.len() as u64 }
+    let longest = by_function.into_iter().max_by(|a, b| a.1.cmp(&b.1).then_with(|| b.0.cmp(a.0)));
+    let mut found = HostArguments {
+        copies: by_host.values().sum(),
+        hosts: by_host.len() as u64,
+        function: longest.map_or_else(String::new, |(function, _)| function.to_owned()),
+        ..HostArguments::default()
+    };
+    let copies: FxHashMap<u16, IntervalSet> =
+        copies.into_iter().map(|(host, spans)| (host, IntervalSet::union_of(spans.into_iter()))).collect();
+    for device in &devices.used {
+        found.window += device.window.length();
+        let idle = device.set_to_host(&device.window.difference(&device.busy));
+        found.idle += copies.get(&device.host).map_or(Ps::ZERO, |copies| copies.intersection(&idle).length());
+    }
+    found
 }
 
 /// Event in which JAX copies an argument of a call to a device.
 const COPY: &str = "DevicePut";
+
+/// Returns true if a thread of the runtime copies host memory to a device in an event of this name.
+fn is_copy_of_runtime(name: &str) -> bool {
+    name.starts_with("H2D Dispatch") || name.contains("TransferToDevice") || name.contains("CopyToDevice")
+}
 
 /// Returns the union of the windows of each host's devices, in the time of the host.
 fn windows(devices: &Devices) -> FxHashMap<u16, IntervalSet> {
@@ -168,6 +212,23 @@ mod tests {
         }
         let trace = b.build();
         let found = host_arguments(&trace, &Devices::of(&trace));
-        assert_eq!((found.copies, found.hosts), (2, 1));
+        assert_eq!((found.copies, found.hosts, found.function.as_str()), (2, 1, "f"));
+        assert_eq!(found.idle, Ps::ZERO);
+    }
+
+    #[test]
+    fn devices_are_idle_while_arguments_are_copied() {
+        let mut b = TraceBuilder::new();
+        let (python, runtime) = (b.line("/host:CPU", "python"), b.line("/host:CPU", "tf_XLAPjRtCpuClient/1"));
+        let ops = b.line("/device:TPU:0", "XLA Ops");
+        b.event(ops, "dot", 0, 100);
+        b.event(python, "PjitFunction(f)", 100, 50);
+        b.event(python, "DevicePut", 110, 40);
+        b.event(runtime, "H2D Dispatch", 140, 60);
+        b.event(ops, "dot", 180, 20);
+        let trace = b.build();
+        let found = host_arguments(&trace, &Devices::of(&trace));
+        // From 110 to 180 us.
+        assert_eq!((found.idle.as_us(), found.window.as_us()), (70.0, 200.0));
     }
 }

@@ -44,6 +44,9 @@ pub struct TopOp {
     /// if XLA added the op (such as a copy) without a line.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
+    /// Function that contains the source line. Absent if the program does not record call stacks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub function: Option<String>,
     /// Shape of the result without its layout, like `f32[4,2048]`. Absent if the capture does not contain the instruction.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub result_shape: Option<String>,

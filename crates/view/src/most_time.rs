@@ -13,6 +13,8 @@ const NAMED_LINE_PERCENT: f64 = 20.0;
 /// each.
 const TITLE_LINES_PERCENT: f64 = 50.0;
 const LEAST_LINE_PERCENT: f64 = 10.0;
+/// Share of a function's time in one of its lines above which the line is named instead of the function (ours).
+const ONE_LINE_PERCENT: f64 = 75.0;
 /// Fewest iterations of a loop that is named (ours).
 const FEWEST_ITERATIONS: u64 = 4;
 /// Share of busy time from which the shapes of the largest op are named, in percent.
@@ -49,16 +51,16 @@ pub fn most_time(profile: &UnifiedProfile) -> Option<MostTime> {
     let categories = shares.join(", ");
     let whole = format::time_us(whole);
     let lines = lines(profile);
+    let function = function_of_most(&lines);
     let named = named(&lines);
     let of_loop = loop_of_most(profile);
     let by_category = format!("By category: {categories}, of the {whole} of device ops in the window.");
-    let (title, by_category) = match (named.as_slice(), &of_loop) {
-        ([], Some(of_loop)) => (of_loop.title.clone(), by_category),
-        ([], None) => (categories, format!("Shares of the {whole} of device ops in the window.")),
-        (named, _) => {
-            let titles: Vec<String> = named.iter().map(LineTime::title).collect();
-            (titles.join(", "), by_category)
-        }
+    let titles = || named.iter().map(LineTime::title).collect::<Vec<_>>().join(", ");
+    let (title, by_category) = match (&function, named.as_slice(), &of_loop) {
+        (Some(function), ..) => (function.title.clone(), format!("{by_category} By line: {}.", titles())),
+        (None, [], Some(of_loop)) => (of_loop.title.clone(), by_category),
+        (None, [], None) => (categories, format!("Shares of the {whole} of device ops in the window.")),
+        (None, ..) => (titles(), by_category),
     };
     let line = lines.first().filter(|line| line.percent >= NAMED_LINE_PERCENT);
     let line = line.map_or(String::new(), |line| format!(" {}", line.sentence()));
@@ -66,8 +68,46 @@ pub fn most_time(profile: &UnifiedProfile) -> Option<MostTime> {
         title: format!("Most time: {title}"),
         text: format!("{by_category}{line}{}{}", of_loop.map_or(String::new(), |it| it.sentence), largest_op(profile)),
         category: (*category).clone(),
-        percent: named.iter().map(|line| line.percent).sum::<f64>().min(100.0),
+        percent: match &function {
+            Some(function) => function.percent.min(100.0),
+            None => named.iter().map(|line| line.percent).sum::<f64>().min(100.0),
+        },
     })
+}
+
+/// A function whose lines take most of the time together.
+struct FunctionTime {
+    /// For the title: `62.0 % in new_level (main.py:11 to 15)`.
+    title: String,
+    /// Share of the busy time.
+    percent: f64,
+}
+
+/// Returns the function that takes most of the time with several of its lines. `None` if no function takes half of it, or if
+/// one of its lines takes nearly all of it. The lines of a function are those that name it as their innermost one.
+fn function_of_most(lines: &[LineTime<'_>]) -> Option<FunctionTime> {
+    let file = |line: &LineTime<'_>| line.source.rsplit_once(':').map_or(line.source, |(file, _)| file).to_owned();
+    let mut functions: Vec<(&str, String, Vec<&LineTime<'_>>)> = Vec::new();
+    for line in lines.iter().filter(|line| !line.function.is_empty() && !line.function.starts_with('<')) {
+        match functions.iter_mut().find(|(function, of, _)| *function == line.function && *of == file(line)) {
+            Some((.., of)) => of.push(line),
+            None => functions.push((line.function, file(line), vec![line])),
+        }
+    }
+    let sum = |of: &[&LineTime<'_>]| of.iter().map(|line| line.percent).sum::<f64>();
+    let (function, file, of) = functions.into_iter().max_by(|a, b| sum(&a.2).total_cmp(&sum(&b.2)))?;
+    let percent = sum(&of);
+    let largest = of.first().map_or(0.0, |line| line.percent);
+    if percent < TITLE_LINES_PERCENT || largest > ONE_LINE_PERCENT / 100.0 * percent {
+        return None;
+    }
+    let numbers = of.iter().filter(|line| line.percent >= LEAST_LINE_PERCENT / 2.0);
+    let numbers = numbers.filter_map(|line| line.source.rsplit_once(':')?.1.parse::<u64>().ok());
+    let (first, last) = numbers.fold((u64::MAX, 0), |(first, last), line| (first.min(line), last.max(line)));
+    let file = format::printable(file.rsplit('/').next().unwrap_or(&file));
+    let place = if first < last { format!("{file}:{first} to {last}") } else { file };
+    let title = format!("{} in {} ({place})", format::percent(percent.min(100.0)), format::printable(function));
+    Some(FunctionTime { title, percent })
 }
 
 /// Returns the source lines for the title, most time first: until they take most of the time. Empty if three lines take less
@@ -94,6 +134,8 @@ struct LineTime<'a> {
     /// Work of the largest op: its category, or for a fusion the last part of the framework's path (`dot_general`).
     /// Empty if unknown.
     operation: &'a str,
+    /// Function that contains the line. Empty if unknown.
+    function: &'a str,
     /// True if ops that the profile does not list may belong to the line too.
     at_least: bool,
 }
@@ -130,7 +172,8 @@ fn lines(profile: &UnifiedProfile) -> Vec<LineTime<'_>> {
                 let path = op.framework_op.as_deref().unwrap_or_default();
                 let is_fusion = op.category.contains("fusion");
                 let operation = if is_fusion { last_operation(path) } else { &op.category };
-                lines.push(LineTime { source, percent, ops: 1, operation, at_least: false });
+                let function = op.function.as_deref().unwrap_or_default();
+                lines.push(LineTime { source, percent, ops: 1, operation, function, at_least: false });
             }
         }
     }
@@ -242,6 +285,34 @@ mod tests {
         assert!(found.text.contains("The loop while.3 runs its body 80 times and takes 55.0 %"), "{}", found.text);
         profile.op_statistics.as_mut().unwrap().top_ops[0].executions = Some(6);
         assert_eq!(most_time(&profile).unwrap().title, "Most time: 100 % matmul");
+    }
+
+    #[test]
+    fn a_function_with_most_of_the_time_in_several_lines_is_named() {
+        let mut profile = UnifiedProfile::default();
+        let category = KernelCategory { time_us: 100.0, ..KernelCategory::default() };
+        profile.kernels.kernels_by_category.insert("fusion".to_owned(), category);
+        let op = |source: &str, function: &str, percent| report::TopOp {
+            source: Some(source.to_owned()),
+            function: Some(function.to_owned()),
+            busy_self_time_percent: Some(percent),
+            ..report::TopOp::default()
+        };
+        let mut title = |first: f64| {
+            let top_ops = vec![
+                op("a/main.py:12", "new_level", first),
+                op("a/main.py:40", "loss", 30.0),
+                op("a/main.py:15", "new_level", 25.0),
+            ];
+            profile.op_statistics = Some(report::OpStatistics { top_ops, ..report::OpStatistics::default() });
+            most_time(&profile).unwrap()
+        };
+        let found = title(40.0);
+        assert_eq!((found.title.as_str(), found.percent), ("Most time: 65.0 % in new_level (main.py:12 to 15)", 65.0));
+        assert!(found.text.contains("By line: 40.0 % at main.py:12, 30.0 % at main.py:40"), "{}", found.text);
+        // Less than half of the time, or nearly all of it in one line.
+        assert_eq!(title(20.0).title, "Most time: 30.0 % at main.py:40, 25.0 % at main.py:15, 20.0 % at main.py:12");
+        assert_eq!(title(90.0).title, "Most time: 90.0 % at main.py:12");
     }
 
     #[test]

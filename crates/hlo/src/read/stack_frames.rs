@@ -4,7 +4,7 @@ use std::cell::Cell;
 
 use super::fields::{bytes, fields, int, text};
 use crate::instruction::Metadata;
-use crate::stack_frames::{Frame, StackFrames};
+use crate::stack_frames::{Frame, Location, StackFrames};
 
 /// Reads the index.
 pub(super) fn read(message: &[u8], damaged: &Cell<bool>) -> StackFrames {
@@ -12,9 +12,13 @@ pub(super) fn read(message: &[u8], damaged: &Cell<bool>) -> StackFrames {
     for (number, value) in fields(message, damaged) {
         match number {
             1 => index.files.push(text(value)),
-            3 => index.locations.push(pair(bytes(value), damaged, 3)),
+            2 => index.functions.push(text(value)),
+            3 => {
+                let [file, function, line] = numbers(bytes(value), damaged);
+                index.locations.push(Location { file, line, function });
+            }
             4 => {
-                let (location, caller) = pair(bytes(value), damaged, 2);
+                let [location, caller, _] = numbers(bytes(value), damaged);
                 index.frames.push(Frame { location, caller });
             }
             _ => {}
@@ -23,17 +27,16 @@ pub(super) fn read(message: &[u8], damaged: &Cell<bool>) -> StackFrames {
     index
 }
 
-/// Reads the numbers of field 1 and of another field.
-fn pair(message: &[u8], damaged: &Cell<bool>, second: u32) -> (i64, i64) {
-    let mut pair = (0, 0);
+/// Reads the numbers of fields 1 to 3.
+fn numbers(message: &[u8], damaged: &Cell<bool>) -> [i64; 3] {
+    let mut found = [0; 3];
     for (number, value) in fields(message, damaged) {
-        if number == 1 {
-            pair.0 = int(value);
-        } else if number == second {
-            pair.1 = int(value);
+        let place = usize::try_from(number).ok().and_then(|number| number.checked_sub(1));
+        if let Some(slot) = place.and_then(|place| found.get_mut(place)) {
+            *slot = int(value);
         }
     }
-    pair
+    found
 }
 
 /// Sets the source line of each instruction: the innermost line of its stack in the user's program, else its own

@@ -91,6 +91,8 @@ pub struct Op {
     pub framework_path: Text,
     /// Source file and line. Empty if unknown.
     pub source: Text,
+    /// Function that contains the source line. Empty if the program does not record it.
+    pub function: Text,
     /// Name of the instruction that this op is a copy of. Empty if it is not a copy.
     pub deduplicated_name: Text,
     /// Sharding of the result in HLO syntax. Empty if the program does not state it.

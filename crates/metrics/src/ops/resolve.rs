@@ -218,6 +218,7 @@ impl Resolver<'_> {
             expression: Texts::of_trace(args.long_name),
             framework_path: if path.starts_with("XlaModule") { Text::default() } else { Texts::of_trace(args.tf_op) },
             source: self.source(args),
+            function: Text::default(),
             deduplicated_name: Texts::of_trace(args.deduplicated_name),
             sharding: Text::default(),
             args: args_id,
@@ -294,6 +295,9 @@ impl Resolver<'_> {
             && let Some(source) = module.source_of(instruction)
         {
             op.source = texts.keep(trace, &source);
+        }
+        if let Some(function) = module.function_of(instruction) {
+            op.function = texts.keep(trace, function);
         }
         if op.deduplicated_name.is_empty() {
             op.deduplicated_name = texts.keep(trace, &instruction.metadata.deduplicated_name);

@@ -40,6 +40,7 @@ pub fn section(trace: &Trace, ops: &Ops, bound_by: &dyn Fn(&Op) -> Option<&'stat
         program_id: text(op.program),
         framework_op: text(op.framework_path).map(|path| path.trim_end_matches(':').to_owned()),
         source: text(op.source),
+        function: text(op.function),
         result_shape: Some(shapes.result).filter(|shape| !shape.is_empty()),
         num_operands: shapes.operands.len() as u64,
         operand_shapes: largest(shapes.operands),

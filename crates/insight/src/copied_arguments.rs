@@ -1,0 +1,158 @@
+//! Whole arrays are copied without a change of their layout.
+//!
+//! Copies (`copy`) whose result has the shape and the layout of their operand take at least 10 % of the op time (ours: the JAX
+//! guide's limit for overheads). XLA copies an array if the program updates it while its old value is still needed: usually an
+//! argument that is not donated, such as the cache of a decoder, or the state of a loop. Warning, critical from 50 %. Confidence
+//! high if the operand is an argument of the program, else medium. Remedy: `donate_argnums`. Not checked without the compiled
+//! program.
+
+use super::draft::{Draft, equals, lacks};
+use super::limits::OVERHEAD_PERCENT;
+use super::numbers::{Numbers, shown};
+use super::{Needs, Rule, Verdict};
+use base::{Ps, format};
+use metrics::Op;
+use report::{Confidence, FindingSeverity, View};
+use trace::Framework;
+
+pub(super) static RULE: Rule = Rule {
+    id: "copied_arguments",
+    title: "Whole arrays are copied without a change of layout",
+    needs: Needs::AllOps,
+    ..Rule::checked_by(check)
+};
+
+/// Operand of a copy that changes nothing, as an op's expression names it: `f32[8,4]{1,0} %cache.1`.
+struct Copied<'a> {
+    shape: &'a str,
+    name: &'a str,
+}
+
+/// Parses `%copy.41 = f32[8,4]{1,0} copy(f32[8,4]{1,0} %cache.1)`. Returns `None` for other ops and for copies that change the
+/// layout.
+fn copied(expression: &str) -> Option<Copied<'_>> {
+    let (_, rest) = expression.split_once(" = ")?;
+    let (result, operand) = rest.split_once(" copy(")?;
+    // Layouts of TPUs contain brackets: `{1,0:T(8,128)(2,1)}`.
+    let (shape, rest) = operand.split_once(" %")?;
+    let name = rest.split([')', ',']).next()?;
+    (result.trim() == shape.trim()).then_some(Copied { shape: shape.trim(), name })
+}
+
+/// Returns true if an op is a copy that changes no layout.
+pub(super) fn is_plain_copy(numbers: &Numbers<'_>, op: &Op) -> bool {
+    copied(numbers.context.analysis.ops.text(numbers.trace, op.expression)).is_some()
+}
+
+fn check(numbers: &Numbers<'_>) -> Verdict {
+    let ops = &numbers.context.analysis.ops;
+    if ops.rows.is_empty() {
+        return lacks("no device op ran. Capture while the program runs on the device.");
+    }
+    let text = |text| ops.text(numbers.trace, text);
+    if ops.rows.iter().all(|op| op.expression.is_empty()) {
+        return numbers.lacks_in_json("the file does not contain the compiled program.");
+    }
+    let copies = || ops.rows.iter().filter(|op| is_plain_copy(numbers, op));
+    let time: Ps = copies().map(|op| op.self_time).sum();
+    let share = numbers.op_percent(time);
+    let Some((largest, array)) = copies()
+        .max_by_key(|op| op.self_time)
+        .and_then(|op| Some((op, copied(text(op.expression))?)))
+        .filter(|_| share >= OVERHEAD_PERCENT.good)
+    else {
+        return Verdict::Fine;
+    };
+    let (severity, limit) = match share >= OVERHEAD_PERCENT.bad {
+        true => (FindingSeverity::Critical, OVERHEAD_PERCENT.bad),
+        false => (FindingSeverity::Warning, OVERHEAD_PERCENT.good),
+    };
+    let argument = argument(numbers, largest, &array);
+    let shape = array.shape.split('{').next().unwrap_or(array.shape);
+    let what = match &argument {
+        Some(name) => format!("the argument {} ({})", shown(name), shown(shape)),
+        None => format!("{} ({})", shown(array.name), shown(shape)),
+    };
+    let message = format!(
+        "Copies that change no layout take {} of the op time. The largest, {}, copies {what} as a whole in each run. The compiler \
+         adds such a copy if the program updates an array while its old value must be kept.",
+        format::percent(share),
+        shown(text(largest.name))
+    );
+    let remedy = match (numbers.trace.framework, &argument) {
+        (Framework::PyTorch | Framework::TensorFlow, _) => {
+            "Update the array in place, and do not use its old value after the update.".to_owned()
+        }
+        (_, Some(_)) => "Donate the argument (jax.jit(f, donate_argnums=...) or donate_argnames) and use only the returned array after \
+                         the call. The program then updates it in place."
+            .to_owned(),
+        (_, None) => "If the array is an argument of the program or a state that it returns, donate it (jax.jit(f, donate_argnums=...)). \
+                      In a loop, do not read the old value after the update."
+            .to_owned(),
+    };
+    let confidence = if argument.is_some() { Confidence::High } else { Confidence::Medium };
+    let title = format!("Copies of whole arrays take {} of the op time", format::percent(share));
+    Draft::new(severity, confidence, &title, message)
+        .remedy(&remedy)
+        .passed("plain_copy_percent", share, limit)
+        .evidence("plain_copy_us", time.as_us())
+        .at_stake(numbers.of_window(share))
+        .link(View::Ops, &equals("hlo_op_name", text(largest.name)))
+        .fires()
+}
+
+/// Returns the framework's name of the program's argument that is copied. `None` if the array is not an argument.
+fn argument(numbers: &Numbers<'_>, op: &Op, array: &Copied<'_>) -> Option<String> {
+    let program = op.program_id?;
+    let shape = array.shape.split('{').next().unwrap_or(array.shape);
+    // Names of instructions are names of arguments with other letters replaced, and a number: `cache[1]` is `cache_1_.1`.
+    let plain = |name: &str| name.replace(|letter: char| !letter.is_ascii_alphanumeric(), "_");
+    let instruction = plain(array.name);
+    let of_program =
+        numbers.context.arguments().iter().filter(|it| it.program_id == program && it.shape.starts_with(shape));
+    of_program.map(|it| &it.name).find(|name| instruction.starts_with(&plain(name))).cloned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{finding, fine, tpu_steps};
+    use report::FindingSeverity::{Critical, Warning};
+    use trace::Trace;
+
+    #[test]
+    fn only_copies_without_a_change_are_parsed() {
+        let plain = copied("%copy.41 = f32[8,4]{1,0} copy(f32[8,4]{1,0} %cache_1_.1)").unwrap();
+        assert_eq!((plain.shape, plain.name), ("f32[8,4]{1,0}", "cache_1_.1"));
+        let tiled = "%copy.1 = bf16[8,4]{1,0:T(8,128)(2,1)} copy(bf16[8,4]{1,0:T(8,128)(2,1)} %x), metadata={}";
+        assert_eq!(copied(tiled).map(|it| it.name), Some("x"));
+        assert!(copied("%copy.2 = f32[8,4]{0,1} copy(f32[8,4]{1,0} %x)").is_none());
+        assert!(copied("%add.2 = f32[8,4]{1,0} add(f32[8,4]{1,0} %x, f32[8,4]{1,0} %y)").is_none());
+    }
+
+    fn steps(copy: i64, layout: &'static str) -> Trace {
+        tpu_steps(12, move |b, at| {
+            let line = b.line("/device:TPU:0", "XLA Ops");
+            let text = format!("%copy.41 = f32[8,4]{{1,0}} copy(f32[8,4]{layout} %cache_1_.1)");
+            let text = b.trace_mut().strings.intern(&text);
+            b.event(line, "copy.41", at, copy).hlo_category("data formatting").args(|args| args.long_name = text);
+            b.event(line, "dot.1", at + copy, 1000 - copy).hlo_category("convolution");
+        })
+    }
+
+    #[test]
+    fn fires_above_its_limit() {
+        let found = finding(steps(500, "{1,0}"), &RULE);
+        assert_eq!(
+            (found.severity, found.title.as_str()),
+            (Critical, "Copies of whole arrays take 50.0 % of the op time")
+        );
+        assert!(found.message.contains("copy.41, copies cache_1_.1 (f32[8,4]) as a whole"), "{}", found.message);
+        assert_eq!(finding(steps(100, "{1,0}"), &RULE).severity, Warning);
+        fine(steps(90, "{1,0}"), &RULE);
+        fine(steps(500, "{0,1}"), &RULE);
+        // They are no changes of layout.
+        fine(steps(500, "{1,0}"), &crate::unfused_data_formatting::RULE);
+        assert_eq!(finding(steps(500, "{0,1}"), &crate::unfused_data_formatting::RULE).severity, Warning);
+    }
+}

@@ -1,0 +1,158 @@
+//! A program without gradients takes most of the time of a run that trains.
+//!
+//! One program computes gradients (an op has a path of a backward pass), and another one, which computes none, takes at least
+//! 20 % of the op time: note; warning from 50 % (ours). Such a program evaluates or samples. Confidence medium: sampling may be the
+//! purpose of the run (reinforcement learning). The message names how often it runs for each run of the training program.
+//! Remedy: evaluate less often. Not reported without paths of ops.
+
+use super::draft::{Draft, equals};
+use super::numbers::{Numbers, shown};
+use super::{Needs, Rule, Verdict};
+use base::framework_path::training_pass;
+use base::{Ps, format};
+use metrics::Op;
+use report::{Confidence, FindingSeverity, View};
+use std::collections::BTreeMap;
+
+pub(super) static RULE: Rule = Rule {
+    id: "evaluation",
+    title: "A program without gradients takes most of the time",
+    needs: Needs::AllOps,
+    ..Rule::checked_by(check)
+};
+
+/// Share of the op time from which the finding is a note (ours: a validation after each epoch takes a few percent).
+const NOTE_PERCENT: f64 = 20.0;
+/// Share of the op time from which the finding is a warning (ours: more than training).
+const WARNING_PERCENT: f64 = 50.0;
+
+/// Ops of one program.
+struct Program<'a> {
+    name: &'a str,
+    time: Ps,
+    /// Number of ops by number of executions on a device.
+    executions: BTreeMap<u64, u64>,
+    trains: bool,
+    has_paths: bool,
+}
+
+impl Program<'_> {
+    /// Returns how often the program ran on a device. An op in a loop runs more often than the program, and one in a branch
+    /// less often, but most ops run once.
+    fn runs(&self) -> u64 {
+        self.executions.iter().max_by_key(|(_, ops)| **ops).map_or(0, |(&runs, _)| runs)
+    }
+}
+
+fn check(numbers: &Numbers<'_>) -> Verdict {
+    let programs = programs(numbers);
+    let Some(trains) = programs.iter().filter(|it| it.trains).max_by_key(|it| it.time) else {
+        return Verdict::Irrelevant;
+    };
+    let others = programs.iter().filter(|it| !it.trains && it.has_paths);
+    let Some(other) = others.max_by_key(|it| it.time) else { return Verdict::Fine };
+    let share = numbers.op_percent(other.time);
+    if share < NOTE_PERCENT {
+        return Verdict::Fine;
+    }
+    let (severity, limit) = match share >= WARNING_PERCENT {
+        true => (FindingSeverity::Warning, WARNING_PERCENT),
+        false => (FindingSeverity::Note, NOTE_PERCENT),
+    };
+    let runs = match (other.runs(), trains.runs()) {
+        (others, runs @ 1..) if others >= runs => {
+            format!(
+                " It runs {} times for each run of {}.",
+                format::number(others as f64 / runs as f64),
+                shown(trains.name)
+            )
+        }
+        _ => String::new(),
+    };
+    let message = format!(
+        "{}, which computes no gradients, takes {} of the op time, and {}, which trains, takes {}.{runs}{}",
+        shown(other.name),
+        format::percent(share),
+        shown(trains.name),
+        format::percent(numbers.op_percent(trains.time)),
+        numbers.host_meanwhile()
+    );
+    let title = format!("{}, which does not train, takes {} of the op time", shown(other.name), format::percent(share));
+    Draft::new(severity, Confidence::Medium, &title, message)
+        .remedy(
+            "If it evaluates the model, run it every n-th step or epoch, or on fewer batches. If it produces training data, run it on \
+             other devices or while the training program runs.",
+        )
+        .passed("without_gradients_percent", share, limit)
+        .at_stake(numbers.of_window(share))
+        .link(View::Ops, &equals("hlo_module", other.name))
+        .fires()
+}
+
+/// Returns the programs that ran, by name.
+fn programs<'a>(numbers: &'a Numbers<'_>) -> Vec<Program<'a>> {
+    let ops = &numbers.context.analysis.ops;
+    let text = |text| ops.text(numbers.trace, text);
+    let mut programs: Vec<Program<'a>> = Vec::new();
+    for op in ops.rows.iter().filter(|op| !op.module.is_empty()) {
+        let name = text(op.module);
+        let place = programs.iter().position(|it| it.name == name).unwrap_or_else(|| {
+            programs.push(Program {
+                name,
+                time: Ps::ZERO,
+                executions: BTreeMap::new(),
+                trains: false,
+                has_paths: false,
+            });
+            programs.len() - 1
+        });
+        let Some(program) = programs.get_mut(place) else { continue };
+        add(program, op, text(op.framework_path));
+    }
+    programs
+}
+
+fn add(program: &mut Program<'_>, op: &Op, path: &str) {
+    program.time += op.self_time;
+    program.has_paths |= !path.is_empty();
+    program.trains |= matches!(training_pass(path), Some("backward" | "recomputed"));
+    *program.executions.entry(op.executions / u64::from(op.devices.max(1))).or_default() += 1;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{finding, fine, says, tpu_steps};
+    use report::FindingSeverity::{Note, Warning};
+    use trace::Trace;
+
+    /// Builds steps of 1000 us. Each trains once and evaluates three times.
+    fn steps(evaluation: i64, path: &'static str) -> Trace {
+        tpu_steps(12, move |b, at| {
+            let line = b.line("/device:TPU:0", "XLA Ops");
+            let texts = [path, "jit(eval_step)/mlp/dot_general", "jit_train_step", "jit_eval_step"];
+            let [trains, evaluates, train_step, eval_step] = texts.map(|it| b.trace_mut().strings.intern(it));
+            b.event(line, "dot.1", at, 999 - evaluation)
+                .args(|args| (args.tf_op, args.hlo_module) = (trains, train_step));
+            for run in 0..3 {
+                let start = at + 999 - evaluation + run * evaluation / 3;
+                b.event(line, "dot.2", start, evaluation / 3).args(|args| {
+                    (args.tf_op, args.hlo_module) = (evaluates, eval_step);
+                });
+            }
+        })
+    }
+
+    #[test]
+    fn fires_above_its_limit() {
+        let backward = "jit(train_step)/transpose(jvp(mlp))/dot_general";
+        let found = finding(steps(600, backward), &RULE);
+        assert_eq!(found.severity, Warning);
+        assert_eq!(found.title, "jit_eval_step, which does not train, takes 60.1 % of the op time");
+        assert!(found.message.contains("It runs 3 times for each run of jit_train_step."), "{}", found.message);
+        assert_eq!(finding(steps(300, backward), &RULE).severity, Note);
+        fine(steps(150, backward), &RULE);
+        // Nothing trains.
+        assert_eq!(says(steps(600, "jit(train_step)/mlp/dot_general"), &RULE), Verdict::Irrelevant);
+    }
+}

@@ -1,0 +1,139 @@
+//! Ops compute in float64.
+//!
+//! Ops with a float64 result take at least 10 % of the op time (ours: the JAX guide's limit for overheads). Warning, critical
+//! from 50 %. Confidence medium: a solver may need the precision. Not reported for programs whose results are all float64,
+//! which chose it. Remedy: float32 constants and inputs. Data types come from the HLO; the rule is not checked without them.
+
+use super::draft::{Draft, equals, lacks};
+use super::limits::OVERHEAD_PERCENT;
+use super::numbers::Numbers;
+use super::{Needs, Rule, Verdict};
+use base::{Ps, format};
+use metrics::Op;
+use report::{Confidence, FindingSeverity, View};
+use trace::Framework;
+
+pub(super) static RULE: Rule =
+    Rule { id: "float64", title: "Ops compute in float64", needs: Needs::AllOps, ..Rule::checked_by(check) };
+
+/// Share of the op time above which a program is taken to compute in float64 on purpose, unless it has float32 arguments too
+/// (ours).
+const ALL_PERCENT: f64 = 95.0;
+
+fn check(numbers: &Numbers<'_>) -> Verdict {
+    let ops = &numbers.context.analysis.ops;
+    if ops.rows.is_empty() {
+        return lacks("no device op ran. Capture while the program runs on the device.");
+    }
+    if ops.rows.iter().all(|op| op.data_type.is_none()) {
+        return numbers.lacks_in_json("the file does not contain the data types of the ops.");
+    }
+    let wide = || ops.rows.iter().filter(|op| op.data_type.is_some_and(|it| it.name() == "f64"));
+    let time: Ps = wide().map(|op| op.self_time).sum();
+    let share = numbers.op_percent(time);
+    if share < OVERHEAD_PERCENT.good || (share > ALL_PERCENT && !has_narrow_input(numbers)) {
+        return Verdict::Fine;
+    }
+    let Some(largest) = wide().max_by_key(|op| op.self_time) else { return Verdict::Fine };
+    let (severity, limit) = match share >= OVERHEAD_PERCENT.bad {
+        true => (FindingSeverity::Critical, OVERHEAD_PERCENT.bad),
+        false => (FindingSeverity::Warning, OVERHEAD_PERCENT.good),
+    };
+    let message = format!(
+        "Ops with a float64 result take {} of the op time. The largest is {}. Most devices compute float64 many times slower than \
+         float32, and each value takes twice the memory.{}",
+        format::percent(share),
+        numbers.op_with_source(largest),
+        origin(numbers)
+    );
+    let remedy = match numbers.trace.framework {
+        Framework::PyTorch => {
+            "Create tensors as float32: torch.from_numpy of a NumPy array keeps its float64. Call .float() on inputs."
+        }
+        _ => {
+            "Make all constants and inputs float32 (np.float32(...), array.astype(np.float32)): NumPy makes float64 by default, and with \
+             jax_enable_x64 one such value makes every result that depends on it float64. Without a need for float64, leave \
+             jax_enable_x64 off."
+        }
+    };
+    let name = ops.text(numbers.trace, largest.name);
+    let title = format!("Ops compute in float64 for {} of the op time", format::percent(share));
+    Draft::new(severity, Confidence::Medium, &title, message)
+        .remedy(remedy)
+        .passed("float64_percent", share, limit)
+        .evidence("float64_us", time.as_us())
+        .at_stake(numbers.of_window(share))
+        .link(View::Ops, &equals("hlo_op_name", name))
+        .fires()
+}
+
+/// Returns true if a program that computes in float64 has a floating-point argument of another type.
+fn has_narrow_input(numbers: &Numbers<'_>) -> bool {
+    let narrow = ["f32[", "bf16[", "f16["];
+    numbers.context.arguments().iter().any(|argument| narrow.iter().any(|kind| argument.shape.starts_with(kind)))
+}
+
+/// Names the line that first converts a narrower type to float64, as a sentence with a leading blank. Empty if no op of its own
+/// converts.
+fn origin(numbers: &Numbers<'_>) -> String {
+    let ops = &numbers.context.analysis.ops;
+    let converts = |op: &&Op| {
+        let expression = ops.text(numbers.trace, op.expression);
+        let Some((result, operands)) = expression.split_once('(') else { return false };
+        let of_parameter = ["f32[", "bf16[", "f16[", "u8[", "s32["].iter().any(|kind| operands.contains(kind));
+        result.contains("= f64[") && of_parameter && !ops.text(numbers.trace, op.source).is_empty()
+    };
+    let first = ops.rows.iter().filter(converts).max_by_key(|op| op.self_time);
+    first.map_or(String::new(), |op| format!(" {} computes float64 from a narrower type.", numbers.op_with_source(op)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{finding, fine, tpu_steps};
+    use report::FindingSeverity::{Critical, Warning};
+    use trace::Trace;
+
+    /// Builds steps of 1000 us, of which `wide` us are in float64.
+    fn steps(wide: i64) -> Trace {
+        tpu_steps(12, move |b, at| {
+            let line = b.line("/device:TPU:0", "XLA Ops");
+            let texts = [
+                "%convolution.1 = f64[8,8]{1,0} convolution(f64[8,8]{1,0} %fusion.2, f64[3,3]{1,0} %k)",
+                "%fusion.2 = f64[8,8]{1,0} fusion(u8[8,8]{1,0} %image), kind=kLoop, calls=%f",
+                "%dot.3 = f32[8,8]{1,0} dot(f32[8,8]{1,0} %a, f32[8,8]{1,0} %b)",
+            ];
+            let lines = ["model.py:19", "model.py:22", "model.py:40"];
+            let mut now = at;
+            for ((text, source), time) in texts.into_iter().zip(lines).zip([wide - wide / 10, wide / 10, 1000 - wide]) {
+                let [text, source] = [text, source].map(|it| b.trace_mut().strings.intern(it));
+                let name = ["convolution.1", "fusion.2", "dot.3"]
+                    [usize::from(now > at) + usize::from(now > at + wide - wide / 10)];
+                b.event(line, name, now, time).args(|args| {
+                    args.long_name = text;
+                    args.source = source;
+                });
+                now += time;
+            }
+        })
+    }
+
+    #[test]
+    fn fires_above_its_limit() {
+        let found = finding(steps(500), &RULE);
+        assert_eq!(
+            (found.severity, found.title.as_str()),
+            (Critical, "Ops compute in float64 for 50.0 % of the op time")
+        );
+        assert!(
+            found.message.contains("convolution.1 (model.py:19)")
+                && found.message.contains("fusion.2 (model.py:22) computes float64 from a narrower type"),
+            "{}",
+            found.message
+        );
+        assert_eq!(finding(steps(100), &RULE).severity, Warning);
+        fine(steps(90), &RULE);
+        // A program that computes in float64 throughout chose it.
+        fine(steps(1000), &RULE);
+    }
+}
