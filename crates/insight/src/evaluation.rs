@@ -1,7 +1,8 @@
 //! A program without gradients takes most of the time of a run that trains.
 //!
-//! One program computes gradients (an op has a path of a backward pass), and another one, which computes none, takes at least
-//! 20 % of the op time: note; warning from 50 % (ours). Such a program evaluates or samples. Confidence medium: sampling may be the
+//! One program computes gradients (an op has a path of a backward pass), and another one, which runs a model (at least 10 % of
+//! its time is in products, by the paths of its ops) but computes no gradients, takes at least 20 % of the op time: note;
+//! warning from 50 %, critical from 80 % (ours). Such a program evaluates or samples. Confidence medium: sampling may be the
 //! purpose of the run (reinforcement learning). The message names how often it runs for each run of the training program.
 //! Remedy: evaluate less often. Not reported without paths of ops.
 
@@ -25,6 +26,8 @@ pub(super) static RULE: Rule = Rule {
 const NOTE_PERCENT: f64 = 20.0;
 /// Share of the op time from which the finding is a warning (ours: more than training).
 const WARNING_PERCENT: f64 = 50.0;
+/// Share of the op time from which the finding is critical (ours: training is a small part of the run).
+const CRITICAL_PERCENT: f64 = 80.0;
 
 /// Ops of one program.
 struct Program<'a> {
@@ -32,11 +35,22 @@ struct Program<'a> {
     time: Ps,
     /// Number of ops by number of executions on a device.
     executions: BTreeMap<u64, u64>,
+    /// Time in ops with a matrix product or convolution, by their paths.
+    products: Ps,
     trains: bool,
-    has_paths: bool,
 }
 
+/// Operations that every model contains, and an optimizer's update does not.
+const PRODUCTS: [&str; 2] = ["dot_general", "conv_general_dilated"];
+/// Share of a program's time in products from which it runs a model (ours: much less than any model has).
+const PRODUCT_SHARE: f64 = 0.1;
+
 impl Program<'_> {
+    /// Returns true if the program runs a model, unlike a program that updates parameters.
+    fn runs_a_model(&self) -> bool {
+        self.products.as_ps() as f64 >= PRODUCT_SHARE * self.time.as_ps() as f64
+    }
+
     /// Returns how often the program ran on a device. An op in a loop runs more often than the program, and one in a branch
     /// less often, but most ops run once.
     fn runs(&self) -> u64 {
@@ -49,15 +63,16 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     let Some(trains) = programs.iter().filter(|it| it.trains).max_by_key(|it| it.time) else {
         return Verdict::Irrelevant;
     };
-    let others = programs.iter().filter(|it| !it.trains && it.has_paths);
+    let others = programs.iter().filter(|it| !it.trains && it.runs_a_model());
     let Some(other) = others.max_by_key(|it| it.time) else { return Verdict::Fine };
     let share = numbers.op_percent(other.time);
     if share < NOTE_PERCENT {
         return Verdict::Fine;
     }
-    let (severity, limit) = match share >= WARNING_PERCENT {
-        true => (FindingSeverity::Warning, WARNING_PERCENT),
-        false => (FindingSeverity::Note, NOTE_PERCENT),
+    let (severity, limit) = match share {
+        share if share >= CRITICAL_PERCENT => (FindingSeverity::Critical, CRITICAL_PERCENT),
+        share if share >= WARNING_PERCENT => (FindingSeverity::Warning, WARNING_PERCENT),
+        _ => (FindingSeverity::Note, NOTE_PERCENT),
     };
     let runs = match (other.runs(), trains.runs()) {
         (others, runs @ 1..) if others >= runs => {
@@ -101,8 +116,8 @@ fn programs<'a>(numbers: &'a Numbers<'_>) -> Vec<Program<'a>> {
                 name,
                 time: Ps::ZERO,
                 executions: BTreeMap::new(),
+                products: Ps::ZERO,
                 trains: false,
-                has_paths: false,
             });
             programs.len() - 1
         });
@@ -114,7 +129,9 @@ fn programs<'a>(numbers: &'a Numbers<'_>) -> Vec<Program<'a>> {
 
 fn add(program: &mut Program<'_>, op: &Op, path: &str) {
     program.time += op.self_time;
-    program.has_paths |= !path.is_empty();
+    if PRODUCTS.iter().any(|product| path.contains(product)) {
+        program.products += op.self_time;
+    }
     program.trains |= matches!(training_pass(path), Some("backward" | "recomputed"));
     *program.executions.entry(op.executions / u64::from(op.devices.max(1))).or_default() += 1;
 }
@@ -123,7 +140,7 @@ fn add(program: &mut Program<'_>, op: &Op, path: &str) {
 mod tests {
     use super::*;
     use crate::testing::{finding, fine, says, tpu_steps};
-    use report::FindingSeverity::{Note, Warning};
+    use report::FindingSeverity::{Critical, Note, Warning};
     use trace::Trace;
 
     /// Builds steps of 1000 us. Each trains once and evaluates three times.
@@ -150,6 +167,7 @@ mod tests {
         assert_eq!(found.severity, Warning);
         assert_eq!(found.title, "jit_eval_step, which does not train, takes 60.1 % of the op time");
         assert!(found.message.contains("It runs 3 times for each run of jit_train_step."), "{}", found.message);
+        assert_eq!(finding(steps(840, backward), &RULE).severity, Critical);
         assert_eq!(finding(steps(300, backward), &RULE).severity, Note);
         fine(steps(150, backward), &RULE);
         // Nothing trains.

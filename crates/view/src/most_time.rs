@@ -110,6 +110,14 @@ fn function_of_most(lines: &[LineTime<'_>]) -> Option<FunctionTime> {
     Some(FunctionTime { title, percent })
 }
 
+/// Returns the function around functions without a name: `new_level` for `new_level.<locals>.<lambda>`.
+fn function_with_name(mut function: &str) -> &str {
+    while let Some((outer, _)) = function.rsplit_once(".<locals>.").filter(|(_, inner)| inner.starts_with('<')) {
+        function = outer;
+    }
+    function
+}
+
 /// Returns the source lines for the title, most time first: until they take most of the time. Empty if three lines take less
 /// than half of it.
 fn named<'a>(lines: &[LineTime<'a>]) -> Vec<LineTime<'a>> {
@@ -172,7 +180,7 @@ fn lines(profile: &UnifiedProfile) -> Vec<LineTime<'_>> {
                 let path = op.framework_op.as_deref().unwrap_or_default();
                 let is_fusion = op.category.contains("fusion");
                 let operation = if is_fusion { last_operation(path) } else { &op.category };
-                let function = op.function.as_deref().unwrap_or_default();
+                let function = function_with_name(op.function.as_deref().unwrap_or_default());
                 lines.push(LineTime { source, percent, ops: 1, operation, function, at_least: false });
             }
         }
@@ -302,7 +310,7 @@ mod tests {
             let top_ops = vec![
                 op("a/main.py:12", "new_level", first),
                 op("a/main.py:40", "loss", 30.0),
-                op("a/main.py:15", "new_level", 25.0),
+                op("a/main.py:15", "new_level.<locals>.<lambda>", 25.0),
             ];
             profile.op_statistics = Some(report::OpStatistics { top_ops, ..report::OpStatistics::default() });
             most_time(&profile).unwrap()
