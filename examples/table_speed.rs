@@ -1,7 +1,8 @@
-//! Measures questions to the tables of ops: `cargo run --release --example table_speed -- FILE`.
+//! Measures questions to the tables of ops, and the search of `Ctrl K`: `cargo run --release --example table_speed -- FILE`.
 
 use std::time::Instant;
 
+use crossprof::pages::search;
 use crossprof::{Query, Session, Settings, Sort, TableName};
 
 /// Filter and order; `{name}` is the column that names the rows of a table.
@@ -24,6 +25,9 @@ const TABLES: [(TableName, &str, &str); 4] = [
     (TableName::Kernels, "kernel_name", "total_duration_us"),
     (TableName::OpTree, "name", "total_self_time_us"),
 ];
+
+/// Texts that are searched.
+const SEARCHES: [&str; 5] = ["fusion", "layer_42", "fusion.999999", "f", "no such name"];
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let path = std::env::args().nth(1).ok_or("usage: table_speed FILE")?;
@@ -53,6 +57,17 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             let (filter, sort) = (named(filter), named(sort));
             println!("{best_ms:7.1} ms  {} of {} rows  filter {filter:?} sort {sort:?}", found.0, found.1);
         }
+    }
+    println!("search:");
+    for text in SEARCHES {
+        let mut best_ms = f64::INFINITY;
+        let mut found = 0;
+        for _ in 0..3 {
+            let start = Instant::now();
+            found = session.timeline(0, &settings, |context, _| search(context, text)).ok_or("no run")?.len();
+            best_ms = best_ms.min(start.elapsed().as_secs_f64() * 1e3);
+        }
+        println!("{best_ms:7.1} ms  {found} results  {text:?}");
     }
     Ok(())
 }

@@ -64,7 +64,7 @@ pub fn command(words: &[String]) -> Result {
     let packed = traces.first().ok_or("There is no trace.")?;
     inflate::compare(&packed.json, !native_only)?;
     against_xprof(&annotations, xprof)?;
-    println!("\nQuestions to a table of {OPS} ops, native:");
+    println!("\nQuestions to a table of {OPS} ops, and searches, native:");
     process::run(Command::new(cache::target().join("release/examples/table_speed")).arg(&ops))?;
     if native_only { Ok(()) } else { in_tab(&traces, &annotations, &ops) }
 }

@@ -1,6 +1,9 @@
 //! Names of host events and the work that they stand for (`host_spans.csv`).
 
+use std::cell::RefCell;
 use std::sync::LazyLock;
+
+use rustc_hash::FxHashMap;
 
 use super::pattern::{Name, Pattern, Patterns};
 use super::table;
@@ -64,13 +67,30 @@ fn parse(cells: &[&'static str]) -> Option<(HostWork, Pattern)> {
     Some((work, Pattern::parse(kind, pattern)?))
 }
 
+/// Number of names whose work is remembered.
+const MOST_NAMES: usize = 4096;
+
+thread_local! {
+    /// Work of names that were examined before. Thousands of captures of one program have the same names.
+    static KNOWN: RefCell<FxHashMap<Box<str>, Option<HostWork>>> = RefCell::default();
+}
+
 /// Returns the work of a host event by its name: that of the first row that matches. `None` if no row matches.
 /// Frames of the Python tracer only match rows that ask for a frame.
 pub fn work(name: &str) -> Option<HostWork> {
     if is_frame(name) {
         return ROWS.iter().find(|(_, pattern)| pattern.matches_frame(name)).map(|&(work, _)| work);
     }
-    ALL.first(name)
+    KNOWN.with_borrow_mut(|known| {
+        if let Some(&work) = known.get(name) {
+            return work;
+        }
+        let work = ALL.first(name);
+        if known.len() < MOST_NAMES && name.len() <= 256 {
+            known.insert(name.into(), work);
+        }
+        work
+    })
 }
 
 /// Frames of the Python tracer (`$core.py:12 compile`, `a/b.py(12): f`) are named after functions.
@@ -84,7 +104,12 @@ pub fn is(work: HostWork, name: &str) -> bool {
     if is_frame(name) {
         return ROWS.iter().any(|(purpose, pattern)| *purpose == work && pattern.matches_frame(name));
     }
-    OF_WORK.iter().any(|(of, named)| *of == work && named.first(name).is_some())
+    match self::work(name) {
+        None => false,
+        Some(first) if first == work => true,
+        // A later row may match.
+        Some(_) => OF_WORK.iter().any(|(of, named)| *of == work && named.first(name).is_some()),
+    }
 }
 
 #[cfg(test)]

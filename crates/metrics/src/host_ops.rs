@@ -14,7 +14,7 @@ use rustc_hash::FxHashMap;
 
 use super::devices::Devices;
 use super::host_threads::{HostRole, roles_of_kinds};
-use super::self_time::for_each_self_kind;
+use super::self_time::SelfTime;
 use base::{Ps, sort};
 use trace::{Interval, LineKind, StrId, Trace};
 
@@ -103,7 +103,14 @@ pub(super) fn tallies_of_kinds(
         let to_the_end = devices.capture.is_some_and(|capture| capture.end == window.end);
         let is_before_end = |start| start < window.end || to_the_end;
         let starts_inside = |interval: Interval| interval.start >= window.start && is_before_end(interval.start);
+        let add_self = |tallies: &mut [HostOpTally], kind: usize, interval: Interval| {
+            if let (Some(tally), Some(inside)) = (tallies.get_mut(kind), interval.clip(window)) {
+                tally.self_time += inside.length();
+            }
+        };
+        let mut thread = SelfTime::default();
         trace.for_each_on_thread(events, |kind, interval| {
+            thread.start(kind, interval, &mut |kind, interval| add_self(&mut tallies, kind, interval));
             let total = interval.clip(window).map_or(Ps::ZERO, Interval::length);
             if total == Ps::ZERO && !starts_inside(interval) {
                 return;
@@ -118,11 +125,7 @@ pub(super) fn tallies_of_kinds(
                 tally.add(&HostOpTally { occurrences: 1, total, longest: total, self_time: Ps::ZERO });
             }
         });
-        for_each_self_kind(trace, events, |kind, interval| {
-            if let (Some(tally), Some(inside)) = (tallies.get_mut(kind), interval.clip(window)) {
-                tally.self_time += inside.length();
-            }
-        });
+        thread.finish(&mut |kind, interval| add_self(&mut tallies, kind, interval));
     }
     tallies
 }

@@ -1,6 +1,6 @@
 //! Measures device time by kernel name and by category: self time over all devices, inside the window.
 
-use rustc_hash::{FxBuildHasher, FxHashMap};
+use rustc_hash::FxHashMap;
 
 use super::categories::{Categorizer, CategoryId};
 use super::ops::{self, Tallies};
@@ -46,8 +46,8 @@ struct Named {
 pub fn kernels(trace: &Trace, tallies: &Tallies) -> Kernels {
     let mut categorizer = Categorizer::new(trace, &tallies.recognised);
     let mut categories: Vec<NameTally> = Vec::new();
-    let mut by_name: FxHashMap<StrId, usize> =
-        FxHashMap::with_capacity_and_hasher(tallies.entries.len(), FxBuildHasher);
+    // Index into `names` by text of the trace.
+    let mut by_name: Vec<Option<u32>> = vec![None; trace.strings.len()];
     let mut names: Vec<Named> = Vec::new();
     // Time of each category so far, for names with several categories.
     let mut shares: FxHashMap<(StrId, CategoryId), Ps> = FxHashMap::default();
@@ -61,12 +61,14 @@ pub fn kernels(trace: &Trace, tallies: &Tallies) -> Kernels {
             sum.add(tally);
         }
         total += tally.self_time;
-        let index = *by_name.entry(name).or_insert_with(|| {
+        let Some(place) = by_name.get_mut(name.index()) else { return };
+        let index = *place.get_or_insert_with(|| {
             let (tally, category) = (NameTally::NONE, (Ps::ZERO, category));
             names.push(Named { name, tally, framework_op: StrId::EMPTY, category, is_mixed: false });
-            names.len() - 1
+            // There are fewer than 2^32 texts.
+            names.len() as u32 - 1
         });
-        let Some(named) = names.get_mut(index) else { return };
+        let Some(named) = names.get_mut(index as usize) else { return };
         named.tally.add(tally);
         if !named.is_mixed && category == named.category.1 {
             named.category.0 += tally.self_time;

@@ -285,7 +285,7 @@ impl Events {
 
     /// Returns the kind of an event, as an index into [`kinds`](Events::kinds), and its interval.
     #[inline(always)]
-    pub(crate) fn kind_and_time(&self, id: EventId) -> Option<(usize, Interval)> {
+    pub fn kind_and_time(&self, id: EventId) -> Option<(usize, Interval)> {
         self.row(id).map(|row| (row.kind() as usize, row.interval()))
     }
 

@@ -44,6 +44,7 @@ pub use event_id::{EventId, EventIds};
 pub use event_stat::EventStat;
 pub use events::{Event, Events, RowBlock};
 pub use framework::{Framework, Words};
+pub use index::Numbering;
 pub use interval::{Interval, IntervalSet, Union};
 pub use kinds::EventKind;
 pub use marks::{CounterTrack, FlowBinding, FlowPoint, FlowRole, Instant, InstantScope};

@@ -34,6 +34,9 @@ enum CopyOfExpression {
 
 pub(super) fn copies(trace: &Trace, devices: &Devices) -> Vec<One> {
     let mut known: FxHashMap<ArgsId, CopyOfExpression> = FxHashMap::default();
+    let categories = ["infeed", "outfeed", "copy-start", "copy-done"].map(|category| trace.strings.find(category));
+    let may_copy =
+        |args: ArgsId| trace.args.set(args.index()).is_some_and(|args| categories.contains(&Some(args.hlo_category)));
     let mut classes = Classes::default();
     let mut all = Vec::new();
     for (index, device) in devices.used.iter().enumerate() {
@@ -54,7 +57,7 @@ pub(super) fn copies(trace: &Trace, devices: &Devices) -> Vec<One> {
         // Ends of copies whose start has not been read yet: an end may come slightly before its start in the file.
         let mut early: FxHashMap<StrId, Event> = FxHashMap::default();
         in_blocks(&device.ops, |&id| {
-            let Some(event) = trace.events.get(id) else { return };
+            let Some(event) = trace.events.get(id).filter(|event| may_copy(event.args)) else { return };
             let transfer = *known.entry(event.args).or_insert_with(|| transfer(trace, &trace.args.get(event.args)));
             match transfer {
                 CopyOfExpression::Start(direction, bytes) => {

@@ -63,9 +63,10 @@ impl Behind {
             return Behind::default();
         }
         let roles = roles_of_kinds(trace, devices);
+        let users = users_names(trace, feeding);
         let mut times: FxHashMap<Key, Ps> = FxHashMap::default();
         let mut any = Union::default();
-        for_each_span(trace, devices, host, feeding, &roles, |found, interval| {
+        for_each_span(trace, devices, host, feeding, (&roles, &users), |found, interval| {
             any.add(interval);
             if let Some((key, ..)) = found {
                 let time = idle.length_within(interval);
@@ -82,7 +83,7 @@ impl Behind {
         let mut unions: Vec<(usize, bool, Union)> =
             most.iter().map(|_| (usize::MAX, false, Union::default())).collect();
         let places: FxHashMap<Key, usize> = most.iter().enumerate().map(|(place, &(_, key))| (key, place)).collect();
-        for_each_span(trace, devices, host, feeding, &roles, |found, interval| {
+        for_each_span(trace, devices, host, feeding, (&roles, &users), |found, interval| {
             let Some((key, line, waits)) = found else { return };
             let Some((first, is_wait, union)) = places.get(&key).and_then(|&place| unions.get_mut(place)) else {
                 return;
@@ -114,6 +115,18 @@ impl Behind {
     }
 }
 
+/// Returns, by text of the trace, true for names that the user gave, among those of events on the lines `feeding`. Examines
+/// each name once.
+fn users_names(trace: &Trace, feeding: &[usize]) -> Vec<bool> {
+    let mut users: Vec<Option<bool>> = vec![None; trace.strings.len()];
+    for kind in trace.events.kinds().iter().filter(|kind| feeding.contains(&kind.line.index())) {
+        if let Some(slot) = users.get_mut(kind.name.index()) {
+            slot.get_or_insert_with(|| is_users(trace.text(kind.name)));
+        }
+    }
+    users.into_iter().map(|users| users == Some(true)).collect()
+}
+
 /// Calls `visit` for every interval of self time on a thread of the host. Passes the key of the span, its line and
 /// whether the thread waits, or `None` if the span adds nothing to the ranges of the user.
 fn for_each_span(
@@ -121,7 +134,7 @@ fn for_each_span(
     devices: &Devices,
     host: u16,
     feeding: &[usize],
-    roles: &[Option<HostRole>],
+    (roles, users): (&[Option<HostRole>], &[bool]),
     mut visit: impl FnMut(Option<(Key, usize, bool)>, Interval),
 ) {
     let kinds = trace.events.kinds();
@@ -136,7 +149,7 @@ fn for_each_span(
         for_each_self_kind(trace, events, |kind, interval| {
             let (Some(role), Some(event)) = (roles.get(kind).copied().flatten(), kinds.get(kind)) else { return };
             let waits = role == HostRole::Wait;
-            let counts = !watches && if feeds { !is_users(trace.text(event.name)) } else { !waits };
+            let counts = !watches && if feeds { users.get(event.name.index()) != Some(&true) } else { !waits };
             let outside_only = feeds && matches!(role, HostRole::Wait | HostRole::Python);
             visit(counts.then_some(((event.name, outside_only), at, waits)), interval);
         });

@@ -27,10 +27,8 @@ pub(super) struct Op {
 impl Op {
     /// Reads the op that an event names. `hlo_op` is empty if it names none.
     pub fn of(trace: &Trace, texts: &mut Texts, args: &Args) -> Op {
-        let named = trace.text(args.hlo_op);
-        let instruction = instruction_name(named);
         Op {
-            hlo_op: if instruction == named { Texts::of_trace(args.hlo_op) } else { texts.keep(trace, instruction) },
+            hlo_op: instruction(trace, texts, args.hlo_op),
             hlo_module: Texts::of_trace(args.hlo_module),
             program_id: args.program_id,
             tf_op: args.tf_op,
@@ -40,6 +38,16 @@ impl Op {
     fn same(&self, other: &Op) -> bool {
         (self.hlo_op, self.program_id, self.hlo_module) == (other.hlo_op, other.program_id, other.hlo_module)
     }
+}
+
+/// Returns the instruction that a kernel runs, without those that XLA fused it with. Empty for an empty name.
+fn instruction(trace: &Trace, texts: &mut Texts, hlo_op: StrId) -> Text {
+    if hlo_op.is_empty() {
+        return Text::default();
+    }
+    let named = trace.text(hlo_op);
+    let instruction = instruction_name(named);
+    if instruction == named { Texts::of_trace(hlo_op) } else { texts.keep(trace, instruction) }
 }
 
 /// Ops of the kernels of graphs. `None` if several ops share a node or name.

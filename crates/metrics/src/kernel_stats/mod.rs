@@ -19,7 +19,7 @@ pub use section::section;
 
 use std::sync::Arc;
 
-use rustc_hash::{FxBuildHasher, FxHashMap};
+use rustc_hash::FxHashMap;
 
 use super::categories::OpFamily;
 use super::devices::Devices;
@@ -29,7 +29,7 @@ use super::ops::{Text, Texts};
 use base::{Ps, sort};
 use hlo::Modules;
 use resolve::{Resolver, is_copy};
-use trace::{ArgsId, Platform, StrId, Trace, in_blocks};
+use trace::{ArgsId, EventKind, Numbering, Platform, StrId, Trace, in_blocks};
 
 /// Kernels with a shorter duration count as short: launching one costs about as much.
 pub const SHORT_KERNEL: Ps = Ps::new(10_000_000);
@@ -176,7 +176,7 @@ impl KernelStats {
         let mut stats = KernelStats { platform: devices.platform, ..KernelStats::default() };
         let tallies = tally(trace, devices, calls, &mut stats.histogram);
         let mut resolver = Resolver::new(trace, devices, modules, tallies.iter().map(|it| it.of));
-        let mut index: FxHashMap<KernelKey, u32> = FxHashMap::with_capacity_and_hasher(tallies.len(), FxBuildHasher);
+        let mut numbers: Numbering<KernelKey> = Numbering::with_capacity(tallies.len());
         stats.kernels.reserve(tallies.len());
         in_blocks(&tallies, |tally| {
             if tally.is_copy {
@@ -187,11 +187,11 @@ impl KernelStats {
             stats.count(&kernel, &tally.occurrences);
             let rows = &mut stats.kernels;
             let in_graph = kernel.in_graph;
-            let at = *index.entry((name, shape, kernel.op_name)).or_insert_with(|| {
+            let at = numbers.number((name, shape, kernel.op_name)) as usize;
+            if at == rows.len() {
                 rows.push(kernel);
-                u32::try_from(rows.len() - 1).unwrap_or(u32::MAX)
-            });
-            if let Some(row) = rows.get_mut(at as usize) {
+            }
+            if let Some(row) = rows.get_mut(at) {
                 row.occurrences.merge(&tally.occurrences);
                 row.in_graph |= in_graph;
             }
@@ -266,22 +266,32 @@ struct KernelTally {
 fn tally(trace: &Trace, devices: &Devices, calls: &CallIndex, histogram: &mut Histogram) -> Vec<KernelTally> {
     let on_gpu = devices.platform == Some(Platform::Gpu);
     let most = devices.most_distinct_ops(trace);
-    let mut index: FxHashMap<Distinct, u32> = FxHashMap::with_capacity_and_hasher(most, FxBuildHasher);
+    let mut numbers: Numbering<Distinct> = Numbering::with_capacity(most);
+    let kinds = trace.events.kinds();
+    // Tally of each kind that occurred. A line belongs to one host.
+    let mut places: Vec<Option<u32>> = vec![None; kinds.len()];
     let mut tallies: Vec<KernelTally> = Vec::with_capacity(most);
     for device in &devices.used {
         in_blocks(&device.ops, |&id| {
-            let Some(event) = trace.events.get(id).filter(|event| event.duration > Ps::ZERO) else { return };
-            let of = (device.host, event.name, event.args);
-            let at = *index.entry(of).or_insert_with(|| {
-                let is_copy = on_gpu && is_copy(trace, event.name, event.args);
+            let Some((kind, interval)) = trace.events.kind_and_time(id) else { return };
+            let (Some(&EventKind { name, args, .. }), Some(place)) = (kinds.get(kind), places.get_mut(kind)) else {
+                return;
+            };
+            let duration = interval.length();
+            if duration <= Ps::ZERO {
+                return;
+            }
+            let of = (device.host, name, args);
+            let at = *place.get_or_insert_with(|| numbers.number(of)) as usize;
+            if at == tallies.len() {
+                let is_copy = on_gpu && is_copy(trace, name, args);
                 tallies.push(KernelTally { of, is_copy, occurrences: Occurrences::NONE });
-                u32::try_from(tallies.len() - 1).unwrap_or(u32::MAX)
-            });
-            let Some(tally) = tallies.get_mut(at as usize) else { return };
+            }
+            let Some(tally) = tallies.get_mut(at) else { return };
             let counts = !trace.events.began_before(id);
-            tally.occurrences.add(event.duration, counts);
+            tally.occurrences.add(duration, counts);
             if counts && !tally.is_copy {
-                histogram.add(event.duration);
+                histogram.add(duration);
             }
         });
     }
@@ -293,9 +303,8 @@ fn tally(trace: &Trace, devices: &Devices, calls: &CallIndex, histogram: &mut Hi
             let name = trace.events.get(call.event).map_or(StrId::EMPTY, |event| event.name);
             let graph_call = graph_calls.entry(name).or_insert_with(|| trace.text(name).contains("GraphLaunch"));
             let graph = in_graph || *graph_call;
-            let Some(&at) = index.get(&(op.scope.host, op.event.name, op.event.args)).filter(|_| !graph) else {
-                return;
-            };
+            let of = (op.scope.host, op.event.name, op.event.args);
+            let Some(at) = numbers.find(of).filter(|_| !graph) else { return };
             // If an op starts before its call, the clocks differ and its delay is unknown.
             let tally = tallies.get_mut(at as usize).filter(|_| op.event.start >= call.start);
             if let Some(KernelTally { occurrences, .. }) = tally {

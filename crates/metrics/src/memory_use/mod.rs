@@ -84,6 +84,9 @@ impl MemoryUse {
 /// Returns the programs that events name. A file may embed others, which were compiled during the capture or ran before
 /// it. If no event names a program, returns all.
 fn that_ran(trace: &Trace, all: &Arc<Vec<ProgramUse>>) -> Arc<Vec<ProgramUse>> {
+    if all.is_empty() {
+        return Arc::clone(all);
+    }
     let sets = (0..trace.args.len()).filter_map(|index| trace.args.set(index));
     let named = sort::set(sets.filter_map(|args| args.program_id));
     let runs = sort::set(trace.events.kinds().iter().map(|kind| kind.name));

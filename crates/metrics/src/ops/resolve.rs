@@ -1,6 +1,6 @@
 //! Resolves tallies to ops: finds the instruction and program of each, and its cost.
 
-use rustc_hash::{FxBuildHasher, FxHashMap};
+use rustc_hash::FxHashMap;
 
 use super::tally::{DeviceRange, Tallies, Tally};
 use super::text::{Text, Texts};
@@ -10,7 +10,7 @@ use crate::device_time::copy_space::crosses_host_link;
 use crate::devices::Devices;
 use base::{Ps, sort, source_line};
 use hlo::{Conventions, DataType, Instruction, Module, Modules};
-use trace::{Args, ArgsId, EventColumn, Platform, StrId, Trace, in_blocks, in_blocks_mut};
+use trace::{Args, ArgsId, EventColumn, Numbering, Platform, StrId, Trace, in_blocks, in_blocks_mut};
 
 /// Identity of an op: its program, and the name with the expression (TPU), the instruction (GPU, CPU), or the kernel
 /// name.
@@ -35,7 +35,8 @@ struct Resolver<'a> {
     programs: FxHashMap<i64, Text>,
     /// Source lines of ops, by source and call stack.
     sources: FxHashMap<(StrId, StrId), Text>,
-    index: FxHashMap<OpKey, usize>,
+    /// Rows of the ops.
+    numbers: Numbering<OpKey>,
     /// Number of runs of each kernel of an op, by row and kernel name (GPU).
     kernels: FxHashMap<(usize, StrId), u64>,
     /// Time of each op by the category of its kernels (GPU).
@@ -56,7 +57,7 @@ pub(super) fn resolve(trace: &Trace, devices: &Devices, tallies: &Tallies, modul
         categories: Vec::new(),
         programs: FxHashMap::default(),
         sources: FxHashMap::default(),
-        index: FxHashMap::with_capacity_and_hasher(tallies.entries.len(), FxBuildHasher),
+        numbers: Numbering::with_capacity(tallies.entries.len()),
         kernels: FxHashMap::default(),
         times: FxHashMap::default(),
         longest: Vec::new(),
@@ -111,15 +112,11 @@ impl Resolver<'_> {
     fn add(&mut self, name: StrId, args_id: ArgsId, tally: &Tally) -> usize {
         let args = self.trace.args.get(args_id);
         let key = self.key(name, args_id, &args);
-        let at = match self.index.get(&key) {
-            Some(&at) => at,
-            None => {
-                let op = self.op(key, name, args_id, &args);
-                self.ops.rows.push(op);
-                self.index.insert(key, self.ops.rows.len() - 1);
-                self.ops.rows.len() - 1
-            }
-        };
+        let at = self.numbers.number(key) as usize;
+        if at == self.ops.rows.len() {
+            let op = self.op(key, name, args_id, &args);
+            self.ops.rows.push(op);
+        }
         if self.platform == Some(Platform::Gpu) && !args.hlo_op.is_empty() {
             if tally.count > 0 {
                 *self.kernels.entry((at, name)).or_default() += tally.count;

@@ -1,12 +1,10 @@
 //! Counts all device ops in a single pass: number and time of each distinct (name, argument set).
 
-use rustc_hash::{FxBuildHasher, FxHashMap};
-
 use crate::categories::Recognised;
 use crate::devices::Devices;
 use crate::self_time::self_times;
 use base::Ps;
-use trace::{ArgsId, Event, EventColumn, Interval, StrId, Trace, in_blocks};
+use trace::{ArgsId, EventColumn, EventKind, Interval, Numbering, StrId, Trace, in_blocks};
 
 /// Occurrences of one name with one argument set, over all devices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -110,7 +108,10 @@ impl Tallies {
     /// Counts the ops of all used devices of `trace`. Takes time linear in their number.
     pub fn new(trace: &Trace, devices: &Devices) -> Tallies {
         let most = devices.most_distinct_ops(trace);
-        let mut index: FxHashMap<(StrId, ArgsId), usize> = FxHashMap::with_capacity_and_hasher(most, FxBuildHasher);
+        let mut numbers: Numbering<(StrId, ArgsId)> = Numbering::with_capacity(most);
+        let kinds = trace.events.kinds();
+        // Entry of each kind that occurred.
+        let mut places: Vec<Option<u32>> = vec![None; kinds.len()];
         let entries = Vec::with_capacity(most);
         let mut tallies = Tallies { entries, recognised: devices.recognised.clone(), ..Tallies::default() };
         let stalls = !trace.events.column(EventColumn::DmaStall).is_empty();
@@ -119,25 +120,29 @@ impl Tallies {
             let times = self_times(trace, device);
             let mut all_times = times.iter();
             in_blocks(&device.ops, |&id| {
-                let (Some(event), Some(&self_time)) = (trace.events.get(id), all_times.next()) else { return };
-                let (count, missing) = trace.events.whole(id).map_or((1, 0), |whole| part_of(&event, whole));
-                let key = (event.name, event.args);
-                let at = *index.entry(key).or_insert_with(|| {
-                    tallies.entries.push((key, Tally::NONE));
-                    tallies.entries.len() - 1
-                });
-                if let Some((_, tally)) = tallies.entries.get_mut(at) {
+                let event = trace.events.kind_and_time(id);
+                let (Some((kind, interval)), Some(&self_time)) = (event, all_times.next()) else { return };
+                let (Some(&EventKind { name, args, .. }), Some(place)) = (kinds.get(kind), places.get_mut(kind)) else {
+                    return;
+                };
+                let (count, missing) = trace.events.whole(id).map_or((1, 0), |whole| part_of(interval, whole));
+                let at = *place.get_or_insert_with(|| numbers.number((name, args)));
+                if at as usize == tallies.entries.len() {
+                    tallies.entries.push(((name, args), Tally::NONE));
+                }
+                if let Some((_, tally)) = tallies.entries.get_mut(at as usize) {
+                    let duration = interval.length();
                     let before = tally.devices.extend(number);
-                    tallies.earlier.extend(before.map(|before| (at as u32, before)));
+                    tallies.earlier.extend(before.map(|before| (at, before)));
                     tally.add(&Tally {
                         count,
                         parts: u64::from(count > 0 && parts.is_some_and(|parts| parts.get(id).is_some())),
                         self_time,
                         min_self: self_time,
                         max_self: self_time,
-                        total: event.duration,
-                        min: event.duration,
-                        max: event.duration,
+                        total: duration,
+                        min: duration,
+                        max: duration,
                         dma_stall: Ps::new(if stalls {
                             trace.events.column(EventColumn::DmaStall).get(id).unwrap_or(0)
                         } else {
@@ -155,8 +160,8 @@ impl Tallies {
 
 /// Returns the count of an op that an edge of the window cuts, and the correction of this count; see
 /// [`Tally::missing`].
-fn part_of(left: &Event, whole: Interval) -> (u64, i64) {
+fn part_of(left: Interval, whole: Interval) -> (u64, i64) {
     let count = i64::from(left.start == whole.start);
-    let part = (1e9 * left.duration.as_ps() as f64 / whole.length().as_ps().max(1) as f64) as i64;
+    let part = (1e9 * left.length().as_ps() as f64 / whole.length().as_ps().max(1) as f64) as i64;
     (count as u64, part - count * 1_000_000_000)
 }

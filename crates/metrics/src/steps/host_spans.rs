@@ -73,14 +73,13 @@ pub(super) struct HostSteps {
 /// Finds the steps on the host.
 pub(super) fn find(trace: &Trace, devices: &Devices) -> Option<HostSteps> {
     let active = active_span(devices)?;
-    let mut candidates = spans(trace, devices);
+    let mut candidates = spans(trace, devices, |seen| seen.may_be_steps(active));
     // By descending time; of equal ones the first in the file.
     sort::sort_by(&mut candidates, |a, b| b.time().cmp(&a.time()));
     let (candidates, few): (Vec<Candidate>, Vec<Candidate>) =
         candidates.into_iter().partition(|it| it.marks.len() >= FEWEST);
     let covered = |it: &Candidate| {
-        let inside = it.marks.iter().filter_map(|mark| mark.interval.clip(active)).map(Interval::length).sum::<Ps>();
-        inside.as_ps() as f64 / active.length().as_ps().max(1) as f64
+        share_of(active, it.marks.iter().filter_map(|mark| mark.interval.clip(active)).map(Interval::length).sum())
     };
     // Each filter is more expensive than the one before it.
     let takes_most = |(_, share): &(&Candidate, f64)| *share >= COVERS;
@@ -108,6 +107,11 @@ fn active_span(devices: &Devices) -> Option<Interval> {
     let spans = || devices.used.iter().map(|device| device.span);
     let used = spans().map(|span| span.start).min().zip(spans().map(|span| span.end).max());
     used.map(|(start, end)| Interval::new(start, end)).or(devices.capture)
+}
+
+/// Returns a time's share of an interval, from 0 to 1.
+fn share_of(all: Interval, time: Ps) -> f64 {
+    time.as_ps() as f64 / all.length().as_ps().max(1) as f64
 }
 
 /// Returns the share of the devices' busy time in which ops run that were launched inside the spans, from 0 to 1.
@@ -229,7 +233,7 @@ fn program(name: &str) -> Option<&str> {
 /// `<lambda>` `jit__lambda_`.
 pub(super) fn program_calls(trace: &Trace, devices: &Devices) -> BTreeMap<(u16, String), Vec<Ps>> {
     let mut calls: BTreeMap<(u16, String), Vec<Ps>> = BTreeMap::new();
-    for candidate in spans(trace, devices).into_iter().filter(|it| it.sort == Sort::Program) {
+    for candidate in spans(trace, devices, |seen| seen.sort == Sort::Program) {
         let Some(function) = program(&candidate.name) else { continue };
         let is_module = function.len() < candidate.name.len() && candidate.name.starts_with(function);
         let in_names = |c: char| if c.is_ascii_alphanumeric() || c == '_' || c == '.' { c } else { '_' };
@@ -302,13 +306,47 @@ fn may_run_python(trace: &Trace, line: &trace::Line) -> bool {
     line.kind == LineKind::Host && (is_number || HostRole::of_thread(name) == HostRole::Python)
 }
 
-/// Returns the spans of every name on every Python thread, except those that nest in themselves. A program's launch may
-/// be enclosed by a second span of its name; then the outer one counts.
-fn spans(trace: &Trace, devices: &Devices) -> Vec<Candidate> {
+/// Sums over the spans of one name on one thread.
+struct Seen<'t> {
+    name: Cow<'t, str>,
+    sort: Sort,
+    host: u16,
+    count: usize,
+    /// Sum of the spans' lengths within the devices' active span.
+    inside: Ps,
+    /// End of the last span.
+    end: Option<Ps>,
+    /// True if spans overlap. Then they are no steps, unless a program's launch is enclosed by a second span of its name.
+    overlaps: bool,
+}
+
+impl Seen<'_> {
+    fn add(&mut self, interval: Interval, active: Option<Interval>) {
+        if self.end.is_some_and(|end| interval.start < end) {
+            self.overlaps = true;
+            return;
+        }
+        self.count += 1;
+        self.end = Some(interval.end);
+        self.inside += active.and_then(|active| interval.clip(active)).map_or(Ps::ZERO, Interval::length);
+    }
+
+    /// Returns false if [`find`] rejects the spans because they cover too little of the active span.
+    fn may_be_steps(&self, active: Interval) -> bool {
+        let must_cover = matches!(self.sort, Sort::Function | Sort::Range) && self.count >= FEWEST;
+        !must_cover || share_of(active, self.inside) >= COVERS
+    }
+}
+
+/// Returns the wanted spans of every name on every Python thread, except those that nest in themselves. A program's
+/// launch may be enclosed by a second span of its name; then the outer one counts.
+///
+/// A name can have millions of spans. So the first pass only adds them up, and the second one stores those of wanted names.
+fn spans(trace: &Trace, devices: &Devices, wanted: impl Fn(&Seen) -> bool) -> Vec<Candidate> {
     let python: Vec<bool> = trace.lines.iter().map(|line| may_run_python(trace, line)).collect();
     let mut sorts: Vec<Option<Option<Sort>>> = vec![None; trace.strings.len()];
     let mut index: BTreeMap<(LineId, Cow<'_, str>), usize> = BTreeMap::new();
-    let mut found: Vec<Option<Candidate>> = Vec::new();
+    let mut seen: Vec<Seen> = Vec::new();
     let mut place = |kind: &EventKind| {
         let line = trace.lines.get(kind.line.index()).filter(|_| python.get(kind.line.index()) == Some(&true))?;
         let name = trace.text(kind.name);
@@ -317,29 +355,49 @@ fn spans(trace: &Trace, devices: &Devices) -> Vec<Candidate> {
             return None;
         }
         // Functions are distinguished by their lines, programs by their names.
-        let masked = if sort == Sort::Range { without_numbers(name) } else { Cow::Borrowed(name) };
-        Some(*index.entry((kind.line, masked.clone())).or_insert_with(|| {
+        let name = if sort == Sort::Range { without_numbers(name) } else { Cow::Borrowed(name) };
+        Some(*index.entry((kind.line, name.clone())).or_insert_with(|| {
             let host = trace.plane_of(line).map_or(0, |plane| plane.host);
-            found.push(Some(Candidate { name: masked.into_owned(), sort, host, marks: Vec::new() }));
-            found.len() - 1
+            seen.push(Seen { name, sort, host, count: 0, inside: Ps::ZERO, end: None, overlaps: false });
+            seen.len() - 1
         }))
     };
-    let places: Vec<Option<usize>> = trace.events.kinds().iter().map(&mut place).collect();
-    for (events, _) in devices.by_line.events.iter().zip(&python).filter(|(_, python)| **python) {
-        events.for_each_time(&trace.events, |kind, interval| {
-            let Some(slot) = places.get(kind).copied().flatten().and_then(|place| found.get_mut(place)) else { return };
-            let Some(candidate) = slot else { return };
-            match candidate.marks.last() {
-                Some(last) if interval.start < last.interval.end => {
-                    if candidate.sort != Sort::Program {
-                        *slot = None;
-                    }
-                }
-                _ => candidate.marks.push(Mark { interval, key: None }),
-            }
-        });
+    let mut places: Vec<Option<usize>> = trace.events.kinds().iter().map(&mut place).collect();
+    let active = active_span(devices);
+    for_each_placed(trace, devices, &places, |place, interval| {
+        seen.get_mut(place).into_iter().for_each(|seen| seen.add(interval, active));
+    });
+    let candidate = |seen: Seen| {
+        let is_wanted = (!seen.overlaps || seen.sort == Sort::Program) && wanted(&seen);
+        is_wanted.then(|| {
+            let (name, marks) = (seen.name.into_owned(), Vec::with_capacity(seen.count));
+            Candidate { name, sort: seen.sort, host: seen.host, marks }
+        })
+    };
+    let mut found: Vec<Option<Candidate>> = seen.into_iter().map(candidate).collect();
+    for place in &mut places {
+        *place = place.filter(|&place| found.get(place).is_some_and(Option::is_some));
     }
+    for_each_placed(trace, devices, &places, |place, interval| {
+        let Some(Some(Candidate { marks, .. })) = found.get_mut(place) else { return };
+        if marks.last().is_none_or(|last: &Mark| interval.start >= last.interval.end) {
+            marks.push(Mark { interval, key: None });
+        }
+    });
     let mut found: Vec<Candidate> = found.into_iter().flatten().collect();
     found.iter_mut().filter(|it| it.sort == Sort::OncePerStep).for_each(Candidate::last_to_the_next);
     found
+}
+
+/// Calls `visit` with the place of each event whose kind has one, and with its interval. Reads only lines with such events.
+fn for_each_placed(trace: &Trace, devices: &Devices, places: &[Option<usize>], mut visit: impl FnMut(usize, Interval)) {
+    let mut has_places = vec![false; trace.lines.len()];
+    for (kind, _) in trace.events.kinds().iter().zip(places).filter(|(_, place)| place.is_some()) {
+        has_places.get_mut(kind.line.index()).into_iter().for_each(|has| *has = true);
+    }
+    for (events, _) in devices.by_line.events.iter().zip(&has_places).filter(|(_, has)| **has) {
+        events.for_each_time(&trace.events, |kind, interval| {
+            places.get(kind).copied().flatten().into_iter().for_each(|place| visit(place, interval));
+        });
+    }
 }

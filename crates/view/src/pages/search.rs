@@ -2,11 +2,11 @@
 
 use base::format::{counted, percent, printable, shorten, time_us};
 use base::{Ps, framework_path};
-use metrics::Context;
+use metrics::{Context, Text, Texts};
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde::{Deserialize, Serialize};
 use timeline::EventRef;
-use trace::{EventId, Interval, StrId, in_blocks};
+use trace::{EventId, Interval, StrId, Trace, in_blocks};
 
 use super::{Link, View};
 use crate::table::Filter;
@@ -60,10 +60,32 @@ pub fn search(context: Context<'_>, text: &str) -> Vec<Found> {
     if filter.is_empty() {
         return Vec::new();
     }
-    let mut found = ops(context, &filter);
-    found.extend(scopes(context, &filter));
-    found.extend(events(context, &filter));
+    let (ops_trace, events_trace) = (context.trace(), context.captured_trace());
+    let in_ops =
+        Passing { trace: ops_trace, texts: filter.passing_texts(&context.analysis.ops.texts.tables(ops_trace)) };
+    let mut found = Vec::new();
+    if in_ops.texts.contains(&true) {
+        found.extend(ops(context, &in_ops));
+        found.extend(scopes(context, &filter, &in_ops));
+    }
+    // Both are the same trace if the window covers all events.
+    let of_events =
+        (!std::ptr::eq(ops_trace, events_trace)).then(|| filter.passing_texts(&[events_trace.strings.parts()]));
+    found.extend(events(context, of_events.as_ref().unwrap_or(&in_ops.texts)));
     found
+}
+
+/// The texts of ops that pass the filter. Each text is tested once, although millions of ops may have it.
+struct Passing<'t> {
+    trace: &'t Trace,
+    /// True for texts that pass, by [number](Texts::number).
+    texts: Vec<bool>,
+}
+
+impl Passing<'_> {
+    fn has(&self, text: Text) -> bool {
+        self.texts.get(Texts::number(self.trace, text) as usize) == Some(&true)
+    }
 }
 
 fn shown(name: &str) -> String {
@@ -71,13 +93,16 @@ fn shown(name: &str) -> String {
 }
 
 /// Finds ops, which are sorted by self time.
-fn ops(context: Context<'_>, filter: &Filter) -> Vec<Found> {
+fn ops(context: Context<'_>, passing: &Passing) -> Vec<Found> {
     let (ops, trace) = (&context.analysis.ops, context.trace());
     let mut names: FxHashSet<&str> = FxHashSet::default();
     let mut found = Vec::new();
     for op in &ops.rows {
+        if !passing.has(op.name) {
+            continue;
+        }
         let name = ops.text(trace, op.name);
-        if !filter.passes_texts(&[name]) || !names.insert(name) {
+        if !names.insert(name) {
             continue;
         }
         let Some(link) = Link::equal(View::Ops, "hlo_op_name", name) else { continue };
@@ -96,14 +121,17 @@ fn share(part: Ps, whole: Ps) -> String {
 }
 
 /// Finds the scopes of ops by the last part of their names.
-fn scopes(context: Context<'_>, filter: &Filter) -> Vec<Found> {
+fn scopes(context: Context<'_>, filter: &Filter, passing: &Passing) -> Vec<Found> {
     let (ops, trace) = (&context.analysis.ops, context.trace());
-    let mut times: FxHashMap<&str, Ps> = FxHashMap::default();
+    let mut paths: FxHashMap<Text, Ps> = FxHashMap::default();
     in_blocks(&ops.rows, |op| {
-        let path = ops.text(trace, op.framework_path);
-        if !filter.passes_texts(&[path]) {
-            return;
+        if passing.has(op.framework_path) {
+            *paths.entry(op.framework_path).or_default() += op.self_time;
         }
+    });
+    let mut times: FxHashMap<&str, Ps> = FxHashMap::default();
+    for (text, time) in paths {
+        let path = ops.text(trace, text);
         let mut end = 0;
         let mut segments = framework_path::segments(path).peekable();
         while let Some(segment) = segments.next() {
@@ -112,10 +140,10 @@ fn scopes(context: Context<'_>, filter: &Filter) -> Vec<Found> {
             let Some(at) = found else { break };
             end += at + segment.len();
             if filter.passes_texts(&[segment]) {
-                *times.entry(path.get(..end).unwrap_or_default()).or_default() += op.self_time;
+                *times.entry(path.get(..end).unwrap_or_default()).or_default() += time;
             }
         }
-    });
+    }
     let mut all: Vec<(&str, Ps)> = times.into_iter().collect();
     base::sort::sort_by(&mut all, |a, b| b.1.cmp(&a.1).then(a.0.cmp(b.0)));
     let scope = |(path, time): (&str, Ps)| {
@@ -126,19 +154,19 @@ fn scopes(context: Context<'_>, filter: &Filter) -> Vec<Found> {
     all.into_iter().filter_map(scope).take(MOST).collect()
 }
 
-/// Finds names of events, each with its longest event.
-fn events(context: Context<'_>, filter: &Filter) -> Vec<Found> {
+/// Finds names of events, each with its longest event. `passing` has an entry for each text of the trace.
+fn events(context: Context<'_>, passing: &[bool]) -> Vec<Found> {
     let trace = context.captured_trace();
     let kinds = trace.events.kinds();
-    // Each name is tested once, and each event is looked up by the number of its kind.
-    let mut slots: FxHashMap<StrId, Option<u32>> = FxHashMap::default();
+    // Each event is looked up by the number of its kind.
+    let mut slots: Vec<Option<u32>> = vec![None; passing.len()];
     let mut sums: Vec<Sum> = Vec::new();
     let mut slot_of = |name: StrId| {
-        *slots.entry(name).or_insert_with(|| {
-            let slot = u32::try_from(sums.len()).ok().filter(|_| filter.passes_texts(&[trace.text(name)]))?;
+        let slot = slots.get_mut(name.index()).filter(|_| passing.get(name.index()) == Some(&true))?;
+        Some(*slot.get_or_insert_with(|| {
             sums.push(Sum { name, time: Ps::ZERO, count: 0, longest: None });
-            Some(slot)
-        })
+            sums.len() as u32 - 1
+        }))
     };
     let of_kind: Vec<Option<u32>> = kinds.iter().map(|kind| slot_of(kind.name)).collect();
     if sums.is_empty() {
@@ -154,7 +182,8 @@ fn events(context: Context<'_>, filter: &Filter) -> Vec<Found> {
             }
         }
     });
-    base::sort::sort_by(&mut sums, |a, b| b.time.cmp(&a.time).then(a.name.index().cmp(&b.name.index())));
+    sums.retain(|sum| sum.count > 0);
+    base::sort::first_by(&mut sums, MOST, |a, b| b.time.cmp(&a.time).then(a.name.index().cmp(&b.name.index())));
     let origin = context.analysis.captured.capture.map_or(Ps::ZERO, |capture| capture.start);
     let event = |sum: &Sum| {
         let (id, time) = sum.longest?;
@@ -167,7 +196,7 @@ fn events(context: Context<'_>, filter: &Filter) -> Vec<Found> {
         let note = format!("{}, longest {}", counted(sum.count, "event"), time_us(time.length().as_us()));
         Some(Found { kind: FoundKind::Event, name: shown(trace.text(sum.name)), note, link })
     };
-    sums.iter().filter_map(event).take(MOST).collect()
+    sums.iter().filter_map(event).collect()
 }
 
 /// Sum over all events of one name.
@@ -211,6 +240,30 @@ mod tests {
         assert_eq!(scope[0].link, Link::to(View::Ops, "tf_op_name:\"jit(f)/Attention/\""));
         assert_eq!(found("batch: 3").len(), 1, "a colon is part of a name");
         assert!(found("").is_empty() && found("fusion zzz").is_empty());
+    }
+
+    /// Names with the most time come first, also if only some of them match, and events outside of the window are found.
+    #[test]
+    fn of_many_names_those_with_the_most_time_are_found() {
+        let mut b = TraceBuilder::new();
+        let line = b.line("/device:TPU:0", "XLA Ops");
+        for at in 0..3_000 {
+            let path = format!("jit(f)/Layer_{}/mul", at % 10);
+            b.event(line, &format!("op.{at}"), 1000 * at, 1 + at % 100).hlo_category("loop fusion").tf_op(&path);
+        }
+        let run = Run { trace: b.build(), ..Run::default() };
+        // The range cuts an op, so events outside of it are in another trace.
+        for window in [WindowChoice::All, WindowChoice::Range { from_us: 99_050.0, to_us: 2_000_000.0 }] {
+            let examined = analyse(&run, &Settings { window, ..Settings::default() });
+            let of = |text: &str, kind: FoundKind| {
+                let found = search(examined.context(&run), text).into_iter().filter(|it| it.kind == kind);
+                found.map(|it| it.name).collect::<Vec<_>>()
+            };
+            let longest = [99, 199, 299, 399, 499, 599, 699, 799].map(|at| format!("op.{at}"));
+            assert_eq!(of("OP. 99", FoundKind::Event), longest);
+            assert_eq!(of("layer_9", FoundKind::Scope), ["jit(f)/Layer_9"]);
+            assert_eq!(of("op.1500", FoundKind::Op), ["op.1500"]);
+        }
     }
 
     #[test]

@@ -9,6 +9,7 @@
 //! ```
 
 use super::search::Word;
+use super::shared::TextTable;
 use super::{CellRef, Column, Unit};
 use base::number::decimal;
 
@@ -73,6 +74,24 @@ impl Filter {
     pub fn passes_texts(&self, texts: &[&str]) -> bool {
         let holds = |term: &Term| texts.iter().any(|text| term.as_word().is_in(text));
         self.terms.iter().all(|term| term.negated != holds(term))
+    }
+
+    /// Returns, for each text of some tables, true if it passes as a row by itself. A table is its concatenated texts
+    /// and the end of each.
+    pub fn passing_texts(&self, tables: &[(&str, &[usize])]) -> Vec<bool> {
+        let count = tables.iter().map(|(_, ends)| ends.len()).sum();
+        let (mut passing, mut found) = (vec![true; count], vec![false; count]);
+        for term in &self.terms {
+            found.fill(false);
+            let mut rest = found.as_mut_slice();
+            for &(text, ends) in tables {
+                let Some((of_table, others)) = rest.split_at_mut_checked(ends.len()) else { break };
+                term.as_word().mark(TextTable { text, ends }, of_table);
+                rest = others;
+            }
+            passing.iter_mut().zip(&found).for_each(|(passing, &found)| *passing &= found != term.negated);
+        }
+        passing
     }
 }
 
