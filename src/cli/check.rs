@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use crossprof::budget::file::BudgetFile;
-use crossprof::budget::{self, Catalogue, CheckReport, Document, Limit, RuleError, RunReport};
+use crossprof::budget::{self, Catalogue, CheckReport, Document, Limit, RunReport};
 use crossprof::format::printable;
 
 use super::analyze::{self, Reports};
@@ -171,9 +171,9 @@ fn budget_text(path: &Path) -> io::Result<String> {
 }
 
 /// Returns the problem of a rule, with the position marked below the rule.
-fn marked(rule: &str, error: &RuleError) -> String {
-    let (line, marks) = budget::excerpt(rule, error.span.clone());
-    format!("{}\n{line}\n{marks}", error.message)
+fn marked(rule: &str, error: &expression::Error) -> String {
+    let (line, marks) = expression::excerpt(rule, error.span.clone());
+    format!("{error}\n{line}\n{marks}")
 }
 
 /// Returns every run of the inputs as a document for the rules.

@@ -166,5 +166,6 @@ pub fn fitting(table: &str, columns: &[Column], query: &Query, matched_rows: u64
         return Err(format!("--sort: the table {table} has no column {}; it has {has}.{question}", sort.column));
     }
     let mistakes = Filter::parse(&query.filter).mistakes(columns, matched_rows);
+    let mistakes: Vec<String> = mistakes.iter().map(ToString::to_string).collect();
     if mistakes.is_empty() { Ok(()) } else { Err(format!("--filter: {}", mistakes.join(" "))) }
 }
