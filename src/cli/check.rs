@@ -187,7 +187,8 @@ fn documents(inputs: &Inputs, outputs: &Outputs) -> Result<Vec<Document>, String
     reports.print_warnings();
     let runs = reports.session.runs();
     let file = |index: usize| runs.get(index).and_then(|run| run.files.first()).map_or("", String::as_str);
-    Ok(Document::of_all(reports.profiles.iter().enumerate().map(|(index, profile)| (profile, file(index)))))
+    let profiles = reports.profiles.iter().enumerate().map(|(index, profile)| (profile, file(index)));
+    Document::of_all(profiles).map_err(|error| error.to_string())
 }
 
 /// Returns the runs that `--run` names, or all runs if it is not given.
