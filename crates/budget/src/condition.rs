@@ -20,7 +20,7 @@ use expression::{
     ErrMode, Error, Input, Parsed, Parser, Relation, Unit, ahead, amount, blank, expected, failure, is_word, keyword,
     parse,
 };
-use report::{Finding, FindingSeverity, UnifiedProfile};
+use report::{Finding, FindingSeverity, SourceFormat, UnifiedProfile};
 
 /// A condition of each run against the baseline.
 #[derive(Clone, Debug, PartialEq)]
@@ -115,7 +115,7 @@ fn new_findings(
 fn has_checked(profile: &UnifiedProfile, id: &str) -> bool {
     let is_unchecked = profile.findings.iter().any(|it| it.id == id && it.severity == FindingSeverity::NotChecked);
     let is_imported =
-        profile.metadata.source_format.as_deref() == Some("unified_profile") && profile.findings.is_empty();
+        profile.metadata.source_format() == Some(SourceFormat::UnifiedProfile) && profile.findings.is_empty();
     !is_unchecked && !is_imported
 }
 

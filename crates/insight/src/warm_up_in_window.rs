@@ -4,7 +4,7 @@ use super::draft::Draft;
 use super::numbers::{Numbers, plural};
 use super::{Rule, Verdict};
 use base::format;
-use report::{Confidence, FindingSeverity};
+use report::{Confidence, FindingSeverity, WindowKind};
 
 pub(super) const RULE: Rule = Rule { id: "warm_up_in_window", title: "Warm-up is in the capture", check };
 
@@ -19,7 +19,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     }
     let window = numbers.profile.window.as_ref();
     let counted_anyway = steps.iter().any(|step| step.warm_up && step.counted);
-    let are_outside = window.is_some_and(|window| window.kind == "steps");
+    let are_outside = window.is_some_and(|window| window.kind() == Some(WindowKind::Steps));
     let severity = if counted_anyway { FindingSeverity::Warning } else { FindingSeverity::Note };
     let what = match (counted_anyway, are_outside) {
         (true, _) if window.is_some_and(|window| window.chosen.is_some()) => {
