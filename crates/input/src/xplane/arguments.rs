@@ -77,10 +77,7 @@ impl Named<'_> {
                 (4, Value::Varint(number)) => number.cast_signed().to_string(),
                 (5, Value::Bytes(text)) => lossy(text),
                 (6, Value::Bytes(bytes)) => size(bytes),
-                (7, Value::Varint(id)) => {
-                    let id = id.cast_signed();
-                    self.name(id).unwrap_or_else(|| format!("stat metadata {id}"))
-                }
+                (7, Value::Varint(id)) => self.name(id.cast_signed()).unwrap_or_default(),
                 (8, Value::Bytes(packed)) => stats::inflate(packed).map_or_else(|| size(packed), |text| lossy(&text)),
                 _ => return,
             };
@@ -108,18 +105,4 @@ fn lossy(bytes: &[u8]) -> String {
 
 fn size(bytes: &[u8]) -> String {
     format!("{} bytes", bytes.len())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use wire_writer::message;
-
-    #[test]
-    fn a_text_that_the_file_lacks_is_named_by_its_id() {
-        let mut metadata = IdMap::new(Vec::new());
-        let mut named = Named { source: &[], metadata: &mut metadata };
-        let stat = message().int(1, 4).int(7, 9);
-        assert_eq!(named.argument(&stat.0), ("stat metadata 4".to_owned(), "stat metadata 9".to_owned()));
-    }
 }
