@@ -147,7 +147,9 @@ pub fn shift(digits: &str, places: i32) -> Option<f64> {
     let sign = if mantissa.starts_with('-') { "-" } else { "" };
     // JSON has no leading zeros, and requires digits on both sides of the point.
     let (whole, decimals) = unsigned.split_once('.').unwrap_or((unsigned, ""));
-    let or_zero = |digits| if digits == "" { "0" } else { digits };
+    fn or_zero(digits: &str) -> &str {
+        if digits.is_empty() { "0" } else { digits }
+    }
     if whole.is_empty() && decimals.is_empty() {
         return None;
     }
