@@ -43,7 +43,7 @@
 
 pub use base::{fields, format, home, json, json_text, number, sort};
 pub use view::{export, metric, pages, table, tables};
-pub use {compare, facts, hlo, input, insight, memory, metrics, report, timeline, trace};
+pub use {compare, expression, facts, hlo, input, insight, memory, metrics, report, timeline, trace};
 
 // Limits on the numbers of a profile, which a CI job can check.
 #[cfg(feature = "cli")]

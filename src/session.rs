@@ -38,7 +38,7 @@ use report::UnifiedProfile;
 use timeline::Timeline;
 use view::pages::{Page, PageQuery, View};
 use view::table::{self, Query, Rows, Table};
-use view::tables::{self, AreaQuery, TableName};
+use view::tables::{self, AreaError, AreaQuery, TableName};
 
 use intake::{Content, Intake, Member};
 use runs::LoadedRun;
@@ -198,8 +198,8 @@ impl Session {
         self.table_of_area(run, settings, name, variant, &AreaQuery::default(), query)?.ok()
     }
 
-    /// Returns a table for an area of the run's timeline, if the table [supports areas](TableName::is_of_area). Returns a
-    /// message if the area names an unknown track, or ends before it starts.
+    /// Returns a table for an area of the run's timeline, if the table [supports areas](TableName::is_of_area). Fails if
+    /// the area names an unknown track, or ends before it starts.
     pub fn table_of_area(
         &mut self,
         run: u32,
@@ -208,7 +208,7 @@ impl Session {
         variant: &str,
         area: &AreaQuery,
         query: &Query,
-    ) -> Option<Result<Table, String>> {
+    ) -> Option<Result<Table, AreaError>> {
         let run = self.runs.get_mut(run as usize)?;
         Some(run.rows(settings, name, variant, area, |rows| table::query(rows, query)))
     }
@@ -225,15 +225,14 @@ impl Session {
         self.runs.get_mut(run as usize)?.rows(settings, name, variant, &AreaQuery::default(), look).ok()
     }
 
-    /// Returns the events in an area of a run's timeline, or a message if the area names an unknown track or ends before it
-    /// starts.
+    /// Returns the events in an area of a run's timeline. Fails if the area names an unknown track, or ends before it starts.
     pub fn listed_events(
         &mut self,
         run: u32,
         settings: &Settings,
         area: &AreaQuery,
         query: &Query,
-    ) -> Option<Result<ListedEvents, String>> {
+    ) -> Option<Result<ListedEvents, AreaError>> {
         self.timeline(run, settings, |context, timeline| {
             let (table, events) = tables::listed_events(&context, timeline, area, query)?;
             let in_file = |event| {

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 const FLOORS: &[&str] = &[
     "fields-derive",
     "base",
+    "expression",
     "report",
     "facts",
     "trace",

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::support::{gunzip, samples};
-use crossprof::memory::{Change, Classifier, MAIN, ProgramMemory, Taken, WhatIf};
+use crossprof::memory::{Change, ChangeError, Classifier, MAIN, ProgramMemory, Taken, WhatIf};
 use crossprof::{Query, Session, Settings, TableName};
 use serde_json::Value;
 
@@ -110,10 +110,10 @@ fn changes_are_understood_or_refused() {
         (2, [1].as_slice(), Some((32, 64)))
     );
     for text in ["remat=a", "batch", "batch=", "batch=0", "batch=x", "donate=-1", "donate=x"] {
-        let refused = Change::parse(text, Some(32)).unwrap_err();
+        let refused = Change::parse(text, Some(32)).unwrap_err().to_string();
         assert!(refused.ends_with('.') && !refused.is_empty(), "{text}: {refused}");
     }
-    assert!(Change::parse("batch=8", None).is_err(), "no batch size");
+    assert_eq!(Change::parse("batch=8", None), Err(ChangeError::UnknownBatch));
 }
 
 #[test]

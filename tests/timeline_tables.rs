@@ -7,7 +7,7 @@ use std::path::Path;
 use crate::support::cli::{crossprof, scratch, stderr, stdout};
 use crate::support::{open, samples};
 use crossprof::metrics::WindowChoice;
-use crossprof::tables::{AreaQuery, LineQuery};
+use crossprof::tables::{AreaError, AreaQuery, LineQuery};
 use crossprof::trace::{IntervalSet, LineKind, PlaneKind, Platform};
 use crossprof::{Cell, Ps, Query, Settings, Table, TableName};
 use serde_json::{Value, json};
@@ -136,9 +136,13 @@ fn a_session_explains_a_wrong_area() {
     assert_eq!(ask(None, Some(-5), LineQuery::All), Ok(0));
     assert_eq!(ask(Some(i64::MIN), Some(i64::MAX), LineQuery::All), Ok(4));
     assert_eq!(ask(None, None, LineQuery::Indices(Vec::new())), Ok(0));
-    assert!(ask(Some(7), Some(7), LineQuery::All).unwrap_err().contains("before"));
+    assert_eq!(ask(Some(7), Some(7), LineQuery::All), Err(AreaError::EndsBeforeStart));
+    let Err(AreaError::NoLine(error)) = ask(None, None, LineQuery::Patterns(vec!["TPU".to_owned()])) else {
+        panic!("a line matches TPU")
+    };
     assert!(
-        ask(None, None, LineQuery::Patterns(vec!["TPU".to_owned()])).unwrap_err().starts_with("no line matches TPU")
+        error.pattern == "TPU" && error.to_string().starts_with("no line matches TPU; the capture has "),
+        "{error}"
     );
 }
 

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use crossprof::budget::file::BudgetFile;
-use crossprof::budget::{self, Catalogue, CheckReport, Document, Limit, RuleError, RunReport};
+use crossprof::budget::{self, Catalogue, CheckReport, Document, Limit, RunReport};
 use crossprof::format::printable;
 
 use super::analyze::{self, Reports};
@@ -171,9 +171,9 @@ fn budget_text(path: &Path) -> io::Result<String> {
 }
 
 /// Returns the problem of a rule, with the position marked below the rule.
-fn marked(rule: &str, error: &RuleError) -> String {
-    let (line, marks) = budget::excerpt(rule, error.span.clone());
-    format!("{}\n{line}\n{marks}", error.message)
+fn marked(rule: &str, error: &expression::Error) -> String {
+    let (line, marks) = expression::excerpt(rule, error.span.clone());
+    format!("{error}\n{line}\n{marks}")
 }
 
 /// Returns every run of the inputs as a document for the rules.
@@ -187,7 +187,8 @@ fn documents(inputs: &Inputs, outputs: &Outputs) -> Result<Vec<Document>, String
     reports.print_warnings();
     let runs = reports.session.runs();
     let file = |index: usize| runs.get(index).and_then(|run| run.files.first()).map_or("", String::as_str);
-    Ok(Document::of_all(reports.profiles.iter().enumerate().map(|(index, profile)| (profile, file(index)))))
+    let profiles = reports.profiles.iter().enumerate().map(|(index, profile)| (profile, file(index)));
+    Document::of_all(profiles).map_err(|error| error.to_string())
 }
 
 /// Returns the runs that `--run` names, or all runs if it is not given.

@@ -2,6 +2,9 @@
 //! [`open`] does the same for programs that show the results themselves.
 //!
 //! Only the result goes to standard output. Errors, warnings and progress go to standard error.
+//!
+//! An error of these modules is a sentence (`String`) that names its file or option: it is only printed, and its exit status
+//! is always the same. Where a caller chooses the status, the option or the remedy, the library returns an enum.
 
 mod analyze;
 mod area;

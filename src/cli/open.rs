@@ -250,11 +250,11 @@ pub fn checked(
 ) -> Result<String, String> {
     let budget = check::read_budget(asked).map_err(|mistakes| mistakes.join("\n"))?;
     let documents = |runs: &[(UnifiedProfile, String)]| {
-        Document::of_all(runs.iter().map(|(profile, file)| (profile, file.as_str())))
+        Document::of_all(runs.iter().map(|(profile, file)| (profile, file.as_str()))).map_err(|error| error.to_string())
     };
     let mut others = Vec::new();
     match baselines {
-        Some(given) => others.push(documents(given)),
+        Some(given) => others.push(documents(given)?),
         None if budget.needs_baseline() && budget.baselines.is_empty() => {
             return Err(budget.lacks_baseline("give baseline=PROFILE"));
         }
@@ -262,11 +262,12 @@ pub fn checked(
             for path in budget.baselines.iter().filter(|_| budget.needs_baseline()) {
                 let read = Opened::read(std::slice::from_ref(path), &Known::default(), Arc::default())?;
                 let name = path.display().to_string();
-                others.push(Document::of_all(read.profiles.iter().map(|profile| (profile, name.as_str()))));
+                let found = Document::of_all(read.profiles.iter().map(|profile| (profile, name.as_str())));
+                others.push(found.map_err(|error| error.to_string())?);
             }
         }
     }
-    let judged = budget.judge(&documents(runs), &others)?;
+    let judged = budget.judge(&documents(runs)?, &others)?;
     let name = asked.budget.as_ref().map(|path| path.display().to_string());
     Ok(CheckReport::new(name, judged).to_json())
 }

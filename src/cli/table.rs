@@ -9,6 +9,7 @@ use crossprof::export::{csv, json, text};
 use base::suggest;
 use crossprof::memory::Change;
 use crossprof::table::Filter;
+use crossprof::tables::AreaError;
 use crossprof::{Column, Query, Sort, TableName, tables};
 
 use super::analyze::Reports;
@@ -60,8 +61,13 @@ pub fn run(command: &Table) -> u8 {
         });
         let (table, events) = match asked {
             Some(Ok(asked)) => asked,
-            Some(Err(message)) => {
-                complain(&format!("--line: {message}"));
+            Some(Err(error)) => {
+                let option = match error {
+                    AreaError::NoLine(_) => "--line: ",
+                    AreaError::EndsBeforeStart => "--to: ",
+                    AreaError::NotOfMemory => "",
+                };
+                complain(&format!("{option}{error}"));
                 return FAILED;
             }
             None => continue,
@@ -148,7 +154,7 @@ fn known_change(command: &Table) -> Result<(), String> {
             Err(format!("--change: the table {} evaluates no changes; use memory-what-if", command.name().key()))
         }
         // The program's batch size is known only after reading it.
-        Some(change) => Change::parse(change, Some(1)).map(drop).map_err(|message| format!("--change: {message}")),
+        Some(change) => Change::parse(change, Some(1)).map(drop).map_err(|error| format!("--change: {error}")),
         None => Ok(()),
     }
 }
@@ -166,5 +172,6 @@ pub fn fitting(table: &str, columns: &[Column], query: &Query, matched_rows: u64
         return Err(format!("--sort: the table {table} has no column {}; it has {has}.{question}", sort.column));
     }
     let mistakes = Filter::parse(&query.filter).mistakes(columns, matched_rows);
+    let mistakes: Vec<String> = mistakes.iter().map(ToString::to_string).collect();
     if mistakes.is_empty() { Ok(()) } else { Err(format!("--filter: {}", mistakes.join(" "))) }
 }

@@ -244,7 +244,7 @@ fn hidden(context: Context<'_>, processes: &[Process], patterns: &[String]) -> R
 fn lines(context: Context<'_>, patterns: &[String]) -> Result<Vec<LineId>, String> {
     let mut chosen = Vec::new();
     for pattern in patterns {
-        chosen.extend(chosen_lines(context, pattern).map_err(|message| format!("--line: {message}"))?);
+        chosen.extend(chosen_lines(context, pattern).map_err(|error| format!("--line: {error}"))?);
     }
     Ok(chosen)
 }

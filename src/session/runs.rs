@@ -16,7 +16,7 @@ use trace::{SourceFormat, StatValue, Trace, merge};
 use view::pages::memory::KeptMemory;
 use view::pages::{self, Page, PageQuery, Source, View};
 use view::table::{Query, Rows};
-use view::tables::{self, AreaQuery, TableName};
+use view::tables::{self, AreaError, AreaQuery, TableName};
 
 /// Largest number of files that one warning names.
 const MOST_NAMED: usize = 10;
@@ -190,12 +190,12 @@ impl LoadedRun {
         variant: &str,
         area: &AreaQuery,
         look: impl FnOnce(&dyn Rows) -> T,
-    ) -> Result<T, String> {
+    ) -> Result<T, AreaError> {
         match self {
             #[cfg(feature = "memory")]
             LoadedRun::Traced(traced) if name.is_of_memory() => {
                 let memory = traced.memory(settings);
-                memory.rows(name, variant, look).ok_or_else(|| "This is not a memory table.".to_owned())
+                memory.rows(name, variant, look).ok_or(AreaError::NotOfMemory)
             }
             LoadedRun::Traced(traced) => {
                 let (context, timeline) = traced.timeline(settings);

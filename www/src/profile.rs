@@ -3,7 +3,7 @@
 
 use crossprof::Warning;
 use crossprof::report::{
-    MainWindow, Metadata, ModelConfig, ParameterCounts, SourceFile, StepTiming, Throughput, UnifiedProfile,
+    MainWindow, Metadata, ModelConfig, ParameterCounts, SourceFile, StepTiming, Throughput, UNKNOWN, UnifiedProfile,
 };
 use serde::{Deserialize, Serialize};
 
@@ -61,8 +61,8 @@ impl Profile {
     /// Returns the name of the platform. If no device is known, returns "memory" or "host only".
     pub fn platform(&self) -> String {
         match self.metadata.platform.as_str() {
-            "Unknown" if self.is_of_memory() => "memory".to_owned(),
-            "Unknown" if self.metadata.num_devices == 0 => "host only".to_owned(),
+            UNKNOWN if self.is_of_memory() => "memory".to_owned(),
+            UNKNOWN if self.metadata.num_devices == 0 => "host only".to_owned(),
             platform => platform.to_owned(),
         }
     }

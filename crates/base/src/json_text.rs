@@ -18,11 +18,12 @@ pub fn pretty(value: &impl Serialize) -> String {
 
 fn text(value: &impl Serialize, layout: Layout) -> String {
     let mut bytes = Vec::new();
-    // Only a map with keys other than strings can fail here, and no document has one.
-    match value.serialize(&mut Serializer::with_formatter(&mut bytes, layout)) {
-        Ok(()) => String::from_utf8(bytes).unwrap_or_default(),
-        Err(_) => String::new(),
-    }
+    let written =
+        value.serialize(&mut Serializer::with_formatter(&mut bytes, layout)).map_err(|error| error.to_string());
+    let text = written.and_then(|()| String::from_utf8(bytes).map_err(|error| error.to_string()));
+    // Only a map with keys other than strings can fail here, and no document has one. If one did, its text would name the
+    // problem, because an empty file looks like a success.
+    text.unwrap_or_else(|error| serde_json::json!({ "not_written": error }).to_string())
 }
 
 /// Indented output, or compact output if `None`.
@@ -65,5 +66,11 @@ mod tests {
         let value = serde_json::json!({"a": [1, 2.5, null], "b": {}, "c": [], "d": {"e": "x\"y"}});
         assert_eq!(compact(&value), serde_json::to_string(&value).unwrap());
         assert_eq!(pretty(&value), serde_json::to_string_pretty(&value).unwrap());
+    }
+
+    #[test]
+    fn a_value_that_json_cannot_represent_is_named() {
+        let without_text_keys = std::collections::BTreeMap::from([((1, 2), 3)]);
+        assert_eq!(compact(&without_text_keys), r#"{"not_written":"key must be a string"}"#);
     }
 }

@@ -2,6 +2,8 @@
 
 use serde_json::Value;
 
+use report::SourceFormat;
+
 /// Message for a baseline so large that its multiple overflows.
 pub(super) const UNBOUNDED: &str = "The bound that follows from the baseline is not a finite number.";
 
@@ -51,5 +53,6 @@ pub(super) fn of_baseline(reason: &str) -> String {
 
 /// Returns true if another tool wrote the profile. Such a tool did not look for findings.
 pub(super) fn is_imported(profile: &Value) -> bool {
-    profile.pointer("/metadata/source_format").and_then(Value::as_str) == Some("unified_profile")
+    let format = profile.pointer("/metadata/source_format").and_then(Value::as_str);
+    format.and_then(SourceFormat::named) == Some(SourceFormat::UnifiedProfile)
 }

@@ -3,12 +3,14 @@
 //! A path that is not in the schema is a mistake in the rule. A path that is in the schema but not in a run was not
 //! measured. Therefore paths are checked against the schema, not against a profile.
 
+use std::ops::Range;
+
 use serde_json::Value;
 
-use super::cursor::RuleError;
 use super::path::{Path, PathPart};
-use super::suggest;
-use super::unit::{self, Unit};
+use super::{suggest, unit};
+use base::suggest::words as nearest;
+use expression::{Error, Unit};
 
 /// Maximum number of references to follow. The profile's schema nests seven deep.
 const DEPTH: usize = 32;
@@ -84,7 +86,7 @@ impl Catalogue {
     /// # Errors
     ///
     /// Fails if no profile has this path, or if it does not lead to a number. The error suggests similar paths.
-    pub fn check_number(&self, path: &Path) -> Result<Option<Unit>, RuleError> {
+    pub fn check_number(&self, path: &Path) -> Result<Option<Unit>, Error> {
         let place = self.follow(path, &self.numbers())?;
         let (what, below) = match place.node {
             Node::Number => return Ok(place.unit),
@@ -107,7 +109,7 @@ impl Catalogue {
         if matches!(place.node, Node::List(_)) {
             message.push_str(&format!(" count({path}) is the number of its entries."));
         }
-        Err(RuleError::new(path.whole_span(), message))
+        Err(Error::new(path.whole_span(), message))
     }
 
     /// Returns the path of the entries that `path` counts. A list or map on its own stands for all of its entries.
@@ -115,7 +117,7 @@ impl Catalogue {
     /// # Errors
     ///
     /// Fails if no profile has this path, or if its target cannot be counted. The error suggests similar paths.
-    pub fn check_entries(&self, path: &Path) -> Result<Path, RuleError> {
+    pub fn check_entries(&self, path: &Path) -> Result<Path, Error> {
         let place = self.follow(path, &lists(&self.root))?;
         match place.node {
             Node::List(_) => Ok(path.with(PathPart::EveryEntry)),
@@ -123,16 +125,16 @@ impl Catalogue {
             _ if place.is_entry => Ok(path.clone()),
             _ => {
                 let message = format!("{path} is neither a list nor an entry of one: it cannot be counted.");
-                Err(RuleError::new(path.whole_span(), message))
+                Err(Error::new(path.whole_span(), message))
             }
         }
     }
 
     /// Follows a path. If it is wrong, `known` provides the paths to suggest.
-    fn follow(&self, path: &Path, known: &[Path]) -> Result<PathEnd<'_>, RuleError> {
+    fn follow(&self, path: &Path, known: &[Path]) -> Result<PathEnd<'_>, Error> {
         let mut place = PathEnd { node: &self.root, unit: None, is_entry: false };
         for (index, part) in path.parts.iter().enumerate() {
-            let wrong = |message: String| RuleError::new(path.span(index), message);
+            let wrong = |message: String| Error::new(path.span(index), message);
             let before = || Path::of(path.parts.get(..index).unwrap_or_default().to_vec());
             let (node, is_entry) = match (place.node, part) {
                 (Node::Section(fields), PathPart::Key(name)) => {
@@ -145,7 +147,7 @@ impl Catalogue {
                 (Node::Map(value), PathPart::Key(_) | PathPart::EveryKey) => (&**value, true),
                 (Node::List(entry), PathPart::Index(_) | PathPart::EveryEntry) => (&**entry, true),
                 (Node::List(entry), PathPart::Where { key, values }) => {
-                    check_selector(entry, key, values).map_err(wrong)?;
+                    check_selector(entry, key, values, path.span(index))?;
                     (&**entry, true)
                 }
                 (Node::List(entry), _) => {
@@ -158,14 +160,14 @@ impl Catalogue {
                         "{list} is a list: say which entries are meant, {list}[0], {list}[*] for each of them or \
                          {list}[field=value]; count({list}[field=value]) counts them."
                     );
-                    return Err(wrong(with_suggestions(message, &suggest::paths(path, known))));
+                    return Err(wrong(message).suggest(suggest::paths(path, known)));
                 }
                 (Node::Section(_) | Node::Map(_), _) => {
                     return Err(wrong(format!("{} is not a list: write a dot and a name.", before())));
                 }
                 (Node::Number | Node::Text(_) | Node::Flag, _) => {
                     let message = format!("{} is one value: nothing is below it.", before());
-                    return Err(wrong(with_suggestions(message, &suggest::paths(path, known))));
+                    return Err(wrong(message).suggest(suggest::paths(path, known)));
                 }
             };
             place = PathEnd { node, is_entry, ..place };
@@ -182,46 +184,34 @@ fn chosen_by_word(entry: &Node, part: &PathPart) -> Option<Path> {
     Some(Path::of(vec![PathPart::Where { key: key.clone(), values: vec![word.clone()] }]))
 }
 
-fn unknown(path: &Path, known: &[Path]) -> RuleError {
-    let similar = suggest::paths(path, known);
-    let mut message = with_suggestions(format!("No profile has {path}."), &similar);
-    if similar.is_empty() {
-        message.push_str(" docs/metrics.md lists every number.");
-    }
-    RuleError::new(path.whole_span(), message)
-}
-
-/// Adds suggestions to a message.
-pub(super) fn with_suggestions(message: String, similar: &[String]) -> String {
-    match similar {
-        [] => message,
-        [only] => format!("{message} Did you mean {only}?"),
-        [first @ .., last] => format!("{message} Did you mean {} or {last}?", first.join(", ")),
-    }
+fn unknown(path: &Path, known: &[Path]) -> Error {
+    let error = Error::new(path.whole_span(), format!("No profile has {path}."));
+    error.suggest(suggest::paths(path, known)).or_help("docs/metrics.md lists every number.")
 }
 
 /// Checks that `[key=values]` fits a list of such entries, and explains why if not.
-fn check_selector(entry: &Node, key: &str, values: &[String]) -> Result<(), String> {
+fn check_selector(entry: &Node, key: &str, values: &[String], span: Range<usize>) -> Result<(), Error> {
+    let wrong = |message: String| Error::new(span.clone(), message);
     let Node::Section(fields) = entry else {
-        return Err("The entries of this list have no fields: write their number or *.".to_owned());
+        return Err(wrong("The entries of this list have no fields: write their number or *.".to_owned()));
     };
     let Some((_, field)) = fields.iter().find(|(field, _)| field == key) else {
         let names: Vec<&str> =
             fields.iter().filter(|(_, node)| is_value(node)).map(|(name, _)| name.as_str()).collect();
         let message = format!("The entries of this list have no field {key}; they have {}.", names.join(", "));
-        return Err(with_suggestions(message, &suggest::words(key, &names)));
+        return Err(wrong(message).suggest(nearest(key, &names)));
     };
     if !is_value(field) {
-        return Err(format!("{key} is not a single value, so it cannot select entries."));
+        return Err(wrong(format!("{key} is not a single value, so it cannot select entries.")));
     }
     if let Node::Text(words) = field
         && !words.is_empty()
         && let Some(unknown) = values.iter().find(|value| !words.contains(value))
     {
-        let words: Vec<&str> = words.iter().map(String::as_str).collect();
-        let similar = suggest::words(unknown, &words);
-        let known = if words.len() > LISTED { String::new() } else { format!(" It is one of {}.", words.join(", ")) };
-        return Err(with_suggestions(format!("{key} is never {unknown}.{known}"), &similar));
+        let texts: Vec<&str> = words.iter().map(String::as_str).collect();
+        let similar = nearest(unknown, &texts);
+        let known = if texts.len() > LISTED { String::new() } else { format!(" It is one of {}.", texts.join(", ")) };
+        return Err(wrong(format!("{key} is never {unknown}.{known}")).suggest(similar));
     }
     Ok(())
 }

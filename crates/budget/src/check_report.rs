@@ -173,8 +173,7 @@ impl CheckReport {
 
     /// Returns the document as indented JSON with a trailing newline.
     pub fn to_json(&self) -> String {
-        // Serialization fails only for maps with keys that are not strings, and there are none.
-        let mut text = serde_json::to_string_pretty(self).unwrap_or_default();
+        let mut text = base::json_text::pretty(self);
         text.push('\n');
         text
     }

@@ -10,14 +10,17 @@
 
 use std::ops::Range;
 
-use super::catalogue::with_suggestions;
-use super::cursor::{Cursor, RuleError, is_word};
 use super::limit::one_line;
-use super::rule::{Relation, read_number, read_relation, read_unit};
+use super::rule;
 use super::slowdown::SlowdownOf;
-use super::{suggest, unit};
+use base::suggest;
 use compare::{Comparison, StepTimeVerdict, Subject};
-use report::{Finding, FindingSeverity, UnifiedProfile};
+use expression::combinator::{alt, opt};
+use expression::{
+    ErrMode, Error, Input, Parsed, Parser, Relation, Unit, ahead, amount, blank, expected, failure, is_word, keyword,
+    parse,
+};
+use report::{Finding, FindingSeverity, SourceFormat, UnifiedProfile};
 
 /// A condition of each run against the baseline.
 #[derive(Clone, Debug, PartialEq)]
@@ -43,10 +46,6 @@ pub struct ConditionReport {
     pub message: String,
 }
 
-/// Severities that a condition can name, each with the lowest severity that counts.
-const SEVERITIES: [(&str, FindingSeverity); 2] =
-    [("warning", FindingSeverity::Warning), ("critical", FindingSeverity::Critical)];
-
 /// Examples of conditions, for messages.
 const EXAMPLES: &str =
     "The conditions are slower > 3 %, capture slower > 5 %, new finding, new critical finding and unstable.";
@@ -57,16 +56,9 @@ impl Condition {
     /// # Errors
     ///
     /// Fails if the text is not a condition. The error contains the position.
-    pub fn parse(text: &str) -> Result<Condition, RuleError> {
-        let mut cursor = Cursor::new(text);
-        cursor.skip_space();
-        let test = read(&mut cursor)?;
-        cursor.skip_space();
-        if cursor.is_at_end() {
-            Ok(Condition { text: one_line(text), test })
-        } else {
-            cursor.fail(format!("The condition ends before {}.", cursor.rest()))
-        }
+    pub fn parse(text: &str) -> Result<Condition, Error> {
+        let test = parse(text, test, "The condition ends here: something else follows it.")?;
+        Ok(Condition { text: one_line(text), test })
     }
 
     /// Judges every run except the baseline, in order.
@@ -123,65 +115,61 @@ fn new_findings(
 fn has_checked(profile: &UnifiedProfile, id: &str) -> bool {
     let is_unchecked = profile.findings.iter().any(|it| it.id == id && it.severity == FindingSeverity::NotChecked);
     let is_imported =
-        profile.metadata.source_format.as_deref() == Some("unified_profile") && profile.findings.is_empty();
+        profile.metadata.source_format() == Some(SourceFormat::UnifiedProfile) && profile.findings.is_empty();
     !is_unchecked && !is_imported
 }
 
-fn read(cursor: &mut Cursor<'_>) -> Result<Test, RuleError> {
-    let start = cursor.clone();
-    if let Some(of) = SlowdownOf::read(cursor)? {
-        cursor.skip_space();
-        let at = cursor.ahead();
-        let relation = read_relation(cursor)?;
-        if !matches!(relation, Relation::Above | Relation::AtLeast) {
-            let message = format!("A condition states what fails: write {of} > 3 %.");
-            return Err(RuleError::new(at, message));
-        }
-        cursor.skip_space();
-        return Ok(Test::Slower { of, relation, percent: read_percent(cursor)? });
+fn test(input: &mut Input<'_>) -> Parsed<Test> {
+    let unstable = keyword("unstable").value(Test::Unstable);
+    alt((slower, unstable, new_finding, no_condition)).parse_next(input)
+}
+
+fn slower(input: &mut Input<'_>) -> Parsed<Test> {
+    let of = SlowdownOf::parser(input)?;
+    blank(input)?;
+    let sign = ahead(input);
+    let relation = rule::relation(input)?;
+    if !matches!(relation, Relation::Above | Relation::AtLeast) {
+        return Err(failure(sign, format!("A condition states what fails: write {of} > 3 %.")));
     }
-    if cursor.eat_word("unstable") {
-        return Ok(Test::Unstable);
+    blank(input)?;
+    Ok(Test::Slower { of, relation, percent: percent(input)? })
+}
+
+fn new_finding(input: &mut Input<'_>) -> Parsed<Test> {
+    let severity =
+        alt((keyword("warning").value(FindingSeverity::Warning), keyword("critical").value(FindingSeverity::Critical)));
+    let (_, _, severity, _) = (keyword("new"), blank, opt(severity), blank).parse_next(input)?;
+    if opt(alt((keyword("findings"), keyword("finding")))).parse_next(input)?.is_some() {
+        return Ok(Test::NewFinding { least: severity.unwrap_or(FindingSeverity::Warning) });
     }
-    if !cursor.eat_word("new") {
-        return Err(no_condition(start));
-    }
-    cursor.skip_space();
-    let named = SEVERITIES.iter().find(|(word, _)| cursor.eat_word(word));
-    let least = named.map_or(FindingSeverity::Warning, |(_, severity)| *severity);
-    cursor.skip_space();
-    if cursor.eat_word("finding") || cursor.eat_word("findings") {
-        return Ok(Test::NewFinding { least });
-    }
-    let (word, span) = word(cursor.clone());
-    let similar = suggest::words(word, &["finding", "warning", "critical"]);
-    let message = "The word finding is expected here, as in new finding or new critical finding.".to_owned();
-    Err(RuleError::new(span, with_suggestions(message, &similar)))
+    let (word, span) = word(input);
+    let error = Error::new(span, "The word finding is expected here, as in new finding or new critical finding.");
+    Err(ErrMode::Cut(error.suggest(suggest::words(word, &["finding", "warning", "critical"]))))
 }
 
 /// Reads a percentage, with or without `%`.
-fn read_percent(cursor: &mut Cursor<'_>) -> Result<f64, RuleError> {
-    let start = cursor.at();
-    let wrong = |cursor: &Cursor<'_>| RuleError::new(start..cursor.at(), "A percentage is expected here, such as 3 %.");
-    let digits = read_number(cursor).map_err(|error| RuleError { span: error.span, ..wrong(cursor) })?;
-    match read_unit(cursor).as_deref() {
-        None | Some("%") => unit::shift(&digits, 0).filter(|it| it.is_finite()).ok_or_else(|| wrong(cursor)),
-        Some(_) => Err(wrong(cursor)),
-    }
+fn percent(input: &mut Input<'_>) -> Parsed<f64> {
+    const EXPECTED: &str = "A percentage is expected here, such as 3 %.";
+    let amount = expected(amount(&[]), EXPECTED).parse_next(input)?;
+    amount.in_unit(Unit::named("%")).map_err(|_| failure(amount.span, EXPECTED))
 }
 
 /// Explains what to write in place of words that are not a condition.
-fn no_condition(cursor: Cursor<'_>) -> RuleError {
-    let (word, span) = word(cursor);
-    if word.is_empty() {
-        return RuleError::new(span, format!("A condition is expected here. {EXAMPLES}"));
-    }
-    let similar = suggest::words(word, &["slower", "capture slower", "new", "unstable"]);
-    let message = with_suggestions(format!("There is no condition {word}."), &similar);
-    RuleError::new(span, format!("{message} {EXAMPLES}"))
+fn no_condition(input: &mut Input<'_>) -> Parsed<Test> {
+    let (word, span) = word(input);
+    let error = if word.is_empty() {
+        Error::new(span, "A condition is expected here.")
+    } else {
+        let similar = suggest::words(word, &["slower", "capture slower", "new", "unstable"]);
+        Error::new(span, format!("There is no condition {word}.")).suggest(similar)
+    };
+    Err(ErrMode::Cut(error.or_help(EXAMPLES)))
 }
 
-fn word(mut cursor: Cursor<'_>) -> (&str, Range<usize>) {
-    let span = cursor.ahead();
-    (cursor.take_while(is_word), span)
+/// Returns the next word, which may be empty, and the range for messages.
+fn word<'t>(input: &Input<'t>) -> (&'t str, Range<usize>) {
+    let text: &'t str = input.as_ref();
+    let end = text.find(|c| !is_word(c)).unwrap_or(text.len());
+    (text.get(..end).unwrap_or_default(), ahead(input))
 }

@@ -7,6 +7,7 @@ use super::limit::Limit;
 use super::lookup::{self, Hit, Reached};
 use super::measured::Measured;
 use super::path::{Path, PathPart};
+use report::FindingSeverity;
 
 /// The compared numbers, and the reasons why others could not be compared.
 type Outcome = (Vec<Measured>, Vec<String>);
@@ -65,7 +66,9 @@ pub(super) fn new(limit: &Limit, path: &Path, profile: &Value, baselines: &[&Val
 fn has_checked(profile: &Value, id: &str) -> bool {
     let text = |entry: &'_ Value, key: &str| entry.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
     match profile.get("findings").and_then(Value::as_array) {
-        Some(findings) => !findings.iter().any(|it| text(it, "id") == id && text(it, "severity") == "not_checked"),
+        Some(findings) => !findings
+            .iter()
+            .any(|it| text(it, "id") == id && text(it, "severity") == FindingSeverity::NotChecked.label()),
         None => !is_imported(profile),
     }
 }
@@ -114,7 +117,8 @@ fn only_checked(path: &Path, hits: &mut Vec<Hit<'_>>) -> Result<(), String> {
     if chosen_by == Some("severity") {
         return Ok(());
     }
-    let is_unchecked = |hit: &Hit<'_>| hit.value.get("severity").and_then(Value::as_str) == Some("not_checked");
+    let is_unchecked =
+        |hit: &Hit<'_>| hit.value.get("severity").and_then(Value::as_str) == Some(FindingSeverity::NotChecked.label());
     if let Some(hit) = hits.iter().find(|hit| chosen_by == Some("id") && is_unchecked(hit)) {
         let text = |key| hit.value.get(key).and_then(Value::as_str).unwrap_or_default();
         return Err(format!("{}: {}", text("id"), text("message")));

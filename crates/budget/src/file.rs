@@ -17,12 +17,11 @@ use std::ops::Range;
 
 use toml::de::{DeTable, DeValue};
 
-use super::catalogue::{Catalogue, with_suggestions};
-use super::cursor::RuleError;
-use super::excerpt::excerpt;
+use super::catalogue::Catalogue;
 use super::limit::{self, Limit};
-use super::rule::{Bound, Relation, Subject};
-use super::suggest;
+use super::rule::{Bound, Subject};
+use base::suggest;
+use expression::{Error, Relation, excerpt};
 
 /// A budget as written in its file.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -243,26 +242,23 @@ impl<'a> Reader<'a> {
     }
 
     /// Reports an error at its position if the file contains the text literally, or else at the whole text.
-    fn rule_error(&mut self, text: &Text<'_>, error: RuleError) {
+    fn rule_error(&mut self, text: &Text<'_>, error: Error) {
         let span = match text.content {
             Some(content) => {
-                let RuleError { span, .. } = error.clone().moved(content);
+                let Error { span, .. } = error.clone().moved(content);
                 let end = content.saturating_add(text.value.len());
                 span.start.min(end)..span.end.min(end)
             }
             None => text.span.clone(),
         };
-        self.wrong(span, error.message);
+        self.wrong(span, error.to_string());
     }
 
     fn known_keys(&mut self, table: &Table<'_>, known: &[&str]) {
         for key in table.keys().filter(|key| !known.contains(&key.get_ref().as_ref())) {
-            let similar = suggest::words(key.get_ref(), known);
-            let mut message = with_suggestions(format!("There is no key {} here.", key.get_ref()), &similar);
-            if similar.is_empty() {
-                message.push_str(&format!(" The keys are {}.", known.join(", ")));
-            }
-            self.wrong(key.span(), message);
+            let error = Error::new(key.span(), format!("There is no key {} here.", key.get_ref()));
+            let error = error.suggest(suggest::words(key.get_ref(), known));
+            self.wrong(key.span(), error.or_help(&format!("The keys are {}.", known.join(", "))).to_string());
         }
     }
 

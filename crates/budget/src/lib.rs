@@ -15,6 +15,9 @@
 //! own reason. Rules are checked against the profile's JSON document, as any other program would see it. A rule can also sum
 //! the ops of a step that match a pattern, count findings that the baseline lacks, and compare step times with the
 //! baseline's beyond the noise. The conditions of a comparison (`--fail-on`) use the same words.
+//!
+//! A mistake in a rule is an [`expression::Error`] with its position. The reason why a number is missing is a sentence
+//! (`String`), which reports only show.
 
 #![warn(clippy::indexing_slicing, clippy::panic, clippy::unwrap_used)]
 
@@ -23,8 +26,6 @@ mod catalogue;
 mod check_report;
 mod condition;
 mod counting;
-mod cursor;
-mod excerpt;
 pub mod file;
 mod glob;
 mod junit;
@@ -46,8 +47,6 @@ pub use baseline::Reference;
 pub use catalogue::Catalogue;
 pub use check_report::{CheckReport, Counts, LimitReport, RunName, RunReport, Status, VERSION};
 pub use condition::{Condition, ConditionReport};
-pub use cursor::RuleError;
-pub use excerpt::excerpt;
 pub use glob::fits as fits_pattern;
 pub use junit::to_junit;
 pub use limit::{Limit, Line};
@@ -55,11 +54,9 @@ pub use markdown::to_markdown;
 pub use measured::margin_percent;
 pub use op_sum::{OpGroup, OpQuantity, OpSum};
 pub use path::{Path, PathPart};
-pub use rule::{Bound, Relation, Rule, Subject, Term};
+pub use rule::{Bound, Rule, Subject, Term};
 pub use slowdown::{Slowdown, SlowdownOf};
-pub use suggest::words as similar_words;
 pub use text::to_text;
-pub use unit::{Dimension, Unit};
 pub use verdict::judge;
 
 use serde_json::Value;
@@ -73,19 +70,41 @@ pub struct Document {
     value: Value,
 }
 
+/// A profile that JSON cannot represent.
+#[derive(Debug, thiserror::Error)]
+#[error("{run} cannot be checked, because it cannot be written as JSON: {cause}.")]
+pub struct NoDocument {
+    /// Name of the run.
+    pub run: String,
+    /// The problem.
+    pub cause: serde_json::Error,
+}
+
 impl Document {
     /// Creates the document of a profile that was read from `file`.
-    pub fn of(profile: &UnifiedProfile, file: &str) -> Document {
+    ///
+    /// # Errors
+    ///
+    /// Fails if JSON cannot represent the profile. Without its numbers, all limits would be missing for a wrong reason.
+    pub fn of(profile: &UnifiedProfile, file: &str) -> Result<Document, NoDocument> {
         let metadata = profile.metadata.clone();
         let name = Some(metadata.name()).filter(|name| !name.is_empty()).unwrap_or(file);
         let run = RunName { run_name: name.to_owned(), file: file.to_owned() };
-        // A profile contains only values that JSON can represent. If this failed, all limits would be missing.
-        Document { run, metadata, value: serde_json::to_value(profile).unwrap_or_default() }
+        let value = serde_json::to_value(profile).map_err(|cause| NoDocument { run: run.run_name.clone(), cause })?;
+        Ok(Document { run, metadata, value })
     }
 
     /// Creates the documents of several profiles with their files. Each document gets a unique name.
-    pub fn of_all<'a>(profiles: impl Iterator<Item = (&'a UnifiedProfile, &'a str)>) -> Vec<Document> {
-        let mut all: Vec<Document> = profiles.map(|(profile, file)| Document::of(profile, file)).collect();
+    ///
+    /// # Errors
+    ///
+    /// Fails for the same reason as [`Document::of`].
+    pub fn of_all<'a>(
+        profiles: impl Iterator<Item = (&'a UnifiedProfile, &'a str)>,
+    ) -> Result<Vec<Document>, NoDocument> {
+        let mut all = profiles
+            .map(|(profile, file)| Document::of(profile, file))
+            .collect::<Result<Vec<Document>, NoDocument>>()?;
         let namings = all.iter().map(|it| {
             let RunName { run_name, file } = &it.run;
             Naming { name: run_name, file: Some(file), ..it.metadata.naming() }
@@ -95,7 +114,7 @@ impl Document {
         for (document, name) in all.iter_mut().zip(names) {
             document.run.run_name = name;
         }
-        all
+        Ok(all)
     }
 
     /// Returns all names of the run, the best first.

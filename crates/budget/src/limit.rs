@@ -1,11 +1,10 @@
 //! A rule that was checked against the known fields: its path exists, and its bound is in the unit of the field.
 
 use super::catalogue::Catalogue;
-use super::cursor::RuleError;
 use super::path::PathPart;
-use super::rule::{Bound, Relation, Rule, Subject, Term};
+use super::rule::{Bound, Rule, Subject, Term};
 use super::slowdown::SlowdownOf;
-use super::unit::{self, Dimension, Unit};
+use expression::{Amount, Dimension, Error, Misfit, Relation, Unit, shift};
 
 /// The bound of a value: `factor * baseline + offset`.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -56,7 +55,7 @@ impl Limit {
     ///
     /// Fails if the text is not a rule, if no profile has the path, or if the unit is wrong. The error contains the
     /// position.
-    pub fn parse(text: &str, catalogue: &Catalogue) -> Result<Limit, RuleError> {
+    pub fn parse(text: &str, catalogue: &Catalogue) -> Result<Limit, Error> {
         let rule = Rule::parse(text)?;
         let (subject, unit) = check_subject(rule.subject, catalogue)?;
         check_relation(&subject, rule.relation)?;
@@ -89,7 +88,7 @@ impl Limit {
 /// # Errors
 ///
 /// Fails if no profile has the path, or if the subject cannot apply to its target.
-pub(super) fn check_subject(subject: Subject, catalogue: &Catalogue) -> Result<(Subject, Option<Unit>), RuleError> {
+pub(super) fn check_subject(subject: Subject, catalogue: &Catalogue) -> Result<(Subject, Option<Unit>), Error> {
     match subject {
         Subject::Number(path) => match catalogue.check_number(&path) {
             Ok(unit) => Ok((Subject::Number(path), unit)),
@@ -103,11 +102,11 @@ pub(super) fn check_subject(subject: Subject, catalogue: &Catalogue) -> Result<(
         Subject::New(path) => {
             if path.parts.first() != Some(&PathPart::Key("findings".to_owned())) {
                 let message = "Only findings can be new, as in new findings[severity=warning|critical].";
-                return Err(RuleError::new(path.whole_span(), message));
+                return Err(Error::new(path.whole_span(), message));
             }
             catalogue.check_entries(&path).map(|path| (Subject::New(path), None))
         }
-        Subject::Slower(of) => Ok((Subject::Slower(of), unit::named("%"))),
+        Subject::Slower(of) => Ok((Subject::Slower(of), Unit::named("%"))),
     }
 }
 
@@ -116,11 +115,11 @@ pub(super) fn check_subject(subject: Subject, catalogue: &Catalogue) -> Result<(
 /// # Errors
 ///
 /// Fails if the subject does not support this relation.
-pub(super) fn check_relation(subject: &Subject, relation: Relation) -> Result<(), RuleError> {
+pub(super) fn check_relation(subject: &Subject, relation: Relation) -> Result<(), Error> {
     match subject {
         Subject::Slower(of) if !matches!(relation, Relation::Below | Relation::AtMost) => {
             let message = format!("A limit states what must hold: write {of} <= 3 %.");
-            Err(RuleError::new(0..0, message))
+            Err(Error::new(0..0, message))
         }
         _ => Ok(()),
     }
@@ -131,7 +130,7 @@ pub(super) fn check_relation(subject: &Subject, relation: Relation) -> Result<()
 /// # Errors
 ///
 /// Fails if the unit does not exist or does not fit the field.
-pub(super) fn bind(bound: &Bound, field: Option<Unit>, subject: &Subject) -> Result<Line, RuleError> {
+pub(super) fn bind(bound: &Bound, field: Option<Unit>, subject: &Subject) -> Result<Line, Error> {
     let mut line = Line { factor: None, offset: 0.0 };
     let relative = bound.terms.iter().any(|term| matches!(term, Term::Baseline { .. }));
     let already = match subject {
@@ -142,59 +141,49 @@ pub(super) fn bind(bound: &Bound, field: Option<Unit>, subject: &Subject) -> Res
         _ => None,
     };
     if let Some(message) = already.filter(|_| relative) {
-        return Err(RuleError::new(0..0, message));
+        return Err(Error::new(0..0, message));
     }
     for term in &bound.terms {
         match term {
             Term::Baseline { factor } => *line.factor.get_or_insert(0.0) += factor,
-            Term::Amount { digits, unit, span } => {
-                let wrong = |message: String| RuleError::new(span.clone(), message);
-                let too_large = || wrong("This number is too large.".to_owned());
-                let unit = match unit {
-                    None => None,
-                    Some(text) => Some(super::unit::named(text).ok_or_else(|| wrong(unknown_unit(text, field)))?),
-                };
+            Term::Amount(amount) => {
+                let wrong = |misfit| Error::new(amount.span.clone(), explain(misfit, amount, field, subject));
                 let is_percent = |unit: Option<Unit>| unit.is_some_and(|unit| unit.dimension == Dimension::Percent);
-                if relative && is_percent(unit) && !is_percent(field) {
+                if relative && is_percent(amount.known_unit().map_err(wrong)?) && !is_percent(field) {
                     // "5 %" here means 5 % of the baseline, because the subject is not in percent.
-                    let share = super::unit::shift(digits, -2).ok_or_else(too_large)?;
+                    let share = shift(&amount.digits, -2).ok_or_else(|| wrong(Misfit::TooLarge))?;
                     *line.factor.get_or_insert(0.0) += share;
-                    continue;
+                } else {
+                    line.offset += amount.in_unit(field).map_err(wrong)?;
                 }
-                line.offset += match (unit, field) {
-                    (None, _) => super::unit::shift(digits, 0).ok_or_else(too_large)?,
-                    (Some(unit), Some(field)) if unit.dimension == field.dimension => {
-                        unit.convert(digits, field).ok_or_else(too_large)?
-                    }
-                    (Some(unit), field) => return Err(wrong(wrong_unit(unit, field, subject))),
-                };
             }
         }
     }
     if line.offset.is_finite() && line.factor.is_none_or(f64::is_finite) {
         Ok(line)
     } else {
-        Err(RuleError::new(0..0, "The bound is too large."))
+        Err(Error::new(0..0, "The bound is too large."))
     }
 }
 
-fn unknown_unit(text: &str, field: Option<Unit>) -> String {
-    match field {
-        Some(field) => {
-            format!("There is no unit {text}; this field can be given in {}.", field.alternatives().join(", "))
+/// Explains why an amount does not fit the field.
+fn explain(misfit: Misfit, amount: &Amount, field: Option<Unit>, subject: &Subject) -> String {
+    let units = |field: Unit| field.alternatives().join(", ");
+    let written = amount.unit.as_deref().unwrap_or_default();
+    match (misfit, field) {
+        (Misfit::TooLarge, _) => "This number is too large.".to_owned(),
+        (Misfit::UnknownUnit, Some(field)) => {
+            format!("There is no unit {written}; this field can be given in {}.", units(field))
         }
-        None => format!("There is no unit {text}, and this number has none."),
-    }
-}
-
-fn wrong_unit(unit: Unit, field: Option<Unit>, subject: &Subject) -> String {
-    let symbol = unit.symbol;
-    match field {
-        Some(field) => {
-            let units = field.alternatives().join(", ");
-            format!("{subject} is in {}, so a bound in {symbol} does not fit; write one of {units}.", field.symbol)
+        (Misfit::UnknownUnit, None) => format!("There is no unit {written}, and this number has none."),
+        (Misfit::OtherUnit(Unit { symbol, .. }), Some(field)) => format!(
+            "{subject} is in {}, so a bound in {symbol} does not fit; write one of {}.",
+            field.symbol,
+            units(field)
+        ),
+        (Misfit::OtherUnit(Unit { symbol, .. }), None) => {
+            format!("{subject} has no unit, so a bound in {symbol} does not fit; leave the unit out.")
         }
-        None => format!("{subject} has no unit, so a bound in {symbol} does not fit; leave the unit out."),
     }
 }
 
@@ -207,7 +196,7 @@ pub(super) fn one_line(text: &str) -> String {
 mod tests {
     use super::*;
 
-    fn limit(text: &str) -> Result<Limit, RuleError> {
+    fn limit(text: &str) -> Result<Limit, Error> {
         Limit::parse(text, &Catalogue::of_profile())
     }
 
@@ -255,7 +244,7 @@ mod tests {
             ("step_timing.avg_step_time_us < 1e308 h", "1e308 h", "too large"),
         ] {
             let error = limit(text).unwrap_err();
-            assert!(error.message.contains(sentence), "{text}: {error}");
+            assert!(error.to_string().contains(sentence), "{text}: {error}");
             assert_eq!(&text[error.span], wrong, "{text}");
         }
     }
@@ -292,7 +281,7 @@ mod tests {
             ("frobnicate.all > 3", "frobnicate.all", "docs/metrics.md lists every number."),
         ] {
             let error = limit(text).unwrap_err();
-            assert!(error.message.contains(sentence), "{text}: {error}");
+            assert!(error.to_string().contains(sentence), "{text}: {error}");
             assert_eq!(&text[error.span], wrong, "{text}");
         }
     }
@@ -303,7 +292,7 @@ mod tests {
         catalogue.set_words(&super::super::Path::parse("findings[*].id").unwrap(), &["idle_gaps", "input_bound"]);
         assert!(Limit::parse("findings[id=idle_gaps] absent", &catalogue).is_ok());
         let error = Limit::parse("findings[id=idle_gap] absent", &catalogue).unwrap_err();
-        assert!(error.message.contains("Did you mean idle_gaps?"), "{error}");
+        assert!(error.to_string().contains("Did you mean idle_gaps?"), "{error}");
         assert!(limit("findings[id=idle_gap] absent").is_ok(), "without words every text may be one");
     }
 

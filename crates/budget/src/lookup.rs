@@ -3,8 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::path::{Path, PathPart};
-use super::suggest;
-use base::sort;
+use base::{sort, suggest};
 
 /// Fields that distinguish the entries of a list, the best first. An entry of `[*]` is named by the first field that all
 /// entries have and that is unique.

@@ -3,7 +3,7 @@
 use super::baseline::Reference;
 use super::limit::Limit;
 use super::op_sum::Unlisted;
-use super::rule::Relation;
+use expression::Relation;
 
 /// One number against its bound.
 #[derive(Clone, Debug)]

@@ -5,9 +5,10 @@ use super::limit::Limit;
 use super::lookup::listed;
 use super::measured::Measured;
 use super::op_sum::{OpQuantity, Unlisted};
-use super::rule::{Relation, Subject};
+use super::rule::Subject;
 use super::unit;
 use base::format;
+use expression::{Relation, Unit};
 
 /// Describes the number, its bound, and the distance between them.
 pub(super) fn measured(limit: &Limit, worst: &Measured, all: &[Measured]) -> String {
@@ -113,7 +114,7 @@ fn of_baseline(limit: &Limit, baseline: Reference) -> String {
 fn of_unlisted(limit: &Limit, worst: &Measured, unlisted: Unlisted) -> String {
     let Subject::Ops(sum) = &limit.subject else { return String::new() };
     let count = format::count(unlisted.ops as u64);
-    let time = unit::show(unlisted.self_time_us, super::unit::named("us"));
+    let time = unit::show(unlisted.self_time_us, Unit::named("us"));
     // The total time of unlisted ops is known, but not how often they run.
     let could_turn = match sum.quantity {
         OpQuantity::Occurrences => true,

@@ -11,14 +11,14 @@
 
 use serde_json::Value;
 
-use super::catalogue::with_suggestions;
-use super::cursor::{Cursor, RuleError, is_word};
 use super::glob;
 use super::lookup::{self, listed};
 use super::path::{self, Path, PathPart};
-use super::suggest;
-use super::unit::{self, Unit};
-use base::sort;
+use super::unit;
+use base::{sort, suggest};
+use expression::combinator::alt;
+use expression::tokens::take_while;
+use expression::{ErrMode, Error, Input, Parsed, Parser, Unit, ahead, expected, is_word, keyword};
 
 /// How ops are selected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -116,49 +116,37 @@ impl std::fmt::Display for OpSum {
 }
 
 impl OpSum {
-    /// Reads a sum. `None` if something else comes next.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the sum is incomplete, or names a quantity that ops do not have. The error contains the position.
-    pub(super) fn read(cursor: &mut Cursor<'_>) -> Result<Option<OpSum>, RuleError> {
-        let mut ahead = cursor.clone();
-        let Some(group) = OpGroup::ALL.into_iter().find(|group| ahead.eat_word(group.word())) else { return Ok(None) };
-        if !ahead.eat("[") {
-            return ahead.fail(format!("Which ops? Write a pattern in brackets, as in {}.", group.example()));
-        }
-        let mut patterns = vec![path::value(&mut ahead)?];
-        while ahead.eat("|") {
-            patterns.push(path::value(&mut ahead)?);
-        }
-        if !ahead.eat("]") {
-            return ahead.fail("A ] is expected here: the bracket before it is open.");
-        }
+    /// Reads a sum. Backtracks if something else comes next.
+    pub(super) fn parser(input: &mut Input<'_>) -> Parsed<OpSum> {
+        let group = |group: OpGroup| keyword(group.word()).value(group);
+        let group = alt((group(OpGroup::Scope), group(OpGroup::Family))).parse_next(input)?;
+        let open = format!("Which ops? Write a pattern in brackets, as in {}.", group.example());
+        expected('[', open).parse_next(input)?;
+        let patterns = path::values(input)?;
+        expected(']', "A ] is expected here: the bracket before it is open.").parse_next(input)?;
         let fields: Vec<&str> = group.quantities().iter().map(|it| it.field()).collect();
         let what = format!("A sum of ops has {}", fields.join(", "));
-        if !ahead.eat(".") {
-            return ahead.fail(format!("{what}: write a dot and one of them, as in {}.", group.example()));
+        let dot = format!("{what}: write a dot and one of them, as in {}.", group.example());
+        expected('.', dot).parse_next(input)?;
+        let (field, span) = take_while(0.., is_word).with_span().parse_next(input)?;
+        match group.quantities().iter().find(|it| it.field() == field) {
+            Some(quantity) => Ok(OpSum { group, patterns, quantity: *quantity }),
+            None => {
+                let error = Error::new(span, format!("{what}."));
+                Err(ErrMode::Cut(error.suggest(suggest::words(field, &fields))))
+            }
         }
-        let start = ahead.at();
-        let field = ahead.take_while(is_word);
-        let Some(quantity) = group.quantities().iter().find(|it| it.field() == field) else {
-            let message = with_suggestions(format!("{what}."), &suggest::words(field, &fields));
-            return Err(RuleError::new(start..ahead.at(), message));
-        };
-        *cursor = ahead;
-        Ok(Some(OpSum { group, patterns, quantity: *quantity }))
     }
 
     /// Suggests a correction for a text that is not a path and resembles the start of a sum.
-    pub(super) fn meant(mut cursor: Cursor<'_>) -> Option<RuleError> {
-        let start = cursor.at();
-        let word = cursor.take_while(is_word);
-        let span = start..cursor.at();
+    pub(super) fn meant(input: Input<'_>) -> Option<ErrMode<Error>> {
+        let span = ahead(&input);
+        let (word, rest) = input.split_at_checked(span.len())?;
         let near = suggest::words(word, &OpGroup::ALL.map(OpGroup::word));
-        let near = near.first().filter(|_| cursor.eat("["))?;
+        let near = near.first().filter(|_| rest.starts_with('['))?;
         let group = OpGroup::ALL.into_iter().find(|group| group.word() == near)?;
-        let message = format!("There is no {word}[...]. Did you mean {near}[...], as in {}?", group.example());
-        Some(RuleError::new(span, message))
+        let meant = vec![format!("{near}[...], as in {}", group.example())];
+        Some(ErrMode::Cut(Error::new(span, format!("There is no {word}[...].")).suggest(meant)))
     }
 
     /// Returns the unit of the sum.
@@ -242,7 +230,7 @@ impl OpSum {
             return format!("{message} Names of its {word}s are {}.", listed(parts));
         }
         distinct.truncate(3);
-        with_suggestions(message, &distinct)
+        format!("{message}{}", suggest::question(&distinct))
     }
 }
 

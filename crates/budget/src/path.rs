@@ -11,7 +11,9 @@
 
 use std::ops::Range;
 
-use super::cursor::{Cursor, RuleError, is_word};
+use expression::combinator::{alt, delimited, opt, preceded, repeat, separated, terminated};
+use expression::tokens::take_while;
+use expression::{Error, Input, Parsed, Parser, blank, expected, failure, is_word, name, parse, quoted};
 
 /// One part of a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -53,15 +55,8 @@ impl Path {
     /// # Errors
     ///
     /// Fails if the text is not a path. The error contains the position.
-    pub fn parse(text: &str) -> Result<Path, RuleError> {
-        let mut cursor = Cursor::new(text);
-        cursor.skip_space();
-        let path = read(&mut cursor)?;
-        cursor.skip_space();
-        if !cursor.is_at_end() {
-            return cursor.fail("The path ends here: something else follows it.");
-        }
-        Ok(path)
+    pub fn parse(text: &str) -> Result<Path, Error> {
+        parse(text, path, "The path ends here: something else follows it.")
     }
 
     /// Returns the position of a part in the text. Empty if the path was not parsed.
@@ -91,13 +86,13 @@ impl std::fmt::Display for Path {
         for (index, part) in self.parts.iter().enumerate() {
             let dot = if index > 0 { "." } else { "" };
             match part {
-                PathPart::Key(name) => write!(f, "{dot}{}", quoted(name, is_word))?,
+                PathPart::Key(name) => write!(f, "{dot}{}", in_quotes(name, is_word))?,
                 PathPart::EveryKey => write!(f, "{dot}*")?,
                 PathPart::Index(index) => write!(f, "[{index}]")?,
                 PathPart::EveryEntry => f.write_str("[*]")?,
                 PathPart::Where { key, values } => {
                     let values: Vec<String> = values.iter().map(|value| quoted_value(value)).collect();
-                    write!(f, "[{}={}]", quoted(key, is_word), values.join("|"))?;
+                    write!(f, "[{}={}]", in_quotes(key, is_word), values.join("|"))?;
                 }
             }
         }
@@ -106,7 +101,7 @@ impl std::fmt::Display for Path {
 }
 
 /// Returns the name unchanged if every character is `bare`, or else in quotation marks.
-fn quoted(name: &str, bare: fn(char) -> bool) -> String {
+fn in_quotes(name: &str, bare: fn(char) -> bool) -> String {
     if !name.is_empty() && name.chars().all(bare) && name.trim().len() == name.len() && !name.starts_with('=') {
         return name.to_owned();
     }
@@ -115,7 +110,7 @@ fn quoted(name: &str, bare: fn(char) -> bool) -> String {
 
 /// Returns a value in the syntax of brackets.
 pub(super) fn quoted_value(value: &str) -> String {
-    quoted(value, is_bare_value)
+    in_quotes(value, is_bare_value)
 }
 
 /// Returns true for a character that needs no quotation marks in brackets.
@@ -124,78 +119,48 @@ fn is_bare_value(c: char) -> bool {
 }
 
 /// Reads a path up to the first character that cannot belong to it.
-pub(super) fn read(cursor: &mut Cursor<'_>) -> Result<Path, RuleError> {
-    let mut path = Path::default();
-    let start = cursor.at();
-    let first = name(cursor, "A path is expected here, such as step_timing.avg_step_time_us.")?;
-    path.parts.push(PathPart::Key(first));
-    path.spans.push(start..cursor.at());
-    loop {
-        // The position of a name does not include the dot before it.
-        let is_field = cursor.eat(".");
-        let start = cursor.at();
-        let part = if is_field && cursor.eat("*") {
-            PathPart::EveryKey
-        } else if is_field {
-            PathPart::Key(name(cursor, "A name is expected after the dot; names with blanks need quotation marks.")?)
-        } else if cursor.eat("[") {
-            let part = entry(cursor)?;
-            cursor.skip_space();
-            if !cursor.eat("]") {
-                return cursor.fail("A ] is expected here: the bracket before it is open.");
-            }
-            part
-        } else {
-            return Ok(path);
-        };
-        path.parts.push(part);
-        path.spans.push(start..cursor.at());
-    }
+pub(super) fn path(input: &mut Input<'_>) -> Parsed<Path> {
+    let first = expected(name, "A path is expected here, such as step_timing.avg_step_time_us.");
+    let (first, span) = first.map(PathPart::Key).with_span().parse_next(input)?;
+    let others: Vec<(PathPart, Range<usize>)> = repeat(0.., part).parse_next(input)?;
+    let (parts, spans) = std::iter::once((first, span)).chain(others).unzip();
+    Ok(Path { parts, spans })
 }
 
-fn name(cursor: &mut Cursor<'_>, expected: &str) -> Result<String, RuleError> {
-    if let Some(text) = cursor.quoted()? {
-        return Ok(text);
-    }
-    match cursor.take_while(is_word) {
-        "" => cursor.fail(expected),
-        bare => Ok(bare.to_owned()),
-    }
+/// Reads a part after the first, with its position, which does not include the dot before it.
+fn part(input: &mut Input<'_>) -> Parsed<(PathPart, Range<usize>)> {
+    let key = expected(name, "A name is expected after the dot; names with blanks need quotation marks.");
+    let field = alt(('*'.value(PathPart::EveryKey), key.map(PathPart::Key)));
+    let close = (blank, expected(']', "A ] is expected here: the bracket before it is open."));
+    alt((preceded('.', field.with_span()), delimited('[', entry, close).with_span())).parse_next(input)
 }
 
 /// Reads the content of brackets.
-fn entry(cursor: &mut Cursor<'_>) -> Result<PathPart, RuleError> {
+fn entry(input: &mut Input<'_>) -> Parsed<PathPart> {
     const EXPECTED: &str = "Which entry? Write its number from 0 ([0]), [*] for every one, or [field=value].";
-    cursor.skip_space();
-    if cursor.eat("*") {
+    blank(input)?;
+    if opt('*').parse_next(input)?.is_some() {
         return Ok(PathPart::EveryEntry);
     }
-    let start = cursor.at();
-    let key = name(cursor, EXPECTED)?;
-    let span = start..cursor.at();
-    cursor.skip_space();
-    if cursor.eat("=") {
-        cursor.eat("=");
-        let mut values = vec![value(cursor)?];
-        while cursor.eat("|") {
-            values.push(value(cursor)?);
-        }
-        return Ok(PathPart::Where { key, values });
+    let (key, span) = expected(name, EXPECTED).with_span().parse_next(input)?;
+    blank(input)?;
+    if opt(('=', opt('='))).parse_next(input)?.is_some() {
+        return Ok(PathPart::Where { key, values: values(input)? });
     }
-    key.parse().map(PathPart::Index).map_err(|_| RuleError::new(span, EXPECTED))
+    key.parse().map(PathPart::Index).map_err(|_| failure(span, EXPECTED))
+}
+
+/// Reads values with `|` between them.
+pub(super) fn values(input: &mut Input<'_>) -> Parsed<Vec<String>> {
+    separated(1.., value, '|').parse_next(input)
 }
 
 /// Reads a value up to the next `|` or `]`.
-pub(super) fn value(cursor: &mut Cursor<'_>) -> Result<String, RuleError> {
-    cursor.skip_space();
-    if let Some(text) = cursor.quoted()? {
-        cursor.skip_space();
-        return Ok(text);
-    }
-    match cursor.take_while(is_bare_value).trim() {
-        "" => cursor.fail("A value is expected here, as in [direction=h2d]."),
-        bare => Ok(bare.to_owned()),
-    }
+fn value(input: &mut Input<'_>) -> Parsed<String> {
+    blank(input)?;
+    let bare = take_while(1.., is_bare_value).map(|text: &str| text.trim().to_owned());
+    let value = alt((terminated(quoted, blank), bare.verify(|text: &String| !text.is_empty())));
+    expected(value, "A value is expected here, as in [direction=h2d].").parse_next(input)
 }
 
 #[cfg(test)]

@@ -15,53 +15,13 @@
 
 use std::ops::Range;
 
-use super::cursor::{Cursor, RuleError};
 use super::op_sum::OpSum;
 use super::path::{self, Path};
 use super::slowdown::SlowdownOf;
-
-/// Required relation of a value to its bound.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Relation {
-    /// `<`
-    Below,
-    /// `<=`
-    AtMost,
-    /// `>`
-    Above,
-    /// `>=`
-    AtLeast,
-    /// `==`
-    Equal,
-    /// `!=`
-    NotEqual,
-}
-
-impl Relation {
-    /// Returns the operator.
-    pub fn symbol(self) -> &'static str {
-        match self {
-            Relation::Below => "<",
-            Relation::AtMost => "<=",
-            Relation::Above => ">",
-            Relation::AtLeast => ">=",
-            Relation::Equal => "==",
-            Relation::NotEqual => "!=",
-        }
-    }
-
-    /// Returns true if `value` has this relation to `bound`.
-    pub fn holds(self, value: f64, bound: f64) -> bool {
-        match self {
-            Relation::Below => value < bound,
-            Relation::AtMost => value <= bound,
-            Relation::Above => value > bound,
-            Relation::AtLeast => value >= bound,
-            Relation::Equal => value == bound,
-            Relation::NotEqual => value != bound,
-        }
-    }
-}
+use expression::combinator::{alt, opt, preceded};
+use expression::{
+    Amount, Error, Input, Parsed, Parser, Relation, ahead, amount, at, blank, expected, failure, keyword, parse, shift,
+};
 
 /// The subject of a rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -101,15 +61,8 @@ impl std::fmt::Display for Subject {
 /// One summand of a bound.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Term {
-    /// A number with its unit, as written.
-    Amount {
-        /// Digits with their sign and without separators, ready to be parsed as a float.
-        digits: String,
-        /// The unit, if one is written.
-        unit: Option<String>,
-        /// Position of digits and unit.
-        span: Range<usize>,
-    },
+    /// A number with its unit.
+    Amount(Amount),
     /// The baseline's number times a factor.
     Baseline {
         /// The factor, including the sign of the summand.
@@ -143,46 +96,10 @@ impl Rule {
     /// # Errors
     ///
     /// Fails if the text is not a rule. The error contains the position.
-    pub fn parse(text: &str) -> Result<Rule, RuleError> {
-        let mut cursor = Cursor::new(text);
-        cursor.skip_space();
-        let subject = read_subject(&mut cursor)?;
-        cursor.skip_space();
-        let absent = cursor.ahead();
-        let (subject, relation, bound) = if cursor.eat_word("absent") {
-            let subject = match subject {
-                Subject::Number(path) | Subject::Count(path) => Subject::Count(path),
-                Subject::New(path) => Subject::New(path),
-                Subject::Ops(sum) => {
-                    let message = format!("Only entries can be absent; write {sum} == 0 if measured.");
-                    return Err(RuleError::new(absent, message));
-                }
-                Subject::Slower(of) => {
-                    return Err(RuleError::new(absent, format!("Only entries can be absent; write {of} <= 3 %.")));
-                }
-            };
-            (subject, Relation::Equal, Bound::zero())
-        } else {
-            let relation = read_relation(&mut cursor)?;
-            cursor.skip_space();
-            (subject, relation, read_bound(&mut cursor)?)
-        };
-        cursor.skip_space();
-        let optional = cursor.eat_word("if");
-        if optional {
-            cursor.skip_space();
-            if !cursor.eat_word("measured") {
-                return cursor.fail("Only `if measured` can follow a rule.");
-            }
-            cursor.skip_space();
-        }
-        if !cursor.is_at_end() {
-            return cursor.fail(
-                "The rule ends here: something else follows it. A rule is a path, a comparison and a bound, such as \
-                 step_timing.avg_step_time_us < 150 ms.",
-            );
-        }
-        Ok(Rule { subject, relation, bound, optional })
+    pub fn parse(text: &str) -> Result<Rule, Error> {
+        const MORE: &str = "The rule ends here: something else follows it. A rule is a path, a comparison and a bound, such \
+                            as step_timing.avg_step_time_us < 150 ms.";
+        parse(text, rule, MORE)
     }
 }
 
@@ -192,12 +109,8 @@ impl Subject {
     /// # Errors
     ///
     /// Fails if the text is not a subject. The error contains the position.
-    pub fn parse(text: &str) -> Result<Subject, RuleError> {
-        let mut cursor = Cursor::new(text);
-        cursor.skip_space();
-        let subject = read_subject(&mut cursor)?;
-        cursor.skip_space();
-        if cursor.is_at_end() { Ok(subject) } else { cursor.fail("Only a path is expected here.") }
+    pub fn parse(text: &str) -> Result<Subject, Error> {
+        parse(text, subject, "Only a path is expected here.")
     }
 }
 
@@ -207,194 +120,134 @@ impl Bound {
     /// # Errors
     ///
     /// Fails if the text is not a bound. The error contains the position.
-    pub fn parse(text: &str) -> Result<Bound, RuleError> {
-        let mut cursor = Cursor::new(text);
-        cursor.skip_space();
-        let bound = read_bound(&mut cursor)?;
-        cursor.skip_space();
-        if cursor.is_at_end() { Ok(bound) } else { cursor.fail("The bound ends here: something else follows it.") }
+    pub fn parse(text: &str) -> Result<Bound, Error> {
+        parse(text, bound, "The bound ends here: something else follows it.")
     }
 
     /// Returns the bound 0.
     pub fn zero() -> Bound {
-        Bound { terms: vec![Term::Amount { digits: "0".to_owned(), unit: None, span: 0..0 }] }
+        Bound { terms: vec![Term::Amount(Amount { digits: "0".to_owned(), unit: None, span: 0..0 })] }
     }
 }
 
-fn read_subject(cursor: &mut Cursor<'_>) -> Result<Subject, RuleError> {
-    let mut counted = cursor.clone();
-    if counted.eat("count") {
-        counted.skip_space();
-        if counted.eat("(") {
-            counted.skip_space();
-            let start = counted.at();
-            if let Some(sum) = OpSum::read(&mut counted)? {
-                let message = format!("A sum of ops is a number already: write {sum} without count().");
-                return Err(RuleError::new(start..counted.at(), message));
-            }
-            let is_new = eat_new(&mut counted);
-            let path = path::read(&mut counted)?;
-            counted.skip_space();
-            if !counted.eat(")") {
-                return counted.fail("A ) is expected here: the parenthesis after count is open.");
-            }
-            *cursor = counted;
-            return Ok(if is_new { Subject::New(path) } else { Subject::Count(path) });
-        }
-    }
-    if let Some(sum) = OpSum::read(cursor)? {
-        return Ok(Subject::Ops(sum));
-    }
-    if eat_new(cursor) {
-        return path::read(cursor).map(Subject::New);
-    }
-    if let Some(of) = SlowdownOf::read(cursor)? {
-        return Ok(Subject::Slower(of));
-    }
-    let start = cursor.clone();
-    path::read(cursor).map(Subject::Number).map_err(|error| OpSum::meant(start).unwrap_or(error))
+fn rule(input: &mut Input<'_>) -> Parsed<Rule> {
+    let subject = subject(input)?;
+    blank(input)?;
+    let word = ahead(input);
+    let (subject, relation, bound) = if opt(keyword("absent")).parse_next(input)?.is_some() {
+        (entries(subject, word)?, Relation::Equal, Bound::zero())
+    } else {
+        let relation = relation(input)?;
+        blank(input)?;
+        (subject, relation, bound(input)?)
+    };
+    let measured = expected(keyword("measured"), "Only `if measured` can follow a rule.");
+    let optional = opt((blank, keyword("if"), blank, measured)).parse_next(input)?.is_some();
+    Ok(Rule { subject, relation, bound, optional })
 }
 
-/// Consumes the word `new` and the blanks after it. A field named `new` is followed by a dot or a bracket and is left alone.
-fn eat_new(cursor: &mut Cursor<'_>) -> bool {
-    let mut ahead = cursor.clone();
-    let found = ahead.eat_word("new") && ahead.peek().is_some_and(char::is_whitespace);
-    if found {
-        ahead.skip_space();
-        *cursor = ahead;
-    }
-    found
-}
-
-pub(super) fn read_relation(cursor: &mut Cursor<'_>) -> Result<Relation, RuleError> {
-    // Longer operators come first, because `<=` begins with `<`.
-    const RELATIONS: [(&str, Relation); 8] = [
-        ("<=", Relation::AtMost),
-        (">=", Relation::AtLeast),
-        ("==", Relation::Equal),
-        ("!=", Relation::NotEqual),
-        ("≤", Relation::AtMost),
-        ("≥", Relation::AtLeast),
-        ("<", Relation::Below),
-        (">", Relation::Above),
-    ];
-    match RELATIONS.iter().find(|(symbol, _)| cursor.eat(symbol)) {
-        Some((_, relation)) => Ok(*relation),
-        None if cursor.peek() == Some('=') => cursor.fail("Equality is written ==."),
-        None => cursor.fail("A comparison is expected here: <, <=, >, >=, ==, != or `absent`."),
+/// Returns the subject of a rule that ends in `absent`, a word at `span`: a number of entries.
+fn entries(subject: Subject, span: Range<usize>) -> Parsed<Subject> {
+    match subject {
+        Subject::Number(path) | Subject::Count(path) => Ok(Subject::Count(path)),
+        Subject::New(path) => Ok(Subject::New(path)),
+        Subject::Ops(sum) => Err(failure(span, format!("Only entries can be absent; write {sum} == 0 if measured."))),
+        Subject::Slower(of) => Err(failure(span, format!("Only entries can be absent; write {of} <= 3 %."))),
     }
 }
 
-fn read_bound(cursor: &mut Cursor<'_>) -> Result<Bound, RuleError> {
-    let mut negative = read_sign(cursor).unwrap_or(false);
+fn subject(input: &mut Input<'_>) -> Parsed<Subject> {
+    let new_entries = preceded(new, path::path).map(Subject::New);
+    let sum = OpSum::parser.map(Subject::Ops);
+    alt((counted, sum, new_entries, SlowdownOf::parser.map(Subject::Slower), number)).parse_next(input)
+}
+
+/// Reads `count(...)`. A section named `count` is followed by a dot.
+fn counted(input: &mut Input<'_>) -> Parsed<Subject> {
+    ("count", blank, '(', blank).void().parse_next(input)?;
+    let start = at(input);
+    if let Some(sum) = opt(OpSum::parser).parse_next(input)? {
+        let message = format!("A sum of ops is a number already: write {sum} without count().");
+        return Err(failure(start..at(input), message));
+    }
+    let is_new = opt(new).parse_next(input)?.is_some();
+    let path = path::path(input)?;
+    (blank, expected(')', "A ) is expected here: the parenthesis after count is open.")).void().parse_next(input)?;
+    Ok(if is_new { Subject::New(path) } else { Subject::Count(path) })
+}
+
+/// Reads a path. Explains a text that is none and resembles a sum over ops.
+fn number(input: &mut Input<'_>) -> Parsed<Subject> {
+    let start = *input;
+    path::path(input).map(Subject::Number).map_err(|error| OpSum::meant(start).unwrap_or(error))
+}
+
+/// Reads the word `new` and the blanks after it. A field named `new` is followed by a dot or a bracket.
+fn new(input: &mut Input<'_>) -> Parsed<()> {
+    (keyword("new"), expression::tokens::take_while(1.., char::is_whitespace)).void().parse_next(input)
+}
+
+/// Reads a comparison sign.
+pub(super) fn relation(input: &mut Input<'_>) -> Parsed<Relation> {
+    let message = if input.starts_with('=') && !input.starts_with("==") {
+        "Equality is written ==."
+    } else {
+        "A comparison is expected here: <, <=, >, >=, ==, != or `absent`."
+    };
+    expected(expression::relation, message).parse_next(input)
+}
+
+fn bound(input: &mut Input<'_>) -> Parsed<Bound> {
+    let mut is_negative = opt(sign).parse_next(input)?.unwrap_or(false);
     let mut terms = Vec::new();
     loop {
-        terms.push(read_term(cursor, negative)?);
-        let mut ahead = cursor.clone();
-        ahead.skip_space();
-        match read_sign(&mut ahead) {
-            Some(sign) => {
-                *cursor = ahead;
-                negative = sign;
-            }
+        terms.push(term(is_negative, input)?);
+        match opt(preceded(blank, sign)).parse_next(input)? {
+            Some(is_minus) => is_negative = is_minus,
             None => return Ok(Bound { terms }),
         }
     }
 }
 
-/// Consumes a sign and the blanks after it. Returns true for a minus.
-fn read_sign(cursor: &mut Cursor<'_>) -> Option<bool> {
-    let negative = cursor.eat("-");
-    let found = negative || cursor.eat("+");
-    cursor.skip_space();
-    found.then_some(negative)
+/// Reads a sign and the blanks after it. Returns true for a minus.
+fn sign(input: &mut Input<'_>) -> Parsed<bool> {
+    let is_minus = alt(('-'.value(true), '+'.value(false))).parse_next(input)?;
+    blank(input)?;
+    Ok(is_minus)
 }
 
-fn read_term(cursor: &mut Cursor<'_>, negative: bool) -> Result<Term, RuleError> {
-    let sign = if negative { -1.0 } else { 1.0 };
-    if cursor.eat_word("baseline") {
-        let mut ahead = cursor.clone();
-        ahead.skip_space();
-        if !ahead.eat("*") {
+fn term(is_negative: bool, input: &mut Input<'_>) -> Parsed<Term> {
+    let sign = if is_negative { -1.0 } else { 1.0 };
+    if opt(keyword("baseline")).parse_next(input)?.is_some() {
+        if opt((blank, '*', blank)).parse_next(input)?.is_none() {
             return Ok(Term::Baseline { factor: sign });
         }
-        ahead.skip_space();
-        let start = ahead.at();
-        let digits = read_number(&mut ahead)?;
-        let percent = read_unit(&mut ahead).as_deref() == Some("%");
-        let factor = factor(&digits, percent, start..ahead.at())?;
-        *cursor = ahead;
-        return Ok(Term::Baseline { factor: sign * factor });
+        let amount = measured(input)?;
+        return Ok(Term::Baseline { factor: sign * factor(&amount)? });
     }
-    let start = cursor.at();
-    let digits = read_number(cursor)?;
-    let number_end = cursor.at();
-    let unit = read_unit(cursor);
-    let span = start..if unit.is_some() { cursor.at() } else { number_end };
-    let mut ahead = cursor.clone();
-    ahead.skip_space();
-    if ahead.eat("*") || ahead.eat_word("of") {
-        ahead.skip_space();
-        if !ahead.eat_word("baseline") {
-            return ahead
-                .fail("The word baseline is expected here: a bound is a number, or a multiple of the baseline.");
+    let amount = measured(input)?;
+    if opt((blank, alt(("*", keyword("of"))), blank)).parse_next(input)?.is_some() {
+        const EXPECTED: &str =
+            "The word baseline is expected here: a bound is a number, or a multiple of the baseline.";
+        expected(keyword("baseline"), EXPECTED).parse_next(input)?;
+        if amount.unit.as_deref().is_some_and(|unit| unit != "%") {
+            return Err(failure(amount.span, "A factor of the baseline has no unit, or is in percent."));
         }
-        if unit.as_deref().is_some_and(|unit| unit != "%") {
-            return Err(RuleError::new(span, "A factor of the baseline has no unit, or is in percent."));
-        }
-        let factor = factor(&digits, unit.is_some(), span)?;
-        *cursor = ahead;
-        return Ok(Term::Baseline { factor: sign * factor });
+        return Ok(Term::Baseline { factor: sign * factor(&amount)? });
     }
-    let digits = if negative { format!("-{digits}") } else { digits };
-    Ok(Term::Amount { digits, unit, span })
+    let digits = if is_negative { format!("-{}", amount.digits) } else { amount.digits };
+    Ok(Term::Amount(Amount { digits, ..amount }))
 }
 
-fn factor(digits: &str, percent: bool, span: Range<usize>) -> Result<f64, RuleError> {
-    let value = super::unit::shift(digits, if percent { -2 } else { 0 });
-    value.ok_or_else(|| RuleError::new(span, "This number is too large."))
+/// Reads a number with its unit, which is not the next keyword of the rule.
+pub(super) fn measured(input: &mut Input<'_>) -> Parsed<Amount> {
+    const EXPECTED: &str = "A number or `baseline` is expected here, such as 150 ms or 0.97 * baseline.";
+    expected(amount(&["of", "if", "baseline"]), EXPECTED).parse_next(input)
 }
 
-/// Reads the digits of a number and removes its separators: `150_000`, `1.5e5`, `.5`.
-pub(super) fn read_number(cursor: &mut Cursor<'_>) -> Result<String, RuleError> {
-    let start = cursor.clone();
-    let digits = |cursor: &mut Cursor<'_>| cursor.take_while(|c| c.is_ascii_digit() || c == '_').replace('_', "");
-    let mut text = digits(cursor);
-    if cursor.eat(".") {
-        let fraction = digits(cursor);
-        text = format!("{text}.{fraction}");
-    }
-    if !text.contains(|c: char| c.is_ascii_digit()) {
-        return start.fail("A number or `baseline` is expected here, such as 150 ms or 0.97 * baseline.");
-    }
-    let mut ahead = cursor.clone();
-    if ahead.eat("e") || ahead.eat("E") {
-        let sign = if ahead.eat("-") { "-" } else { "" };
-        if sign.is_empty() {
-            ahead.eat("+");
-        }
-        let exponent = digits(&mut ahead);
-        if !exponent.is_empty() {
-            text = format!("{text}e{sign}{exponent}");
-            *cursor = ahead;
-        }
-    }
-    Ok(text)
-}
-
-/// Reads the word after a number, unless it is the next keyword of the rule.
-pub(super) fn read_unit(cursor: &mut Cursor<'_>) -> Option<String> {
-    let mut ahead = cursor.clone();
-    ahead.skip_space();
-    if ["of", "if", "baseline"].iter().any(|word| ahead.clone().eat_word(word)) {
-        return None;
-    }
-    let text = if ahead.eat("%") { "%" } else { ahead.take_while(|c| c.is_alphabetic() || c == '/') };
-    if text.is_empty() {
-        return None;
-    }
-    *cursor = ahead;
-    Some(text.to_owned())
+fn factor(amount: &Amount) -> Parsed<f64> {
+    let places = if amount.unit.as_deref() == Some("%") { -2 } else { 0 };
+    shift(&amount.digits, places).ok_or_else(|| failure(amount.span.clone(), "This number is too large."))
 }
 
 #[cfg(test)]
@@ -410,7 +263,7 @@ mod tests {
         let (mut amounts, mut factors) = (Vec::new(), Vec::new());
         for term in Rule::parse(&format!("a.b <= {text}")).unwrap().bound.terms {
             match term {
-                Term::Amount { digits, unit, .. } => amounts.push((digits, unit)),
+                Term::Amount(amount) => amounts.push((amount.digits, amount.unit)),
                 Term::Baseline { factor } => factors.push(factor),
             }
         }

@@ -12,12 +12,11 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::baseline::of_baseline;
-use super::catalogue::with_suggestions;
-use super::cursor::{Cursor, RuleError};
 use super::path::Path;
-use super::suggest;
-use base::format;
+use base::{format, suggest};
 use compare::{CaptureTime, Comparison, Options, StepTimeChange, StepTimeVerdict, Subject, TimeLossKind};
+use expression::combinator::alt;
+use expression::{Error, Input, Parsed, Parser, blank, expected, keyword};
 use report::UnifiedProfile;
 
 /// The compared steps.
@@ -49,31 +48,19 @@ impl std::fmt::Display for SlowdownOf {
 }
 
 impl SlowdownOf {
-    /// Reads the keywords. `None` if something else comes next.
-    ///
-    /// # Errors
-    ///
-    /// Fails for `capture` without `slower`. The error contains the position.
-    pub(super) fn read(cursor: &mut Cursor<'_>) -> Result<Option<SlowdownOf>, RuleError> {
-        if cursor.eat_word("slower") {
-            return Ok(Some(SlowdownOf::TypicalStep));
-        }
-        if !cursor.eat_word("capture") {
-            return Ok(None);
-        }
-        cursor.skip_space();
-        if cursor.eat_word("slower") {
-            return Ok(Some(SlowdownOf::Capture));
-        }
-        cursor.fail("The word slower is expected after capture, as in capture slower <= 5 %.")
+    /// Reads the keywords. Backtracks if something else comes next.
+    pub(super) fn parser(input: &mut Input<'_>) -> Parsed<SlowdownOf> {
+        const EXPECTED: &str = "The word slower is expected after capture, as in capture slower <= 5 %.";
+        let capture = (keyword("capture"), blank, expected(keyword("slower"), EXPECTED));
+        alt((keyword("slower").value(SlowdownOf::TypicalStep), capture.value(SlowdownOf::Capture))).parse_next(input)
     }
 
     /// Suggests a correction if an unknown path resembles one of the keywords.
-    pub(super) fn meant(path: &Path) -> Option<RuleError> {
+    pub(super) fn meant(path: &Path) -> Option<Error> {
         let word = path.to_string();
         let near = suggest::words(&word, &["slower"]);
-        let message = with_suggestions(format!("There is no {word}."), &near);
-        (!near.is_empty()).then(|| RuleError::new(path.whole_span(), message))
+        let is_near = !near.is_empty();
+        is_near.then(|| Error::new(path.whole_span(), format!("There is no {word}.")).suggest(near))
     }
 
     /// Returns the slowdown of one run of a comparison.

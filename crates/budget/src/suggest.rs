@@ -1,7 +1,6 @@
 //! Suggests existing paths for a path that does not exist.
 
 use super::path::{Path, PathPart};
-pub use base::suggest::words;
 use base::suggest::{distance, edit_distance, nearest};
 
 /// Cost of a part that is missing or superfluous. A forgotten section is more likely than two wrong letters in every part.

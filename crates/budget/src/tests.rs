@@ -4,6 +4,7 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use super::*;
+use expression::{Error, Relation};
 
 mod conditions;
 mod groups;
@@ -264,7 +265,7 @@ fn nearly_a_rule() -> impl Strategy<Value = String> {
 }
 
 /// Checks that the position of an error is inside the text, at character boundaries.
-fn check_error(text: &str, error: &RuleError) {
+fn check_error(text: &str, error: &Error) {
     assert!(text.get(error.span.clone()).is_some(), "{text:?}: {error:?}");
     assert!(!error.message.is_empty());
 }

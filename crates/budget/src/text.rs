@@ -3,6 +3,7 @@
 use super::check_report::{CheckReport, Counts, LimitReport, RunName, RunReport, Status, counts};
 use super::unit;
 use base::format::{self, DASH, printable, shorten};
+use expression::Unit;
 use view::export::columns::aligned;
 
 /// Maximum number of characters of a limit's title in the table. The sentences below show the whole title.
@@ -18,7 +19,7 @@ pub(super) struct TextRow {
 
 /// Returns the cells of a limit. An absent number is a dash.
 pub(super) fn row(limit: &LimitReport) -> TextRow {
-    let unit = limit.unit.as_deref().and_then(unit::named);
+    let unit = limit.unit.as_deref().and_then(Unit::named);
     let dash = || DASH.to_owned();
     let (value, bound) = match (limit.value, limit.bound) {
         (Some(value), Some(bound)) => {

@@ -113,7 +113,8 @@ impl Comparison {
     /// times cover each run's window.
     pub fn times_are_of_steps(&self) -> bool {
         let windows = self.fairness.iter().filter(|it| it.check == "window").flat_map(|it| it.values.iter().flatten());
-        let is_of_steps = |window: &String| matches!(window.as_str(), "steps" | "given_steps");
+        let is_of_steps =
+            |window: &String| report::WindowKind::named(window).is_some_and(report::WindowKind::has_steps);
         let has_steps = |change: &StepTimeChange| change.step_time_us.is_some() || change.baseline_us.is_some();
         windows.clone().all(is_of_steps) && (windows.count() > 0 || self.step_time.iter().any(has_steps))
     }

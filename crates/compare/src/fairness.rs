@@ -4,7 +4,7 @@
 use super::agreement::{missing, status};
 use super::{FairnessCheck, FairnessStatus, Subject, are_of_several_platforms, programs};
 use base::{Severity, format};
-use report::{ModelConfig, UnifiedProfile};
+use report::{ModelConfig, SourceFormat, UnifiedProfile};
 
 /// Checks of the work of a step. If one of these differs, step times are not comparable.
 pub const WORKLOAD: [&str; 6] =
@@ -232,7 +232,8 @@ fn capture_faults(profile: &UnifiedProfile) -> Option<String> {
 }
 
 fn source_format(profile: &UnifiedProfile) -> Option<&str> {
-    profile.metadata.source_format.as_deref().filter(|format| *format != "unified_profile")
+    let is_earlier = profile.metadata.source_format() == Some(SourceFormat::UnifiedProfile);
+    profile.metadata.source_format.as_deref().filter(|_| !is_earlier)
 }
 
 /// Returns the display name of a check in lower case. If several runs are compared, their list may lack a check that two of

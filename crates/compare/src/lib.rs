@@ -73,7 +73,7 @@ pub use whole_capture::new_findings;
 use base::Ps;
 use level::Level;
 use products::Products;
-use report::{Naming, distinct_names};
+use report::{Framework, Naming, distinct_names};
 use std::collections::BTreeSet;
 use work::OpsAlike;
 
@@ -111,12 +111,9 @@ fn are_of_several_platforms(subjects: &[Subject]) -> bool {
 /// Returns true if the runs name the same work differently: on different platforms, or with
 /// frameworks that use different compilers.
 fn name_ops_differently(ours: &Subject, theirs: &Subject) -> bool {
-    let compiler = |subject: &Subject| match subject.profile.metadata.framework.as_str() {
-        "" | "Unknown" => None,
-        other @ ("PyTorch" | "TensorFlow") => Some(other.to_owned()),
-        // Libraries built on JAX use the same compiler.
-        _ => Some("JAX".to_owned()),
-    };
+    // Libraries built on JAX use the same compiler.
+    let framework = |subject: &Subject| subject.profile.metadata.framework();
+    let compiler = |subject: &Subject| Some(framework(subject)).filter(|it| *it != Framework::Unknown);
     let differ = compiler(ours).zip(compiler(theirs)).is_some_and(|(ours, theirs)| ours != theirs);
     differ || ours.profile.metadata.platform != theirs.profile.metadata.platform
 }

@@ -9,6 +9,7 @@
 //! ```
 
 use super::{Subject, steps};
+use report::Platform;
 
 const MATMUL: &str = "matmul";
 const CONVOLUTION: &str = "convolution";
@@ -29,7 +30,7 @@ pub enum Products {
 impl Products {
     /// Chooses the names for two runs. Names change only if exactly one of them ran on a TPU.
     pub fn of(ours: &Subject, theirs: &Subject) -> Products {
-        let is_tpu = |subject: &Subject| subject.profile.metadata.platform == "TPU";
+        let is_tpu = |subject: &Subject| subject.profile.metadata.platform() == Some(Platform::Tpu);
         let other = match (is_tpu(ours), is_tpu(theirs)) {
             (true, false) => theirs,
             (false, true) => ours,

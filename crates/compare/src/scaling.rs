@@ -220,8 +220,9 @@ fn mode(series: &[Series<'_>], weak: Option<bool>) -> (ScalingMode, ScalingSourc
     }
     let wide = |value: u64| u128::from(value);
     let proportional = |(run, reference): (&ScaledRun<'_>, &ScaledRun<'_>)| {
-        let (batch, of_reference) = (run.batch.unwrap_or_default(), reference.batch.unwrap_or_default());
-        wide(batch) * wide(reference.devices) == wide(of_reference) * wide(run.devices)
+        run.batch.zip(reference.batch).is_some_and(|(batch, of_reference)| {
+            wide(batch) * wide(reference.devices) == wide(of_reference) * wide(run.devices)
+        })
     };
     if runs().all(|(run, reference)| run.batch == reference.batch) {
         (ScalingMode::Strong, ScalingSource::BatchSize)

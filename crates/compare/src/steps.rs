@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 
-use report::{StepKernel, StepOp, StepOps, UnifiedProfile};
+use report::{StepKernel, StepOp, StepOps, UnifiedProfile, WindowKind};
 
 /// Returns the ops of a step. For a profile without that section, spreads its top kernels evenly
 /// over steps and devices. Returns `None` if its steps are unknown or it lists no kernels.
@@ -52,10 +52,12 @@ pub fn families(profile: &UnifiedProfile) -> Vec<(String, f64, f64)> {
 /// unknown.
 pub fn window(profile: &UnifiedProfile) -> &str {
     let told = profile.step_breakdown.as_ref().map(|it| it.window.as_str());
-    let known = if profile.step_timing.avg_step_time_us.is_some() { "steps" } else { "active_span" };
+    let has_steps = profile.step_timing.avg_step_time_us.is_some();
+    let known = if has_steps { WindowKind::Steps } else { WindowKind::ActiveSpan };
     // Steps that the user defines are steps.
-    let told = told.map(|window| if window == "given_steps" { "steps" } else { window });
-    told.filter(|window| !window.is_empty()).unwrap_or(known)
+    let is_given = told.and_then(WindowKind::named) == Some(WindowKind::GivenSteps);
+    let told = told.map(|window| if is_given { WindowKind::Steps.label() } else { window });
+    told.filter(|window| !window.is_empty()).unwrap_or(known.label())
 }
 
 fn device_steps(profile: &UnifiedProfile) -> Option<u64> {

@@ -115,13 +115,13 @@ fn combined(first: &UnifiedProfile, captures: &[UnifiedProfile]) -> UnifiedProfi
     };
     // The spread of one capture's steps is not that of the group.
     profile.step_timing.stddev_step_time_us = None;
-    if let Some(busy) = &mut profile.compute_utilization {
-        let of = |value: fn(&ComputeUtilization) -> f64| {
-            mean(captures, |it| it.compute_utilization.as_ref().map(value)).unwrap_or_default()
-        };
-        busy.kernel_time_us = of(|it| it.kernel_time_us);
-        busy.overhead_time_us = of(|it| it.overhead_time_us);
-    }
+    // If a capture has no busy time, the group has none: a mean over the others would be another number.
+    profile.compute_utilization = profile.compute_utilization.and_then(|busy| {
+        let of =
+            |value: fn(&ComputeUtilization) -> f64| mean(captures, |it| it.compute_utilization.as_ref().map(value));
+        let (kernel_time_us, overhead_time_us) = (of(|it| it.kernel_time_us)?, of(|it| it.overhead_time_us)?);
+        Some(ComputeUtilization { kernel_time_us, overhead_time_us, ..busy })
+    });
     if let Some(breakdown) = &mut profile.step_breakdown {
         let of =
             |at: usize| mean(captures, |it| it.step_breakdown.as_ref()?.parts.values_us().get(at).copied().flatten());
@@ -249,6 +249,17 @@ mod tests {
         profile.step_ops =
             Some(StepOps { device_steps: 4, op_time_us: time_us, num_ops: 1, ops: vec![op], ..StepOps::default() });
         profile
+    }
+
+    #[test]
+    fn busy_time_is_absent_if_a_capture_has_none() {
+        let busy = |kernel_time_us| {
+            let compute_utilization = Some(ComputeUtilization { kernel_time_us, ..ComputeUtilization::default() });
+            UnifiedProfile { compute_utilization, ..capture(10.0, "a", 4.0) }
+        };
+        let of = |captures| Subject::of_captures("main", captures).unwrap().profile.compute_utilization;
+        assert_eq!(of(vec![busy(2.0), busy(4.0)]).map(|it| it.kernel_time_us), Some(3.0));
+        assert_eq!(of(vec![busy(2.0), capture(10.0, "a", 4.0)]), None);
     }
 
     #[test]

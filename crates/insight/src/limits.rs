@@ -2,7 +2,7 @@
 //!
 //! Comments name the source of a limit. "Ours" marks a limit that no source defines, followed by the reason for our choice.
 
-use report::UnifiedProfile;
+use report::{Platform, UnifiedProfile};
 
 /// Two limits of one number: good beyond the first, bad beyond the second, and a warning between them.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -92,7 +92,7 @@ pub const SLOWED_PERCENT: Limits = Limits::new(10.0, 50.0);
 /// Returns the mean duration of a GPU kernel in microseconds, and the number of kernels. On other platforms, and for profiles
 /// without kernel statistics, returns the mean self time of an op, copies included. Returns `None` if nothing ran.
 pub fn mean_kernel(profile: &UnifiedProfile) -> Option<(f64, u64)> {
-    let gpu = profile.kernel_statistics.as_ref().filter(|_| profile.metadata.platform == "GPU");
+    let gpu = profile.kernel_statistics.as_ref().filter(|_| profile.metadata.platform() == Some(Platform::Gpu));
     let kernels = gpu.map(|all| (all.total_time_us, all.count));
     let (time_us, count) = kernels.filter(|(_, count)| *count > 0).unwrap_or_else(|| {
         let categories = profile.kernels.kernels_by_category.values();
@@ -105,7 +105,7 @@ pub fn mean_kernel(profile: &UnifiedProfile) -> Option<(f64, u64)> {
 /// CPUs. A GPU that is busy anyway loses no time. If its busy share is unknown, short kernels count as costly.
 pub fn are_short_kernels_costly(profile: &UnifiedProfile) -> bool {
     let busy = profile.compute_utilization.as_ref().map(|usage| usage.compute_util_percent);
-    profile.metadata.platform == "GPU" && busy.is_none_or(|busy| busy < BUSY_PERCENT.good)
+    profile.metadata.platform() == Some(Platform::Gpu) && busy.is_none_or(|busy| busy < BUSY_PERCENT.good)
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use super::draft::Draft;
 use super::numbers::{Numbers, plural};
 use super::{Rule, Verdict, recompilation};
 use base::format;
-use report::{Confidence, FindingSeverity, View};
+use report::{Confidence, FindingSeverity, View, WindowKind};
 
 pub(super) static RULE: Rule = Rule {
     id: "warm_up_in_window",
@@ -27,7 +27,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     }
     let window = numbers.profile.window.as_ref();
     let counted_anyway = steps.iter().any(|step| step.warm_up && step.counted);
-    let are_outside = window.is_some_and(|window| window.kind == "steps");
+    let are_outside = window.is_some_and(|window| window.kind() == Some(WindowKind::Steps));
     let severity = if counted_anyway { FindingSeverity::Warning } else { FindingSeverity::Note };
     let what = match (counted_anyway, are_outside) {
         (true, _) if window.is_some_and(|window| window.chosen.is_some()) => {

@@ -237,9 +237,11 @@ impl AssignmentReader<'_> {
             self.assignment.problems.add(Problem::RepeatedId);
             return;
         }
-        let location = read.defined_at.unwrap_or_default();
-        let by_name = || self.instruction(&location.instruction_name);
-        let instruction = self.instructions.get(&location.instruction_id).copied().or_else(by_name);
+        // Without a location, the number 0 could name a wrong instruction.
+        let instruction = read.defined_at.as_ref().and_then(|location| {
+            let by_name = || self.instruction(&location.instruction_name);
+            self.instructions.get(&location.instruction_id).copied().or_else(by_name)
+        });
         if instruction.is_none() {
             self.assignment.problems.add(Problem::UnknownInstruction);
         }
@@ -251,7 +253,7 @@ impl AssignmentReader<'_> {
             size,
             space: read.color,
             instruction,
-            shape_index: location.shape_index,
+            shape_index: read.defined_at.map(|location| location.shape_index).unwrap_or_default(),
             ..Buffer::default()
         });
     }

@@ -53,7 +53,7 @@ pub use recorded::{Recorded, RecordedProgram};
 pub use space::{MAIN, space_name};
 pub use summary::{BufferGroup, ClassSum, PaddedShape, ScopeSum, Summary};
 pub use tiling::{Reshaped, better_shape, tiled_bytes};
-pub use what_if::{Change, Taken, WhatIf};
+pub use what_if::{Change, ChangeError, Taken, WhatIf};
 pub use xla_peak::xla_peak;
 
 #[cfg(test)]

@@ -1,5 +1,7 @@
 //! Memory spaces: XLA's numbers for the memories of a device.
 
+use trace::Platform;
+
 /// The device's main memory (HBM).
 pub const MAIN: i64 = 0;
 
@@ -7,20 +9,20 @@ pub const MAIN: i64 = 0;
 /// are those of the TPU compiler (`S(1)` in a layout), with the names of XProf's memory analysis. On a GPU, 1 is
 /// memory for collectives.
 pub fn space_name(space: i64, platform: &str) -> String {
-    let name = match (space, platform) {
-        (0, "TPU" | "GPU") => "HBM",
+    let name = match (space, Platform::named(platform)) {
+        (0, Some(Platform::Tpu | Platform::Gpu)) => "HBM",
         (0, _) => "main memory",
-        (1, "GPU") => "collective memory",
+        (1, Some(Platform::Gpu)) => "collective memory",
         (5, _) => "host",
-        (1, "TPU") => "VMEM",
-        (2, "TPU") => "sync flags",
-        (3, "TPU") => "CMEM",
-        (4, "TPU") => "SMEM",
-        (6, "TPU") => "workspace",
-        (7, "TPU") => "SparseCore stack in HBM",
-        (8, "TPU") => "SparseCore sequencer flags",
-        (9, "TPU") => "pinned HBM",
-        (10, "TPU") => "SparseCore tile flags",
+        (1, Some(Platform::Tpu)) => "VMEM",
+        (2, Some(Platform::Tpu)) => "sync flags",
+        (3, Some(Platform::Tpu)) => "CMEM",
+        (4, Some(Platform::Tpu)) => "SMEM",
+        (6, Some(Platform::Tpu)) => "workspace",
+        (7, Some(Platform::Tpu)) => "SparseCore stack in HBM",
+        (8, Some(Platform::Tpu)) => "SparseCore sequencer flags",
+        (9, Some(Platform::Tpu)) => "pinned HBM",
+        (10, Some(Platform::Tpu)) => "SparseCore tile flags",
         _ => return format!("space {space}"),
     };
     name.to_owned()

@@ -91,6 +91,9 @@ fn what_is_odd_is_said_and_the_rest_counts() {
     let two = three().buffer(5, 64).allocation(64, 0, &[5]).instruction(5, "add", "", 16);
     assert_eq!(problem(&two.trace(&[(ALLOCATE, 1, 0), (ALLOCATE, 5, 0)])), (Problem::SeveralAllocations, 1));
     assert_eq!(problem(&three().buffer(9, 8)), (Problem::UnknownInstruction, 1));
+    // A buffer without a location does not belong to the instruction with the number 0.
+    let without_location = three().instruction(0, "add", "", 1).raw_buffer(message().int(1, 9).int(2, 8));
+    assert_eq!(problem(&without_location), (Problem::UnknownInstruction, 1));
 }
 
 #[test]

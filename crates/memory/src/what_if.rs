@@ -41,13 +41,14 @@ impl Change {
     /// program's current batch size.
     ///
     /// # Errors
-    /// Returns a message about the part that is invalid.
-    pub fn parse(text: &str, batch_size: Option<u64>) -> Result<Change, String> {
+    ///
+    /// Fails at the first part that is invalid.
+    pub fn parse(text: &str, batch_size: Option<u64>) -> Result<Change, ChangeError> {
         let mut change = Change::default();
         for part in text.split(';').map(str::trim).filter(|part| !part.is_empty()) {
-            let (key, values) = part.split_once('=').ok_or_else(|| format!("{part} is not a change: {HOW}"))?;
+            let (key, values) = part.split_once('=').ok_or_else(|| ChangeError::NoChange(part.to_owned()))?;
             let values = || values.split(',').map(str::trim).filter(|value| !value.is_empty());
-            let number = |value: &str| value.parse().map_err(|_| format!("{value} is not a whole number: {HOW}"));
+            let number = |value: &str| value.parse().map_err(|_| ChangeError::NoNumber(value.to_owned()));
             match key.trim() {
                 "without" => change.without.extend(values().map(str::to_owned)),
                 "rematerialize" => change.rematerialized.extend(values().map(str::to_owned)),
@@ -58,16 +59,35 @@ impl Change {
                     }
                 }
                 "batch" => {
-                    let old = batch_size
-                        .ok_or("the batch size of the program is unknown: none of its arguments is an input")?;
+                    let old = batch_size.ok_or(ChangeError::UnknownBatch)?;
                     let new = values().next().map(number).transpose()?.filter(|&new| new > 0);
-                    change.batch = Some((old, new.ok_or_else(|| format!("batch needs a number: {HOW}"))?));
+                    change.batch = Some((old, new.ok_or(ChangeError::NoBatch)?));
                 }
-                other => return Err(format!("{other} cannot be changed: {HOW}")),
+                other => return Err(ChangeError::UnknownKey(other.to_owned())),
             }
         }
         Ok(change)
     }
+}
+
+/// Why a text is not a change.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ChangeError {
+    /// A part has no `=`.
+    #[error("{0} is not a change: {HOW}")]
+    NoChange(String),
+    /// A value must be a whole number.
+    #[error("{0} is not a whole number: {HOW}")]
+    NoNumber(String),
+    /// The new batch size is absent or 0.
+    #[error("batch needs a number: {HOW}")]
+    NoBatch,
+    /// The program's batch size is unknown, so it cannot be changed. The text may be right for another program.
+    #[error("the batch size of the program is unknown: none of its arguments is an input")]
+    UnknownBatch,
+    /// No change has this name.
+    #[error("{0} cannot be changed: {HOW}")]
+    UnknownKey(String),
 }
 
 /// Syntax of a change, for error messages.

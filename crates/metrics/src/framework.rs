@@ -15,10 +15,8 @@ use trace::{Framework, LineKind, StrId, Trace};
 /// Returns `metadata.framework`.
 pub fn framework(trace: &Trace, ops: &Ops, modules: &Modules) -> &'static str {
     match trace.framework {
-        Framework::TensorFlow => "TensorFlow",
-        Framework::PyTorch => "PyTorch",
-        Framework::Jax => on_jax(trace, ops, modules).unwrap_or("JAX"),
-        Framework::Unknown => on_jax(trace, ops, modules).unwrap_or("Unknown"),
+        framework @ (Framework::TensorFlow | Framework::PyTorch) => framework.name(),
+        framework @ (Framework::Jax | Framework::Unknown) => on_jax(trace, ops, modules).unwrap_or(framework.name()),
     }
 }
 

@@ -6,8 +6,8 @@ use crate::Run;
 use crate::civil::{iso_8601_of_run_name, iso_8601_utc};
 use crate::devices::Devices;
 use facts::devices;
-use report::{Metadata, PROFILER_VERSION, SCHEMA_VERSION};
-use trace::{Plane, PlaneKind, SourceFormat, StatValue, Trace};
+use report::{Metadata, PROFILER_VERSION, SCHEMA_VERSION, UNKNOWN};
+use trace::{Framework, Plane, PlaneKind, Platform, StatValue, Trace};
 
 /// Maximum length of versions and capabilities. Longer texts are ignored.
 const LONGEST_VALUE: usize = 200;
@@ -34,10 +34,13 @@ pub fn captured_at(run: &Run) -> Option<String> {
 /// names.
 pub fn metadata(run: &Run, devices: &Devices, framework: &str, chosen: Option<&str>) -> Metadata {
     let trace = &run.trace;
-    let platform = devices.platform.map_or("Unknown", |platform| platform.label());
+    let platform = devices.platform.map_or(UNKNOWN, Platform::label);
     let model = || devices.used.iter().find_map(|device| device_model(trace, trace.planes.get(device.plane)?));
     // The kit recorded which library the program had imported. A trace JSON often names no file of the library.
-    let noted_framework = run.capture_notes.get(NOTED_FRAMEWORK).filter(|_| ["JAX", "Unknown"].contains(&framework));
+    let noted_framework = run
+        .capture_notes
+        .get(NOTED_FRAMEWORK)
+        .filter(|_| [Framework::Jax, Framework::Unknown].map(Framework::name).contains(&framework));
     let framework = noted_framework.map_or(framework, String::as_str);
     let mut metadata = Metadata {
         timestamp: captured_at(run),
@@ -55,7 +58,7 @@ pub fn metadata(run: &Run, devices: &Devices, framework: &str, chosen: Option<&s
         num_hosts: Some(trace.hosts.len() as u64).filter(|&hosts| hosts > 0),
         capture_duration_us: devices.capture.map(|capture| capture.length().as_us()),
         num_events: Some(trace.events.len() as u64),
-        source_format: trace.format.map(|format| source_format(format).to_owned()),
+        source_format: trace.format.map(|format| format.label().to_owned()),
         generator: Some(concat!("crossprof ", env!("CARGO_PKG_VERSION")).to_owned()),
         environment: environment(run, devices),
         // Only the user can give the other fields.
@@ -80,19 +83,13 @@ pub(crate) fn noted_device<'r>(run: &'r Run, devices: &Devices) -> Option<&'r st
 /// replace the name.
 pub fn name_device(metadata: &mut Metadata, chosen: &str) {
     let Some(chosen) = devices::chosen(chosen) else { return };
-    let is_unnamed = metadata.device_type == metadata.platform && ["TPU", "GPU"].contains(&metadata.platform.as_str());
-    let of_platform = (chosen.device.vendor == "google") == (metadata.platform == "TPU");
+    let is_unnamed =
+        metadata.device_type == metadata.platform && matches!(metadata.platform(), Some(Platform::Tpu | Platform::Gpu));
+    let of_platform = (chosen.device.vendor == "google") == (metadata.platform() == Some(Platform::Tpu));
     let is_slice = chosen.name != chosen.device.label && chosen.device.vendor == "google";
     let same = || devices::find(&metadata.device_type).is_some_and(|known| known.key == chosen.device.key);
     if (is_unnamed && of_platform) || (is_slice && same()) {
         metadata.device_type = chosen.name;
-    }
-}
-
-fn source_format(format: SourceFormat) -> &'static str {
-    match format {
-        SourceFormat::XPlane => "xplane",
-        SourceFormat::ChromeJson => "trace_json",
     }
 }
 

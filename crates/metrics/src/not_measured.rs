@@ -7,7 +7,7 @@ use super::roofline::Utilization;
 use super::steps::mark_steps;
 use base::WarningCode;
 use report::{NotMeasured, UnifiedProfile};
-use trace::{Framework, SourceFormat, Trace};
+use trace::{Framework, Platform, SourceFormat, Trace};
 
 /// Returns the numbers that are absent from `profile`, in the order of the report's sections. `trace` is the profile's
 /// trace; `utilization` has the reasons for a missing MFU and HFU.
@@ -51,7 +51,10 @@ fn metadata(profile: &UnifiedProfile, trace: &Trace, list: &mut List) {
         };
         list.add("metadata.timestamp", reason, remedy);
     }
-    if !nothing_ran && profile.metadata.platform != "CPU" && profile.metadata.device_type == profile.metadata.platform {
+    if !nothing_ran
+        && profile.metadata.platform() != Some(Platform::Cpu)
+        && profile.metadata.device_type == profile.metadata.platform
+    {
         let (reason, remedy) = if json {
             ("A trace JSON does not name the device's model.", "Open the *.xplane.pb of the same run, which names it.")
         } else {
@@ -115,7 +118,7 @@ fn steps(profile: &UnifiedProfile, remedy: &str, list: &mut List) {
 }
 
 fn devices(profile: &UnifiedProfile, trace: &Trace, list: &mut List) {
-    let platform = profile.metadata.platform.as_str();
+    let platform = profile.metadata.platform();
     if profile.compute_utilization.is_none() {
         let visible = profile.metadata.num_devices_visible.unwrap_or(0);
         let (reason, remedy) = if profile.metadata.num_devices > 0 {
@@ -164,13 +167,13 @@ fn devices(profile: &UnifiedProfile, trace: &Trace, list: &mut List) {
         );
     }
     match &profile.memory_operations {
-        None if platform == "TPU" => list.add(
+        None if platform == Some(Platform::Tpu) => list.add(
             "memory_operations",
             "Copies between host and chip that the runtime makes are not recorded as ops of a TPU, and the host's \
              transfer spans only cover their dispatch. Copies by the program itself are ops: see the Transfers page.",
             "",
         ),
-        None if platform == "CPU" => {
+        None if platform == Some(Platform::Cpu) => {
             list.add(
                 "memory_operations",
                 "The CPU backend computes in host memory: nothing is copied to a device.",
@@ -212,11 +215,11 @@ fn communication(profile: &UnifiedProfile, trace: &Trace, list: &mut List) {
 fn flops(profile: &UnifiedProfile, trace: &Trace, utilization: &Utilization, list: &mut List) {
     for (field, share) in [("roofline.mfu_percent", utilization.mfu), ("roofline.hfu_percent", utilization.hfu)] {
         let Err(reason) = share else { continue };
-        let remedy = if profile.metadata.num_devices == 0 || profile.metadata.platform == "CPU" {
+        let remedy = if profile.metadata.num_devices == 0 || profile.metadata.platform() == Some(Platform::Cpu) {
             ""
         } else if profile.roofline.is_none() {
             "Choose the device on the Model page."
-        } else if is_export(trace) && profile.metadata.platform != "TPU" {
+        } else if is_export(trace) && profile.metadata.platform() != Some(Platform::Tpu) {
             "Open the *.xplane.pb of the same run, which has the HLO."
         } else {
             ""

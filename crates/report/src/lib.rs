@@ -7,6 +7,7 @@ mod compared;
 #[cfg(feature = "example")]
 pub mod example;
 mod findings;
+mod framework;
 mod host_activity;
 mod kernel_statistics;
 mod launches;
@@ -23,9 +24,12 @@ mod step_ops;
 mod tracing;
 pub mod v1;
 mod views;
+mod vocabulary;
 mod window;
 
+pub use framework::{Framework, Words};
 pub use names::{Naming, distinct as distinct_names};
 pub use paths::{methods as methods_of_paths, parts as parts_of_path};
 pub use v1::*;
 pub use views::View;
+pub use vocabulary::{Platform, SourceFormat, UNKNOWN, WindowKind};

@@ -52,7 +52,7 @@ pub use labels::fitting;
 pub use lane::Lane;
 pub use lanes::Lanes;
 pub use layout::{Layout, Row, RowContent};
-pub use lines::{chosen_lines, line_labels, process_name};
+pub use lines::{NoLine, chosen_lines, line_labels, process_name};
 pub use links::{LinkKind, Linked, Links};
 pub use nesting::{Nesting, Place};
 pub use paint::{Change, Paint, Rgb};

@@ -29,14 +29,28 @@ pub fn line_labels(trace: &Trace) -> Vec<String> {
     trace.lines.iter().map(label).collect()
 }
 
+/// A pattern that no line matches, with the names that the capture has.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("no line matches {pattern}{known}")]
+pub struct NoLine {
+    /// The pattern.
+    pub pattern: String,
+    /// Names of the capture, as the rest of the sentence.
+    known: String,
+}
+
 /// Number of lines listed in the error for a pattern that matches none.
 const MOST_LISTED: usize = 8;
 
 /// Returns the lines that match a pattern, in which `*` matches any characters. The pattern must match the whole name
 /// of the line, of its process, or of both with a slash between (`GPU:0/Stream*`). The `/device:` or `/host:` of the
 /// process is optional. If no line matches, the pattern selects devices by the name that reports show (`CPU:2`): all lines
-/// that ran an op of the device. Returns an error message if nothing matches.
-pub fn chosen_lines(context: Context<'_>, pattern: &str) -> Result<Vec<LineId>, String> {
+/// that ran an op of the device.
+///
+/// # Errors
+///
+/// Fails if nothing matches. The error lists the nearest names.
+pub fn chosen_lines(context: Context<'_>, pattern: &str) -> Result<Vec<LineId>, NoLine> {
     let trace = context.captured_trace();
     let labels = line_labels(trace);
     let mut chosen = matching(trace, &labels, pattern);
@@ -86,10 +100,11 @@ fn lines_of_device(trace: &Trace, device: &Device, pattern: &str) -> BTreeSet<Li
     ran.into_iter().filter(is_meant).collect()
 }
 
-/// Returns the message for a pattern that matches nothing, with the nearest names.
-fn no_match(trace: &Trace, labels: &[String], devices: &[&str], pattern: &str) -> String {
+/// Returns the error for a pattern that matches nothing, with the nearest names.
+fn no_match(trace: &Trace, labels: &[String], devices: &[&str], pattern: &str) -> NoLine {
+    let error = |known: String| NoLine { pattern: pattern.to_owned(), known };
     if labels.is_empty() {
-        return format!("no line matches {pattern}: the capture has no lines");
+        return error(": the capture has no lines".to_owned());
     }
     let processes = trace.planes.iter().map(|plane| short(trace.text(plane.name)));
     let lines = trace.lines.iter().map(|line| trace.text(line.name));
@@ -105,7 +120,7 @@ fn no_match(trace: &Trace, labels: &[String], devices: &[&str], pattern: &str) -
         }
     };
     let end = if of_devices.is_empty() && question.is_empty() { "" } else { "." };
-    format!("no line matches {pattern}; the capture has {listed}{more}{end}{of_devices}{question}")
+    error(format!("; the capture has {listed}{more}{end}{of_devices}{question}"))
 }
 
 /// Returns true if a text matches a pattern, in which `*` matches any characters. Takes at most the product of their
@@ -168,7 +183,9 @@ mod tests {
 
     #[test]
     fn a_pattern_without_a_match_lists_the_lines() {
-        let message = |trace: &Trace, devices: &[&str], pattern| no_match(trace, &line_labels(trace), devices, pattern);
+        let message = |trace: &Trace, devices: &[&str], pattern| {
+            no_match(trace, &line_labels(trace), devices, pattern).to_string()
+        };
         let none = message(&trace(), &[], "TPU:0");
         assert!(
             none.starts_with("no line matches TPU:0; the capture has /device:GPU:0/Stream #13(Compute), "),

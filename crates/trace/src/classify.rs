@@ -1,29 +1,7 @@
 //! Classifies planes and lines by their names. The kind of an event is that of its line, never a substring of its
 //! name.
 
-use super::{Plane, StrId, Trace};
-
-/// Kind of accelerator or processor.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Platform {
-    /// Google TPU.
-    Tpu,
-    /// NVIDIA or AMD GPU.
-    Gpu,
-    /// The host's processor as XLA's device.
-    Cpu,
-}
-
-impl Platform {
-    /// Returns `TPU`, `GPU` or `CPU`, as in the report.
-    pub fn label(self) -> &'static str {
-        match self {
-            Platform::Tpu => "TPU",
-            Platform::Gpu => "GPU",
-            Platform::Cpu => "CPU",
-        }
-    }
-}
+use super::{Plane, Platform, StrId, Trace};
 
 /// Kind of a plane.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]

@@ -7,7 +7,7 @@
 
 use rustc_hash::FxHashMap;
 
-use super::classify::Platform;
+use super::Platform;
 use super::{Args, ArgsId, EventColumn, EventId, Line, LineKind, PlaneKind, StrId, Trace};
 use base::Ps;
 

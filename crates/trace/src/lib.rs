@@ -21,7 +21,6 @@ mod event_columns;
 mod event_id;
 mod event_stat;
 mod events;
-mod framework;
 mod index;
 mod interval;
 mod kinds;
@@ -36,19 +35,19 @@ pub use blocks::{in_blocks, in_blocks_mut};
 pub use builder::TraceBuilder;
 pub use by_line::{ByLine, LineEvents};
 pub use chip_clock::{ChipClock, ChipClocks, ChipTime};
-pub use classify::{LineKind, PlaneKind, Platform, classify, is_gpu_cat, is_op_cat, plane_kind};
+pub use classify::{LineKind, PlaneKind, classify, is_gpu_cat, is_op_cat, plane_kind};
 pub use column::SparseColumn;
 pub use cpu_ops::{CpuOps, END_MARKER};
 pub use event_columns::{ColumnValues, EventColumn, Holds, POOL_CONTEXT};
 pub use event_id::{EventId, EventIds};
 pub use event_stat::EventStat;
 pub use events::{Event, Events, RowBlock};
-pub use framework::{Framework, Words};
 pub use index::Numbering;
 pub use interval::{Interval, IntervalSet, Union};
 pub use kinds::EventKind;
 pub use marks::{CounterTrack, FlowBinding, FlowPoint, FlowRole, Instant, InstantScope};
 pub use merge::merge;
+pub use report::{Framework, Platform, SourceFormat, Words};
 pub use strings::{StrId, Strings};
 
 use std::sync::Arc;
@@ -80,15 +79,6 @@ impl LineId {
     pub fn get(self) -> u32 {
         self.0
     }
-}
-
-/// Format of the file that a trace was read from. It determines which data is available.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum SourceFormat {
-    /// `*.xplane.pb`: the complete recording of the profiler.
-    XPlane,
-    /// Chrome trace JSON: an export that lacks some of the recording.
-    ChromeJson,
 }
 
 /// Value of a plane's stat (XPlane plane stats; a process label in JSON).

@@ -5,7 +5,7 @@ use insight::limits::BANDWIDTH_PERCENT;
 use metrics::is_amd;
 use metrics::roofline::Level;
 use report::{Kernels, Metadata, TopOp, UnifiedProfile};
-use trace::Framework;
+use trace::{Framework, SourceFormat};
 
 /// Least share of the op time with a known cost. If less is known, a low utilization is not judged
 /// (our own limit).
@@ -60,8 +60,8 @@ pub fn bandwidth(percent: f64, memory_bound_percent: f64, counted: f64) -> (Opti
 
 /// Returns the reason why a profile of GPUs has no occupancy.
 pub fn no_occupancy(metadata: &Metadata) -> &'static str {
-    let is_json = metadata.source_format.as_deref() == Some("trace_json");
-    match Framework::of_name(&metadata.framework) {
+    let is_json = metadata.source_format() == Some(SourceFormat::ChromeJson);
+    match metadata.framework() {
         Framework::PyTorch => {
             "PyTorch estimates it from the number of blocks alone. crossprof does not use this \
             estimate."

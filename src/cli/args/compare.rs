@@ -159,7 +159,7 @@ fn group(text: &str) -> Result<Group, String> {
 }
 
 fn condition(text: &str) -> Result<Condition, String> {
-    Condition::parse(text).map_err(|error| error.message)
+    Condition::parse(text).map_err(|error| error.to_string())
 }
 
 /// Reads a percentage and returns it as a fraction.

@@ -27,7 +27,7 @@ pub fn open_regular(path: &Path) -> io::Result<(File, u64)> {
         use std::os::unix::fs::OpenOptionsExt;
         // These flags make opening a pipe return immediately.
         let flags = rustix::fs::OFlags::NONBLOCK | rustix::fs::OFlags::NOCTTY;
-        options.custom_flags(i32::try_from(flags.bits()).unwrap_or_default());
+        options.custom_flags(flags.bits().cast_signed());
     }
     let file = options.open(path)?;
     let metadata = file.metadata()?;

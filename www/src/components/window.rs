@@ -2,7 +2,7 @@
 
 use crossprof::metric;
 use crossprof::metric::Metric;
-use crossprof::metrics::{Settings, WindowChoice};
+use crossprof::metrics::{Settings, WindowChoice, WindowKind};
 use leptos::prelude::*;
 
 use super::live::{live, shown};
@@ -39,7 +39,8 @@ pub fn Window(
     let chosen = move || {
         let mut choice = settings.with(|settings| settings.window.to_string());
         // Without steps, the main window is the active span.
-        let kind = report.with(|report| report.profile.window.as_ref().map(|window| window.kind == "active_span"));
+        let kind = report
+            .with(|report| report.profile.window.as_ref().map(|window| window.kind() == Some(WindowKind::ActiveSpan)));
         if choice == "main" && kind == Some(true) {
             choice = "active".to_owned();
         }

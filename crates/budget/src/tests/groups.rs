@@ -94,6 +94,6 @@ fn wrong_rules_about_new_findings_are_refused() {
         ("new < 3", "A path is expected here"),
     ] {
         let error = Limit::parse(text, &catalogue).unwrap_err();
-        assert!(error.message.contains(told), "{text}: {error}");
+        assert!(error.to_string().contains(told), "{text}: {error}");
     }
 }

@@ -152,7 +152,7 @@ fn wrong_sums_are_refused_with_their_position() {
         ("scop[*attn*].self_time_us < 1", "scop", "Did you mean scope[...], as in scope[*attn*].self_time_us?"),
     ] {
         let error = Limit::parse(text, &catalogue).unwrap_err();
-        assert!(error.message.contains(told), "{text}: {error}");
+        assert!(error.to_string().contains(told), "{text}: {error}");
         assert!(wrong.is_empty() || &text[error.span.clone()] == wrong, "{text}: {:?}", error.span);
     }
 }

@@ -7,7 +7,7 @@ use super::utilization;
 use base::{Warning, WarningCode, sort};
 use report::{
     Compilation, DeviceStats, Gaps, IoOperations, Kernel, KernelCategory, Kernels, MemoryOperations, Metadata,
-    ModelConfig, MultiDevice, PROFILER_VERSION, ParameterCounts, SCHEMA_VERSION, StepTiming, Throughput,
+    ModelConfig, MultiDevice, PROFILER_VERSION, ParameterCounts, SCHEMA_VERSION, SourceFormat, StepTiming, Throughput,
     TimelineAnalysis, UnifiedProfile,
 };
 
@@ -89,7 +89,7 @@ fn metadata(section: &Section<'_>) -> Metadata {
         profiler_version: PROFILER_VERSION.to_owned(),
         experiment_name: section.text("experiment_name"),
         config_name: section.text("config_name"),
-        source_format: Some("unified_profile".to_owned()),
+        source_format: Some(SourceFormat::UnifiedProfile.label().to_owned()),
         ..Metadata::default()
     }
 }

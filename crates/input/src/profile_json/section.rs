@@ -115,7 +115,12 @@ impl<'a> Section<'a> {
 
     /// Returns the objects in the list under `key`.
     pub(super) fn list(&self, key: &str) -> Vec<Section<'a>> {
-        let entries = self.value(key).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+        let value = self.value(key);
+        let entries = value.and_then(Value::as_array).map(Vec::as_slice);
+        if value.is_some() && entries.is_none() {
+            self.impossible(key);
+        }
+        let entries = entries.unwrap_or_default();
         let path = format!("{}[]", self.path_of(key));
         entries
             .iter()

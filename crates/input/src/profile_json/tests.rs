@@ -204,6 +204,7 @@ fn odd_values_are_noted() {
     document["metadata"]["num_devices"] = json!(-1);
     document["model_config"]["vocab_size"] = json!(1e30);
     document["model_config"]["num_heads"] = json!("eight");
+    document["multi_device"]["device_stats"] = json!({"0": {"device_name": "GPU:0"}});
     document["compilation"] = json!({"compilation_time_us": 14_929_000.0, "num_xla_modules": 0,
         "num_compilation_events": 6253, "compilation_percent": 3838.0});
     document["io_operations"] = json!({"io_event_count": 3, "io_total_time_us": 1.0, "io_percent": -2.0});
@@ -215,7 +216,9 @@ fn odd_values_are_noted() {
     assert_eq!(profile.io_operations.as_ref().expect("the section").io_percent, 0.0);
     assert_eq!(message(&profile, "profile_rounded").split(' ').next(), Some("step_timing.total_kernels"));
     let impossible = message(&profile, "profile_impossible");
-    for field in ["metadata.num_devices", "model_config.vocab_size", "model_config.num_heads"] {
+    for field in
+        ["metadata.num_devices", "model_config.vocab_size", "model_config.num_heads", "multi_device.device_stats"]
+    {
         assert!(impossible.contains(field), "{impossible}");
     }
     let clamped = message(&profile, "profile_percent_clamped");

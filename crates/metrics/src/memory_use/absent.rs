@@ -1,7 +1,7 @@
 //! Explains why figures of memory are absent, and gives the line of Python that would record them.
 
 use report::{NotMeasured, UnifiedProfile};
-use trace::{Framework, SourceFormat};
+use trace::{Framework, Platform, SourceFormat};
 
 use crate::Run;
 
@@ -48,7 +48,7 @@ pub(crate) fn not_measured(profile: &UnifiedProfile, run: &Run) -> Vec<NotMeasur
             ("The trace has no allocator events.", "")
         } else if is_json {
             ("A trace JSON has no allocator events.", "Open the *.xplane.pb of the same run.")
-        } else if profile.metadata.platform == "CPU" {
+        } else if profile.metadata.platform() == Some(Platform::Cpu) {
             let remedy = if run.heap_profile.is_some() { "" } else { SAVE };
             ("The CPU backend's allocator records no events in a capture.", remedy)
         } else if profile.metadata.num_devices == 0 && run.trace.events.is_empty() {
@@ -59,7 +59,7 @@ pub(crate) fn not_measured(profile: &UnifiedProfile, run: &Run) -> Vec<NotMeasur
         add("memory.devices[].peak_bytes", reason, remedy);
     }
     let devices = memory.map(|memory| memory.devices.as_slice()).unwrap_or_default();
-    if profile.metadata.platform != "CPU"
+    if profile.metadata.platform() != Some(Platform::Cpu)
         && devices.iter().any(|it| it.peak_bytes.is_some() && it.capacity_bytes.is_none())
     {
         let reason = "Neither the profile nor the device's data sheet contains the memory size.";

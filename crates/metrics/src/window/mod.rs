@@ -24,36 +24,8 @@ use super::devices::{Device, Devices};
 use super::steps::Steps;
 use base::format::shorten;
 use base::{Ps, Warning, WarningCode};
+pub use report::WindowKind;
 use trace::{Interval, IntervalSet};
-
-/// Kind of a window.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum WindowKind {
-    /// Steps of the trace.
-    Steps,
-    /// As many steps as the user gave, from the first to the last.
-    GivenSteps,
-    /// From the first op of each device to its last.
-    #[default]
-    ActiveSpan,
-    /// The whole capture.
-    Capture,
-    /// A time range.
-    Range,
-}
-
-impl WindowKind {
-    /// Returns the name that the report uses.
-    pub fn label(self) -> &'static str {
-        match self {
-            WindowKind::Steps => "steps",
-            WindowKind::GivenSteps => "given_steps",
-            WindowKind::ActiveSpan => "active_span",
-            WindowKind::Capture => "capture",
-            WindowKind::Range => "range",
-        }
-    }
-}
 
 /// A time for every device, which is measured if no step is.
 #[derive(Clone, Debug)]

@@ -1,7 +1,8 @@
 //! Small parts of a serialized trace: planes, lines, argument sets, times of the capture.
 
+use crate::Platform;
 use crate::chip_clock::{Knot, Unplaced, UnplacedLine, Warp};
-use crate::classify::{LineKind, PlaneKind, Platform};
+use crate::classify::{LineKind, PlaneKind};
 use crate::{
     Args, Capture, ChipClock, CounterTrack, EventId, FlowBinding, FlowPoint, FlowRole, Framework, Instant,
     InstantScope, Line, LineId, MemoryBytes, NumberArg, Plane, PlaneId, SourceFormat, StatValue, StrId, TextArg,

@@ -10,7 +10,7 @@ use crate::table::{Cell, Column, Table, Unit};
 use crate::tables::TableName;
 use base::format::{self, printable, shorten};
 use base::home::shared;
-use report::{UnifiedProfile, distinct_names};
+use report::{UNKNOWN, UnifiedProfile, distinct_names};
 
 pub use super::warning::warning_line;
 
@@ -82,7 +82,7 @@ fn title_called(profile: &UnifiedProfile, name: &str) -> String {
         (0, 0) if profile.host_activity.is_some() => "host only".to_owned(),
         (devices, _) => format::counted(devices, "device"),
     });
-    if metadata.framework != "Unknown" {
+    if metadata.framework != UNKNOWN {
         parts.push(printable(&shorten(&metadata.framework, 40)));
     }
     parts.join(", ")

@@ -6,7 +6,7 @@ use crate::table::Unit;
 use crate::tables::TableName;
 use base::format;
 use metrics::StepPart;
-use report::{DeviceStats, MultiDevice, StepParts, UnifiedProfile};
+use report::{DeviceStats, MultiDevice, StepParts, UnifiedProfile, WindowKind};
 
 /// Returns the blocks of the page.
 pub(super) fn blocks(source: Source<'_>, query: &PageQuery) -> Vec<Block> {
@@ -111,7 +111,8 @@ fn work_outside_communication(profile: &UnifiedProfile) -> Option<String> {
     let (least, most) = work.map(|us| (us, us)).reduce(|all, it| (all.0.min(it.0), all.1.max(it.1)))?;
     let (least, most) = (format::time_us(least), format::time_us(most));
     let range = if least == most { least } else { format!("{least} to {most}") };
-    Some(format!("work outside communication {range}{}", if breakdown.window == "steps" { " per step" } else { "" }))
+    let is_of_steps = WindowKind::named(&breakdown.window) == Some(WindowKind::Steps);
+    Some(format!("work outside communication {range}{}", if is_of_steps { " per step" } else { "" }))
 }
 
 #[cfg(test)]

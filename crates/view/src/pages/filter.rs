@@ -57,14 +57,14 @@ pub fn pair(filter: &str, key: &str) -> (Option<(u32, u32)>, String) {
 pub fn terms_on(filter: &str, key: &str) -> String {
     let is_about = |term: &String| {
         let term = term.strip_prefix('-').unwrap_or(term);
-        term.strip_prefix(key).is_some_and(|rest| rest.len() > 1 && rest.starts_with([':', '=', '<', '>']))
+        term.strip_prefix(key).is_some_and(|rest| rest.len() > 1 && rest.starts_with([':', '=', '<', '>', '≤', '≥']))
     };
     terms(filter).into_iter().filter(is_about).collect::<Vec<_>>().join(" ")
 }
 
 /// Returns true if a term consists of a column and an operator, but has no value yet.
 fn is_unfinished(term: &str, is_column: fn(&str) -> bool) -> bool {
-    let name = term.trim_end_matches([':', '=', '<', '>']);
+    let name = term.trim_end_matches([':', '=', '<', '>', '≤', '≥']);
     name.len() < term.len() && column_of(&format!("{term}0"), is_column).is_some()
 }
 

@@ -9,7 +9,7 @@ use crate::tables::checklist::{self, Answer};
 use base::{Cut, format};
 use insight::limits::{self, SLOWED_PERCENT};
 use report::{FindingSeverity, Step, StepTiming, Tracing, UnifiedProfile};
-use trace::Platform;
+use trace::{Platform, SourceFormat};
 
 /// Limits in words for figures that the checklist judges.
 const BUSY_LIMITS: &str =
@@ -28,7 +28,7 @@ pub(super) fn figures(source: Source<'_>) -> Vec<Figure> {
     figures.extend(Some(mean_kernel(source)).filter(|figure| figure.status.is_some()));
     figures.extend([compilation(source), throughput(source)]);
     figures.extend(source.profile().tracing.as_ref().map(slowed_by_tracing));
-    if source.profile().metadata.source_format.as_deref() == Some("unified_profile") {
+    if source.profile().metadata.source_format() == Some(SourceFormat::UnifiedProfile) {
         figures.retain(|figure| figure.value.is_some() || figure.note_link.is_some());
     }
     figures
@@ -164,7 +164,7 @@ const LEAST_WAITING: f64 = 0.01;
 fn mean_kernel(source: Source<'_>) -> Figure {
     let profile = source.profile();
     let answer = checklist::kernel_duration(profile);
-    let gpu = profile.kernel_statistics.as_ref().filter(|_| profile.metadata.platform == Platform::Gpu.label());
+    let gpu = profile.kernel_statistics.as_ref().filter(|_| profile.metadata.platform() == Some(Platform::Gpu));
     if let Some(kernels) = gpu.filter(|kernels| kernels.count > 0) {
         let figure = Figure {
             label: "Mean kernel".to_owned(),

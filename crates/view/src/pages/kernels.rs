@@ -29,7 +29,7 @@ fn of_profile(source: Source<'_>, query: &PageQuery) -> Vec<Block> {
     let mut blocks = Vec::new();
     if let Some(section) = &profile.kernel_statistics {
         let sums = KernelFigures {
-            is_gpu: profile.metadata.platform == Platform::Gpu.label(),
+            is_gpu: profile.metadata.platform() == Some(Platform::Gpu),
             count: section.count,
             left_out: left_out(profile, section.count),
             distinct: section.distinct_count,
@@ -145,7 +145,7 @@ impl KernelFigures {
 /// Returns the number of ops with zero duration, which are not among the `count` kernels. Returns 0
 /// for GPUs, where the difference also contains copies.
 fn left_out(profile: &UnifiedProfile, count: u64) -> u64 {
-    let is_gpu = profile.metadata.platform == Platform::Gpu.label();
+    let is_gpu = profile.metadata.platform() == Some(Platform::Gpu);
     if is_gpu { 0 } else { profile.step_timing.total_kernels.saturating_sub(count) }
 }
 

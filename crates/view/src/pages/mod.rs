@@ -105,7 +105,8 @@ pub fn page(source: Source<'_>, view: View, query: &PageQuery) -> Page {
         View::Memory => memory::of_earlier_result(source),
         View::Model => Vec::new(),
     };
-    let is_jax = !matches!(source.profile().metadata.framework.as_str(), "TensorFlow" | "PyTorch");
+    let is_jax =
+        !matches!(source.profile().metadata.framework(), trace::Framework::TensorFlow | trace::Framework::PyTorch);
     for block in &mut blocks {
         match block {
             // JAX code does not help users of other frameworks.

@@ -9,7 +9,7 @@ use base::format::{printable, shorten};
 pub(super) fn why(filter: &str, columns: &[Column], ask: &mut dyn FnMut(&Query) -> Table) -> String {
     let mistakes = Filter::parse(filter).mistakes(columns, 0);
     if !mistakes.is_empty() {
-        return mistakes.join(" ");
+        return mistakes.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ");
     }
     let mut matches = |term: &str| ask(&Query { filter: term.to_owned(), sort: None, top: Some(0) }).matched_rows;
     let Some(term) = terms(filter).into_iter().find(|term| matches(term) == 0) else {

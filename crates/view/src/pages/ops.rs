@@ -12,7 +12,7 @@ use crate::tables::{self, TableName};
 use base::{Ps, format};
 use metrics::roofline::OpLabel;
 use metrics::{Context, Coverage, Grouping, LEAST_SHARE, Op, OpNode};
-use trace::{Platform, SourceFormat, in_blocks};
+use trace::{Framework, Platform, SourceFormat, in_blocks};
 
 const GROUP: &str = "group";
 const IDLE: &str = "idle";
@@ -285,7 +285,7 @@ fn why_empty(context: &Context<'_>, column: &str) -> Option<String> {
     if filled {
         return None;
     }
-    Some(if is_json && context.profile.metadata.framework == "PyTorch" {
+    Some(if is_json && context.profile.metadata.framework() == Framework::PyTorch {
         format!("A trace of PyTorch does not contain {what}.")
     } else if is_json {
         format!("This trace JSON does not contain {what}. The *.xplane.pb of the same capture may.")

@@ -15,8 +15,8 @@ use crate::table::{Cell, Unit};
 use crate::tables::TableName;
 use base::{format, sort};
 use metrics::{Context, OpFamily, demangle, family_of};
-use report::UnifiedProfile;
-use trace::Framework;
+use report::{UNKNOWN, UnifiedProfile};
+use trace::{Framework, Platform};
 
 /// Largest number of categories that get a separate bar.
 const MAX_CATEGORIES: usize = 9;
@@ -53,7 +53,7 @@ pub(super) fn blocks(source: Source<'_>, query: &PageQuery) -> Vec<Block> {
 
 /// Returns true if no op ran on a device.
 pub(super) fn is_host_only(profile: &UnifiedProfile) -> bool {
-    profile.metadata.num_devices == 0 && profile.metadata.platform == "Unknown"
+    profile.metadata.num_devices == 0 && profile.metadata.platform == UNKNOWN
 }
 
 /// Returns the figures of the whole run. Omits figures without a value if the run has no device
@@ -116,8 +116,8 @@ fn largest_categories(source: Source<'_>) -> Bars {
     all.about = Some(About::new(metric!("kernels.kernels_by_category.*.time_us"), View::Kernels));
     if all.bars.is_empty() {
         all.note = "No device op was read.".to_owned();
-    } else if source.profile().metadata.platform == "GPU" {
-        all.note = match Framework::of_name(&source.profile().metadata.framework) {
+    } else if source.profile().metadata.platform() == Some(Platform::Gpu) {
+        all.note = match source.profile().metadata.framework() {
             Framework::PyTorch => "By the work of each kernel and copy.",
             _ => {
                 "By the work of each kernel and copy. The Ops page shows XLA's categories of the ops that launch \

@@ -4,14 +4,21 @@
 //! ```text
 //! fusion -copy "loop fusion"      words and phrases that any text of the row must contain, or none (-)
 //! category:all-reduce             a word in one column
-//! occurrences>10  bound_by=HBM    a comparison with one column: = < > <= >=
+//! occurrences>10  bound_by=HBM    a comparison with one column: = != < > <= >=
 //! mean>50us  "self time" > 1.5 ms headings instead of keys, numbers with units, spaces around the sign and before the unit
 //! ```
+//!
+//! Signs and numbers with units are those of every expression ([`expression`]). The rest differs, because a filter is applied
+//! while the user types: every text is a filter, and a text that is no condition is a word to search.
+
+use std::ops::Range;
 
 use super::search::Word;
 use super::shared::TextTable;
-use super::{CellRef, Column, Unit};
-use base::number::decimal;
+use super::{CellRef, Column, Unit, unit};
+use expression::combinator::{alt, eof, opt, preceded, repeat};
+use expression::tokens::{rest, take_while};
+use expression::{Amount, Input, Parsed, Parser, Relation, amount, blank, relation};
 
 /// Parsed filter.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -26,38 +33,40 @@ pub(super) struct Term {
     pub word: String,
     /// Condition, if the word can be read as one.
     pub condition: Option<Condition>,
+    /// Position in the filter.
+    pub span: Range<usize>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Condition {
     pub column: String,
+    /// True for `!=`, which is the opposite of `=`.
+    pub negated: bool,
     pub operator: Operator,
     pub text: String,
-    pub number: Option<Measured>,
+    pub number: Option<Amount>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Operator {
-    Holds,
-    Equal,
-    Less,
-    LessOrEqual,
-    Greater,
-    GreaterOrEqual,
+    /// `:`
+    Contains,
+    /// A comparison, except `!=`.
+    Is(Relation),
 }
 
 impl Filter {
     /// Parses a filter (see [`terms`]). Ignores letter case.
     pub fn parse(text: &str) -> Filter {
-        let term = |text: &String| {
+        let term = |(text, span): (String, Range<usize>)| {
             let (negated, text) = text.strip_prefix('-').map_or((false, text.as_str()), |text| (true, text));
             let word = text.replace('"', "").to_lowercase();
             // `"self time">2ms` is a condition on a column whose heading has two words.
             let is_phrase = text.strip_prefix('"').is_some_and(|rest| !rest.trim_end_matches('"').contains('"'));
-            let condition = if is_phrase { None } else { Condition::parse(&word) };
-            (!word.is_empty()).then_some(Term { negated, word, condition })
+            let condition = if is_phrase { None } else { condition(&mut Input::new(&word)).ok() };
+            (!word.is_empty()).then_some(Term { negated, word, condition, span })
         };
-        Filter { terms: terms(text).iter().filter_map(term).collect() }
+        Filter { terms: located_terms(text).into_iter().filter_map(term).collect() }
     }
 
     /// Returns true if every row passes.
@@ -102,7 +111,7 @@ impl Filter {
         self.terms.iter().all(|term| {
             let holds = match &term.condition {
                 Some(condition) => match texts.iter().find(|(key, _)| *key == condition.column) {
-                    Some((_, text)) => condition.holds(CellRef::text(text), Unit::Text),
+                    Some((_, text)) => condition.negated != condition.holds(CellRef::text(text), None),
                     None => return true,
                 },
                 None => texts.iter().any(|(_, text)| term.as_word().is_in(text)),
@@ -123,69 +132,103 @@ impl Term {
 /// (`category:"loop fusion"`), around the sign of a comparison and before a unit: `mean > 1.5 ms`
 /// is one term.
 pub fn terms(filter: &str) -> Vec<String> {
-    let mut inside = false;
-    let parts = filter.split(|c: char| {
-        inside ^= c == '"';
-        c.is_whitespace() && !inside
-    });
-    let is_sign = |c: char| "=<>".contains(c);
-    let mut terms: Vec<String> = Vec::new();
-    for part in parts.filter(|part| !part.is_empty()) {
+    located_terms(filter).into_iter().map(|(term, _)| term).collect()
+}
+
+/// Returns the terms of a filter, each with its position.
+fn located_terms(filter: &str) -> Vec<(String, Range<usize>)> {
+    let is_sign = |c: char| "=<>≤≥".contains(c);
+    let mut terms: Vec<(String, Range<usize>)> = Vec::new();
+    for (part, span) in parts(&mut Input::new(filter)).unwrap_or_default() {
+        let begins_with_sign = part.starts_with(is_sign) || part.starts_with("!=");
         match terms.last_mut() {
-            Some(last) if part.starts_with(is_sign) && !last.contains(is_sign) => last.push_str(part),
-            Some(last) if last.ends_with(is_sign) => last.push_str(part),
-            Some(last) if lacks_unit(last) && is_unit(part) => last.push_str(part),
-            _ => terms.push(part.to_owned()),
+            Some((last, place))
+                if begins_with_sign && !last.contains(is_sign)
+                    || last.ends_with(is_sign)
+                    || lacks_unit(last) && is_unit(part) =>
+            {
+                last.push_str(part);
+                place.end = span.end;
+            }
+            _ => terms.push((part.to_owned(), span)),
         }
     }
     terms
 }
 
-/// Returns true if a term ends in a number that is compared with a column.
-fn lacks_unit(term: &str) -> bool {
-    let value = term.rsplit(['=', '<', '>']).next().filter(|value| value.len() < term.len());
-    value.is_some_and(|value| decimal(value).is_some())
+/// Reads the parts of a filter between spaces. A quotation mark may be anywhere in a part, and the last one may be open:
+/// every text is a filter, because it is applied while the user types.
+fn parts<'t>(input: &mut Input<'t>) -> Parsed<Vec<(&'t str, Range<usize>)>> {
+    let quoted = ('"', take_while(0.., |c| c != '"'), opt('"')).void();
+    let bare = take_while(1.., |c: char| c != '"' && !c.is_whitespace()).void();
+    let part = repeat::<_, _, (), _, _>(1.., alt((quoted, bare))).take();
+    repeat(0.., preceded(blank, part.with_span())).parse_next(input)
 }
 
+/// Returns true if a term ends in a number that is compared with a column.
+fn lacks_unit(term: &str) -> bool {
+    let value = term.rsplit(['=', '<', '>', '≤', '≥']).next().filter(|value| value.len() < term.len());
+    value.and_then(number).is_some_and(|number| number.unit.is_none())
+}
+
+/// Units that are also words. A space before one of them separates two terms.
+const WORDS: [&str; 2] = ["min", "h"];
+
 fn is_unit(word: &str) -> bool {
-    let word = word.to_lowercase();
-    UNITS.iter().any(|(name, ..)| *name == word)
+    expression::Unit::named_in_any_case(word).is_some_and(|unit| !WORDS.contains(&unit.symbol))
+}
+
+/// Reads a condition: a column, a sign, and the whole rest as its value.
+fn condition(input: &mut Input<'_>) -> Parsed<Condition> {
+    let is_of_name = |c: char| c.is_ascii_alphanumeric() || "_ /-".contains(c);
+    let column = take_while(1.., is_of_name).verify(|name: &str| name.contains(|c: char| c.is_ascii_alphanumeric()));
+    let equal = Operator::Is(Relation::Equal);
+    let comparison = relation.map(|relation| match relation {
+        Relation::NotEqual => (true, equal),
+        relation => (false, Operator::Is(relation)),
+    });
+    let operator = alt((comparison, '='.value((false, equal)), ':'.value((false, Operator::Contains))));
+    let value = rest.verify(|value: &str| !value.is_empty());
+    let (column, (negated, operator), text) = (column, operator, value).parse_next(input)?;
+    Ok(Condition { column: column.to_owned(), negated, operator, text: text.to_owned(), number: number(text) })
+}
+
+/// Reads a number with its unit, if there is one. Ignores the letter case of units.
+pub(super) fn number(text: &str) -> Option<Amount> {
+    let mut signed = (opt(alt(('-', '+'))), amount(&[]), eof);
+    let (sign, mut amount, _) = signed.parse_next(&mut Input::new(text)).ok()?;
+    if sign == Some('-') {
+        amount.digits.insert(0, '-');
+    }
+    if let Some(unit) = &mut amount.unit {
+        *unit = expression::Unit::named_in_any_case(unit)?.symbol.to_owned();
+    }
+    Some(amount)
+}
+
+/// Returns the unit that numbers of a column are compared in. `None` for texts and plain numbers.
+pub(super) fn unit_of(column: Unit) -> Option<expression::Unit> {
+    expression::Unit::named(unit::word(column))
 }
 
 impl Condition {
-    fn parse(word: &str) -> Option<Condition> {
-        let at = word.find([':', '=', '<', '>'])?;
-        let (column, rest) = word.split_at(at);
-        let operators = [
-            (">=", Operator::GreaterOrEqual),
-            ("<=", Operator::LessOrEqual),
-            (">", Operator::Greater),
-            ("<", Operator::Less),
-            ("=", Operator::Equal),
-            (":", Operator::Holds),
-        ];
-        let (value, operator) = operators.iter().find_map(|(sign, op)| Some((rest.strip_prefix(sign)?, *op)))?;
-        let named = column.bytes().any(|b| b.is_ascii_alphanumeric())
-            && column.bytes().all(|b| b.is_ascii_alphanumeric() || b"_ /-".contains(&b));
-        (named && !value.is_empty()).then(|| Condition {
-            column: column.to_owned(),
-            operator,
-            text: value.to_owned(),
-            number: Measured::parse(value),
-        })
-    }
-
     /// Returns the word that a text must contain or equal. Returns `None` if no text can pass.
     pub fn of_text(&self) -> Option<Word<'_>> {
         match self.operator {
-            Operator::Holds => Some(Word { word: &self.text, whole: false }),
-            Operator::Equal => Some(Word { word: &self.text, whole: true }),
-            _ => None,
+            Operator::Contains => Some(Word { word: &self.text, whole: false }),
+            Operator::Is(Relation::Equal) => Some(Word { word: &self.text, whole: true }),
+            Operator::Is(_) => None,
         }
     }
 
-    /// Returns true if a cell of a column in `unit` passes. An absent cell does not.
-    pub fn holds(&self, cell: CellRef<'_>, unit: Unit) -> bool {
+    /// Returns the number that cells of a column in `unit` are compared with. Returns `None` if there is none, or if the
+    /// column measures something else.
+    pub fn number_in(&self, unit: Unit) -> Option<f64> {
+        self.number.as_ref()?.in_unit(unit_of(unit)).ok()
+    }
+
+    /// Returns true if a cell passes, given the number of [`Condition::number_in`]. An absent cell does not.
+    pub fn holds(&self, cell: CellRef<'_>, wanted: Option<f64>) -> bool {
         let number = match cell {
             CellRef::Absent => return false,
             CellRef::Text(text) => return self.of_text().is_some_and(|word| word.is_in(text)),
@@ -195,107 +238,11 @@ impl Condition {
             CellRef::Int(value) => value as f64,
             CellRef::Float(value) => value,
         };
-        let Some(wanted) = self.number.and_then(|number| number.in_unit(unit)) else { return false };
-        match self.operator {
-            Operator::Holds | Operator::Equal => number == wanted,
-            Operator::Less => number < wanted,
-            Operator::LessOrEqual => number <= wanted,
-            Operator::Greater => number > wanted,
-            Operator::GreaterOrEqual => number >= wanted,
-        }
-    }
-}
-
-/// Quantity that a unit measures.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Dimension {
-    Time,
-    Share,
-    Size,
-    Bandwidth,
-    Work,
-    Rate,
-    Intensity,
-}
-
-/// Units that a number in a filter may have, in lower case, with their factor to microseconds,
-/// percent, bytes, bytes per second, FLOP, FLOP/s or FLOP/B.
-const UNITS: [(&str, Dimension, f64); 32] = [
-    ("ns", Dimension::Time, 1e-3),
-    ("us", Dimension::Time, 1.0),
-    ("µs", Dimension::Time, 1.0),
-    ("μs", Dimension::Time, 1.0),
-    ("ms", Dimension::Time, 1e3),
-    ("s", Dimension::Time, 1e6),
-    ("%", Dimension::Share, 1.0),
-    ("b", Dimension::Size, 1.0),
-    ("bytes", Dimension::Size, 1.0),
-    ("kb", Dimension::Size, 1e3),
-    ("mb", Dimension::Size, 1e6),
-    ("gb", Dimension::Size, 1e9),
-    ("tb", Dimension::Size, 1e12),
-    ("kib", Dimension::Size, 1024.0),
-    ("mib", Dimension::Size, 1_048_576.0),
-    ("gib", Dimension::Size, 1_073_741_824.0),
-    ("tib", Dimension::Size, 1_099_511_627_776.0),
-    ("b/s", Dimension::Bandwidth, 1.0),
-    ("mb/s", Dimension::Bandwidth, 1e6),
-    ("gib/s", Dimension::Bandwidth, 1_073_741_824.0),
-    ("gb/s", Dimension::Bandwidth, 1e9),
-    ("tb/s", Dimension::Bandwidth, 1e12),
-    ("flop", Dimension::Work, 1.0),
-    ("mflop", Dimension::Work, 1e6),
-    ("gflop", Dimension::Work, 1e9),
-    ("tflop", Dimension::Work, 1e12),
-    ("pflop", Dimension::Work, 1e15),
-    ("mflop/s", Dimension::Rate, 1e6),
-    ("gflop/s", Dimension::Rate, 1e9),
-    ("tflop/s", Dimension::Rate, 1e12),
-    ("pflop/s", Dimension::Rate, 1e15),
-    ("flop/b", Dimension::Intensity, 1.0),
-];
-
-/// Returns the quantity that a column measures, and the factor from its unit to the base unit
-/// above. Returns `None` for texts and plain numbers.
-pub(super) fn scale(unit: Unit) -> Option<(Dimension, f64)> {
-    Some(match unit {
-        Unit::TimeUs => (Dimension::Time, 1.0),
-        Unit::Percent => (Dimension::Share, 1.0),
-        Unit::Bytes => (Dimension::Size, 1.0),
-        Unit::GigabytesPerSecond => (Dimension::Bandwidth, 1e9),
-        Unit::GibibytesPerSecond => (Dimension::Bandwidth, 1_073_741_824.0),
-        Unit::Flops => (Dimension::Work, 1.0),
-        Unit::GigaflopsPerSecond => (Dimension::Rate, 1e9),
-        Unit::FlopsPerByte => (Dimension::Intensity, 1.0),
-        _ => return None,
-    })
-}
-
-/// Number with its unit. A number without one is in the unit of the column that it is compared
-/// with.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Measured {
-    value: f64,
-    unit: Option<(Dimension, f64)>,
-}
-
-impl Measured {
-    pub fn parse(text: &str) -> Option<Measured> {
-        if let Some(value) = decimal(text) {
-            return Some(Measured { value, unit: None });
-        }
-        let at = text.rfind(|c: char| c.is_ascii_digit() || c == '.')? + 1;
-        let (number, unit) = text.split_at(at);
-        let (_, dimension, factor) = UNITS.iter().find(|(name, ..)| *name == unit.trim_start())?;
-        Some(Measured { value: decimal(number)?, unit: Some((*dimension, *factor)) })
-    }
-
-    /// Converts the number to the unit of a column. Returns `None` if the column measures something
-    /// else.
-    pub fn in_unit(self, of_column: Unit) -> Option<f64> {
-        let Some((dimension, factor)) = self.unit else { return Some(self.value) };
-        let (_, one) = scale(of_column).filter(|(of_column, _)| *of_column == dimension)?;
-        Some(self.value * factor / one)
+        let relation = match self.operator {
+            Operator::Contains => Relation::Equal,
+            Operator::Is(relation) => relation,
+        };
+        wanted.is_some_and(|wanted| relation.holds(number, wanted))
     }
 }
 
@@ -376,6 +323,26 @@ mod tests {
         assert!(!passes("category=loop", &row()));
         assert!(passes("-name=fusion.1", &row()));
         assert!(!passes("count>1", &[text("a"), Value::Absent, Value::Absent]));
+    }
+
+    #[test]
+    fn signs_and_numbers_are_those_of_every_expression() {
+        for filter in
+            ["count==7", "count≤7", "count ≥ 7", "count != 8", "count=7.0", "name!=x", "category == \"loop fusion\""]
+        {
+            assert!(passes(filter, &row()) && !passes(&format!("-{filter}"), &row()), "{filter}");
+        }
+        assert!(!passes("count!=7", &row()) && !passes("name!=fusion.12", &row()) && !passes("count>1_000", &row()));
+        // The sign of a word that is no column is part of the word.
+        assert!(passes("a!=b", &[text("x a!=b")]) && !passes("a!=b", &row()));
+        assert_eq!(terms("a != b  c≤ 3 min  d > 3 GFLOPS e"), ["a!=b", "c≤3", "min", "d>3GFLOPS", "e"]);
+    }
+
+    #[test]
+    fn terms_have_their_position() {
+        let text = " -a \"b c\"x  mean > 5 ms é";
+        let places: Vec<&str> = Filter::parse(text).terms.iter().map(|term| &text[term.span.clone()]).collect();
+        assert_eq!(places, ["-a", "\"b c\"x", "mean > 5 ms", "é"]);
     }
 
     #[test]

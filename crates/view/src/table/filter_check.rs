@@ -2,8 +2,9 @@
 //! nothing can pass is explained.
 
 use base::suggest;
+use expression::{Dimension, Error, Relation};
 
-use super::filter::{Condition, Dimension, Measured, Operator, place_of, scale};
+use super::filter::{Condition, Operator, number, place_of, unit_of};
 use super::{Column, Filter, Unit, is_called, unit};
 
 /// Largest number of suggestions.
@@ -15,19 +16,22 @@ impl Filter {
     ///
     /// A word with a colon or an equals sign may be part of a name (`layer:3`, `dim_labels=b01f`). If a
     /// row contains it, it is not a mistake.
-    pub fn mistakes(&self, columns: &[Column], matched_rows: u64) -> Vec<String> {
+    pub fn mistakes(&self, columns: &[Column], matched_rows: u64) -> Vec<Error> {
         let mut found = Vec::new();
         for (at, term) in self.terms.iter().enumerate() {
+            let wrong = |message: String| Error::new(term.span.clone(), message);
             let Some(condition) = &term.condition else {
                 let next = self.terms.get(at + 1).filter(|next| next.condition.is_none());
-                found.extend(next.and_then(|next| without_sign(columns, &term.word, &next.word)));
+                let message = next.and_then(|next| Some((next, without_sign(columns, &term.word, &next.word)?)));
+                found.extend(message.map(|(next, message)| Error::new(term.span.start..next.span.end, message)));
                 continue;
             };
             let column = place_of(columns, &condition.column).and_then(|(place, _)| columns.get(place));
             match column {
-                Some(column) => found.extend(misfit(condition, column)),
+                Some(column) => found.extend(misfit(condition, column).map(wrong)),
                 None if condition.is_comparison() || matched_rows == 0 => {
-                    found.push(unknown(columns, &condition.column))
+                    let message = format!("There is no column {} in this table.", condition.column);
+                    found.push(wrong(message).suggest(similar(columns, &condition.column)));
                 }
                 None => {}
             }
@@ -39,14 +43,8 @@ impl Filter {
 impl Condition {
     /// Returns true if the condition compares sizes. No name of an op contains such a sign.
     fn is_comparison(&self) -> bool {
-        !matches!(self.operator, Operator::Holds | Operator::Equal)
+        !matches!(self.operator, Operator::Contains | Operator::Is(Relation::Equal))
     }
-}
-
-/// Describes an unknown column: `There is no column self in this table. Did you mean Self time
-/// (total_self_time_us)?`
-fn unknown(columns: &[Column], name: &str) -> String {
-    format!("There is no column {name} in this table.{}", suggest::question(&similar(columns, name)))
 }
 
 /// Returns columns with a word that begins with `name`, otherwise those with a similar name.
@@ -86,15 +84,16 @@ fn misfit(condition: &Condition, column: &Column) -> Option<String> {
     // `30days` is a number with an unknown unit.
     let has_digits = condition.text.starts_with(|c: char| c.is_ascii_digit());
     match condition.number {
-        Some(number) if number.in_unit(column.unit).is_some() => None,
+        _ if condition.number_in(column.unit).is_some() => None,
         None if !has_digits => {
             let unit = unit::word(column.unit);
             let unit = if unit.is_empty() { String::new() } else { format!(" ({unit})") };
             Some(format!("{} is a number{unit}. Compare it with one.", column.key))
         }
-        _ => Some(match scale(column.unit) {
-            Some((dimension, _)) => {
-                format!("{} is {}. Give it in {}.", column.key, noun(dimension), examples(dimension))
+        _ => Some(match unit_of(column.unit) {
+            Some(unit) => {
+                let units = listed(&unit.alternatives());
+                format!("{} is {}. Give it in {units}.", column.key, noun(unit.dimension))
             }
             None => format!("{} is a plain number. Omit the unit.", column.key),
         }),
@@ -105,31 +104,28 @@ fn misfit(condition: &Condition, column: &Column) -> Option<String> {
 fn without_sign(columns: &[Column], name: &str, value: &str) -> Option<String> {
     let is_it = |column: &&Column| column.unit != Unit::Text && is_called(column.key, column.title, name);
     let column = columns.iter().find(is_it)?;
-    Measured::parse(value)?;
+    number(value)?;
     Some(format!("Put a sign between {name} and {value}: {}>{value}.", column.key))
+}
+
+/// Lists names: `a, b or c`.
+fn listed(names: &[&str]) -> String {
+    match names {
+        [first @ .., last] if !first.is_empty() => format!("{} or {last}", first.join(", ")),
+        names => names.concat(),
+    }
 }
 
 fn noun(dimension: Dimension) -> &'static str {
     match dimension {
         Dimension::Time => "a time",
-        Dimension::Share => "a share",
-        Dimension::Size => "a size",
-        Dimension::Bandwidth => "a bandwidth",
-        Dimension::Work => "a number of operations",
-        Dimension::Rate => "a rate of operations",
+        Dimension::Percent => "a share",
+        Dimension::Bytes => "a size",
+        Dimension::ByteRate => "a bandwidth",
+        Dimension::Flops => "a number of operations",
+        Dimension::FlopRate => "a rate of operations",
         Dimension::Intensity => "an intensity",
-    }
-}
-
-fn examples(dimension: Dimension) -> &'static str {
-    match dimension {
-        Dimension::Time => "ns, us, ms or s",
-        Dimension::Share => "%",
-        Dimension::Size => "B, KiB, MiB, GiB, kB, MB or GB",
-        Dimension::Bandwidth => "GB/s, GiB/s or TB/s",
-        Dimension::Work => "FLOP, GFLOP or TFLOP",
-        Dimension::Rate => "GFLOP/s or TFLOP/s",
-        Dimension::Intensity => "FLOP/B",
+        Dimension::PerSecond => "a rate",
     }
 }
 
@@ -151,7 +147,9 @@ mod tests {
     }
 
     fn mistakes(filter: &str, matched_rows: u64) -> Vec<String> {
-        Filter::parse(filter).mistakes(&columns(), matched_rows)
+        let found = Filter::parse(filter).mistakes(&columns(), matched_rows);
+        assert!(found.iter().all(|it| filter.get(it.span.clone()).is_some_and(|text| !text.is_empty())), "{found:?}");
+        found.iter().map(Error::to_string).collect()
     }
 
     #[test]
@@ -164,8 +162,8 @@ mod tests {
             ("bound:HBM", "There is no column bound in this table. Did you mean Bound by (bound_by)?"),
             ("ocurrences>5", "There is no column ocurrences in this table. Did you mean Occurrences (occurrences)?"),
             ("share>5", "There is no column share in this table."),
-            ("selftime>5%", "total_self_time_us is a time. Give it in ns, us, ms or s."),
-            ("selftime>30days", "total_self_time_us is a time. Give it in ns, us, ms or s."),
+            ("selftime>5%", "total_self_time_us is a time. Give it in ps, ns, us, ms, s, min or h."),
+            ("selftime>30days", "total_self_time_us is a time. Give it in ps, ns, us, ms, s, min or h."),
             ("occurrences>5ms", "occurrences is a plain number. Omit the unit."),
             ("occurrences>many", "occurrences is a number. Compare it with one."),
             ("op>5", "hlo_op_name is a text. Write hlo_op_name:WORD or hlo_op_name=\"WHOLE TEXT\"."),

@@ -18,6 +18,7 @@ impl Filter {
         for term in &self.terms {
             let mut hits = vec![false; rows.len()];
             let place = term.condition.as_ref().and_then(|it| Some((it, place_of(rows.columns(), &it.column)?)));
+            let negated = term.negated != place.is_some_and(|(condition, _)| condition.negated);
             match place {
                 None => any_text(rows, &texts, term, &passing, &mut hits),
                 Some((condition, (column, stand_in))) => {
@@ -31,7 +32,7 @@ impl Filter {
                 }
             }
             for (passes, hit) in passing.chunks_mut(BLOCK).zip(hits.chunks(BLOCK)) {
-                keep(passes, hit, term.negated);
+                keep(passes, hit, negated);
             }
         }
         passing
@@ -128,13 +129,13 @@ fn mark_cells(
     first: usize,
     hits: &mut [bool],
 ) {
-    let unit = rows.columns().get(column).map(|column| column.unit).unwrap_or_default();
+    let wanted = rows.columns().get(column).and_then(|column| condition.number_in(column.unit));
     for (row, hit) in (first..).zip(hits) {
         let mut cell = rows.cell(row, column);
         if let (CellRef::Absent, Some(other)) = (cell, stand_in) {
             cell = rows.cell(row, other);
         }
-        *hit = condition.holds(cell, unit);
+        *hit = condition.holds(cell, wanted);
     }
 }
 

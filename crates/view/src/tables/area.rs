@@ -4,7 +4,7 @@ use base::Ps;
 use metrics::Context;
 use serde::{Deserialize, Serialize};
 use timeline::statistics::Area;
-use timeline::{Origin, Source, Timeline, chosen_lines};
+use timeline::{NoLine, Origin, Source, Timeline, chosen_lines};
 use trace::{Interval, LineId};
 
 use crate::table::{Column, Unit, column};
@@ -54,6 +54,20 @@ pub(super) const NAME: Column = column(
         category and framework path recorded in the event, if any.",
 );
 
+/// Why a table of an area does not exist.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum AreaError {
+    /// A pattern selects no line.
+    #[error(transparent)]
+    NoLine(#[from] NoLine),
+    /// The area selects no time.
+    #[error("the range ends before it starts")]
+    EndsBeforeStart,
+    /// The table belongs to another program of the page.
+    #[error("this is not a memory table")]
+    NotOfMemory,
+}
+
 /// Input of a table of an area.
 #[derive(Clone)]
 pub(super) struct AreaOf<'a> {
@@ -67,14 +81,18 @@ pub(super) struct AreaOf<'a> {
 }
 
 impl<'a> AreaOf<'a> {
-    /// Resolves the request. Returns a sentence as the error if no line or no time is selected.
-    pub fn new(context: &Context<'a>, timeline: &'a Timeline, asked: &AreaQuery) -> Result<AreaOf<'a>, String> {
+    /// Resolves the request.
+    ///
+    /// # Errors
+    ///
+    /// Fails if no line or no time is selected.
+    pub fn new(context: &Context<'a>, timeline: &'a Timeline, asked: &AreaQuery) -> Result<AreaOf<'a>, AreaError> {
         let source = timeline.source(*context, Origin::Captured);
         let capture = source.by_line.extent.unwrap_or(Interval::new(Ps::ZERO, Ps::ZERO));
         let at = |ps: Option<i64>| ps.map(|ps| capture.start + Ps::new(ps));
         let (from, to) = (at(asked.from_ps), at(asked.to_ps));
         if from.zip(to).is_some_and(|(from, to)| from >= to) {
-            return Err("the range ends before it starts".to_owned());
+            return Err(AreaError::EndsBeforeStart);
         }
         let open = Area::EVERYTHING;
         let area = Area {
@@ -87,7 +105,7 @@ impl<'a> AreaOf<'a> {
 }
 
 /// Returns the requested lines in the order of the file, each once.
-fn lines(context: Context<'_>, source: Source<'_>, asked: &LineQuery) -> Result<Vec<LineId>, String> {
+fn lines(context: Context<'_>, source: Source<'_>, asked: &LineQuery) -> Result<Vec<LineId>, AreaError> {
     let mut chosen = vec![false; source.trace.lines.len()];
     let mut choose = |line: usize| chosen.get_mut(line).into_iter().for_each(|chosen| *chosen = true);
     match asked {

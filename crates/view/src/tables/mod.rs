@@ -33,7 +33,7 @@ mod step_breakdown;
 mod step_events;
 mod transfers;
 
-pub use area::{AreaQuery, LineQuery};
+pub use area::{AreaError, AreaQuery, LineQuery};
 pub use host_activity::why_empty;
 pub use report::top_ops_or_kernels;
 pub use shown::{RowKey, Shown};
@@ -338,15 +338,18 @@ pub fn has_rows_of_memory(recorded: &Recorded, name: TableName, variant: &str) -
     }
 }
 
-/// Returns a table of a run. A table of an area of the timeline has the rows of `asked`. Returns a
-/// sentence as the error if no line is selected.
+/// Returns a table of a run. A table of an area of the timeline has the rows of `asked`.
+///
+/// # Errors
+///
+/// Fails if no line or no time is selected.
 pub fn rows_of_area<'a>(
     context: &Context<'a>,
     timeline: &'a Timeline,
     asked: &AreaQuery,
     name: TableName,
     variant: &str,
-) -> Result<Box<dyn Rows + 'a>, String> {
+) -> Result<Box<dyn Rows + 'a>, AreaError> {
     let area = || AreaOf::new(context, timeline, asked);
     Ok(match name {
         TableName::Events => Box::new(events::EventRows::new(area()?)),
@@ -357,13 +360,16 @@ pub fn rows_of_area<'a>(
 }
 
 /// Returns the table of the [events](TableName::Events) of an area, with the event of each row.
-/// Returns a sentence as the error if no line is selected.
+///
+/// # Errors
+///
+/// Fails if no line or no time is selected.
 pub fn listed_events(
     context: &Context<'_>,
     timeline: &Timeline,
     area: &AreaQuery,
     query: &Query,
-) -> Result<(Table, Vec<EventId>), String> {
+) -> Result<(Table, Vec<EventId>), AreaError> {
     let rows = events::EventRows::new(AreaOf::new(context, timeline, area)?);
     let (table, chosen) = query_indexed(&rows, query);
     Ok((table, chosen.into_iter().filter_map(|row| rows.event(row)).collect()))

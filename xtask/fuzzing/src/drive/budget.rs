@@ -46,7 +46,7 @@ pub fn text(bytes: &[u8]) -> Kept {
             Err(_) => {}
         }
     }
-    let run = Document::of(reference(), "reference.json");
+    let run = document(reference(), "reference.json")?;
     shapes(&CheckReport::new(None, vec![budget::check(&limits, &run, &[&run])]))
 }
 
@@ -58,10 +58,14 @@ pub fn judged(profile: &UnifiedProfile, random: &mut Random) -> Kept {
     let texts = LIMITS.iter().copied().chain(paths.iter().map(String::as_str));
     // Not every number supports a fraction of the baseline.
     let limits: Vec<Limit> = texts.filter_map(|text| Limit::parse(text, catalogue()).ok()).collect();
-    let run = Document::of(profile, "run");
-    let baseline = Document::of(reference(), "reference.json");
+    let run = document(profile, "run")?;
+    let baseline = document(reference(), "reference.json")?;
     shapes(&CheckReport::new(None, vec![budget::check(&limits, &run, &[&baseline, &run])]))?;
     shapes(&CheckReport::new(None, vec![budget::check(&limits, &baseline, &[&run])]))
+}
+
+fn document(profile: &UnifiedProfile, file: &str) -> Result<Document, String> {
+    Document::of(profile, file).map_err(|error| error.to_string())
 }
 
 fn shapes(report: &CheckReport) -> Kept {

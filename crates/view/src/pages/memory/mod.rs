@@ -20,6 +20,7 @@ mod tables;
 
 use memory::{Class, Recorded};
 use metrics::{HostRole, OpFamily, StepPart};
+use report::Platform;
 
 use super::{Block, Choice, ColourClass, Fact, Facts, Link, Page, PageQuery, View, row};
 use crate::table::{self, Query};
@@ -85,9 +86,9 @@ fn absent(recorded: &Recorded) -> Option<Block> {
     if recorded.allocators.is_empty() {
         fact(
             "Memory over time",
-            match recorded.platform.as_str() {
+            match Platform::named(&recorded.platform) {
                 _ if !recorded.has_events => "This run has no events. Open the profile of the program, an .xplane.pb.",
-                "CPU" => "XLA's CPU backend reports no allocations.",
+                Some(Platform::Cpu) => "XLA's CPU backend reports no allocations.",
                 _ => {
                     "The capture contains no allocations. Allocators report them if \
                         jax.profiler.ProfileOptions().host_tracer_level is 2 or more."

@@ -13,7 +13,6 @@ use base::format;
 use metrics::Context;
 use metrics::HostRole;
 use report::UnifiedProfile;
-use trace::Framework;
 
 /// Option for the mean or one device.
 const DEVICE: &str = "device";
@@ -123,7 +122,7 @@ fn events(context: &Context<'_>, query: &PageQuery) -> Option<TableBlock> {
 fn unknown_steps(profile: &UnifiedProfile) -> Block {
     let reason = "No step markers found: the parts below are those of the whole window. Give the number of steps on the Model page, or \
                   mark the steps when capturing:";
-    let words = Framework::of_name(&profile.metadata.framework).words();
+    let words = profile.metadata.framework().words();
     Block::Empty { reason: reason.to_owned(), remedy: Some(words.step_loop.to_owned()) }
 }
 

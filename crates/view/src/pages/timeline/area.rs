@@ -67,7 +67,7 @@ pub fn outcome(
             blocks.push(Block::Table(crate::pages::TableBlock { area: Some(Box::new(area)), ..table }));
             blocks.extend(list);
         }
-        Err(reason) => blocks.push(Block::Note { text: reason }),
+        Err(reason) => blocks.push(Block::Note { text: reason.to_string() }),
     }
     // A kept range has a name.
     let is_kept = |it: &(u32, &Bookmark)| (it.1.range_ps, it.1.rows) == ((from, to), rows);

@@ -8,7 +8,7 @@ use crate::table::Unit;
 use crate::views::View;
 use base::format::{self, percent, time_us};
 use insight::limits::{COMPILE_US, Limits, NEARLY_FULL_PERCENT};
-use report::{DeviceMemory, UnifiedProfile};
+use report::{DeviceMemory, Platform, UNKNOWN, UnifiedProfile};
 
 pub(super) fn transfers(profile: &UnifiedProfile) -> Answer {
     let asked = question(
@@ -55,12 +55,12 @@ pub(super) fn cpu_fallback(profile: &UnifiedProfile) -> Answer {
         (View::Devices, ""),
     );
     let metadata = &profile.metadata;
-    if metadata.num_devices == 0 || metadata.platform == "Unknown" {
+    if metadata.num_devices == 0 || metadata.platform == UNKNOWN {
         return asked.not_measured(profile, "This profile does not record the device.", better_file(profile));
     }
     let visible = metadata.num_devices_visible.filter(|visible| *visible > metadata.num_devices);
-    let (judgement, more) = match (metadata.platform.as_str(), visible) {
-        ("CPU", _) => ("warning", String::new()),
+    let (judgement, more) = match (metadata.platform(), visible) {
+        (Some(Platform::Cpu), _) => ("warning", String::new()),
         (_, Some(visible)) => ("warning", format!("; {} devices are visible", format::count(visible))),
         _ => ("good", String::new()),
     };
@@ -91,7 +91,7 @@ pub(super) fn peak_memory(profile: &UnifiedProfile) -> Answer {
         (View::Memory, ""),
     );
     // A CPU has no memory other than the host's.
-    let how = if profile.metadata.platform == "CPU" { "" } else { words(profile).print_memory };
+    let how = if profile.metadata.platform() == Some(Platform::Cpu) { "" } else { words(profile).print_memory };
     let devices = profile.memory.iter().flat_map(|memory| &memory.devices);
     let share = |device: &&DeviceMemory| device.peak_percent.unwrap_or(-1.0);
     let Some(fullest) = devices.max_by(|a, b| share(a).total_cmp(&share(b))) else {

@@ -10,7 +10,7 @@ use insight::limits::{
     DOMINANT_OP_OF_WINDOW_PERCENT, DOMINANT_OP_PERCENT, Limits, OCCUPANCY_PERCENT, SHORT_MEAN_KERNEL_US,
     are_short_kernels_costly, mean_kernel,
 };
-use report::UnifiedProfile;
+use report::{Platform, UnifiedProfile};
 
 /// No mean kernel duration is bad: short kernels cost time only if the devices wait.
 const MEAN_KERNEL: Limits = Limits { good: SHORT_MEAN_KERNEL_US, bad: f64::NEG_INFINITY };
@@ -36,8 +36,8 @@ pub(crate) fn kernel_duration(profile: &UnifiedProfile) -> Answer {
         .answer(
             mean,
             judged(profile, &SHORT, mean, MEAN_KERNEL).filter(|_| are_short_kernels_costly(profile)),
-            match profile.metadata.platform.as_str() {
-                "GPU" => {
+            match profile.metadata.platform() {
+                Some(Platform::Gpu) => {
                     format!("A kernel takes {} on average over {}.", time_us(mean), format::counted(count, "kernel"))
                 }
                 _ => format!("An op takes {} on average over {}.", time_us(mean), format::counted(count, "op")),
@@ -64,7 +64,7 @@ pub(super) fn small_kernels(profile: &UnifiedProfile) -> Answer {
         return asked.not_measured(profile, "This profile does not list single kernels.", better_file(profile));
     };
     let share = 100.0 * all.short_count as f64 / all.count as f64;
-    let is_gpu = profile.metadata.platform == "GPU";
+    let is_gpu = profile.metadata.platform() == Some(Platform::Gpu);
     let judgement = judged_by_rules(profile, &["many_small_kernels"]).filter(|_| is_gpu);
     let why = match judgement {
         Some("good") => " The gaps between them are too short to matter.".to_owned(),
@@ -239,7 +239,7 @@ pub(super) fn occupancy(profile: &UnifiedProfile) -> Answer {
                     shared memory per block.",
             )
             .advised_by(profile, &["low_occupancy"]),
-        None if profile.metadata.platform == "GPU" => {
+        None if profile.metadata.platform() == Some(Platform::Gpu) => {
             asked.not_measured(profile, judgement::no_occupancy(&profile.metadata), "")
         }
         None => asked.absent("Only GPU kernels have an occupancy.".to_owned(), ""),

@@ -37,7 +37,7 @@ use crate::table::{Cell, Table, Unit, column, unit};
 use crate::tables::shown::Shown;
 use crate::views::View;
 use report::{Finding, FindingSeverity, UnifiedProfile};
-use trace::{Framework, Words};
+use trace::{Framework, Platform, SourceFormat, Words};
 
 /// Display of the table on a page.
 pub(in crate::tables) const SHOWN: Shown =
@@ -155,13 +155,13 @@ fn fired<'a>(profile: &'a UnifiedProfile, ids: &[&str]) -> impl Iterator<Item = 
 
 /// Returns the terms for advice in the framework of a profile.
 fn words(profile: &UnifiedProfile) -> &'static Words {
-    Framework::of_name(&profile.metadata.framework).words()
+    profile.metadata.framework().words()
 }
 
 /// Names a file that may contain more data of the same run.
 fn better_file(profile: &UnifiedProfile) -> &'static str {
-    let is_pytorch = Framework::of_name(&profile.metadata.framework) == Framework::PyTorch;
-    let is_export = profile.metadata.source_format.as_deref() != Some("xplane");
+    let is_pytorch = profile.metadata.framework() == Framework::PyTorch;
+    let is_export = profile.metadata.source_format() != Some(SourceFormat::XPlane);
     if is_export && !is_pytorch { "Open the *.xplane.pb of the run, which contains the most data." } else { "" }
 }
 
@@ -219,9 +219,9 @@ fn capture_steps(profile: &UnifiedProfile) -> String {
 
 /// Explains how to record the activity of host threads.
 fn capture_host(profile: &UnifiedProfile) -> String {
-    match profile.metadata.platform.as_str() {
+    match profile.metadata.platform() {
         // The ops of XLA's CPU backend are not launched.
-        "CPU" => String::new(),
+        Some(Platform::Cpu) => String::new(),
         _ => format!("Capture with {}.", words(profile).host_events),
     }
 }

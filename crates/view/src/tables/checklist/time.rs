@@ -11,7 +11,7 @@ use base::Cut;
 use base::format::{self, percent, time_us};
 use insight::idle_time;
 use insight::limits::{BUSY_PERCENT, HOST_BOUND_PERCENT, IDLE_PERCENT, INPUT_BOUND_PERCENT};
-use report::{Finding, UnifiedProfile};
+use report::{Finding, Platform, UnifiedProfile};
 
 pub(super) fn step_time(profile: &UnifiedProfile) -> Answer {
     let asked = question(
@@ -153,8 +153,8 @@ pub(super) fn device_idle(profile: &UnifiedProfile) -> Answer {
 
 /// Explains why there is no data about launches.
 fn no_launches(profile: &UnifiedProfile) -> &'static str {
-    match profile.metadata.platform.as_str() {
-        "CPU" => "Nothing launches the ops of a CPU: the program calls them.",
+    match profile.metadata.platform() {
+        Some(Platform::Cpu) => "Nothing launches the ops of a CPU: the program calls them.",
         _ => "This profile does not record when device ops were launched.",
     }
 }

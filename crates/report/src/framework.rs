@@ -1,5 +1,7 @@
 //! The framework whose profiler wrote a trace, and the names of its calls for use in advice.
 
+use crate::UNKNOWN;
+
 /// The producer of a trace.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Framework {
@@ -133,11 +135,21 @@ const PYTORCH: Words = Words {
 };
 
 impl Framework {
+    /// Returns the name of the framework in a profile (`metadata.framework`).
+    pub fn name(self) -> &'static str {
+        match self {
+            Framework::Jax => "JAX",
+            Framework::TensorFlow => "TensorFlow",
+            Framework::PyTorch => "PyTorch",
+            Framework::Unknown => UNKNOWN,
+        }
+    }
+
     /// Returns the framework for the name in a profile (`metadata.framework`). Libraries on top of JAX (`Flax`,
     /// `Haiku`) count as JAX.
     pub fn of_name(name: &str) -> Framework {
         match name {
-            "" | "Unknown" => Framework::Unknown,
+            "" | UNKNOWN => Framework::Unknown,
             "TensorFlow" => Framework::TensorFlow,
             "PyTorch" => Framework::PyTorch,
             _ => Framework::Jax,

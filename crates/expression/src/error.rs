@@ -1,0 +1,68 @@
+//! The error of expressions.
+
+use std::ops::Range;
+
+use base::suggest;
+use winnow::error::ParserError;
+
+use crate::token::{Input, ahead};
+
+/// A problem in an expression, with its position and the names that the user may have meant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Error {
+    /// Byte range of the problem in the text. Empty, at the end of the text, if something is missing.
+    pub span: Range<usize>,
+    /// The problem and how to fix it, in one or more sentences.
+    pub message: String,
+    /// Known names that resemble the unknown one, the nearest first.
+    pub similar: Vec<String>,
+}
+
+impl Error {
+    /// Creates an error for `span`.
+    pub fn new(span: Range<usize>, message: impl Into<String>) -> Error {
+        Error { span, message: message.into(), similar: Vec::new() }
+    }
+
+    /// Adds the names that the user may have meant.
+    pub fn suggest(self, similar: Vec<String>) -> Error {
+        Error { similar, ..self }
+    }
+
+    /// Adds a sentence that helps if no name is similar.
+    pub fn or_help(mut self, help: &str) -> Error {
+        if self.similar.is_empty() {
+            self.message.push(' ');
+            self.message.push_str(help);
+        }
+        self
+    }
+
+    /// Shifts the error by `bytes`, for a text in which the expression begins that much later.
+    pub fn moved(self, bytes: usize) -> Error {
+        let span = self.span.start.saturating_add(bytes)..self.span.end.saturating_add(bytes);
+        Error { span, ..self }
+    }
+}
+
+/// Writes the message, and `Did you mean a or b?` if names are similar.
+impl std::fmt::Display for Error {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}{}", self.message, suggest::question(&self.similar))
+    }
+}
+
+impl std::error::Error for Error {}
+
+/// Creates the error of a parser that found something else. Callers replace it by one that names what they expected.
+impl<'t> ParserError<Input<'t>> for Error {
+    type Inner = Error;
+
+    fn from_input(input: &Input<'t>) -> Error {
+        Error::new(ahead(input), "This is not expected here.")
+    }
+
+    fn into_inner(self) -> Result<Error, Error> {
+        Ok(self)
+    }
+}
