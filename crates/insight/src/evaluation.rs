@@ -76,11 +76,12 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     };
     let runs = match (other.runs(), trains.runs()) {
         (others, runs @ 1..) if others >= runs => {
-            format!(
-                " It runs {} times for each run of {}.",
-                format::number(others as f64 / runs as f64),
-                shown(trains.name)
-            )
+            // Captures of whole steps give a whole number.
+            let times = match others % runs {
+                0 => format::count(others / runs),
+                _ => format!("about {}", format::number(others as f64 / runs as f64)),
+            };
+            format!(" It runs {times} times for each run of {}.", shown(trains.name))
         }
         _ => String::new(),
     };

@@ -120,16 +120,14 @@ pub(crate) fn measure<'r>(run: &'r Run, settings: &'r Settings) -> (Analysis, Fo
     }
     warnings.extend(device_clocks::warnings(&captured));
     warnings.extend(missing::warnings(whole, &captured, &calls, &steps, cut.is_some()));
-    let kernel_stats = || KernelStats::new(trace, &devices, modules, &calls);
-    let ops = || Ops::new(trace, &devices, &tallies, modules);
-    let (kernel_stats, ops) = both(tallies.entries.len() >= MANY_OPS, kernel_stats, ops);
+    let ops = Ops::new(trace, &devices, &tallies, modules);
     let roofline = Roofline::new(trace, &devices, &ops, device);
     warnings.extend(roofline::warnings(&roofline));
     let memory = MemoryUse::new(run, &captured, &ops, device);
     warnings.extend(memory.warnings.iter().cloned());
     let analysis = Analysis {
         memory,
-        kernel_stats,
+        kernel_stats: KernelStats::new(trace, &devices, modules, &calls),
         launches: Launches::new(trace, &devices, &calls),
         copies: Copies::new(whole, &captured, &steps, &calls, Some(&window)),
         collectives: Collectives::new(whole, &captured, &times, modules, &window.of_device),
@@ -145,22 +143,6 @@ pub(crate) fn measure<'r>(run: &'r Run, settings: &'r Settings) -> (Analysis, Fo
         steps,
     };
     (analysis, ForDocument { modules, tallies, steps: step_report, warnings, choice, cut, device })
-}
-
-/// Number of different ops from which a second thread is worth its start.
-const MANY_OPS: usize = 100_000;
-
-/// Calls both functions, at the same time if `is_long` and if the platform has threads. A browser has none here.
-fn both<A: Send, B>(is_long: bool, first: impl Fn() -> A + Sync, second: impl FnOnce() -> B) -> (A, B) {
-    if cfg!(target_family = "wasm") || !is_long {
-        return (first(), second());
-    }
-    std::thread::scope(|scope| {
-        let started = std::thread::Builder::new().spawn_scoped(scope, &first);
-        let second = second();
-        // Without a thread, the function runs here.
-        (started.ok().and_then(|it| it.join().ok()).unwrap_or_else(&first), second)
-    })
 }
 
 impl Analysis {

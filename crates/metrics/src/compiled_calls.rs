@@ -136,7 +136,7 @@ pub fn host_arguments(trace: &Trace, devices: &Devices) -> HostArguments {
         ..HostArguments::default()
     };
     let copies: FxHashMap<u16, IntervalSet> =
-        copies.into_iter().map(|(host, spans)| (host, IntervalSet::union_of(spans.into_iter()))).collect();
+        copies.into_iter().map(|(host, spans)| (host, IntervalSet::union_of(spans))).collect();
     for device in &devices.used {
         found.window += device.window.length();
         let idle = device.set_to_host(&device.window.difference(&device.busy));

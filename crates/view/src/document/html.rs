@@ -30,12 +30,12 @@ pub(crate) fn render(sections: &[Section]) -> Markup {
     }
 }
 
-/// Renders one section, folded under its title unless it belongs to the front.
+/// Renders one section, folded under its title if it contains details.
 pub(crate) fn section(section: &Section) -> Markup {
     let body = below(&section.title, &section.blocks);
     html! {
         @if section.is_empty() {
-        } @else if section.place == Place::Front {
+        } @else if section.place < Place::Detail {
             section id=(section.id) {
                 @if !section.title.is_empty() { h2 { (section.title) } }
                 (body)

@@ -33,11 +33,13 @@ pub(crate) struct Section {
 }
 
 /// Importance of a section, which decides where a report shows it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Place {
     /// Shown unfolded in every report.
     #[default]
     Front,
+    /// Unfolded where it is drawn. Markdown, which has only its numbers, folds it.
+    Drawn,
     /// Folded if the reader can unfold it. A terminal shows the first rows.
     Detail,
     /// Folded if the reader can unfold it. A terminal shows only the title.

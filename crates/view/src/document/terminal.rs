@@ -41,7 +41,7 @@ pub(crate) fn render(sections: &[Section]) -> String {
         if !section.title.is_empty() && shown.first().is_some_and(|block| title(block).is_none()) {
             text.push_str(&format!("\n{}\n", printable(&shorten(&section.title, WIDTH))));
         }
-        let rows = if section.place == Place::Front { FRONT_ROWS } else { DETAIL_ROWS };
+        let rows = if section.place < Place::Detail { FRONT_ROWS } else { DETAIL_ROWS };
         shown.into_iter().for_each(|block| text.push_str(&self::block(block, rows)));
     }
     text
@@ -54,7 +54,7 @@ pub(crate) fn omitted(sections: &[Section]) -> String {
     if titles.is_empty() {
         return String::new();
     }
-    titles.iter().fold("\nOnly in --output report.html\n".to_owned(), |text, title| text + &sentence(title, 2))
+    format!("\nOnly in --output report.html\n{}", sentence(&format!("{}.", titles.join("; ")), 2))
 }
 
 /// Renders blocks, one below the other.
@@ -157,9 +157,11 @@ fn table_text(table: &TableBlock) -> String {
 
 /// Prints the first rows of a grid, with as many columns as fit side by side. The note of a name is omitted.
 fn grid_text(grid: &Grid, most: usize) -> String {
+    // The only column has the whole width.
+    let width = if grid.columns.len() == 1 { WIDTH } else { CELL };
     let cell = |(column, cell): (usize, &GridCell)| {
         let note = if column == 0 { "" } else { &cell.note };
-        let [text, note] = [&cell.text, note].map(|text| printable(&shorten(text, CELL)));
+        let [text, note] = [&cell.text, note].map(|text| printable(&shorten(text, width)));
         format!("{text} {note}").trim_end().to_owned()
     };
     let head = grid.columns.iter().map(|column| printable(&shorten(column, CELL))).collect();

@@ -31,7 +31,7 @@ pub fn html(comparison: &Comparison, subjects: &[Subject]) -> String {
         title.push_str(&format!(" and {more} more"));
     }
     let (front, details): (Vec<Section>, Vec<Section>) =
-        sections(comparison, None).into_iter().partition(|section| section.place == Place::Front);
+        sections(comparison, None).into_iter().partition(|section| section.place < Place::Detail);
     let body = html! {
         (header(comparison))
         @for it in &front { (section(it)) }

@@ -1,7 +1,9 @@
 //! Changes inside the step: causes, ops, kernels, classes of ops, collectives, and the result of matching the ops.
 
 use super::words::{self, Judgement};
-use super::{Block, Grid, GridCell, delta_cell, headings, largest, name_of, note, others, run_columns, section};
+use super::{
+    Block, Grid, GridCell, delta_cell, has_many, headings, largest, name_of, note, others, run_columns, section,
+};
 use crate::document::{Place, Section};
 use crate::table::Filter;
 use base::format;
@@ -47,13 +49,17 @@ pub(super) fn ops(comparison: &Comparison, filter: Option<&Filter>) -> Section {
     let mut blocks = of_runs(comparison, &comparison.ops, filter);
     blocks.extend(others(comparison).filter_map(|run| words::without_partner(comparison, run)).map(|it| note(&[it])));
     let title = format!("Ops that differ most, {}", words::time_basis(comparison));
-    section("ops", &title, Place::Detail, blocks)
+    section("ops", &title, place(comparison), blocks)
 }
 
 /// Returns the kernels that differ most.
 pub(super) fn kernels(comparison: &Comparison, filter: Option<&Filter>) -> Section {
     let title = format!("Kernels that differ most, {}", words::time_basis(comparison));
-    section("kernels", &title, Place::Detail, of_runs(comparison, &comparison.kernels, filter))
+    section("kernels", &title, place(comparison), of_runs(comparison, &comparison.kernels, filter))
+}
+
+fn place(comparison: &Comparison) -> Place {
+    if has_many(comparison) { Place::Appendix } else { Place::Detail }
 }
 
 /// Returns the time by class of op.

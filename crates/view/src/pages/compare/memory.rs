@@ -26,7 +26,7 @@ pub(super) fn section(comparison: &Comparison) -> Section {
         })
         .collect();
     if !rows.is_empty() {
-        let mut columns = vec!["Change".to_owned()];
+        let mut columns = vec![String::new()];
         columns.extend(has_runs.then(|| "Run".to_owned()));
         blocks.push(Block::Grid(Grid { title: "Changes against the baseline".to_owned(), columns, rows }));
     }

@@ -28,7 +28,7 @@ use words::Judgement;
 /// Largest number of runs that are shown side by side as columns. More are shown as rows.
 const BESIDE: usize = 3;
 
-/// Returns the page. `filter` selects ops and kernels. Everything but the front is folded.
+/// Returns the page. `filter` selects ops and kernels. Details are folded.
 pub fn page(comparison: &Comparison, filter: &str) -> Page {
     let filter = Filter::parse(filter);
     let shown = sections(comparison, Some(&filter)).into_iter().filter(|section| !section.is_empty());
@@ -37,7 +37,7 @@ pub fn page(comparison: &Comparison, filter: &str) -> Page {
 
 fn on_page(section: Section) -> Vec<Block> {
     let Section { title, mut blocks, place, .. } = section;
-    if place != Place::Front {
+    if place >= Place::Detail {
         return vec![Block::Fold { title, blocks }];
     }
     if !title.is_empty() {
@@ -84,6 +84,11 @@ fn run_columns(comparison: &Comparison) -> impl Iterator<Item = String> {
         true => format!("◆ {} (baseline)", run.name),
         false => run.name.clone(),
     })
+}
+
+/// Returns true if too many runs are compared to show the details of each.
+fn has_many(comparison: &Comparison) -> bool {
+    others(comparison).count() >= BESIDE
 }
 
 /// Returns headings from words.

@@ -10,8 +10,9 @@ use crate::table::Unit;
 use base::format;
 use compare::{ComparedMetric, ComparedRun, Comparison, Direction, StepTimeChange};
 
-/// Most important numbers besides the step time: of each list, the first that a run has.
-const KEY_NUMBERS: [&[&str]; 7] = [
+/// Most important numbers: of each list, the first that a run has.
+const KEY_NUMBERS: [&[&str]; 8] = [
+    &["step_time.typical_us"],
     &["step_timing.device_work_us"],
     &["throughput.tokens_per_sec", "throughput.samples_per_sec", "throughput.steps_per_sec"],
     &["compute_utilization.compute_util_percent"],
@@ -86,7 +87,7 @@ pub(super) fn step_times(comparison: &Comparison) -> Section {
     section("step-time", "Step time and its noise", Place::Appendix, blocks)
 }
 
-/// Returns the most important numbers besides the step time.
+/// Returns the most important numbers.
 pub(super) fn key_numbers(comparison: &Comparison) -> Section {
     let known = |path: &&str| comparison.metrics.iter().filter(is_known).find(|metric| metric.metric == **path);
     let shown: Vec<&ComparedMetric> = KEY_NUMBERS.iter().filter_map(|paths| paths.iter().find_map(known)).collect();

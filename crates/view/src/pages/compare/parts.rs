@@ -1,21 +1,22 @@
 //! Exclusive parts of the time of a step: how each differs from the baseline's.
 
-use super::{Block, Grid, GridCell, headings, name_of, others, words};
+use super::{Block, Grid, GridCell, has_many, headings, name_of, others, words};
 use crate::document::{Place, Section};
 use crate::pages::{ColourClass, Waterfall, WaterfallPart};
 use crate::table::Unit;
 use base::format;
 use compare::{Comparison, PartChange};
 
-/// Largest number of runs whose parts are unfolded.
-const UNFOLDED: usize = 2;
-
 /// Returns the parts of each run.
 pub(super) fn section(comparison: &Comparison) -> Section {
     let blocks: Vec<Block> = others(comparison).filter_map(|run| of_run(comparison, run)).collect();
     // For a series, its chart is the answer.
     let is_series = comparison.scaling.is_some() || comparison.trend.is_some();
-    let place = if is_series || blocks.len() > UNFOLDED { Place::Detail } else { Place::Front };
+    let place = match (has_many(comparison), is_series) {
+        (true, _) => Place::Appendix,
+        (false, true) => Place::Detail,
+        (false, false) => Place::Drawn,
+    };
     let title = if blocks.is_empty() { "" } else { "Where the time differs" };
     super::section("waterfall", title, place, blocks)
 }

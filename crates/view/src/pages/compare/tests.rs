@@ -44,6 +44,7 @@ fn the_page_and_all_reports_have_the_same_sections() {
     let sections = sections(&comparison, None);
     let page = serde_json::to_string(&page(&comparison, "")).unwrap();
     let text = terminal::render(&sections) + &terminal::omitted(&sections);
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let markdown = markdown::render_all(&sections);
     let html: String = sections.iter().map(|section| html::section(section).into_string()).collect();
     let shown: Vec<&Section> = sections.iter().filter(|it| !it.is_empty()).collect();
