@@ -285,7 +285,7 @@ fn checkpoints_are_a_trend_and_device_counts_a_scaling() {
     let output = crossprof(&folder, &["compare", "runs", "--output", "trend.html", "--output-json", "trend.json"]);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     let text = stdout(&output);
-    assert!(text.contains("Over time, by training step") && text.contains("From 1000 on"), "{text}");
+    assert!(text.contains("From training step 1000 on") && text.contains("Step time of each run, in order"), "{text}");
     let comparison: Value = serde_json::from_slice(&std::fs::read(folder.join("trend.json")).unwrap()).unwrap();
     assert_eq!(comparison["trend"]["change_points"][0]["run"], 9);
     let page = std::fs::read_to_string(folder.join("trend.html")).unwrap();

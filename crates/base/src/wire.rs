@@ -52,7 +52,7 @@ pub struct Field<'a> {
 pub enum Fault<'a> {
     /// The bytes end inside a tag, a number or a group.
     Ended,
-    /// A length-delimited field extends past the end of the input.
+    /// A length-delimited field of the message extends past the end of the input.
     Short {
         /// Number of the field.
         number: u32,
@@ -245,6 +245,8 @@ impl<'a> Reader<'a> {
                     let rest = rest(&probe);
                     match usize::try_from(length) {
                         Ok(length) if length <= rest.len() => probe.position += length,
+                        // A field inside a group is not a field of the message, so nothing can be skipped by its length.
+                        _ if depth > 0 => return Fault::Ended,
                         _ => return Fault::Short { number, rest, missing: length.saturating_sub(rest.len() as u64) },
                     }
                 }
@@ -347,6 +349,8 @@ mod tests {
         assert_eq!(all(&[0x00, 0x00])[0], Err(WireError { position: 0, fault: Fault::Malformed }));
         assert_eq!(all(&[0x0e])[0], Err(WireError { position: 0, fault: Fault::Malformed }));
         assert_eq!(all(&[0xff; 11])[0], Err(WireError { position: 0, fault: Fault::Malformed }));
+        // A group of field 1, in which a field lacks three bytes.
+        assert_eq!(all(&[0x0b, 0x12, 5, b'h', b'i'])[0], Err(WireError { position: 0, fault: Fault::Ended }));
         let endless = vec![0x0b; 200_000];
         assert_eq!(all(&endless)[0], Err(WireError { position: 0, fault: Fault::Ended }));
     }
