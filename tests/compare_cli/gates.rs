@@ -54,7 +54,12 @@ fn the_summary_of_a_pair_fits_one_screen() {
     }
     assert!(depth == 0 && shown.len() <= 45, "{}", shown.join("\n"));
     let all = shown.join("\n");
-    for said in ["new is 2.00x faster than main", "| Typical step, lower is better | 100 ms |", "Fairness: ", "All scored numbers"] {
+    for said in [
+        "new is 2.00x faster than main",
+        "| Typical step, lower is better | 100 ms |",
+        "Fairness: ",
+        "All scored numbers",
+    ] {
         assert!(all.contains(said), "{said}: {all}");
     }
 }

@@ -64,7 +64,7 @@ mod tests {
                 count += 1;
             }
             for row in shown.row_keys {
-                assert!(row.columns.iter().all(|key| has(key)), "{name:?}: {row:?}");
+                assert!(row.columns.iter().all(has), "{name:?}: {row:?}");
                 assert!(row.form.is_none_or(|form| name.forms().contains(&form)), "{name:?}: {row:?}");
             }
         }
