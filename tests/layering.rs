@@ -113,3 +113,34 @@ fn sources(folders: &[&str]) -> Vec<PathBuf> {
     found.sort();
     found
 }
+
+/// The page and all reports of a comparison show the same sections, so the words of each stand in one place.
+#[test]
+fn each_section_of_a_comparison_is_written_once() {
+    let files: Vec<String> = sources(&["crates", "src", "www/src", "python/src"])
+        .iter()
+        .map(|file| read(file).split("#[cfg(test)]").next().unwrap_or_default().to_owned())
+        .collect();
+    for title in [
+        "\"Caveats\"",
+        "\"Where the time differs\"",
+        "\"Key numbers\"",
+        "\"All scored numbers\"",
+        "\"Step time and its noise\"",
+        "\"Further causes of the difference\"",
+        "\"Ops that differ most",
+        "\"Kernels that differ most",
+        "\"Time by class of op",
+        "\"Communication in each run's window",
+        "\"How ops were matched",
+        "\"Numbers of one platform, not scored\"",
+        "\"Fairness: {} of {} conditions",
+        "\"Scaling\"",
+        "\"Ops that do not shrink with the devices",
+        "\"Forecast by Amdahl's law\"",
+        "\"Step time of each run, in order\"",
+    ] {
+        let places: usize = files.iter().map(|text| text.matches(title).count()).sum();
+        assert_eq!(places, 1, "{title} must stand in one place");
+    }
+}

@@ -91,11 +91,11 @@ pub(super) fn scatter(scatter: &Scatter) -> Markup {
         @for value in marks(&y) {
             @let at = y.pixel(value);
             path class="grid" d={ "M" (LEFT) " " (Px(at)) "H" (Px(WIDTH - RIGHT)) } {}
-            text class="q" x=(Px(LEFT - 6.0)) y=(Px(at + 4.0)) text-anchor="end" { (format::number(value)) }
+            text class="q" x=(Px(LEFT - 6.0)) y=(Px(at + 4.0)) text-anchor="end" { (plain(value)) }
         }
         path class="axis" d={ "M" (LEFT) " " (TOP) "V" (HEIGHT - BOTTOM) "H" (Px(WIDTH - RIGHT)) } {}
         @for value in labelled(scatter, &x) {
-            text class="q" x=(Px(x.pixel(value))) y=(Px(HEIGHT - 12.0)) text-anchor="middle" { (format::number(value)) }
+            text class="q" x=(Px(x.pixel(value))) y=(Px(HEIGHT - 12.0)) text-anchor="middle" { (plain(value)) }
         }
         @for line in &scatter.lines { (self::line(line, &x, &y)) }
         @for point in &scatter.points {
@@ -108,6 +108,12 @@ pub(super) fn scatter(scatter: &Scatter) -> Markup {
         p.note { "Upward: " (scatter.y_label) ". Across: " (scatter.x_label) "." (legend(scatter)) }
         (drawing(&scatter.title, HEIGHT, &shapes))
     }
+}
+
+/// Formats a value of an axis, which has its unit in its name.
+fn plain(value: f64) -> String {
+    let is_whole = value >= 0.0 && value % 1.0 == 0.0 && value < 1e15;
+    if is_whole { format::count(value as u64) } else { format::number(value) }
 }
 
 /// Describes the lines that are in the chart.

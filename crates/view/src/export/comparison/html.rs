@@ -38,7 +38,7 @@ pub fn html(comparison: &Comparison, subjects: &[Subject]) -> String {
         (step_charts::section(comparison, subjects))
         (median_steps::section(comparison, subjects))
         @for it in &details { (section(it)) }
-        (folded("Devices, findings, warnings and environment", &html! {
+        (folded("Devices, findings, warnings and environment of each run", &html! {
             (runs::devices(comparison, subjects))
             (runs::findings(comparison, subjects))
             (runs::warnings(comparison, subjects))

@@ -27,7 +27,7 @@ const SCRIPT: &str = include_str!("download.js");
 /// Policy that allows only the script and the style with these hashes (a test checks them). Nothing
 /// is fetched.
 const POLICY: &str = "default-src 'none'; base-uri 'none'; form-action 'none'; \
-    style-src 'sha256-yH6i9bxIDorWaCnQD2s6BNIHeFH0RGOw7r9di1W+YuU='; \
+    style-src 'sha256-1cdDabw1GX1MO/sQYMj680Jg4P/ieZHUXh4jHfE9HUo='; \
     script-src 'sha256-HzuAAQqYtAKGbtVfkm3u67P5h1t1rmtTiCa7/vM0HWk='";
 
 /// Content in which reports differ.
