@@ -58,7 +58,7 @@ fn rows(it: &Waterfall) -> Vec<WaterfallRow> {
     };
     let mut rows = vec![total(&it.start.0, it.start.1)];
     let mut sum = it.start.1;
-    for step in &it.parts {
+    for step in it.parts.iter().filter(|step| step.delta != 0.0) {
         // The symbols are the same as for all compared numbers: up is better, and less time is better.
         let sign = if step.delta < 0.0 { "▲ −" } else { "▼ +" };
         rows.push(WaterfallRow {
@@ -128,12 +128,18 @@ mod tests {
 
     #[test]
     fn each_bar_begins_where_the_one_before_ended() {
-        let part = |label: &str, delta| WaterfallPart { label: label.into(), delta, class: StepPart::Compute.into() };
+        let part = |label: &str, delta: f64| WaterfallPart {
+            label: label.into(),
+            from: 60.0,
+            to: 60.0 + delta,
+            delta,
+            class: StepPart::Compute.into(),
+        };
         let it = Waterfall {
             title: "t".into(),
             unit: Unit::TimeUs,
             start: ("a".into(), 100.0),
-            parts: vec![part("x", 20.0), part("y", -50.0)],
+            parts: vec![part("x", 20.0), part("same", 0.0), part("y", -50.0)],
             end: ("b".into(), 70.0),
         };
         let ends: Vec<(f64, f64)> = rows(&it).iter().map(|row| (row.from, row.to)).collect();

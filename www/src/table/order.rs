@@ -30,6 +30,7 @@ mod tests {
             unit,
             definition: String::new(),
             empty: None,
+            may_be_bound: false,
             is_folded: false,
         };
         let (number, text) = (column("n", Unit::Count), column("t", Unit::Text));

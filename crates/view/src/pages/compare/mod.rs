@@ -53,11 +53,11 @@ pub(crate) fn sections(comparison: &Comparison, filter: Option<&Filter>) -> Vec<
     sections.extend(trend::sections(comparison));
     sections.push(parts::section(comparison));
     sections.push(numbers::key_numbers(comparison));
+    sections.push(conditions::section(comparison));
     sections.push(memory::section(comparison));
     sections.push(changes::causes(comparison));
     sections.push(changes::ops(comparison, filter));
     sections.push(changes::kernels(comparison, filter));
-    sections.push(conditions::section(comparison));
     sections.push(numbers::step_times(comparison));
     sections.push(numbers::scored(comparison));
     sections.push(numbers::not_scored(comparison));
