@@ -63,4 +63,4 @@ test("reads an archive of a hundred thousand members in seconds, within bounds",
   await warnings.first().waitFor();
   assert.equal(await warnings.count(), 201, "the first are named, the others counted");
   assert.equal(number(await warnings.last().innerText().then((text) => text.replace(/^\D+/, ""))), MEMBERS - 200);
-});
+}, { alone: true });

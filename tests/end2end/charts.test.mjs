@@ -105,7 +105,7 @@ test("a chart is also a table, with the same numbers", async ({ page, context, s
       assert.ok(rows.length > 0 && rows.length >= values.length, `${which}: ${title}`);
     }
   }
-});
+}, { alone: true });
 
 test("a mark sets a filter for every view, and chips remove it", async ({ page, site }) => {
   const path = trace("tpu-v6e-4chip/host.xplane.pb");

@@ -10,8 +10,12 @@
 
 export const tests = [];
 
-export function test(name, run) {
-  tests.push({ name, run });
+/**
+ * Adds a test. Tests run beside each other, each in its own context. A test that uses what all contexts share (the clipboard, a
+ * fixed port), or that measures time, runs alone.
+ */
+export function test(name, run, { alone = false } = {}) {
+  tests.push({ name, run, alone });
 }
 
 /** Calls `probe` until it returns a truthy value. Fails with `what` after `ms`. */

@@ -107,4 +107,4 @@ test("commands are found by typing and done with Enter", async ({ page, context,
   await page.keyboard.press("Escape");
   await run("close this run");
   await page.locator(".start").waitFor();
-});
+}, { alone: true });

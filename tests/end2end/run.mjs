@@ -5,12 +5,15 @@
 // `cargo xtask test end2end` sets NODE_PATH (playwright-core), CHROME and CROSSPROF_CLI.
 
 import { mkdirSync, readdirSync } from "node:fs";
+import { availableParallelism } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { launch } from "./browser.mjs";
 import { tests } from "./harness.mjs";
 import { serve } from "./server.mjs";
 
+/** Largest number of tests at a time. */
+const WORKERS = 2;
 const TIMEOUT_MS = 300_000;
 /** Generous, because a task of one second takes many times longer on a busy machine. */
 const WAIT_MS = 60_000;
@@ -62,17 +65,16 @@ async function runOne(browser, test) {
 
 const browser = await launch();
 let failed = 0;
-let ran = 0;
-for (const test of tests) {
-  if (words.length && !words.some((word) => `${test.file} ${test.name}`.includes(word))) continue;
-  ran += 1;
+const chosen = tests.filter((test) => !words.length || words.some((word) => `${test.file} ${test.name}`.includes(word)));
+
+async function runWithReport(test) {
   const start = Date.now();
   const attempt = () => runOne(browser, test).then(() => null, (error) => error?.message ?? String(error));
   const named = () => `${test.file}: ${test.name} (${Date.now() - start} ms)`;
   const error = await attempt();
   if (!error) {
     console.log(`ok      ${named()}`);
-    continue;
+    return;
   }
   // Runs a failed test again. A test that fails twice is a failure. A test that fails once is reported with the page that it
   // showed, for later investigation.
@@ -80,6 +82,15 @@ for (const test of tests) {
   failed += again ? 1 : 0;
   console.log(`${again ? "FAILED " : "FLAKY  "} ${named()}\n${error}`);
 }
+
+/** Runs tests one after another, taking each from the list. */
+async function worker(list) {
+  for (let test = list.shift(); test; test = list.shift()) await runWithReport(test);
+}
+
+const together = chosen.filter((test) => !test.alone);
+await Promise.all(Array.from({ length: Math.min(WORKERS, availableParallelism()) }, () => worker(together)));
+await worker(chosen.filter((test) => test.alone));
 await browser.close();
-console.log(`end to end: ${ran - failed} passed, ${failed} failed`);
-process.exitCode = failed || !ran ? 1 : 0;
+console.log(`end to end: ${chosen.length - failed} passed, ${failed} failed`);
+process.exitCode = failed || !chosen.length ? 1 : 0;

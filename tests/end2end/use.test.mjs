@@ -101,7 +101,7 @@ test("tables sort, filter, copy and download", async ({ page, context, site }) =
   assert.ok(copied.startsWith("device_name\t"));
   const csv = await downloaded(page, '.table-box button:has-text("CSV")');
   assert.equal(csv.trim().split("\r\n").length, rows + 1);
-});
+}, { alone: true });
 
 test("fits narrow and wide screens, and nothing jumps while it loads", async ({ page, site }) => {
   for (const width of [390, 800, 1280, 1920]) {
@@ -133,7 +133,7 @@ test("fits narrow and wide screens, and nothing jumps while it loads", async ({ 
     });
     assert.ok(shift < 0.1, `layout shift ${shift} at ${width}`);
   }
-});
+}, { alone: true });
 
 test("on a phone, flags stay whole, and a name that is cut is read in full by a tap on its row", async ({ page, site }) => {
   await page.setViewportSize({ width: 390, height: 844 });

@@ -65,7 +65,7 @@ test("crossprof view: one click opens a run of two hosts, and only this server r
     await page.getByLabel("Filter").fill("two");
     await until("the filter leaves one run", async () => (await page.getByRole("row").count()) === 2);
   });
-});
+}, { alone: true });
 
 test("crossprof view: several runs are compared", async ({ page, cli }) => {
   await viewed(cli, async (link) => {
@@ -81,7 +81,7 @@ test("crossprof view: several runs are compared", async ({ page, cli }) => {
       return text.includes("Download report") && text.includes("cpu") && text.includes("two-hosts");
     });
   });
-});
+}, { alone: true });
 
 test("crossprof view: a run that is gone is named", async ({ page, cli, expected }) => {
   await viewed(cli, async (link, log) => {
@@ -95,7 +95,7 @@ test("crossprof view: a run that is gone is named", async ({ page, cli, expected
     await page.goto(`${link}app/?open=plugins%2Fprofile%2Fcpu%2Fhost.xplane.pb`);
     await page.getByText(/There is no run|could not be read/).waitFor();
   });
-});
+}, { alone: true });
 
 test("crossprof view: the list shows names as they are", async ({ page, cli }) => {
   await viewed(cli, async (link, log) => {
@@ -104,4 +104,4 @@ test("crossprof view: the list shows names as they are", async ({ page, cli }) =
     await page.getByRole("link", { name: "<img src=x onerror=alert(1)> & 100%" }).click();
     await page.waitForURL(/#\/overview/);
   });
-});
+}, { alone: true });

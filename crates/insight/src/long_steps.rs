@@ -174,7 +174,8 @@ impl Loss<'_> {
         };
         let cause = self.part_name().map_or(String::new(), |part| {
             let [all, more] = [self.part_us, self.excess_us].map(format::time_us);
-            format!(" {subject}, {part} takes {all}, {more} more than usual.{}", self.where_it_grew(numbers))
+            let takes = if part.starts_with("copies") || part.contains(" and ") { "take" } else { "takes" };
+            format!(" {subject}, {part} {takes} {all}, {more} more than usual.{}", self.where_it_grew(numbers))
         });
         format!("{loss}{cause}")
     }
@@ -183,7 +184,7 @@ impl Loss<'_> {
     fn where_it_grew(&self, numbers: &Numbers<'_>) -> String {
         let Some(place) = self.place.as_deref() else { return String::new() };
         match self.part {
-            Some(StepPart::Compute | StepPart::Communication) => {
+            Some(part) if !part.is_idle() => {
                 format!(" The op that grew most is {}.", shown(place))
             }
             _ => {
