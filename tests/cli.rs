@@ -111,6 +111,20 @@ fn a_folder_is_walked_and_the_xplane_preferred() {
 }
 
 #[test]
+fn a_table_prints_the_selected_columns() {
+    let select = |columns: &str, format: &str| {
+        stdout(&crossprof(&["table", "ops", TPU, "--select", columns, "--top", "2", "--format", format]))
+    };
+    let csv = select("Category, hlo_op_name", "csv");
+    assert_eq!(csv.lines().next(), Some("category,hlo_op_name"), "{csv}");
+    assert_eq!(csv.lines().count(), 3, "{csv}");
+    assert!(select("leading", "text").starts_with("Op  "), "{}", select("leading", "text"));
+    // Programs get all columns, unless they ask for some.
+    let all = stdout(&crossprof(&["table", "ops", TPU, "--format", "csv"]));
+    assert!(all.lines().next().is_some_and(|head| head.split(',').count() > 30), "{all}");
+}
+
+#[test]
 fn tables_in_three_shapes() {
     let csv = stdout(&crossprof(&["table", "steps", TPU, "--format", "csv"]));
     assert!(csv.starts_with("index,name,start_us,duration_us,"), "{csv}");
@@ -215,6 +229,7 @@ fn wrong_calls_exit_with_2() {
         (&["table", "nonsense", TPU], "the tables are steps, step-breakdown"),
         (&["table", "ops", TPU, "--sort", "total_self_time"], "Did you mean total_self_time_us"),
         (&["table", "kernel", TPU], "Did you mean kernels?"),
+        (&["table", "ops", TPU, "--select", "category,total_self"], "Did you mean total_self_time_us"),
         (&["analyze", TPU, "--device", "mi301x"], "Did you mean mi300x"),
         (&["compare", TPU, TPU, "--device", "abacus"], "The devices are tpu-v2"),
         (&["anlyze", TPU], "anlyze is neither a command nor a file. Did you mean analyze?"),

@@ -211,6 +211,10 @@ pub struct Table {
     /// Print at most this many rows
     #[arg(long, value_name = "N")]
     pub top: Option<u32>,
+    /// Print only these columns, in this order: keys or headings, separated by commas. `leading` stands for the columns that
+    /// the page shows first, `all` for every column. A terminal shows the leading ones by default
+    #[arg(long, value_name = "COLUMNS", conflicts_with = "columns")]
+    pub select: Option<String>,
     /// For the tables events and range: start at this time, counted from the start of the capture (1.20s, 15ms, 800us, 30ns,
     /// 5ps; a plain number is in microseconds)
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]

@@ -1,11 +1,13 @@
 //! `crossprof table`: prints one table of every run.
 
 mod columns;
+mod select;
 
 use std::io::IsTerminal;
 
 use crossprof::export::{csv, json, text};
 
+use base::format::counted;
 use base::suggest;
 use crossprof::memory::Change;
 use crossprof::table::Filter;
@@ -81,6 +83,18 @@ pub fn run(command: &Table) -> u8 {
             complain(problem);
             is_lost = true;
         }
+        let all_columns = table.columns.len();
+        // The list of findings is not printed as columns.
+        let is_wide = is_terminal && command.format == TableFormat::Text && name != TableName::Findings;
+        let words = command.select.as_deref().or(is_wide.then_some(select::LEADING)).unwrap_or(select::ALL);
+        let table = match select::selected(name, table, words) {
+            Ok(table) => table,
+            Err(message) => {
+                complain(&message);
+                return FAILED;
+            }
+        };
+        let hidden = (all_columns - table.columns.len()) as u64;
         let as_json = match (command.format, &found) {
             (TableFormat::Json, Some((arguments, _))) => arguments::json(&table, arguments),
             (TableFormat::Json, None) => json::table(&table),
@@ -107,6 +121,12 @@ pub fn run(command: &Table) -> u8 {
             TableFormat::Text => text::table_text(&table, is_terminal),
             TableFormat::Csv => format!("{}{}", if index > 0 { "\r\n" } else { "" }, csv::to_csv(&table)),
             TableFormat::Json => as_json,
+        };
+        let text = match hidden {
+            1.. if command.select.is_none() && !table.rows.is_empty() => {
+                format!("{text}{}: --select all\n", counted(hidden, "more column"))
+            }
+            _ => text,
         };
         let print = if command.format == TableFormat::Text { print_text } else { print_result };
         if print(&text, READ) == FAILED {

@@ -45,7 +45,7 @@ pub fn table_text(table: &Table, for_terminal: bool) -> String {
         return format!("No {} in the measured part of this run.\n", table.name);
     }
     let text = match table.name {
-        "findings" => findings::list(table, WIDTH),
+        "findings" if table.columns.iter().any(|column| column.key == "message") => findings::list(table, WIDTH),
         // Sentences are shortened only above a certain length.
         "warnings" => aligned(table, "", SENTENCE),
         _ => aligned(table, "", if for_terminal { NAME } else { usize::MAX }),
