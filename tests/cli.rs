@@ -229,7 +229,7 @@ fn wrong_calls_exit_with_2() {
         (&["table", "nonsense", TPU], "the tables are steps, step-breakdown"),
         (&["table", "ops", TPU, "--sort", "total_self_time"], "Did you mean total_self_time_us"),
         (&["table", "kernel", TPU], "Did you mean kernels?"),
-        (&["table", "ops", TPU, "--select", "category,total_self"], "Did you mean total_self_time_us"),
+        (&["table", "ops", TPU, "--select", "category,total_self_time"], "Did you mean total_self_time_us"),
         (&["analyze", TPU, "--device", "mi301x"], "Did you mean mi300x"),
         (&["compare", TPU, TPU, "--device", "abacus"], "The devices are tpu-v2"),
         (&["anlyze", TPU], "anlyze is neither a command nor a file. Did you mean analyze?"),
