@@ -2,7 +2,7 @@
 //! expensive parts are named even if no rule applies.
 
 use base::{format, sort};
-use report::{KernelCategory, UnifiedProfile};
+use report::{KernelCategory, TopOp, UnifiedProfile};
 
 /// Percentage that the named categories must reach together, and the largest number of them.
 const NAMED_PERCENT: f64 = 80.0;
@@ -205,10 +205,11 @@ fn loop_of_most(profile: &UnifiedProfile) -> Option<LoopTime> {
     let loops = found.top_ops.iter().filter(|op| op.category == "while");
     let longest = loops.max_by(|a, b| a.total_time_us.total_cmp(&b.total_time_us))?;
     let percent = 100.0 * longest.total_time_us / found.op_time_us.max(f64::MIN_POSITIVE);
-    let in_body = found.top_ops.iter().filter(|op| {
-        op.program_id == longest.program_id && op.framework_op.as_ref().is_some_and(|path| path.contains("while/body"))
-    });
-    let runs = in_body.filter_map(|op| op.executions).max().unwrap_or(0);
+    // The body of a loop inside this one runs more often. Its ops are deeper in loops.
+    let depth = |op: &&TopOp| op.framework_op.as_ref().map_or(0, |path| path.matches("while/body").count());
+    let in_body = || found.top_ops.iter().filter(|op| op.program_id == longest.program_id && depth(op) > 0);
+    let outermost = in_body().map(|op| depth(&op)).min().unwrap_or(0);
+    let runs = in_body().filter(|op| depth(op) == outermost).filter_map(|op| op.executions).max().unwrap_or(0);
     let times = runs / longest.executions.unwrap_or(0).max(1);
     if percent < TITLE_LINES_PERCENT || times < FEWEST_ITERATIONS {
         return None;
@@ -277,13 +278,13 @@ mod tests {
         let mut profile = UnifiedProfile::default();
         let category = KernelCategory { time_us: 100.0, ..KernelCategory::default() };
         profile.kernels.kernels_by_category.insert("matmul".to_owned(), category);
-        let op = |name: &str, category: &str, executions, total_time_us| report::TopOp {
+        let op = |name: &str, category: &str, executions, total_time_us| TopOp {
             name: name.to_owned(),
             category: category.to_owned(),
             framework_op: Some("jit(f)/while/body/dot_general".to_owned()),
             executions: Some(executions),
             total_time_us,
-            ..report::TopOp::default()
+            ..TopOp::default()
         };
         let top_ops = vec![op("dot.1", "dot", 160, 50.0), op("while.3", "while", 2, 55.0)];
         profile.op_statistics =
@@ -291,6 +292,11 @@ mod tests {
         let found = most_time(&profile).unwrap();
         assert_eq!(found.title, "Most time: 55.0 % in a loop of 80 iterations");
         assert!(found.text.contains("The loop while.3 runs its body 80 times and takes 55.0 %"), "{}", found.text);
+        // A loop inside the body runs its own body more often.
+        let mut inner = op("add.7", "add", 1600, 5.0);
+        inner.framework_op = Some("jit(f)/while/body/while/body/add".to_owned());
+        profile.op_statistics.as_mut().unwrap().top_ops.push(inner);
+        assert_eq!(most_time(&profile).unwrap().title, "Most time: 55.0 % in a loop of 80 iterations");
         profile.op_statistics.as_mut().unwrap().top_ops[0].executions = Some(6);
         assert_eq!(most_time(&profile).unwrap().title, "Most time: 100 % matmul");
     }
@@ -300,11 +306,11 @@ mod tests {
         let mut profile = UnifiedProfile::default();
         let category = KernelCategory { time_us: 100.0, ..KernelCategory::default() };
         profile.kernels.kernels_by_category.insert("fusion".to_owned(), category);
-        let op = |source: &str, function: &str, percent| report::TopOp {
+        let op = |source: &str, function: &str, percent| TopOp {
             source: Some(source.to_owned()),
             function: Some(function.to_owned()),
             busy_self_time_percent: Some(percent),
-            ..report::TopOp::default()
+            ..TopOp::default()
         };
         let mut title = |first: f64| {
             let top_ops = vec![
@@ -340,10 +346,10 @@ mod tests {
         let mut profile = UnifiedProfile::default();
         let category = KernelCategory { time_us: 100.0, ..KernelCategory::default() };
         profile.kernels.kernels_by_category.insert("dot".to_owned(), category);
-        let op = |source: &str, percent| report::TopOp {
+        let op = |source: &str, percent| TopOp {
             source: Some(source.to_owned()),
             busy_self_time_percent: Some(percent),
-            ..report::TopOp::default()
+            ..TopOp::default()
         };
         let top_ops = vec![op("a/model.py:1", 30.0), op("a/model.py:7", 25.0), op("a/model.py:7", 20.0)];
         profile.op_statistics = Some(report::OpStatistics { top_ops, ..report::OpStatistics::default() });
