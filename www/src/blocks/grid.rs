@@ -9,6 +9,9 @@ use crate::state::State;
 /// Renders the table. The first cell of each row is its heading.
 pub fn grid(grid: &Grid) -> AnyView {
     let title = bounded(&grid.title);
+    // A table below a heading has no title of its own. Its columns then name it for screen readers.
+    let name = if title.is_empty() { bounded(&grid.columns.join(", ")) } else { title.clone() };
+    let title = (!title.is_empty()).then(|| view! { <h2>{title}</h2> });
     let heads =
         grid.columns.iter().map(|name| view! { <th scope="col"><bdi>{bounded(name)}</bdi></th> }).collect_view();
     let rows = grid.rows.iter().map(|cells| {
@@ -17,8 +20,8 @@ pub fn grid(grid: &Grid) -> AnyView {
     });
     view! {
         <section class="panel grid-box">
-            <h2>{title.clone()}</h2>
-            <div class="grid-scroll" tabindex="0" role="region" aria-label=title>
+            {title}
+            <div class="grid-scroll" tabindex="0" role="region" aria-label=name>
                 <table><thead><tr>{heads}</tr></thead><tbody>{rows.collect_view()}</tbody></table>
             </div>
         </section>
