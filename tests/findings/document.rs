@@ -30,8 +30,13 @@ fn names<'a>(rules: impl Iterator<Item = &'a Rule>, last: &str) -> String {
     }
 }
 
+/// Returns the rules about a loss that a rule covers a part of.
+fn wholes(part: &'static Rule) -> impl Iterator<Item = &'static Rule> {
+    rules().filter(move |whole| whole.parts.contains(&part))
+}
+
 /// Returns the sentences that the record of a rule implies. Empty if there are none.
-fn relations(rule: &Rule) -> String {
+fn relations(rule: &'static Rule) -> String {
     let cut = "[captures that were cut](#captures-that-were-cut)";
     let needs = match rule.needs {
         Needs::Any => String::new(),
@@ -40,7 +45,7 @@ fn relations(rule: &Rule) -> String {
         Needs::Whole => format!("Not checked after any cut ({cut})."),
     };
     let causes = names(rule.causes(), "or");
-    let wholes = names(rule.part_of.iter().copied(), "or");
+    let wholes = names(wholes(rule), "or");
     let sentences = [
         needs,
         if causes.is_empty() { causes } else { format!("Omitted if explained by {causes}.") },
@@ -67,9 +72,9 @@ fn table(field: &str) -> String {
             let rows = symptoms.map(|rule| [names([rule].into_iter(), ""), names(rule.causes(), "and")]);
             (["omitted", "if these explain it"], rows.collect())
         }
-        "part_of" => {
-            let parts = rules().filter(|rule| !rule.part_of.is_empty());
-            let rows = parts.map(|it| [names([it].into_iter(), ""), names(it.part_of.iter().copied(), "and")]);
+        "parts" => {
+            let parts = rules().filter(|rule| wholes(rule).next().is_some());
+            let rows = parts.map(|it| [names([it].into_iter(), ""), names(wholes(it), "and")]);
             (["part", "whole"], rows.collect())
         }
         "of_all_steps" => {
@@ -86,7 +91,7 @@ fn table(field: &str) -> String {
 /// Returns the document.
 fn document() -> String {
     let introduction = std::fs::read_to_string(folder().join("docs/introduction.md")).unwrap();
-    let mut fields = BTreeSet::from(["needs", "explained_by", "part_of", "of_all_steps"]);
+    let mut fields = BTreeSet::from(["needs", "explained_by", "parts", "of_all_steps"]);
     let mut text = String::new();
     for line in introduction.lines() {
         match line.strip_prefix("<!-- ").and_then(|line| line.strip_suffix(" -->")) {

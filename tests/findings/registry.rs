@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use crossprof::insight::{idle_time, rules};
+use crossprof::insight::{idle_rules, rules};
 
 fn ids() -> Vec<&'static str> {
     rules().map(|rule| rule.id).collect()
@@ -89,5 +89,5 @@ fn every_rule_is_tested() {
 
 #[test]
 fn rules_about_idle_time_are_rules() {
-    assert!(idle_time::IDS.iter().all(|id| ids().contains(id)), "{:?}", idle_time::IDS);
+    assert!(idle_rules::IDS.iter().all(|id| ids().contains(id)), "{:?}", idle_rules::IDS);
 }

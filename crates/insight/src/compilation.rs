@@ -18,6 +18,7 @@ pub(super) static RULE: Rule = Rule {
     id: "compilation",
     title: "Devices wait for compilation",
     explained_by: &[&[&recompilation::RULE]],
+    parts: &[&recompilation::RULE],
     ..Rule::checked_by(check)
 };
 

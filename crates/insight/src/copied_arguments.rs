@@ -12,7 +12,7 @@ use super::numbers::{Numbers, shown};
 use super::{Needs, Rule, Verdict};
 use base::{Ps, format};
 use metrics::Op;
-use report::{Confidence, FindingSeverity, View};
+use report::{Confidence, View};
 use trace::Framework;
 
 pub(super) static RULE: Rule = Rule {
@@ -63,10 +63,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     else {
         return Verdict::Fine;
     };
-    let (severity, limit) = match share >= OVERHEAD_PERCENT.bad {
-        true => (FindingSeverity::Critical, OVERHEAD_PERCENT.bad),
-        false => (FindingSeverity::Warning, OVERHEAD_PERCENT.good),
-    };
+    let (severity, limit) = OVERHEAD_PERCENT.severity(share);
     let argument = argument(numbers, largest, &array);
     let shape = array.shape.split('{').next().unwrap_or(array.shape);
     let what = match &argument {

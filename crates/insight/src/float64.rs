@@ -1,8 +1,9 @@
 //! Ops compute in float64.
 //!
 //! Ops with a float64 result take at least 10 % of the op time (ours: the JAX guide's limit for overheads). Warning, critical
-//! from 50 %. Confidence medium: a solver may need the precision. Not reported for programs whose results are all float64,
-//! which chose it. Remedy: float32 constants and inputs. Data types come from the HLO; the rule is not checked without them.
+//! from 50 %. Confidence medium: a solver may need the precision. Not reported if more than 95 % of the op time is in float64 and
+//! no argument has a narrower floating-point type: then the program chose it. Remedy: float32 constants and inputs. Data types come
+//! from the HLO; the rule is not checked without them.
 
 use super::draft::{Draft, equals, lacks};
 use super::limits::OVERHEAD_PERCENT;
@@ -10,7 +11,7 @@ use super::numbers::Numbers;
 use super::{Needs, Rule, Verdict};
 use base::{Ps, format};
 use metrics::Op;
-use report::{Confidence, FindingSeverity, View};
+use report::{Confidence, View};
 use trace::Framework;
 
 pub(super) static RULE: Rule =
@@ -35,10 +36,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         return Verdict::Fine;
     }
     let Some(largest) = wide().max_by_key(|op| op.self_time) else { return Verdict::Fine };
-    let (severity, limit) = match share >= OVERHEAD_PERCENT.bad {
-        true => (FindingSeverity::Critical, OVERHEAD_PERCENT.bad),
-        false => (FindingSeverity::Warning, OVERHEAD_PERCENT.good),
-    };
+    let (severity, limit) = OVERHEAD_PERCENT.severity(share);
     let message = format!(
         "Ops with a float64 result take {} of the op time. The largest is {}. Most devices compute float64 many times slower than \
          float32, and each value takes twice the memory.{}",
@@ -73,15 +71,16 @@ fn has_narrow_input(numbers: &Numbers<'_>) -> bool {
     numbers.context.arguments().iter().any(|argument| narrow.iter().any(|kind| argument.shape.starts_with(kind)))
 }
 
-/// Names the line that first converts a narrower type to float64, as a sentence with a leading blank. Empty if no op of its own
-/// converts.
+/// Names the largest op that computes float64 from narrower operands alone, as a sentence with a leading blank. Empty if there
+/// is none.
 fn origin(numbers: &Numbers<'_>) -> String {
     let ops = &numbers.context.analysis.ops;
     let converts = |op: &&Op| {
         let expression = ops.text(numbers.trace, op.expression);
         let Some((result, operands)) = expression.split_once('(') else { return false };
-        let of_parameter = ["f32[", "bf16[", "f16[", "u8[", "s32["].iter().any(|kind| operands.contains(kind));
-        result.contains("= f64[") && of_parameter && !ops.text(numbers.trace, op.source).is_empty()
+        let is_narrow = ["f32[", "bf16[", "f16[", "u8[", "s32["].iter().any(|kind| operands.contains(kind));
+        let is_origin = result.contains("= f64[") && is_narrow && !operands.contains("f64[");
+        is_origin && !ops.text(numbers.trace, op.source).is_empty()
     };
     let first = ops.rows.iter().filter(converts).max_by_key(|op| op.self_time);
     first.map_or(String::new(), |op| format!(" {} computes float64 from a narrower type.", numbers.op_with_source(op)))
@@ -94,7 +93,7 @@ mod tests {
     use report::FindingSeverity::{Critical, Warning};
     use trace::Trace;
 
-    /// Builds steps of 1000 us, of which `wide` us are in float64.
+    /// Builds steps of 1000 us. Ops with a float64 result take `wide` us of each.
     fn steps(wide: i64) -> Trace {
         tpu_steps(12, move |b, at| {
             let line = b.line("/device:TPU:0", "XLA Ops");

@@ -10,7 +10,7 @@
 use super::draft::{Draft, lacks};
 use super::limits::{BOTTLENECK_PERCENT, OVERHEAD_PERCENT};
 use super::numbers::{Numbers, REPEATED, is_communication};
-use super::{Needs, Rule, Verdict, unhidden_collectives};
+use super::{Needs, Rule, Verdict};
 use base::format;
 use report::{Confidence, FindingSeverity};
 use trace::{Framework, Platform};
@@ -19,7 +19,6 @@ pub(super) static RULE: Rule = Rule {
     id: "gradient_synchronization",
     title: "Gradient synchronisation is not overlapped",
     needs: Needs::AllLines,
-    part_of: &[&unhidden_collectives::RULE],
     ..Rule::checked_by(check)
 };
 

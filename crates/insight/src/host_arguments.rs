@@ -65,10 +65,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
 
 /// Returns the finding for copies that devices wait for.
 fn waited_for(numbers: &Numbers<'_>, found: &HostArguments, per_step: f64, share: f64) -> Verdict {
-    let (severity, limit) = match share >= OVERHEAD_PERCENT.bad {
-        true => (FindingSeverity::Critical, OVERHEAD_PERCENT.bad),
-        false => (FindingSeverity::Warning, OVERHEAD_PERCENT.good),
-    };
+    let (severity, limit) = OVERHEAD_PERCENT.severity(share);
     let program = format!("jit_{}", found.function);
     let of_program = |it: &&Argument| it.program.split('(').next() == Some(&program);
     let largest = numbers.context.arguments().iter().filter(of_program);

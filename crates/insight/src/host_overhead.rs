@@ -23,6 +23,7 @@ pub(super) static RULE: Rule = Rule {
     title: "Devices wait for the host",
     needs: Needs::AllLines,
     explained_by: &[&[&many_small_kernels::RULE]],
+    parts: &[&many_small_kernels::RULE],
     ..Rule::checked_by(check)
 };
 

@@ -1,6 +1,9 @@
-//! Rules about the time in which devices are idle, each listed once.
+//! Causes of the time in which devices are idle, each listed once.
 
-use super::*;
+use super::{
+    Rule, barrier_cores, compilation, data_loading, host_arguments, host_overhead, many_programs, python_threads,
+    uneven_devices,
+};
 
 /// Causes that are exclusive parts of a step, so that their shares add up.
 pub(super) static PARTS_OF_STEP: [&Rule; 4] =
@@ -9,27 +12,3 @@ pub(super) static PARTS_OF_STEP: [&Rule; 4] =
 /// Causes of idle time in any part of a step.
 pub(super) static OTHER_CAUSES: [&Rule; 4] =
     [&many_programs::RULE, &host_arguments::RULE, &python_threads::RULE, &uneven_devices::RULE];
-
-/// Rules about the amount of idle time.
-static AMOUNTS: [&Rule; 3] = [&low_device_utilization::RULE, &tensor_core_idle::RULE, &idle_gaps::RULE];
-
-/// Ids of the rules about idle time, that about its amount first. Text only: programs that read findings, but check no rule, do not
-/// contain the checks.
-pub const IDS: [&str; 12] = ids(&[&AMOUNTS, &PARTS_OF_STEP, &OTHER_CAUSES, &[&many_small_kernels::RULE]]);
-
-/// Returns the ids of the rules in `lists`. Only the compiler calls this, for [`IDS`].
-#[allow(clippy::indexing_slicing, reason = "a wrong index does not compile")]
-const fn ids<const N: usize>(lists: &[&[&Rule]]) -> [&'static str; N] {
-    let (mut ids, mut filled, mut list) = ([""; N], 0, 0);
-    while list < lists.len() {
-        let mut at = 0;
-        while at < lists[list].len() {
-            ids[filled] = lists[list][at].id;
-            filled += 1;
-            at += 1;
-        }
-        list += 1;
-    }
-    assert!(filled == N, "IDS has another length than its lists");
-    ids
-}

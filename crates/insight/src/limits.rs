@@ -2,7 +2,7 @@
 //!
 //! Comments name the source of a limit. "Ours" marks a limit that no source defines, followed by the reason for our choice.
 
-use report::{Platform, UnifiedProfile};
+use report::{FindingSeverity, Platform, UnifiedProfile};
 
 /// Two limits of one number: good beyond the first, bad beyond the second, and a warning between them.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -16,6 +16,14 @@ pub struct Limits {
 impl Limits {
     const fn new(good: f64, bad: f64) -> Limits {
         Limits { good, bad }
+    }
+
+    /// Returns the severity of a loss that is not good, and the limit that it exceeds.
+    pub(super) fn severity(self, value: f64) -> (FindingSeverity, f64) {
+        match value >= self.bad {
+            true => (FindingSeverity::Critical, self.bad),
+            false => (FindingSeverity::Warning, self.good),
+        }
     }
 
     /// Returns `good`, `warning` or `bad`. A value equal to a limit is a warning.

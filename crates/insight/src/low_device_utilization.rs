@@ -12,7 +12,7 @@ use super::gap;
 use super::host_side::HostSide;
 use super::limits::BUSY_PERCENT;
 use super::numbers::Numbers;
-use super::{Needs, Rule, Verdict, idle_time};
+use super::{Needs, Rule, Verdict, idle_time, many_small_kernels};
 use base::format;
 use report::{Confidence, FindingSeverity};
 
@@ -21,6 +21,7 @@ pub(super) static RULE: Rule = Rule {
     title: "Devices are idle for much of the step",
     needs: Needs::AllLines,
     explained_by: &[&idle_time::PARTS_OF_STEP, &idle_time::OTHER_CAUSES],
+    parts: &[&many_small_kernels::RULE],
     ..Rule::checked_by(check)
 };
 

@@ -8,7 +8,7 @@
 use super::draft::{Draft, lacks};
 use super::limits::{BOTTLENECK_PERCENT, OVERHEAD_PERCENT, SHORT_KERNEL_US};
 use super::numbers::{Numbers, SHORT};
-use super::{Needs, Rule, Verdict, host_overhead, low_device_utilization};
+use super::{Needs, Rule, Verdict};
 use base::format;
 use report::{Confidence, FindingSeverity, View};
 use trace::{Framework, in_blocks};
@@ -17,7 +17,6 @@ pub(super) static RULE: Rule = Rule {
     id: "many_small_kernels",
     title: "Many small kernels with launch gaps between them",
     needs: Needs::AllOps,
-    part_of: &[&host_overhead::RULE, &low_device_utilization::RULE],
     ..Rule::checked_by(check)
 };
 

@@ -19,8 +19,8 @@ pub(super) fn merge(findings: &mut Vec<Fired>) {
         let causes: Vec<Option<f64>> = causes.map(|&(_, impact)| impact).collect();
         !explain(&causes, it.finding.time_at_stake_percent) && rule_of_all_steps(it, &impacts).is_none()
     });
-    for part in rules() {
-        for whole in part.part_of {
+    for whole in rules() {
+        for part in whole.parts {
             absorb(findings, whole, part);
         }
     }

@@ -14,7 +14,7 @@ use super::numbers::{Numbers, shown};
 use super::{Needs, Rule, Verdict};
 use base::format;
 use metrics::busy_python_threads;
-use report::{Confidence, FindingSeverity, View};
+use report::{Confidence, View};
 
 pub(super) static RULE: Rule = Rule {
     id: "python_threads",
@@ -40,11 +40,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     if share < OVERHEAD_PERCENT.good {
         return Verdict::Fine;
     }
-    let (severity, limit) = if share >= OVERHEAD_PERCENT.bad {
-        (FindingSeverity::Critical, OVERHEAD_PERCENT.bad)
-    } else {
-        (FindingSeverity::Warning, OVERHEAD_PERCENT.good)
-    };
+    let (severity, limit) = OVERHEAD_PERCENT.severity(share);
     let name = shown(&found.function.name);
     let place = found.function.place.as_ref().map_or(String::new(), |place| format!(" ({})", shown(place)));
     let threads = format::counted(found.threads, "other thread");

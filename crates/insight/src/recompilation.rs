@@ -11,18 +11,14 @@ use std::collections::BTreeSet;
 use super::changed_arguments;
 use super::draft::Draft;
 use super::numbers::{Numbers, shown};
-use super::{Rule, Verdict, compilation};
+use super::{Rule, Verdict};
 use base::{Ps, format};
 use metrics::{HostWork, compiled_modules, host_spans};
 use report::{Confidence, FindingSeverity, View};
 use trace::{Framework, Interval, IntervalSet};
 
-pub(super) static RULE: Rule = Rule {
-    id: "recompilation",
-    title: "Compilation between steps",
-    part_of: &[&compilation::RULE],
-    ..Rule::checked_by(check)
-};
+pub(super) static RULE: Rule =
+    Rule { id: "recompilation", title: "Compilation between steps", ..Rule::checked_by(check) };
 
 /// Share of the time from the second step's start to the last step's end from which the finding is a warning (ours).
 const WARNING_PERCENT: f64 = 1.0;

@@ -1,6 +1,6 @@
 //! Every device stores a copy of the same parameters.
 //!
-//! Arguments of the largest program, except inputs, of which several devices store the same part. `replicated_percent` is the
+//! Several devices store the same part of an argument of the largest program. Inputs do not count. `replicated_percent` is the
 //! memory that each device would save if every device stored only its own part, `bytes * (1 - 1 / copies)`, as a share of the
 //! peak. Note from 25 % (ours: below it, the added communication costs more). Confidence medium. Remedy: fully sharded data
 //! parallelism. Not reported for one device.

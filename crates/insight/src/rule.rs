@@ -16,9 +16,9 @@ pub struct Rule {
     pub needs: Needs,
     /// Lists of the rules that explain a finding of this rule: its causes, or more specific rules.
     pub explained_by: &'static [&'static [&'static Rule]],
-    /// Rules about the losses that this rule covers a part of. If its finding does not explain such a loss, it is merged into the
-    /// finding about the loss.
-    pub part_of: &'static [&'static Rule],
+    /// Rules about a part of the loss that this rule covers. A finding about a part that does not explain the loss is merged into
+    /// the finding of this rule.
+    pub parts: &'static [&'static Rule],
     /// For a rule about some steps: the rules about the same part of all steps. If one of them fires, its finding also reports
     /// these steps.
     pub of_all_steps: &'static [(StepPart, &'static [&'static Rule])],
@@ -47,7 +47,7 @@ pub enum Needs {
 impl Rule {
     /// Returns a record without id and title. The rule needs no particular part of the capture and refers to no other rule.
     pub(super) const fn checked_by(check: Check) -> Rule {
-        Rule { id: "", title: "", needs: Needs::Any, explained_by: &[], part_of: &[], of_all_steps: &[], check }
+        Rule { id: "", title: "", needs: Needs::Any, explained_by: &[], parts: &[], of_all_steps: &[], check }
     }
 
     /// Returns the rules that explain a finding of this rule.

@@ -160,7 +160,7 @@ mod tests {
     use report::FindingSeverity::{Note, Warning};
     use trace::{Trace, TraceBuilder};
 
-    /// Builds steps of which every second one is `more` longer.
+    /// Builds steps. Every second one takes `more` longer.
     fn uneven(steps: i64, more: i64) -> Trace {
         let mut b = TraceBuilder::new();
         let python = b.line("/host:CPU", "python");

@@ -17,6 +17,7 @@ pub(super) static RULE: Rule = Rule {
     needs: Needs::AllLines,
     // Devices that wait for a slow one do so in collectives.
     explained_by: &[&[&gradient_synchronization::RULE, &straggler_device::RULE]],
+    parts: &[&gradient_synchronization::RULE],
     ..Rule::checked_by(check)
 };
 

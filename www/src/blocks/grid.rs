@@ -9,7 +9,7 @@ use crate::state::State;
 /// Renders the table. The first cell of each row is its heading.
 pub fn grid(grid: &Grid) -> AnyView {
     let title = bounded(&grid.title);
-    // A table below a heading has no title of its own. Its columns then name it for screen readers.
+    // Screen readers need a name for each table. Without a title, its columns name it.
     let name = if title.is_empty() { bounded(&grid.columns.join(", ")) } else { title.clone() };
     let title = (!title.is_empty()).then(|| view! { <h2>{title}</h2> });
     let heads =

@@ -9,7 +9,7 @@ use crate::table::Unit;
 use crate::views::View;
 use base::Cut;
 use base::format::{self, percent, time_us};
-use insight::idle_time;
+use insight::idle_rules;
 use insight::limits::{BUSY_PERCENT, HOST_BOUND_PERCENT, IDLE_PERCENT, INPUT_BOUND_PERCENT};
 use report::{Finding, Platform, UnifiedProfile};
 
@@ -144,11 +144,11 @@ pub(super) fn device_idle(profile: &UnifiedProfile) -> Answer {
     asked
         .answer(
             idle,
-            judged(profile, &idle_time::IDS, idle, IDLE_PERCENT),
+            judged(profile, &idle_rules::IDS, idle, IDLE_PERCENT),
             format!("Devices are idle for {} of the time{cause}.", percent(idle)),
             "Look at the causes of idle time, and at the longest gaps (Devices page).",
         )
-        .advised_by(profile, &idle_time::IDS)
+        .advised_by(profile, &idle_rules::IDS)
 }
 
 /// Explains why there is no data about launches.
@@ -235,7 +235,7 @@ pub(crate) fn device_utilization(profile: &UnifiedProfile) -> Answer {
         if waits < 0.01 { String::new() } else { format!("; {} of that only waits", percent(100.0 * waits)) };
     asked.answer(
         value,
-        judged(profile, &idle_time::IDS, value * (1.0 - waits), BUSY_PERCENT),
+        judged(profile, &idle_rules::IDS, value * (1.0 - waits), BUSY_PERCENT),
         format!("Devices are busy for {} of the time{only_waits}.", percent(value)),
         "To find what the devices wait for, see the questions about host, launches, input, copies and \
             communication.",

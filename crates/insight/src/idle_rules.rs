@@ -1,0 +1,28 @@
+//! Ids of the rules about the time in which devices are idle.
+
+use super::idle_time::{OTHER_CAUSES, PARTS_OF_STEP};
+use super::{Rule, idle_gaps, low_device_utilization, many_small_kernels, tensor_core_idle};
+
+/// Rules about the amount of idle time.
+static AMOUNTS: [&Rule; 3] = [&low_device_utilization::RULE, &tensor_core_idle::RULE, &idle_gaps::RULE];
+
+/// Ids of the rules about idle time, that about its amount first. Text only: programs that read findings, but check no rule, do not
+/// contain the checks.
+pub const IDS: [&str; 12] = ids(&[&AMOUNTS, &PARTS_OF_STEP, &OTHER_CAUSES, &[&many_small_kernels::RULE]]);
+
+/// Returns the ids of the rules in `lists`. Only the compiler calls this, for [`IDS`].
+#[allow(clippy::indexing_slicing, reason = "a wrong index does not compile")]
+const fn ids<const N: usize>(lists: &[&[&Rule]]) -> [&'static str; N] {
+    let (mut ids, mut filled, mut list) = ([""; N], 0, 0);
+    while list < lists.len() {
+        let mut at = 0;
+        while at < lists[list].len() {
+            ids[filled] = lists[list][at].id;
+            filled += 1;
+            at += 1;
+        }
+        list += 1;
+    }
+    assert!(filled == N, "IDS has another length than its lists");
+    ids
+}
