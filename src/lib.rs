@@ -42,8 +42,9 @@
 #![deny(missing_docs)]
 
 pub use base::{fields, format, home, json, json_text, number, sort};
-pub use view::{export, metric, pages, table, tables};
+pub use report::{Metric, metric};
 pub use {compare, expression, facts, hlo, input, insight, memory, metrics, report, timeline, trace};
+pub use {document, export, pages, table, tables};
 
 // Limits on the numbers of a profile, which a CI job can check.
 #[cfg(feature = "cli")]
@@ -66,5 +67,5 @@ pub use input::{Unpacked, Unpacker};
 pub use metrics::{Settings, WindowChoice};
 pub use report::{ModelConfig, UnifiedProfile};
 pub use session::{FileId, FileResult, MemberResult, RunSummary, Session};
-pub use view::table::{Cell, Column, Query, Sort, Table, Unit};
-pub use view::tables::TableName;
+pub use table::{Cell, Column, Query, Sort, Table, Unit};
+pub use tables::TableName;

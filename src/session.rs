@@ -30,15 +30,16 @@ pub use runs::RunSummary;
 
 use std::collections::VecDeque;
 
+use document::Page;
 use input::plan::FileKind;
 use input::{Outline, Unpacked, Unpacker};
 use memory::Recorded;
 use metrics::{Context, Settings};
+use pages::{PageQuery, View};
 use report::UnifiedProfile;
+use table::{self, Query, Rows, Table};
+use tables::{self, AreaError, AreaQuery, TableName};
 use timeline::Timeline;
-use view::pages::{Page, PageQuery, View};
-use view::table::{self, Query, Rows, Table};
-use view::tables::{self, AreaError, AreaQuery, TableName};
 
 use intake::{Content, Intake, Member};
 use runs::LoadedRun;
@@ -186,7 +187,7 @@ impl Session {
         self.runs.get_mut(run as usize).map(|run| run.report(settings))
     }
 
-    /// Returns a table of a run. See [`view::tables::rows`] for `variant`. The analysis is cached until the settings change.
+    /// Returns a table of a run. See [`tables::rows`] for `variant`. The analysis is cached until the settings change.
     pub fn table(
         &mut self,
         run: u32,

@@ -1,7 +1,7 @@
 //! JSON is read through a tree: documents that the page reads come back unchanged.
 
+use crossprof::document::{Block, Page, TableBlock};
 use crossprof::json::from_str;
-use crossprof::pages::{Block, Page, TableBlock};
 use crossprof::report::example;
 use crossprof::{Cell, TableName, UnifiedProfile, export};
 

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use crate::support::{samples, xprof};
-use crossprof::pages::{Block, PageQuery, View};
+use crossprof::document::Block;
+use crossprof::pages::{PageQuery, View};
 use crossprof::{Cell, Query, Table, TableName};
 
 /// The fields that identify a row in XProf.

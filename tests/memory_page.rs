@@ -1,7 +1,8 @@
 //! The memory page: its charts add up to its figures, for programs that JAX compiled and for every real profile.
 
 use crate::support::{samples, xprof};
-use crossprof::pages::{Block, Icicle, Page, PageQuery, Scatter, View};
+use crossprof::document::{Block, Icicle, Page, Scatter};
+use crossprof::pages::{PageQuery, View};
 use crossprof::{Session, Settings};
 
 fn page(session: &mut Session, options: &[(&str, &str)]) -> Page {

@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use crate::support::{samples, xprof};
-use crossprof::pages::{Bars, Block, Link, Page, PageQuery, TableBlock, View};
+use crossprof::document::{Bars, Block, Link, Page, TableBlock};
+use crossprof::pages::{PageQuery, View};
 use crossprof::{Cell, Query, Session, Table, TableName};
 
 /// Returns the rows that a click on a link shows.

@@ -1,7 +1,8 @@
 //! Manual changes on the timeline: ranges snap to edges of events, flags and ranges are kept, tracks are arranged.
 
+use crossprof::document::Block;
+use crossprof::pages::PageQuery;
 use crossprof::pages::timeline::{Action, Keep, Outcome, TrackChange, act, scene, tip};
-use crossprof::pages::{Block, PageQuery};
 use crossprof::timeline::{Bookmarks, RowContent, Scene, Sight, Stage};
 use crossprof::{Session, Settings};
 use serde_json::{Value, json};

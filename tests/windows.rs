@@ -2,7 +2,8 @@
 
 use crate::support;
 use crate::support::{open, samples};
-use crossprof::pages::{Block, PageQuery, View};
+use crossprof::document::Block;
+use crossprof::pages::{PageQuery, View};
 use crossprof::{Cell, Query, Session, Settings, TableName, UnifiedProfile, WindowChoice};
 
 /// Returns choices that work for every run, and some that depend on the run.

@@ -171,7 +171,7 @@ mod tests {
         session.runs();
         let text = |session: &mut Session| {
             let report = session.report(0, &Settings::default());
-            report.map(|report| view::export::json::profile(&report)).unwrap_or_default()
+            report.map(|report| export::json::profile(&report)).unwrap_or_default()
         };
         let before = text(&mut session);
         let mut other = Session::new();

@@ -6,17 +6,18 @@ use std::collections::BTreeSet;
 use super::intake::{Content, Member};
 use super::programs;
 use base::{Ps, Severity, Warning, WarningCode};
+use document::Page;
 use input::plan::{self, Candidate, FileKind, Plan, PlannedRun};
 use input::{NamedProfile, Sidecar};
 use memory::Recorded;
 use metrics::{Context, EarlierHeapProfile, Examined, Run, Settings};
+use pages::memory::KeptMemory;
+use pages::{self, PageQuery, Source, View};
 use report::{SourceFile, StepTiming, UnifiedProfile};
+use table::{Query, Rows};
+use tables::{self, AreaError, AreaQuery, TableName};
 use timeline::{StepPicture, Timeline};
 use trace::{SourceFormat, StatValue, Trace, merge};
-use view::pages::memory::KeptMemory;
-use view::pages::{self, Page, PageQuery, Source, View};
-use view::table::{Query, Rows};
-use view::tables::{self, AreaError, AreaQuery, TableName};
 
 /// Largest number of files that one warning names.
 const MOST_NAMED: usize = 10;

@@ -167,7 +167,7 @@ fn an_imported_result_is_a_run_and_takes_settings() {
     add(&mut session, "h.trace.json", &json("op"));
     session.runs();
     let first = session.report(0, &Settings::default()).unwrap();
-    add(&mut session, "result.json", view::export::json::profile(&first).as_bytes());
+    add(&mut session, "result.json", export::json::profile(&first).as_bytes());
     assert_eq!(names(&mut session), ["h", "result"]);
     assert_eq!(session.report(1, &Settings::default()).as_ref(), Some(&first));
     let model = ModelConfig { batch_size: Some(2), ..ModelConfig::default() };
@@ -182,9 +182,9 @@ fn a_document_of_several_results_is_several_runs() {
     add(&mut session, "h.trace.json", &json("op"));
     session.runs();
     let mut first = session.report(0, &Settings::default()).unwrap();
-    let exported = view::export::json::profile(&first);
+    let exported = export::json::profile(&first);
     first.metadata.run_name = None;
-    let unnamed = view::export::json::profile(&first);
+    let unnamed = export::json::profile(&first);
     add(&mut session, "both.json", format!("[{exported},{unnamed}]").as_bytes());
     assert_eq!(names(&mut session), ["h", "h", "both 2"]);
     // Runs without a name are named after their file.

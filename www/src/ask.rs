@@ -1,9 +1,10 @@
 //! Requests from the page to the workers of a run: numbers, pages, tables and text. Each callback receives the
 //! response or an error message.
 
+use crossprof::document::{Page, TableBlock};
 use crossprof::metrics::Settings;
 use crossprof::pages::timeline::{Action, Outcome};
-use crossprof::pages::{Found, Page, PageQuery, TableBlock, View};
+use crossprof::pages::{Found, PageQuery, View};
 use crossprof::table::Query;
 use crossprof::timeline::Sight;
 use futures_util::FutureExt;

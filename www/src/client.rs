@@ -4,9 +4,9 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crossprof::document::Grid;
 use crossprof::input::plan::FileKind;
 use crossprof::metrics::Settings;
-use crossprof::pages::Grid;
 use futures_channel::oneshot;
 use futures_util::FutureExt;
 use js_sys::Array;

@@ -6,7 +6,8 @@
 
 use std::collections::BTreeMap;
 
-use crossprof::pages::{self, Link, PageQuery};
+use crossprof::document::Link;
+use crossprof::pages::{self, PageQuery};
 use crossprof::table::Sort;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, PercentEncode, percent_decode_str, utf8_percent_encode};
 
@@ -120,7 +121,10 @@ impl Route {
     /// Returns the address that a link of a run points to.
     pub fn to(run: u32, link: &Link) -> Route {
         let mut route = Route::filtered(View::Of(link.view), run, &link.filter);
-        route.query.options.extend(link.options().into_iter().map(|(key, value)| (key.to_owned(), value)));
+        route
+            .query
+            .options
+            .extend(pages::timeline::options(link).into_iter().map(|(key, value)| (key.to_owned(), value)));
         route
     }
 

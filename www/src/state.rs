@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use crossprof::Warning;
+use crossprof::document::Link;
 use crossprof::input::plan::FileKind;
 use crossprof::metrics::Settings;
-use crossprof::pages::Link;
 use crossprof::report::{Naming, distinct_names};
 use crossprof::table::Sort;
 use crossprof::tables::TableName;

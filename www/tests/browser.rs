@@ -2,9 +2,10 @@
 
 #![cfg(target_arch = "wasm32")]
 
+use crossprof::document::{Block, Page, TableBlock};
 use crossprof::input::plan::FileKind;
 use crossprof::metrics::Settings;
-use crossprof::pages::{Block, Page, PageQuery, TableBlock, View};
+use crossprof::pages::{PageQuery, View};
 use crossprof::table::{Cell, Query, Sort};
 use crossprof::tables::{AreaQuery, LineQuery};
 use crossprof::timeline::Sight;

@@ -49,7 +49,7 @@ impl Catalogue {
     /// Returns the catalogue of the unified profile.
     pub fn of_profile() -> Catalogue {
         // If the schema were not valid JSON, no path would exist. A test covers this.
-        let schema = serde_json::from_str(view::export::json::schema()).unwrap_or_default();
+        let schema = serde_json::from_str(export::json::schema()).unwrap_or_default();
         Catalogue { root: node(&schema, &schema, 0) }
     }
 

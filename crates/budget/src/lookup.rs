@@ -56,7 +56,7 @@ pub struct Reached<'a> {
     pub lacks: Vec<Lack>,
 }
 
-/// Follows `path` through `profile`, the document of [`view::export::json::profile`].
+/// Follows `path` through `profile`, the document of [`export::json::profile`].
 pub fn find<'a>(profile: &'a Value, path: &Path) -> Reached<'a> {
     let mut found = Reached { hits: vec![Hit { path: Path::default(), value: profile }], lacks: Vec::new() };
     for part in &path.parts {

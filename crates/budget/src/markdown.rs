@@ -2,7 +2,7 @@
 
 use super::check_report::{CheckReport, LimitReport, RunReport, Status};
 use super::text::{self, TextRow};
-use view::export::markdown::escape;
+use document::markup::escape;
 
 /// Renders the whole result: a heading with the outcome, one table per run, and a sentence for each failed limit.
 pub fn to_markdown(report: &CheckReport) -> String {

@@ -3,8 +3,8 @@
 use super::check_report::{CheckReport, Counts, LimitReport, RunName, RunReport, Status, counts};
 use super::unit;
 use base::format::{self, DASH, printable, shorten};
+use document::columns::aligned;
 use expression::Unit;
-use view::export::columns::aligned;
 
 /// Maximum number of characters of a limit's title in the table. The sentences below show the whole title.
 const TITLE: usize = 64;

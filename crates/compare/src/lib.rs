@@ -23,6 +23,8 @@ mod collectives;
 mod device_work;
 mod difference;
 mod document;
+#[cfg(feature = "example")]
+pub mod example;
 mod fairness;
 mod focus;
 mod folders;

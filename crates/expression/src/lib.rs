@@ -3,7 +3,7 @@
 //! ```text
 //! step_timing.avg_step_time_us < 150 ms      a limit             crates/budget
 //! slower > 3 %                               a condition         crates/budget
-//! mean > 1.5 ms                              a term of a filter  crates/view
+//! mean > 1.5 ms                              a term of a filter  crates/table
 //!
 //! keyword  = word, not followed by another character of a word
 //! name     = letters, digits, "_" and "-", or a text in quotation marks

@@ -13,6 +13,7 @@ mod kernel_statistics;
 mod launches;
 mod layer_freezing;
 mod memory;
+mod metric;
 mod names;
 mod op_statistics;
 mod paths;
@@ -28,6 +29,7 @@ mod vocabulary;
 mod window;
 
 pub use framework::{Framework, Words};
+pub use metric::Metric;
 pub use names::{Naming, distinct as distinct_names};
 pub use paths::{methods as methods_of_paths, parts as parts_of_path};
 pub use v1::*;

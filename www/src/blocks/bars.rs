@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crossprof::pages::{Bar, Bars};
+use crossprof::document::{Bar, Bars};
 use crossprof::table::{Unit, unit};
 use leptos::prelude::*;
 

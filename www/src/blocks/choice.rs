@@ -1,6 +1,6 @@
 //! A choice of one value: a row of buttons, or a drop-down list if there are many values.
 
-use crossprof::pages::Choice;
+use crossprof::document::Choice;
 use leptos::prelude::*;
 
 use crate::state::State;

@@ -1,6 +1,6 @@
 //! Lists of names and values, and rows of links.
 
-use crossprof::pages::{Facts, Link};
+use crossprof::document::{Facts, Link};
 use leptos::prelude::*;
 
 use super::href;

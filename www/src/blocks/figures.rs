@@ -1,6 +1,6 @@
 //! Headline figures as a row of cards.
 
-use crossprof::pages::Figure;
+use crossprof::document::Figure;
 use crossprof::table::unit;
 use leptos::prelude::*;
 

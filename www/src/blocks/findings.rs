@@ -1,7 +1,7 @@
 //! Findings, most important first. Word, shape and color show the severity. The numbers behind a finding are in a
 //! fold, and links lead to its events.
 
-use crossprof::pages::{FindingBlock, Link};
+use crossprof::document::{FindingBlock, Link};
 use crossprof::report::FindingSeverity;
 use leptos::prelude::*;
 

@@ -1,6 +1,6 @@
 //! A small table. A cell contains a value and may have a note, a bar, and a better or worse mark.
 
-use crossprof::pages::{CellStatus, Grid, GridCell};
+use crossprof::document::{CellStatus, Grid, GridCell};
 use leptos::prelude::*;
 
 use crate::components::warnings::bounded;

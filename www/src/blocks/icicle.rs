@@ -3,8 +3,8 @@
 
 use std::sync::Arc;
 
+use crossprof::document::{Icicle, Node};
 use crossprof::format;
-use crossprof::pages::{Icicle, Node};
 use crossprof::table::{Cell, Unit, unit};
 use leptos::prelude::*;
 

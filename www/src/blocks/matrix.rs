@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crossprof::pages::Matrix;
+use crossprof::document::Matrix;
 use crossprof::table::{Cell, Unit, unit};
 use leptos::prelude::*;
 

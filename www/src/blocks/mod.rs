@@ -21,7 +21,7 @@ mod waterfall;
 
 use std::sync::Arc;
 
-use crossprof::pages::{About, Block, Link};
+use crossprof::document::{About, Block, Link};
 use crossprof::tables::TableName;
 use leptos::prelude::*;
 

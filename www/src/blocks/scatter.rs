@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
+use crossprof::document::{Point, Scatter};
 use crossprof::format;
-use crossprof::pages::{Point, Scatter};
 use crossprof::sort::sort_by;
 use crossprof::table::{Cell, Unit};
 use leptos::prelude::*;

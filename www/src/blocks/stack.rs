@@ -3,8 +3,8 @@
 
 use std::sync::Arc;
 
+use crossprof::document::{Link, Stack};
 use crossprof::format;
-use crossprof::pages::{Link, Stack};
 use crossprof::table::{Unit, unit};
 use leptos::prelude::*;
 

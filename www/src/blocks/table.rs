@@ -7,7 +7,8 @@ mod open_row;
 
 use std::sync::Arc;
 
-use crossprof::pages::{Block, ColourClass, ColumnBlock, TableBlock};
+use crossprof::document::{Block, ColourClass, ColumnBlock, TableBlock};
+use crossprof::pages::timeline::link_to_row;
 use crossprof::table::{Cell, Query, Sort, Unit};
 use crossprof::{fields, format};
 use leptos::html;
@@ -127,7 +128,7 @@ pub fn TableView(
         if let ("t" | "T", Some(row), Some(_)) = (event.key().as_str(), active.get_untracked(), traced) {
             event.prevent_default();
             tips.hide();
-            let place = shown.with_untracked(|shown| shown.table().and_then(|table| table.in_timeline(row)));
+            let place = shown.with_untracked(|shown| shown.table().and_then(|table| link_to_row(table, row)));
             return place.iter().for_each(|link| state.follow(link));
         }
         let Some(next) = moved(active.get_untracked(), &event.key(), count.get_untracked()) else { return };
@@ -154,7 +155,7 @@ pub fn TableView(
                 at,
                 &look,
                 (active, chosen),
-                traced.and_then(|run| href(run, table.in_timeline(at).as_ref())),
+                traced.and_then(|run| href(run, link_to_row(&table, at).as_ref())),
             ))
         };
         shown.table().map(|table| (part.first..part.end).map(|at| row(table, at)).collect_view())
@@ -181,7 +182,7 @@ pub fn TableView(
                 };
                 view! { <button class="plain" on:click=filter>"Filter by it"</button> }
             });
-            let place = traced.zip(table.in_timeline(at)).and_then(|(run, link)| {
+            let place = traced.zip(link_to_row(&table, at)).and_then(|(run, link)| {
                 let href = href(run, Some(&link))?;
                 Some(view! { <a class="plain" href=href>{bounded(&link.title())}</a> })
             });

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use crossprof::pages::Waterfall;
+use crossprof::document::Waterfall;
 use crossprof::table::{Unit, unit};
 use leptos::prelude::*;
 
@@ -123,8 +123,8 @@ fn body(it: &Waterfall) -> AnyView {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crossprof::document::WaterfallPart;
     use crossprof::metrics::StepPart;
-    use crossprof::pages::WaterfallPart;
 
     #[test]
     fn each_bar_begins_where_the_one_before_ended() {

@@ -1,6 +1,6 @@
 //! A headline figure: value, spread, and a rating by color, word and shape.
 
-use crossprof::pages::Status;
+use crossprof::document::Status;
 use crossprof::{fields, format};
 use leptos::prelude::*;
 

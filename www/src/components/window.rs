@@ -1,8 +1,7 @@
 //! The window that the numbers of a run cover, and the field that selects it. Shown above every view.
 
-use crossprof::metric;
-use crossprof::metric::Metric;
 use crossprof::metrics::{Settings, WindowChoice, WindowKind};
+use crossprof::{Metric, metric};
 use leptos::prelude::*;
 
 use super::live::{live, shown};

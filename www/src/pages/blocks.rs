@@ -6,14 +6,14 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crossprof::pages::{Page, View};
+use crossprof::document::Page;
+use crossprof::pages::View;
 use leptos::prelude::*;
 
-use crate::ask;
 use crate::blocks::{Blocks, blocks_view};
 use crate::components::live::{live, shown};
-use crate::route;
 use crate::state::{Run, State};
+use crate::{ask, route};
 
 /// Time to wait while the user types, so that several letters cause one request.
 const PAUSE: Duration = Duration::from_millis(80);

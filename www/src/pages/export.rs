@@ -1,6 +1,6 @@
 //! Downloads: the unified profile, its schema, all tables, and the report as HTML and Markdown.
 
-use crossprof::pages::TableBlock;
+use crossprof::document::TableBlock;
 use crossprof::table::Query;
 use crossprof::tables::TableName;
 use leptos::prelude::*;

@@ -1,7 +1,7 @@
 //! The overview: arranges its blocks and adds the warnings.
 
-use crossprof::Warning;
-use crossprof::pages::{self, Block};
+use crossprof::document::Block;
+use crossprof::{Warning, pages};
 use leptos::prelude::*;
 
 use super::blocks::{asked, failure};

@@ -2,9 +2,10 @@
 //! [`Table`](TableRequest) and [`Row`](RowRequest) for memory, the [`ComparisonPage`](ComparisonPageRequest), and
 //! each [`Document`](DocumentRequest) that needs no events.
 
+use crossprof::document::Page;
 use crossprof::metrics::Settings;
 use crossprof::pages::timeline::Outcome;
-use crossprof::pages::{Found, Page, PageQuery, View};
+use crossprof::pages::{Found, PageQuery, View};
 use crossprof::table::Query;
 use crossprof::tables::{AreaQuery, TableName};
 use js_sys::Array;

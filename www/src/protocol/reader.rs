@@ -1,8 +1,8 @@
 //! Requests to a reader. A reader handles one request in its life, possibly after a warm-up.
 
 use crossprof::Warning;
+use crossprof::document::Grid;
 use crossprof::input::plan::FileKind;
-use crossprof::pages::Grid;
 use serde::{Deserialize, Serialize};
 
 use super::Request;

@@ -1,6 +1,6 @@
 //! Completions of a filter's last word: first a condition on a column, by its heading, then a value of that column.
 
-use crossprof::pages::TableBlock;
+use crossprof::document::TableBlock;
 use crossprof::table::{Cell, Unit, is_called};
 
 use super::terms::terms;
@@ -47,7 +47,7 @@ pub fn completions(table: &TableBlock, typed: &str) -> Vec<Completion> {
             .filter_map(|column| Some(((place(&column.title, &column.key)?, column.is_folded), column)))
             .collect();
         columns.sort_by_key(|(place, _)| *place);
-        let of = |column: &crossprof::pages::ColumnBlock| {
+        let of = |column: &crossprof::document::ColumnBlock| {
             let is_text = column.unit == Unit::Text;
             // A heading may end with a mark, which is not part of its name.
             let title = column.title.trim_end_matches(" ≤");
@@ -102,7 +102,7 @@ fn quoted(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crossprof::pages::ColumnBlock;
+    use crossprof::document::ColumnBlock;
     use crossprof::table::column;
     use crossprof::tables::TableName;
 

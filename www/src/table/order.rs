@@ -1,6 +1,6 @@
 //! Sorting after a click on a heading.
 
-use crossprof::pages::ColumnBlock;
+use crossprof::document::ColumnBlock;
 use crossprof::table::Sort;
 
 use super::cell;

@@ -4,8 +4,8 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
 
+use crossprof::document::Block;
 use crossprof::format;
-use crossprof::pages::Block;
 use leptos::html::Div;
 use leptos::prelude::*;
 use wasm_bindgen::JsCast;

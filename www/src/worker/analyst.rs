@@ -4,10 +4,11 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
+use crossprof::document::Page;
 use crossprof::export::json;
 use crossprof::metrics::{Context, Settings};
 use crossprof::pages::timeline::{Action, OpChanges, Outcome};
-use crossprof::pages::{self, Found, Page, PageQuery, View};
+use crossprof::pages::{self, Found, PageQuery, View};
 use crossprof::session::Session;
 use crossprof::timeline::{Origin, Raster, Sight, Stage, Strip, Timeline};
 use crossprof::trace::RowBlock;

@@ -1,6 +1,7 @@
 //! The menu that selects the visible columns.
 
-use crossprof::pages::{ColumnBlock, columns_option};
+use crossprof::document::ColumnBlock;
+use crossprof::pages::columns_option;
 use leptos::prelude::*;
 
 use super::Shown;

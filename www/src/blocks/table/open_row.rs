@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::sync::Arc;
 
-use crossprof::pages::{Page, TableBlock};
+use crossprof::document::{Page, TableBlock};
 use crossprof::table::{Cell, Query};
 use leptos::prelude::*;
 

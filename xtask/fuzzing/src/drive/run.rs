@@ -1,6 +1,7 @@
 //! Drives one run: its reports in several windows, its tables in several orders, its pages, and every output format.
 
-use crossprof::pages::{Block, Page, PageQuery, View};
+use crossprof::document::{Block, Page};
+use crossprof::pages::{PageQuery, View};
 use crossprof::table::Cell;
 use crossprof::{Query, Session, Settings, Sort, Table, TableName, UnifiedProfile, WindowChoice, export};
 

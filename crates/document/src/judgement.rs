@@ -1,0 +1,57 @@
+//! Judgement on a number of a run against the baseline's.
+
+/// Judgement on a run's number against the baseline's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Judgement {
+    /// Better than the baseline's.
+    Better,
+    /// Worse than the baseline's.
+    Worse,
+    /// As good as the baseline's.
+    Same,
+    /// Too small to count, or within the noise.
+    Noise,
+    /// Not known.
+    Unknown,
+}
+
+impl Judgement {
+    /// Returns the symbol that accompanies the words, so that the judgement does not depend on colour
+    /// alone.
+    pub fn symbol(self) -> &'static str {
+        match self {
+            Judgement::Better => "▲",
+            Judgement::Worse => "▼",
+            Judgement::Same => "=",
+            Judgement::Noise => "≈",
+            Judgement::Unknown => "?",
+        }
+    }
+
+    /// Returns the name of the judgement's colour.
+    pub fn class(self) -> &'static str {
+        match self {
+            Judgement::Better => "good",
+            Judgement::Worse => "bad",
+            Judgement::Same | Judgement::Noise | Judgement::Unknown => "even",
+        }
+    }
+
+    /// Judges the change of a part of a time of `whole_us`. Less than a two-thousandth of that is too
+    /// small to count.
+    pub fn of_part(delta_us: f64, whole_us: f64) -> Judgement {
+        let is_little = delta_us != 0.0 && delta_us.abs() < 0.0005 * whole_us;
+        if is_little { Judgement::Noise } else { Judgement::of_time(delta_us) }
+    }
+
+    /// Judges a change in time.
+    pub fn of_time(delta_us: f64) -> Judgement {
+        if delta_us > 0.0 {
+            Judgement::Worse
+        } else if delta_us < 0.0 {
+            Judgement::Better
+        } else {
+            Judgement::Same
+        }
+    }
+}

@@ -1,0 +1,23 @@
+//! Writes the comparison as JSON, and the JSON Schema (draft 2020-12) that describes it.
+
+use crate::json::pretty;
+use compare::{COMPARISON_VERSION, Comparison};
+
+/// Returns the document, indented and with a final newline. The same comparison always gives the
+/// same bytes.
+pub fn json(comparison: &Comparison) -> String {
+    pretty(comparison)
+}
+
+/// Returns the schema of [`json`]'s document from the committed file. A test checks that it equals
+/// [`generate_schema`].
+pub fn schema() -> &'static str {
+    include_str!("../../../../docs/schema/comparison-1.0.0.json")
+}
+
+/// Generates the schema from the comparison's types.
+pub fn generate_schema() -> String {
+    let mut schema = schemars::schema_for!(Comparison);
+    schema.insert("title".to_owned(), format!("Comparison {COMPARISON_VERSION}").into());
+    pretty(&schema)
+}

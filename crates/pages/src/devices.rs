@@ -1,0 +1,161 @@
+//! Page of devices: how busy each is compared with the others, and the longest idle gaps.
+
+use crate::{PageQuery, Source};
+use base::format;
+use document::{About, Bar, Bars, Block, ColourClass, Link};
+use metrics::StepPart;
+use report::{DeviceStats, MultiDevice, StepParts, UnifiedProfile, View, WindowKind, metric};
+use table::Unit;
+use tables::TableName;
+
+/// Returns the blocks of the page.
+pub(super) fn blocks(source: Source<'_>, query: &PageQuery) -> Vec<Block> {
+    let mut bars = busy(source.profile(), usize::MAX);
+    bars.bars.extend(unused(source.profile()));
+    let mut blocks: Vec<Block> = (!bars.bars.is_empty()).then_some(Block::Bars(bars)).into_iter().collect();
+    blocks.extend(tables(source, query));
+    if blocks.is_empty() {
+        blocks.push(source.not_measured("multi_device"));
+    }
+    blocks
+}
+
+/// Returns the tables of all devices and of the longest idle gaps.
+pub(super) fn tables(source: Source<'_>, query: &PageQuery) -> impl Iterator<Item = Block> {
+    let all = [(TableName::Devices, "Devices"), (TableName::Gaps, "Longest idle gaps")];
+    all.into_iter().filter_map(move |(name, title)| source.table_block(name, title, query))
+}
+
+/// Draws the busy share of at most `most` devices, with the longest gap of each.
+fn busy(profile: &UnifiedProfile, most: usize) -> Bars {
+    let devices = profile.multi_device.iter().flat_map(|devices| &devices.device_stats);
+    let bar = |device: &DeviceStats| Bar {
+        label: device.device_name.clone(),
+        value: device.utilization_percent.unwrap_or(0.0),
+        class: StepPart::Compute.into(),
+        note: match (device.utilization_percent, device.gaps.as_ref().and_then(|gaps| gaps.max_gap_us)) {
+            (None, _) => "ran nothing in the measured time".to_owned(),
+            (_, Some(longest)) => format!("gap ≤ {}", format::time_us(longest)),
+            (_, None) => "no gap".to_owned(),
+        },
+        link: Link::equal(View::Devices, "device_name", &device.device_name),
+    };
+    let bars = devices.take(most).map(bar).collect();
+    Bars { title: "Devices, busy share".to_owned(), unit: Unit::Percent, bars, whole: Some(100.0), ..Bars::default() }
+}
+
+/// Returns bars for devices that did nothing. No measurements include them, and the table has no
+/// rows for them.
+fn unused(profile: &UnifiedProfile) -> impl Iterator<Item = Bar> {
+    let names = profile.multi_device.iter().flat_map(|devices| &devices.unused_devices);
+    names.map(|name| Bar {
+        label: name.clone(),
+        value: 0.0,
+        class: ColourClass::IDLE,
+        note: "not used".to_owned(),
+        link: None,
+    })
+}
+
+/// Draws the first devices for the overview, with a note about the differences between all devices.
+pub(super) fn first(profile: &UnifiedProfile, most: usize) -> Bars {
+    let note = match &profile.multi_device {
+        Some(devices) => between(profile, devices, most),
+        None => "No device of this capture ran an op.".to_owned(),
+    };
+    Bars {
+        note,
+        about: Some(About::new(metric!("multi_device.device_stats[].utilization_percent"), View::Devices)),
+        ..busy(profile, most)
+    }
+}
+
+/// Describes the differences between the devices, and the number of devices without a bar.
+fn between(profile: &UnifiedProfile, devices: &MultiDevice, most: usize) -> String {
+    let mut facts = Vec::new();
+    if let Some(imbalance) = devices.busy_imbalance_percent {
+        facts.push(format!("imbalance {}", format::percent(imbalance)));
+    }
+    // The first ops of a capture may belong to a helper program that only one device runs, so the
+    // starts of steps are more informative.
+    match (profile.step_timing.step_start_skew_us, devices.start_skew_us) {
+        (Some(skew), _) => facts.push(format!("starts of a step {} apart (median)", format::time_us(skew))),
+        (None, Some(skew)) => facts.push(format!("first ops of the capture {} apart", format::time_us(skew))),
+        (None, None) => {}
+    }
+    let most_busy = devices.device_stats.iter().filter_map(|stats| stats.utilization_percent).reduce(f64::max);
+    if let (Some(most), Some(range)) = (most_busy, devices.utilization_range) {
+        let (least, most) = (format::percent(most - range), format::percent(most));
+        facts.push(if least == most { format!("each busy {least}") } else { format!("busy {least} to {most}") });
+    }
+    facts.extend(work_outside_communication(profile));
+    let mut sentences = Vec::new();
+    if !facts.is_empty() {
+        sentences.push(format!("Between devices: {}.", facts.join(", ")));
+    }
+    if let Some(more @ 1..) = devices.device_stats.len().checked_sub(most) {
+        sentences.push(format!("{more} more devices have no bar here."));
+    }
+    sentences.join(" ")
+}
+
+/// Describes the work of the devices without communication, which includes waiting for other devices: a device that waits
+/// looks as busy as one that computes. `None` without communication.
+fn work_outside_communication(profile: &UnifiedProfile) -> Option<String> {
+    let breakdown = profile.step_breakdown.as_ref()?;
+    let has_communication = breakdown.devices.iter().any(|device| device.parts.communication_us > 0.0);
+    let work = breakdown.devices.iter().filter(|_| has_communication).map(|device| {
+        let StepParts { compute_us, data_movement_us, h2d_us, d2h_us, p2p_us, d2d_us, .. } = device.parts;
+        compute_us + data_movement_us + h2d_us + d2h_us + p2p_us + d2d_us
+    });
+    let (least, most) = work.map(|us| (us, us)).reduce(|all, it| (all.0.min(it.0), all.1.max(it.1)))?;
+    let (least, most) = (format::time_us(least), format::time_us(most));
+    let range = if least == most { least } else { format!("{least} to {most}") };
+    let is_of_steps = WindowKind::named(&breakdown.window) == Some(WindowKind::Steps);
+    Some(format!("work outside communication {range}{}", if is_of_steps { " per step" } else { "" }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_skew_of_steps_has_priority_over_that_of_first_ops() {
+        let devices = MultiDevice { start_skew_us: Some(2e6), ..MultiDevice::default() };
+        let mut profile = report::example::profile();
+        profile.step_timing.step_start_skew_us = None;
+        assert_eq!(between(&profile, &devices, 1), "Between devices: first ops of the capture 2.00 s apart.");
+        profile.step_timing.step_start_skew_us = Some(12.0);
+        assert_eq!(between(&profile, &devices, 1), "Between devices: starts of a step 12.0 µs apart (median).");
+        let stats = |busy| report::DeviceStats { utilization_percent: Some(busy), ..report::DeviceStats::default() };
+        let device_stats = vec![stats(90.0), stats(80.5)];
+        let busy = MultiDevice { device_stats, utilization_range: Some(9.5), ..MultiDevice::default() };
+        assert!(between(&profile, &busy, 2).ends_with(", busy 80.5 % to 90.0 %."), "{}", between(&profile, &busy, 2));
+    }
+
+    #[test]
+    fn waiting_inside_collectives_is_not_work() {
+        let mut profile = report::example::profile();
+        let parts = |compute_us, communication_us| StepParts {
+            compute_us,
+            communication_us,
+            d2d_us: 1.0,
+            ..StepParts::default()
+        };
+        let device = |parts| report::StepBreakdownDevice { parts, ..report::StepBreakdownDevice::default() };
+        profile.step_breakdown = Some(report::StepBreakdown {
+            window: "steps".to_owned(),
+            devices: vec![device(parts(99.0, 1.0)), device(parts(3.0, 96.0))],
+            ..report::StepBreakdown::default()
+        });
+        let said = |profile: &UnifiedProfile| between(profile, &MultiDevice::default(), 1);
+        assert!(
+            said(&profile).ends_with("work outside communication 4.00 µs to 100 µs per step."),
+            "{}",
+            said(&profile)
+        );
+        let breakdown = profile.step_breakdown.as_mut().unwrap();
+        breakdown.devices.iter_mut().for_each(|device| device.parts.communication_us = 0.0);
+        assert!(!said(&profile).contains("communication"), "{}", said(&profile));
+    }
+}

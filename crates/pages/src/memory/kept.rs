@@ -1,0 +1,67 @@
+//! Caches the memory data of a run with the charts and tables made from it.
+//!
+//! A request from the page concerns one table: its form, its filter or its order. The other tables
+//! and all charts stay the same, and for a program with 100,000 buffers they take most of the time.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use memory::Recorded;
+
+use document::Block;
+use table::{Rows, Table};
+use tables::{TableName, memory_table, rows_of_memory};
+
+/// Charts, by name of the program and number of the memory space.
+type Charts = BTreeMap<(String, i64), Arc<[Block]>>;
+
+/// Memory data of a run, with the charts and tables made from it.
+#[derive(Debug, Default)]
+pub struct KeptMemory {
+    recorded: Recorded,
+    charts: Mutex<Charts>,
+    /// Tables by form.
+    tables: Mutex<BTreeMap<(TableName, String), Arc<Table>>>,
+}
+
+impl KeptMemory {
+    /// Creates a cache for the memory data of a run.
+    pub fn new(recorded: Recorded) -> KeptMemory {
+        KeptMemory { recorded, ..KeptMemory::default() }
+    }
+
+    /// Returns the memory data of the run.
+    pub fn recorded(&self) -> &Recorded {
+        &self.recorded
+    }
+
+    /// Calls `look` with a table in one of its forms, or in another variant that it accepts (a change
+    /// of a what-if estimate). Returns `None` if the table is not about memory.
+    pub fn rows<T>(&self, name: TableName, variant: &str, look: impl FnOnce(&dyn Rows) -> T) -> Option<T> {
+        // Values that a user types are requested only once, so only forms are cached.
+        let is_form = variant.is_empty() || name.forms().contains(&variant);
+        let kept = is_form.then(|| self.table(name, variant)).flatten();
+        match kept {
+            Some(table) => Some(look(&*table)),
+            None => rows_of_memory(&self.recorded, name, variant).map(|rows| look(&*rows)),
+        }
+    }
+
+    /// Returns a cached table that is expensive to make.
+    fn table(&self, name: TableName, variant: &str) -> Option<Arc<Table>> {
+        let mut tables = self.tables.lock().unwrap_or_else(PoisonError::into_inner);
+        let key = (name, variant.to_owned());
+        if let Some(known) = tables.get(&key) {
+            return Some(Arc::clone(known));
+        }
+        let made = Arc::new(memory_table(&self.recorded, name, variant)?);
+        tables.insert(key, Arc::clone(&made));
+        Some(made)
+    }
+
+    /// Returns the charts of a memory space of a program, and calls `make` the first time.
+    pub(super) fn charts(&self, program: &str, space: i64, make: impl FnOnce() -> Vec<Block>) -> Arc<[Block]> {
+        let mut charts = self.charts.lock().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(charts.entry((program.to_owned(), space)).or_insert_with(|| make().into()))
+    }
+}

@@ -1,0 +1,32 @@
+//! Fields of the unified profile that pages show, with their path and definition.
+
+use crate::UnifiedProfile;
+use base::fields::definition;
+
+/// Field of the unified profile. Created by [`metric!`](crate::metric!).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Metric {
+    /// Path of the field as listed in docs/metrics.md (`step_timing.avg_step_time_us`).
+    pub path: &'static str,
+    /// Definition of the field.
+    pub definition: &'static str,
+}
+
+impl Metric {
+    /// Returns the field at a path. For constants only, which [`metric!`](crate::metric!) ensures.
+    /// Elsewhere the definitions of all fields would become part of the program.
+    ///
+    /// # Panics
+    /// Panics if the profile has no such field.
+    pub const fn at(path: &'static str) -> Metric {
+        Metric { path, definition: definition::<UnifiedProfile>(path).sentence }
+    }
+}
+
+/// Returns the [`Metric`] at a path. A path without a field does not compile.
+#[macro_export]
+macro_rules! metric {
+    ($path:literal) => {
+        const { $crate::Metric::at($path) }
+    };
+}

@@ -1,0 +1,562 @@
+//! Checklist of a guide to reading JAX profiles, answered from a profile: its questions in order,
+//! each with its number, the guide's judgement, and a link. Earlier results have the same answers,
+//! if they contain the numbers.
+//!
+//! | number | good | bad |
+//! |---|---|---|
+//! | device utilization | above 80 % | below 50 % |
+//! | device idle time | below 20 %: the complement of the utilization | above 50 % |
+//! | waiting for the host, for launches | below 10 % | above 50 % |
+//! | waiting for input | below 10 % | above 40 % |
+//! | mean kernel duration on a GPU that is not busy | above 0.1 ms | |
+//! | one op's share of the op time | up to 50 % | |
+//! | ops of more than 50 ms in a step | none | |
+//! | peak memory | below 90 % | |
+//! | memory bandwidth, if memory-bound | above 60 % | below 40 % |
+//! | occupancy | above 50 % | |
+//! | compilation | below 2 s | above 10 s |
+//!
+//! The limits are those of the rules (`insight::limits`). Values between good and bad are a
+//! warning, and so are values that are not good if the guide names no bad limit. If a finding
+//! covers the same fact, its severity and remedy apply, so that both pages agree. Questions without
+//! a number in the guide are judged only by findings.
+
+mod devices;
+mod kernels;
+mod time;
+
+pub use devices::compilation;
+pub use kernels::kernel_duration;
+pub use time::device_utilization;
+
+use insight::limits::Limits;
+
+use super::profile_table::{ProfileColumns, float, of_rows, text};
+use crate::shown::Shown;
+use report::{Finding, FindingSeverity, Metric, UnifiedProfile, View};
+use table::{Cell, Table, Unit, column, unit};
+use trace::{Framework, Platform, SourceFormat, Words};
+
+/// Display of the table on a page.
+pub(crate) const SHOWN: Shown =
+    Shown { leading: &["question", "judgement", "shown", "answer", "remedy"], has_sentences: true, ..Shown::WHOLE };
+
+/// One question with its answer.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Answer {
+    /// Key: `device_utilization`.
+    pub id: &'static str,
+    /// Question in words.
+    pub question: &'static str,
+    /// Name of `value`.
+    pub number: &'static str,
+    /// Measured number. Absent if it was not measured.
+    pub value: Option<f64>,
+    /// Unit of `value`.
+    pub unit: Unit,
+    /// `good`, `note`, `warning` or `bad`. Absent if nothing was measured, or if there is no limit.
+    pub judgement: Option<&'static str>,
+    /// Answer in a sentence, or the reason why there is none.
+    pub answer: String,
+    /// Recommended action if the judgement is not good, or the way to capture missing data. Empty if
+    /// there is nothing to do.
+    pub remedy: String,
+    /// Path of the number in the profile, if it is one of its fields.
+    pub metric: Option<Metric>,
+    /// View with the details.
+    pub view: View,
+    /// Filter in the view. Empty if no row would pass.
+    pub filter: String,
+}
+
+/// Definition of a question.
+struct Question {
+    id: &'static str,
+    question: &'static str,
+    number: &'static str,
+    unit: Unit,
+    metric: Option<Metric>,
+    view: View,
+    filter: &'static str,
+}
+
+const fn question(
+    id: &'static str,
+    question: &'static str,
+    number: &'static str,
+    unit: Unit,
+    metric: Option<Metric>,
+    (view, filter): (View, &'static str),
+) -> Question {
+    Question { id, question, number, unit, metric, view, filter }
+}
+
+impl Question {
+    fn answer(&self, value: f64, judgement: Option<&'static str>, answer: String, remedy: &str) -> Answer {
+        let remedy = if matches!(judgement, Some("note" | "warning" | "bad")) { remedy } else { "" };
+        // If the value is good, there may be no rows that pass the filter.
+        let filter = if judgement != Some("good") && value > 0.0 { self.filter } else { "" };
+        Answer {
+            value: Some(value),
+            judgement,
+            answer,
+            remedy: remedy.to_owned(),
+            filter: filter.to_owned(),
+            ..self.absent(String::new(), "")
+        }
+    }
+
+    fn absent(&self, why: String, how: &str) -> Answer {
+        Answer {
+            id: self.id,
+            question: self.question,
+            number: self.number,
+            value: None,
+            unit: self.unit,
+            judgement: None,
+            answer: why,
+            remedy: how.to_owned(),
+            metric: self.metric,
+            view: self.view,
+            filter: String::new(),
+        }
+    }
+
+    /// Creates an answer without a number. Uses the reason recorded in the profile, otherwise `why`.
+    fn not_measured(&self, profile: &UnifiedProfile, why: &str, how: &str) -> Answer {
+        let section = |path: &str| path.split('.').next().unwrap_or_default().to_owned();
+        let is_it = |field: &str| self.metric.is_some_and(|it| field == it.path || field == section(it.path));
+        match profile.not_measured.iter().find(|missing| is_it(&missing.field)) {
+            Some(missing) => self.absent(missing.reason.clone(), missing.remedy.as_deref().unwrap_or(how)),
+            None => self.absent(why.to_owned(), how),
+        }
+    }
+}
+
+impl Answer {
+    /// Replaces the remedy by that of the finding about the same fact, if there is one.
+    fn advised_by(mut self, profile: &UnifiedProfile, ids: &[&str]) -> Answer {
+        if let Some(finding) =
+            fired(profile, ids).max_by_key(|finding| finding.severity).filter(|_| !self.remedy.is_empty())
+        {
+            self.remedy.clone_from(&finding.remedy);
+        }
+        self
+    }
+}
+
+/// Returns the findings of these rules, if the rules applied.
+fn fired<'a>(profile: &'a UnifiedProfile, ids: &[&str]) -> impl Iterator<Item = &'a Finding> {
+    let is_fired = |it: &&Finding| ids.contains(&it.id.as_str()) && it.severity != FindingSeverity::NotChecked;
+    profile.findings.iter().filter(is_fired)
+}
+
+/// Returns the terms for advice in the framework of a profile.
+fn words(profile: &UnifiedProfile) -> &'static Words {
+    profile.metadata.framework().words()
+}
+
+/// Names a file that may contain more data of the same run.
+fn better_file(profile: &UnifiedProfile) -> &'static str {
+    let is_pytorch = profile.metadata.framework() == Framework::PyTorch;
+    let is_export = profile.metadata.source_format() != Some(SourceFormat::XPlane);
+    if is_export && !is_pytorch { "Open the *.xplane.pb of the run, which contains the most data." } else { "" }
+}
+
+/// Returns the worst of several judgements, ignoring absent ones.
+fn worst(judgements: &[Option<&'static str>]) -> Option<&'static str> {
+    ["bad", "warning", "note", "good"].into_iter().find(|&judgement| judgements.contains(&Some(judgement)))
+}
+
+/// Returns the worst judgement of these rules: good if the input was checked and no rule applies.
+/// Among the findings, a more specific rule replaces the general one, so both are examined.
+fn judged_by_rules(profile: &UnifiedProfile, ids: &[&str]) -> Option<&'static str> {
+    // Results of other tools contain no findings, so nothing was checked.
+    if profile.findings.is_empty() {
+        return None;
+    }
+    let judged = |id: &&str| match profile.findings.iter().find(|finding| finding.id == *id).map(|it| it.severity) {
+        Some(FindingSeverity::Critical) => Some("bad"),
+        Some(FindingSeverity::Warning) => Some("warning"),
+        Some(FindingSeverity::Note) => Some("note"),
+        Some(FindingSeverity::NotChecked) => None,
+        None => Some("good"),
+    };
+    let first = ids.first().and_then(judged);
+    // If the general rule could not be checked, a specific rule that does not apply proves nothing.
+    let fired = ids.iter().skip(1).map(judged).filter(|it| *it != Some("good"));
+    worst(&std::iter::once(first).chain(fired).collect::<Vec<_>>())
+}
+
+/// Returns the judgement of the findings about the fact, so that both pages agree. Otherwise uses
+/// the limits. Returns `None` if the first rule could not be checked, for example because too few
+/// ops ran.
+fn judged(profile: &UnifiedProfile, ids: &[&str], value: f64, limits: Limits) -> Option<&'static str> {
+    let of_finding = |finding: &Finding| match finding.severity {
+        FindingSeverity::Critical => Some("bad"),
+        FindingSeverity::Warning => Some("warning"),
+        FindingSeverity::Note => Some("note"),
+        FindingSeverity::NotChecked => None,
+    };
+    if ids.first().is_some_and(|id| is_unchecked(profile, id)) {
+        return None;
+    }
+    let found: Vec<Option<&'static str>> = fired(profile, ids).map(of_finding).collect();
+    worst(&found).or_else(|| Some(limits.judge(value)))
+}
+
+/// Returns true if the rule lacked its input.
+fn is_unchecked(profile: &UnifiedProfile, id: &str) -> bool {
+    profile.findings.iter().any(|it| it.id == id && it.severity == FindingSeverity::NotChecked)
+}
+
+/// Explains how to record steps.
+fn capture_steps(profile: &UnifiedProfile) -> String {
+    format!("{} when capturing, or give the number of steps on the Model page.", words(profile).mark_steps)
+}
+
+/// Explains how to record the activity of host threads.
+fn capture_host(profile: &UnifiedProfile) -> String {
+    match profile.metadata.platform() {
+        // The ops of XLA's CPU backend are not launched.
+        Some(Platform::Cpu) => String::new(),
+        _ => format!("Capture with {}.", words(profile).host_events),
+    }
+}
+
+/// Returns all questions with their answers, in the order of the guide.
+pub fn answers(profile: &UnifiedProfile) -> Vec<Answer> {
+    vec![
+        time::step_time(profile),
+        time::host_overhead(profile),
+        time::device_idle(profile),
+        time::kernel_launch(profile),
+        time::input(profile),
+        time::device_utilization(profile),
+        kernels::kernel_duration(profile),
+        kernels::small_kernels(profile),
+        devices::transfers(profile),
+        kernels::top_ops(profile),
+        kernels::dominant_op(profile),
+        kernels::long_ops(profile),
+        devices::cpu_fallback(profile),
+        devices::peak_memory(profile),
+        devices::memory_bandwidth(profile),
+        kernels::occupancy(profile),
+        devices::communication(profile),
+        devices::balance(profile),
+        devices::compilation(profile),
+    ]
+}
+
+/// Creates a text, or an absent cell if it is empty.
+fn some_text(value: &str) -> Cell {
+    if value.is_empty() { Cell::Absent } else { text(value) }
+}
+
+pub(super) static COLUMNS: ProfileColumns<Answer, 10> = [
+    (column("id", "Check", Unit::Text, "Key of the check: `device_utilization`."), |it| text(it.id)),
+    (column("question", "Question", Unit::Text, "Question of the guide."), |it| text(it.question)),
+    (
+        column(
+            "judgement",
+            "Judgement",
+            Unit::Text,
+            "`good`, `note`, `warning`, `bad`, `not judged` or `not measured`. Taken from the finding about the \
+                same fact, if there is one.",
+        ),
+        |it| text(it.judgement.unwrap_or(if it.value.is_some() { "not judged" } else { "not measured" })),
+    ),
+    (column("answer", "Answer", Unit::Text, "Sentence with the number, or the reason why there is none."), |it| {
+        text(&it.answer)
+    }),
+    (column("remedy", "What to do", Unit::Text, "Recommended action, or the way to capture missing data."), |it| {
+        some_text(&it.remedy)
+    }),
+    (column("shown", "Value", Unit::Text, "Rounded number with its unit."), |it| match it.value {
+        Some(value) => Cell::Text(unit::short(value, it.unit)),
+        None => Cell::Absent,
+    }),
+    (column("number", "What the value is", Unit::Text, "Description of the number."), |it| text(it.number)),
+    (column("value", "Exact value", Unit::Number, "Number in the unit of its metric."), |it| float(it.value)),
+    (column("metric", "Metric", Unit::Text, "Path of the number in the unified profile."), |it| {
+        some_text(it.metric.map_or("", |metric| metric.path))
+    }),
+    (column("view", "View", Unit::Text, "View with the details."), |it| text(it.view.key())),
+];
+
+/// Returns the table: every question, even for an imported profile.
+pub(super) fn table(profile: &UnifiedProfile) -> Table {
+    of_rows("checklist", &COLUMNS, &answers(profile))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_question_has_an_answer_or_a_reason() {
+        for profile in [report::example::profile(), UnifiedProfile::default()] {
+            let all = answers(&profile);
+            assert_eq!(all.len(), 19);
+            for answer in &all {
+                assert!(answer.answer.ends_with('.'), "{answer:?}");
+                assert!(answer.question.ends_with('?'), "{answer:?}");
+                assert!(answer.value.is_some() || answer.judgement.is_none(), "{answer:?}");
+                assert!(
+                    !matches!(answer.judgement, Some("warning" | "bad")) || !answer.remedy.is_empty(),
+                    "{answer:?}"
+                );
+            }
+        }
+        assert!(answers(&UnifiedProfile::default()).iter().all(|answer| answer.value.is_none()));
+    }
+
+    /// A capture of 7 steps, 6 of them counted. `matmul` takes 600 µs of the 1,000 µs of all ops in
+    /// those 6, on 2 devices that were busy for half of the time.
+    #[test]
+    fn ops_are_of_the_counted_steps_and_of_the_time_of_all_ops() {
+        let mut profile = report::example::profile();
+        profile.metadata.num_devices = 2;
+        profile.step_timing.num_steps = 7;
+        profile.window = Some(report::MainWindow { num_steps: Some(6), ..Default::default() });
+        let op = |name: &str, time: f64| report::TopOp {
+            name: name.to_owned(),
+            self_time_us: time,
+            self_time_percent: Some(time / 20.0),
+            ..Default::default()
+        };
+        profile.op_statistics = Some(report::OpStatistics {
+            device_time_us: 2000.0,
+            op_time_us: 1000.0,
+            top_ops: vec![op("matmul", 600.0), op("add", 400.0)],
+            ..Default::default()
+        });
+        let of = |id: &str| answers(&profile).into_iter().find(|it| it.id == id).unwrap();
+        let dominant = of("dominant_op");
+        assert_eq!((dominant.value, dominant.judgement), (Some(60.0), Some("warning")), "{}", dominant.answer);
+        assert_eq!(of("top_ops").answer, "By self time matmul 60.0 %, add 40.0 %: 100 % of all op time.");
+        assert_eq!(of("long_ops").answer, "None: the longest is matmul with 50.0 µs per step and device.");
+    }
+
+    #[test]
+    fn too_few_ops_are_not_judged_as_good() {
+        let mut profile = report::example::profile();
+        profile.findings.clear();
+        profile.compute_utilization.as_mut().unwrap().compute_util_percent = 100.0;
+        let judgement = |profile: &UnifiedProfile| {
+            answers(profile).into_iter().find(|it| it.id == "device_utilization").unwrap().judgement
+        };
+        assert_eq!(judgement(&profile), Some("good"));
+        profile.findings.push(report::Finding {
+            id: "low_device_utilization".to_owned(),
+            severity: FindingSeverity::NotChecked,
+            confidence: report::Confidence::High,
+            title: String::new(),
+            message: String::new(),
+            remedy: String::new(),
+            evidence: Vec::new(),
+            time_at_stake_percent: None,
+            view: None,
+            filter: None,
+        });
+        assert_eq!(judgement(&profile), None);
+    }
+
+    #[test]
+    fn a_single_rank_may_communicate_with_others() {
+        let mut profile = report::example::profile();
+        profile.metadata.num_devices = 1;
+        for (time, expected) in [(0.0, None), (50.0, Some(5.0))] {
+            let parts = report::StepParts { communication_us: time, ..Default::default() };
+            profile.step_breakdown = Some(report::StepBreakdown { duration_us: 1000.0, parts, ..Default::default() });
+            let answer = answers(&profile).into_iter().find(|it| it.id == "communication").unwrap();
+            assert_eq!(answer.value, expected, "{}", answer.answer);
+        }
+    }
+
+    /// The guide's table of key performance indicators: at, below and above each of its limits.
+    #[test]
+    fn the_limits_are_those_of_the_guide() {
+        let with = |busy: f64, compiled: f64, kernel_us: f64| {
+            let mut profile = report::example::profile();
+            profile.compute_utilization.as_mut().unwrap().compute_util_percent = busy;
+            profile.metadata.platform = "GPU".into();
+            profile.findings.clear();
+            profile.compilation = Some(report::Compilation {
+                compilation_time_us: compiled,
+                num_compilation_events: 1,
+                ..Default::default()
+            });
+            profile.kernel_statistics = Some(report::KernelStatistics {
+                count: 10,
+                total_time_us: 10.0 * kernel_us,
+                avg_time_us: kernel_us,
+                ..Default::default()
+            });
+            let of = |id: &str| answers(&profile).into_iter().find(|it| it.id == id).unwrap().judgement;
+            ["device_utilization", "device_idle", "compilation", "kernel_duration"].map(of)
+        };
+        // Short kernels cost nothing if the devices are still busy.
+        assert_eq!(with(95.0, 1e6, 99.0), [Some("good"), Some("good"), Some("good"), None]);
+        assert_eq!(with(75.0, 5e6, 99.0), [Some("warning"); 4]);
+        assert_eq!(with(40.0, 1.1e7, 99.0), [Some("bad"), Some("bad"), Some("bad"), Some("warning")]);
+        // Kernels of efficient programs are shorter than 1 ms.
+        assert_eq!(with(40.0, 1.1e7, 101.0).last(), Some(&Some("good")));
+    }
+
+    /// Memory is judged if the profile contains it, and its bandwidth as on the overview.
+    #[test]
+    fn memory_is_answered_from_its_section() {
+        let mut profile = report::example::profile();
+        let peak = answer_of(&profile, "peak_memory");
+        assert_eq!((peak.value, peak.judgement, peak.view), (Some(75.0), Some("good"), View::Memory));
+        assert_eq!(peak.answer, "At its peak /device:TPU:0 uses 24.0 GiB, 75.0 % of its memory.");
+        let device = |profile: &mut UnifiedProfile, percent| {
+            profile.memory.as_mut().unwrap().devices[0].peak_percent = percent;
+            answer_of(profile, "peak_memory")
+        };
+        assert_eq!(device(&mut profile, Some(90.0)).judgement, Some("warning"));
+        let unknown = device(&mut profile, None);
+        assert_eq!((unknown.value, unknown.answer.contains("is unknown")), (None, true));
+        profile.roofline = Some(report::Roofline {
+            hbm_utilization_percent: Some(10.0),
+            program: Some(report::ProgramPoint { hbm_bandwidth_percent: Some(70.0), ..Default::default() }),
+            ..Default::default()
+        });
+        profile.op_statistics = Some(report::OpStatistics {
+            op_time_us: 1.0,
+            device_time_us: 1.0,
+            top_ops: vec![report::TopOp { self_time_us: 1.0, bound_by: Some("HBM".into()), ..Default::default() }],
+            ..Default::default()
+        });
+        let of_ops = answer_of(&profile, "memory_bandwidth");
+        assert_eq!((of_ops.value, of_ops.judgement), (Some(70.0), Some("good")));
+        profile.roofline.as_mut().unwrap().program = None;
+        let counted = answer_of(&profile, "memory_bandwidth");
+        assert_eq!((counted.value, counted.judgement), (Some(10.0), Some("bad")));
+        // Programs that are not memory-bound need no bandwidth, regardless of the source of the number.
+        profile.op_statistics.as_mut().unwrap().top_ops[0].bound_by = Some("Compute".into());
+        assert_eq!(answer_of(&profile, "memory_bandwidth").judgement, None);
+    }
+
+    /// A link to kernels with low occupancy is filtered only if such kernels exist.
+    #[test]
+    fn a_link_has_a_filter_only_if_rows_pass() {
+        let mut profile = report::example::profile();
+        profile.kernel_statistics = None;
+        assert_eq!(answer_of(&profile, "occupancy").filter, "");
+        let mut of = |share: f64| {
+            let kernels = report::KernelStatistics { occupancy_percent: Some(share), ..Default::default() };
+            profile.kernel_statistics = Some(kernels);
+            answer_of(&profile, "occupancy").filter
+        };
+        assert_eq!((of(80.0).as_str(), of(30.0).as_str()), ("", "occupancy_pct<50"));
+    }
+
+    /// A fact has one severity and one remedy on all pages.
+    #[test]
+    fn the_finding_about_the_same_fact_decides() {
+        let mut profile = report::example::profile();
+        profile.metadata.framework = "PyTorch".to_owned();
+        profile.findings = vec![report::Finding {
+            remedy: "Do this.".to_owned(),
+            ..fired("host_overhead", FindingSeverity::Warning, 25.0)
+        }];
+        let parts = report::StepParts { host_bound_us: Some(60.0), ..Default::default() };
+        profile.step_breakdown = Some(report::StepBreakdown { duration_us: 100.0, parts, ..Default::default() });
+        let answer = answer_of(&profile, "host_overhead");
+        assert_eq!((answer.value, answer.judgement, answer.remedy.as_str()), (Some(60.0), Some("warning"), "Do this."));
+        profile.findings.clear();
+        let answer = answer_of(&profile, "host_overhead");
+        assert_eq!(answer.judgement, Some("bad"));
+        assert!(answer.remedy.contains("torch.compile") && !answer.remedy.contains("jax"), "{}", answer.remedy);
+    }
+
+    /// Only 6 of 138 us of idle time have a known cause, so the largest cause explains nothing.
+    #[test]
+    fn idle_time_without_a_cause_is_not_given_one() {
+        let mut profile = report::example::profile();
+        profile.findings.clear();
+        let mut says = |kernel_wait_us, other_idle_us| {
+            let parts = report::StepParts {
+                host_bound_us: Some(2.0),
+                kernel_wait_us: Some(kernel_wait_us),
+                other_idle_us,
+                ..Default::default()
+            };
+            profile.step_breakdown = Some(report::StepBreakdown { duration_us: 214.0, parts, ..Default::default() });
+            answer_of(&profile, "device_idle").answer
+        };
+        let (unknown, known) = (says(4.0, 132.0), says(132.0, 4.0));
+        assert!(unknown.contains("is not in the file") && !unknown.contains("launches"), "{unknown}");
+        assert!(known.ends_with("; most of the idle time with a known cause is waiting for launches."), "{known}");
+    }
+
+    fn answer_of(profile: &UnifiedProfile, id: &str) -> Answer {
+        answers(profile).into_iter().find(|it| it.id == id).unwrap()
+    }
+
+    fn fired(id: &str, severity: FindingSeverity, stake: f64) -> report::Finding {
+        report::Finding {
+            id: id.to_owned(),
+            severity,
+            confidence: report::Confidence::High,
+            title: String::new(),
+            message: String::new(),
+            remedy: String::new(),
+            evidence: Vec::new(),
+            time_at_stake_percent: Some(stake),
+            view: None,
+            filter: None,
+        }
+    }
+
+    /// Half of the device time is idle: an op of 60 us in 100 us of ops has 30 % of the device time and
+    /// 60 % of the op time. 2 of 4 steps count, on one of two devices.
+    #[test]
+    fn shares_are_of_op_time_and_times_of_counted_steps() {
+        let mut profile = report::example::profile();
+        let op = |name: &str, time: f64| report::TopOp {
+            name: name.to_owned(),
+            self_time_us: time,
+            self_time_percent: Some(time / 2e6),
+            ..Default::default()
+        };
+        profile.op_statistics = Some(report::OpStatistics {
+            device_time_us: 200e6,
+            op_time_us: 100e6,
+            top_ops: vec![op("a", 60e6), op("b", 40e6)],
+            ..Default::default()
+        });
+        (profile.step_timing.num_steps, profile.step_timing.num_steps_counted) = (4, Some(2));
+        profile.metadata.num_devices = 2;
+        let window = report::MainWindow { num_steps: Some(2), ..Default::default() };
+        profile.window = Some(window);
+        profile.step_ops = Some(report::StepOps { device_steps: 2, ..Default::default() });
+        let dominant = answer_of(&profile, "dominant_op");
+        assert_eq!((dominant.value, dominant.judgement), (Some(60.0), Some("warning")));
+        assert_eq!(answer_of(&profile, "top_ops").value, Some(100.0));
+        assert!(answer_of(&profile, "long_ops").answer.starts_with("a 30.0 s, b 20.0 s"));
+        profile.window.as_mut().unwrap().num_steps = None;
+        assert_eq!(answer_of(&profile, "long_ops").value, None);
+    }
+
+    #[test]
+    fn a_specific_finding_replaces_the_general_one() {
+        let with = |finding, id| {
+            let mut profile = UnifiedProfile { findings: vec![finding], ..report::example::profile() };
+            profile.metadata.num_devices = 2;
+            profile.step_breakdown =
+                Some(report::StepBreakdown { duration_us: 100.0, num_steps: Some(2), ..Default::default() });
+            answer_of(&profile, id).judgement
+        };
+        let warning = FindingSeverity::Warning;
+        let communication = |finding| with(finding, "communication");
+        assert_eq!(communication(fired("gradient_synchronization", warning, 27.0)), Some("warning"));
+        assert_eq!(communication(fired("unhidden_collectives", FindingSeverity::Note, 6.0)), Some("note"));
+        assert_eq!(communication(fired("dominant_op", warning, 27.0)), Some("good"));
+        assert_eq!(communication(fired("unhidden_collectives", FindingSeverity::NotChecked, 0.0)), None);
+        assert_eq!(worst(&[None, Some("good"), Some("bad"), Some("warning")]), Some("bad"));
+    }
+}

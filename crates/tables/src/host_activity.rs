@@ -1,0 +1,141 @@
+//! Tables of threads and programs of the hosts, and of devices of unknown kinds, for captures
+//! without device ops.
+
+use super::TableName;
+use super::profile_table::{ProfileColumns, of_rows, optional_text, text};
+use crate::shown::{RowKey, Shown};
+use report::{HostProgram, HostThread, OtherDevice, OtherDeviceEvent, UnifiedProfile};
+use table::{Cell, Column, Table, Unit, column};
+
+/// Display of the table of host threads on a page.
+pub(crate) const HOST_THREADS_SHOWN: Shown =
+    Shown { row_keys: &[RowKey::new("thread_name", &["thread_name"])], ..Shown::WHOLE };
+
+/// Display of the table of host programs on a page.
+pub(crate) const HOST_PROGRAMS_SHOWN: Shown =
+    Shown { row_keys: &[RowKey::new("program", &["program"])], ..Shown::WHOLE };
+
+/// Display of the table of other devices on a page.
+pub(crate) const OTHER_DEVICES_SHOWN: Shown =
+    Shown { row_keys: &[RowKey::new("device_name", &["device_name"])], ..Shown::WHOLE };
+
+/// Display of the table of other device events on a page.
+pub(crate) const OTHER_DEVICE_EVENTS_SHOWN: Shown =
+    Shown { row_keys: &[RowKey::new("device_name", &["device_name"])], ..Shown::WHOLE };
+
+pub(super) static THREADS: ProfileColumns<HostThread, 7> = [
+    (Column::of_field("thread_name", "Thread", Unit::Text, "host_activity.threads[].name"), |it| text(&it.name)),
+    (Column::of_field("host", "Host", Unit::Text, "host_activity.threads[].host"), |it| optional_text(&it.host)),
+    (Column::of_field("role", "Role", Unit::Text, "host_activity.threads[].role"), |it| text(&it.role)),
+    (Column::of_field("num_events", "Events", Unit::Count, "host_activity.threads[].num_events"), |it| {
+        Cell::Int(it.num_events)
+    }),
+    (Column::of_field("busy_time_us", "Busy", Unit::TimeUs, "host_activity.threads[].busy_time_us"), |it| {
+        Cell::Float(it.busy_time_us)
+    }),
+    (
+        Column::of_field("busy_percent", "Share of capture", Unit::Percent, "host_activity.threads[].busy_percent"),
+        |it| Cell::Float(it.busy_percent),
+    ),
+    (Column::of_field("top_span", "Most self time", Unit::Text, "host_activity.threads[].top_span"), |it| {
+        text(&it.top_span)
+    }),
+];
+
+/// Lists the threads with the most busy time.
+pub fn threads(profile: &UnifiedProfile) -> Table {
+    of_rows("host-threads", &THREADS, profile.host_activity.iter().flat_map(|host| &host.threads))
+}
+
+pub(super) static PROGRAMS: ProfileColumns<HostProgram, 6> = [
+    (Column::of_field("program", "Program", Unit::Text, "host_activity.programs[].name"), |it| text(&it.name)),
+    (Column::of_field("activity", "Activity", Unit::Text, "host_activity.programs[].activity"), |it| {
+        text(&it.activity)
+    }),
+    (Column::of_field("calls", "Count", Unit::Count, "host_activity.programs[].calls"), |it| Cell::Int(it.calls)),
+    (Column::of_field("total_time_us", "Time", Unit::TimeUs, "host_activity.programs[].total_time_us"), |it| {
+        Cell::Float(it.total_time_us)
+    }),
+    (column("avg_time_us", "Mean", Unit::TimeUs, "Mean duration of a call."), |it| {
+        Cell::Float(it.total_time_us / it.calls.max(1) as f64)
+    }),
+    (Column::of_field("max_time_us", "Longest", Unit::TimeUs, "host_activity.programs[].max_time_us"), |it| {
+        Cell::Float(it.max_time_us)
+    }),
+];
+
+/// Lists programs that were called, executed or compiled.
+pub fn programs(profile: &UnifiedProfile) -> Table {
+    of_rows("host-programs", &PROGRAMS, profile.host_activity.iter().flat_map(|host| &host.programs))
+}
+
+/// Explains why the table of threads or programs of a run with device ops is empty, and names the tables to read instead. `None`
+/// for other tables and runs.
+pub fn why_empty(name: TableName, profile: &UnifiedProfile) -> Option<String> {
+    let instead = match name {
+        TableName::HostThreads => "range --by line for the time of each thread, host-ops for what the threads did",
+        TableName::HostPrograms => {
+            "op-groups --by program for the time of each program, host-ops for calls on the host"
+        }
+        _ => return None,
+    };
+    let has_device_ops = profile.host_activity.is_none() && profile.metadata.num_devices > 0;
+    has_device_ops.then(|| {
+        format!(
+            "The table {} is only for captures without device ops, and this run has some. Use {instead}.",
+            name.key()
+        )
+    })
+}
+
+pub(super) static OTHER_DEVICES: ProfileColumns<OtherDevice, 7> = [
+    (Column::of_field("device_name", "Device", Unit::Text, "other_devices[].name"), |it| text(&it.name)),
+    (Column::of_field("kind", "Kind", Unit::Text, "other_devices[].kind"), |it| text(&it.kind)),
+    (Column::of_field("num_lines", "Lines", Unit::Count, "other_devices[].num_lines"), |it| Cell::Int(it.num_lines)),
+    (Column::of_field("num_events", "Events", Unit::Count, "other_devices[].num_events"), |it| {
+        Cell::Int(it.num_events)
+    }),
+    (Column::of_field("busy_time_us", "Busy", Unit::TimeUs, "other_devices[].busy_time_us"), |it| {
+        Cell::Float(it.busy_time_us)
+    }),
+    (Column::of_field("total_time_us", "Active span", Unit::TimeUs, "other_devices[].total_time_us"), |it| {
+        Cell::Float(it.total_time_us)
+    }),
+    (Column::of_field("busy_percent", "Busy share", Unit::Percent, "other_devices[].busy_percent"), |it| {
+        Cell::Float(it.busy_percent)
+    }),
+];
+
+/// Lists devices of unknown kinds.
+pub fn other_devices(profile: &UnifiedProfile) -> Table {
+    of_rows("other-devices", &OTHER_DEVICES, &profile.other_devices)
+}
+
+pub(super) static OTHER_DEVICE_EVENTS: ProfileColumns<(String, OtherDeviceEvent), 6> = [
+    (Column::of_field("name", "Event", Unit::Text, "other_devices[].top_events[].name"), |(_, it)| text(&it.name)),
+    (Column::of_field("device_name", "Device", Unit::Text, "other_devices[].name"), |(device, _)| text(device)),
+    (Column::of_field("occurrences", "Count", Unit::Count, "other_devices[].top_events[].occurrences"), |(_, it)| {
+        Cell::Int(it.occurrences)
+    }),
+    (
+        Column::of_field("total_time_us", "Time", Unit::TimeUs, "other_devices[].top_events[].total_time_us"),
+        |(_, it)| Cell::Float(it.total_time_us),
+    ),
+    (
+        Column::of_field("self_time_us", "Self time", Unit::TimeUs, "other_devices[].top_events[].self_time_us"),
+        |(_, it)| Cell::Float(it.self_time_us),
+    ),
+    (
+        Column::of_field("max_time_us", "Longest", Unit::TimeUs, "other_devices[].top_events[].max_time_us"),
+        |(_, it)| Cell::Float(it.max_time_us),
+    ),
+];
+
+/// Lists the events of other devices with the most time.
+pub fn other_device_events(profile: &UnifiedProfile) -> Table {
+    let of = |device: &OtherDevice| {
+        device.top_events.iter().map(|event| (device.name.clone(), event.clone())).collect::<Vec<_>>()
+    };
+    let events: Vec<_> = profile.other_devices.iter().flat_map(of).collect();
+    of_rows("other-device-events", &OTHER_DEVICE_EVENTS, &events)
+}

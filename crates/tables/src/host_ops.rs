@@ -1,0 +1,109 @@
+//! Table of the host threads' activity, by name.
+
+use crate::shown::{RowKey, Shown};
+use metrics::{Context, HostOp, HostOps};
+use table::{CellRef, Column, Rows, Unit, column, columns};
+use trace::Trace;
+
+/// Display of the table on a page.
+pub(crate) const SHOWN: Shown = Shown { row_keys: &[RowKey::new("host_op_name", &["host_op_name"])], ..Shown::WHOLE };
+
+type CellOf = for<'t> fn(&'t HostOpRows<'t>, &'t HostOp) -> CellRef<'t>;
+
+pub(super) static COLUMNS: [(Column, CellOf); 9] = [
+    (column("host_op_name", "Name", Unit::Text, "Name of the events."), |rows, op| {
+        CellRef::text(rows.trace.text(op.name))
+    }),
+    (
+        column(
+            "role",
+            "What it does",
+            Unit::Text,
+            "Kind of activity: `python`, `launch`, `input`, `compile`, `transfer`, `wait` or `other`.",
+        )
+        .source(
+            "The name (`crates/facts/src/host_spans.csv`; a Python frame is `python`), otherwise the thread \
+                (`crates/facts/src/host_threads.csv`).",
+        ),
+        |_, op| CellRef::Text(op.role.label()),
+    ),
+    (
+        column("occurrences", "Count", Unit::Count, "Number of events that are at least partly in the window.").caveat(
+            "An event nested in another of the same name on its thread is part of that event. Ops of a CPU \
+                backend are device work and not in the table.",
+        ),
+        |_, op| CellRef::Int(op.tally.occurrences),
+    ),
+    (column("threads", "Threads", Unit::Count, "Number of threads with these events."), |_, op| {
+        CellRef::Int(op.threads)
+    }),
+    (
+        column("total_time_us", "Time", Unit::TimeUs, "Sum of their durations inside the window.")
+            .caveat("Includes nested events. The time of a recursive function counts once."),
+        |_, op| CellRef::Float(op.tally.total.as_us()),
+    ),
+    (column("avg_time_us", "Mean", Unit::TimeUs, "Mean duration inside the window."), |_, op| {
+        CellRef::Float(op.tally.total.as_us() / op.tally.occurrences.max(1) as f64)
+    }),
+    (column("max_time_us", "Longest", Unit::TimeUs, "Longest duration."), |_, op| {
+        CellRef::Float(op.tally.longest.as_us())
+    }),
+    (
+        column(
+            "total_self_time_us",
+            "Self time",
+            Unit::TimeUs,
+            "Part of their time in which nothing nested in them ran on their thread, including ops of a CPU \
+                backend.",
+        )
+        .caveat(
+            "If spans overlap, the one that started last counts as running. Threads run in parallel, so the sum \
+                over rows may exceed the window.",
+        ),
+        |_, op| CellRef::Float(op.tally.self_time.as_us()),
+    ),
+    (
+        column(
+            "self_time_percent",
+            "Share of host ops",
+            Unit::Percent,
+            "Self time as a share of the sum over all rows.",
+        ),
+        |rows, op| CellRef::float(rows.ops.percent(op.tally.self_time)),
+    ),
+];
+
+/// Host ops of a run, sorted by self time, largest first.
+pub struct HostOpRows<'a> {
+    ops: &'a HostOps,
+    trace: &'a Trace,
+    columns: Vec<Column>,
+}
+
+impl<'a> HostOpRows<'a> {
+    /// Creates the table for `context`.
+    pub fn new(context: &Context<'a>) -> HostOpRows<'a> {
+        HostOpRows { ops: context.host_ops(), trace: context.trace(), columns: columns(&COLUMNS) }
+    }
+}
+
+impl Rows for HostOpRows<'_> {
+    fn name(&self) -> &'static str {
+        "host-ops"
+    }
+
+    fn columns(&self) -> &[Column] {
+        &self.columns
+    }
+
+    fn len(&self) -> usize {
+        self.ops.rows.len()
+    }
+
+    fn cell(&self, row: usize, column: usize) -> CellRef<'_> {
+        match (self.ops.rows.get(row), COLUMNS.get(column)) {
+            (Some(op), Some((_, cell))) => cell(self, op),
+            _ => CellRef::Absent,
+        }
+    }
+}

@@ -1,0 +1,22 @@
+//! Tables of memory: buffers of compiled programs, and reports of allocators.
+
+pub(super) mod allocations;
+pub(super) mod buffers;
+mod errors;
+mod groups;
+pub(super) mod heap;
+pub(super) mod programs;
+pub(super) mod timeline;
+pub(super) mod what_if;
+
+use memory::Recorded;
+use table::{Column, Unit, column};
+
+/// Column for the time of an event.
+const TIME: Column = column("time_us", "Time", Unit::TimeUs, "Time of the event, from the start of the capture.")
+    .caveat("XProf's memory profile counts from the start of the event's line.");
+
+/// Returns the name of a host. Empty if it has none.
+fn host_name(recorded: &Recorded, host: u16) -> &str {
+    recorded.hosts.get(usize::from(host)).map_or("", String::as_str)
+}
