@@ -21,6 +21,7 @@ const FLOORS: &[&str] = &[
     "timeline",
     "compare",
     "table",
+    "assessments",
     "tables",
     "document",
     "pages",
@@ -147,5 +148,16 @@ fn each_section_of_a_comparison_is_written_once() {
     ] {
         let places: usize = files.iter().map(|text| text.matches(title).count()).sum();
         assert_eq!(places, 1, "{title} must stand in one place");
+    }
+}
+
+/// Cards, checklist and tables show the limits that the assessments format, so no fact has two limits.
+#[test]
+fn limits_are_put_into_words_once() {
+    for file in sources(&["crates", "src", "www/src", "python/src"]) {
+        let text = read(&file);
+        let code = text.split("#[cfg(test)]").next().unwrap_or_default();
+        let is_there = ["\"Good above", "\"Good below"].iter().any(|words| code.contains(words));
+        assert_eq!(is_there, file.ends_with("limits_in_words.rs"), "{}", file.display());
     }
 }

@@ -7,7 +7,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{ColourClass, Link, TableBlock};
-use report::{FindingSeverity, Metric, View};
+use report::{FindingSeverity, Level, Metric, View};
 use table::Unit;
 
 /// Page of a run.
@@ -96,9 +96,9 @@ pub struct Figure {
     pub unit: Unit,
     /// Line below the value. If `value` is absent, the reason and the way to obtain it.
     pub note: String,
-    /// Judgement of the figure, if it has limits. The note or `limits` states them.
-    pub status: Option<Status>,
-    /// Limits of the status in words, if the note does not state them.
+    /// Level of the value, if something judges it.
+    pub level: Option<Level>,
+    /// Limits of the level in words, if the note does not state them.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub limits: String,
     /// Path (`step_timing.avg_step_time_us`), if the figure is a field of the profile.
@@ -113,38 +113,10 @@ pub struct Figure {
     pub note_link: Option<Link>,
 }
 
-/// Judgement of a figure against its limits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Status {
-    /// Nothing to do.
-    Good,
-    /// Worth a look.
-    Warning,
-    /// To be examined first.
-    Bad,
-}
-
 impl Figure {
     /// Creates a figure for a field of the profile.
     pub fn of(metric: Metric) -> Figure {
         Figure { metric: Some(metric.path.to_owned()), definition: metric.definition.to_owned(), ..Figure::default() }
-    }
-}
-
-impl Status {
-    /// Returns the word for the status.
-    pub fn word(self) -> &'static str {
-        match self {
-            Status::Good => "good",
-            Status::Warning => "warning",
-            Status::Bad => "bad",
-        }
-    }
-
-    /// Returns the status for a word.
-    pub fn from_word(word: &str) -> Option<Status> {
-        [Status::Good, Status::Warning, Status::Bad].into_iter().find(|status| status.word() == word)
     }
 }
 

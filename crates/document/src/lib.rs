@@ -25,7 +25,7 @@ pub mod terminal;
 
 pub use block::{
     About, Bar, Bars, Block, CellStatus, Choice, Fact, Facts, Figure, FindingBlock, Grid, GridCell, Icicle, Line,
-    LineKind, Matrix, Node, Page, Point, Scatter, Series, Stack, StackRow, Status, Waterfall, WaterfallPart,
+    LineKind, Matrix, Node, Page, Point, Scatter, Series, Stack, StackRow, Waterfall, WaterfallPart,
 };
 pub use colour::ColourClass;
 pub use judgement::Judgement;

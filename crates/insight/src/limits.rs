@@ -2,7 +2,7 @@
 //!
 //! Comments name the source of a limit. "Ours" marks a limit that no source defines, followed by the reason for our choice.
 
-use report::{FindingSeverity, Platform, UnifiedProfile};
+use report::{FindingSeverity, Level, Platform, UnifiedProfile};
 
 /// Two limits of one number: good beyond the first, bad beyond the second, and a warning between them.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -26,17 +26,17 @@ impl Limits {
         }
     }
 
-    /// Returns `good`, `warning` or `bad`. A value equal to a limit is a warning.
-    pub fn judge(self, value: f64) -> &'static str {
+    /// Returns the level of a value. A value equal to a limit is a warning.
+    pub fn judge(self, value: f64) -> Level {
         let (is_good, is_bad) = if self.good >= self.bad {
             (value > self.good, value < self.bad)
         } else {
             (value < self.good, value > self.bad)
         };
         match (is_good, is_bad) {
-            (true, _) => "good",
-            (_, true) => "bad",
-            _ => "warning",
+            (true, _) => Level::Good,
+            (_, true) => Level::Bad,
+            _ => Level::Warning,
         }
     }
 }
@@ -124,16 +124,16 @@ mod tests {
     #[test]
     fn a_value_at_a_limit_is_a_warning() {
         let cases = [
-            (BUSY_PERCENT, 80.1, "good"),
-            (BUSY_PERCENT, 80.0, "warning"),
-            (BUSY_PERCENT, 50.0, "warning"),
-            (BUSY_PERCENT, 49.9, "bad"),
-            (HOST_BOUND_PERCENT, 9.9, "good"),
-            (HOST_BOUND_PERCENT, 10.0, "warning"),
-            (HOST_BOUND_PERCENT, 50.1, "bad"),
-            (COMPILE_US, 1.9e6, "good"),
-            (COMPILE_US, 2e6, "warning"),
-            (COMPILE_US, 1.1e7, "bad"),
+            (BUSY_PERCENT, 80.1, Level::Good),
+            (BUSY_PERCENT, 80.0, Level::Warning),
+            (BUSY_PERCENT, 50.0, Level::Warning),
+            (BUSY_PERCENT, 49.9, Level::Bad),
+            (HOST_BOUND_PERCENT, 9.9, Level::Good),
+            (HOST_BOUND_PERCENT, 10.0, Level::Warning),
+            (HOST_BOUND_PERCENT, 50.1, Level::Bad),
+            (COMPILE_US, 1.9e6, Level::Good),
+            (COMPILE_US, 2e6, Level::Warning),
+            (COMPILE_US, 1.1e7, Level::Bad),
         ];
         for (limits, value, expected) in cases {
             assert_eq!(limits.judge(value), expected, "{value}");

@@ -3,23 +3,24 @@
 //! results have it too.
 
 use crate::{PageQuery, Source, table_block_of};
-use document::{Block, Figure, Link, Status};
+use assessments::Assessment;
+use document::{Block, Figure, Link};
+use report::Level;
 use table::query;
-use tables::checklist::{Answer, answers};
 use tables::{self, TableName};
 
 /// Returns the blocks of the page.
 pub(super) fn blocks(source: Source<'_>, asked: &PageQuery) -> Vec<Block> {
     let profile = source.profile();
-    let all = answers(profile);
-    let judged: Vec<Figure> = all.iter().filter(|answer| answer.judgement.is_some()).map(figure).collect();
-    let count = |judgement: &str| all.iter().filter(|answer| answer.judgement == Some(judgement)).count();
+    let all = assessments::all(profile);
+    let judged: Vec<Figure> = all.iter().filter(|answer| answer.level.is_some()).map(figure).collect();
+    let count = |level: Level| all.iter().filter(|answer| answer.level == Some(level)).count();
     let note = format!(
         "Questions about a profile: {} good, {} noted, {} to look at, {} bad, {} not measured or without a limit.",
-        count("good"),
-        count("note"),
-        count("warning"),
-        count("bad"),
+        count(Level::Good),
+        count(Level::Note),
+        count(Level::Warning),
+        count(Level::Bad),
         all.len() - judged.len()
     );
     let mut blocks = vec![Block::Heading { text: "Checklist".to_owned(), note: Some(note) }];
@@ -42,17 +43,18 @@ pub(super) fn blocks(source: Source<'_>, asked: &PageQuery) -> Vec<Block> {
     blocks
 }
 
-fn link(answer: &Answer) -> Link {
+fn link(answer: &Assessment) -> Link {
     Link::to(answer.view, &answer.filter)
 }
 
-fn figure(answer: &Answer) -> Figure {
+fn figure(answer: &Assessment) -> Figure {
     Figure {
         label: answer.question.to_owned(),
         value: answer.value,
         unit: answer.unit,
         note: answer.answer.clone(),
-        status: answer.judgement.and_then(Status::from_word),
+        level: answer.level,
+        limits: answer.limits.clone(),
         link: Some(link(answer)),
         definition: answer.number.to_owned(),
         metric: answer.metric.map(|metric| metric.path.to_owned()),
@@ -72,7 +74,7 @@ mod tests {
         for asked in [PageQuery::default(), asked] {
             let blocks = blocks(Source::Profile(&profile), &asked);
             let Some(Block::Table(table)) = blocks.last() else { panic!("{blocks:?}") };
-            assert_eq!((table.rows.len(), table.links.len()), (19, 19));
+            assert_eq!((table.rows.len(), table.links.len()), (20, 20));
             for (row, link) in table.rows.iter().zip(&table.links) {
                 let view = table.columns.iter().position(|column| column.key == "view").unwrap();
                 let table::Cell::Text(view) = &row[view] else { panic!("{row:?}") };

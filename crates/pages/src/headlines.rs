@@ -1,32 +1,22 @@
 //! Headline figures of a run: the first cards of the overview. Uses only the profile.
 
 use crate::Source;
+use assessments::Assessment;
 use base::{Cut, format};
-use document::{Figure, Link, Status};
-use insight::limits::{self, SLOWED_PERCENT};
+use document::{Figure, Link};
+use insight::limits;
 use report::{FindingSeverity, Metric, Step, StepTiming, Tracing, UnifiedProfile, View, metric};
 use table::Unit;
-use tables::checklist::{self, Answer};
-use tables::judgement;
 use trace::{Platform, SourceFormat};
-
-/// Limits in words for figures that the checklist judges.
-const BUSY_LIMITS: &str =
-    "Good above 80 %, warning from 50 %, bad below; waiting for copies and other devices does not count.";
-const KERNEL_LIMITS: &str = "A warning below 0.1 ms if the devices are busy for less than 80 % of the time, because \
-    launching short kernels costs the host time.";
-const COMPILATION_LIMITS: &str = "Good below 2 s, warning up to 10 s, bad above, or if it interrupts the steps.";
-const SLOWED_LIMITS: &str = "Good below 10 %, warning up to 50 %, bad above, because idle time and launches then do not represent the \
-        program.";
 
 /// Returns the figures in reading order. For an earlier result, omits figures that no data can fill
 /// any more.
 pub(super) fn figures(source: Source<'_>) -> Vec<Figure> {
     let mut figures = vec![step_time(source), busy(source)];
     // The mean duration of an op means little by itself, so it is only shown if it is judged.
-    figures.extend(Some(mean_kernel(source)).filter(|figure| figure.status.is_some()));
+    figures.extend(Some(mean_kernel(source)).filter(|figure| figure.level.is_some()));
     figures.extend([compilation(source), throughput(source)]);
-    figures.extend(source.profile().tracing.as_ref().map(slowed_by_tracing));
+    figures.extend(source.profile().tracing.as_ref().map(|measured| slowed_by_tracing(source.profile(), measured)));
     if source.profile().metadata.source_format() == Some(SourceFormat::UnifiedProfile) {
         figures.retain(|figure| figure.value.is_some() || figure.note_link.is_some());
     }
@@ -44,11 +34,10 @@ fn missing(source: Source<'_>, label: &str, metric: Metric, unit: Unit, view: Vi
     }
 }
 
-/// Adds the judgement of the checklist to a figure, so that both pages agree.
-fn judged(figure: Figure, answer: &Answer, words: &str) -> Figure {
-    let status = answer.judgement.and_then(Status::from_word);
-    let limits = if answer.judgement.is_some() { words.to_owned() } else { String::new() };
-    Figure { status, limits, ..figure }
+/// Adds the level and the limits of an assessment to a figure.
+fn judged(figure: Figure, assessment: Assessment) -> Figure {
+    let limits = if assessment.level.is_some() { assessment.limits } else { String::new() };
+    Figure { level: assessment.level, limits, ..figure }
 }
 
 fn step_time(source: Source<'_>) -> Figure {
@@ -114,19 +103,17 @@ fn late_compilations(steps: &[Step]) -> Option<(usize, f64)> {
 
 /// Returns the figure for the slowdown by tracing, for captures that measured it. It shows how far
 /// the times can be trusted.
-fn slowed_by_tracing(measured: &Tracing) -> Figure {
-    let percent = measured.slowed_percent();
+fn slowed_by_tracing(profile: &UnifiedProfile, measured: &Tracing) -> Figure {
     let (traced, untraced) = (measured.traced_step_time_us, measured.untraced_step_time_us);
     let figure = Figure {
         label: "Slowed by tracing".to_owned(),
-        value: Some(percent),
+        value: Some(measured.slowed_percent()),
         unit: Unit::Percent,
         note: format!("{} a step, {} without", format::time_us(traced), format::time_us(untraced)),
         link: Some(Link::to(View::Steps, "")),
         ..Figure::of(metric!("tracing.slowdown"))
     };
-    let status = percent.is_finite().then(|| SLOWED_PERCENT.judge(percent)).and_then(Status::from_word);
-    Figure { status, limits: SLOWED_LIMITS.to_owned(), ..figure }
+    judged(figure, assessments::slowed_by_tracing(profile))
 }
 
 fn busy(source: Source<'_>) -> Figure {
@@ -139,7 +126,7 @@ fn busy(source: Source<'_>) -> Figure {
         Some(_) => "of each device",
     };
     let mut note = format!("{} {window}", format::time_us(usage.kernel_time_us));
-    let waits = judgement::waiting_share(&source.profile().kernels);
+    let waits = assessments::waiting_share(&source.profile().kernels);
     if waits >= LEAST_WAITING {
         note.push_str(&format!("; {} of it only waits", format::percent(100.0 * waits)));
     } else {
@@ -150,8 +137,7 @@ fn busy(source: Source<'_>) -> Figure {
         note.push_str("; not judged, since events are missing");
         return Figure { value: Some(share), note, ..figure };
     }
-    let answer = checklist::device_utilization(source.profile());
-    judged(Figure { value: Some(share), note, ..figure }, &answer, BUSY_LIMITS)
+    judged(Figure { value: Some(share), note, ..figure }, assessments::device_utilization(source.profile()))
 }
 
 /// Smallest share of waiting that is mentioned with the busy share. Less does not change the
@@ -162,7 +148,6 @@ const LEAST_WAITING: f64 = 0.01;
 /// self time of ops, including copies.
 fn mean_kernel(source: Source<'_>) -> Figure {
     let profile = source.profile();
-    let answer = checklist::kernel_duration(profile);
     let gpu = profile.kernel_statistics.as_ref().filter(|_| profile.metadata.platform() == Some(Platform::Gpu));
     if let Some(kernels) = gpu.filter(|kernels| kernels.count > 0) {
         let figure = Figure {
@@ -173,14 +158,14 @@ fn mean_kernel(source: Source<'_>) -> Figure {
             link: Some(Link::to(View::Kernels, "")),
             ..Figure::of(metric!("kernel_statistics.avg_time_us"))
         };
-        return judged(figure, &answer, KERNEL_LIMITS);
+        return judged(figure, assessments::kernel_duration(profile));
     }
     let metric = metric!("kernels.kernels_by_category.*.time_us");
     let figure = missing(source, "Mean op", metric, Unit::TimeUs, View::Kernels);
     let figure = Figure { definition: MEAN_OP.to_owned(), ..figure };
     let Some((mean, count)) = limits::mean_kernel(profile) else { return figure };
     let note = format!("self time of {}", format::counted(count, "op"));
-    judged(Figure { value: Some(mean), note, ..figure }, &answer, KERNEL_LIMITS)
+    judged(Figure { value: Some(mean), note, ..figure }, assessments::kernel_duration(profile))
 }
 
 const MEAN_OP: &str =
@@ -199,8 +184,7 @@ fn compilation(source: Source<'_>) -> Figure {
         format::percent(found.compilation_percent),
         if in_steps { ", also after the first step" } else { "" }
     );
-    let answer = checklist::compilation(source.profile());
-    judged(Figure { value: Some(time), note, ..figure }, &answer, COMPILATION_LIMITS)
+    judged(Figure { value: Some(time), note, ..figure }, assessments::compilation(source.profile()))
 }
 
 /// Returns true if programs are compiled while steps run.
@@ -241,7 +225,7 @@ fn throughput(source: Source<'_>) -> Figure {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use report::{ComputeUtilization, KernelCategory, NotMeasured};
+    use report::{ComputeUtilization, KernelCategory, Level, NotMeasured};
 
     fn profile() -> UnifiedProfile {
         serde_json::from_str(
@@ -269,10 +253,10 @@ mod tests {
     fn a_busy_share_with_missing_events_is_not_judged() {
         let mut profile = profile();
         profile.compute_utilization = usage(2.0);
-        assert_eq!(all(&profile)[1].status, Some(Status::Bad));
+        assert_eq!(all(&profile)[1].level, Some(Level::Bad));
         profile.warnings = vec![base::Warning::new(base::WarningCode::RunsWithoutOps, "")];
         let figure = &all(&profile)[1];
-        assert_eq!((figure.status, figure.value), (None, Some(2.0)));
+        assert_eq!((figure.level, figure.value), (None, Some(2.0)));
         assert!(figure.note.ends_with("not judged, since events are missing"), "{}", figure.note);
     }
 
@@ -323,7 +307,7 @@ mod tests {
         });
         let found = all(&profile);
         assert_eq!(found[0].value, Some(33123.456));
-        assert_eq!(found[1].status, Some(Status::Bad));
+        assert_eq!(found[1].level, Some(Level::Bad));
         assert!(found[1].note.ends_with("3.00 µs without a device op"), "{}", found[1].note);
         assert_eq!((found[3].value, found[3].unit), (Some(30.19), Unit::StepsPerSecond));
         assert_eq!(found[3].note_link.as_ref().map(|link| link.view), Some(View::Model));
@@ -367,9 +351,9 @@ mod tests {
         let mut of = |platform: &str| {
             profile.metadata.platform = platform.to_owned();
             let figure = mean_kernel(Source::Profile(&profile));
-            (figure.value, figure.status)
+            (figure.value, figure.level)
         };
-        assert_eq!(of("GPU"), (Some(14.0), Some(Status::Warning)));
+        assert_eq!(of("GPU"), (Some(14.0), Some(Level::Warning)));
         assert_eq!(of("TPU"), (Some(14.0), None));
     }
 
@@ -380,9 +364,9 @@ mod tests {
         spent(&mut profile, "matmul", 140.0, 10);
         let mut at = |busy: f64| {
             profile.compute_utilization = usage(busy);
-            mean_kernel(Source::Profile(&profile)).status
+            mean_kernel(Source::Profile(&profile)).level
         };
-        assert_eq!((at(96.0), at(70.0)), (None, Some(Status::Warning)));
+        assert_eq!((at(96.0), at(70.0)), (None, Some(Level::Warning)));
     }
 
     #[test]
@@ -390,10 +374,10 @@ mod tests {
         let mut profile = profile();
         profile.compute_utilization = usage(100.0);
         spent(&mut profile, "loop fusion", 34.0, 1);
-        assert_eq!(all(&profile)[1].status, Some(Status::Good));
+        assert_eq!(all(&profile)[1].level, Some(Level::Good));
         spent(&mut profile, "copy-done", 966.0, 1);
         let busy = all(&profile).swap_remove(1);
-        assert_eq!(busy.status, Some(Status::Bad));
+        assert_eq!(busy.level, Some(Level::Bad));
         assert!(busy.note.ends_with("96.6 % of it only waits"), "{}", busy.note);
     }
 
@@ -407,10 +391,10 @@ mod tests {
                 Tracing { slowdown, traced_step_time_us, untraced_step_time_us: 50_000.0, ..Tracing::default() };
             profile.tracing = Some(measured);
             let figure = all(&profile).swap_remove(4);
-            (figure.value.map(f64::round), figure.status, figure.note)
+            (figure.value.map(f64::round), figure.level, figure.note)
         };
-        assert_eq!(at(52_000.0), (Some(4.0), Some(Status::Good), "52.0 ms a step, 50.0 ms without".to_owned()));
-        assert_eq!((at(60_000.0).1, at(80_000.0).1), (Some(Status::Warning), Some(Status::Bad)));
+        assert_eq!(at(52_000.0), (Some(4.0), Some(Level::Good), "52.0 ms a step, 50.0 ms without".to_owned()));
+        assert_eq!((at(60_000.0).1, at(80_000.0).1), (Some(Level::Warning), Some(Level::Bad)));
         assert_eq!(at(49_000.0).0, Some(-2.0));
     }
 
@@ -428,7 +412,7 @@ mod tests {
         let mut profile = profile();
         profile.compilation =
             Some(report::Compilation { compilation_time_us: 92.5e3, num_compilation_events: 3, ..Default::default() });
-        assert_eq!(all(&profile)[2].status, Some(Status::Good));
+        assert_eq!(all(&profile)[2].level, Some(Level::Good));
         let mut with = |severity: &str| {
             let finding = format!(
                 r#"{{"id":"recompilation","severity":"{severity}","confidence":"high","title":"","message":"","remedy":"","evidence":[]}}"#
@@ -436,9 +420,9 @@ mod tests {
             profile.findings = vec![serde_json::from_str(&finding).unwrap()];
             all(&profile).swap_remove(2)
         };
-        assert_eq!(with("critical").status, Some(Status::Bad));
-        assert_eq!(with("warning").status, Some(Status::Warning));
+        assert_eq!(with("critical").level, Some(Level::Bad));
+        assert_eq!(with("warning").level, Some(Level::Warning));
         assert!(with("note").note.ends_with("of the whole capture, also after the first step"));
-        assert_eq!(with("not_checked").status, Some(Status::Good));
+        assert_eq!(with("not_checked").level, Some(Level::Good));
     }
 }

@@ -12,7 +12,7 @@ use metrics::{
 };
 use report::{UnifiedProfile, View};
 use table::Unit;
-use tables::{TableName, judgement};
+use tables::TableName;
 use trace::{Platform, StatValue};
 
 /// Returns the blocks of the page.
@@ -171,7 +171,7 @@ fn figures(context: &Context<'_>, stats: &KernelStats, all: &Occurrences) -> Vec
         Unit::Percent,
         match stats.mean_occupancy_percent {
             Some(_) => "theoretical; the mean, weighted by time".to_owned(),
-            None => judgement::no_occupancy(&context.profile.metadata).to_owned(),
+            None => assessments::no_occupancy(&context.profile.metadata).to_owned(),
         },
     ));
     figures

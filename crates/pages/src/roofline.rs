@@ -5,13 +5,13 @@ use crate::filter::applied;
 use crate::source::nothing_ran;
 use crate::{PageQuery, Source, table_block_of};
 use base::format;
-use document::{Block, Figure, Line, LineKind, Link, Point, Scatter, Status};
+use document::{Block, Figure, Line, LineKind, Link, Point, Scatter};
 use facts::Arithmetic;
 use metrics::roofline::{self, Level, Peaks, Work};
 use metrics::{Context, Op, is_amd, rate};
 use report::{Metric, UnifiedProfile, View, metric};
 use table::{Filter, Query, Unit, query as ask_table, query_passing};
-use tables::{self, TableName, judgement};
+use tables::{self, TableName};
 use trace::{Framework, Platform, SourceFormat};
 
 /// Largest number of points in the chart. Keeps those with the most time.
@@ -130,10 +130,7 @@ struct RooflineFigures<'a> {
     hbm_gibps: Option<f64>,
     /// Percentage of the memory's peak bandwidth.
     hbm_percent: Option<f64>,
-    /// Share of the op time with a known cost, 0 to 1.
-    counted: f64,
-    /// See [`judgement::memory_bound_percent`].
-    memory_bound_percent: Option<f64>,
+    profile: &'a UnifiedProfile,
 }
 
 impl<'a> RooflineFigures<'a> {
@@ -147,7 +144,7 @@ impl<'a> RooflineFigures<'a> {
     }
 
     fn of_trace(context: &Context<'a>) -> RooflineFigures<'a> {
-        let (roofline, ops) = (&context.analysis.roofline, &context.analysis.ops);
+        let roofline = &context.analysis.roofline;
         let (work, point) = (&roofline.program, roofline.program_point());
         let hbm = work.level(Level::Hbm).and_then(|bytes| rate(bytes, work.time));
         RooflineFigures {
@@ -160,8 +157,7 @@ impl<'a> RooflineFigures<'a> {
             bound_by: point.map(|point| point.bound_by.label()),
             hbm_gibps: hbm.map(|speed| speed / (1u64 << 30) as f64),
             hbm_percent: roofline.hbm_share().map(|share| 100.0 * share),
-            counted: context.coverage().cost_known.as_ps() as f64 / ops.op_time.as_ps().max(1) as f64,
-            memory_bound_percent: judgement::memory_bound_percent(context.profile),
+            profile: context.profile,
         }
     }
 
@@ -173,7 +169,6 @@ impl<'a> RooflineFigures<'a> {
             missing.unwrap_or("not in this profile")
         };
         let (gflops, peak) = program.map_or((None, None), |program| (program.gflops, program.peak_gflops));
-        let known = profile.op_statistics.as_ref().and_then(|ops| ops.known_cost_percent);
         Some(RooflineFigures {
             mfu: section.mfu_percent.ok_or_else(|| why("roofline.mfu_percent")),
             hfu: section.hfu_percent.ok_or_else(|| why("roofline.hfu_percent")),
@@ -184,8 +179,7 @@ impl<'a> RooflineFigures<'a> {
             bound_by: program.map(|program| program.bound_by.as_str()),
             hbm_gibps: program.and_then(|program| program.hbm_gibps),
             hbm_percent: program.and_then(|program| program.hbm_bandwidth_percent),
-            counted: known.unwrap_or_default() / 100.0,
-            memory_bound_percent: judgement::memory_bound_percent(profile),
+            profile,
         })
     }
 
@@ -243,13 +237,8 @@ impl<'a> RooflineFigures<'a> {
     }
 
     fn memory_bandwidth(&self) -> Figure {
-        let (status, limits) = match (self.hbm_percent, self.memory_bound_percent) {
-            (Some(percent), Some(bound)) => {
-                let (word, limits) = judgement::bandwidth(percent, bound, self.counted);
-                (word.and_then(Status::from_word), limits)
-            }
-            _ => (None, String::new()),
-        };
+        let bandwidth = assessments::memory_bandwidth(self.profile);
+        let (level, limits) = self.hbm_percent.map_or((None, String::new()), |_| (bandwidth.level, bandwidth.limits));
         let share =
             self.hbm_percent.map_or_else(String::new, |percent| format!(", {} of peak", format::percent(percent)));
         let note = match self.hbm_gibps {
@@ -258,7 +247,7 @@ impl<'a> RooflineFigures<'a> {
         };
         let unit = Unit::GibibytesPerSecond;
         Figure {
-            status,
+            level,
             limits,
             ..figure("Memory bandwidth", self.hbm_gibps, unit, note, metric!("roofline.program.hbm_gibps"))
         }

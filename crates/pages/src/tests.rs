@@ -79,7 +79,7 @@ fn agreements(view: View, of_trace: &Page, of_profile: &Page) -> usize {
     let known = figures(of_trace);
     for figure in figures(of_profile) {
         let Some(other) = known.iter().find(|other| other.label == figure.label) else { continue };
-        assert_eq!((figure.unit, &figure.metric, figure.status), (other.unit, &other.metric, other.status), "{view:?}");
+        assert_eq!((figure.unit, &figure.metric, figure.level), (other.unit, &other.metric, other.level), "{view:?}");
         match (figure.value, other.value) {
             (Some(a), Some(b)) => assert!(same(a, b), "{view:?}: {}: {a} and {b}", figure.label),
             (a, b) => assert_eq!(a, b, "{view:?}: {}", figure.label),

@@ -12,6 +12,7 @@ mod host_activity;
 mod kernel_statistics;
 mod launches;
 mod layer_freezing;
+mod level;
 mod memory;
 mod metric;
 mod names;
@@ -29,6 +30,7 @@ mod vocabulary;
 mod window;
 
 pub use framework::{Framework, Words};
+pub use level::Level;
 pub use metric::Metric;
 pub use names::{Naming, distinct as distinct_names};
 pub use paths::{methods as methods_of_paths, parts as parts_of_path};

@@ -9,7 +9,7 @@
 
 mod area;
 mod arguments;
-pub mod checklist;
+mod checklist;
 mod collectives;
 mod counters;
 mod equal_ops;
@@ -18,7 +18,6 @@ mod findings;
 mod framework_ops;
 mod host_activity;
 mod host_ops;
-pub mod judgement;
 mod kernels;
 mod launches;
 mod memory;

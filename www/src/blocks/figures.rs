@@ -25,7 +25,7 @@ fn card(run: u32, figure: &Figure) -> AnyView {
         exact: figure.value.map(|value| unit::full(value, figure.unit)).unwrap_or_default(),
         detail: note,
         more: figure.limits.clone(),
-        status: figure.status,
+        level: figure.level,
         href: href(run, figure.link.as_ref()),
         detail_href: href(run, figure.note_link.as_ref()),
     })

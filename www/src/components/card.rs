@@ -1,6 +1,6 @@
 //! A headline figure: value, spread, and a rating by color, word and shape.
 
-use crossprof::document::Status;
+use crossprof::report::Level;
 use crossprof::{fields, format};
 use leptos::prelude::*;
 
@@ -25,7 +25,7 @@ pub struct CardText {
     /// Text below the definition, in the tip.
     pub more: String,
     /// Rating of the value against its limits.
-    pub status: Option<Status>,
+    pub level: Option<Level>,
     /// Link of the title.
     pub href: Option<String>,
     /// Link of the text below the value.
@@ -35,7 +35,7 @@ pub struct CardText {
 /// Renders the card.
 pub fn card(card: CardText) -> AnyView {
     let tips = Tips::get();
-    let CardText { title, definition, value, precise, exact, detail, more, status, href, detail_href } = card;
+    let CardText { title, definition, value, precise, exact, detail, more, level, href, detail_href } = card;
     let missing = value.is_none();
     let shown = value.unwrap_or_else(|| format::DASH.to_owned());
     // Groups of digits are separated by a different kind of space than the unit.
@@ -57,23 +57,24 @@ pub fn card(card: CardText) -> AnyView {
                 on:mouseenter=move |event| if !missing { tips.show(&event, on_figure.clone()) } on:mouseleave=move |_| tips.hide()>
                 {number}" "<span class="unit">{unit}</span>
             </p>
-            <p class="detail">{status.map(badge)}<span>{detail}</span></p>
+            <p class="detail">{level.map(badge)}<span>{detail}</span></p>
         </article>
     }
     .into_any()
 }
 
 /// Renders a rating as a shape, a color and a word.
-fn badge(status: Status) -> AnyView {
-    let shape = match status {
-        Status::Good => "M6 1a5 5 0 1 1 0 10A5 5 0 1 1 6 1z",
-        Status::Warning => "M6 1l5.5 10H.5z",
-        Status::Bad => "M1.5 1.5h9v9h-9z",
+fn badge(level: Level) -> AnyView {
+    let shape = match level {
+        Level::Good => "M6 1a5 5 0 1 1 0 10A5 5 0 1 1 6 1z",
+        Level::Note => "M1 4.5h10v3H1z",
+        Level::Warning => "M6 1l5.5 10H.5z",
+        Level::Bad => "M1.5 1.5h9v9h-9z",
     };
     view! {
-        <span class=format!("badge {}", status.word())>
+        <span class=format!("badge {}", level.label())>
             <svg width="10" height="10" viewBox="0 0 12 12" aria-hidden="true"><path d=shape /></svg>
-            {status.word()}
+            {level.label()}
         </span>
     }
     .into_any()

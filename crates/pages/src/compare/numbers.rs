@@ -6,7 +6,8 @@ use super::{
 };
 use base::format;
 use compare::{ComparedMetric, ComparedRun, Comparison, Direction, StepTimeChange};
-use document::{Figure, Judgement, Place, Section, Status};
+use document::{Figure, Judgement, Place, Section};
+use report::Level;
 use table::Unit;
 
 /// Most important numbers: of each list, the first that a run has.
@@ -28,12 +29,12 @@ const NOT_SCORED: &str = "These numbers mean different things on different platf
 
 /// Returns the step time of the runs that are compared in detail, with the difference from the baseline and its interval.
 pub(super) fn figures(comparison: &Comparison) -> Vec<Figure> {
-    let figure = |label: &str, value: Option<f64>, note: String, status: Option<Status>| Figure {
+    let figure = |label: &str, value: Option<f64>, note: String, level: Option<Level>| Figure {
         label: label.to_owned(),
         value,
         unit: Unit::TimeUs,
         note,
-        status,
+        level,
         definition: words::TYPICAL_STEP.to_owned(),
         ..Figure::default()
     };
@@ -42,13 +43,13 @@ pub(super) fn figures(comparison: &Comparison) -> Vec<Figure> {
     let first = figure(baseline, base, "typical step, the baseline".to_owned(), None);
     let other = |change: &StepTimeChange| {
         let (judgement, said) = words::step_time(change);
-        let status = match judgement {
-            Judgement::Better => Some(Status::Good),
-            Judgement::Worse => Some(Status::Bad),
+        let level = match judgement {
+            Judgement::Better => Some(Level::Good),
+            Judgement::Worse => Some(Level::Bad),
             Judgement::Same | Judgement::Noise | Judgement::Unknown => None,
         };
         let note = format!("{} {said}", judgement.symbol());
-        figure(name_of(comparison, change.run), change.typical_us, note, status)
+        figure(name_of(comparison, change.run), change.typical_us, note, level)
     };
     std::iter::once(first).chain(in_detail(comparison).map(other)).collect()
 }

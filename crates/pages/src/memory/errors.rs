@@ -6,7 +6,8 @@ use super::figures::bytes_figure;
 use super::{KeptMemory, owners, table_blocks};
 use crate::PageQuery;
 use base::format;
-use document::{Block, Figure, Status};
+use document::{Block, Figure};
+use report::Level;
 
 /// Returns the blocks. Empty if the run is not the text of an error.
 pub fn blocks(kept: &KeptMemory, query: &PageQuery) -> Vec<Block> {
@@ -33,7 +34,7 @@ fn figures(report: &OutOfMemory) -> Vec<Figure> {
     let peak = report.peak_bytes();
     let over = peak.zip(report.capacity_bytes).map(|(peak, capacity)| peak.saturating_sub(capacity));
     let needed = peak.map(|peak| Figure {
-        status: Some(Status::Bad),
+        level: Some(Level::Bad),
         limits: "It did not fit.".to_owned(),
         ..bytes_figure(
             "Needed",

@@ -1,13 +1,12 @@
 //! Questions about kernels and ops.
 
-use super::{Answer, better_file, capture_steps, fired, judged, judged_by_rules, question, words};
-use crate::judgement;
+use super::{Assessment, better_file, capture_steps, fired, level_by_rules, question, words};
 use base::format::{self, percent, time_us};
 use insight::limits::{
-    DOMINANT_OP_OF_WINDOW_PERCENT, DOMINANT_OP_PERCENT, Limits, OCCUPANCY_PERCENT, SHORT_MEAN_KERNEL_US,
+    BUSY_PERCENT, DOMINANT_OP_OF_WINDOW_PERCENT, DOMINANT_OP_PERCENT, Limits, OCCUPANCY_PERCENT, SHORT_MEAN_KERNEL_US,
     are_short_kernels_costly, mean_kernel,
 };
-use report::{Platform, UnifiedProfile, View, metric};
+use report::{Level, Platform, UnifiedProfile, View, metric};
 use table::Unit;
 
 /// No mean kernel duration is bad: short kernels cost time only if the devices wait.
@@ -18,8 +17,17 @@ const OCCUPANCY: Limits = Limits { good: OCCUPANCY_PERCENT, bad: f64::NEG_INFINI
 /// Rules about short kernels, the general one first.
 const SHORT: [&str; 2] = ["short_mean_kernel", "many_small_kernels"];
 
-/// Answers how long a kernel is on average.
-pub fn kernel_duration(profile: &UnifiedProfile) -> Answer {
+/// States on which devices short kernels are judged.
+fn short_kernels_cost() -> String {
+    format!(
+        "Judged only on GPUs that are busy for less than {} % of the time, because launching short kernels costs the \
+            host time.",
+        BUSY_PERCENT.good
+    )
+}
+
+/// Assesses how long a kernel is on average.
+pub fn kernel_duration(profile: &UnifiedProfile) -> Assessment {
     let asked = question(
         "kernel_duration",
         "How long is a kernel on average?",
@@ -27,14 +35,16 @@ pub fn kernel_duration(profile: &UnifiedProfile) -> Answer {
         Unit::TimeUs,
         Some(metric!("kernel_statistics.avg_time_us")),
         (View::Kernels, ""),
-    );
+    )
+    .within(MEAN_KERNEL)
+    .with_caveat(short_kernels_cost());
     let Some((mean, count)) = mean_kernel(profile) else {
         return asked.not_measured(profile, "This profile lists no kernels.", better_file(profile));
     };
     asked
         .answer(
             mean,
-            judged(profile, &SHORT, mean, MEAN_KERNEL).filter(|_| are_short_kernels_costly(profile)),
+            asked.level(profile, &SHORT, mean).filter(|_| are_short_kernels_costly(profile)),
             match profile.metadata.platform() {
                 Some(Platform::Gpu) => {
                     format!("A kernel takes {} on average over {}.", time_us(mean), format::counted(count, "kernel"))
@@ -50,7 +60,7 @@ pub fn kernel_duration(profile: &UnifiedProfile) -> Answer {
         .advised_by(profile, &SHORT)
 }
 
-pub(super) fn small_kernels(profile: &UnifiedProfile) -> Answer {
+pub(super) fn small_kernels(profile: &UnifiedProfile) -> Assessment {
     let asked = question(
         "small_kernels",
         "Are there many small kernels?",
@@ -64,9 +74,9 @@ pub(super) fn small_kernels(profile: &UnifiedProfile) -> Answer {
     };
     let share = 100.0 * all.short_count as f64 / all.count as f64;
     let is_gpu = profile.metadata.platform() == Some(Platform::Gpu);
-    let judgement = judged_by_rules(profile, &["many_small_kernels"]).filter(|_| is_gpu);
-    let why = match judgement {
-        Some("good") => " The gaps between them are too short to matter.".to_owned(),
+    let level = level_by_rules(profile, &["many_small_kernels"]).filter(|_| is_gpu);
+    let why = match level {
+        Some(Level::Good) => " The gaps between them are too short to matter.".to_owned(),
         None if !is_gpu => " The host does not launch them one by one, so being short costs nothing.".to_owned(),
         Some(_) => shorter_than_limit(profile),
         None => String::new(),
@@ -82,7 +92,7 @@ pub(super) fn small_kernels(profile: &UnifiedProfile) -> Answer {
         "Let the compiler fuse them: {} over larger functions, fewer branches, no Python loop over small arrays.",
         words(profile).compiler
     );
-    asked.answer(share, judgement, answer, &remedy).advised_by(profile, &["many_small_kernels"])
+    asked.answer(share, level, answer, &remedy).advised_by(profile, &["many_small_kernels"])
 }
 
 /// Describes the result of the rule, which has another limit for short kernels.
@@ -117,7 +127,7 @@ fn named(name: &str) -> String {
     format::printable(&format::shorten(name, 40))
 }
 
-pub(super) fn top_ops(profile: &UnifiedProfile) -> Answer {
+pub(super) fn top_ops(profile: &UnifiedProfile) -> Assessment {
     let asked = question(
         "top_ops",
         "Which five ops take the most time?",
@@ -137,7 +147,7 @@ pub(super) fn top_ops(profile: &UnifiedProfile) -> Answer {
     asked.answer(sum, None, answer, "")
 }
 
-pub(super) fn dominant_op(profile: &UnifiedProfile) -> Answer {
+pub(super) fn dominant_op(profile: &UnifiedProfile) -> Assessment {
     let asked = question(
         "dominant_op",
         "Does one op take more than half of the op time?",
@@ -145,7 +155,8 @@ pub(super) fn dominant_op(profile: &UnifiedProfile) -> Answer {
         Unit::Percent,
         Some(metric!("op_statistics.top_ops")),
         (View::Ops, ""),
-    );
+    )
+    .within(DOMINANT_OP);
     let Some((name, share)) = ops(profile).first().and_then(|op| Some((op.0, op.1?))) else {
         return asked.not_measured(profile, NO_OPS, better_file(profile));
     };
@@ -154,8 +165,9 @@ pub(super) fn dominant_op(profile: &UnifiedProfile) -> Answer {
     asked
         .answer(
             share,
-            judged(profile, &["dominant_op"], share, DOMINANT_OP)
-                .filter(|it| *it == "good" || of_window >= DOMINANT_OP_OF_WINDOW_PERCENT),
+            asked
+                .level(profile, &["dominant_op"], share)
+                .filter(|it| *it == Level::Good || of_window >= DOMINANT_OP_OF_WINDOW_PERCENT),
             format!("The op with the most self time, {}, takes {} of all op time.", named(name), percent(share)),
             "Profile that op alone. Consider another algorithm, or a kernel from a library.",
         )
@@ -183,7 +195,7 @@ fn device_steps(profile: &UnifiedProfile) -> Result<u64, (&'static str, String)>
     }
 }
 
-pub(super) fn long_ops(profile: &UnifiedProfile) -> Answer {
+pub(super) fn long_ops(profile: &UnifiedProfile) -> Assessment {
     let asked = question(
         "long_ops",
         "Which ops take more than 50 ms of a step?",
@@ -208,16 +220,16 @@ pub(super) fn long_ops(profile: &UnifiedProfile) -> Answer {
         0 => format!("None: the longest is {} with {} per step and device.", named(first.0), time_us(per_step(first))),
         _ => format!("{}, per step and device.", long.iter().take(5).cloned().collect::<Vec<_>>().join(", ")),
     };
-    let judgement = if long.is_empty() { "good" } else { "warning" };
+    let level = if long.is_empty() { Level::Good } else { Level::Warning };
     asked.answer(
         long.len() as f64,
-        Some(judgement),
+        Some(level),
         answer,
         "Check whether the op's work requires this time. The roofline shows how close it is to the device's peak.",
     )
 }
 
-pub(super) fn occupancy(profile: &UnifiedProfile) -> Answer {
+pub(super) fn occupancy(profile: &UnifiedProfile) -> Assessment {
     let asked = question(
         "occupancy",
         "How high is the occupancy of the kernels?",
@@ -225,21 +237,22 @@ pub(super) fn occupancy(profile: &UnifiedProfile) -> Answer {
         Unit::Percent,
         Some(metric!("kernel_statistics.occupancy_percent")),
         (View::Kernels, "occupancy_pct<50"),
-    );
+    )
+    .within(OCCUPANCY);
     match profile.kernel_statistics.as_ref().and_then(|kernels| kernels.occupancy_percent) {
         Some(share) => asked
             .answer(
                 share,
                 // A low value costs nothing if memory or matrix units are the limit. The rule finds the kernels for
                 // which it does.
-                judged(profile, &["low_occupancy"], share, OCCUPANCY).filter(|&it| it != "warning"),
+                asked.level(profile, &["low_occupancy"], share).filter(|&it| it != Level::Warning),
                 format!("The theoretical occupancy of the kernels is {} on average.", percent(share)),
                 "It matters for kernels that use neither tensor cores nor libraries. Use fewer registers or less \
                     shared memory per block.",
             )
             .advised_by(profile, &["low_occupancy"]),
         None if profile.metadata.platform() == Some(Platform::Gpu) => {
-            asked.not_measured(profile, judgement::no_occupancy(&profile.metadata), "")
+            asked.not_measured(profile, super::no_occupancy(&profile.metadata), "")
         }
         None => asked.absent("Only GPU kernels have an occupancy.".to_owned(), ""),
     }

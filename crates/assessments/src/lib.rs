@@ -1,49 +1,38 @@
-//! Checklist of a guide to reading JAX profiles, answered from a profile: its questions in order,
-//! each with its number, the guide's judgement, and a link. Earlier results have the same answers,
-//! if they contain the numbers.
+//! Assessments of a run: each fact about a run is judged here, once. Cards, the checklist and its table show the same
+//! assessment, so they cannot disagree. Earlier results have the same assessments, if they contain the numbers.
 //!
-//! | number | good | bad |
-//! |---|---|---|
-//! | device utilization | above 80 % | below 50 % |
-//! | device idle time | below 20 %: the complement of the utilization | above 50 % |
-//! | waiting for the host, for launches | below 10 % | above 50 % |
-//! | waiting for input | below 10 % | above 40 % |
-//! | mean kernel duration on a GPU that is not busy | above 0.1 ms | |
-//! | one op's share of the op time | up to 50 % | |
-//! | ops of more than 50 ms in a step | none | |
-//! | peak memory | below 90 % | |
-//! | memory bandwidth, if memory-bound | above 60 % | below 40 % |
-//! | occupancy | above 50 % | |
-//! | compilation | below 2 s | above 10 s |
+//! ```text
+//! profile --question--> number ---+--> level     good, note, warning, bad
+//!         findings of its rules --+    limits    in words, from the limits that the rules use
+//!         limits of the rules ----+    remedy    of the finding about the same fact
+//! ```
 //!
-//! The limits are those of the rules (`insight::limits`). Values between good and bad are a
-//! warning, and so are values that are not good if the guide names no bad limit. If a finding
-//! covers the same fact, its severity and remedy apply, so that both pages agree. Questions without
-//! a number in the guide are judged only by findings.
+//! The questions are those of a guide to reading JAX profiles, in its order, then questions of our own. Limits are those of
+//! the rules ([`insight::limits`]). A value between good and bad is a warning, and so is a value that is not good if nothing
+//! is bad. If a finding covers the same fact, its severity and remedy apply. A question without limits is judged only by
+//! findings.
 
+#![warn(clippy::indexing_slicing, clippy::panic, clippy::unwrap_used)]
+
+mod bandwidth;
 mod devices;
 mod kernels;
+mod limits_in_words;
 mod time;
 
-pub use devices::compilation;
+pub use bandwidth::{memory_bound_percent, no_occupancy, waiting_share};
+pub use devices::{compilation, fullness, memory_bandwidth};
 pub use kernels::kernel_duration;
-pub use time::device_utilization;
+pub use time::{device_utilization, slowed_by_tracing};
 
 use insight::limits::Limits;
-
-use super::profile_table::{ProfileColumns, float, of_rows, text};
-use crate::shown::Shown;
-use report::{Finding, FindingSeverity, Metric, UnifiedProfile, View};
-use table::{Cell, Table, Unit, column, unit};
+use report::{Finding, FindingSeverity, Level, Metric, UnifiedProfile, View};
+use table::Unit;
 use trace::{Framework, Platform, SourceFormat, Words};
 
-/// Display of the table on a page.
-pub(crate) const SHOWN: Shown =
-    Shown { leading: &["question", "judgement", "shown", "answer", "remedy"], has_sentences: true, ..Shown::WHOLE };
-
-/// One question with its answer.
+/// One fact about a run, with its judgement.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Answer {
+pub struct Assessment {
     /// Key: `device_utilization`.
     pub id: &'static str,
     /// Question in words.
@@ -54,11 +43,13 @@ pub struct Answer {
     pub value: Option<f64>,
     /// Unit of `value`.
     pub unit: Unit,
-    /// `good`, `note`, `warning` or `bad`. Absent if nothing was measured, or if there is no limit.
-    pub judgement: Option<&'static str>,
+    /// Level of the value. Absent if nothing was measured, or if nothing judges it.
+    pub level: Option<Level>,
+    /// Limits of the level in words. Empty if only findings judge the value.
+    pub limits: String,
     /// Answer in a sentence, or the reason why there is none.
     pub answer: String,
-    /// Recommended action if the judgement is not good, or the way to capture missing data. Empty if
+    /// Recommended action if the level is not good, or the way to capture missing data. Empty if
     /// there is nothing to do.
     pub remedy: String,
     /// Path of the number in the profile, if it is one of its fields.
@@ -69,7 +60,7 @@ pub struct Answer {
     pub filter: String,
 }
 
-/// Definition of a question.
+/// Definition of a fact.
 struct Question {
     id: &'static str,
     question: &'static str,
@@ -78,9 +69,13 @@ struct Question {
     metric: Option<Metric>,
     view: View,
     filter: &'static str,
+    /// Limits of the number. Absent if only findings judge it.
+    limits: Option<Limits>,
+    /// What else the level depends on, in a sentence.
+    caveat: String,
 }
 
-const fn question(
+fn question(
     id: &'static str,
     question: &'static str,
     number: &'static str,
@@ -88,17 +83,37 @@ const fn question(
     metric: Option<Metric>,
     (view, filter): (View, &'static str),
 ) -> Question {
-    Question { id, question, number, unit, metric, view, filter }
+    Question { id, question, number, unit, metric, view, filter, limits: None, caveat: String::new() }
 }
 
 impl Question {
-    fn answer(&self, value: f64, judgement: Option<&'static str>, answer: String, remedy: &str) -> Answer {
-        let remedy = if matches!(judgement, Some("note" | "warning" | "bad")) { remedy } else { "" };
+    /// Judges the number by these limits.
+    fn within(self, limits: Limits) -> Question {
+        Question { limits: Some(limits), ..self }
+    }
+
+    /// Adds a sentence to the limits.
+    fn with_caveat(self, caveat: impl Into<String>) -> Question {
+        Question { caveat: caveat.into(), ..self }
+    }
+
+    /// Returns the level that the findings of these rules give to a value. If none of them applied, returns the level by
+    /// the limits. Returns `None` if the first rule could not be checked, for example because too few ops ran.
+    fn level(&self, profile: &UnifiedProfile, rules: &[&str], value: f64) -> Option<Level> {
+        if rules.first().is_some_and(|id| is_unchecked(profile, id)) {
+            return None;
+        }
+        let found = fired(profile, rules).filter_map(|finding| finding.severity.level()).max();
+        found.or_else(|| self.limits.map(|limits| limits.judge(value)))
+    }
+
+    fn answer(&self, value: f64, level: Option<Level>, answer: String, remedy: &str) -> Assessment {
+        let remedy = if level.is_some_and(|level| level > Level::Good) { remedy } else { "" };
         // If the value is good, there may be no rows that pass the filter.
-        let filter = if judgement != Some("good") && value > 0.0 { self.filter } else { "" };
-        Answer {
+        let filter = if level != Some(Level::Good) && value > 0.0 { self.filter } else { "" };
+        Assessment {
             value: Some(value),
-            judgement,
+            level,
             answer,
             remedy: remedy.to_owned(),
             filter: filter.to_owned(),
@@ -106,14 +121,16 @@ impl Question {
         }
     }
 
-    fn absent(&self, why: String, how: &str) -> Answer {
-        Answer {
+    fn absent(&self, why: String, how: &str) -> Assessment {
+        let limits = self.limits.map_or(String::new(), |limits| limits_in_words::of(limits, self.unit));
+        Assessment {
             id: self.id,
             question: self.question,
             number: self.number,
             value: None,
             unit: self.unit,
-            judgement: None,
+            level: None,
+            limits: format!("{limits} {}", self.caveat).trim().to_owned(),
             answer: why,
             remedy: how.to_owned(),
             metric: self.metric,
@@ -122,8 +139,8 @@ impl Question {
         }
     }
 
-    /// Creates an answer without a number. Uses the reason recorded in the profile, otherwise `why`.
-    fn not_measured(&self, profile: &UnifiedProfile, why: &str, how: &str) -> Answer {
+    /// Creates an assessment without a number. Uses the reason recorded in the profile, otherwise `why`.
+    fn not_measured(&self, profile: &UnifiedProfile, why: &str, how: &str) -> Assessment {
         let section = |path: &str| path.split('.').next().unwrap_or_default().to_owned();
         let is_it = |field: &str| self.metric.is_some_and(|it| field == it.path || field == section(it.path));
         match profile.not_measured.iter().find(|missing| is_it(&missing.field)) {
@@ -133,16 +150,42 @@ impl Question {
     }
 }
 
-impl Answer {
+impl Assessment {
     /// Replaces the remedy by that of the finding about the same fact, if there is one.
-    fn advised_by(mut self, profile: &UnifiedProfile, ids: &[&str]) -> Answer {
+    fn advised_by(mut self, profile: &UnifiedProfile, rules: &[&str]) -> Assessment {
         if let Some(finding) =
-            fired(profile, ids).max_by_key(|finding| finding.severity).filter(|_| !self.remedy.is_empty())
+            fired(profile, rules).max_by_key(|finding| finding.severity).filter(|_| !self.remedy.is_empty())
         {
             self.remedy.clone_from(&finding.remedy);
         }
         self
     }
+}
+
+/// Returns all assessments, in the order of the guide.
+pub fn all(profile: &UnifiedProfile) -> Vec<Assessment> {
+    vec![
+        time::step_time(profile),
+        time::host_overhead(profile),
+        time::device_idle(profile),
+        time::kernel_launch(profile),
+        time::input(profile),
+        time::device_utilization(profile),
+        kernels::kernel_duration(profile),
+        kernels::small_kernels(profile),
+        devices::transfers(profile),
+        kernels::top_ops(profile),
+        kernels::dominant_op(profile),
+        kernels::long_ops(profile),
+        devices::cpu_fallback(profile),
+        devices::peak_memory(profile),
+        devices::memory_bandwidth(profile),
+        kernels::occupancy(profile),
+        devices::communication(profile),
+        devices::balance(profile),
+        devices::compilation(profile),
+        time::slowed_by_tracing(profile),
+    ]
 }
 
 /// Returns the findings of these rules, if the rules applied.
@@ -163,46 +206,17 @@ fn better_file(profile: &UnifiedProfile) -> &'static str {
     if is_export && !is_pytorch { "Open the *.xplane.pb of the run, which contains the most data." } else { "" }
 }
 
-/// Returns the worst of several judgements, ignoring absent ones.
-fn worst(judgements: &[Option<&'static str>]) -> Option<&'static str> {
-    ["bad", "warning", "note", "good"].into_iter().find(|&judgement| judgements.contains(&Some(judgement)))
-}
-
-/// Returns the worst judgement of these rules: good if the input was checked and no rule applies.
+/// Returns the level by the findings of these rules alone: good if the input was checked and no rule applies.
 /// Among the findings, a more specific rule replaces the general one, so both are examined.
-fn judged_by_rules(profile: &UnifiedProfile, ids: &[&str]) -> Option<&'static str> {
+fn level_by_rules(profile: &UnifiedProfile, rules: &[&str]) -> Option<Level> {
     // Results of other tools contain no findings, so nothing was checked.
     if profile.findings.is_empty() {
         return None;
     }
-    let judged = |id: &&str| match profile.findings.iter().find(|finding| finding.id == *id).map(|it| it.severity) {
-        Some(FindingSeverity::Critical) => Some("bad"),
-        Some(FindingSeverity::Warning) => Some("warning"),
-        Some(FindingSeverity::Note) => Some("note"),
-        Some(FindingSeverity::NotChecked) => None,
-        None => Some("good"),
-    };
-    let first = ids.first().and_then(judged);
+    let found = fired(profile, rules).filter_map(|finding| finding.severity.level()).max();
     // If the general rule could not be checked, a specific rule that does not apply proves nothing.
-    let fired = ids.iter().skip(1).map(judged).filter(|it| *it != Some("good"));
-    worst(&std::iter::once(first).chain(fired).collect::<Vec<_>>())
-}
-
-/// Returns the judgement of the findings about the fact, so that both pages agree. Otherwise uses
-/// the limits. Returns `None` if the first rule could not be checked, for example because too few
-/// ops ran.
-fn judged(profile: &UnifiedProfile, ids: &[&str], value: f64, limits: Limits) -> Option<&'static str> {
-    let of_finding = |finding: &Finding| match finding.severity {
-        FindingSeverity::Critical => Some("bad"),
-        FindingSeverity::Warning => Some("warning"),
-        FindingSeverity::Note => Some("note"),
-        FindingSeverity::NotChecked => None,
-    };
-    if ids.first().is_some_and(|id| is_unchecked(profile, id)) {
-        return None;
-    }
-    let found: Vec<Option<&'static str>> = fired(profile, ids).map(of_finding).collect();
-    worst(&found).or_else(|| Some(limits.judge(value)))
+    let is_checked = rules.first().is_some_and(|id| !is_unchecked(profile, id));
+    found.or(is_checked.then_some(Level::Good))
 }
 
 /// Returns true if the rule lacked its input.
@@ -224,72 +238,6 @@ fn capture_host(profile: &UnifiedProfile) -> String {
     }
 }
 
-/// Returns all questions with their answers, in the order of the guide.
-pub fn answers(profile: &UnifiedProfile) -> Vec<Answer> {
-    vec![
-        time::step_time(profile),
-        time::host_overhead(profile),
-        time::device_idle(profile),
-        time::kernel_launch(profile),
-        time::input(profile),
-        time::device_utilization(profile),
-        kernels::kernel_duration(profile),
-        kernels::small_kernels(profile),
-        devices::transfers(profile),
-        kernels::top_ops(profile),
-        kernels::dominant_op(profile),
-        kernels::long_ops(profile),
-        devices::cpu_fallback(profile),
-        devices::peak_memory(profile),
-        devices::memory_bandwidth(profile),
-        kernels::occupancy(profile),
-        devices::communication(profile),
-        devices::balance(profile),
-        devices::compilation(profile),
-    ]
-}
-
-/// Creates a text, or an absent cell if it is empty.
-fn some_text(value: &str) -> Cell {
-    if value.is_empty() { Cell::Absent } else { text(value) }
-}
-
-pub(super) static COLUMNS: ProfileColumns<Answer, 10> = [
-    (column("id", "Check", Unit::Text, "Key of the check: `device_utilization`."), |it| text(it.id)),
-    (column("question", "Question", Unit::Text, "Question of the guide."), |it| text(it.question)),
-    (
-        column(
-            "judgement",
-            "Judgement",
-            Unit::Text,
-            "`good`, `note`, `warning`, `bad`, `not judged` or `not measured`. Taken from the finding about the \
-                same fact, if there is one.",
-        ),
-        |it| text(it.judgement.unwrap_or(if it.value.is_some() { "not judged" } else { "not measured" })),
-    ),
-    (column("answer", "Answer", Unit::Text, "Sentence with the number, or the reason why there is none."), |it| {
-        text(&it.answer)
-    }),
-    (column("remedy", "What to do", Unit::Text, "Recommended action, or the way to capture missing data."), |it| {
-        some_text(&it.remedy)
-    }),
-    (column("shown", "Value", Unit::Text, "Rounded number with its unit."), |it| match it.value {
-        Some(value) => Cell::Text(unit::short(value, it.unit)),
-        None => Cell::Absent,
-    }),
-    (column("number", "What the value is", Unit::Text, "Description of the number."), |it| text(it.number)),
-    (column("value", "Exact value", Unit::Number, "Number in the unit of its metric."), |it| float(it.value)),
-    (column("metric", "Metric", Unit::Text, "Path of the number in the unified profile."), |it| {
-        some_text(it.metric.map_or("", |metric| metric.path))
-    }),
-    (column("view", "View", Unit::Text, "View with the details."), |it| text(it.view.key())),
-];
-
-/// Returns the table: every question, even for an imported profile.
-pub(super) fn table(profile: &UnifiedProfile) -> Table {
-    of_rows("checklist", &COLUMNS, &answers(profile))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -297,19 +245,16 @@ mod tests {
     #[test]
     fn every_question_has_an_answer_or_a_reason() {
         for profile in [report::example::profile(), UnifiedProfile::default()] {
-            let all = answers(&profile);
-            assert_eq!(all.len(), 19);
+            let all = super::all(&profile);
+            assert_eq!(all.len(), 20);
             for answer in &all {
                 assert!(answer.answer.ends_with('.'), "{answer:?}");
                 assert!(answer.question.ends_with('?'), "{answer:?}");
-                assert!(answer.value.is_some() || answer.judgement.is_none(), "{answer:?}");
-                assert!(
-                    !matches!(answer.judgement, Some("warning" | "bad")) || !answer.remedy.is_empty(),
-                    "{answer:?}"
-                );
+                assert!(answer.value.is_some() || answer.level.is_none(), "{answer:?}");
+                assert!(answer.level <= Some(Level::Note) || !answer.remedy.is_empty(), "{answer:?}");
             }
         }
-        assert!(answers(&UnifiedProfile::default()).iter().all(|answer| answer.value.is_none()));
+        assert!(all(&UnifiedProfile::default()).iter().all(|answer| answer.value.is_none()));
     }
 
     /// A capture of 7 steps, 6 of them counted. `matmul` takes 600 µs of the 1,000 µs of all ops in
@@ -332,9 +277,9 @@ mod tests {
             top_ops: vec![op("matmul", 600.0), op("add", 400.0)],
             ..Default::default()
         });
-        let of = |id: &str| answers(&profile).into_iter().find(|it| it.id == id).unwrap();
+        let of = |id: &str| all(&profile).into_iter().find(|it| it.id == id).unwrap();
         let dominant = of("dominant_op");
-        assert_eq!((dominant.value, dominant.judgement), (Some(60.0), Some("warning")), "{}", dominant.answer);
+        assert_eq!((dominant.value, dominant.level), (Some(60.0), Some(Level::Warning)), "{}", dominant.answer);
         assert_eq!(of("top_ops").answer, "By self time matmul 60.0 %, add 40.0 %: 100 % of all op time.");
         assert_eq!(of("long_ops").answer, "None: the longest is matmul with 50.0 µs per step and device.");
     }
@@ -344,10 +289,9 @@ mod tests {
         let mut profile = report::example::profile();
         profile.findings.clear();
         profile.compute_utilization.as_mut().unwrap().compute_util_percent = 100.0;
-        let judgement = |profile: &UnifiedProfile| {
-            answers(profile).into_iter().find(|it| it.id == "device_utilization").unwrap().judgement
-        };
-        assert_eq!(judgement(&profile), Some("good"));
+        let judgement =
+            |profile: &UnifiedProfile| all(profile).into_iter().find(|it| it.id == "device_utilization").unwrap().level;
+        assert_eq!(judgement(&profile), Some(Level::Good));
         profile.findings.push(report::Finding {
             id: "low_device_utilization".to_owned(),
             severity: FindingSeverity::NotChecked,
@@ -370,7 +314,7 @@ mod tests {
         for (time, expected) in [(0.0, None), (50.0, Some(5.0))] {
             let parts = report::StepParts { communication_us: time, ..Default::default() };
             profile.step_breakdown = Some(report::StepBreakdown { duration_us: 1000.0, parts, ..Default::default() });
-            let answer = answers(&profile).into_iter().find(|it| it.id == "communication").unwrap();
+            let answer = all(&profile).into_iter().find(|it| it.id == "communication").unwrap();
             assert_eq!(answer.value, expected, "{}", answer.answer);
         }
     }
@@ -394,15 +338,18 @@ mod tests {
                 avg_time_us: kernel_us,
                 ..Default::default()
             });
-            let of = |id: &str| answers(&profile).into_iter().find(|it| it.id == id).unwrap().judgement;
+            let of = |id: &str| all(&profile).into_iter().find(|it| it.id == id).unwrap().level;
             ["device_utilization", "device_idle", "compilation", "kernel_duration"].map(of)
         };
         // Short kernels cost nothing if the devices are still busy.
-        assert_eq!(with(95.0, 1e6, 99.0), [Some("good"), Some("good"), Some("good"), None]);
-        assert_eq!(with(75.0, 5e6, 99.0), [Some("warning"); 4]);
-        assert_eq!(with(40.0, 1.1e7, 99.0), [Some("bad"), Some("bad"), Some("bad"), Some("warning")]);
+        assert_eq!(with(95.0, 1e6, 99.0), [Some(Level::Good), Some(Level::Good), Some(Level::Good), None]);
+        assert_eq!(with(75.0, 5e6, 99.0), [Some(Level::Warning); 4]);
+        assert_eq!(
+            with(40.0, 1.1e7, 99.0),
+            [Some(Level::Bad), Some(Level::Bad), Some(Level::Bad), Some(Level::Warning)]
+        );
         // Kernels of efficient programs are shorter than 1 ms.
-        assert_eq!(with(40.0, 1.1e7, 101.0).last(), Some(&Some("good")));
+        assert_eq!(with(40.0, 1.1e7, 101.0).last(), Some(&Some(Level::Good)));
     }
 
     /// Memory is judged if the profile contains it, and its bandwidth as on the overview.
@@ -410,13 +357,13 @@ mod tests {
     fn memory_is_answered_from_its_section() {
         let mut profile = report::example::profile();
         let peak = answer_of(&profile, "peak_memory");
-        assert_eq!((peak.value, peak.judgement, peak.view), (Some(75.0), Some("good"), View::Memory));
+        assert_eq!((peak.value, peak.level, peak.view), (Some(75.0), Some(Level::Good), View::Memory));
         assert_eq!(peak.answer, "At its peak /device:TPU:0 uses 24.0 GiB, 75.0 % of its memory.");
         let device = |profile: &mut UnifiedProfile, percent| {
             profile.memory.as_mut().unwrap().devices[0].peak_percent = percent;
             answer_of(profile, "peak_memory")
         };
-        assert_eq!(device(&mut profile, Some(90.0)).judgement, Some("warning"));
+        assert_eq!(device(&mut profile, Some(90.0)).level, Some(Level::Warning));
         let unknown = device(&mut profile, None);
         assert_eq!((unknown.value, unknown.answer.contains("is unknown")), (None, true));
         profile.roofline = Some(report::Roofline {
@@ -431,13 +378,13 @@ mod tests {
             ..Default::default()
         });
         let of_ops = answer_of(&profile, "memory_bandwidth");
-        assert_eq!((of_ops.value, of_ops.judgement), (Some(70.0), Some("good")));
+        assert_eq!((of_ops.value, of_ops.level), (Some(70.0), Some(Level::Good)));
         profile.roofline.as_mut().unwrap().program = None;
         let counted = answer_of(&profile, "memory_bandwidth");
-        assert_eq!((counted.value, counted.judgement), (Some(10.0), Some("bad")));
+        assert_eq!((counted.value, counted.level), (Some(10.0), Some(Level::Bad)));
         // Programs that are not memory-bound need no bandwidth, regardless of the source of the number.
         profile.op_statistics.as_mut().unwrap().top_ops[0].bound_by = Some("Compute".into());
-        assert_eq!(answer_of(&profile, "memory_bandwidth").judgement, None);
+        assert_eq!(answer_of(&profile, "memory_bandwidth").level, None);
     }
 
     /// A link to kernels with low occupancy is filtered only if such kernels exist.
@@ -466,10 +413,13 @@ mod tests {
         let parts = report::StepParts { host_bound_us: Some(60.0), ..Default::default() };
         profile.step_breakdown = Some(report::StepBreakdown { duration_us: 100.0, parts, ..Default::default() });
         let answer = answer_of(&profile, "host_overhead");
-        assert_eq!((answer.value, answer.judgement, answer.remedy.as_str()), (Some(60.0), Some("warning"), "Do this."));
+        assert_eq!(
+            (answer.value, answer.level, answer.remedy.as_str()),
+            (Some(60.0), Some(Level::Warning), "Do this.")
+        );
         profile.findings.clear();
         let answer = answer_of(&profile, "host_overhead");
-        assert_eq!(answer.judgement, Some("bad"));
+        assert_eq!(answer.level, Some(Level::Bad));
         assert!(answer.remedy.contains("torch.compile") && !answer.remedy.contains("jax"), "{}", answer.remedy);
     }
 
@@ -493,8 +443,8 @@ mod tests {
         assert!(known.ends_with("; most of the idle time with a known cause is waiting for launches."), "{known}");
     }
 
-    fn answer_of(profile: &UnifiedProfile, id: &str) -> Answer {
-        answers(profile).into_iter().find(|it| it.id == id).unwrap()
+    fn answer_of(profile: &UnifiedProfile, id: &str) -> Assessment {
+        all(profile).into_iter().find(|it| it.id == id).unwrap()
     }
 
     fn fired(id: &str, severity: FindingSeverity, stake: f64) -> report::Finding {
@@ -535,7 +485,7 @@ mod tests {
         profile.window = Some(window);
         profile.step_ops = Some(report::StepOps { device_steps: 2, ..Default::default() });
         let dominant = answer_of(&profile, "dominant_op");
-        assert_eq!((dominant.value, dominant.judgement), (Some(60.0), Some("warning")));
+        assert_eq!((dominant.value, dominant.level), (Some(60.0), Some(Level::Warning)));
         assert_eq!(answer_of(&profile, "top_ops").value, Some(100.0));
         assert!(answer_of(&profile, "long_ops").answer.starts_with("a 30.0 s, b 20.0 s"));
         profile.window.as_mut().unwrap().num_steps = None;
@@ -549,14 +499,13 @@ mod tests {
             profile.metadata.num_devices = 2;
             profile.step_breakdown =
                 Some(report::StepBreakdown { duration_us: 100.0, num_steps: Some(2), ..Default::default() });
-            answer_of(&profile, id).judgement
+            answer_of(&profile, id).level
         };
         let warning = FindingSeverity::Warning;
         let communication = |finding| with(finding, "communication");
-        assert_eq!(communication(fired("gradient_synchronization", warning, 27.0)), Some("warning"));
-        assert_eq!(communication(fired("unhidden_collectives", FindingSeverity::Note, 6.0)), Some("note"));
-        assert_eq!(communication(fired("dominant_op", warning, 27.0)), Some("good"));
+        assert_eq!(communication(fired("gradient_synchronization", warning, 27.0)), Some(Level::Warning));
+        assert_eq!(communication(fired("unhidden_collectives", FindingSeverity::Note, 6.0)), Some(Level::Note));
+        assert_eq!(communication(fired("dominant_op", warning, 27.0)), Some(Level::Good));
         assert_eq!(communication(fired("unhidden_collectives", FindingSeverity::NotChecked, 0.0)), None);
-        assert_eq!(worst(&[None, Some("good"), Some("bad"), Some("warning")]), Some("bad"));
     }
 }

@@ -1,14 +1,13 @@
 //! Questions about the devices: copies, memory, communication, balance, and compilation.
 
 use super::time::{of_what, share_of_step};
-use super::{Answer, better_file, judged, judged_by_rules, question, words, worst};
-use crate::judgement;
+use super::{Assessment, bandwidth, better_file, level_by_rules, limits_in_words, question, words};
 use base::format::{self, percent, time_us};
-use insight::limits::{COMPILE_US, Limits, NEARLY_FULL_PERCENT};
-use report::{DeviceMemory, Platform, UNKNOWN, UnifiedProfile, View, metric};
+use insight::limits::{BANDWIDTH_PERCENT, COMPILE_US, Limits, NEARLY_FULL_PERCENT};
+use report::{DeviceMemory, Level, Platform, UNKNOWN, UnifiedProfile, View, metric};
 use table::Unit;
 
-pub(super) fn transfers(profile: &UnifiedProfile) -> Answer {
+pub(super) fn transfers(profile: &UnifiedProfile) -> Assessment {
     let asked = question(
         "transfers",
         "How much of a step do copies between host and devices take?",
@@ -33,17 +32,17 @@ pub(super) fn transfers(profile: &UnifiedProfile) -> Answer {
     // smaller part of it.
     let rules = ["large_memory_transfers", "async_copy_wait"];
     let rules = if share >= 0.5 * waited { &rules[..] } else { &rules[..1] };
-    let judgements: Vec<Option<&'static str>> = rules.iter().map(|id| judged_by_rules(profile, &[id])).collect();
+    let level = rules.iter().filter_map(|id| level_by_rules(profile, &[id])).max();
     let answer = asked.answer(
         share,
-        worst(&judgements),
+        level,
         format!("Copies that do not overlap with any op take {} {}{copies}.", percent(share), of_what(profile)),
         "Put data on the device once, before it is needed, and do not read results inside the loop.",
     );
     answer.advised_by(profile, rules)
 }
 
-pub(super) fn cpu_fallback(profile: &UnifiedProfile) -> Answer {
+pub(super) fn cpu_fallback(profile: &UnifiedProfile) -> Assessment {
     let asked = question(
         "cpu_fallback",
         "Did the program run on the devices that it was meant for?",
@@ -57,16 +56,16 @@ pub(super) fn cpu_fallback(profile: &UnifiedProfile) -> Answer {
         return asked.not_measured(profile, "This profile does not record the device.", better_file(profile));
     }
     let visible = metadata.num_devices_visible.filter(|visible| *visible > metadata.num_devices);
-    let (judgement, more) = match (metadata.platform(), visible) {
-        (Some(Platform::Cpu), _) => ("warning", String::new()),
-        (_, Some(visible)) => ("warning", format!("; {} devices are visible", format::count(visible))),
-        _ => ("good", String::new()),
+    let (level, more) = match (metadata.platform(), visible) {
+        (Some(Platform::Cpu), _) => (Level::Warning, String::new()),
+        (_, Some(visible)) => (Level::Warning, format!("; {} devices are visible", format::count(visible))),
+        _ => (Level::Good, String::new()),
     };
     let devices = if metadata.num_devices == 1 { "device" } else { "devices" };
     asked
         .answer(
             metadata.num_devices as f64,
-            Some(judgement),
+            Some(level),
             format!(
                 "It ran on {} {devices} of the platform {}{more}.",
                 format::count(metadata.num_devices),
@@ -79,7 +78,12 @@ pub(super) fn cpu_fallback(profile: &UnifiedProfile) -> Answer {
 
 const NEARLY_FULL: Limits = Limits { good: NEARLY_FULL_PERCENT, bad: f64::INFINITY };
 
-pub(super) fn peak_memory(profile: &UnifiedProfile) -> Answer {
+/// Judges the used share of a device's memory, in percent. Returns the level, and the limits in words.
+pub fn fullness(percent: f64) -> (Level, String) {
+    (NEARLY_FULL.judge(percent), limits_in_words::of(NEARLY_FULL, Unit::Percent))
+}
+
+pub(super) fn peak_memory(profile: &UnifiedProfile) -> Assessment {
     let asked = question(
         "peak_memory",
         "Is the peak memory below 90 %?",
@@ -87,7 +91,8 @@ pub(super) fn peak_memory(profile: &UnifiedProfile) -> Answer {
         Unit::Percent,
         Some(metric!("memory.devices[].peak_percent")),
         (View::Memory, ""),
-    );
+    )
+    .within(NEARLY_FULL);
     // A CPU has no memory other than the host's.
     let how = if profile.metadata.platform() == Some(Platform::Cpu) { "" } else { words(profile).print_memory };
     let devices = profile.memory.iter().flat_map(|memory| &memory.devices);
@@ -100,7 +105,7 @@ pub(super) fn peak_memory(profile: &UnifiedProfile) -> Answer {
         (Some(percent), Some(bytes)) => asked
             .answer(
                 percent,
-                judged(profile, &["near_memory_limit"], percent, NEARLY_FULL),
+                asked.level(profile, &["near_memory_limit"], percent),
                 format!(
                     "At its peak {name} uses {}, {} of its memory.",
                     format::bytes(bytes),
@@ -116,7 +121,8 @@ pub(super) fn peak_memory(profile: &UnifiedProfile) -> Answer {
     }
 }
 
-pub(super) fn memory_bandwidth(profile: &UnifiedProfile) -> Answer {
+/// Assesses how much of the main memory's bandwidth the program uses.
+pub fn memory_bandwidth(profile: &UnifiedProfile) -> Assessment {
     let program = metric!("roofline.program.hbm_bandwidth_percent");
     let asked = question(
         "memory_bandwidth",
@@ -125,29 +131,31 @@ pub(super) fn memory_bandwidth(profile: &UnifiedProfile) -> Answer {
         Unit::Percent,
         Some(program),
         (View::Roofline, ""),
-    );
+    )
+    .within(BANDWIDTH_PERCENT);
     let remedy = "A low value is fine if arithmetic is the limit. The roofline shows which ops are memory-bound, \
         and how close they are to the limit.";
     let says = |share: f64| format!("The program uses {} of the memory's bandwidth.", percent(share));
     let roofline = profile.roofline.as_ref();
     let by_ops = roofline.and_then(|roofline| roofline.program.as_ref()?.hbm_bandwidth_percent);
-    let answer = |asked: &super::Question, share: f64, counted: f64| {
-        let (judged, why) = match judgement::memory_bound_percent(profile) {
-            Some(bound) => judgement::bandwidth(share, bound, counted),
-            None => (None, String::new()),
+    let answer = |asked: super::Question, share: f64, counted: f64| {
+        let level = match bandwidth::memory_bound_percent(profile) {
+            Some(bound) => bandwidth::level(share, bound, counted),
+            None => Err(String::new()),
         };
-        let why = if judged.is_none() && !why.is_empty() { format!(" {why}") } else { String::new() };
-        asked.answer(share, judged, format!("{}{why}", says(share)), remedy)
+        let why = level.as_ref().err().cloned().unwrap_or_default();
+        let answer = format!("{} {why}", says(share)).trim_end().to_owned();
+        asked.with_caveat(why).answer(share, level.ok(), answer, remedy)
     };
     if let Some(share) = by_ops {
         let counted = profile.op_statistics.as_ref().and_then(|ops| ops.known_cost_percent).unwrap_or_default() / 100.0;
-        return answer(&asked, share, counted);
+        return answer(asked, share, counted);
     }
     // Counted by the runtime of a TPU itself.
     match roofline.and_then(|roofline| roofline.hbm_utilization_percent) {
         Some(share) => {
             let asked = super::Question { metric: Some(metric!("roofline.hbm_utilization_percent")), ..asked };
-            answer(&asked, share, 1.0)
+            answer(asked, share, 1.0)
         }
         None => asked.not_measured(
             profile,
@@ -160,7 +168,7 @@ pub(super) fn memory_bandwidth(profile: &UnifiedProfile) -> Answer {
 /// Rules about exposed communication, the general one first.
 const COMMUNICATION: [&str; 2] = ["unhidden_collectives", "gradient_synchronization"];
 
-pub(super) fn communication(profile: &UnifiedProfile) -> Answer {
+pub(super) fn communication(profile: &UnifiedProfile) -> Assessment {
     let asked = question(
         "communication",
         "How much of a step is exposed communication?",
@@ -178,7 +186,7 @@ pub(super) fn communication(profile: &UnifiedProfile) -> Answer {
         Some(share) => asked
             .answer(
                 share,
-                judged_by_rules(profile, &COMMUNICATION),
+                level_by_rules(profile, &COMMUNICATION),
                 format!("Exposed communication takes {} {}.", percent(share), of_what(profile)),
                 "Shard so that devices exchange less data, and overlap the rest with computation.",
             )
@@ -187,7 +195,7 @@ pub(super) fn communication(profile: &UnifiedProfile) -> Answer {
     }
 }
 
-pub(super) fn balance(profile: &UnifiedProfile) -> Answer {
+pub(super) fn balance(profile: &UnifiedProfile) -> Assessment {
     let asked = question(
         "balance",
         "Is the work spread evenly over the devices?",
@@ -203,7 +211,7 @@ pub(super) fn balance(profile: &UnifiedProfile) -> Answer {
         Some(share) => asked
             .answer(
                 share,
-                judged_by_rules(profile, &["straggler_device"]),
+                level_by_rules(profile, &["straggler_device"]),
                 format!("Perfect balance would reduce the busiest device's work by {}.", percent(share)),
                 "Give the devices equal shards, and check the slowest one for overheating, low clocks and other \
                     work.",
@@ -218,8 +226,8 @@ pub(super) fn balance(profile: &UnifiedProfile) -> Answer {
 /// Rules about compilation, the general one first.
 const COMPILATION: [&str; 3] = ["compile_time", "recompilation", "compilation"];
 
-/// Answers how long compiling took.
-pub fn compilation(profile: &UnifiedProfile) -> Answer {
+/// Assesses how long compiling took.
+pub fn compilation(profile: &UnifiedProfile) -> Assessment {
     let asked = question(
         "compilation",
         "How long did compiling take?",
@@ -227,14 +235,16 @@ pub fn compilation(profile: &UnifiedProfile) -> Answer {
         Unit::TimeUs,
         Some(metric!("compilation.compilation_time_us")),
         (View::Findings, "compil"),
-    );
+    )
+    .within(COMPILE_US)
+    .with_caveat("Bad, too, if it interrupts the steps.");
     match &profile.compilation {
         Some(found) => asked
             .answer(
                 found.compilation_time_us,
                 // Recompiled short programs cost little compared with the guide's limits, but a lot compared with
                 // their steps.
-                judged(profile, &COMPILATION, found.compilation_time_us, COMPILE_US),
+                asked.level(profile, &COMPILATION, found.compilation_time_us),
                 match found.num_compilation_events {
                     0 => "Nothing was compiled in the capture.".to_owned(),
                     _ => format!("Compiling took {} of the capture.", time_us(found.compilation_time_us)),

@@ -1,17 +1,16 @@
 //! Questions about a step: its duration, and the waits of the devices.
 
 use super::{
-    Answer, better_file, capture_host, capture_steps, fired, is_unchecked, judged, judged_by_rules, question, words,
+    Assessment, better_file, capture_host, capture_steps, fired, is_unchecked, level_by_rules, question, words,
 };
-use crate::judgement;
 use base::Cut;
 use base::format::{self, percent, time_us};
 use insight::idle_rules;
-use insight::limits::{BUSY_PERCENT, HOST_BOUND_PERCENT, IDLE_PERCENT, INPUT_BOUND_PERCENT};
-use report::{Finding, Platform, UnifiedProfile, View, metric};
+use insight::limits::{BUSY_PERCENT, HOST_BOUND_PERCENT, IDLE_PERCENT, INPUT_BOUND_PERCENT, SLOWED_PERCENT};
+use report::{Finding, Level, Platform, UnifiedProfile, View, metric};
 use table::Unit;
 
-pub(super) fn step_time(profile: &UnifiedProfile) -> Answer {
+pub(super) fn step_time(profile: &UnifiedProfile) -> Assessment {
     let asked = question(
         "step_time",
         "How long does a step take?",
@@ -28,11 +27,11 @@ pub(super) fn step_time(profile: &UnifiedProfile) -> Answer {
     let spread = timing.stddev_step_time_us.map_or(String::new(), |it| format!(" ± {}", time_us(it)));
     let over = format::counted(steps, "step");
     let long = long_steps(profile).map_or(String::new(), |finding| format!(" {}.", finding.title));
-    let judgement = judged_by_rules(profile, &[LONG_STEPS]).filter(|it| *it != "good");
+    let level = level_by_rules(profile, &[LONG_STEPS]).filter(|it| *it != Level::Good);
     asked
         .answer(
             mean,
-            judgement,
+            level,
             format!("A step takes {}{spread} on average over {over}.{long}", time_us(mean)),
             "Compare the longest step with a usual one.",
         )
@@ -66,7 +65,7 @@ pub(super) fn of_what(profile: &UnifiedProfile) -> &'static str {
     if profile.step_timing.avg_step_time_us.is_some() { "of a step" } else { "of the time" }
 }
 
-pub(super) fn host_overhead(profile: &UnifiedProfile) -> Answer {
+pub(super) fn host_overhead(profile: &UnifiedProfile) -> Assessment {
     let asked = question(
         "host_overhead",
         "For how much of a step do devices wait for the host?",
@@ -74,7 +73,8 @@ pub(super) fn host_overhead(profile: &UnifiedProfile) -> Answer {
         Unit::Percent,
         Some(metric!("step_breakdown.parts.host_bound_us")),
         (View::Steps, ""),
-    );
+    )
+    .within(HOST_BOUND_PERCENT);
     let (rules, long) = with_long_steps(profile, &["host_overhead"], "host_bound_us");
     // Ops whose events are missing may have run in that time.
     let events_are_missing = base::cut(&profile.warnings).is_some_and(|cut| cut > Cut::Earliest);
@@ -87,7 +87,7 @@ pub(super) fn host_overhead(profile: &UnifiedProfile) -> Answer {
         Some(share) => asked
             .answer(
                 share,
-                judged(profile, &rules, share, HOST_BOUND_PERCENT),
+                asked.level(profile, &rules, share),
                 format!(
                     "Devices {verb} {} {} for the host to launch their next op.{doubt}{long}",
                     percent(share),
@@ -105,7 +105,7 @@ pub(super) fn host_overhead(profile: &UnifiedProfile) -> Answer {
     }
 }
 
-pub(super) fn device_idle(profile: &UnifiedProfile) -> Answer {
+pub(super) fn device_idle(profile: &UnifiedProfile) -> Assessment {
     let asked = question(
         "device_idle",
         "For how much of a step are devices idle?",
@@ -113,7 +113,8 @@ pub(super) fn device_idle(profile: &UnifiedProfile) -> Answer {
         Unit::Percent,
         Some(metric!("compute_utilization.overhead_time_us")),
         (View::Steps, ""),
-    );
+    )
+    .within(IDLE_PERCENT);
     let Some(busy) = &profile.compute_utilization else {
         return asked.not_measured(profile, NOTHING_RAN, better_file(profile));
     };
@@ -142,7 +143,7 @@ pub(super) fn device_idle(profile: &UnifiedProfile) -> Answer {
     asked
         .answer(
             idle,
-            judged(profile, &idle_rules::IDS, idle, IDLE_PERCENT),
+            asked.level(profile, &idle_rules::IDS, idle),
             format!("Devices are idle for {} of the time{cause}.", percent(idle)),
             "Look at the causes of idle time, and at the longest gaps (Devices page).",
         )
@@ -159,7 +160,7 @@ fn no_launches(profile: &UnifiedProfile) -> &'static str {
 
 const NOTHING_RAN: &str = "This profile does not record when devices were busy.";
 
-pub(super) fn kernel_launch(profile: &UnifiedProfile) -> Answer {
+pub(super) fn kernel_launch(profile: &UnifiedProfile) -> Assessment {
     let asked = question(
         "kernel_launch",
         "For how much of a step do kernels wait after their launch?",
@@ -167,11 +168,12 @@ pub(super) fn kernel_launch(profile: &UnifiedProfile) -> Answer {
         Unit::Percent,
         Some(metric!("step_breakdown.parts.kernel_wait_us")),
         (View::Steps, ""),
-    );
+    )
+    .within(HOST_BOUND_PERCENT);
     match share_of_step(profile, |parts| parts.kernel_wait_us) {
         Some(share) => asked.answer(
             share,
-            judged(profile, &[], share, HOST_BOUND_PERCENT).filter(|_| !is_unchecked(profile, "host_overhead")),
+            asked.level(profile, &[], share).filter(|_| !is_unchecked(profile, "host_overhead")),
             format!(
                 "Devices are idle {} {} between the launch of a kernel and its start.",
                 percent(share),
@@ -183,7 +185,7 @@ pub(super) fn kernel_launch(profile: &UnifiedProfile) -> Answer {
     }
 }
 
-pub(super) fn input(profile: &UnifiedProfile) -> Answer {
+pub(super) fn input(profile: &UnifiedProfile) -> Assessment {
     let asked = question(
         "input",
         "For how much of a step do devices wait for input?",
@@ -191,13 +193,14 @@ pub(super) fn input(profile: &UnifiedProfile) -> Answer {
         Unit::Percent,
         Some(metric!("step_breakdown.parts.input_bound_us")),
         (View::Steps, ""),
-    );
+    )
+    .within(INPUT_BOUND_PERCENT);
     let (rules, long) = with_long_steps(profile, &["data_loading", "input_bound"], "input_bound_us");
     match share_of_step(profile, |parts| parts.input_bound_us) {
         Some(share) => asked
             .answer(
                 share,
-                judged(profile, &rules, share, INPUT_BOUND_PERCENT),
+                asked.level(profile, &rules, share),
                 format!("Devices wait {} {} for the input pipeline.{long}", percent(share), of_what(profile)),
                 "Prefetch batches to the device in another thread, and read them in parallel.",
             )
@@ -215,8 +218,8 @@ pub(super) fn input(profile: &UnifiedProfile) -> Answer {
     }
 }
 
-/// Answers how busy the devices are.
-pub fn device_utilization(profile: &UnifiedProfile) -> Answer {
+/// Assesses how busy the devices are.
+pub fn device_utilization(profile: &UnifiedProfile) -> Assessment {
     let asked = question(
         "device_utilization",
         "How busy are the devices?",
@@ -224,19 +227,48 @@ pub fn device_utilization(profile: &UnifiedProfile) -> Answer {
         Unit::Percent,
         Some(metric!("compute_utilization.compute_util_percent")),
         (View::Devices, ""),
-    );
+    )
+    .within(BUSY_PERCENT)
+    .with_caveat("Waiting for copies and other devices does not count.");
     let Some(busy) = &profile.compute_utilization else {
         return asked.not_measured(profile, NOTHING_RAN, better_file(profile));
     };
     let value = busy.compute_util_percent;
-    let waits = judgement::waiting_share(&profile.kernels);
+    let waits = super::waiting_share(&profile.kernels);
     let only_waits =
         if waits < 0.01 { String::new() } else { format!("; {} of that only waits", percent(100.0 * waits)) };
     asked.answer(
         value,
-        judged(profile, &idle_rules::IDS, value * (1.0 - waits), BUSY_PERCENT),
+        asked.level(profile, &idle_rules::IDS, value * (1.0 - waits)),
         format!("Devices are busy for {} of the time{only_waits}.", percent(value)),
         "To find what the devices wait for, see the questions about host, launches, input, copies and \
             communication.",
     )
+}
+
+/// Assesses how far tracing slowed the run down, which shows how far its times can be trusted.
+pub fn slowed_by_tracing(profile: &UnifiedProfile) -> Assessment {
+    let asked = question(
+        "slowed_by_tracing",
+        "How much longer does a step take because of tracing?",
+        "Increase of the step time under tracing.",
+        Unit::Percent,
+        Some(metric!("tracing.slowdown")),
+        (View::Steps, ""),
+    )
+    .within(SLOWED_PERCENT)
+    .with_caveat("If it is bad, idle time and launches do not represent the program.");
+    let Some(measured) = profile.tracing.as_ref().filter(|measured| measured.slowed_percent().is_finite()) else {
+        return asked.absent("Only the capture kit measures a step without tracing too.".to_owned(), "");
+    };
+    let percent = measured.slowed_percent();
+    let [traced, untraced] = [measured.traced_step_time_us, measured.untraced_step_time_us].map(time_us);
+    asked
+        .answer(
+            percent,
+            asked.level(profile, &["slowed_by_tracing"], percent),
+            format!("A step takes {traced} with tracing, and {untraced} without."),
+            "Use shares of device time rather than step times, and trace less.",
+        )
+        .advised_by(profile, &["slowed_by_tracing"])
 }

@@ -1,10 +1,10 @@
-//! Judgements on a profile that the overview, the roofline and the checklist share.
+//! Judges the bandwidth of the main memory: only if it limits the program, and if most bytes are known.
 
 use base::format;
 use insight::limits::BANDWIDTH_PERCENT;
 use metrics::is_amd;
-use metrics::roofline::Level;
-use report::{Kernels, Metadata, TopOp, UnifiedProfile};
+use metrics::roofline;
+use report::{Kernels, Level, Metadata, TopOp, UnifiedProfile};
 use trace::{Framework, SourceFormat};
 
 /// Least share of the op time with a known cost. If less is known, a low utilization is not judged
@@ -29,32 +29,30 @@ pub fn waiting_share(kernels: &Kernels) -> f64 {
 /// memory run. Based on the ops that the profile lists. Excludes ops that only wait for a copy.
 pub fn memory_bound_percent(profile: &UnifiedProfile) -> Option<f64> {
     let ops = profile.op_statistics.as_ref()?;
-    let is_bound = |op: &&TopOp| op.bound_by.as_deref() == Some(Level::Hbm.label()) && !op.category.ends_with("-done");
+    let is_bound =
+        |op: &&TopOp| op.bound_by.as_deref() == Some(roofline::Level::Hbm.label()) && !op.category.ends_with("-done");
     let bound: f64 = ops.top_ops.iter().filter(is_bound).map(|op| op.self_time_us).sum();
     let listed: f64 = ops.top_ops.iter().map(|op| op.self_time_us).sum();
     let busy = (ops.op_time_us / ops.device_time_us).min(1.0);
     Some(100.0 * busy * bound / listed).filter(|percent| percent.is_finite())
 }
 
-/// Returns `good`, `warning` or `bad` for the bandwidth of the main memory, and the limits or the
-/// reason why they do not apply. Programs that are not memory-bound need no bandwidth. If costs are
-/// missing (`counted`, 0 to 1, is the known share), the percentage is a lower bound.
-pub fn bandwidth(percent: f64, memory_bound_percent: f64, counted: f64) -> (Option<&'static str>, String) {
-    let limits = "Good above 60 % of peak, warning from 40 %, bad below.";
-    match percent {
-        it if it > BANDWIDTH_PERCENT.good => (Some("good"), limits.to_owned()),
-        _ if memory_bound_percent < MEMORY_BOUND_PERCENT => (
-            None,
-            format!(
-                "Not judged: memory-bound ops take {} of the measured time.",
-                format::percent(memory_bound_percent)
-            ),
-        ),
-        _ if counted < COUNTED => {
-            (None, format!("A lower bound: costs are known for {} of the op time.", format::percent(100.0 * counted)))
-        }
-        it if it < BANDWIDTH_PERCENT.bad => (Some("bad"), limits.to_owned()),
-        _ => (Some("warning"), limits.to_owned()),
+/// Returns the level of the bandwidth of the main memory, or the reason why its limits do not apply. Programs that are not
+/// memory-bound need no bandwidth. If costs are missing (`counted`, 0 to 1, is the known share), the percentage is a lower
+/// bound.
+pub(crate) fn level(percent: f64, memory_bound_percent: f64, counted: f64) -> Result<Level, String> {
+    let level = BANDWIDTH_PERCENT.judge(percent);
+    if level == Level::Good {
+        Ok(level)
+    } else if memory_bound_percent < MEMORY_BOUND_PERCENT {
+        Err(format!(
+            "Not judged: memory-bound ops take {} of the measured time.",
+            format::percent(memory_bound_percent)
+        ))
+    } else if counted < COUNTED {
+        Err(format!("A lower bound: costs are known for {} of the op time.", format::percent(100.0 * counted)))
+    } else {
+        Ok(level)
     }
 }
 
@@ -81,12 +79,15 @@ mod tests {
     /// below 40 %.
     #[test]
     fn memory_bandwidth_is_judged_by_the_limits_of_the_guide() {
-        let status = |percent| bandwidth(percent, 50.0, 1.0).0;
-        assert_eq!([60.1, 60.0, 40.0, 39.9].map(status), [Some("good"), Some("warning"), Some("warning"), Some("bad")]);
+        let of = |percent| level(percent, 50.0, 1.0).ok();
+        assert_eq!(
+            [60.1, 60.0, 40.0, 39.9].map(of),
+            [Some(Level::Good), Some(Level::Warning), Some(Level::Warning), Some(Level::Bad)]
+        );
         // Programs that are not memory-bound need no bandwidth, and bytes with an unknown cost may have
         // moved too.
-        assert_eq!((bandwidth(30.0, 49.9, 1.0).0, bandwidth(30.0, 100.0, 0.75).0), (None, None));
-        assert_eq!((bandwidth(70.0, 0.0, 1.0).0, bandwidth(70.0, 100.0, 0.75).0), (Some("good"), Some("good")));
+        assert!(level(30.0, 49.9, 1.0).is_err() && level(30.0, 100.0, 0.75).is_err());
+        assert_eq!((level(70.0, 0.0, 1.0), level(70.0, 100.0, 0.75)), (Ok(Level::Good), Ok(Level::Good)));
     }
 
     /// 200 µs on one device, half of them idle: 60 µs bound by memory, 30 by arithmetic, 10 waiting for

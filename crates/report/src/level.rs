@@ -1,0 +1,43 @@
+//! Level of a judged number.
+
+use serde::{Deserialize, Serialize};
+
+use super::FindingSeverity;
+
+/// How good a judged number is, best first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Level {
+    /// Nothing to do.
+    Good,
+    /// Useful to know, but the remedy saves little or no time.
+    Note,
+    /// Worth a look.
+    Warning,
+    /// To be examined first.
+    Bad,
+}
+
+impl Level {
+    /// Returns the word for the level, as in tables and style sheets.
+    pub fn label(self) -> &'static str {
+        match self {
+            Level::Good => "good",
+            Level::Note => "note",
+            Level::Warning => "warning",
+            Level::Bad => "bad",
+        }
+    }
+}
+
+impl FindingSeverity {
+    /// Returns the level of a number that a rule judged. Returns `None` if the rule lacked its input.
+    pub fn level(self) -> Option<Level> {
+        match self {
+            FindingSeverity::NotChecked => None,
+            FindingSeverity::Note => Some(Level::Note),
+            FindingSeverity::Warning => Some(Level::Warning),
+            FindingSeverity::Critical => Some(Level::Bad),
+        }
+    }
+}
