@@ -3,9 +3,9 @@
 use std::time::Instant;
 
 use crossprof::input::{Decoded, Decoder, Unpacked, Unpacker};
-use crossprof::metrics::Run;
 use crossprof::pages::PageQuery;
 use crossprof::pages::timeline::{Action, act};
+use crossprof::run::Run;
 use crossprof::table::Filter;
 use crossprof::timeline::statistics::{Area, GroupBy, Grouping, groups, percentiles_of};
 use crossprof::timeline::{Found, Origin, Sight, Stage, Timeline};

@@ -43,7 +43,7 @@
 
 pub use base::{fields, format, home, json, json_text, number, sort};
 pub use report::{Metric, metric};
-pub use {compare, expression, facts, hlo, input, insight, memory, metrics, report, timeline, trace};
+pub use {compare, expression, facts, hlo, input, insight, memory, metrics, report, run, timeline, trace};
 pub use {document, export, pages, table, tables};
 
 // Limits on the numbers of a profile, which a CI job can check.
@@ -64,8 +64,8 @@ pub mod session;
 pub use base::{Error, Ps, Severity, Warning, WarningCode};
 pub use input::plan::{Candidate, FileKind, Plan, plan};
 pub use input::{Unpacked, Unpacker};
-pub use metrics::{Settings, WindowChoice};
 pub use report::{ModelConfig, UnifiedProfile};
+pub use run::{Settings, WindowChoice};
 pub use session::{FileId, FileResult, MemberResult, RunSummary, Session};
 pub use table::{Cell, Column, Query, Sort, Table, Unit};
 pub use tables::TableName;

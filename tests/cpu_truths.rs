@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use crossprof::hlo::{self, Conventions, CostSource, Instruction, Modules};
 use crossprof::input::XPlaneDecoder;
 use crossprof::metrics::analyse;
-use crossprof::metrics::{Run, Settings, WindowChoice};
+use crossprof::run::{Run, Settings, WindowChoice};
 use serde_json::Value;
 
 fn data() -> std::path::PathBuf {

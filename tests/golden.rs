@@ -4,8 +4,8 @@ use std::path::Path;
 
 use crate::support::{gunzip, gzip, load, load_chunked, samples};
 use crossprof::input::XPlaneDecoder;
-use crossprof::metrics::Run;
 use crossprof::metrics::analyse;
+use crossprof::run::Run;
 use crossprof::{FileResult, Settings, UnifiedProfile, export};
 use serde_json::Value;
 

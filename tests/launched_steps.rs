@@ -196,8 +196,8 @@ fn a_number_that_never_changes_is_no_reason_to_drop_annotations() {
 }
 
 fn metrics_run(trace: trace::Trace) -> UnifiedProfile {
-    let run = metrics::Run { trace, ..metrics::Run::default() };
-    metrics::analyse(&run, &metrics::Settings::default()).profile
+    let run = run::Run { trace, ..run::Run::default() };
+    metrics::analyse(&run, &run::Settings::default()).profile
 }
 
 #[test]

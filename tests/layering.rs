@@ -15,6 +15,7 @@ const FLOORS: &[&str] = &[
     "trace",
     "hlo",
     "memory",
+    "run",
     "input",
     "metrics",
     "insight",

@@ -1,8 +1,8 @@
 //! Busy time, gaps and step parts of random ops, compared with a count of every microsecond.
 
 use crossprof::insight::examine;
-use crossprof::metrics::{Run, Settings, WindowChoice};
 use crossprof::report::UnifiedProfile;
+use crossprof::run::{Run, Settings, WindowChoice};
 use crossprof::trace::TraceBuilder;
 use proptest::prelude::*;
 

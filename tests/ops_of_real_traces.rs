@@ -4,9 +4,7 @@ use std::sync::Arc;
 
 use crate::support::{decode, samples};
 use crossprof::Ps;
-use crossprof::metrics::Devices;
-use crossprof::metrics::self_times;
-use crossprof::metrics::{Tallies, compilation, io_operations, kernels, memory_operations};
+use crossprof::metrics::{Devices, Tallies, compilation, io_operations, kernels, memory_operations, self_times};
 use crossprof::report::{KernelCategory, Kernels};
 use crossprof::trace::{ByLine, Interval, IntervalSet, Trace};
 
@@ -121,7 +119,7 @@ fn pallas_kernels_without_an_estimate_have_no_cost() {
     for (run, unknown, all) in [("run-a", 91_984.025_144, 131_442.706_466), ("run-b", 91_230.524_573, 127_557.201_176)]
     {
         let trace = real(&format!("tpu-qwen3-runs/{run}.trace.json.gz"));
-        let run = crossprof::metrics::Run { trace, ..Default::default() };
+        let run = crossprof::run::Run { trace, ..Default::default() };
         let window = crossprof::WindowChoice::Active;
         let settings = crossprof::Settings { device: Some("tpu-v7x".to_owned()), window, ..Default::default() };
         let profile = crossprof::insight::examine(&run, &settings).profile;

@@ -3,12 +3,9 @@
 
 use crate::support::cli::{crossprof, scratch, stderr, stdout};
 use crate::support::{decode_json, load_with, seven_steps};
-use crossprof::Ps;
-use crossprof::metrics::HostRole;
-use crossprof::metrics::{Analysis, analyse};
-use crossprof::metrics::{Run, Settings, WindowChoice};
-use crossprof::metrics::{StepPart, StepRow};
-use crossprof::{Cell, Query, Session, Table, TableName, UnifiedProfile};
+use crossprof::metrics::{Analysis, HostRole, StepPart, StepRow, analyse};
+use crossprof::run::{Run, Settings, WindowChoice};
+use crossprof::{Cell, Ps, Query, Session, Table, TableName, UnifiedProfile};
 
 fn settings(window: WindowChoice) -> Settings {
     Settings { window, ..Settings::default() }

@@ -3,9 +3,8 @@
 use crate::support::xprof::output;
 use crate::support::{decode, decode_json, samples, seven_steps};
 use crossprof::Ps;
-use crossprof::metrics::{Analysis, analyse};
-use crossprof::metrics::{Breakdown, MeanPart, StepPart, StepRow};
-use crossprof::metrics::{Run, Settings, WindowChoice};
+use crossprof::metrics::{Analysis, Breakdown, MeanPart, StepPart, StepRow, analyse};
+use crossprof::run::{Run, Settings, WindowChoice};
 
 fn analysis(path: &str) -> Analysis {
     analysis_of(path, WindowChoice::Main)

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use crate::support::cli::{crossprof, scratch, stderr, stdout};
 use crate::support::{open, samples};
-use crossprof::metrics::WindowChoice;
+use crossprof::run::WindowChoice;
 use crossprof::tables::{AreaError, AreaQuery, LineQuery};
 use crossprof::trace::{IntervalSet, LineKind, PlaneKind, Platform};
 use crossprof::{Cell, Ps, Query, Settings, Table, TableName};

@@ -4,8 +4,8 @@
 use crate::support;
 use std::collections::BTreeMap;
 
-use crossprof::metrics::Run;
 use crossprof::report::UnifiedProfile;
+use crossprof::run::Run;
 use crossprof::trace::{HloProto, TraceBuilder};
 use crossprof::{Settings, insight};
 use wire_writer::{Message, message};

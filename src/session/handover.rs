@@ -7,8 +7,8 @@ use super::runs::{Imported, LoadedRun, Traced, link_heap_profiles};
 use super::{FileId, Session};
 use base::{Warning, json};
 use input::Sidecar;
-use metrics::{EarlierHeapProfile, Run};
 use report::{SourceFile, UnifiedProfile};
+use run::{EarlierHeapProfile, Run};
 use trace::snapshot::{Damaged, Reader, Writer};
 use trace::{RowBlock, Trace};
 
@@ -150,7 +150,7 @@ impl Session {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use metrics::Settings;
+    use run::Settings;
     use trace::snapshot::Piece;
     use wire_writer::message;
 

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use base::wire::{Reader, Value};
 use input::plan::PlannedRun;
-use metrics::Run;
+use run::Run;
 use trace::{HloProto, Trace};
 
 use super::intake::{Content, Member};

@@ -5,7 +5,7 @@
 
 use super::Session;
 use super::runs::{LoadedRun, Traced};
-use metrics::Run;
+use run::Run;
 use trace::{Trace, TraceBuilder};
 
 /// Layers of the program. Each layer has a few ops.
@@ -107,7 +107,7 @@ fn on_tpu(steps: i64) -> Trace {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use metrics::Settings;
+    use run::Settings;
 
     #[test]
     fn the_made_up_runs_have_something_for_every_analysis() {

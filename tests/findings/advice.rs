@@ -3,8 +3,8 @@
 
 use crossprof::Settings;
 use crossprof::insight::examine;
-use crossprof::metrics::Run;
 use crossprof::report::View;
+use crossprof::run::Run;
 use crossprof::trace::{Framework, Trace, TraceBuilder};
 
 use super::runs::{gpu_steps, host_bound, kernel};

@@ -1,8 +1,8 @@
 //! Compares the user's facts about a run with the machine's capabilities. The limits are computed by hand in each case.
 
 use crossprof::insight::{Verdict, examine, verdict};
-use crossprof::metrics::{Run, Settings};
 use crossprof::report::{Finding, FindingSeverity, ModelConfig};
+use crossprof::run::{Run, Settings};
 use crossprof::trace::Trace;
 
 use super::runs::{gpu_steps, kernel, tpu_steps};

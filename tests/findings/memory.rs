@@ -3,9 +3,9 @@
 
 use crossprof::Settings;
 use crossprof::insight::{Verdict, examine, verdict};
-use crossprof::metrics::{EarlierHeapProfile, Run};
 use crossprof::report::Finding;
 use crossprof::report::FindingSeverity::{Critical, Note, Warning};
+use crossprof::run::{EarlierHeapProfile, Run};
 use crossprof::trace::{EventColumn, Framework, HloProto, StatValue, Trace, TraceBuilder};
 use wire_writer::{Message, message};
 

@@ -2,8 +2,8 @@
 
 use crossprof::WarningCode;
 use crossprof::insight::{Verdict, examine};
-use crossprof::metrics::{Run, Settings};
 use crossprof::report::FindingSeverity;
+use crossprof::run::{Run, Settings};
 use crossprof::trace::{Trace, TraceBuilder};
 
 use super::runs::{gpu_steps, kernel, says};

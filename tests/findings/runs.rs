@@ -2,10 +2,9 @@
 
 use crossprof::UnifiedProfile;
 use crossprof::insight::{Verdict, examine, verdict};
-use crossprof::metrics::{Run, Settings};
 use crossprof::report::{Finding, FindingSeverity};
-use crossprof::trace::Trace;
-use crossprof::trace::TraceBuilder;
+use crossprof::run::{Run, Settings};
+use crossprof::trace::{Trace, TraceBuilder};
 
 /// Returns the findings that fired, as `severity id`, in order.
 pub fn fired(profile: &UnifiedProfile) -> Vec<String> {

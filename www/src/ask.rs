@@ -2,9 +2,9 @@
 //! response or an error message.
 
 use crossprof::document::{Page, TableBlock};
-use crossprof::metrics::Settings;
 use crossprof::pages::timeline::{Action, Outcome};
 use crossprof::pages::{Found, PageQuery, View};
+use crossprof::run::Settings;
 use crossprof::table::Query;
 use crossprof::timeline::Sight;
 use futures_util::FutureExt;

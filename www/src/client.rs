@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crossprof::document::Grid;
 use crossprof::input::plan::FileKind;
-use crossprof::metrics::Settings;
+use crossprof::run::Settings;
 use futures_channel::oneshot;
 use futures_util::FutureExt;
 use js_sys::Array;

@@ -4,8 +4,8 @@
 
 use crossprof::document::{Block, Page, TableBlock};
 use crossprof::input::plan::FileKind;
-use crossprof::metrics::Settings;
 use crossprof::pages::{PageQuery, View};
+use crossprof::run::Settings;
 use crossprof::table::{Cell, Query, Sort};
 use crossprof::tables::{AreaQuery, LineQuery};
 use crossprof::timeline::Sight;

@@ -100,8 +100,9 @@ use numbers::Numbers;
 pub use rule::{Needs, Rule};
 
 use base::sort;
-use metrics::{Context, Examined, Run, Settings, analyse};
+use metrics::{Context, Examined, analyse};
 use report::{Confidence, Finding, FindingSeverity, View};
+use run::{Run, Settings};
 
 /// Result of checking a rule.
 #[derive(Clone, Debug, PartialEq)]

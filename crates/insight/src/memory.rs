@@ -5,7 +5,7 @@ use super::draft::lacks;
 use super::numbers::Numbers;
 use ::memory::PaddedShape;
 use base::format;
-use metrics::memory_use::ProgramUse;
+use memory::ProgramUse;
 use report::DeviceMemory;
 use trace::{Framework, Platform, SourceFormat};
 

@@ -1,6 +1,6 @@
 //! Numbers that several rules share. Each is computed in one place, so that two rules never disagree.
 //!
-//! Shares are relative to the *window* ([`metrics::WindowKind`]), summed over the used devices.
+//! Shares are relative to the *window* ([`report::WindowKind`]), summed over the used devices.
 
 use std::cell::OnceCell;
 
@@ -9,8 +9,8 @@ use super::draft::{equals, lacks};
 use super::limits::{INPUT_BOUND_PERCENT, SHORT_KERNEL_US};
 use base::framework_path::training_pass;
 use base::{Ps, format};
-use metrics::{Context, HostRole, Op, OpFamily, StepPart, WindowKind, family_of};
-use report::{UnifiedProfile, View};
+use metrics::{Context, HostRole, Op, OpFamily, StepPart, family_of};
+use report::{UnifiedProfile, View, WindowKind};
 use trace::{Framework, Platform, SourceFormat, StatValue, Trace, Words};
 
 /// Input of the rules.

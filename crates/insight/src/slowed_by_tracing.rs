@@ -47,9 +47,9 @@ mod tests {
     use super::*;
     use crate::testing::host_bound;
     use crate::{examine, verdict};
-    use metrics::{Run, Settings};
     use report::FindingSeverity::{Note, Warning};
     use report::Tracing;
+    use run::{Run, Settings};
 
     #[test]
     fn fires_above_its_limit() {

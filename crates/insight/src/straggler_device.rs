@@ -9,8 +9,8 @@ use super::limits::{OVERHEAD_NOTED_PERCENT, OVERHEAD_PERCENT};
 use super::numbers::Numbers;
 use super::{Needs, Rule, Verdict};
 use base::{format, sort};
-use metrics::{MeanPart, StepPart, WindowKind, median};
-use report::{Confidence, FindingSeverity, View};
+use metrics::{MeanPart, StepPart, median};
+use report::{Confidence, FindingSeverity, View, WindowKind};
 
 pub(super) static RULE: Rule = Rule {
     id: "straggler_device",

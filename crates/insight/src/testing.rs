@@ -2,8 +2,8 @@
 
 use super::{Rule, Verdict, cut, examine};
 use crate::numbers::Numbers;
-use metrics::{Run, Settings};
 use report::Finding;
+use run::{Run, Settings};
 use trace::{Framework, StatValue, Trace, TraceBuilder};
 
 /// Returns the verdict of a rule on a synthetic trace.

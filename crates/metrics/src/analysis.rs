@@ -15,10 +15,11 @@ use crate::ops::{Op, Ops, Tallies};
 use crate::roofline::{self, Roofline};
 use crate::step_breakdown::{Breakdown, Measured};
 use crate::steps::{self, StepReport, Steps};
-use crate::window::{self, Limited, Window, WindowChoice};
-use crate::{Run, Settings, device_clocks, missing};
+use crate::window::{self, Limited, Window};
+use crate::{device_clocks, missing};
 use base::{Cut, Warning, WarningCode};
 use hlo::Modules;
+use run::{Run, Settings, WindowChoice};
 use trace::Trace;
 
 /// All measurements of one run with one set of settings. Immutable: values derived from it are cached outside.

@@ -3,8 +3,8 @@
 use crate::analysis::{Analysis, measure};
 use crate::cache::Cache;
 use crate::document::document;
-use crate::{Run, Settings};
 use report::{Finding, UnifiedProfile};
+use run::{Run, Settings};
 use trace::Trace;
 
 /// Results of a run with one set of settings. Immutable.

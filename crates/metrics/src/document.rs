@@ -2,12 +2,13 @@
 
 use crate::analysis::{Analysis, ForDocument};
 use crate::{
-    Run, Settings, collectives, compilation, framework, freezing, gaps, host_activity, io, kernel_stats, kernels,
-    launches, metadata, missing, not_measured, ops, other_devices, parameters, programs, roofline, step_breakdown,
-    step_ops, throughput, transfers, utilization, window,
+    collectives, compilation, framework, freezing, gaps, host_activity, io, kernel_stats, kernels, launches, metadata,
+    missing, not_measured, ops, other_devices, parameters, programs, roofline, step_breakdown, step_ops, throughput,
+    transfers, utilization, window,
 };
 use base::sort;
 use report::UnifiedProfile;
+use run::{Run, Settings};
 
 /// Builds the report of `run`, section by section.
 pub(crate) fn document(run: &Run, settings: &Settings, found: &Analysis, rest: ForDocument<'_>) -> UnifiedProfile {

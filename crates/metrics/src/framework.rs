@@ -73,7 +73,7 @@ fn without_number(text: &str, evidence: FrameworkEvidence) -> &str {
 mod tests {
     use super::*;
     use crate::analyse;
-    use crate::{Run, Settings};
+    use run::{Run, Settings};
     use trace::TraceBuilder;
 
     fn framework_of(framework: Framework, source: &str, stack: &str, module: &str, frame: &str) -> String {

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use crate::Run;
 use crate::civil::{iso_8601_of_run_name, iso_8601_utc};
 use crate::devices::Devices;
 use facts::devices;
 use report::{Metadata, PROFILER_VERSION, SCHEMA_VERSION, UNKNOWN};
+use run::Run;
 use trace::{Framework, Plane, PlaneKind, Platform, StatValue, Trace};
 
 /// Maximum length of versions and capabilities. Longer texts are ignored.

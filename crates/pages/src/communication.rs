@@ -4,8 +4,8 @@ use crate::source::nothing_ran;
 use crate::{PageQuery, Source, filter, table_block};
 use base::{Ps, format};
 use document::{Bar, Bars, Block, Choice, ColourClass, Figure, Link, Matrix, Series, Stack, StackRow};
-use metrics::{Collectives, Context, OpFamily, StepPart, WindowKind};
-use report::{UnifiedProfile, View};
+use metrics::{Collectives, Context, OpFamily, StepPart};
+use report::{UnifiedProfile, View, WindowKind};
 use table::Unit;
 use tables::TableName;
 
@@ -362,7 +362,8 @@ mod tests {
     use super::*;
     use crate::page;
     use document::{Page, TableBlock};
-    use metrics::{Run, Settings, analyse};
+    use metrics::analyse;
+    use run::{Run, Settings};
     use table::Cell;
     use trace::TraceBuilder;
 

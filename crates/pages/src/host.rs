@@ -85,7 +85,7 @@ fn host_figures(host: &HostActivity) -> Vec<Figure> {
 mod tests {
     use super::*;
     use insight::examine;
-    use metrics::{Run, Settings};
+    use run::{Run, Settings};
     use trace::{SourceFormat, TraceBuilder};
 
     fn blocks(trace: trace::Trace) -> (Vec<String>, Run) {

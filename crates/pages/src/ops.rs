@@ -388,7 +388,8 @@ fn link(node: &OpNode, grouping: Grouping, name: &str) -> Option<Link> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use metrics::{Run, Settings, analyse};
+    use metrics::analyse;
+    use run::{Run, Settings};
     use trace::TraceBuilder;
 
     #[test]

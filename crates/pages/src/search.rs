@@ -211,7 +211,8 @@ struct Sum {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use metrics::{Run, Settings, WindowChoice, analyse};
+    use metrics::analyse;
+    use run::{Run, Settings, WindowChoice};
     use trace::TraceBuilder;
 
     fn found(text: &str) -> Vec<Found> {

@@ -4,8 +4,8 @@
 use crate::*;
 use document::{Bars, Figure, FindingBlock, Link, Stack};
 use insight::examine;
-use metrics::{Run, Settings};
 use report::UnifiedProfile;
+use run::{Run, Settings};
 use trace::{Trace, TraceBuilder};
 
 /// Two chips that compute, wait and reduce, in eight steps. The last step ends with the capture.

@@ -255,7 +255,8 @@ fn without_numbers(path: &str) -> Cow<'_, str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use metrics::{Run, Settings, WindowChoice, analyse};
+    use metrics::analyse;
+    use run::{Run, Settings, WindowChoice};
     use trace::TraceBuilder;
 
     #[test]

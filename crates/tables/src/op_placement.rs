@@ -99,7 +99,8 @@ impl Rows for OpPlacementRows<'_> {
 #[cfg(test)]
 mod tests {
     use crate::{TableName, rows};
-    use metrics::{Run, Settings, analyse};
+    use metrics::analyse;
+    use run::{Run, Settings};
     use table::{Cell, Query, query};
     use trace::TraceBuilder;
 

@@ -332,7 +332,8 @@ fn memory<'a>(op: &Op, bytes: fn(&MemoryBytes) -> i64) -> CellRef<'a> {
 #[cfg(test)]
 mod tests {
     use crate::TableName;
-    use metrics::{Run, Settings, analyse};
+    use metrics::analyse;
+    use run::{Run, Settings};
     use table::{CellRef, Filter, Query, Sort, Table, Unit, query};
     use trace::TraceBuilder;
 

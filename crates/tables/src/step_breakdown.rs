@@ -255,7 +255,7 @@ impl Rows for StepBreakdownRows<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use metrics::{Run, Settings};
+    use run::{Run, Settings};
     use table::{Query, query};
     use trace::TraceBuilder;
 

@@ -4,7 +4,8 @@
 use std::collections::BTreeSet;
 
 use super::*;
-use metrics::{Run, Settings, analyse};
+use metrics::analyse;
+use run::{Run, Settings};
 
 #[test]
 fn columns_are_those_of_all_forms() {

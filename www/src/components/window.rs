@@ -1,6 +1,7 @@
 //! The window that the numbers of a run cover, and the field that selects it. Shown above every view.
 
-use crossprof::metrics::{Settings, WindowChoice, WindowKind};
+use crossprof::report::WindowKind;
+use crossprof::run::{Settings, WindowChoice};
 use crossprof::{Metric, metric};
 use leptos::prelude::*;
 

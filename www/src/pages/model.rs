@@ -1,8 +1,8 @@
 //! Form for data that traces do not contain: batch size, sequence length, model dimensions and number of steps.
 
-use crossprof::format;
-use crossprof::metric;
-use crossprof::metrics::{Settings, presets};
+use crossprof::metrics::presets;
+use crossprof::run::Settings;
+use crossprof::{format, metric};
 use leptos::prelude::*;
 
 use crate::client;

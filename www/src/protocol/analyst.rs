@@ -3,9 +3,9 @@
 //! each [`Document`](DocumentRequest) that needs no events.
 
 use crossprof::document::Page;
-use crossprof::metrics::Settings;
 use crossprof::pages::timeline::Outcome;
 use crossprof::pages::{Found, PageQuery, View};
+use crossprof::run::Settings;
 use crossprof::table::Query;
 use crossprof::tables::{AreaQuery, TableName};
 use js_sys::Array;

@@ -6,9 +6,10 @@ use std::rc::Rc;
 
 use crossprof::document::Page;
 use crossprof::export::json;
-use crossprof::metrics::{Context, Settings};
+use crossprof::metrics::Context;
 use crossprof::pages::timeline::{Action, OpChanges, Outcome};
 use crossprof::pages::{self, Found, PageQuery, View};
+use crossprof::run::Settings;
 use crossprof::session::Session;
 use crossprof::timeline::{Origin, Raster, Sight, Stage, Strip, Timeline};
 use crossprof::trace::RowBlock;

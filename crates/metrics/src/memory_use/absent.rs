@@ -3,7 +3,7 @@
 use report::{NotMeasured, UnifiedProfile};
 use trace::{Framework, Platform, SourceFormat};
 
-use crate::Run;
+use run::Run;
 
 const DUMP: &str = "Dump the programs and open the folder: \
                     `os.environ[\"XLA_FLAGS\"] = \"--xla_dump_to=DIR --xla_dump_hlo_as_proto\"` before `import jax`.";

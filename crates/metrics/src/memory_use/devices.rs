@@ -9,9 +9,9 @@ use memory::allocator::{Allocator, allocators};
 use report::{DeviceMemory, MemoryClass};
 use trace::StatValue;
 
-use super::programs::ProgramUse;
-use super::share::share;
-use crate::{Device, Devices, Run, metadata};
+use crate::{Device, Devices, metadata};
+use memory::{ProgramUse, share};
+use run::Run;
 
 /// Class of memory that a device holds in addition to its program's.
 pub const OUTSIDE: &str = "outside the program";

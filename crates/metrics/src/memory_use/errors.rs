@@ -6,8 +6,7 @@ use memory::{OutOfMemory, Summary};
 use report::{DeviceMemory, MemoryClass};
 
 use super::MemoryUse;
-use super::programs::{ProgramUse, Replicated, buffers, by_class};
-use super::share::share;
+use memory::{ProgramUse, Replicated, buffer_groups, memory_classes, share};
 
 /// Class of the needed memory that the text does not list: it names only the largest buffers.
 pub const NOT_LISTED: &str = "not listed";
@@ -43,7 +42,7 @@ fn program(report: &OutOfMemory) -> Option<ProgramUse> {
         temporary_bytes: figures.temporary_bytes,
         padding_bytes: Some(padding),
         by_class: classes(report, &summary, peak),
-        buffers: buffers(&summary),
+        buffers: buffer_groups(&summary),
         ..report::ProgramMemory::default()
     };
     let (unshared, replicated) = (Vec::new(), Replicated::default());
@@ -71,8 +70,10 @@ fn device(report: &OutOfMemory) -> DeviceMemory {
 /// Returns the classes of the listed buffers, and the rest of the peak.
 fn classes(report: &OutOfMemory, summary: &Summary, peak: u64) -> Vec<MemoryClass> {
     let rest = peak.saturating_sub(report.listed_bytes());
-    let mut classes: Vec<MemoryClass> =
-        by_class(summary).into_iter().map(|class| MemoryClass { percent: share(class.bytes, peak), ..class }).collect();
+    let mut classes: Vec<MemoryClass> = memory_classes(summary)
+        .into_iter()
+        .map(|class| MemoryClass { percent: share(class.bytes, peak), ..class })
+        .collect();
     if rest > 0 {
         classes.push(MemoryClass { class: NOT_LISTED.to_owned(), bytes: rest, percent: share(rest, peak) });
     }

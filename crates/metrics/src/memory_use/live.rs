@@ -3,7 +3,7 @@
 use memory::{HeapKey, HeapProfile, HeapSums};
 use report::{LiveMemory, LiveMemoryKind, LiveMemoryLine};
 
-use super::share::share;
+use memory::share;
 
 /// Maximum number of lines that the section lists. Nearly every program has fewer, so two profiles can be compared.
 const MOST_LINES: usize = 1_000;

@@ -9,22 +9,19 @@ mod absent;
 mod devices;
 mod errors;
 mod live;
-mod programs;
-mod share;
 
 pub(crate) use absent::not_measured;
 pub use devices::OUTSIDE;
 pub use errors::NOT_LISTED;
-pub use programs::ProgramUse;
-pub(crate) use programs::programs;
 
 use std::sync::Arc;
 
 use base::{Warning, WarningCode, sort};
-use memory::{HeapProfile, OutOfMemory};
+use memory::{HeapProfile, OutOfMemory, ProgramUse};
 use report::{DeviceMemory, LiveMemory, Memory};
 
-use crate::{Devices, Ops, Run};
+use crate::{Devices, Ops};
+use run::Run;
 use trace::Trace;
 
 /// Number of programs that the report lists.

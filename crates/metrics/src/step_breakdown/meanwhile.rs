@@ -100,7 +100,8 @@ impl Breakdown {
 
 #[cfg(test)]
 mod tests {
-    use crate::{Run, Settings, analyse};
+    use crate::analyse;
+    use run::{Run, Settings};
     use trace::TraceBuilder;
 
     /// Twelve steps of 100 us that compute for 90. The host is in `fetch` before each launch, and in `save` for 50 us

@@ -6,7 +6,8 @@ use proptest::prelude::*;
 use super::*;
 use crate::host_threads::host_times;
 use crate::launches::calls_of;
-use crate::{WindowChoice, steps, window};
+use crate::{steps, window};
+use run::WindowChoice;
 use trace::{Interval, IntervalSet, TraceBuilder};
 
 fn breakdown(trace: &Trace) -> Breakdown {

@@ -2,7 +2,8 @@
 
 use super::Breakdown;
 use crate::steps::Steps;
-use crate::window::{PlainWindow, Window, WindowChoice, WindowKind};
+use crate::window::{PlainWindow, Window, WindowKind};
+use run::WindowChoice;
 use trace::{Interval, IntervalSet};
 
 impl Breakdown {

@@ -82,7 +82,8 @@ impl<'a> Equal<'a> {
 
 #[cfg(test)]
 mod tests {
-    use crate::{Run, Settings, analyse};
+    use crate::analyse;
+    use run::{Run, Settings};
     use trace::TraceBuilder;
 
     /// Builds a program of `layers` layers with three ops each, of 3, 2 and 1 us.

@@ -136,8 +136,8 @@ mod tests {
         for (start, us) in [(6, 1), (16, 1), (26, 1), (28, 1)] {
             b.event(lines[0], "add.2", start, us);
         }
-        let run = crate::Run { trace: b.build(), ..crate::Run::default() };
-        let examined = analyse(&run, &crate::Settings::default());
+        let run = run::Run { trace: b.build(), ..run::Run::default() };
+        let examined = analyse(&run, &run::Settings::default());
         let step_ops = examined.profile.step_ops.as_ref().unwrap();
         let stddev = |name: &str| step_ops.ops.iter().find(|op| op.name == name).unwrap().stddev_us.unwrap();
         assert_eq!(step_ops.device_steps, 6, "{step_ops:?}");

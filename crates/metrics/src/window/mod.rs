@@ -12,11 +12,9 @@
 //! its part inside the window, and an op counts if it starts there. Values that cover the whole capture by their nature
 //! (compilation, the list of all steps, losses) are documented as such.
 
-mod choice;
 mod limited;
 mod section;
 
-pub use choice::WindowChoice;
 pub use limited::Limited;
 pub use section::{LEAST_WORK_PERCENT, section};
 
@@ -25,6 +23,7 @@ use super::steps::Steps;
 use base::format::shorten;
 use base::{Ps, Warning, WarningCode};
 pub use report::WindowKind;
+use run::WindowChoice;
 use trace::{Interval, IntervalSet};
 
 /// A time for every device, which is measured if no step is.

@@ -1,10 +1,11 @@
 //! Builds the window section of the report.
 
-use super::{Window, WindowChoice, WindowKind};
+use super::{Window, WindowKind};
 use crate::devices::Devices;
 use crate::statistics::mean;
 use base::{Ps, format};
 use report::MainWindow;
+use run::WindowChoice;
 use trace::{Interval, IntervalSet};
 
 /// Share of the active span in the capture below which the section has a caution.

@@ -1,6 +1,7 @@
 use super::*;
 use document::{Bars, Grid};
-use metrics::{Run, Settings, WindowChoice, analyse};
+use metrics::analyse;
+use run::{Run, Settings, WindowChoice};
 use trace::TraceBuilder;
 
 /// Two devices. `fusion.1` runs twice on the first and once on the second, in two annotated steps.

@@ -3,8 +3,8 @@
 use super::chart::step_name;
 use base::format;
 use document::{Figure, Link};
-use metrics::{Breakdown, Context, MeanPart, StepPart, WindowKind};
-use report::{Metric, StepTiming, UnifiedProfile, View, metric};
+use metrics::{Breakdown, Context, MeanPart, StepPart};
+use report::{Metric, StepTiming, UnifiedProfile, View, WindowKind, metric};
 use table::Unit;
 use tables::part_metric;
 

@@ -3,8 +3,9 @@
 use super::*;
 use crate::page;
 use document::{Figure, Link, Page, Stack};
-use metrics::{Run, Settings, analyse};
+use metrics::analyse;
 use report::View;
+use run::{Run, Settings};
 use trace::{Trace, TraceBuilder};
 
 fn page_of(trace: Trace, device: &str) -> Page {

@@ -35,7 +35,8 @@ pub fn first_range(context: &Context<'_>) -> Option<(i64, i64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use metrics::{Run, Settings, analyse};
+    use metrics::analyse;
+    use run::{Run, Settings};
     use trace::TraceBuilder;
 
     fn opens_at(capture_us: i64, ops: (i64, i64)) -> Option<(f64, f64)> {

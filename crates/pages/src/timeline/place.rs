@@ -198,8 +198,8 @@ mod tests {
         let line = b.line("/device:GPU:0", "Stream #7(Compute)");
         b.event(line, "DeviceRadixSortOnesweepKernel", 0, 10);
         b.event(line, "gemm_kernel", 10, 10);
-        let run = metrics::Run { trace: b.build(), ..Default::default() };
-        let examined = metrics::analyse(&run, &metrics::Settings::default());
+        let run = run::Run { trace: b.build(), ..Default::default() };
+        let examined = metrics::analyse(&run, &run::Settings::default());
         let devices = &examined.context(&run).analysis.devices;
         let filter = Filter::parse("category=\"sort\"");
         let kinds = run.trace.events.kinds().iter();
@@ -218,8 +218,8 @@ mod tests {
         let wanted = b.event(python, "fetch", 12, 50).id();
         b.event(python, "fetch", 63, 5);
         b.event(line, "fusion.1", 70, 10);
-        let run = metrics::Run { trace: b.build(), ..Default::default() };
-        let examined = metrics::analyse(&run, &metrics::Settings::default());
+        let run = run::Run { trace: b.build(), ..Default::default() };
+        let examined = metrics::analyse(&run, &run::Settings::default());
         let context = examined.context(&run);
         let evidence = |name: &str, value| report::Evidence { name: name.to_owned(), value, threshold: None };
         let mut finding = report::example::profile().findings.remove(0);

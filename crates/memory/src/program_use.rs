@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
+use crate::{Classifier, MAIN, ProgramMemory, Summary, UnsharedArgument, space_name, unshared_arguments, xla_peak};
 use base::sort;
 use hlo::{Module, Modules, Placement};
-use memory::{Classifier, MAIN, ProgramMemory, Summary, UnsharedArgument, space_name, unshared_arguments, xla_peak};
 use report::{MemoryBuffers, MemoryClass};
 use rustc_hash::FxHashMap;
 use trace::Platform;
 
-use super::share::share;
+use crate::share::share;
 
 /// The memory of a program.
 #[derive(Clone, Debug)]
@@ -50,7 +50,7 @@ pub struct Replicated {
 
 /// Returns the programs with a buffer assignment, by descending peak. Buffer assignments are decoded only here, once
 /// for all hosts that embed the same program.
-pub(crate) fn programs(modules: &Modules, platform: Option<Platform>) -> Vec<ProgramUse> {
+pub fn program_uses(modules: &Modules, platform: Option<Platform>) -> Vec<ProgramUse> {
     let mut known: FxHashMap<*const Module, Option<ProgramUse>> = FxHashMap::default();
     let mut found = Vec::new();
     for (proto, name, module) in modules.with_bytes() {
@@ -86,16 +86,16 @@ fn program(module: &Arc<Module>, bytes: &[u8], platform: Option<Platform>) -> Op
         temporary_bytes: Some(main.temporary_bytes),
         fragmentation_percent: main.fragmentation_percent(),
         padding_bytes: Some(summary.padding_bytes),
-        by_class: by_class(&summary),
-        buffers: buffers(&summary),
+        by_class: memory_classes(&summary),
+        buffers: buffer_groups(&summary),
     };
     let unshared = unshared_arguments(&memory, bytes);
     Some(ProgramUse { host: 0, program_id: 0, figures, summary, unshared, replicated: replicated(module) })
 }
 
 /// Returns the groups of buffers of a summary.
-pub(super) fn buffers(summary: &Summary) -> Vec<MemoryBuffers> {
-    let buffers = |group: &memory::BufferGroup| MemoryBuffers {
+pub fn buffer_groups(summary: &Summary) -> Vec<MemoryBuffers> {
+    let buffers = |group: &crate::BufferGroup| MemoryBuffers {
         class: group.class.label().to_owned(),
         scope: group.scope.clone(),
         shape: group.shape.clone(),
@@ -106,8 +106,8 @@ pub(super) fn buffers(summary: &Summary) -> Vec<MemoryBuffers> {
 }
 
 /// Returns the classes of a summary with their shares.
-pub(super) fn by_class(summary: &Summary) -> Vec<MemoryClass> {
-    let class = |class: &memory::ClassSum| MemoryClass {
+pub fn memory_classes(summary: &Summary) -> Vec<MemoryClass> {
+    let class = |class: &crate::ClassSum| MemoryClass {
         class: class.class.label().to_owned(),
         bytes: class.bytes,
         percent: share(class.bytes, summary.bytes),

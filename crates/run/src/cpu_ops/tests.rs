@@ -1,6 +1,6 @@
 use super::*;
-use crate::devices::{Devices, interval};
-use crate::self_time::self_times;
+use metrics::{Devices, interval, self_times};
+use std::sync::Arc;
 use trace::{EventColumn, HloProto, LineId, TraceBuilder};
 
 /// A loop that JAX compiled, see tests/data/hlo/make.py:
@@ -12,6 +12,10 @@ use trace::{EventColumn, HloProto, LineId, TraceBuilder};
 const SCAN: &[u8] = include_bytes!("../../../../tests/data/hlo/jit_scan.pb");
 
 const PROGRAM: i64 = 7;
+
+fn devices_of(trace: &Trace) -> Devices {
+    Devices::new(trace, Arc::new(trace::ByLine::new(trace)))
+}
 
 /// A run's threads and the ops on them, in microseconds.
 struct Timeline {
@@ -154,7 +158,7 @@ fn what_a_loop_runs_on_another_thread_runs_in_it() {
     let trace = t.complete();
     assert_eq!((ends(&trace, "while.6"), ends(&trace, "ynn_fusion")), (vec![100], vec![50]));
     assert_eq!(ends(&trace, "wrapped_add"), [100], "the loop waits for what it runs");
-    let devices = Devices::of(&trace);
+    let devices = devices_of(&trace);
     let device = &devices.used[0];
     let own: Vec<(String, i64)> = device
         .ops
@@ -177,7 +181,7 @@ fn ops_that_run_in_parallel_keep_their_times() {
     t.op(1, 0, "wrapped_add", 20, 30);
     t.marker(dot, 1, 60);
     let trace = t.complete();
-    let devices = Devices::of(&trace);
+    let devices = devices_of(&trace);
     assert_eq!(self_times(&trace, &devices.used[0]), [Ps::new(50_000_000), Ps::new(30_000_000)]);
 }
 
@@ -188,8 +192,8 @@ fn the_thread_is_free_after_the_event() {
     t.b.event(t.threads[0], "Await", 0, 50);
     t.marker(dot, 1, 60);
     let trace = t.complete();
-    let devices = Devices::of(&trace);
-    let ops = crate::host_ops::HostOps::new(&trace, &devices, |_| devices.capture.unwrap());
+    let devices = devices_of(&trace);
+    let ops = metrics::HostOps::new(&trace, &devices, |_| devices.capture.unwrap());
     let wait = ops.rows.iter().find(|row| trace.text(row.name) == "Await").unwrap();
     assert_eq!(wait.tally.self_time, Ps::new(48_000_000));
 }

@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 use hlo::Modules;
 use trace::{Platform, Trace};
 
-use crate::memory_use::{ProgramUse, programs};
+use memory::{ProgramUse, program_uses};
 
 /// Compiled programs of a run; see [`Run::programs`](crate::Run::programs).
 #[derive(Debug)]
@@ -22,7 +22,7 @@ impl CompiledPrograms {
 
     /// Returns the bytes that programs with a known buffer assignment keep in device memory. A run has devices of one
     /// platform only, so the first call decides the platform.
-    pub(crate) fn memory(&self, platform: Option<Platform>) -> &Arc<Vec<ProgramUse>> {
-        self.memory.get_or_init(|| Arc::new(programs(&self.modules, platform)))
+    pub fn memory(&self, platform: Option<Platform>) -> &Arc<Vec<ProgramUse>> {
+        self.memory.get_or_init(|| Arc::new(program_uses(&self.modules, platform)))
     }
 }

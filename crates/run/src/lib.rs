@@ -1,0 +1,101 @@
+//! A decoded run, the settings of its analysis, and what is computed from both once, before any number is measured.
+
+#![warn(clippy::indexing_slicing, clippy::panic, clippy::unwrap_used)]
+
+mod compiled_programs;
+mod cpu_ops;
+mod settings;
+mod window_choice;
+
+pub use compiled_programs::CompiledPrograms;
+pub use settings::Settings;
+pub use window_choice::WindowChoice;
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, OnceLock};
+
+use base::Warning;
+use report::{ModelConfig, SourceFile, Tracing};
+use trace::{ByLine, EventId, Trace};
+
+/// A decoded run: the events of all its hosts and the files that they come from.
+#[derive(Clone, Debug, Default)]
+pub struct Run {
+    /// Name of the profile folder, or of the file if there is no such folder.
+    pub name: String,
+    /// Events of all hosts.
+    pub trace: Trace,
+    /// Model configuration from a sidecar file (`config.json`, `crossprof.json`).
+    pub model: ModelConfig,
+    /// Device that a sidecar `crossprof.json` names.
+    pub device: Option<String>,
+    /// Slowdown by tracing, if the capture kit measured it.
+    pub tracing: Option<Tracing>,
+    /// Other notes of the capture kit, under the names that `metadata.environment` uses.
+    pub capture_notes: BTreeMap<String, String>,
+    /// The files of the run, the main one first.
+    pub files: Vec<SourceFile>,
+    /// Warnings about the files. Warnings about events are in the trace.
+    pub warnings: Vec<Warning>,
+    /// Uncompressed device memory profile (pprof). A run with events has one if it was saved next to the trace.
+    pub heap_profile: Option<Arc<[u8]>>,
+    /// The device memory profile that was saved before it. A run with events has the first one of those next to the trace, a
+    /// memory profile has the one that was given before it.
+    pub earlier_heap_profile: Option<EarlierHeapProfile>,
+    /// Text of an out-of-memory error. `None` for a run with events or programs.
+    pub memory_error: Option<Arc<str>>,
+    /// Cache of [`Run::by_line`]. Code that changes the trace must empty it.
+    pub sorted: OnceLock<Arc<ByLine>>,
+    /// Cache of [`Run::programs`].
+    pub compiled: OnceLock<Arc<CompiledPrograms>>,
+}
+
+/// A device memory profile (pprof) that was saved before another one.
+#[derive(Clone, Debug)]
+pub struct EarlierHeapProfile {
+    /// Name of the profile's file.
+    pub name: String,
+    /// Uncompressed bytes of the profile.
+    pub bytes: Arc<[u8]>,
+}
+
+impl Run {
+    /// Returns the events of every line, sorted. Sorts them on the first call; later calls and analyses reuse the
+    /// result.
+    pub fn by_line(&self) -> &Arc<ByLine> {
+        self.sorted.get_or_init(|| Arc::new(ByLine::new(&self.trace)))
+    }
+
+    /// Returns the compiled programs of the run. Each program is read on first use; later calls and analyses reuse it.
+    pub fn programs(&self) -> &Arc<CompiledPrograms> {
+        self.compiled.get_or_init(|| Arc::new(CompiledPrograms::new(&self.trace)))
+    }
+
+    /// Extends the events of ops of XLA's CPU backend to the true ends of the ops, once. Does nothing if there are no
+    /// such ops.
+    pub fn complete_cpu_ops(&mut self) {
+        let compiled = Arc::clone(self.programs());
+        cpu_ops::complete(&mut self.trace, &compiled.modules);
+    }
+
+    /// Returns the run as it was read: without the changes that an analysis made to its events, and with empty caches.
+    pub fn as_read(mut self) -> Run {
+        cpu_ops::undo(&mut self.trace);
+        Run { sorted: OnceLock::new(), compiled: OnceLock::new(), ..self }
+    }
+
+    /// Returns the path of the file that contains an event, and the event's index in that file. The files of the hosts
+    /// come first in [`Run::files`], in the order of their events.
+    pub fn in_file(&self, event: EventId) -> Option<(&str, u32)> {
+        let mut first = 0u64;
+        for file in &self.files {
+            let end = first.saturating_add(file.num_events?);
+            if u64::from(event.get()) < end {
+                let first = EventId::new(u32::try_from(first).ok()?);
+                return Some((&file.path, self.trace.file_index(first, event)?));
+            }
+            first = end;
+        }
+        None
+    }
+}
