@@ -3,20 +3,21 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::collectives::Collectives;
-use crate::copies::Copies;
-use crate::device_time::DeviceTime;
-use crate::devices::{Device, Devices};
-use crate::host_threads::{self, HostTime};
-use crate::kernel_stats::KernelStats;
-use crate::launches::{self, CallIndex, Launches};
-use crate::memory_use::MemoryUse;
-use crate::ops::{Op, Ops, Tallies};
-use crate::roofline::{self, Roofline};
-use crate::step_breakdown::{Breakdown, Measured};
-use crate::steps::{self, StepReport, Steps};
-use crate::window::{self, Limited, Window};
-use crate::{device_clocks, missing};
+use crate::device::device_clocks;
+use crate::device::device_time::DeviceTime;
+use crate::device::devices::{Device, Devices};
+use crate::host::host_threads::{self, HostTime};
+use crate::host::launches::{self, CallIndex, Launches};
+use crate::op::collectives::Collectives;
+use crate::op::copies::Copies;
+use crate::op::kernel_stats::KernelStats;
+use crate::op::ops::{Op, Ops, Tallies};
+use crate::op::roofline::{self, Roofline};
+use crate::profile::missing;
+use crate::program::memory_use::MemoryUse;
+use crate::step::step_breakdown::{Breakdown, Measured};
+use crate::step::steps::{self, StepReport, Steps};
+use crate::step::window::{self, Limited, Window};
 use base::{Cut, Warning, WarningCode};
 use hlo::Modules;
 use run::{Run, Settings, WindowChoice};
@@ -111,8 +112,11 @@ pub(crate) fn measure<'r>(run: &'r Run, settings: &'r Settings) -> (Analysis, Fo
     step_breakdown.measure_window(whole, &devices, &tallies, &hosts, &window);
     step_report.timing.total_time_us = window.mean_length_us();
     step_report.timing.total_kernels = devices.used.iter().map(Device::num_ops).sum();
-    let device =
-        settings.device.as_deref().or(run.device.as_deref()).or_else(|| crate::metadata::noted_device(run, &captured));
+    let device = settings
+        .device
+        .as_deref()
+        .or(run.device.as_deref())
+        .or_else(|| crate::profile::metadata::noted_device(run, &captured));
     warnings.append(&mut step_report.warnings);
     // A file without events has no ops either: one warning is enough.
     let is_reported = warnings.iter().any(|it| it.is(WarningCode::NoEvents) || it.is(WarningCode::XplaneNoEvents));

@@ -1,8 +1,8 @@
 //! Combines a run with its measurements, its report and cached values.
 
 use crate::analysis::{Analysis, measure};
-use crate::cache::Cache;
-use crate::document::document;
+use crate::common::cache::Cache;
+use crate::profile::document::document;
 use report::{Finding, UnifiedProfile};
 use run::{Run, Settings};
 use trace::Trace;

@@ -7,7 +7,7 @@ use base::Ps;
 use trace::{EventId, Interval, LineEvents, LineId, Trace};
 
 use crate::Source;
-use crate::search::{partition_point, starting_before};
+use crate::events::search::{partition_point, starting_before};
 
 /// Events of a line that overlap a range, by ascending start, longest first.
 #[derive(Clone, Debug)]

@@ -5,7 +5,7 @@ use rustc_hash::FxHashMap;
 use metrics::{Context, Op, Texts};
 use trace::{ArgsId, END_MARKER, EventKind, LineKind, StrId, Trace, is_op_cat};
 
-use crate::lines::line_labels;
+use crate::events::lines::line_labels;
 
 /// Property that events are grouped by.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

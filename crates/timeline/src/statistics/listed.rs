@@ -7,8 +7,8 @@ use metrics::SelfTime;
 use trace::{EventId, Interval, LineId};
 
 use super::{Area, EventsIn};
-use crate::nesting::Nesting;
-use crate::source::Source;
+use crate::events::nesting::Nesting;
+use crate::events::source::Source;
 
 /// An event with its depth and self time on its line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

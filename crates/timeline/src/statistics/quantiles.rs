@@ -8,7 +8,7 @@ use trace::LineId;
 use super::stretches::StretchSums;
 use super::{Area, Group, Grouping, Part, for_each_part};
 use crate::Source;
-use crate::lane::Lane;
+use crate::events::lane::Lane;
 
 /// Returns median and 95th percentile of each of these groups, which [`groups`](super::groups) found in the area.
 /// Takes linear time in the events of the groups, and in the events of the area that are in no stretch with known

@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 
 use super::*;
-use crate::source::Caches;
+use crate::events::source::Caches;
 use metrics::Percentiles;
 use proptest::prelude::*;
 use trace::{ByLine, TraceBuilder};

@@ -1,0 +1,35 @@
+//! Caches values of a run that tables and pages request repeatedly. Each is computed on first use.
+
+use std::sync::OnceLock;
+
+use crate::host::host_ops::HostOps;
+use crate::op::kernel_stats::KernelColumns;
+use crate::op::ops::tree::{OpTree, Wasted};
+use crate::op::ops::{Coverage, Grouping, Groups, OpColumns, TreeColumns};
+use crate::op::placement::Placement;
+use crate::op::roofline::OpLabels;
+use crate::program::arguments::Argument;
+
+/// Values that tables need for every row. Each is computed once, so that a table of a million ops does not compute a
+/// million rooflines per query.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Cache {
+    pub(crate) labels: OnceLock<OpLabels>,
+    pub(crate) coverage: OnceLock<Coverage>,
+    pub(crate) columns: OnceLock<OpColumns>,
+    pub(crate) kernel_columns: OnceLock<KernelColumns>,
+    pub(crate) wasted: OnceLock<Wasted>,
+    pub(crate) host_ops: OnceLock<HostOps>,
+    pub(crate) arguments: OnceLock<Vec<Argument>>,
+    pub(crate) placement: OnceLock<Placement>,
+    pub(crate) groupings: [Grouped; Grouping::ALL.len()],
+}
+
+/// Cached results of one grouping of the ops.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Grouped {
+    pub(crate) groups: OnceLock<Groups>,
+    pub(crate) tree: OnceLock<OpTree>,
+    pub(crate) tree_columns: OnceLock<TreeColumns>,
+    pub(crate) outline: OnceLock<OpTree>,
+}

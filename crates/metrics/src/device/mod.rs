@@ -1,0 +1,12 @@
+//! Measurements of devices: when they are busy, idle and overlap.
+
+pub(crate) mod device_clocks;
+pub(crate) mod device_time;
+pub(crate) mod devices;
+pub(crate) mod duty_cycle;
+pub(crate) mod gaps;
+pub(crate) mod other_devices;
+pub(crate) mod overlap;
+pub(crate) mod per_line;
+pub(crate) mod self_time;
+pub(crate) mod utilization;

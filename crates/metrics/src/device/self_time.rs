@@ -1,0 +1,224 @@
+//! Computes self time: the part of an op's time in which no op nested in it runs.
+//!
+//! Reads the ops of one device, line by line: streams and threads are separate lines and never hide each other's time.
+//! Callers merge times that overlap across lines ([`IntervalSet`](trace::IntervalSet)). Ops of a CPU backend may
+//! compute on other threads than those they start on, so their nesting is given explicitly.
+
+use crate::device::devices::{Device, Nesting};
+use crate::device::per_line::PerLine;
+use base::Ps;
+use trace::{EventId, Interval, LineEvents, Trace, in_blocks};
+
+/// An op that has started and not yet ended. `op` is its index in the list of ops, or its kind.
+#[derive(Clone, Copy, Debug)]
+struct Open {
+    op: usize,
+    end: Ps,
+}
+
+/// Assigns each instant of a line to an event's self time. Callers pass the events of the line in order. Keeps the open
+/// events, innermost last, and the time up to which all time is assigned.
+#[derive(Clone, Debug, Default)]
+pub struct SelfTime {
+    open: Vec<Open>,
+    given_until: Ps,
+}
+
+/// Calls `give(index into ops, interval)` for every interval of a device's time that is an op's self time.
+pub fn for_each_self_interval(trace: &Trace, device: &Device, give: impl FnMut(usize, Interval)) {
+    match &device.nesting {
+        Nesting::ByLine => for_each_on_line(trace, &device.ops, give),
+        Nesting::ByOp(parents) => for_each_in_tree(trace, &device.ops, parents, give),
+    }
+}
+
+/// Assigns self times by the tree of ops. An op's self time excludes the ops that it runs itself, on any thread. Other
+/// ops may run in parallel.
+///
+/// ```text
+/// while.1   [-------------------------)
+/// dot.1        [--------)                    run by while.1
+/// dot.2            [---------)               run by while.1
+/// assigned   w [1-------)      w w w w       and all of dot.2
+/// ```
+fn for_each_in_tree(trace: &Trace, ops: &[EventId], parents: &[u32], mut give: impl FnMut(usize, Interval)) {
+    let mut runs_others = vec![false; ops.len()];
+    for &parent in parents {
+        if let Some(slot) = runs_others.get_mut(parent as usize) {
+            *slot = true;
+        }
+    }
+    // For ops that run others: the time up to which their time is assigned.
+    let mut given = vec![Ps::ZERO; ops.len()];
+    let mut next = 0;
+    in_blocks(ops, |&id| {
+        let op = next;
+        next += 1;
+        let Some((start, duration)) = trace.events.time(id) else { return };
+        let end = start + duration;
+        if let Some(slot) = given.get_mut(op) {
+            *slot = start;
+        }
+        let parent = parents.get(op).map_or(usize::MAX, |&parent| parent as usize);
+        if let Some(slot) = given.get_mut(parent) {
+            if start > *slot {
+                give(parent, Interval::new(*slot, start));
+            }
+            *slot = end.max(*slot);
+        }
+        if duration > Ps::ZERO && runs_others.get(op) == Some(&false) {
+            give(op, Interval::new(start, end));
+        }
+    });
+    for (op, ((&id, runs), from)) in ops.iter().zip(runs_others).zip(given).enumerate() {
+        let end = trace.events.time(id).map(|(start, duration)| start + duration);
+        if let Some(end) = end.filter(|&end| runs && end > from) {
+            give(op, Interval::new(from, end));
+        }
+    }
+}
+
+/// Assigns self times by line: an op, or span of a host, has the time while it is the last started of those that have
+/// not ended. `ops` must be in the order of [`Device::ops`].
+///
+/// ```text
+/// while.1   [-------------------------)
+/// fusion.1       [------)                    nested in while.1
+/// copy.1             [------)                outlasts fusion.1: it started later, so it gets the time
+/// assigned   w w w f f f c c c w w w w
+/// ```
+///
+/// Each line keeps a stack of open ops. When an op starts, those that have ended are closed from the top; each gets the
+/// unassigned time up to its end. Then the top gets the time up to the new start. If an op ended under a longer one
+/// above it, its time is already assigned. So every instant that an op of a line covers is assigned exactly once: the
+/// lengths add up to the union of the line's ops. Takes time linear in the number of ops.
+pub(crate) fn for_each_on_line(trace: &Trace, ops: &[EventId], mut give: impl FnMut(usize, Interval)) {
+    let mut lines: PerLine<SelfTime> = PerLine::default();
+    let mut next = 0;
+    in_blocks(ops, |&id| {
+        let op = next;
+        next += 1;
+        let Some(event) = trace.events.get(id) else { return };
+        let Some(line) = lines.of(event.line) else { return };
+        line.start(op, Interval::new(event.start, event.end()), &mut give);
+    });
+    for mut line in lines.in_order() {
+        line.finish(&mut give);
+    }
+}
+
+/// Calls `give` with each interval of self time on one line, and with its kind as an index into
+/// [`Events::kinds`](trace::Events::kinds).
+pub(crate) fn for_each_self_kind(trace: &Trace, events: &LineEvents, mut give: impl FnMut(usize, Interval)) {
+    let mut line = SelfTime::default();
+    trace.for_each_on_thread(events, |kind, interval| line.start(kind, interval, &mut give));
+    line.finish(&mut give);
+}
+
+impl SelfTime {
+    /// Starts the next event of the line. `op` is the value that `give` receives with each interval of this event's
+    /// self time.
+    #[inline]
+    pub fn start(&mut self, op: usize, interval: Interval, give: &mut impl FnMut(usize, Interval)) {
+        self.close_until(interval.start, give);
+        self.give_top(interval.start, give);
+        self.given_until = interval.start;
+        self.open.push(Open { op, end: interval.end });
+    }
+
+    /// Closes all events. Call it after the last one.
+    pub fn finish(&mut self, give: &mut impl FnMut(usize, Interval)) {
+        self.close_until(Ps::MAX, give);
+    }
+
+    /// Closes the ops on top that have ended by `now`.
+    fn close_until(&mut self, now: Ps, give: &mut impl FnMut(usize, Interval)) {
+        while let Some(end) = self.open.last().map(|top| top.end).filter(|&end| end <= now) {
+            self.give_top(end, give);
+            self.given_until = self.given_until.max(end);
+            self.open.pop();
+        }
+    }
+
+    /// Assigns the time up to `until` to the innermost open op.
+    fn give_top(&self, until: Ps, give: &mut impl FnMut(usize, Interval)) {
+        if let Some(top) = self.open.last().filter(|_| until > self.given_until) {
+            give(top.op, Interval::new(self.given_until, until));
+        }
+    }
+}
+
+/// Returns the self time of each op of a device, in order; see [`for_each_self_interval`].
+pub fn self_times(trace: &Trace, device: &Device) -> Vec<Ps> {
+    let mut times = vec![Ps::ZERO; device.ops.len()];
+    for_each_self_interval(trace, device, |op, interval| {
+        if let Some(time) = times.get_mut(op) {
+            *time += interval.length();
+        }
+    });
+    times
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::device::devices::Devices;
+    use proptest::prelude::*;
+    use trace::TraceBuilder;
+
+    /// Returns the self times in microseconds of events `(line, start, duration)`, in the given order.
+    fn self_us(events: &[(usize, i64, i64)]) -> Vec<i64> {
+        let mut b = TraceBuilder::new();
+        let lines = [b.line("/device:GPU:0", "Stream #1"), b.line("/device:GPU:0", "Stream #2")];
+        for &(line, start, duration) in events {
+            b.event(lines[line], "op", start, duration);
+        }
+        let trace = b.build();
+        let devices = Devices::of(&trace);
+        let device = &devices.used[0];
+        let mut times = vec![0; events.len()];
+        for (&id, time) in device.ops.iter().zip(self_times(&trace, device)) {
+            times[id.index()] = time.as_ps() / 1_000_000;
+        }
+        times
+    }
+
+    #[test]
+    fn nested_ops_take_their_time_out_of_their_parent() {
+        assert_eq!(self_us(&[(0, 0, 100), (0, 10, 20), (0, 15, 5), (0, 40, 10)]), [70, 15, 5, 10]);
+    }
+
+    #[test]
+    fn a_child_that_outlasts_its_parent_keeps_its_time() {
+        assert_eq!(self_us(&[(0, 0, 10), (0, 5, 10)]), [5, 10]);
+        assert_eq!(self_us(&[(0, 0, 30), (0, 5, 10), (0, 12, 6), (0, 16, 1)]), [17, 7, 5, 1]);
+    }
+
+    #[test]
+    fn streams_do_not_hide_each_other() {
+        assert_eq!(self_us(&[(0, 0, 10), (1, 2, 5)]), [10, 5]);
+    }
+
+    #[test]
+    fn equal_and_empty_ops_share_nothing_twice() {
+        assert_eq!(self_us(&[(0, 0, 10), (0, 0, 10), (0, 5, 0)]), [0, 10, 0]);
+    }
+
+    proptest! {
+        /// At every whole microsecond of a line, exactly the last started running op owns it (brute force).
+        #[test]
+        fn self_times_partition_the_union(events in prop::collection::vec((0usize..2, 0i64..60, 0i64..25), 1..40)) {
+            let mut expected = vec![0i64; events.len()];
+            for line in 0..2 {
+                for now in 0..90 {
+                    let running = events.iter().enumerate().filter(|(_, e)| e.0 == line && e.1 <= now && now < e.1 + e.2);
+                    // If two start together, the shorter is the inner one, then the later in the file.
+                    if let Some((owner, _)) = running.max_by_key(|(index, e)| (e.1, -e.2, *index)) {
+                        expected[owner] += 1;
+                    }
+                }
+            }
+            prop_assert_eq!(self_us(&events), expected);
+        }
+    }
+}

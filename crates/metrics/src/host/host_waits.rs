@@ -1,0 +1,373 @@
+//! Measures the host's activity while the devices are idle: the range or function of the user in which the threads that
+//! feed the devices are, and the activity of other threads.
+//!
+//! Reads the idle time of each device in its window. On the Python threads of its host it reads the named ranges, the
+//! user's own functions and the calls that wait for devices. If any of these threads launches work, only threads that
+//! do are read: a thread that only watches (for a progress bar) feeds no device. Of nested ranges the innermost counts.
+//! The annotations that mark the steps are ranges as well, which distinguishes time between steps from time inside
+//! them.
+//!
+//! ```text
+//! device   [op  )                                  [op  )
+//! python     [train 4  )     [fetch_batch   )  [train 5  )
+//! idle           TTTTTT______FFFFFFFFFFFFFFFF__TTTT            T train, F fetch_batch, _ outside of all
+//! ```
+//!
+//! If no thread is in such a range, or if the range only waits, `behind` searches for the cause in other events.
+
+mod behind;
+mod calls;
+mod python_threads;
+
+use rustc_hash::FxHashMap;
+
+use self::behind::Behind;
+pub use self::calls::{OtherThread, RangeCall, called_back};
+pub use self::python_threads::{PythonThreads, busy_python_threads};
+use crate::device::devices::Devices;
+use crate::device::self_time::for_each_on_line;
+use crate::host::host_threads::HostRole;
+use base::{Ps, sort};
+use facts::host_spans::{self, HostWork};
+use facts::library_files;
+use facts::python_waits::{self, PythonWait};
+use trace::{EventId, Interval, IntervalSet, Line, LineEvents, LineKind, StrId, Trace, Union};
+
+/// A range, function or span that a thread is in while devices are idle.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct WaitedIn {
+    /// Name of the range, function or span.
+    pub name: String,
+    /// First thread that is in it. For threads of a pool, the name without the number.
+    pub thread: String,
+    /// True if the thread itself waits in it.
+    pub waits: bool,
+    /// Time, summed over the devices.
+    pub time: Ps,
+    /// File and line of the function. See [`HostRanges::add_calls`], which also sets the fields below.
+    pub place: Option<String>,
+    /// Calls inside the range that take at least half of its time, from the outermost.
+    pub calls: Vec<RangeCall>,
+    /// Functions of another thread meanwhile, if the range waits for a lock.
+    pub other_thread: Option<OtherThread>,
+}
+
+/// Activity of the hosts while devices are idle, in device time, summed over the devices.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct HostWaits {
+    /// Time by the innermost range or function that a Python thread is in, by descending time. Threads run in parallel,
+    /// so these may add up to more than the idle time.
+    pub ranges: Vec<WaitedIn>,
+    /// Time when no Python thread is in any range.
+    pub outside: Ps,
+    /// Activity of threads while no Python thread is in a range, or while one is in a range that waits; by descending
+    /// time.
+    pub behind: Vec<WaitedIn>,
+    /// The part of `outside` in which no thread of the host has an event.
+    pub silent: Ps,
+    /// Length of the measured time: counted steps, or active spans.
+    pub window: Ps,
+}
+
+impl HostWaits {
+    /// Returns the range with the most time. If no thread is in a range, or if the range only waits, returns the
+    /// activity of other threads.
+    pub fn most(self) -> Option<WaitedIn> {
+        let (range, behind) = (self.ranges.into_iter().next(), self.behind.into_iter().next());
+        let explains = |range: &WaitedIn| {
+            behind.as_ref().is_some_and(|it| range.waits && 2 * it.time.as_ps() >= range.time.as_ps())
+        };
+        range.filter(|range| !explains(range)).or(behind)
+    }
+}
+
+/// Times of the innermost ranges on the Python threads of used devices' hosts.
+pub struct HostRanges {
+    names: Vec<String>,
+    hosts: Vec<HostSets>,
+}
+
+/// The ranges of one host.
+struct HostSets {
+    host: u16,
+    ranges: Vec<RangeSet>,
+    /// Time in any range.
+    all: IntervalSet,
+    /// Time in any range that does not wait.
+    working: IntervalSet,
+    behind: Behind,
+}
+
+/// Times when threads are in one range.
+struct RangeSet {
+    /// Index of the range's name.
+    name: usize,
+    /// First thread that is in the range: its name, and its index in the trace's lines.
+    thread: String,
+    line: usize,
+    /// Name of the first event of the range.
+    text: StrId,
+    times: IntervalSet,
+}
+
+impl HostRanges {
+    /// Finds the ranges of all hosts of used devices. Takes time linear in the events of their threads.
+    pub fn new(trace: &Trace, devices: &Devices) -> HostRanges {
+        let mut names =
+            Names { index: FxHashMap::default(), names: Vec::new(), of_text: vec![None; trace.strings.len()] };
+        let mut used: Vec<u16> = devices.used.iter().map(|device| device.host).collect();
+        used.dedup();
+        let hosts = used.iter().map(|&host| ranges_of(trace, devices, host, &mut names)).collect();
+        HostRanges { names: names.names, hosts }
+    }
+
+    /// Measures the hosts' activity while the devices are idle in `windows`, which has one entry per used device.
+    pub fn waits(&self, devices: &Devices, windows: &[IntervalSet]) -> HostWaits {
+        let mut waits = HostWaits::default();
+        for (device, window) in devices.used.iter().zip(windows) {
+            waits.window += window.length();
+            let idle = device.set_to_host(&window.difference(&device.busy));
+            let Some(host) = self.hosts.iter().find(|it| it.host == device.host) else { continue };
+            for range in &host.ranges {
+                let name = self.names.get(range.name).map_or("", String::as_str);
+                add(&mut waits.ranges, name, &range.thread, is_wait(name), overlap(&idle, &range.times));
+            }
+            waits.outside += idle.length() - overlap(&idle, &host.all);
+            host.behind.add_to(&mut waits, &idle, &host.all, &host.working);
+        }
+        for list in [&mut waits.ranges, &mut waits.behind] {
+            sort::sort_by(list, |a, b| b.time.cmp(&a.time).then_with(|| a.name.cmp(&b.name)));
+        }
+        waits
+    }
+}
+
+/// Returns the event with this shown name, on a thread with this name, that lasts longest within `within` (a time of
+/// the hosts), and its time there. Takes time linear in the events of the threads with that name.
+pub fn event_in(
+    trace: &Trace,
+    devices: &Devices,
+    (name, thread): (&str, &str),
+    within: Interval,
+) -> Option<(EventId, Ps)> {
+    let lines = trace.lines.iter().zip(devices.by_line.events.iter());
+    let of_name = lines.filter(|(line, _)| line.kind == LineKind::Host && thread_name(trace, Some(*line)) == thread);
+    let mut best: Option<(Ps, EventId)> = None;
+    for (_, events) in of_name {
+        events.for_each(&trace.events, |id, event| {
+            let inside = Interval::new(event.start, event.end()).clip(within).map_or(Ps::ZERO, Interval::length);
+            if inside > best.map_or(Ps::ZERO, |(most, _)| most) && shown(trace.text(event.name)) == name {
+                best = Some((inside, id));
+            }
+        });
+    }
+    best.map(|(time, id)| (id, time))
+}
+
+/// Returns the length of the intersection of two sets.
+fn overlap(idle: &IntervalSet, set: &IntervalSet) -> Ps {
+    set.parts().iter().map(|part| idle.length_within(*part)).sum()
+}
+
+/// Adds a time to the entry with this name.
+fn add(list: &mut Vec<WaitedIn>, name: &str, thread: &str, waits: bool, time: Ps) {
+    if time <= Ps::ZERO {
+        return;
+    }
+    match list.iter_mut().find(|known| known.name == name) {
+        Some(known) => known.time += time,
+        None => {
+            list.push(WaitedIn { name: name.to_owned(), thread: thread.to_owned(), waits, time, ..WaitedIn::default() })
+        }
+    }
+}
+
+/// Distinct names that users gave.
+struct Names<'a> {
+    index: FxHashMap<&'a str, usize>,
+    names: Vec<String>,
+    /// Index of the name of each text of the trace. `Some(None)` if it is not a user's name.
+    of_text: Vec<Option<Option<usize>>>,
+}
+
+impl<'a> Names<'a> {
+    fn place(&mut self, trace: &'a Trace, text: StrId) -> Option<usize> {
+        let slot = self.of_text.get_mut(text.index())?;
+        *slot.get_or_insert_with(|| {
+            let text = trace.text(text);
+            is_users(text).then(|| {
+                *self.index.entry(shown(text)).or_insert_with(|| {
+                    self.names.push(shown(text).to_owned());
+                    self.names.len() - 1
+                })
+            })
+        })
+    }
+}
+
+/// Finds the times of the innermost ranges on the Python threads of a host.
+fn ranges_of<'a>(trace: &'a Trace, devices: &Devices, host: u16, names: &mut Names<'a>) -> HostSets {
+    let launching = launching(trace);
+    let is_python = |at: usize, line: &Line| {
+        let is_of_host = line.kind == LineKind::Host && trace.plane_of(line).is_some_and(|plane| plane.host == host);
+        is_of_host
+            && !devices.by_line.events.get(at).is_none_or(LineEvents::is_empty)
+            && HostRole::of_thread(trace.text(line.name)) == HostRole::Python
+    };
+    let launches = |at: usize| launching.get(at).copied().unwrap_or(false);
+    let threads = trace.lines.iter().enumerate().filter(|&(at, line)| is_python(at, line));
+    let threads: Vec<usize> = threads.map(|(at, _)| at).collect();
+    let any_launches = threads.iter().any(|&at| launches(at));
+    let feeding: Vec<usize> = threads.into_iter().filter(|&at| launches(at) || !any_launches).collect();
+    let mut all = Union::default();
+    let mut place_of: FxHashMap<usize, usize> = FxHashMap::default();
+    let mut unions: Vec<(usize, usize, StrId, Union)> = Vec::new();
+    for (at, events) in feeding.iter().filter_map(|&at| Some((at, devices.by_line.events.get(at)?))) {
+        let mut ranges: Vec<(EventId, usize, StrId)> = Vec::new();
+        events.for_each(&trace.events, |id, event| {
+            if let Some(name) = names.place(trace, event.name).filter(|_| trace.args_of(&event).hlo_op.is_empty()) {
+                ranges.push((id, name, event.name));
+            }
+        });
+        let ids: Vec<EventId> = ranges.iter().map(|&(id, ..)| id).collect();
+        for_each_on_line(trace, &ids, |index, interval| {
+            let Some(&(_, name, text)) = ranges.get(index) else { return };
+            let place = *place_of.entry(name).or_insert_with(|| {
+                unions.push((name, at, text, Union::default()));
+                unions.len() - 1
+            });
+            all.add(interval);
+            if let Some((.., union)) = unions.get_mut(place) {
+                union.add(interval);
+            }
+        });
+    }
+    let thread = |at: usize| thread_name(trace, trace.lines.get(at)).to_owned();
+    let ranges: Vec<RangeSet> = unions
+        .into_iter()
+        .map(|(name, at, text, union)| RangeSet { name, thread: thread(at), line: at, text, times: union.finish() })
+        .collect();
+    let works = |range: &&RangeSet| names.names.get(range.name).is_some_and(|name| !is_wait(name));
+    let mut working: Vec<Interval> = ranges.iter().filter(works).flat_map(|it| it.times.parts()).copied().collect();
+    working.sort_unstable();
+    let (all, working) = (all.finish(), IntervalSet::union_of(working));
+    let behind = Behind::new(trace, devices, host, &feeding, &working);
+    HostSets { host, ranges, all, working, behind }
+}
+
+/// Returns the name of a thread without its number in a pool, which differs between the files of one run: `tf_XLAEigen`
+/// for `tf_XLAEigen/-7457480226419010956`.
+fn thread_name<'t>(trace: &'t Trace, line: Option<&Line>) -> &'t str {
+    let name = line.map_or("", |line| trace.text(line.name));
+    let is_number = |text: &str| text.trim_start_matches('-').bytes().all(|byte| byte.is_ascii_digit());
+    name.rsplit_once('/').filter(|(_, number)| is_number(number)).map_or(name, |(pool, _)| pool)
+}
+
+/// Returns, by line, true if its thread launches device work.
+fn launching(trace: &Trace) -> Vec<bool> {
+    let mut launching = vec![false; trace.lines.len()];
+    let mut of_name: Vec<Option<bool>> = vec![None; trace.strings.len()];
+    for kind in trace.events.kinds() {
+        let is_host = trace.lines.get(kind.line.index()).is_some_and(|line| line.kind == LineKind::Host);
+        let (Some(launches), Some(known)) = (launching.get_mut(kind.line.index()), of_name.get_mut(kind.name.index()))
+        else {
+            continue;
+        };
+        *launches |=
+            is_host && *known.get_or_insert_with(|| host_spans::work(trace.text(kind.name)) == Some(HostWork::Launch));
+    }
+    launching
+}
+
+/// Returns true if this is the shown name of a call that waits for devices.
+fn is_wait(name: &str) -> bool {
+    python_waits::is(PythonWait::Device, name)
+}
+
+/// Returns true if the user gave this name or wrote its function. Includes ranges (the name is not a known span of the
+/// runtime and has no C++ scope), the input pipeline, functions of the user, and calls that wait for devices.
+fn is_users(name: &str) -> bool {
+    if host_spans::is_frame(name) {
+        return library_files::is_users(name) || is_wait(shown(name));
+    }
+    match host_spans::work(name) {
+        Some(HostWork::Input) => true,
+        Some(_) => false,
+        None => !name.contains("::"),
+    }
+}
+
+/// Returns the name as it is shown: `load` for `$train.py:12 load`; `ProfilerStep` for `ProfilerStep#7`.
+fn shown(name: &str) -> &str {
+    let stem = name.rsplit_once('#').filter(|(_, number)| number.bytes().all(|byte| byte.is_ascii_digit()));
+    let name = stem.map_or(name, |(stem, _)| stem);
+    if host_spans::is_frame(name) { name.rsplit(' ').next().unwrap_or(name) } else { name }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use trace::TraceBuilder;
+
+    /// A progress bar sleeps on a thread that launches nothing while the main thread evaluates.
+    #[test]
+    fn threads_that_launch_nothing_feed_no_device() {
+        let build = |launches: bool| {
+            let mut b = TraceBuilder::new();
+            let (main, bar) = (b.line("/host:CPU", "python"), b.line("/host:CPU", "python 2"));
+            let ops = b.line("/device:TPU:0", "XLA Ops");
+            b.event(ops, "fusion", 0, 10);
+            b.event(main, "$train.py:3 evaluate", 10, 20);
+            b.event(bar, "$bar.py:7 refresh", 0, 50);
+            if launches {
+                b.event(main, "PjitFunction(f)", 30, 2);
+            }
+            b.event(ops, "fusion", 40, 10);
+            b.build()
+        };
+        let names = |launches: bool| {
+            let trace = build(launches);
+            let devices = Devices::of(&trace);
+            let window = IntervalSet::union_of([Interval::new(Ps::ZERO, Ps::new(50_000_000))]);
+            let waits = HostRanges::new(&trace, &devices).waits(&devices, &[window]);
+            waits.ranges.into_iter().map(|range| range.name).collect::<Vec<_>>()
+        };
+        assert_eq!(
+            (names(true), names(false)),
+            (vec!["evaluate".to_owned()], vec!["refresh".to_owned(), "evaluate".to_owned()])
+        );
+    }
+
+    /// The timeline above, in microseconds from 0 to 60. Events of a worker thread are ignored.
+    #[test]
+    fn idle_time_belongs_to_the_innermost_range() {
+        let mut b = TraceBuilder::new();
+        let python = b.line("/host:CPU", "python");
+        let worker = b.line("/host:CPU", "tf_data/1");
+        let ops = b.line("/device:TPU:0", "XLA Ops");
+        b.event(ops, "fusion", 0, 10);
+        b.event(python, "train", 5, 11).step_num(4);
+        b.event(python, "$loop.py:3 fetch", 18, 22);
+        b.event(python, "fetch_batch", 20, 18);
+        b.event(python, "np.asarray(jax.Array)", 21, 2);
+        b.event(python, "$api.py:3154 block_until_ready", 54, 6);
+        b.event(python, "$api.py:3165 try_to_block", 54, 6);
+        b.event(worker, "Iterator::Prefetch", 0, 60);
+        b.event(python, "train", 42, 11).step_num(5);
+        b.event(ops, "fusion", 50, 10);
+        let trace = b.build();
+        let devices = Devices::of(&trace);
+        let ranges = HostRanges::new(&trace, &devices);
+        let us = |us: i64| Ps::new(us * 1_000_000);
+        let waits_from =
+            |start: i64| ranges.waits(&devices, &[IntervalSet::union_of([Interval::new(us(start), us(60))])]);
+        let waits = waits_from(0);
+        let found: Vec<(&str, f64)> = waits.ranges.iter().map(|it| (it.name.as_str(), it.time.as_us())).collect();
+        // Idle from 10 to 50: train until 16 and from 42, nothing for 2 before fetch, which is 2 before and 2 after
+        // fetch_batch, and nothing for 2 after it.
+        assert_eq!(found, [("fetch_batch", 18.0), ("train", 14.0), ("fetch", 4.0)]);
+        assert_eq!((waits.outside.as_us(), waits.window.as_us()), (4.0, 60.0));
+        let late = waits_from(45).ranges;
+        assert_eq!(late.iter().map(|it| (it.name.as_str(), it.time)).collect::<Vec<_>>(), [("train", us(5))]);
+    }
+}

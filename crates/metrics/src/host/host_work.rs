@@ -1,0 +1,132 @@
+//! Measures the time of one kind of work on the host: the union of its spans over all threads of all hosts.
+//!
+//! ```text
+//! python     [---- backend_compile ----)         [-- backend_compile --)
+//! pool thread    [- Compiler::Compile -)
+//!                  [passes)[ emit )
+//! union      [-------------------------)         [---------------------)      2 outermost spans
+//! ```
+//!
+//! Spans nest on their thread and across threads (the compiler's pool works for the caller that waits), so sums would
+//! count the same work several times.
+
+use std::cmp::Reverse;
+use std::collections::BTreeSet;
+
+use crate::device::devices::{Devices, interval};
+use base::{Ps, sort};
+use facts::host_spans;
+use trace::{Event, Interval, IntervalSet, LineKind, Trace};
+
+pub use facts::host_spans::HostWork;
+
+/// The spans of one kind of work.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct HostSpans {
+    /// Times when any host thread does this work.
+    pub union: IntervalSet,
+    /// Starts of the spans that are not inside another one.
+    pub outermost: Vec<Ps>,
+}
+
+/// Finds the spans of `work` on the host lines of `trace`.
+pub fn host_spans(trace: &Trace, devices: &Devices, work: HostWork) -> HostSpans {
+    let mut spans: Vec<Interval> = Vec::new();
+    for_each_named(trace, devices, &|name| host_spans::is(work, name), &mut |event| spans.push(interval(event)));
+    sort::sort_by_key(&mut spans, |span: &Interval| (span.start, Reverse(span.end)));
+    let mut latest = None;
+    let outermost = spans.iter().filter(|span| {
+        let outer = latest.is_none_or(|end| span.end > end);
+        latest = latest.max(Some(span.end));
+        outer
+    });
+    HostSpans { outermost: outermost.map(|span| span.start).collect(), union: IntervalSet::union_of(spans) }
+}
+
+/// Returns the names of the modules whose compilation begins in `within`. Passes of XLA's compilers have the module
+/// after their own name (`HLO passes after layout assignment (jit_f)`). Empty if the trace has no such span.
+pub fn compiled_modules(trace: &Trace, devices: &Devices, within: &IntervalSet) -> BTreeSet<String> {
+    let mut modules = BTreeSet::new();
+    let is_pass = |name: &str| module_of_pass(name).is_some();
+    for_each_named(trace, devices, &is_pass, &mut |event| {
+        let module = module_of_pass(trace.text(event.name)).filter(|_| within.contains(event.start));
+        modules.extend(module.map(str::to_owned));
+    });
+    modules
+}
+
+fn module_of_pass(name: &str) -> Option<&str> {
+    let (_, module) = name.strip_suffix(')')?.rsplit_once(" (")?;
+    (host_spans::is(HostWork::Compile, name) && !module.is_empty()).then_some(module)
+}
+
+/// Visits the events of host threads whose name is wanted. Takes time linear in the number of events, and no time if
+/// there is no such name.
+pub fn for_each_named(trace: &Trace, devices: &Devices, wanted: &dyn Fn(&str) -> bool, visit: &mut dyn FnMut(&Event)) {
+    for_each_named_on(trace, devices, wanted, &mut |_, event| visit(event));
+}
+
+/// Like [`for_each_named`], but also passes the host of each event: its index in [`Trace::hosts`].
+pub fn for_each_named_on(
+    trace: &Trace,
+    devices: &Devices,
+    wanted: &dyn Fn(&str) -> bool,
+    visit: &mut dyn FnMut(u16, &Event),
+) {
+    let mut is_wanted = vec![false; trace.strings.len()];
+    let mut any = false;
+    for name in devices.by_line.host_names.iter().filter(|&&name| wanted(trace.text(name))) {
+        if let Some(slot) = is_wanted.get_mut(name.index()) {
+            (*slot, any) = (true, true);
+        }
+    }
+    let lines = trace.lines.iter().zip(devices.by_line.events.iter());
+    for (line, events) in lines.filter(|(line, _)| any && line.kind == LineKind::Host) {
+        let host = trace.plane_of(line).map_or(0, |plane| plane.host);
+        events.for_each(&trace.events, |_, event| {
+            if is_wanted.get(event.name.index()) == Some(&true) {
+                visit(host, &event);
+            }
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use base::Ps;
+    use trace::TraceBuilder;
+
+    #[test]
+    fn nested_spans_count_once_across_threads() {
+        let mut b = TraceBuilder::new();
+        let python = b.line("/host:CPU", "python");
+        let pool = b.line("/host:CPU", "pool/1");
+        let device = b.line("/device:TPU:0", "XLA Ops");
+        b.event(python, "backend_compile", 0, 100);
+        b.event(pool, "TfrtTpuCompiler::Compile", 10, 80);
+        b.event(pool, "XLA::TPU run hlo passes", 20, 30);
+        b.event(python, "$compiler.py:3 backend_compile", 0, 500);
+        b.event(python, "backend_compile", 200, 50);
+        b.event(device, "backend_compile", 400, 50);
+        let trace = b.build();
+        let spans = host_spans(&trace, &Devices::of(&trace), HostWork::Compile);
+        assert_eq!((spans.outermost.len(), spans.union.length()), (2, Ps::new(150_000_000)));
+    }
+
+    #[test]
+    fn passes_name_the_module_that_is_compiled() {
+        let mut b = TraceBuilder::new();
+        let pool = b.line("/host:CPU", "tf_PjRtCompilerThreadPool/1");
+        b.event(pool, "HLO passes after layout assignment (jit_f)", 10, 5);
+        b.event(pool, "HLO passes after scheduling (jit_f)", 20, 5);
+        b.event(pool, "HLO passes after scheduling (jit_later)", 200, 5);
+        // This span is not a compilation.
+        b.event(pool, "CommonPjRtLoadedExecutable::Execute (jit_g)", 30, 5);
+        let trace = b.build();
+        let us = |us: i64| Ps::new(us * 1_000_000);
+        let within = IntervalSet::union_of([Interval::new(us(0), us(100))]);
+        let found = compiled_modules(&trace, &Devices::of(&trace), &within);
+        assert_eq!(found.into_iter().collect::<Vec<_>>(), ["jit_f"]);
+    }
+}

@@ -1,0 +1,56 @@
+//! Computes the part of a run that is inside the window.
+
+use crate::device::device_time::DeviceTime;
+use crate::device::devices::{Device, holds};
+use base::Ps;
+use trace::{Interval, IntervalSet};
+
+/// The window of one device, and the times in it at which the device computes.
+pub(super) struct Inside<'a> {
+    /// Window of the device. `None` if it covers all work of the device.
+    window: Option<&'a IntervalSet>,
+    compute: IntervalSet,
+}
+
+/// The part of a run that is inside the window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct PartOfRun {
+    /// Length of the part.
+    pub time: Ps,
+    /// Time of the part during which the device computes nothing.
+    pub exposed: Ps,
+    /// True if the run starts inside the window.
+    pub counts: bool,
+    /// Share of the run that is inside the window, minus 1 if the run counts; in billionths.
+    pub missing: i64,
+}
+
+impl<'a> Inside<'a> {
+    pub fn new(device: &Device, window: &'a IntervalSet, time: Option<&DeviceTime>) -> Inside<'a> {
+        let window = Some(window).filter(|window| !holds(window, device.span));
+        let compute = time.and_then(DeviceTime::compute).cloned().unwrap_or_default();
+        Inside { compute: window.map_or(compute.clone(), |window| compute.intersection(window)), window }
+    }
+
+    /// Returns the part of a run at this time, or `None` if no part is inside the window.
+    pub fn part(&self, run: Interval) -> Option<PartOfRun> {
+        let hidden = self.compute.length_within(run);
+        let Some(window) = self.window else {
+            return Some(PartOfRun { time: run.length(), exposed: run.length() - hidden, counts: true, missing: 0 });
+        };
+        let (time, counts) = (window.length_within(run), window.contains(run.start));
+        if !counts && time == Ps::ZERO {
+            return None;
+        }
+        let billionths = match run.length() {
+            Ps::ZERO => i64::from(counts) * 1_000_000_000,
+            whole => (1e9 * time.as_ps() as f64 / whole.as_ps() as f64) as i64,
+        };
+        Some(PartOfRun {
+            time,
+            exposed: time - hidden,
+            counts,
+            missing: billionths - i64::from(counts) * 1_000_000_000,
+        })
+    }
+}

@@ -1,0 +1,442 @@
+//! Measures communication between devices: which collectives ran, the data they moved, their times, and how long
+//! devices waited for each other.
+//!
+//! ```text
+//! device 0   [======= all-reduce =======)      wait 6, transfer 4
+//! device 1         [==== all-reduce ====)      wait 3, transfer 4
+//! device 2               [ all-reduce  )       wait 0: it arrived last
+//! ```
+//!
+//! A collective ends on all devices of a group at the same time. So the device with the shortest run arrived last, and
+//! the others waited for the difference. Only durations are compared, never starts: the clocks of devices may differ by
+//! seconds. [`Members`] has the members of each group. If the file does not state the groups, `together` finds them
+//! from the times.
+//!
+//! Reads the ops of devices. If the start and the end of an asynchronous collective are separate ops, the collective
+//! lasts from the start of the first to the end of the second and counts once. Collectives inside other kernels (fused
+//! with arithmetic by a library) are not distinguished.
+
+mod apart;
+mod exposed;
+mod inside;
+mod kind;
+mod matrix;
+mod members;
+mod message;
+mod runs;
+mod section;
+mod together;
+mod waits;
+
+#[cfg(test)]
+mod tests;
+
+pub use apart::Apart;
+pub use exposed::exposed_communication;
+pub use kind::bus_factor;
+pub use matrix::Matrix;
+pub use members::Members;
+pub use message::Message;
+pub use section::section;
+
+use inside::Inside;
+
+use rustc_hash::FxHashMap;
+
+use self::members::Numbering;
+use self::runs::{Runs, SeenRun};
+use crate::device::device_time::DeviceTime;
+use crate::device::devices::Devices;
+use base::{Ps, sort};
+use hlo::{Instruction, Module, Modules};
+use trace::{Args, ArgsId, EventColumn, IntervalSet, Platform, StrId, Trace};
+
+/// A collective instruction (or kernel) of a program.
+#[derive(Clone, Debug)]
+pub struct CollectiveOp {
+    /// Name of the collective in the trace.
+    pub name: StrId,
+    /// One of the argument sets of its events.
+    pub args: ArgsId,
+    /// `all-reduce`, `all-gather`, ...
+    pub kind: &'static str,
+    /// Data that one run moves.
+    pub message: Message,
+    /// Index into [`Collectives::members`].
+    pub members: u32,
+    /// Path of the framework's op (`jit(f)/shard_map/psum`), from the trace or the embedded HLO. Empty if neither has
+    /// it.
+    pub framework_op: String,
+    /// `RING`, `TREE`, ... if the kernel's name contains it.
+    pub algorithm: Option<String>,
+    /// `LL`, `SIMPLE`, ... if the kernel's name contains it.
+    pub protocol: Option<String>,
+    /// Sums over the runs of the collective.
+    pub sums: CollectiveSums,
+}
+
+/// Sums over runs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CollectiveSums {
+    /// Number of runs that start in the window: one for each device and execution.
+    pub occurrences: u64,
+    /// Sum of [`Run::parts`], in billionths of a run. Corrects `occurrences` for runs that an edge of the window cuts.
+    pub parts: i64,
+    /// Sum of the durations.
+    pub total: Ps,
+    /// Duration of the shortest run.
+    pub min: Option<Ps>,
+    /// Duration of the longest run.
+    pub max: Ps,
+    /// Time during which the device computes nothing.
+    pub exposed: Ps,
+    /// Number of runs that were compared with the same run on other devices.
+    pub compared: u64,
+    /// Time in compared runs before the last device arrived.
+    pub wait: Ps,
+    /// Time in compared runs after the last device arrived.
+    pub transfer: Ps,
+}
+
+impl CollectiveSums {
+    /// Adds a run.
+    pub fn add(&mut self, run: &Run) {
+        self.occurrences += u64::from(run.counts);
+        self.parts = self.parts.saturating_add(run.parts);
+        self.total += run.duration;
+        self.min = Some(self.min.map_or(run.duration, |min| min.min(run.duration)));
+        self.max = self.max.max(run.duration);
+        self.exposed += run.exposed;
+        if let Some(wait) = run.wait {
+            self.compared += 1;
+            self.wait += wait;
+            self.transfer += run.duration - wait;
+        }
+    }
+}
+
+/// A run of a collective on one device.
+#[derive(Clone, Copy, Debug)]
+pub struct Run {
+    /// Index into [`Collectives::ops`].
+    pub op: u32,
+    /// Index into [`Devices::used`].
+    pub device: u32,
+    /// Start of the run.
+    pub start: Ps,
+    /// Duration of the run.
+    pub duration: Ps,
+    /// Time during which the device computes nothing.
+    pub exposed: Ps,
+    /// True if the run starts in the window. False for the rest of a run that started before it.
+    pub counts: bool,
+    /// Share of the run that is inside the window, minus 1 if the run counts; in billionths. 0 if no edge of the window
+    /// cuts the run.
+    pub parts: i64,
+    /// Number of the run, the same on all devices. `None` if the trace has none.
+    pub id: Option<i64>,
+    /// Time until the last device arrived. `None` if the same run was not found on another device.
+    pub wait: Option<Ps>,
+}
+
+impl Run {
+    /// Returns the end of the run.
+    fn end(&self) -> Ps {
+        self.start + self.duration
+    }
+}
+
+/// Communication of one device.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct DeviceSums {
+    /// Sums over all runs of the device.
+    pub sums: CollectiveSums,
+    /// Number of compared runs in which the device arrived last and another one waited for it.
+    pub last: u64,
+    /// Expected number of compared runs in which the device arrives last, if all members of a group are equal.
+    pub fair: f64,
+    /// Time that other devices waited for this one.
+    pub caused: Ps,
+}
+
+/// All communication of a run.
+#[derive(Clone, Debug, Default)]
+pub struct Collectives {
+    /// Collectives by descending time.
+    pub ops: Vec<CollectiveOp>,
+    /// Runs by device, then by time.
+    pub runs: Vec<Run>,
+    /// Sums of each used device.
+    pub devices: Vec<DeviceSums>,
+    /// Members of the groups. Ops refer to them by index.
+    pub members: Vec<Members>,
+    /// Sums over all collectives.
+    pub sums: CollectiveSums,
+    /// Bytes between the devices. `None` if a group is unknown.
+    pub matrix: Option<Matrix>,
+    /// Communication that is not an op or repeats one. It is not part of the values above.
+    pub apart: Vec<Apart>,
+    /// Sum of the times in which devices had work. Exposed communication is compared with it.
+    pub device_time: Ps,
+}
+
+impl Collectives {
+    /// Measures the communication of `trace`. `times` and `windows` have one entry per used device; only the parts of
+    /// runs inside the windows count.
+    pub fn new(
+        trace: &Trace,
+        devices: &Devices,
+        times: &[DeviceTime],
+        modules: &Modules,
+        windows: &[IntervalSet],
+    ) -> Collectives {
+        let mut all =
+            Collectives { devices: vec![DeviceSums::default(); devices.used.len()], ..Collectives::default() };
+        let mut index: FxHashMap<(StrId, Option<i64>, StrId), u32> = FxHashMap::default();
+        let mut runs = Runs::new(trace, devices);
+        let mut groups = Groups { numbering: Numbering::new(trace, devices), known: FxHashMap::default() };
+        for (number, device) in (0u32..).zip(&devices.used) {
+            let window = windows.get(number as usize).unwrap_or(&device.window);
+            all.device_time += window.length();
+            let inside = Inside::new(device, window, times.get(number as usize));
+            runs.for_each(trace, device, |SeenRun { event: id, name, args, kind, interval }| {
+                let Some(part) = inside.part(interval) else { return };
+                let set = trace.args.get(args);
+                // One PyTorch kernel may run for messages of several sizes: each size is an op.
+                let stated =
+                    if message::is_stated(trace.text(set.kernel_details)) { set.kernel_details } else { StrId::EMPTY };
+                let op = *index.entry((name, set.program_id, stated)).or_insert_with(|| {
+                    let op = op(trace, modules, device.host, kind, name, args, &mut groups, &mut all.members);
+                    all.ops.push(op);
+                    u32::try_from(all.ops.len() - 1).unwrap_or(u32::MAX)
+                });
+                all.runs.push(Run {
+                    op,
+                    device: number,
+                    start: interval.start,
+                    duration: part.time,
+                    exposed: part.exposed,
+                    counts: part.counts,
+                    parts: part.missing,
+                    id: trace.events.column(EventColumn::AllReduceId).get(id),
+                    wait: None,
+                });
+            });
+        }
+        together::find_groups(&mut all.ops, &mut all.members, &all.runs, devices.used.len());
+        let (ops, members) = (&all.ops, &all.members);
+        let group_of = |run: &Run| members.get(ops.get(run.op as usize)?.members as usize)?.group(run.device);
+        let arrivals = waits::split(&mut all.runs, devices.used.len(), group_of);
+        for (device, arrival) in all.devices.iter_mut().zip(arrivals) {
+            (device.last, device.fair, device.caused) = (arrival.last, arrival.fair, arrival.caused);
+        }
+        for run in &all.runs {
+            all.sums.add(run);
+            if let Some(device) = all.devices.get_mut(run.device as usize) {
+                device.sums.add(run);
+            }
+            if let Some(op) = all.ops.get_mut(run.op as usize) {
+                op.sums.add(run);
+            }
+        }
+        all.matrix = Matrix::new(&all);
+        all.apart = apart::apart(trace, devices, times, windows);
+        all.sort_ops(trace);
+        all
+    }
+
+    /// Returns the straggler and the share of its compared runs in which it arrived last. The straggler is the device
+    /// that its groups waited for far more often than for the other members; of several, the one that caused the most
+    /// waiting. `None` if no runs were compared, if no device is exceptional, or if waiting is less than 1 % of the
+    /// compared time.
+    pub fn straggler(&self) -> Option<(usize, f64)> {
+        if 100 * i128::from(self.sums.wait.as_ps()) < i128::from((self.sums.wait + self.sums.transfer).as_ps()) {
+            return None;
+        }
+        let late = self.devices.iter().enumerate().filter_map(|(at, device)| {
+            let compared = device.sums.compared as f64;
+            let (share, fair) = (device.last as f64 / compared.max(1.0), device.fair / compared.max(1.0));
+            // Twice its fair share: if devices are equal, each is last equally often.
+            (device.last > 1 && share >= (2.0 * fair).min(0.75)).then_some((device.caused, at, share))
+        });
+        late.max_by_key(|&(caused, at, _)| (caused, std::cmp::Reverse(at))).map(|(_, at, share)| (at, share))
+    }
+
+    /// Returns a number for each used device that is equal for devices that wait for each other, directly or through
+    /// others. Devices of collectives with unknown groups are assumed to wait for all devices.
+    pub fn connected(&self) -> Vec<u32> {
+        // Each device refers to itself, or to an earlier device that it waits with.
+        let mut of: Vec<u32> = (0..self.devices.len() as u32).collect();
+        fn first_of(of: &[u32], mut device: u32) -> u32 {
+            while let Some(&earlier) = of.get(device as usize).filter(|&&earlier| earlier != device) {
+                device = earlier;
+            }
+            device
+        }
+        let mut seen = vec![false; self.members.len()];
+        for op in &self.ops {
+            let (Some(members), Some(seen)) = (self.members_of(op), seen.get_mut(op.members as usize)) else {
+                continue;
+            };
+            if std::mem::replace(seen, true) {
+                continue;
+            }
+            let mut first: FxHashMap<Option<u32>, u32> = FxHashMap::default();
+            for device in 0..of.len() as u32 {
+                let group = members.group(device);
+                let other = *first.entry(group).or_insert(device);
+                let (a, b) = (first_of(&of, other), first_of(&of, device));
+                if let Some(later) = of.get_mut(a.max(b) as usize) {
+                    *later = a.min(b);
+                }
+                if let Some(own) = of.get_mut(device as usize) {
+                    *own = a.min(b);
+                }
+            }
+        }
+        // Earlier devices are resolved first.
+        for device in 0..of.len() {
+            let first = of.get(device).and_then(|&earlier| of.get(earlier as usize)).copied();
+            if let Some((own, first)) = of.get_mut(device).zip(first) {
+                *own = first;
+            }
+        }
+        of
+    }
+
+    /// Returns the members of the op's groups.
+    pub fn members_of(&self, op: &CollectiveOp) -> Option<&Members> {
+        self.members.get(op.members as usize)
+    }
+
+    /// Returns the overlapped share of the communication, in percent. `None` without communication.
+    pub fn hidden_percent(&self) -> Option<f64> {
+        let (exposed, total) = (self.sums.exposed.as_ps() as f64, self.sums.total.as_ps() as f64);
+        (total > 0.0).then(|| (100.0 * (1.0 - exposed / total)).clamp(0.0, 100.0))
+    }
+
+    /// Returns the kinds with their sums, by descending time.
+    pub fn kinds(&self) -> Vec<(&'static str, CollectiveSums)> {
+        let mut kinds: Vec<(&'static str, CollectiveSums)> = Vec::new();
+        for run in &self.runs {
+            let Some(op) = self.ops.get(run.op as usize) else { continue };
+            match kinds.iter_mut().find(|(kind, _)| *kind == op.kind) {
+                Some((_, sums)) => sums.add(run),
+                None => {
+                    let mut sums = CollectiveSums::default();
+                    sums.add(run);
+                    kinds.push((op.kind, sums));
+                }
+            }
+        }
+        sort::sort_by(&mut kinds, |a, b| b.1.total.cmp(&a.1.total).then_with(|| a.0.cmp(b.0)));
+        kinds
+    }
+
+    /// Sorts the ops by descending time.
+    fn sort_ops(&mut self, trace: &Trace) {
+        let mut order: Vec<u32> = (0..self.ops.len() as u32).collect();
+        let op = |at: u32| self.ops.get(at as usize);
+        sort::sort_by(&mut order, |&a, &b| {
+            let key = |at: u32| op(at).map(|op| (std::cmp::Reverse(op.sums.total), trace.text(op.name)));
+            key(a).cmp(&key(b))
+        });
+        let mut places = vec![0u32; order.len()];
+        for (place, &at) in (0u32..).zip(&order) {
+            if let Some(slot) = places.get_mut(at as usize) {
+                *slot = place;
+            }
+        }
+        for run in &mut self.runs {
+            run.op = places.get(run.op as usize).copied().unwrap_or(run.op);
+        }
+        self.ops = order.iter().filter_map(|&at| self.ops.get(at as usize).cloned()).collect();
+    }
+}
+
+impl CollectiveOp {
+    /// Returns the bytes of one run divided by the mean time of a run, in 1e9 bytes per second.
+    pub fn algorithm_gb_per_sec(&self) -> Option<f64> {
+        let runs = self.sums.occurrences as f64 + self.sums.parts as f64 / 1e9;
+        let seconds = if runs > 0.0 { self.sums.total.as_ps() as f64 * 1e-12 / runs } else { 0.0 };
+        let bytes = self.message.bytes?;
+        (seconds > 0.0).then(|| bytes as f64 / seconds * 1e-9)
+    }
+
+    /// Returns the bandwidth that each link carries, in 1e9 bytes per second; see [`bus_factor`].
+    pub fn bus_gb_per_sec(&self) -> Option<f64> {
+        Some(self.algorithm_gb_per_sec()? * bus_factor(self.kind, self.message.group_size)?)
+    }
+}
+
+/// The assigned devices, the groups and the pairs of an instruction.
+type GroupsKey = (Vec<u32>, Option<Vec<Vec<u32>>>, Vec<(u32, u32)>);
+
+/// Members of instructions. Each distinct list of groups is stored once.
+struct Groups {
+    numbering: Numbering,
+    known: FxHashMap<GroupsKey, u32>,
+}
+
+impl Groups {
+    /// Returns the index into `members`. Adds an entry for groups that are new.
+    fn of(&mut self, assigned: &[u32], message: &Message, members: &mut Vec<Members>) -> u32 {
+        let key = (assigned.to_vec(), message.groups.clone(), message.pairs.clone());
+        *self.known.entry(key).or_insert_with(|| {
+            members.push(self.numbering.members(assigned, message));
+            u32::try_from(members.len() - 1).unwrap_or(u32::MAX)
+        })
+    }
+}
+
+/// Returns the instruction of an op, with the module that contains it.
+fn instruction<'m>(
+    trace: &Trace,
+    modules: &'m Modules,
+    host: u16,
+    name: &str,
+    set: &Args,
+) -> Option<(&'m Module, &'m Instruction)> {
+    let module = match set.program_id {
+        Some(program) => modules.find(host, program),
+        None if set.hlo_module.is_empty() => None,
+        None => modules.find_by_name(host, trace.text(set.hlo_module)),
+    }?;
+    Some((module, module.instruction(name)?))
+}
+
+#[expect(clippy::too_many_arguments, reason = "all of them say which instruction it is")]
+fn op(
+    trace: &Trace,
+    modules: &Modules,
+    host: u16,
+    kind: &'static str,
+    name: StrId,
+    args: ArgsId,
+    groups: &mut Groups,
+    members: &mut Vec<Members>,
+) -> CollectiveOp {
+    let set = trace.args.get(args);
+    let text = trace.text(name);
+    let hlo_op = if set.hlo_op.is_empty() { text } else { trace.text(set.hlo_op) };
+    let nccl = kind::nccl(text);
+    let found = instruction(trace, modules, host, hlo_op, &set);
+    let message = Message::new(trace, found, kind, &set);
+    let assigned = found.map_or(&[][..], |(module, _)| module.device_ids());
+    let (own, of_hlo) = (trace.text(set.tf_op), found.map_or("", |(_, it)| it.metadata.op_name.as_str()));
+    // As in the op table: on a TPU the path in the trace is used. A GPU kernel may name only the scope, and a CPU op
+    // names none.
+    let on_tpu = groups.numbering.platform() == Some(Platform::Tpu);
+    let path = if of_hlo.is_empty() || (on_tpu && !own.is_empty()) { own } else { of_hlo };
+    CollectiveOp {
+        name,
+        args,
+        kind,
+        members: groups.of(assigned, &message, members),
+        message,
+        framework_op: path.trim_end_matches(':').to_owned(),
+        algorithm: nccl.and_then(|it| it.algorithm).map(str::to_owned),
+        protocol: nccl.and_then(|it| it.protocol).map(str::to_owned),
+        sums: CollectiveSums::default(),
+    }
+}

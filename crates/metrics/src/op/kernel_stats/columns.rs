@@ -1,0 +1,62 @@
+//! Stores the texts of all kernels by number, column by column, for filters and sorting over every row. Built on first
+//! use and kept.
+
+use super::{KernelRow, KernelStats};
+use crate::common::labels::Labels;
+use crate::op::ops::{Text, Texts};
+use trace::{Trace, in_blocks};
+
+type TextOf = fn(&KernelRow) -> Text;
+
+/// The text columns of kernels, with their keys in the table.
+const TEXTS: [(&str, TextOf); 7] = [
+    ("kernel_name", |it| it.name),
+    ("short_name", |it| it.short_name),
+    ("op_name", |it| it.op_name),
+    ("hlo_op_name", |it| it.hlo_op),
+    ("hlo_module", |it| it.hlo_module),
+    ("grid_dim", |it| it.grid),
+    ("block_dim", |it| it.block),
+];
+
+/// The columns, by row of [`KernelStats::kernels`].
+#[derive(Clone, Debug, Default)]
+pub struct KernelColumns {
+    texts: [Vec<u32>; TEXTS.len()],
+    labels: Labels,
+    families: Vec<u32>,
+    data_types: Vec<u32>,
+}
+
+impl KernelColumns {
+    /// Builds the columns of these kernels.
+    pub fn new(trace: &Trace, stats: &KernelStats) -> KernelColumns {
+        let mut columns = KernelColumns { labels: Labels::new(stats.texts.count(trace)), ..KernelColumns::default() };
+        columns.texts.iter_mut().for_each(|numbers| numbers.reserve_exact(stats.kernels.len()));
+        in_blocks(&stats.kernels, |kernel| {
+            for (numbers, (_, text)) in columns.texts.iter_mut().zip(TEXTS) {
+                numbers.push(Texts::number(trace, text(kernel)));
+            }
+            columns.families.push(columns.labels.number(Some(kernel.family.label())));
+            columns.data_types.push(columns.labels.number(kernel.data_type));
+        });
+        columns
+    }
+
+    /// Returns the text numbers of a table column, or `None` if the column has none.
+    pub fn texts(&self, key: &str) -> Option<&[u32]> {
+        match key {
+            "family" => Some(&self.families),
+            "data_type" => Some(&self.data_types),
+            _ => {
+                let at = TEXTS.iter().position(|(known, _)| *known == key)?;
+                self.texts.get(at).map(Vec::as_slice)
+            }
+        }
+    }
+
+    /// Returns the families and data types. Their numbers follow those of the kernels' texts.
+    pub fn labels(&self) -> &Labels {
+        &self.labels
+    }
+}

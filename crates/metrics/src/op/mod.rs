@@ -1,0 +1,11 @@
+//! Measurements of ops, kernels, copies and collectives.
+
+pub(crate) mod categories;
+pub(crate) mod collectives;
+pub(crate) mod copies;
+pub(crate) mod kernel_stats;
+pub(crate) mod kernels;
+pub(crate) mod ops;
+pub(crate) mod placement;
+pub mod roofline;
+pub(crate) mod transfers;

@@ -1,0 +1,75 @@
+//! Builds the report from the measurements. Findings are added later.
+
+use crate::analysis::{Analysis, ForDocument};
+use crate::device::{gaps, other_devices, utilization};
+use crate::host::{host_activity, io, launches};
+use crate::op::{collectives, kernel_stats, kernels, ops, roofline, transfers};
+use crate::profile::{framework, metadata, missing, not_measured};
+use crate::program::{compilation, freezing, parameters, programs};
+use crate::step::{step_breakdown, step_ops, throughput, window};
+use base::sort;
+use report::UnifiedProfile;
+use run::{Run, Settings};
+
+/// Builds the report of `run`, section by section.
+pub(crate) fn document(run: &Run, settings: &Settings, found: &Analysis, rest: ForDocument<'_>) -> UnifiedProfile {
+    let ForDocument { modules, tallies, steps, warnings, choice, cut, device } = rest;
+    let (whole, trace) = (&run.trace, found.trace(run));
+    let model_config = run.model.overridden_by(&settings.model);
+    let all_devices = found.steps.relation.filter(|_| !steps.rows.is_empty()).and_then(|it| it.steps_per_sec());
+    let num_devices = found.devices.used.len() as u64;
+    let ran = sort::set(found.ops.rows.iter().filter_map(|op| op.program_id));
+    let layer_freezing = freezing::layer_freezing(modules, &ran);
+    let devices = &found.devices;
+    let mut profile = UnifiedProfile {
+        metadata: metadata::metadata(run, &found.captured, framework::framework(trace, &found.ops, modules), device),
+        parameter_counts: parameters::with_program(
+            parameters::parameter_counts(&model_config),
+            layer_freezing.as_ref(),
+        ),
+        layer_freezing,
+        throughput: throughput::throughput(&steps.timing, &model_config, num_devices, all_devices),
+        model_config,
+        window: window::section(&found.window, choice, &found.captured),
+        compute_utilization: utilization::compute_utilization(trace, devices, &found.window),
+        kernels: kernels::kernels(trace, &tallies),
+        memory_operations: transfers::memory_operations(trace, devices),
+        multi_device: utilization::multi_device(trace, devices, cut.is_some()),
+        timeline_analysis: gaps::timeline_analysis(trace, devices),
+        compilation: compilation::compilation(whole, &found.captured),
+        io_operations: io::io_operations(whole, &found.captured, found.window.of_hosts(&found.captured)),
+        step_timing: steps.timing,
+        steps: steps.rows,
+        step_breakdown: step_breakdown::section(whole, &found.step_breakdown, &found.captured, devices, &found.window),
+        kernel_statistics: kernel_stats::section(trace, &found.kernel_stats),
+        memory: found.memory.section(),
+        launches: launches::section(trace, devices, &found.launches),
+        roofline: roofline::section(&found.roofline, found.window.kind),
+        op_statistics: ops::section(trace, &found.ops, &|op| found.roofline.bound_label(op)),
+        step_ops: step_ops::section(
+            trace,
+            devices,
+            &tallies,
+            &found.ops,
+            &found.collectives,
+            &found.step_breakdown,
+            &found.window,
+        ),
+        programs: programs::section(trace, &found.ops, modules, found.window.device_steps),
+        communication: collectives::section(trace, devices, &found.collectives),
+        findings: Vec::new(),
+        host_activity: host_activity::host_activity(trace, devices, found.step_breakdown.host_threads.as_ref()),
+        tracing: run.tracing.clone(),
+        other_devices: other_devices::other_devices(trace, devices),
+        warnings,
+        not_measured: Vec::new(),
+        provenance: run.files.iter().chain(&settings.model_files).cloned().collect(),
+    };
+    if !missing::has_common_clock(whole, devices) {
+        profile.step_timing.step_start_skew_us = None;
+        profile.multi_device.iter_mut().for_each(|devices| devices.start_skew_us = None);
+    }
+    profile.not_measured = not_measured::not_measured(&profile, trace, &found.roofline.utilization);
+    profile.not_measured.extend(crate::program::memory_use::not_measured(&profile, run));
+    profile
+}

@@ -1,0 +1,8 @@
+//! Parts of the unified profile that describe the capture, and what it lacks.
+
+pub(crate) mod document;
+pub(crate) mod framework;
+pub(crate) mod metadata;
+pub(crate) mod missing;
+pub(crate) mod not_measured;
+pub(crate) mod unrecorded;

@@ -1,0 +1,9 @@
+//! Steps, their parts, and the window that consists of them.
+
+pub(crate) mod step_breakdown;
+pub(crate) mod step_growth;
+pub(crate) mod step_ops;
+pub(crate) mod step_part;
+pub(crate) mod steps;
+pub(crate) mod throughput;
+pub(crate) mod window;

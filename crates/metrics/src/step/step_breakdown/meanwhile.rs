@@ -1,0 +1,166 @@
+//! Measures the hosts' activity while devices are idle, for the report: a mean over steps, and the names for the steps
+//! that stall.
+
+use super::{Breakdown, StepRow};
+use crate::device::devices::Devices;
+use crate::host::host_waits::{HostRanges, RangeCall, WaitedIn};
+use crate::step::window::{Window, WindowKind};
+use base::sort;
+use report::{HostCall, HostMeanwhile, HostOtherThread, HostRangeTime, StepBreakdownStep};
+use trace::{Interval, IntervalSet, Trace};
+
+/// Number of ranges that are listed.
+const MOST_RANGES: usize = 20;
+
+/// Share of idle time below which the host's activity is not reported.
+const LEAST_IDLE: f64 = 0.005;
+
+/// Maximum number of stalled steps that name their range. Those that are idle longest come first.
+const MOST_STALLS: usize = 20;
+
+/// Share of the step by which a step's idle time must exceed the mean for a stall.
+const LEAST_STALL: f64 = 0.05;
+
+/// Measures the hosts' activity in the idle time of the breakdown: that of the counted steps, or without these that of
+/// the window. Also sets the range of each of `steps` that stalls. Returns `None` if there are no host threads or the
+/// devices are busy. `captured` are the devices over the whole capture.
+pub fn meanwhile(
+    trace: &Trace,
+    breakdown: &Breakdown,
+    captured: &Devices,
+    window: &Window,
+    steps: &mut [StepBreakdownStep],
+) -> Option<HostMeanwhile> {
+    let mean = breakdown.mean.as_ref()?;
+    breakdown.host_threads.as_ref()?;
+    let mean_idle = mean.duration_us - mean.busy_us();
+    let stalls = stalls(steps, mean_idle, mean.duration_us);
+    if mean_idle < LEAST_IDLE * mean.duration_us && stalls.is_empty() {
+        return None;
+    }
+    let ranges = HostRanges::new(trace, captured);
+    for at in stalls {
+        let Some(step) = steps.get_mut(at) else { continue };
+        let of_step = breakdown.windows(captured, |row| row.step.map(u64::from) == Some(step.index));
+        let waits = ranges.waits(captured, &of_step);
+        if let Some(most) = waits.most() {
+            let thread = Some(most.thread).filter(|thread| !thread.is_empty());
+            (step.host_range, step.host_thread) = (Some(most.name), thread);
+        }
+    }
+    let counted = breakdown.windows(captured, |row| row.counted);
+    let (windows, rows) = match breakdown.window {
+        WindowKind::Steps => (&counted, breakdown.rows.iter().filter(|row| row.counted).count() as u64),
+        _ => (&window.of_device, window.device_steps),
+    };
+    let mut waits = ranges.waits(captured, windows);
+    ranges.add_calls(trace, captured, windows, &mut waits.ranges);
+    let per_step = |time: base::Ps| time.as_us() / rows.max(1) as f64;
+    let call = |it: RangeCall| HostCall { name: it.name, place: it.place, percent: it.percent, count: it.count };
+    let range = |it: WaitedIn| HostRangeTime {
+        time_us: per_step(it.time),
+        thread: Some(it.thread).filter(|thread| !thread.is_empty()),
+        waits: it.waits,
+        name: it.name,
+        place: it.place,
+        calls: it.calls.into_iter().map(call).collect(),
+        other_thread: it.other_thread.map(|other| HostOtherThread {
+            thread: Some(other.thread).filter(|thread| !thread.is_empty()),
+            calls: other.calls.into_iter().map(call).collect(),
+        }),
+    };
+    Some(HostMeanwhile {
+        outside_us: per_step(waits.outside),
+        silent_us: Some(per_step(waits.silent)),
+        ranges: waits.ranges.into_iter().take(MOST_RANGES).map(range).collect(),
+        behind: waits.behind.into_iter().take(MOST_RANGES).map(range).collect(),
+    })
+}
+
+/// Returns the steps that are idle for much longer than the mean, longest first.
+fn stalls(steps: &[StepBreakdownStep], mean_idle_us: f64, step_us: f64) -> Vec<usize> {
+    let idle = |at: usize| steps.get(at).map_or(0.0, |step| step.parts.idle_us());
+    let mut stalls: Vec<usize> =
+        (0..steps.len()).filter(|&at| idle(at) - mean_idle_us > LEAST_STALL * step_us).collect();
+    sort::sort_by(&mut stalls, |a, b| idle(*b).total_cmp(&idle(*a)).then(a.cmp(b)));
+    stalls.truncate(MOST_STALLS);
+    stalls
+}
+
+impl Breakdown {
+    /// Returns the times when each used device runs the wanted rows.
+    fn windows(&self, captured: &Devices, is_wanted: impl Fn(&StepRow) -> bool) -> Vec<IntervalSet> {
+        let of_device = |device: usize| {
+            let rows = self.rows.iter().filter(|row| row.device as usize == device && is_wanted(row));
+            IntervalSet::union_of(rows.map(|row| Interval::new(row.start, row.start + row.duration)))
+        };
+        (0..captured.used.len()).map(of_device).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::analyse;
+    use run::{Run, Settings};
+    use trace::TraceBuilder;
+
+    /// Twelve steps of 100 us that compute for 90. The host is in `fetch` before each launch, and in `save` for 50 us
+    /// of the seventh step.
+    #[test]
+    fn ranges_are_means_over_steps_and_a_stall_has_its_own() {
+        let mut b = TraceBuilder::new();
+        let python = b.line("/host:CPU", "python");
+        let stream = b.line("/device:GPU:0", "Stream #1(Compute)");
+        let mut now = 0;
+        for step in 0..13 {
+            let length = if step == 6 { 150 } else { 100 };
+            b.event(python, "train", now, length).step_num(step);
+            b.event(python, "fetch", now, 8);
+            if step == 6 {
+                b.event(python, "save", now + 8, 50);
+            }
+            b.event(python, "cuLaunchKernel", now + length - 92, 1).correlation(step);
+            b.event(stream, "gemm", now + length - 90, 90).correlation(step);
+            now += length;
+        }
+        let run = Run { trace: b.build(), ..Run::default() };
+        let found = analyse(&run, &Settings::default()).profile.step_breakdown.unwrap();
+        let meanwhile = found.host_meanwhile.as_ref().unwrap();
+        let near = |value: f64, truth: f64| assert!((value - truth).abs() < 1e-9, "{value} is not {truth}: {found:?}");
+        let of = |name: &str| meanwhile.ranges.iter().find(|range| range.name == name).unwrap().time_us;
+        let steps = found.num_steps.unwrap() as f64;
+        near(of("save"), 50.0 / steps);
+        near(of("fetch"), 8.0);
+        let stalls: Vec<(u64, &str)> =
+            found.steps.iter().filter_map(|step| Some((step.index, step.host_range.as_deref()?))).collect();
+        assert_eq!(stalls.len(), 1, "{found:?}");
+        assert_eq!(stalls[0].1, "save");
+    }
+
+    /// Two steps of 100 us in a capture of 10 ms. The host spends most of it in `setup` before them.
+    #[test]
+    fn ranges_cover_the_steps_of_the_breakdown_in_any_window() {
+        let mut b = TraceBuilder::new();
+        let python = b.line("/host:CPU", "python");
+        let stream = b.line("/device:GPU:0", "Stream #1(Compute)");
+        b.event(stream, "gemm", 0, 10);
+        b.event(python, "setup", 100, 9_000);
+        for step in 0..4 {
+            let start = 9_600 + 100 * step;
+            b.event(python, "train", start, 100).step_num(step);
+            b.event(python, "fetch", start, 20);
+            b.event(stream, "gemm", start + 20, 80).correlation(step);
+        }
+        let run = Run { trace: b.build(), ..Run::default() };
+        let of = |window: &str| {
+            let settings = Settings { window: window.parse().unwrap(), ..Settings::default() };
+            let found = analyse(&run, &settings).profile.step_breakdown.unwrap();
+            let meanwhile = found.host_meanwhile.unwrap();
+            let named_us: f64 = meanwhile.ranges.iter().map(|it| it.time_us).sum();
+            assert!(named_us + meanwhile.outside_us <= found.duration_us - found.device_busy_us + 1e-9, "{window}");
+            meanwhile.ranges
+        };
+        assert_eq!(of("main").iter().map(|it| it.name.as_str()).collect::<Vec<_>>(), ["fetch"]);
+        assert_eq!((of("all"), of("active")), (of("main"), of("main")));
+    }
+}

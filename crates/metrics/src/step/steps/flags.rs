@@ -1,0 +1,208 @@
+//! Decides which steps count: complete ones that are not warm-up.
+
+use crate::common::statistics::median;
+use base::sort;
+
+/// Measurements of one step by which it is judged.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct StepFacts {
+    /// Mean over devices, in microseconds.
+    pub duration_us: f64,
+    /// True if no device shows the end of the step.
+    pub open: bool,
+    /// Ops per device.
+    pub ops: f64,
+    /// Share of the step in which the host compiled, from 0 to 1.
+    pub compile_share: f64,
+    /// The only device that runs the step, if the steps of devices are separate: each device has its own first step.
+    pub only_on: Option<usize>,
+}
+
+/// Result for one step.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Flags {
+    pub partial: bool,
+    /// True if the host compiled in the step.
+    pub compiles: bool,
+    pub warm_up: bool,
+    pub counted: bool,
+}
+
+/// Share of compilation above which a step is warm-up.
+const COMPILE_SHARE: f64 = 0.1;
+/// Ratio to the median above which a leading step is warm-up.
+const SLOW_START: f64 = 1.5;
+/// Ratio of later steps that compile to steps that do not, above which compilation is part of a usual step (ours).
+const USUALLY_COMPILES: usize = 2;
+/// Share of all steps above which leading slow steps are not warm-up (ours: a third).
+const MOST_SLOW_STARTS: f64 = 0.34;
+/// Maximum number of leading steps that are warm-up by their length alone.
+const MAX_SLOW_STARTS: usize = 5;
+/// Share of the usual ops below which a step at an end of the capture was cut.
+const CUT_SHARE: f64 = 0.5;
+
+/// Judges all steps of a run:
+///
+/// * *partial*: the end of the step is unknown, or it is the first or last step and both shorter and much poorer in ops
+///   than the others, so that the capture began or ended inside it;
+/// * *compiles*: compilation ran in more than 10 % of it;
+/// * *warm-up*: it compiles, or it is one of the leading steps (at most 5 and a third of all) that each take more than
+///   1.5 times the median of the complete ones that do not compile. If more than twice as many complete steps compile after the first one that does
+///   not as there are ones that do not (a server that compiles for each request), these are usual steps, not warm-up;
+/// * *counted*: neither partial nor warm-up. If there are none, all complete ones count, or all steps if none is
+///   complete.
+pub(super) fn judge(steps: &[StepFacts]) -> Vec<Flags> {
+    let mut flags: Vec<Flags> = vec![Flags::default(); steps.len()];
+    let groups = sort::set(steps.iter().map(|step| step.only_on));
+    for group in groups {
+        let of_group = || steps.iter().zip(0usize..).filter(|(step, _)| step.only_on == group);
+        let judged = judge_group(&of_group().map(|(step, _)| *step).collect::<Vec<StepFacts>>());
+        for ((_, index), judged) in of_group().zip(judged) {
+            if let Some(slot) = flags.get_mut(index) {
+                *slot = judged;
+            }
+        }
+    }
+    let rules: [fn(&Flags) -> bool; 3] = [|flag| !flag.partial && !flag.warm_up, |flag| !flag.partial, |_| true];
+    let rule = rules.into_iter().find(|rule| flags.iter().any(rule)).unwrap_or(|_| true);
+    for flag in &mut flags {
+        flag.counted = rule(flag);
+    }
+    flags
+}
+
+/// Judges steps of one group. The caller decides whether they count.
+fn judge_group(steps: &[StepFacts]) -> Vec<Flags> {
+    let judged = |step: &StepFacts| Flags {
+        partial: step.open,
+        compiles: step.compile_share > COMPILE_SHARE,
+        ..Flags::default()
+    };
+    let mut flags: Vec<Flags> = steps.iter().map(judged).collect();
+    if let Some(((first, others), flag)) = steps.split_first().zip(flags.first_mut())
+        && others.iter().filter(|step| !step.open).count() > 1
+        && is_cut(first, others)
+    {
+        flag.partial = true;
+    }
+    if let Some(((last, others), flag)) = steps.split_last().zip(flags.last_mut())
+        && is_cut(last, others)
+    {
+        flag.partial = true;
+    }
+    let complete = |compiling: bool| -> Vec<f64> {
+        let complete = steps.iter().zip(&flags).filter(|(_, flag)| !flag.partial && (compiling || !flag.compiles));
+        complete.map(|(step, _)| step.duration_us).collect()
+    };
+    let (clean, all) = (complete(false), complete(true));
+    // Steps that compile from here on are usual ones.
+    let usual_from = flags.iter().position(|flag| !flag.partial && !flag.compiles).filter(|&first| {
+        let later = flags.iter().skip(first).filter(|flag| !flag.partial && flag.compiles).count();
+        later > USUALLY_COMPILES * clean.len()
+    });
+    let median = median(if usual_from.is_some() { &all } else { &clean }).or_else(|| median(&all));
+    let median = median.unwrap_or(f64::INFINITY);
+    let is_slow = |step: &StepFacts| step.duration_us > SLOW_START * median;
+    let leading = steps.iter().zip(&flags).take_while(|(step, flag)| is_slow(step) || flag.partial).count();
+    // If many steps are slow without compiling, they are not the start of the run but vary.
+    let slow = steps.iter().zip(&flags).take(leading).filter(|(step, flag)| is_slow(step) && !flag.compiles).count();
+    let leading = if slow as f64 > MOST_SLOW_STARTS * steps.len() as f64 { 0 } else { leading.min(MAX_SLOW_STARTS) };
+    for (index, (step, flag)) in steps.iter().zip(&mut flags).enumerate() {
+        let is_usual = usual_from.is_some_and(|from| index > from);
+        flag.warm_up = (flag.compiles && !is_usual) || (index < leading && is_slow(step));
+    }
+    flags
+}
+
+/// Returns true for a step at an end of the capture that is shorter than the others and much poorer in ops.
+fn is_cut(step: &StepFacts, others: &[StepFacts]) -> bool {
+    let whole = || others.iter().filter(|step| !step.open);
+    let ops: Vec<f64> = whole().map(|step| step.ops).collect();
+    let durations: Vec<f64> = whole().map(|step| step.duration_us).collect();
+    let usual = median(&ops).zip(median(&durations));
+    usual.is_some_and(|(ops, duration)| step.ops < CUT_SHARE * ops && step.duration_us < duration)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn step(duration_us: f64) -> StepFacts {
+        StepFacts { duration_us, ops: 10.0, ..StepFacts::default() }
+    }
+
+    fn marks(steps: &[StepFacts]) -> String {
+        let letter = |flag: &Flags| match (flag.partial, flag.warm_up, flag.counted) {
+            (false, false, true) => '.',
+            (true, false, false) => 'p',
+            (false, true, false) => 'w',
+            (true, true, false) => 'b',
+            _ => '*', // counts although it is partial or warm-up
+        };
+        judge(steps).iter().map(letter).collect()
+    }
+
+    #[test]
+    fn an_open_last_step_is_partial_and_slow_first_ones_are_warm_up() {
+        let last = StepFacts { open: true, ..step(40.0) };
+        assert_eq!(marks(&[step(300.0), step(200.0), step(100.0), step(101.0), step(99.0), last]), "ww...p");
+        // Four slow steps of ten are no start: other work slows them.
+        let slow = [step(480.0), step(310.0), step(240.0), step(250.0)];
+        assert_eq!(marks(&[&slow[..], &[step(100.0); 6]].concat()), "..........");
+        // A slow step later is part of the program.
+        assert_eq!(marks(&[step(100.0), step(300.0), step(100.0), step(101.0), last]), "....p");
+    }
+
+    #[test]
+    fn compilation_makes_any_step_warm_up() {
+        let compiled = StepFacts { compile_share: 0.11, ..step(100.0) };
+        let little = StepFacts { compile_share: 0.1, ..step(100.0) };
+        assert_eq!(marks(&[step(100.0), compiled, little]), ".w.");
+    }
+
+    #[test]
+    fn steps_that_compile_do_not_hide_a_slow_start() {
+        let compiled = StepFacts { compile_share: 0.9, ..step(9000.0) };
+        let last = StepFacts { open: true, ..step(40.0) };
+        let steps = [step(300.0), step(100.0), step(101.0), compiled, compiled, compiled, last];
+        assert_eq!(marks(&steps), "w..wwwp");
+        assert_eq!(judge(&steps).iter().filter(|flag| flag.compiles).count(), 3);
+    }
+
+    /// A server that compiles anew for each request: the typical request compiles.
+    #[test]
+    fn steps_that_usually_compile_count() {
+        let compiled = StepFacts { compile_share: 0.9, ..step(600.0) };
+        let request = [step(50.0), compiled, compiled, compiled];
+        assert_eq!(marks(&request), "....");
+        // The first steps of a run compile, however many they are.
+        assert_eq!(marks(&[compiled, compiled, compiled, step(50.0)]), "www.");
+        assert_eq!(marks(&[step(50.0), compiled, compiled]), ".ww");
+    }
+
+    #[test]
+    fn devices_that_run_one_after_another_warm_up_each() {
+        let on = |device, duration_us| StepFacts { only_on: Some(device), ..step(duration_us) };
+        let first = [on(0, 300.0), on(0, 100.0), on(0, 100.0)];
+        let second = [on(1, 600.0), on(1, 200.0), on(1, 200.0)];
+        assert_eq!(marks(&[first, second].concat()), "w..w..");
+    }
+
+    #[test]
+    fn a_first_step_with_few_ops_was_cut() {
+        let cut = StepFacts { ops: 3.0, ..step(30.0) };
+        assert_eq!(marks(&[cut, step(100.0), step(100.0)]), "p..");
+        assert_eq!(marks(&[step(100.0), StepFacts { ops: 3.0, ..step(30.0) }]), ".p");
+        // A step as long as the others merely has fewer ops.
+        assert_eq!(marks(&[StepFacts { ops: 3.0, ..step(100.0) }, step(100.0), step(100.0)]), "...");
+    }
+
+    #[test]
+    fn something_always_counts() {
+        let open = StepFacts { open: true, ..step(100.0) };
+        let compiled = StepFacts { compile_share: 0.5, ..step(100.0) };
+        assert_eq!(marks(&[open]), "*");
+        assert_eq!(marks(&[compiled, open]), "*p");
+        assert_eq!(marks(&[]), "");
+    }
+}

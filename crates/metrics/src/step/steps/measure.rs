@@ -1,0 +1,127 @@
+//! Measures each step: sums over the devices that ran it.
+
+use super::flags::StepFacts;
+use super::{StepWindow, Steps};
+use crate::device::device_time::DeviceTime;
+use crate::device::devices::{Device, Devices};
+use crate::step::step_part::StepPart;
+use base::Ps;
+use trace::{Interval, IntervalSet, Trace};
+
+/// Sums over the windows of one step, in exact picoseconds. If a next step ended it on some device, open windows of
+/// other devices are left out.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Measured {
+    /// Number of windows in the sums.
+    pub windows: u64,
+    /// Earliest start.
+    pub start: Option<Ps>,
+    pub duration: Ps,
+    pub busy: Ps,
+    /// Time in which at least one op of the step runs, inside or outside the windows.
+    pub device_work: Ps,
+    pub compute: Ps,
+    pub communication: Ps,
+    pub transfer: Ps,
+    pub compile: Ps,
+    pub ops: u64,
+    /// Sum of the times from the annotation to the first op. Their number is `lags`.
+    pub lag: Ps,
+    pub lags: u64,
+    /// The earliest annotation, by its device's clock.
+    pub annotation: Option<Interval>,
+    pub open: bool,
+    /// The device of the last window in the sums.
+    pub device: usize,
+}
+
+impl Measured {
+    /// Returns the mean over the windows, in microseconds.
+    pub fn mean_us(&self, sum: Ps) -> f64 {
+        if self.windows == 0 { 0.0 } else { sum.as_us() / self.windows as f64 }
+    }
+
+    /// Returns the number of ops per device.
+    pub fn mean_ops(&self) -> f64 {
+        if self.windows == 0 { 0.0 } else { self.ops as f64 / self.windows as f64 }
+    }
+
+    /// Returns the measurements by which the step is judged. `apart` is true if the step belongs to one device only.
+    pub fn seen(&self, apart: bool) -> StepFacts {
+        let duration = self.duration.as_ps() as f64;
+        StepFacts {
+            duration_us: self.mean_us(self.duration),
+            open: self.open,
+            ops: self.mean_ops(),
+            compile_share: if duration > 0.0 { self.compile.as_ps() as f64 / duration } else { 0.0 },
+            only_on: apart.then_some(self.device),
+        }
+    }
+}
+
+/// Measures every step.
+pub(super) fn measure(
+    trace: &Trace,
+    devices: &Devices,
+    times: &[DeviceTime],
+    steps: &Steps,
+    compile: &IntervalSet,
+) -> Vec<Measured> {
+    let mut measured: Vec<Measured> = vec![Measured { open: true, ..Measured::default() }; steps.len()];
+    for row in &steps.windows {
+        for (sums, window) in measured.iter_mut().zip(row) {
+            sums.open &= window.is_none_or(|window| window.open);
+        }
+    }
+    for (index, row) in steps.windows.iter().enumerate() {
+        let device = devices.used.get(index).zip(times.get(index));
+        for (sums, window) in measured.iter_mut().zip(row) {
+            if let Some(window) = window.filter(|window| sums.open || !window.open) {
+                sums.device = index;
+                add(trace, sums, window, device, compile);
+            }
+        }
+    }
+    measured
+}
+
+fn add(
+    trace: &Trace,
+    sums: &mut Measured,
+    window: StepWindow,
+    device: Option<(&Device, &DeviceTime)>,
+    compile: &IntervalSet,
+) {
+    let time = window.interval;
+    sums.windows += 1;
+    sums.start = Some(sums.start.map_or(time.start, |start| start.min(time.start)));
+    sums.duration += time.length();
+    sums.compile += compile.length_within(time);
+    if let Some((device, device_time)) = device {
+        sums.busy += device.busy.length_within(time);
+        for (part, set) in device_time.parts() {
+            let sum = match part {
+                StepPart::Compute => &mut sums.compute,
+                StepPart::Communication => &mut sums.communication,
+                _ => &mut sums.transfer,
+            };
+            *sum += set.length_within(time);
+        }
+        sums.ops += window.num_ops(trace, device);
+        sums.device_work += window.device_work(device);
+    }
+    if let Some(lag) = window.lag() {
+        sums.lag += lag;
+        sums.lags += 1;
+    }
+    if let Some(annotation) = window.annotation {
+        sums.annotation = Some(sums.annotation.map_or(annotation, |first| first.min(annotation)));
+    }
+}
+
+/// Returns the number of ops of `device` that start inside `window`.
+pub(crate) fn ops_starting_in(trace: &Trace, device: &Device, window: Interval) -> u64 {
+    let before =
+        |time: Ps| device.ops.partition_point(|&id| trace.events.time(id).is_some_and(|(start, _)| start < time));
+    before(window.end).saturating_sub(before(window.start)) as u64
+}

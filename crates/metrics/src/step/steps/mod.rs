@@ -1,0 +1,281 @@
+//! Finds the steps of a run: the start and end of each on every device, and its work.
+//!
+//! Sources by descending precedence (the report names the one that was used):
+//!
+//! 1. `step_num` annotations on host lines (`annotations`);
+//! 2. a `Steps` line on the devices (`steps_line`);
+//! 3. runs of the module that takes the most time, if it dominates and repeats (`modules`, `rhythm`). For a single run,
+//!    the block around it, if the kit recorded one (`kit_marks`);
+//! 4. spans that repeat on the host and take most of the time (`host_spans`);
+//! 5. a sequence of ops that repeats on every device (`device_sequence`);
+//! 6. none: the number of steps is unknown, and nothing is guessed.
+//!
+//! The user's own count is applied afterwards (`report`).
+//!
+//! A step lasts from its start to the next step's start *on the same device*: a host annotation covers only the
+//! dispatch of asynchronous work, and the same step on two devices may differ by more than a step. It starts when the
+//! host begins it, but not before the end of the previous step's ops and not after its own first op (`begin`). Device
+//! work belongs to the step that launched it, whenever it runs (`launched`).
+//!
+//! ```text
+//! host     [train 0]  [train 1]  [train 2]
+//! device 0      [=0=====][=1=====][=2=====]
+//! device 1                 [=0=====][=1=====][=2=====]
+//!          '-- step 0 --''-step 1-'
+//! ```
+
+mod align;
+mod annotated;
+mod annotations;
+mod begin;
+mod device_sequence;
+mod dispatch;
+mod flags;
+mod host_spans;
+mod kit_marks;
+mod launched;
+mod launches;
+mod measure;
+mod modules;
+mod report;
+mod rhythm;
+mod steps_line;
+mod together;
+mod windows;
+
+pub use launched::Launched;
+pub(crate) use measure::ops_starting_in;
+pub(crate) use report::mark_steps;
+pub use report::{StepReport, extents, report};
+pub use together::{Relation, StepsTogether};
+pub use windows::StepWindow;
+
+use crate::device::devices::Devices;
+use trace::{Interval, Trace};
+
+/// Source of the steps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StepSource {
+    /// The user gave the number of steps.
+    User,
+    /// Host events that have a `step_num`.
+    StepNum,
+    /// The `Steps` line of the devices.
+    StepsLine,
+    /// Runs of one module.
+    ModuleRuns,
+    /// Spans on a host thread that repeat.
+    HostSpans,
+    /// A sequence of ops that repeats on every device.
+    DeviceOps,
+    /// No source in the trace.
+    Unknown,
+}
+
+impl StepSource {
+    /// Returns the name that the report uses.
+    pub fn label(self) -> &'static str {
+        match self {
+            StepSource::User => "user",
+            StepSource::StepNum => "step_num",
+            StepSource::StepsLine => "steps_line",
+            StepSource::ModuleRuns => "module_runs",
+            StepSource::HostSpans => "host_spans",
+            StepSource::DeviceOps => "device_ops",
+            StepSource::Unknown => "unknown",
+        }
+    }
+}
+
+/// Relation by which device work is assigned to the host's annotations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tie {
+    /// A `Steps` line with the same number of steps: the profiler's own relation.
+    StepsLine,
+    /// Correlation ids of launches and ops.
+    Correlation,
+    /// The group that XProf gives annotations and ops.
+    Group,
+    /// The calls that dispatched the runs of programs, by id or order.
+    Dispatch,
+    /// The same number of runs of one program in each step.
+    ModuleRuns,
+    /// Time alone.
+    Time,
+}
+
+impl Tie {
+    /// Returns the name that the report uses.
+    pub fn label(self) -> &'static str {
+        match self {
+            Tie::StepsLine => "steps_line",
+            Tie::Correlation => "correlation",
+            Tie::Group => "group",
+            Tie::Dispatch => "dispatch",
+            Tie::ModuleRuns => "module_runs",
+            Tie::Time => "time",
+        }
+    }
+}
+
+/// A mark of one step on one device or host: its own start and end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Mark {
+    interval: Interval,
+    /// Number by which the trace distinguishes this step from others (`step_num`, `run_id`).
+    key: Option<i64>,
+}
+
+/// The steps of a run.
+#[derive(Clone, Debug)]
+pub struct Steps {
+    /// Source of the steps.
+    pub source: StepSource,
+    /// Description of the steps (`train annotations`).
+    pub marker: Option<String>,
+    /// Number of each step in the trace. `None` if the step has none.
+    pub names: Vec<Option<String>>,
+    /// `windows[device][step]`, with devices as in [`Devices::used`]. If no device was used, one row for the host.
+    /// `None` if a device did not run a step.
+    pub windows: Vec<Vec<Option<StepWindow>>>,
+    /// Relation between device work and annotated steps. `None` if the steps come from the devices.
+    pub tie: Option<Tie>,
+    /// Relation between the steps of several devices. `None` before [`Steps::related`] and for a single device.
+    pub relation: Option<Relation>,
+    /// Details for warnings about the source of the steps. Empty for annotations and lines.
+    remarks: Remarks,
+}
+
+/// Reasons why better sources gave no steps, and the evidence for the chosen source.
+#[derive(Clone, Debug, Default)]
+struct Remarks {
+    /// Reason why the runs of the module that takes the most time are not steps.
+    modules: Option<String>,
+    /// Share in percent: of the device work that the host's spans launch if the flag is true, otherwise of the time
+    /// that they cover.
+    host_share: Option<(f64, bool)>,
+    /// Number of ops in the steps over all devices, and of those whose launch is not in the trace.
+    by_time: Option<[u64; 2]>,
+    /// Number of distinct numbers of the annotations, if they repeat.
+    distinct_numbers: Option<u64>,
+}
+
+impl Steps {
+    /// Marks windows as open if the capture was cut: after a device's last op, data may be missing, so a window that
+    /// continues after it is incomplete.
+    pub fn open_where_cut(&mut self, devices: &Devices) {
+        for (device, windows) in devices.used.iter().zip(&mut self.windows) {
+            let last = device.span.end;
+            windows
+                .iter_mut()
+                .flatten()
+                .filter(|window| window.interval.end > last)
+                .for_each(|window| window.open = true);
+        }
+    }
+
+    /// Returns the index of the step with this name, or the step with this index if no step has the name.
+    pub fn find_step(&self, name: &str) -> Option<usize> {
+        let named = self.names.iter().position(|known| known.as_deref() == Some(name));
+        let is_named = |index: &usize| self.names.get(*index).is_some_and(Option::is_some);
+        // If steps have names, users see these, and an index would refer to another step.
+        named.or_else(|| name.parse().ok().filter(|index| *index < self.len() && !is_named(index)))
+    }
+
+    /// Finds the steps of `trace`.
+    pub fn find(trace: &Trace, devices: &Devices) -> Steps {
+        let lines = steps_line::marks(trace, devices);
+        let runs = modules::runs(trace, devices);
+        if let Some(found) = annotations::find(trace) {
+            return annotated::steps(trace, devices, &found, &lines, runs.as_ref());
+        }
+        if lines.iter().any(|marks| !marks.is_empty()) {
+            return Steps::new(StepSource::StepsLine, "Steps line".to_owned(), &align::by_key(&lines));
+        }
+        if let Some(block) =
+            kit_marks::block(trace, devices).filter(|_| runs.as_ref().is_some_and(modules::Runs::is_single))
+        {
+            let steps = annotated::steps(trace, devices, &block, &[], None);
+            return Steps {
+                source: StepSource::HostSpans,
+                marker: Some("the recorded block".to_owned()),
+                names: vec![None],
+                ..steps
+            };
+        }
+        let objection = runs.as_ref().and_then(|runs| runs.objection(trace, devices));
+        match runs.filter(|_| objection.is_none()) {
+            Some(runs) => {
+                let marker = format!("runs of {}", runs.module);
+                let mut marks = align::by_rank(&runs.marks);
+                let compiled = begin::compilations(trace, devices);
+                for (device, row) in devices.used.iter().zip(&mut marks) {
+                    let calls = compiled.get(&device.host).into_iter().flatten();
+                    let calls: Vec<begin::Compiled> = calls.map(|call| call.on_device(device)).collect();
+                    begin::with_compilation(row, &calls, &device.busy);
+                }
+                // A run's id is not the number of a step.
+                marks.iter_mut().flatten().flatten().for_each(|mark| mark.key = None);
+                Steps::new(StepSource::ModuleRuns, marker, &marks)
+            }
+            None => Steps::from_repeats(trace, devices, objection),
+        }
+    }
+
+    /// Finds steps from repeats on the host, or on the devices if there are none. The steps are unknown if nothing
+    /// repeats. `objection` is the reason why the runs of no module are steps.
+    fn from_repeats(trace: &Trace, devices: &Devices, objection: Option<String>) -> Steps {
+        let remarks = Remarks { modules: objection, ..Remarks::default() };
+        if let Some(found) = host_spans::find(trace, devices) {
+            let steps = annotated::steps(trace, devices, &found.spans, &[], None);
+            return Steps {
+                source: StepSource::HostSpans,
+                marker: Some(found.marker),
+                names: vec![None; steps.names.len()],
+                remarks: Remarks {
+                    host_share: Some((found.percent, found.launches)),
+                    by_time: steps.remarks.by_time,
+                    ..remarks
+                },
+                ..steps
+            };
+        }
+        if let Some(found) = device_sequence::find(trace, devices) {
+            let marker = format!("repeats of {} ops", base::format::count(found.ops as u64));
+            return Steps { remarks, ..Steps::new(StepSource::DeviceOps, marker, &align::by_rank(&found.marks)) };
+        }
+        Steps { remarks, ..Steps::new(StepSource::Unknown, String::new(), &[]) }
+    }
+
+    /// Returns the number of steps.
+    pub fn len(&self) -> usize {
+        self.names.len()
+    }
+
+    /// Returns true if no step was found.
+    pub fn is_empty(&self) -> bool {
+        self.names.is_empty()
+    }
+
+    /// Creates steps from aligned marks: `marks[device][step]`. A step gets a name if all its marks have the same key.
+    fn new(source: StepSource, marker: String, marks: &[Vec<Option<Mark>>]) -> Steps {
+        let count = marks.iter().map(Vec::len).max().unwrap_or(0);
+        let name = |step: usize| {
+            let mut keys = marks.iter().filter_map(|row| row.get(step).copied().flatten()).map(|mark| mark.key);
+            let first = keys.next().flatten()?;
+            keys.all(|key| key == Some(first)).then(|| first.to_string())
+        };
+        Steps {
+            source,
+            marker: Some(marker).filter(|marker| !marker.is_empty()),
+            names: (0..count).map(name).collect(),
+            windows: marks.iter().map(|row| windows::start_to_start(row)).collect(),
+            relation: None,
+            tie: None,
+            remarks: Remarks::default(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,90 @@
+//! Labels of the marks of a lane: adjacent marks with the same name share a label.
+
+use base::format::{printable, shorten};
+use trace::StrId;
+
+use crate::draw::layout::LANE_HEIGHT;
+use crate::draw::paint::Paint;
+use crate::draw::scene::Scene;
+use crate::surface::canvas::{Canvas, TextStyle};
+
+/// Width of a letter of an event's name, in hundredths of a CSS pixel.
+const LETTER_WIDTH: i32 = 665;
+
+/// Marks with the same name and a smaller gap than this, in CSS pixels, share a label.
+const SAME_LABEL: i32 = 3;
+
+/// Shortens a name to the letters that fit. Short results keep only the beginning, because a fragment of the end is
+/// not informative.
+pub fn fitting(name: &str, letters: usize) -> String {
+    if letters >= 24 || name.chars().count() <= letters {
+        return shorten(name, letters);
+    }
+    name.chars().take(letters.saturating_sub(1)).chain(['…']).collect()
+}
+
+/// A label that grows while marks with its name follow.
+#[derive(Clone, Copy)]
+struct Label {
+    name: StrId,
+    paint: Paint,
+    from: i32,
+    to: i32,
+    /// Number of pixels that are filled to at least half of the height.
+    filled: i32,
+}
+
+/// Labels of a lane, from left to right.
+pub(crate) struct Labels<'s, 'a> {
+    scene: &'s Scene<'a>,
+    y: i32,
+    height: i32,
+    label: Option<Label>,
+}
+
+impl<'s, 'a> Labels<'s, 'a> {
+    /// Creates the labels of a lane at a vertical position of the canvas.
+    pub fn new(scene: &'s Scene<'a>, y: i32, height: i32) -> Labels<'s, 'a> {
+        Labels { scene, y, height, label: None }
+    }
+
+    /// Adds a mark with this name between two edges.
+    pub fn add<'t>(
+        &mut self,
+        canvas: &mut dyn Canvas,
+        text: &dyn Fn(StrId) -> &'t str,
+        name: StrId,
+        paint: Paint,
+        (from, to): (i32, i32),
+        is_filled: bool,
+    ) {
+        let filled = if is_filled { to - from } else { 0 };
+        match &mut self.label {
+            Some(label) if label.name == name && from - label.to <= self.scene.px(SAME_LABEL) => {
+                label.to = to;
+                label.filled += filled;
+            }
+            _ => {
+                self.write(canvas, text);
+                self.label = Some(Label { name, paint, from, to, filled });
+            }
+        }
+    }
+
+    /// Writes the pending label if at least four letters fit.
+    pub fn write<'t>(&mut self, canvas: &mut dyn Canvas, text: &dyn Fn(StrId) -> &'t str) {
+        let Some(label) = self.label.take() else { return };
+        let (scene, from) = (self.scene, label.from.max(0));
+        let room = (f64::from(label.to - from) / scene.scale) as i32 - 6;
+        let letters = room * 100 / LETTER_WIDTH;
+        if letters < 4 || self.height < scene.px(LANE_HEIGHT as i32 - 4) {
+            return;
+        }
+        let text = fitting(&printable(text(label.name)), letters as usize);
+        let is_on_fill = label.filled * 2 >= label.to - label.from;
+        let (_, ink) = label.paint.colours(scene.dark);
+        let ink = if is_on_fill { ink } else { scene.theme().ink };
+        let x = from + scene.px(3);
+        canvas.write(x, self.y + self.height / 2, label.to - x, &text, ink, TextStyle::Event);
+    }
+}

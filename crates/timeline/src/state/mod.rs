@@ -1,0 +1,5 @@
+//! What the user chose: order of the tracks, bookmarks, the visible range.
+
+pub(crate) mod arrangement;
+pub(crate) mod bookmarks;
+pub(crate) mod viewport;

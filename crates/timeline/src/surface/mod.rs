@@ -1,0 +1,5 @@
+//! What a picture is drawn onto: pixels, or an SVG.
+
+pub(crate) mod canvas;
+pub(crate) mod raster;
+pub(crate) mod svg;
