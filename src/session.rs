@@ -93,9 +93,9 @@ impl Session {
 
     /// Passes in the [`Outliner`](input::Outliner)'s results for a file that has received no bytes yet, plane by plane.
     /// These planes are then decoded as they arrive and are never held in memory as a whole.
-    pub fn foresee(&mut self, file: FileId, outline: Outline) {
+    pub fn add_outline(&mut self, file: FileId, outline: Outline) {
         if let Some(File { intake: Some(intake), .. }) = self.files.get_mut(file.0 as usize) {
-            intake.foresee(outline);
+            intake.add_outline(outline);
         }
     }
 
@@ -265,7 +265,7 @@ impl Session {
         self.runs.get_mut(run as usize)?.median_step(settings)
     }
 
-    /// Returns the memory data of a run, from which other programs build tables and pages. `None` if there is no such run,
+    /// Returns the memory data of a run, from which another worker makes tables and pages. `None` if there is no such run,
     /// or if it is an imported result.
     pub fn memory(&mut self, run: u32, settings: &Settings) -> Option<&Recorded> {
         self.runs.get_mut(run as usize)?.memory(settings)

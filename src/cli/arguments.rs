@@ -64,7 +64,7 @@ fn read_file(path: &str, wanted: Vec<u32>) -> Result<Vec<EventArguments>, String
     let mut file = File::open(stored).map_err(failed)?;
     let mut reader = ArgumentsReader::new(stored, path, wanted);
     let size = file.metadata().map_err(failed)?.len();
-    reader.foresee(outlines(&mut file, size).map_err(failed)?);
+    reader.set_outlines(outlines(&mut file, size).map_err(failed)?);
     let mut chunk = vec![0; READ_BYTES];
     while !reader.is_done() {
         match file.read(&mut chunk) {

@@ -318,7 +318,7 @@ fn receive_file(
     let mut failure = None;
     while let Ok(piece) = received.recv() {
         match piece {
-            Piece::Outlines(outlines) => outlines.into_iter().for_each(|outline| session.foresee(file, outline)),
+            Piece::Outlines(outlines) => outlines.into_iter().for_each(|outline| session.add_outline(file, outline)),
             Piece::Begin { path, size } => session.unpacked(file, Unpacked::Begin { path: &path, size }),
             Piece::Data(buffer) => {
                 session.unpacked(file, Unpacked::Data(&buffer));

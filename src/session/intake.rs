@@ -132,7 +132,7 @@ impl Intake {
         self.stored = self.stored.saturating_add(bytes);
     }
 
-    pub(super) fn foresee(&mut self, outline: Outline) {
+    pub(super) fn add_outline(&mut self, outline: Outline) {
         self.outlines.push(outline);
     }
 
@@ -154,7 +154,7 @@ impl Intake {
                 // Sizes of archive members are only claims. The file's own size is certain.
                 let mut decoder = Decoder::new(path).expecting(self.size.unwrap_or(0));
                 if path == self.path {
-                    decoder = decoder.foreseeing(std::mem::take(&mut self.outlines));
+                    decoder = decoder.with_outlines(std::mem::take(&mut self.outlines));
                 }
                 let decoder = Ok(decoder);
                 self.open = Some(OpenMember { path: path.to_owned(), size, unpacked_bytes: 0, decoder });

@@ -194,7 +194,6 @@ impl LoadedRun {
         look: impl FnOnce(&dyn Rows) -> T,
     ) -> Result<T, AreaError> {
         match self {
-            #[cfg(feature = "memory")]
             LoadedRun::Traced(traced) if name.is_of_memory() => {
                 let memory = traced.memory(settings);
                 memory.rows(name, variant, look).ok_or(AreaError::NotOfMemory)
@@ -261,7 +260,6 @@ impl LoadedRun {
 
     pub(super) fn page(&mut self, settings: &Settings, view: View, asked: &PageQuery) -> Page {
         match self {
-            #[cfg(feature = "memory")]
             LoadedRun::Traced(traced) if view == View::Memory => {
                 pages::memory::page(Some(traced.memory(settings)), asked)
             }

@@ -49,6 +49,31 @@ test("two runs are compared, and a swap of the baseline inverts the answer", asy
   assert.ok(await fits(page), "fits a phone");
 });
 
+test("a comparison runs in a worker of its own, from the program that the browser has compiled", async ({ page, context, site }) => {
+  const urls = [];
+  context.on("request", (request) => urls.push(request.url()));
+  await page.addInitScript(() => {
+    Object.assign(window, { compiled: 0, workers: 0 });
+    const { compile } = WebAssembly;
+    WebAssembly.compile = (bytes) => (window.compiled++, compile(bytes));
+    window.Worker = class extends Worker {
+      constructor(...args) {
+        super(...args);
+        window.workers++;
+      }
+    };
+  });
+  const { paths } = files();
+  await open(page, site);
+  assert.equal(await page.evaluate(() => window.compiled), 2, "reader and analyst");
+  await compare(page, site, paths);
+  // Each of the two loads has two readers and an analyst, and one of them a second analyst. The pool refills itself.
+  assert.ok((await page.evaluate(() => window.workers)) >= 7);
+  assert.equal(await page.evaluate(() => window.compiled), 2, "the second analyst compiles nothing");
+  const programs = new Set(urls.map((url) => new URL(url).pathname).filter((path) => path.endsWith(".wasm")));
+  assert.equal(programs.size, 3, [...programs].join(" "));
+});
+
 test("the verdict comes first, then figures and caveats, then details that unfold", async ({ page, site }) => {
   const { paths } = files();
   await compare(page, site, paths);

@@ -14,8 +14,8 @@ use wasm_bindgen::JsValue;
 
 use crate::connection::{self, Waiter, waiter};
 use crate::protocol::analyst::{
-    AnalystRequest, ComparisonPageRequest, DocumentRequest, Form, PageRequest, ReportRequest, RowRequest, RunReport,
-    SearchRequest, Subjects, TableRequest, TextFormat,
+    AnalystRequest, ColourRequest, ComparisonPageRequest, DocumentRequest, Form, MedianStepRequest, PageRequest,
+    ReportRequest, RowRequest, RunReport, SearchRequest, Subjects, TableRequest, TextFormat,
 };
 use crate::protocol::timeline::{
     Frame, FrameRequest, Left, PictureForm, PictureRequest, PrepareRequest, StripPicture, StripRequest, TimelineRequest,
@@ -23,7 +23,7 @@ use crate::protocol::timeline::{
 use crate::protocol::wire::{Body, Document, Packed};
 use crate::protocol::{Place, Request};
 use crate::state::Run;
-use crate::{deputy, teams};
+use crate::{second_analyst, teams};
 
 /// Callback that receives the response, or an error as a sentence for the user.
 pub type Heard<T> = Box<dyn FnOnce(Result<T, String>)>;
@@ -33,7 +33,7 @@ pub fn page(run: &Run, view: View, query: PageQuery, heard: Heard<Page>) {
     teams::cancel(Place::View);
     // For an imported report, the analyst has the memory numbers as well.
     let is_earlier_result = || run.report.with_untracked(|report| report.profile.is_earlier_result);
-    let to = To::knower(run, view == View::Memory && !is_earlier_result());
+    let to = To::of(run, view == View::Memory && !is_earlier_result());
     let request = PageRequest { run: run.index, view, query };
     ask(run.load, to, request, Some(Place::View), &[], move |page| heard(page.map(|Packed(page)| page)));
 }
@@ -43,14 +43,14 @@ pub fn table(run: &Run, table: &TableBlock, query: Query, format: TextFormat, he
     let (name, variant, area) =
         (table.table, table.variant.clone(), table.area.as_deref().cloned().unwrap_or_default());
     let request = TableRequest { run: run.index, name, variant, area, query, format };
-    ask(run.load, To::knower(run, name.is_of_memory()), request, None, &[], heard);
+    ask(run.load, To::of(run, name.is_of_memory()), request, None, &[], heard);
 }
 
 /// Requests the details of a table row. `index` counts only the rows that pass the filter.
 pub fn row(run: &Run, table: &TableBlock, query: Query, index: u32, heard: Heard<Page>) {
     let (name, variant) = (table.table, table.variant.clone());
     let request = RowRequest { run: run.index, name, variant, query, index };
-    let to = To::knower(run, name.is_of_memory());
+    let to = To::of(run, name.is_of_memory());
     ask(run.load, to, request, None, &[], move |page| heard(page.map(|Packed(page)| page)));
 }
 
@@ -67,14 +67,23 @@ pub fn comparison_page(run: &Run, subjects: Subjects, profiles: &[JsValue], filt
     teams::cancel(Place::Comparison);
     let request = ComparisonPageRequest { subjects, filter };
     let heard = move |page: Result<Packed<Page>, String>| heard(page.map(|Packed(page)| page));
-    ask(run.load, To::Deputy(None), request, Some(Place::Comparison), profiles, heard);
+    ask(run.load, To::Second(None), request, Some(Place::Comparison), profiles, heard);
 }
 
-/// Requests a document about these subjects. If the form refers to no run, the workers of any run can make it.
-/// `profiles` contains the profile of each subject.
+/// Requests a document about these subjects from the second analyst. The workers of any run can make it. `profiles`
+/// contains the profile of each subject.
 pub fn document(run: &Run, subjects: Subjects, profiles: &[JsValue], form: Form, heard: Heard<Document>) {
-    let to = if form.needs_events() { To::Analyst } else { To::Deputy(None) };
-    ask(run.load, to, DocumentRequest { subjects, form }, None, profiles, heard);
+    ask(run.load, To::Second(None), DocumentRequest { subjects, form }, None, profiles, heard);
+}
+
+/// Requests the picture of a run's median step as text, empty if there is none.
+pub fn median_step(run: &Run, heard: Heard<Document>) {
+    ask(run.load, To::Analyst, MedianStepRequest { run: run.index }, None, &[], heard);
+}
+
+/// Colors a run's timeline by the time that its ops gained or lost. `changes` is the document [`Form::Changes`].
+pub fn colour(run: &Run, changes: JsValue, heard: Heard<()>) {
+    ask(run.load, To::Analyst, ColourRequest { run: run.index }, None, &[changes], heard);
 }
 
 /// Prepares the timeline of a run in small parts, so that other requests can come in between. Then starts the second
@@ -83,7 +92,7 @@ pub fn prepare(load: u32, run: u32) {
     let heard = move |left: Result<Left, String>| match left {
         Ok(Left::Part) => prepare(load, run),
         // Errors are ignored here: the request for the memory page reports them.
-        Ok(Left::Memory) => wasm_bindgen_futures::spawn_local(deputy::of(load, Some(run)).map(drop)),
+        Ok(Left::Memory) => wasm_bindgen_futures::spawn_local(second_analyst::of(load, Some(run)).map(drop)),
         Ok(Left::Nothing) | Err(_) => {}
     };
     ask(load, To::Analyst, PrepareRequest { run }, None, &[], heard);
@@ -121,13 +130,13 @@ pub fn report(load: u32, run: u32, settings: Settings, heard: Heard<RunReport>) 
 enum To {
     Analyst,
     /// The second analyst. If a run is given, the worker first receives the memory records of that run.
-    Deputy(Option<u32>),
+    Second(Option<u32>),
 }
 
 impl To {
     /// Returns the worker that has the data for a request about a run.
-    fn knower(run: &Run, is_of_memory: bool) -> To {
-        if is_of_memory { To::Deputy(Some(run.index)) } else { To::Analyst }
+    fn of(run: &Run, is_of_memory: bool) -> To {
+        if is_of_memory { To::Second(Some(run.index)) } else { To::Analyst }
     }
 }
 
@@ -152,11 +161,11 @@ fn send(load: u32, to: To, request: AnalystRequest, place: Option<Place>, attach
             Some(analyst) => analyst.send(request, place, attachments, &transferred, waiter),
             None => waiter(connection::Heard::Error(teams::ENDED.to_owned())),
         },
-        To::Deputy(of_memory) => {
+        To::Second(of_memory) => {
             let attachments = attachments.to_vec();
             wasm_bindgen_futures::spawn_local(async move {
-                match deputy::of(load, of_memory).await {
-                    Ok(deputy) => deputy.send(request, place, &attachments, &transferred, waiter),
+                match second_analyst::of(load, of_memory).await {
+                    Ok(worker) => worker.send(request, place, &attachments, &transferred, waiter),
                     Err(reason) => waiter(connection::Heard::Error(reason)),
                 }
             });

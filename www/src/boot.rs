@@ -51,17 +51,13 @@ pub const EXAMPLES: [Example; 3] = [
 pub enum Program {
     /// Inspects, unpacks and decodes files.
     Reader,
-    /// Analyzes runs and makes their pages.
+    /// Analyzes runs, compares them, and makes their pages.
     Analyst,
-    /// The second analyst: handles requests that need no events, so that the analyst stays free.
-    Deputy,
 }
 
 thread_local! {
     /// Resolve to the code of the workers: the URL of the script and the compiled module.
     static CODE: [Promise; 2] = ["worker", "analyst"].map(|name| future_to_promise(fetch_code(name)));
-    /// Code of the second analyst. Fetched last because the first load does not need it.
-    static DEPUTY: Promise = future_to_promise(fetch_code("deputy"));
     static KEPT: RefCell<Vec<(&'static str, Promise)>> = const { RefCell::new(Vec::new()) };
 }
 
@@ -74,15 +70,12 @@ pub async fn prefetch() {
         // Errors are ignored here: code that uses the file reports them.
         let _ = JsFuture::from(promise).await;
     }
-    let _ = JsFuture::from(DEPUTY.with(Promise::clone)).await;
 }
 
-/// Creates a worker. Messages that arrive before the worker has started its program are lost.
+/// Creates a worker. All workers of a program share one compiled module. Messages that arrive before the worker has
+/// started its program are lost.
 pub async fn worker(program: Program) -> Result<Worker, JsValue> {
-    let code = match program {
-        Program::Deputy => DEPUTY.with(Promise::clone),
-        Program::Reader | Program::Analyst => CODE.with(|code| code[program as usize].clone()),
-    };
+    let code = CODE.with(|code| code[program as usize].clone());
     let code = Array::from(&JsFuture::from(code).await?);
     let options = WorkerOptions::new();
     options.set_type(WorkerType::Module);

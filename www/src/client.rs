@@ -25,7 +25,7 @@ use crate::protocol::wire::Packed;
 use crate::route::{Route, View};
 use crate::state::{FileRow, Load, Phase, Report, Run, State};
 use crate::teams::{self, Source, Team};
-use crate::{ask, browser, deputy};
+use crate::{ask, browser, second_analyst};
 
 /// Delay before the timeline of a run is prepared. The first view is ready earlier than that.
 const REST: Duration = Duration::from_secs(1);
@@ -121,7 +121,14 @@ async fn start(state: State, id: u32, sources: Vec<Source>, left_out: Vec<Source
     let analyst = Rc::new(connect(Program::Analyst).await?);
     let is_wanted = state.load(id).is_some_and(|load| load.busy.get_untracked());
     if is_wanted {
-        let team = Team { readers: Some(readers), analyst, deputy: None, told: Vec::new(), sources, left_out };
+        let team = Team {
+            readers: Some(readers),
+            analyst,
+            second_analyst: None,
+            memory_transfers: Vec::new(),
+            sources,
+            left_out,
+        };
         instruct(state, id, &team);
         teams::add(id, team);
     }
@@ -217,7 +224,7 @@ fn ask_for_reports(state: State, load: u32, Received { runs, newest }: Received)
     if state.load(load).is_some_and(|load| load.files.with_untracked(|files| files.iter().all(is_of_memory))) {
         // The memory page is shown first, so the second analyst makes it while the analyst makes the report. The
         // request for the page reports errors.
-        wasm_bindgen_futures::spawn_local(deputy::of(load, Some(0)).map(drop));
+        wasm_bindgen_futures::spawn_local(second_analyst::of(load, Some(0)).map(drop));
     }
     // Show the newest run first.
     let order: Vec<u32> =

@@ -121,9 +121,9 @@ fn count(program: Program, more: isize) {
     STARTING.set(starting);
 }
 
-/// Starts a worker and waits for its first message, because messages sent before that are lost. The future is boxed,
-/// so that it is compiled only once.
-fn start(program: Program) -> LocalBoxFuture<'static, Result<Worker, NoWorker>> {
+/// Starts a worker outside the pool and waits for its first message, because messages sent before that are lost. The
+/// future is boxed, so that it is compiled only once.
+pub fn start(program: Program) -> LocalBoxFuture<'static, Result<Worker, NoWorker>> {
     let started = async move {
         let worker = boot::worker(program).await.map_err(|_| NoWorker::Unreadable)?;
         let (sender, is_up) = oneshot::channel();

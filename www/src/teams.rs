@@ -22,9 +22,9 @@ pub struct Source {
 }
 
 /// A second analyst that is starting or has started, or an error as a sentence.
-pub type Deputy = Shared<LocalBoxFuture<'static, Result<Rc<Connection>, String>>>;
+pub type SecondAnalyst = Shared<LocalBoxFuture<'static, Result<Rc<Connection>, String>>>;
 /// Completes when the second analyst has the memory records of a run. Fails with an error as a sentence.
-pub type Told = Shared<LocalBoxFuture<'static, Result<(), String>>>;
+pub type MemoryTransfer = Shared<LocalBoxFuture<'static, Result<(), String>>>;
 
 /// The workers of one load.
 pub struct Team {
@@ -33,9 +33,9 @@ pub struct Team {
     /// The worker that owns the runs.
     pub analyst: Rc<Connection>,
     /// The second analyst, if it was started.
-    pub deputy: Option<Deputy>,
+    pub second_analyst: Option<SecondAnalyst>,
     /// Transfers of memory records to the second analyst, by run index.
-    pub told: Vec<(u32, Told)>,
+    pub memory_transfers: Vec<(u32, MemoryTransfer)>,
     /// Files that are read.
     pub sources: Vec<Source>,
     /// Files that are not read, because another file of the same host is.
@@ -43,8 +43,8 @@ pub struct Team {
 }
 
 impl Team {
-    fn started_deputy(&self) -> Option<&Rc<Connection>> {
-        self.deputy.as_ref()?.peek()?.as_ref().ok()
+    fn started_second_analyst(&self) -> Option<&Rc<Connection>> {
+        self.second_analyst.as_ref()?.peek()?.as_ref().ok()
     }
 }
 
@@ -64,23 +64,23 @@ pub fn analyst(load: u32) -> Option<Rc<Connection>> {
 }
 
 /// Returns the second analyst of a load. Calls `start` if there is none yet.
-pub fn deputy(load: u32, start: impl FnOnce() -> Deputy) -> Option<Deputy> {
-    with(load, |team| team.deputy.get_or_insert_with(start).clone())
+pub fn second_analyst(load: u32, start: impl FnOnce() -> SecondAnalyst) -> Option<SecondAnalyst> {
+    with(load, |team| team.second_analyst.get_or_insert_with(start).clone())
 }
 
 /// Removes the second analyst of a load that failed to start.
-pub fn forget_deputy(load: u32) {
-    with(load, |team| (team.deputy, team.told) = (None, Vec::new()));
+pub fn forget_second_analyst(load: u32) {
+    with(load, |team| (team.second_analyst, team.memory_transfers) = (None, Vec::new()));
 }
 
-/// Returns the transfer of a run's memory records to the second analyst. Calls `tell` if there is none yet.
-pub fn told(load: u32, run: u32, tell: impl FnOnce() -> Told) -> Option<Told> {
+/// Returns the transfer of a run's memory records to the second analyst. Calls `start` if there is none yet.
+pub fn memory_transfer(load: u32, run: u32, start: impl FnOnce() -> MemoryTransfer) -> Option<MemoryTransfer> {
     with(load, |team| {
-        let known = team.told.iter().find(|(of, _)| *of == run).map(|(_, told)| told.clone());
+        let known = team.memory_transfers.iter().find(|(of, _)| *of == run).map(|(_, transfer)| transfer.clone());
         known.unwrap_or_else(|| {
-            let told = tell();
-            team.told.push((run, told.clone()));
-            told
+            let transfer = start();
+            team.memory_transfers.push((run, transfer.clone()));
+            transfer
         })
     })
 }
@@ -90,7 +90,7 @@ pub fn cancel(place: Place) {
     TEAMS.with_borrow(|teams| {
         for (_, team) in teams {
             team.analyst.cancel(place);
-            team.started_deputy().into_iter().for_each(|worker| worker.cancel(place));
+            team.started_second_analyst().into_iter().for_each(|worker| worker.cancel(place));
         }
     });
 }
@@ -118,8 +118,8 @@ pub fn end(load: u32) {
     let team = TEAMS.with_borrow_mut(|teams| place(teams).map(|at| teams.remove(at)));
     if let Some((_, team)) = team {
         team.analyst.end(ENDED);
-        if let Some(deputy) = team.started_deputy() {
-            deputy.end(ENDED);
+        if let Some(second) = team.started_second_analyst() {
+            second.end(ENDED);
         }
     }
 }

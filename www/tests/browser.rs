@@ -15,8 +15,8 @@ use wasm_bindgen::JsValue;
 use wasm_bindgen_test::{wasm_bindgen_test, wasm_bindgen_test_configure};
 use www::protocol::RequestId;
 use www::protocol::analyst::{
-    AnalyseRequest, AnalystRequest, DocumentRequest, Form, PageRequest, ReportRequest, RunChunk, SubjectEntry,
-    Subjects, TableRequest, TextFormat,
+    AnalyseRequest, AnalystRequest, ColourRequest, DocumentRequest, Form, MedianStepRequest, MemoryRequest,
+    PageRequest, ReportRequest, RunChunk, StoreMemoryRequest, SubjectEntry, Subjects, TableRequest, TextFormat,
 };
 use www::protocol::files::{FileDone, FileEntry};
 use www::protocol::reader::{DecodeProgress, DecodeRequest, FileChunk, LookRequest, ReaderRequest, UnpackRequest};
@@ -76,7 +76,12 @@ fn requests_arrive_as_they_were_sent() {
         .into(),
         // Times beyond the range of exact JavaScript numbers.
         FrameRequest { run: 1, sight: Sight { range_ps: Some((i64::MIN, i64::MAX)), ..Sight::default() } }.into(),
-        DocumentRequest { subjects, form: Form::Json }.into(),
+        DocumentRequest { subjects: subjects.clone(), form: Form::Json }.into(),
+        DocumentRequest { subjects, form: Form::Changes { side: 1 } }.into(),
+        MedianStepRequest { run: 1 }.into(),
+        ColourRequest { run: 2 }.into(),
+        MemoryRequest { run: 3 }.into(),
+        StoreMemoryRequest { run: 4 }.into(),
     ] {
         assert_eq!(sent(&request), Some(request));
     }

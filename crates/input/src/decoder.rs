@@ -123,7 +123,7 @@ impl Decoder {
     }
 
     /// Sets the known planes of the member, in case it is an xplane.
-    pub fn foreseeing(mut self, outlines: Vec<Outline>) -> Decoder {
+    pub fn with_outlines(mut self, outlines: Vec<Outline>) -> Decoder {
         self.outlines = outlines;
         self
     }
@@ -244,7 +244,7 @@ impl Decoder {
             }
             Format::XSpace => {
                 let decoder = XPlaneDecoder::new(&self.path).expecting(self.expected).watching(self.watch.take());
-                DecoderState::XPlane(Box::new(decoder.foreseeing(std::mem::take(&mut self.outlines))))
+                DecoderState::XPlane(Box::new(decoder.with_outlines(std::mem::take(&mut self.outlines))))
             }
             Format::UnifiedProfile => whole(Whole::Profile),
             Format::Report => whole(Whole::Report),

@@ -59,7 +59,7 @@ pub struct Analysis {
 }
 
 /// Measurements that only the report builder uses.
-pub(crate) struct ForDocument<'r> {
+pub(crate) struct DocumentParts<'r> {
     pub modules: &'r Modules,
     pub tallies: Tallies,
     pub steps: StepReport,
@@ -72,7 +72,7 @@ pub(crate) struct ForDocument<'r> {
 }
 
 /// Measures `run`.
-pub(crate) fn measure<'r>(run: &'r Run, settings: &'r Settings) -> (Analysis, ForDocument<'r>) {
+pub(crate) fn measure<'r>(run: &'r Run, settings: &'r Settings) -> (Analysis, DocumentParts<'r>) {
     let whole = &run.trace;
     // Steps are found and judged in the whole capture, whatever the window is.
     let cut = base::cut(run.warnings.iter().chain(&whole.warnings));
@@ -147,7 +147,7 @@ pub(crate) fn measure<'r>(run: &'r Run, settings: &'r Settings) -> (Analysis, Fo
         calls,
         steps,
     };
-    (analysis, ForDocument { modules, tallies, steps: step_report, warnings, choice, cut, device })
+    (analysis, DocumentParts { modules, tallies, steps: step_report, warnings, choice, cut, device })
 }
 
 impl Analysis {

@@ -20,20 +20,13 @@ pub struct Applied {
     pub lacking: Vec<String>,
 }
 
-/// Returns the part of `filter` that applies to a table with these columns, given the tables of all
-/// views except memory.
+/// Returns the part of `filter` that applies to a table with these columns.
 pub fn applied(filter: &str, columns: &[Column]) -> Applied {
-    applied_among(filter, columns, tables::any_has_column)
-}
-
-/// Returns the part of `filter` that applies to a table with these columns. `is_column` returns
-/// true for the columns of all tables.
-pub fn applied_among(filter: &str, columns: &[Column], is_column: fn(&str) -> bool) -> Applied {
     let mut kept: Vec<String> = Vec::new();
     let mut lacking: Vec<String> = Vec::new();
     // The user is still typing `category=`.
-    for term in terms(filter).into_iter().filter(|term| !is_unfinished(term, is_column)) {
-        match column_of(&term, is_column).filter(|key| !has_column(columns, key)) {
+    for term in terms(filter).into_iter().filter(|term| !is_unfinished(term)) {
+        match column_of(&term).filter(|key| !has_column(columns, key)) {
             Some(key) if lacking.contains(&key) => {}
             Some(key) => lacking.push(key),
             None => kept.push(term),
@@ -62,16 +55,16 @@ pub fn terms_on(filter: &str, key: &str) -> String {
 }
 
 /// Returns true if a term consists of a column and an operator, but has no value yet.
-fn is_unfinished(term: &str, is_column: fn(&str) -> bool) -> bool {
+fn is_unfinished(term: &str) -> bool {
     let name = term.trim_end_matches([':', '=', '<', '>', '≤', '≥']);
-    name.len() < term.len() && column_of(&format!("{term}0"), is_column).is_some()
+    name.len() < term.len() && column_of(&format!("{term}0")).is_some()
 }
 
 /// Returns the column that a term is about, if any table has a column of that name.
-fn column_of(term: &str, is_column: fn(&str) -> bool) -> Option<String> {
+fn column_of(term: &str) -> Option<String> {
     let filter = Filter::parse(term);
     let key = filter.columns().next()?;
-    (key == BETWEEN || is_column(key)).then(|| key.to_owned())
+    (key == BETWEEN || tables::any_has_column(key)).then(|| key.to_owned())
 }
 
 #[cfg(test)]
@@ -91,6 +84,8 @@ mod tests {
         let found = of("Hlo_Op_Name=\"fusion 1\" -copy step>2 -hlo_op_name:x occurrences>10");
         assert_eq!(found.filter, "-copy step>2");
         assert_eq!(found.lacking, ["hlo_op_name", "occurrences"]);
+        let of_memory = Applied { filter: "copy".into(), lacking: vec!["peak_heap_bytes".into()] };
+        assert_eq!(of("copy peak_heap_bytes>1"), of_memory);
     }
 
     #[test]

@@ -60,7 +60,7 @@ pub const COUNTER: &str = "counter";
 /// columns, its source, which is a function of the unified profile, or of the run and the requested form, and how a page
 /// shows it. A table with both sources uses the run if it is available, with all columns.
 /// [`rows_of_area`] makes tables of an area of the timeline, and [`rows_of_memory`] makes tables of
-/// memory. A program that calls neither does not contain their code.
+/// memory.
 macro_rules! tables {
     ($($(#[doc = $doc:literal])+ $name:ident $key:literal [$($form:literal),*] with $columns:expr, from $source:ident $make:expr $(, or $of_report:path)? $(, shown $shown:expr)?;)+) => {
         /// Table of a run.
@@ -120,13 +120,6 @@ macro_rules! tables {
         fn columns_of_plain_form(name: TableName, variant: &str) -> Vec<Column> {
             match name {
                 $(TableName::$name => made!(form_columns $source $make, $columns, variant),)+
-            }
-        }
-
-        /// Returns the columns of a table. Empty for a table of memory.
-        fn columns_beside_memory(name: TableName) -> Vec<Column> {
-            match name {
-                $(TableName::$name => made!(columns $source $columns),)+
             }
         }
 
@@ -197,12 +190,6 @@ macro_rules! made {
         Rows::columns(&$make(&Recorded::default(), $variant)).to_vec()
     };
     (form_columns $source:ident $make:expr, $columns:expr, $variant:ident) => {
-        $columns
-    };
-    (columns memory $columns:expr) => {
-        Vec::new()
-    };
-    (columns $source:ident $columns:expr) => {
         $columns
     };
     (report memory $make:expr, $profile:ident) => {
@@ -391,13 +378,8 @@ impl<'de> Deserialize<'de> for TableName {
     }
 }
 
-/// Returns true if any table other than those of memory has a column with this key.
+/// Returns true if any table has a column with this key.
 pub fn any_has_column(key: &str) -> bool {
-    TableName::ALL.into_iter().any(|name| has_column(&columns_beside_memory(name), key))
-}
-
-/// Returns true if any table, including those of memory, has a column with this key.
-pub fn any_has_column_of_memory(key: &str) -> bool {
     TableName::ALL.into_iter().any(|name| has_column(&columns_of(name), key))
 }
 

@@ -67,7 +67,7 @@ fn decode(input: &Input, progress: &Mutex<&mut Progress>) -> Decoded {
     let mut read_all = || -> std::io::Result<()> {
         let mut source = input.source()?;
         if let (Source::File(opened), Some(size)) = (&mut source, input.size) {
-            outlines(opened, size)?.into_iter().for_each(|outline| session.foresee(file, outline));
+            outlines(opened, size)?.into_iter().for_each(|outline| session.add_outline(file, outline));
         }
         let bytes: &mut dyn Read = match &mut source {
             Source::File(file) => file,

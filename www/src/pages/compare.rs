@@ -122,13 +122,12 @@ impl Compared {
     fn report(mut self, heard: Heard<Document>) {
         let drawn = self.profiles.len() - self.runs.len();
         let Some(run) = self.runs.get(drawn).cloned() else { return self.ask(Form::Html, heard) };
-        let form = Form::MedianStep { run: run.index };
         let next = move |step: Result<Document, String>| {
             let step = step.map_or_else(|_| browser::buffer(&[]), |step| step.buffer().clone());
             self.profiles.push(step.into());
             self.report(heard);
         };
-        ask::document(&run, Subjects::default(), &[], form, Box::new(next));
+        ask::median_step(&run, Box::new(next));
     }
 
     fn ask(self, form: Form, heard: Heard<Document>) {

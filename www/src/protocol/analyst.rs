@@ -1,6 +1,6 @@
-//! Requests to the analyst and to the second analyst ("deputy"). The second analyst handles [`Page`](PageRequest),
-//! [`Table`](TableRequest) and [`Row`](RowRequest) for memory, the [`ComparisonPage`](ComparisonPageRequest), and
-//! each [`Document`](DocumentRequest) that needs no events.
+//! Requests to the analyst and to the second analyst, which run the same program. The page sends to the second one what
+//! needs no events: [`Page`](PageRequest), [`Table`](TableRequest) and [`Row`](RowRequest) of memory, the
+//! [`ComparisonPage`](ComparisonPageRequest), and each [`Document`](DocumentRequest).
 
 use crossprof::document::Page;
 use crossprof::pages::timeline::Outcome;
@@ -40,6 +40,14 @@ pub enum AnalystRequest {
     Document(DocumentRequest),
     /// See [`ComparisonPageRequest`].
     ComparisonPage(ComparisonPageRequest),
+    /// See [`MedianStepRequest`].
+    MedianStep(MedianStepRequest),
+    /// See [`ColourRequest`].
+    Colour(ColourRequest),
+    /// See [`MemoryRequest`].
+    Memory(MemoryRequest),
+    /// See [`StoreMemoryRequest`].
+    StoreMemory(StoreMemoryRequest),
     /// See [`PrepareRequest`].
     Prepare(PrepareRequest),
     /// See [`StripRequest`].
@@ -179,7 +187,7 @@ pub struct SubjectEntry {
     pub group: Option<String>,
 }
 
-/// Makes a document. Attached: see [`Subjects`] and [`Form`].
+/// Makes a document. Attached: see [`Subjects`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DocumentRequest {
     /// Runs that the document describes.
@@ -206,40 +214,39 @@ pub enum Form {
     Json,
     /// Same content as `Html`, as Markdown for a pull request.
     Markdown,
-    /// From the analyst: the picture of the median step as text, empty if there is none. Takes no subjects.
-    MedianStep {
-        /// Index of the run within the load.
-        run: u32,
-    },
-    /// From the second analyst: the time that each op of a run gained or lost, as input for `Colours`.
+    /// Time that each op of a run gained or lost, as JSON for a [`ColourRequest`].
     Changes {
         /// Index of the run among the subjects.
         side: u32,
     },
-    /// Makes the analyst color the timeline by the time that ops gained or lost. Takes no subjects. Attached: the
-    /// output of `Changes`. Returns an empty document.
-    Colours {
-        /// Index of the run within the load.
-        run: u32,
-    },
-    /// From the analyst: the memory records of a run, as bytes for `Remembered`. Takes no subjects.
-    Recorded {
-        /// Index of the run within the load.
-        run: u32,
-    },
-    /// Stores the memory records of a run in the second analyst. Takes no subjects. Attached: the output of
-    /// `Recorded`. Returns an empty document.
-    Remembered {
-        /// Index of the run within the load.
-        run: u32,
-    },
 }
 
-impl Form {
-    /// Returns true if the document needs the events of a run, which only the analyst has.
-    pub fn needs_events(self) -> bool {
-        matches!(self, Form::MedianStep { .. } | Form::Colours { .. } | Form::Recorded { .. })
-    }
+/// Returns the picture of the median step as text, empty if there is none.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct MedianStepRequest {
+    /// Index of the run within the load.
+    pub run: u32,
+}
+
+/// Colors the timeline by the time that ops gained or lost. Attached: the document [`Form::Changes`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ColourRequest {
+    /// Index of the run within the load.
+    pub run: u32,
+}
+
+/// Returns the memory records of a run as bytes, for a [`StoreMemoryRequest`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct MemoryRequest {
+    /// Index of the run within the load.
+    pub run: u32,
+}
+
+/// Stores the memory records of a run in the second analyst. Attached: the response to a [`MemoryRequest`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct StoreMemoryRequest {
+    /// Index of the run within the load.
+    pub run: u32,
 }
 
 /// Text formats of a table.
@@ -285,6 +292,10 @@ requests! {
     Timeline(TimelineRequest) -> Packed<Outcome>;
     Document(DocumentRequest) -> Document;
     ComparisonPage(ComparisonPageRequest) -> Packed<Page>;
+    MedianStep(MedianStepRequest) -> Document;
+    Colour(ColourRequest) -> ();
+    Memory(MemoryRequest) -> Document;
+    StoreMemory(StoreMemoryRequest) -> ();
 }
 
 /// Messages from the decoder to the analyst.

@@ -130,13 +130,9 @@ fn colour(state: State, runs: [(&Run, &Rc<Surface>); 2]) {
     for ((of, surface), side) in runs.into_iter().zip(0..) {
         let (run, surface) = (of.clone(), surface.clone());
         // If the comparison fails, the ops keep their own colors.
-        let coloured = move |done: Result<Document, String>| surface.update(|sight| sight.by_change = done.is_ok());
+        let coloured = move |done: Result<(), String>| surface.update(|sight| sight.by_change = done.is_ok());
         let colour = move |changes: Result<Document, String>| match changes {
-            Ok(changes) => {
-                let form = Form::Colours { run: run.index };
-                let changes = JsValue::from(changes.buffer());
-                ask::document(&run, Subjects::default(), &[changes], form, Box::new(coloured));
-            }
+            Ok(changes) => ask::colour(&run, changes.buffer().into(), Box::new(coloured)),
             Err(reason) => coloured(Err(reason)),
         };
         ask::document(of, subjects.clone(), &runs.map(profile), Form::Changes { side }, Box::new(colour));

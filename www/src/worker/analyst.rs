@@ -1,5 +1,5 @@
 //! The analyst: receives decoded runs, makes their reports, pages and tables, and keeps the runs while the page shows
-//! them.
+//! them. The second analyst of a load runs the same program. It has no runs, but the memory records of some.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -19,13 +19,15 @@ use wasm_bindgen::prelude::*;
 
 use super::asker::Asker;
 use super::export::Made;
+use super::memory::ReceivedMemory;
 use super::text::text;
-use super::timeline::Easel;
-use super::{pipe, soon};
+use super::timeline::Canvas;
+use super::{comparison, pipe, soon};
 use crate::profile::Profile;
 use crate::protocol::analyst::{
-    AnalyseRequest, AnalystRequest, DocumentRequest, Form, PageRequest, Received, RehearseRequest, ReportRequest,
-    RowRequest, RunChunk, RunReport, SearchRequest, TableRequest,
+    AnalyseRequest, AnalystRequest, ColourRequest, ComparisonPageRequest, DocumentRequest, MedianStepRequest,
+    MemoryRequest, PageRequest, Received, RehearseRequest, ReportRequest, RowRequest, RunChunk, RunReport,
+    SearchRequest, StoreMemoryRequest, TableRequest,
 };
 use crate::protocol::packed;
 use crate::protocol::timeline::{
@@ -51,7 +53,6 @@ const NO_DOCUMENT: &str =
     "This browser cannot save this file, because it lacks OffscreenCanvas or CompressionStream. Use a newer browser.";
 const NO_CHANGES: &str = "The differences between the ops could not be read. Load the profiles again.";
 const NO_TABLE: &str = "This run has no such table.";
-const NOT_MINE: &str = "This request reached the wrong worker. Reload the page.";
 
 /// Handles a request of the page.
 pub fn begin(analyst: &Rc<RefCell<Analyst>>, request: AnalystRequest, asker: Asker) {
@@ -98,17 +99,29 @@ pub fn begin(analyst: &Rc<RefCell<Analyst>>, request: AnalystRequest, asker: Ask
         AnalystRequest::Timeline(request) => {
             asker.answer::<TimelineRequest>(analyst.borrow_mut().timeline(request).map(Packed).ok_or(NO_RUN));
         }
-        AnalystRequest::Document(DocumentRequest { form, .. }) => {
-            let mut analyst = analyst.borrow_mut();
-            let made = match form {
-                Form::MedianStep { run } => analyst.median_step(run).ok_or(NO_RUN),
-                Form::Recorded { run } => analyst.recorded(run).ok_or(NO_RUN),
-                Form::Colours { run } => analyst.colour(run, asker.attachments().get(0)),
-                _ => Err(NOT_MINE),
-            };
-            asker.answer::<DocumentRequest>(made);
+        AnalystRequest::MedianStep(MedianStepRequest { run }) => {
+            asker.answer::<MedianStepRequest>(analyst.borrow_mut().median_step(run).ok_or(NO_RUN));
         }
-        AnalystRequest::ComparisonPage(_) => asker.refuse(NOT_MINE),
+        AnalystRequest::Colour(ColourRequest { run }) => {
+            let done = analyst.borrow_mut().colour(run, asker.attachments().get(0));
+            asker.answer::<ColourRequest>(done);
+        }
+        AnalystRequest::Memory(MemoryRequest { run }) => {
+            asker.answer::<MemoryRequest>(analyst.borrow_mut().memory(run).ok_or(NO_RUN));
+        }
+        AnalystRequest::StoreMemory(StoreMemoryRequest { run }) => {
+            let bytes = Document::from_js(asker.attachments().get(0)).map(|bytes| bytes.to_vec()).unwrap_or_default();
+            asker.respond::<StoreMemoryRequest>(&());
+            analyst.borrow_mut().received_memory.store(run, &bytes);
+        }
+        AnalystRequest::ComparisonPage(request) => {
+            let page = comparison::page(request, &asker.attachments());
+            asker.answer::<ComparisonPageRequest>(page.map(Packed));
+        }
+        AnalystRequest::Document(request) => {
+            let document = comparison::document(request, &asker.attachments());
+            asker.answer::<DocumentRequest>(document);
+        }
     }
 }
 
@@ -146,7 +159,9 @@ pub struct Analyst {
     /// Cached layout and drawing state of each run.
     stages: Vec<Stage>,
     /// One canvas for the events and one for the names, because browsers recreate a canvas when its size changes.
-    easels: [Easel; 2],
+    canvases: [Canvas; 2],
+    /// Memory records from another analyst. Empty unless this is the second analyst of a load.
+    received_memory: ReceivedMemory,
 }
 
 impl Analyst {
@@ -195,18 +210,28 @@ impl Analyst {
     }
 
     fn page(&mut self, PageRequest { run, view, query }: PageRequest) -> Option<Page> {
+        if self.received_memory.contains(run) {
+            return Some(self.received_memory.page(run, &query));
+        }
         let settings = self.settings_of(run)?;
         self.session.page(run, &settings, view, &query)
     }
 
     fn table(&mut self, request: TableRequest) -> Option<Document> {
+        if self.received_memory.contains(request.run) {
+            return self.received_memory.table(&request);
+        }
         let TableRequest { run, name, variant, area, query, format } = request;
         let settings = self.settings_of(run)?;
         let table = self.session.table_of_area(run, &settings, name, &variant, &area, &query)?.ok()?;
         Some(Document::new(&text(&table, format)))
     }
 
-    fn row(&mut self, RowRequest { run, name, variant, query, index }: RowRequest) -> Option<Page> {
+    fn row(&mut self, request: RowRequest) -> Option<Page> {
+        if self.received_memory.contains(request.run) {
+            return self.received_memory.row(&request);
+        }
+        let RowRequest { run, name, variant, query, index } = request;
         let settings = self.settings_of(run)?;
         self.session.row(run, &settings, name, &variant, &query, index)
     }
@@ -251,7 +276,7 @@ impl Analyst {
             raster.clear(size.0, size.1, strip.background());
             strip.draw(&mut raster);
             Ok::<_, JsValue>(StripPicture {
-                bitmap: Easel::default().show(&raster, 1.0)?,
+                bitmap: Canvas::default().show(&raster, 1.0)?,
                 length_ps: crossprof::timeline::extent(context).length().as_ps(),
             })
         });
@@ -273,7 +298,7 @@ impl Analyst {
     fn frame(&mut self, FrameRequest { run, sight }: FrameRequest) -> Result<Frame, &'static str> {
         let settings = self.settings_of(run).ok_or(NO_RUN)?;
         let stage = self.stages.get_mut(run as usize).ok_or(NO_RUN)?;
-        let [for_events, for_names] = &mut self.easels;
+        let [for_events, for_names] = &mut self.canvases;
         let drawn = self.session.timeline(run, &settings, |context, kept| {
             // Two tied runs are shown in full at first.
             let opens_at = || pages::timeline::first_range(&context).filter(|_| sight.extent_ps.is_none());
@@ -306,7 +331,7 @@ impl Analyst {
         })
     }
 
-    fn colour(&mut self, run: u32, changes: JsValue) -> Result<Document, &'static str> {
+    fn colour(&mut self, run: u32, changes: JsValue) -> Result<(), &'static str> {
         let settings = self.settings_of(run).ok_or(NO_RUN)?;
         let changes = Document::from_js(changes).and_then(|text| crossprof::json::from_str(&text.text()).ok());
         let changes: OpChanges = changes.ok_or(NO_CHANGES)?;
@@ -315,7 +340,7 @@ impl Analyst {
         };
         let colours = self.session.timeline(run, &settings, colours);
         self.stages.get_mut(run as usize).ok_or(NO_RUN)?.changes = colours;
-        Ok(Document::new(""))
+        Ok(())
     }
 
     fn median_step(&mut self, run: u32) -> Option<Document> {
@@ -324,7 +349,7 @@ impl Analyst {
     }
 
     /// Returns the memory records of a run as bytes, empty for an imported report.
-    fn recorded(&mut self, run: u32) -> Option<Document> {
+    fn memory(&mut self, run: u32) -> Option<Document> {
         let settings = self.settings_of(run)?;
         let bytes = self.session.memory(run, &settings).map(|recorded| recorded.to_bytes()).unwrap_or_default();
         Some(Document::of(Uint8Array::from(&bytes[..]).buffer()))

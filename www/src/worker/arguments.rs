@@ -30,7 +30,7 @@ pub async fn run(request: ArgumentsRequest, asker: Asker) {
 
 async fn read(request: &ArgumentsRequest, blob: &Blob) -> Result<Option<Grid>, JsValue> {
     let mut reader = ArgumentsReader::new(&request.file, &request.member, vec![request.event]);
-    reader.foresee(outlines(blob, blob.size() as u64).await?);
+    reader.set_outlines(outlines(blob, blob.size() as u64).await?);
     let (mut stream, mut room) = (FileStream::new(blob)?, ArrayBuffer::new(READ_BYTES));
     while !reader.is_done() {
         let Some((buffer, filled)) = stream.next(room, false).await? else { break };

@@ -77,7 +77,7 @@ impl Decoder {
             FileChunk::Foreseen { start, end } => {
                 if let Some((_, id)) = self.file {
                     let outline = Outline::new(start..end, Uint8Array::new(bytes.buffer()).to_vec());
-                    self.session.foresee(id, outline);
+                    self.session.add_outline(id, outline);
                 }
             }
             FileChunk::Begin { path, size_bytes } => self.give(Unpacked::Begin { path: &path, size: size_bytes }),

@@ -7,7 +7,7 @@ use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_futures::JsFuture;
 use web_sys::{Blob, ReadableWritablePair, Response};
 
-use super::timeline::Easel;
+use super::timeline::Canvas;
 use crate::protocol::timeline::PictureForm;
 use crate::protocol::wire::Document;
 
@@ -50,7 +50,7 @@ impl Made {
         let buffer = match self {
             Made::Svg(text) => return Ok(Document::new(&text)),
             Made::Png(raster, scale) => {
-                let blob = JsFuture::from(Easel::default().encode(&raster, scale)?).await?;
+                let blob = JsFuture::from(Canvas::default().encode(&raster, scale)?).await?;
                 blob.unchecked_into::<Blob>().array_buffer()
             }
             Made::Trace(pieces) => {

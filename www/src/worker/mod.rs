@@ -1,16 +1,16 @@
-//! The workers. There are three programs: the reader inspects, unpacks and decodes files, the analyst analyzes the
-//! decoded runs, and the second analyst ("deputy") handles requests that need no events. A load has two readers, one
-//! analyst and, on demand, a second analyst. The request to a reader determines its task.
+//! The workers. There are two programs: the reader inspects, unpacks and decodes files, and the analyst analyzes the
+//! decoded runs. A load has two readers, one analyst and, on demand, a second analyst, which handles requests that need
+//! no events. Both analysts run the same program. The request to a worker determines its task.
 
 pub mod analyst;
 pub mod arguments;
 pub mod asker;
-pub mod compared;
+pub mod comparison;
 pub mod decode;
-pub mod deputy;
 pub mod export;
 pub mod groups;
 pub mod look;
+pub mod memory;
 pub mod pipe;
 pub mod rehearsal;
 pub mod serve;

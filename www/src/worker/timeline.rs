@@ -8,12 +8,12 @@ use web_sys::{ImageBitmap, ImageData, OffscreenCanvas, OffscreenCanvasRenderingC
 
 /// A canvas that is reused for all pictures.
 #[derive(Default)]
-pub struct Easel {
+pub struct Canvas {
     raster: Raster,
     canvas: Option<(OffscreenCanvas, OffscreenCanvasRenderingContext2d)>,
 }
 
-impl Easel {
+impl Canvas {
     /// Draws a picture of this size in CSS pixels.
     pub fn draw(
         &mut self,

@@ -1,6 +1,6 @@
 //! Limits the number of bytes that browsers download.
 
-use crate::{Result, sources};
+use crate::{Result, cache, sources};
 use flate2::{Compression, write::GzEncoder};
 use std::io::Write;
 use std::path::Path;
@@ -9,58 +9,132 @@ use std::path::Path;
 const LIMIT_BYTES: usize = 450_000;
 /// Limit of the reader, which supports every format and out-of-memory logs.
 const READER_LIMIT_BYTES: usize = 460_000;
-/// Limit of the deputy, which renders pages and documents that need no events. It is fetched last.
-const DEPUTY_LIMIT_BYTES: usize = 760_000;
-/// Limit of the analyst, which contains all metrics, rules, tables and pages. It is fetched once the page is usable, while
-/// the user looks for a file, so its size delays no user.
-const ANALYST_LIMIT_BYTES: usize = 1_160_000;
+/// Limit of the analyst, which contains all metrics, rules, tables, pages and comparisons. It is fetched once the page is
+/// usable, while the user looks for a file, so its size delays no user.
+const ANALYST_LIMIT_BYTES: usize = 1_390_000;
+/// Limit of everything that the browser fetches after the page: the programs of the workers, the examples, the schema, and
+/// the files that only the service worker fetches.
+const FETCHED_LATER_LIMIT_BYTES: usize = 2_000_000;
 
+/// A file of the page.
 struct Size {
+    /// Path below dist/, with slashes.
     name: String,
     raw_bytes: usize,
     gzip_bytes: usize,
 }
 
-/// Prints the sizes of the page's wasm files.
-pub fn print(dist: &Path) -> Result {
-    for size in wasm_sizes(dist)? {
-        println!("{}: {} kB, {} kB gzipped", size.name, size.raw_bytes / 1000, size.gzip_bytes / 1000);
+impl Size {
+    fn is_program(&self) -> bool {
+        self.name.ends_with(".wasm")
     }
+
+    fn limit_bytes(&self) -> usize {
+        match self.name.as_str() {
+            name if name.starts_with("analyst") => ANALYST_LIMIT_BYTES,
+            name if name.starts_with("worker") => READER_LIMIT_BYTES,
+            _ => LIMIT_BYTES,
+        }
+    }
+}
+
+/// Prints the sizes of the page's programs.
+pub fn print(dist: &Path) -> Result {
+    print_of(&sizes(dist)?, &cache::read(&dist.join("index.html"))?);
     Ok(())
 }
 
-/// Fails if a wasm file exceeds its limit.
+/// Fails if a program, or everything that the browser fetches after the page, exceeds its limit.
 pub fn check(dist: &Path) -> Result {
-    print(dist)?;
-    let sizes = wasm_sizes(dist)?;
-    if sizes.len() < 4 {
-        return Err("dist/ lacks a wasm file of the page, of the reader, of the analyst or of its deputy.".into());
+    let (sizes, page) = (sizes(dist)?, cache::read(&dist.join("index.html"))?);
+    print_of(&sizes, &page);
+    check_of(&sizes, &page)
+}
+
+fn print_of(sizes: &[Size], page: &str) {
+    for size in sizes.iter().filter(|size| size.is_program()) {
+        println!("{}: {} kB, {} kB gzipped", size.name, size.raw_bytes / 1000, size.gzip_bytes / 1000);
     }
-    let limit = |size: &Size| match size.name.as_str() {
-        name if name.starts_with("analyst") => ANALYST_LIMIT_BYTES,
-        name if name.starts_with("deputy") => DEPUTY_LIMIT_BYTES,
-        name if name.starts_with("worker") => READER_LIMIT_BYTES,
-        _ => LIMIT_BYTES,
-    };
-    match sizes.iter().find(|size| size.gzip_bytes > limit(size)) {
-        Some(size) => {
-            let limit = limit(size);
-            Err(format!("{} has {} bytes gzipped, over the limit of {limit}.", size.name, size.gzip_bytes))
-        }
-        None => Ok(()),
+    println!("fetched after the page: {} kB gzipped", fetched_later_bytes(sizes, page) / 1000);
+}
+
+fn check_of(sizes: &[Size], page: &str) -> Result {
+    let programs: Vec<&Size> = sizes.iter().filter(|size| size.is_program()).collect();
+    if programs.len() != 3 {
+        return Err(format!("dist/ has {} programs instead of page, reader and analyst.", programs.len()));
+    }
+    if let Some(size) = programs.into_iter().find(|size| size.gzip_bytes > size.limit_bytes()) {
+        let limit = size.limit_bytes();
+        return Err(format!("{} has {} bytes gzipped, over the limit of {limit}.", size.name, size.gzip_bytes));
+    }
+    match fetched_later_bytes(sizes, page) {
+        bytes if bytes > FETCHED_LATER_LIMIT_BYTES => Err(format!(
+            "The files fetched after the page have {bytes} bytes gzipped, over the limit of {FETCHED_LATER_LIMIT_BYTES}."
+        )),
+        _ => Ok(()),
     }
 }
 
-fn wasm_sizes(dist: &Path) -> Result<Vec<Size>> {
-    sources::with_extension(dist, "wasm")?
-        .iter()
-        .map(|file| {
-            let bytes = std::fs::read(file).map_err(|error| format!("{}: {error}", file.display()))?;
-            let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
-            let packed = encoder.write_all(&bytes).and_then(|()| encoder.finish());
-            let packed = packed.map_err(|error| format!("{}: {error}", file.display()))?;
-            let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
-            Ok(Size { name, raw_bytes: bytes.len(), gzip_bytes: packed.len() })
-        })
-        .collect()
+/// Sums the compressed sizes of the files that index.html does not name. The page or its service worker fetches them.
+fn fetched_later_bytes(sizes: &[Size], page: &str) -> usize {
+    let is_named = |name: &str| page.contains(&format!("\"{name}\"")) || page.contains(&format!("\"./{name}\""));
+    let later = sizes.iter().filter(|size| size.name != "index.html" && !is_named(&size.name));
+    later.map(|size| size.gzip_bytes).sum()
+}
+
+fn sizes(dist: &Path) -> Result<Vec<Size>> {
+    let mut files = Vec::new();
+    sources::collect(dist, &mut files)?;
+    files.sort();
+    let size = |file: &Path| {
+        let bytes = std::fs::read(file)?;
+        let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
+        encoder.write_all(&bytes)?;
+        let name = file.strip_prefix(dist).unwrap_or(file).to_string_lossy().replace('\\', "/");
+        Ok(Size { name, raw_bytes: bytes.len(), gzip_bytes: encoder.finish()?.len() })
+    };
+    let failed = |file: &Path, error: std::io::Error| format!("{}: {error}", file.display());
+    files.iter().map(|file| size(file).map_err(|error| failed(file, error))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PAGE: &str = "<link href=\"./www-1_bg.wasm\"><link rel=\"manifest\" href=\"manifest.webmanifest\">";
+
+    fn sizes(files: &[(&str, usize)]) -> Vec<Size> {
+        let size = |&(name, gzip_bytes): &(&str, usize)| Size { name: name.into(), raw_bytes: 0, gzip_bytes };
+        files.iter().map(size).collect()
+    }
+
+    const FILES: [(&str, usize); 6] = [
+        ("analyst_bg.wasm", ANALYST_LIMIT_BYTES),
+        ("examples/a.json", 0),
+        ("index.html", 9),
+        ("manifest.webmanifest", 99),
+        ("worker_bg.wasm", READER_LIMIT_BYTES),
+        ("www-1_bg.wasm", LIMIT_BYTES),
+    ];
+
+    #[test]
+    fn files_that_the_page_does_not_name_count_together() {
+        let mut files = FILES;
+        let programs = ANALYST_LIMIT_BYTES + READER_LIMIT_BYTES;
+        files[1].1 = FETCHED_LATER_LIMIT_BYTES - programs;
+        assert_eq!(fetched_later_bytes(&sizes(&files), PAGE), FETCHED_LATER_LIMIT_BYTES);
+        assert_eq!(check_of(&sizes(&files), PAGE), Ok(()));
+        files[1].1 += 1;
+        assert!(check_of(&sizes(&files), PAGE).unwrap_err().contains("2000001 bytes"));
+    }
+
+    #[test]
+    fn each_program_has_a_limit() {
+        for at in [0, 4, 5] {
+            let mut files = FILES;
+            files[at].1 += 1;
+            assert!(check_of(&sizes(&files), PAGE).unwrap_err().starts_with(files[at].0));
+        }
+        assert!(check_of(&sizes(&FILES[1..]), PAGE).is_err());
+    }
 }

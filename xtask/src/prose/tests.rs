@@ -52,7 +52,7 @@ fn f<'a>(r: &'a str) -> &'a str { r } /* block // nobody /* inner */ */
 
 #[test]
 fn code_and_addresses_are_no_prose() {
-    let rust = "/// See `deputy.rs` and <https://host/beside/nobody>.\n///\n/// ```\n/// // nobody\n/// ```\n\
+    let rust = "/// See `worker.rs` and <https://host/beside/nobody>.\n///\n/// ```\n/// // nobody\n/// ```\n\
         /// A somebody.\nfn f() {}\n";
     assert_eq!(found("a.rs", "// See https://host/nobody for it.\n"), []);
     assert_eq!(found("a.rs", rust), [(6, "somebody")]);

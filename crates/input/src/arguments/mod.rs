@@ -61,7 +61,7 @@ impl ArgumentsReader {
     }
 
     /// Sets the positions of planes that an [`Outliner`](super::Outliner) found in the file.
-    pub fn foresee(&mut self, outlines: Vec<Outline>) {
+    pub fn set_outlines(&mut self, outlines: Vec<Outline>) {
         if let Some((_, known)) = &mut self.intake.waiting {
             *known = outlines;
         }
@@ -97,7 +97,7 @@ impl MemberIntake {
                 {
                     // Known positions are valid only for an uncompressed file.
                     let outlines = if path == self.file { outlines } else { Vec::new() };
-                    self.decoder = Some(Decoder::new(path).foreseeing(outlines).watching(watch));
+                    self.decoder = Some(Decoder::new(path).with_outlines(outlines).watching(watch));
                 }
             }
             Unpacked::Data(bytes) => {

@@ -148,7 +148,7 @@ fn outlined_planes_and_large_ones_give_the_same() {
             outliner.give(&file[range.start as usize..range.end as usize]);
         }
         let mut reader = ArgumentsReader::new("a.pb", "a.pb", wanted.to_vec());
-        reader.foresee(outliner.outlines());
+        reader.set_outlines(outliner.outlines());
         file.chunks(chunk).for_each(|piece| reader.push(piece));
         assert_eq!(said(&reader.finish()), expected);
     }

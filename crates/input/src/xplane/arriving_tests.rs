@@ -17,8 +17,8 @@ fn outlines(file: &[u8], window_bytes: u64) -> Vec<Outline> {
     outliner.outlines()
 }
 
-fn decode_foreseen(file: &[u8], outlines: &[Outline], chunk: usize) -> Trace {
-    let mut decoder = XPlaneDecoder::new("some.xplane.pb").foreseeing(outlines.to_vec());
+fn decode_outlined(file: &[u8], outlines: &[Outline], chunk: usize) -> Trace {
+    let mut decoder = XPlaneDecoder::new("some.xplane.pb").with_outlines(outlines.to_vec());
     file.chunks(chunk).for_each(|bytes| drop(decoder.push(bytes)));
     decoder.finish().unwrap()
 }
@@ -64,7 +64,7 @@ fn the_trace_is_the_same_whatever_the_chunks_and_windows() {
         let known = outlines(&file, window);
         assert_eq!(known.len(), 5, "windows of {window}");
         for chunk in [1, 7, 100, 4_096, 10_000, usize::MAX] {
-            let arriving = summary(&decode_foreseen(&file, &known, chunk));
+            let arriving = summary(&decode_outlined(&file, &known, chunk));
             assert!(arriving == whole, "windows of {window}, chunks of {chunk}");
         }
     }
@@ -76,11 +76,11 @@ fn a_file_that_lost_its_end_gives_a_warning() {
     let known = outlines(&file, 4_096);
     let cut = &file[..30_000];
     let warnings = |trace: Trace| trace.warnings.into_iter().map(|warning| warning.message).collect::<Vec<_>>();
-    let foreseen = decode_foreseen(cut, &known, 999);
-    assert!(foreseen.events.len() > 1_000);
-    assert!(foreseen.events.iter().all(|event| !foreseen.text(event.name).starts_with("event metadata")
-        || event.name == foreseen.events.iter().nth(2).unwrap().name));
-    let sentence = warnings(foreseen).remove(0);
+    let arriving = decode_outlined(cut, &known, 999);
+    assert!(arriving.events.len() > 1_000);
+    assert!(arriving.events.iter().all(|event| !arriving.text(event.name).starts_with("event metadata")
+        || event.name == arriving.events.iter().nth(2).unwrap().name));
+    let sentence = warnings(arriving).remove(0);
     assert_eq!(sentence, warnings(decode(cut, 999).unwrap())[0]);
     assert!(sentence.contains("inside the plane `/host:CPU`"), "{sentence}");
     assert!(outlines(cut, 4_096).is_empty());
@@ -93,7 +93,7 @@ fn a_recorded_profile_is_the_same_both_ways() {
     let whole = summary(&decode(file, usize::MAX).unwrap());
     let known = outlines(file, 64 << 10);
     assert!(!known.is_empty());
-    assert!(summary(&decode_foreseen(file, &known, 50_000)) == whole);
+    assert!(summary(&decode_outlined(file, &known, 50_000)) == whole);
 }
 
 proptest! {
@@ -111,7 +111,7 @@ proptest! {
         let known = outlines(&file, window);
         let whole = decode(&file, usize::MAX);
         prop_assume!(whole.is_ok());
-        let (arriving, whole) = (decode_foreseen(&file, &known, chunk), whole.unwrap());
+        let (arriving, whole) = (decode_outlined(&file, &known, chunk), whole.unwrap());
         prop_assert_eq!(&arriving.warnings, &whole.warnings);
         prop_assert!(summary(&arriving) == summary(&whole));
     }

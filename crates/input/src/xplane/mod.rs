@@ -116,7 +116,7 @@ impl XPlaneDecoder {
     }
 
     /// Sets the positions of planes that an [`Outliner`] found in the file.
-    pub fn foreseeing(mut self, outlines: Vec<Outline>) -> XPlaneDecoder {
+    pub fn with_outlines(mut self, outlines: Vec<Outline>) -> XPlaneDecoder {
         self.fields.set_outlines(outlines);
         self
     }

@@ -1,6 +1,6 @@
 //! Builds the report from the measurements. Findings are added later.
 
-use crate::analysis::{Analysis, ForDocument};
+use crate::analysis::{Analysis, DocumentParts};
 use crate::device::{gaps, other_devices, utilization};
 use crate::host::{host_activity, io, launches};
 use crate::op::{collectives, kernel_stats, kernels, ops, roofline, transfers};
@@ -12,8 +12,8 @@ use report::UnifiedProfile;
 use run::{Run, Settings};
 
 /// Builds the report of `run`, section by section.
-pub(crate) fn document(run: &Run, settings: &Settings, found: &Analysis, rest: ForDocument<'_>) -> UnifiedProfile {
-    let ForDocument { modules, tallies, steps, warnings, choice, cut, device } = rest;
+pub(crate) fn document(run: &Run, settings: &Settings, found: &Analysis, rest: DocumentParts<'_>) -> UnifiedProfile {
+    let DocumentParts { modules, tallies, steps, warnings, choice, cut, device } = rest;
     let (whole, trace) = (&run.trace, found.trace(run));
     let model_config = run.model.overridden_by(&settings.model);
     let all_devices = found.steps.relation.filter(|_| !steps.rows.is_empty()).and_then(|it| it.steps_per_sec());

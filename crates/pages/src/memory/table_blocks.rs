@@ -1,11 +1,11 @@
 //! Tables of the page.
 
-use super::super::filter::{Applied, applied_among};
+use super::super::filter::{Applied, applied};
 use super::KeptMemory;
 use crate::{PageQuery, table_block_of};
 use document::Block;
 use table::{Rows, query};
-use tables::{TableName, any_has_column_of_memory, has_rows_of_memory};
+use tables::{TableName, has_rows_of_memory};
 
 /// Returns the buffers that are alive at the peak, in the selected form.
 pub fn buffers(kept: &KeptMemory, asked: &PageQuery) -> Vec<Block> {
@@ -31,7 +31,7 @@ pub fn chosen(
 /// Returns a table with the page's filter and order. Returns `None` without rows.
 pub fn block(kept: &KeptMemory, name: TableName, variant: &str, title: &str, asked: &PageQuery) -> Option<Block> {
     let of_rows = |rows: &dyn Rows| {
-        let Applied { filter, lacking } = applied_among(&asked.filter, rows.columns(), any_has_column_of_memory);
+        let Applied { filter, lacking } = applied(&asked.filter, rows.columns());
         let asked = PageQuery { filter, ..asked.clone() };
         let mut table = table_block_of(name, variant, title, &asked, rows.columns(), &mut |asked| query(rows, asked));
         table.lacking = lacking;

@@ -129,7 +129,7 @@ fn outlined(bytes: &[u8]) {
     let mut session = Session::new();
     let file = session.begin("run/host.xplane.pb", Some(bytes.len() as u64));
     for outline in outliner.outlines() {
-        session.foresee(file, outline);
+        session.add_outline(file, outline);
     }
     push(&mut session, file, bytes, &[1 << 16]);
     session.finish(file);

@@ -1,17 +1,53 @@
-//! Comparison of runs based on their profiles, which any analyst may have made.
+//! Comparisons and reports, made of the profiles of runs. The runs may belong to different loads.
 
 use crossprof::UnifiedProfile;
 use crossprof::compare::{Comparison, Options, Subject, compare};
+use crossprof::document::Page;
+use crossprof::export::{comparison, html, markdown};
+use crossprof::pages;
+use crossprof::pages::timeline::OpChanges;
 use js_sys::Array;
 
-use crate::protocol::analyst::{SubjectEntry, Subjects};
+use crate::protocol::analyst::{ComparisonPageRequest, DocumentRequest, Form, SubjectEntry, Subjects};
 use crate::protocol::wire::{Body, Document};
 
 /// Error if a profile is missing or damaged.
-pub const NO_PROFILE: &str = "The profile of a run could not be read. Load it again.";
+const NO_PROFILE: &str = "The profile of a run could not be read. Load it again.";
+
+/// A document of one run that the page does not offer.
+const NO_DOCUMENT: &str = "This document needs at least two runs. Choose another run to compare with.";
+
+/// Makes the page of a comparison.
+pub fn page(request: ComparisonPageRequest, attachments: &Array) -> Result<Page, &'static str> {
+    let (found, _) = compared(request.subjects, attachments).ok_or(NO_PROFILE)?;
+    Ok(pages::compare::page(&found, &request.filter))
+}
+
+/// Writes the report of one run, or a document about a comparison.
+pub fn document(
+    DocumentRequest { subjects, form }: DocumentRequest,
+    attachments: &Array,
+) -> Result<Document, &'static str> {
+    if subjects.subjects.len() == 1 {
+        let profile = profile(attachments, 0).ok_or(NO_PROFILE)?;
+        return match form {
+            Form::Html => Ok(Document::new(&html::report(&profile))),
+            Form::Markdown => Ok(Document::new(&markdown::report(&profile))),
+            Form::Json | Form::Changes { .. } => Err(NO_DOCUMENT),
+        };
+    }
+    let (found, subjects) = compared(subjects, attachments).ok_or(NO_PROFILE)?;
+    let text = match form {
+        Form::Html => comparison::html(&found, &subjects),
+        Form::Json => comparison::json(&found),
+        Form::Markdown => comparison::markdown(&found),
+        Form::Changes { side } => serde_json::to_string(&OpChanges::new(&found, side)).map_err(|_| NO_PROFILE)?,
+    };
+    Ok(Document::new(&text))
+}
 
 /// Reads an attached profile. Returns `None` if it is invalid.
-pub fn profile(attachments: &Array, at: u32) -> Option<UnifiedProfile> {
+fn profile(attachments: &Array, at: u32) -> Option<UnifiedProfile> {
     let bytes = Document::from_js(attachments.get(at))?.to_vec();
     crossprof::json::from_str(std::str::from_utf8(&bytes).ok()?).ok()
 }
@@ -29,7 +65,7 @@ fn give_batch(profile: &mut UnifiedProfile, batch_size: Option<u64>, seq_length:
 }
 
 /// Compares runs. Returns `None` if a profile is invalid.
-pub fn compared(asked: Subjects, attachments: &Array) -> Option<(Comparison, Vec<Subject>)> {
+fn compared(asked: Subjects, attachments: &Array) -> Option<(Comparison, Vec<Subject>)> {
     let count = asked.subjects.len() as u32;
     let subjects = asked.subjects.into_iter().zip(0..).map(|(entry, at)| {
         let step = Document::from_js(attachments.get(count + at)).map(|step| step.text());
