@@ -35,20 +35,32 @@
 //! * Damage is data: the report contains everything that could be read, and [`Warning`]s record what was lost and where. The
 //!   only [`Error`] is "this is not a profile". Nothing panics on any input.
 //!
-//! The modules below are listed in the order in which data flows through them.
+//! Adapters use [`session`], [`table`], [`document`], [`pages`], [`export`], [`timeline`], [`compare`], [`report`] and [`text`].
 
 #![warn(clippy::indexing_slicing, clippy::panic, clippy::unwrap_used)]
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
 
-pub use base::{fields, format, home, json, json_text, number, sort};
-pub use report::{Metric, metric};
-pub use {compare, expression, facts, hlo, input, insight, memory, metrics, report, run, timeline, trace};
-pub use {document, export, pages, table, tables};
+// What the page and the Python package use.
+pub mod session;
+pub use {compare, document, export, pages, report, timeline};
 
-// Limits on the numbers of a profile, which a CI job can check.
+/// Tables: the engine, and the tables of a run.
+pub mod table {
+    pub use ::table::*;
+    pub use tables::{AreaQuery, LineQuery, TableName};
+}
+
+/// Numbers, texts and JSON in the forms that every output uses.
+pub mod text {
+    pub use base::{fields, format, home, json, number, sort};
+}
+
+// The parts behind it, for the command line, the tests and the benchmark.
+pub use base::{fields, format, home, json, json_text, number, sort};
 #[cfg(feature = "cli")]
 pub use budget;
+pub use {expression, facts, hlo, input, insight, memory, metrics, run, tables, trace};
 
 // Lets the command line refer to the library by its public name, as external code does.
 #[cfg(feature = "cli")]
@@ -58,14 +70,11 @@ extern crate self as crossprof;
 #[cfg(feature = "cli")]
 pub mod cli;
 
-// The facade over all other modules.
-pub mod session;
-
+pub use ::table::{Cell, Column, Query, Sort, Table, Unit};
 pub use base::{Error, Ps, Severity, Warning, WarningCode};
 pub use input::plan::{Candidate, FileKind, Plan, plan};
 pub use input::{Unpacked, Unpacker};
-pub use report::{ModelConfig, UnifiedProfile};
+pub use report::{Metric, ModelConfig, UnifiedProfile, metric};
 pub use run::{Settings, WindowChoice};
 pub use session::{FileId, FileResult, MemberResult, RunSummary, Session};
-pub use table::{Cell, Column, Query, Sort, Table, Unit};
 pub use tables::TableName;

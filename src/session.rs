@@ -24,20 +24,21 @@ mod programs;
 mod rehearsal;
 mod runs;
 
+pub use input::{ArgumentsReader, NOT_FOUND, Outline, Outliner, Unpacked, Unpacker, plan};
 pub use intake::{FileResult, MemberResult};
+pub use memory::Recorded;
+pub use metrics::{Context, Preset, StepPart, presets, throughput};
 pub use peek::peek;
+pub use run::{Settings, WindowChoice};
 pub use runs::RunSummary;
+pub use trace::{Interval, RowBlock, snapshot};
 
 use std::collections::VecDeque;
 
 use document::Page;
-use input::plan::FileKind;
-use input::{Outline, Unpacked, Unpacker};
-use memory::Recorded;
-use metrics::Context;
 use pages::{PageQuery, View};
+use plan::FileKind;
 use report::UnifiedProfile;
-use run::Settings;
 use table::{self, Query, Rows, Table};
 use tables::{self, AreaError, AreaQuery, TableName};
 use timeline::Timeline;

@@ -162,3 +162,22 @@ fn limits_are_put_into_words_once() {
         assert_eq!(is_there, file.ends_with("limits_in_words.rs"), "{}", file.display());
     }
 }
+
+/// The page and the Python package use the façade, not the crates behind it.
+#[test]
+fn adapters_use_the_facade() {
+    const FACADE: [&str; 10] =
+        ["session", "table", "document", "pages", "export", "timeline", "compare", "report", "text", "cli"];
+    let mut paths = 0;
+    for file in sources(&["www/src", "python/src"]) {
+        let text = read(&file);
+        for path in text.split("crossprof::").skip(1) {
+            let end = path.find(|letter: char| !letter.is_alphanumeric() && letter != '_').unwrap_or(path.len());
+            let name = &path[..end];
+            let is_type = name.starts_with(char::is_uppercase) || name == "metric" || path.starts_with('{');
+            assert!(is_type || FACADE.contains(&name), "{} uses crossprof::{name}", file.display());
+            paths += 1;
+        }
+    }
+    assert!(paths > 150, "only {paths} paths were found");
+}

@@ -3,8 +3,8 @@
 use arrow_buffer::{BooleanBufferBuilder, Buffer, NullBufferBuilder};
 use arrow_data::ArrayData;
 use arrow_schema::{ArrowError, DataType};
-use crossprof::home::{may_have, without_home};
 use crossprof::table::{CellRef, Kind};
+use crossprof::text::home::{may_have, without_home};
 
 /// Below this limit, whole numbers stored as floats are exact and fit in an `i64`.
 const WHOLE_BELOW: f64 = 9_007_199_254_740_992.0;

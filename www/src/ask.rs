@@ -4,7 +4,7 @@
 use crossprof::document::{Page, TableBlock};
 use crossprof::pages::timeline::{Action, Outcome};
 use crossprof::pages::{Found, PageQuery, View};
-use crossprof::run::Settings;
+use crossprof::session::Settings;
 use crossprof::table::Query;
 use crossprof::timeline::Sight;
 use futures_util::FutureExt;

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crossprof::document::Grid;
-use crossprof::input::plan::FileKind;
-use crossprof::run::Settings;
+use crossprof::session::Settings;
+use crossprof::session::plan::FileKind;
 use futures_channel::oneshot;
 use futures_util::FutureExt;
 use js_sys::Array;

@@ -51,7 +51,7 @@ pub async fn walk(entries: Vec<FileSystemEntry>) -> Vec<PickedFile> {
             sources.push(PickedFile { path, blob: file.into() });
         }
     }
-    crossprof::sort::sort_by(&mut sources, |a, b| a.path.cmp(&b.path));
+    crossprof::text::sort::sort_by(&mut sources, |a, b| a.path.cmp(&b.path));
     sources
 }
 
@@ -65,7 +65,7 @@ pub fn picked(list: &FileList) -> Vec<PickedFile> {
             PickedFile { path, blob: file.into() }
         })
         .collect();
-    crossprof::sort::sort_by(&mut sources, |a, b| a.path.cmp(&b.path));
+    crossprof::text::sort::sort_by(&mut sources, |a, b| a.path.cmp(&b.path));
     sources
 }
 

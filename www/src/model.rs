@@ -1,8 +1,8 @@
 //! Fields of the model form, and functions that parse and set their values. Does not access the browser.
 
-use crossprof::metrics::Preset;
-use crossprof::number::decimal;
 use crossprof::report::ModelConfig;
+use crossprof::session::Preset;
+use crossprof::text::number::decimal;
 
 /// An integer field of the model configuration.
 pub struct FormField {

@@ -96,7 +96,7 @@ const KEY_CHARS: usize = 120;
 impl RowKey {
     /// Creates the key of a row from its index and name. Long names are shortened.
     pub fn new(index: usize, name: &str) -> RowKey {
-        RowKey { index, name: crossprof::format::shorten(name, KEY_CHARS) }
+        RowKey { index, name: crossprof::text::format::shorten(name, KEY_CHARS) }
     }
 
     /// Parses `3-fusion.1`.

@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use crossprof::Warning;
 use crossprof::document::Link;
-use crossprof::input::plan::FileKind;
 use crossprof::report::{Naming, distinct_names};
-use crossprof::run::Settings;
+use crossprof::session::Settings;
+use crossprof::session::plan::FileKind;
 use crossprof::table::Sort;
-use crossprof::tables::TableName;
+use crossprof::table::TableName;
 use leptos::prelude::*;
 
 use crate::profile::Profile;

@@ -3,11 +3,11 @@
 #![cfg(target_arch = "wasm32")]
 
 use crossprof::document::{Block, Page, TableBlock};
-use crossprof::input::plan::FileKind;
 use crossprof::pages::{PageQuery, View};
-use crossprof::run::Settings;
+use crossprof::session::Settings;
+use crossprof::session::plan::FileKind;
+use crossprof::table::{AreaQuery, LineQuery};
 use crossprof::table::{Cell, Query, Sort};
-use crossprof::tables::{AreaQuery, LineQuery};
 use crossprof::timeline::Sight;
 use crossprof::{TableName, Warning, WarningCode};
 use js_sys::Array;

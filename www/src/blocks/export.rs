@@ -3,7 +3,7 @@
 //! file contains all colors and fonts of the current theme, so it does not depend on the page. A PNG is the same SVG,
 //! rendered at twice the size.
 
-use crossprof::number::decimal;
+use crossprof::text::number::decimal;
 use leptos::prelude::*;
 use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::{JsFuture, spawn_local};

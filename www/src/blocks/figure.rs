@@ -144,8 +144,8 @@ fn table(data: &Data, label: &str) -> AnyView {
     let rows = data.rows.iter().take(MAX_ROWS).map(|row| {
         let cells = row.iter().zip(&units).map(|(value, of)| {
             let text = match cell::number(value) {
-                Some(number) if number.fract() != 0.0 => crossprof::format::number_of_digits(number, DIGITS),
-                Some(number) => crossprof::format::full(number),
+                Some(number) if number.fract() != 0.0 => crossprof::text::format::number_of_digits(number, DIGITS),
+                Some(number) => crossprof::text::format::full(number),
                 None => cell::short(value, *of, NAME_CHARS),
             };
             view! { <td class:number=cell::is_number(*of)><bdi>{text}</bdi></td> }

@@ -4,8 +4,8 @@
 use std::sync::Arc;
 
 use crossprof::document::{Icicle, Node};
-use crossprof::format;
 use crossprof::table::{Cell, Unit, unit};
+use crossprof::text::format;
 use leptos::prelude::*;
 
 use super::chart::{Marks, Pair, chart};

@@ -22,7 +22,7 @@ mod waterfall;
 use std::sync::Arc;
 
 use crossprof::document::{About, Block, Link};
-use crossprof::tables::TableName;
+use crossprof::table::TableName;
 use leptos::prelude::*;
 
 use crate::components::live::live;
@@ -111,7 +111,7 @@ fn heading(run: u32, title: &str, about: Option<&About>) -> AnyView {
     match about {
         Some(about) => {
             let href = Route::of(View::Of(about.view), run).href();
-            term(text, crossprof::fields::plain(&about.definition), Some(href))
+            term(text, crossprof::text::fields::plain(&about.definition), Some(href))
         }
         None => text.into_any(),
     }

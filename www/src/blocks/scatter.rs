@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use crossprof::document::{Point, Scatter};
-use crossprof::format;
-use crossprof::sort::sort_by;
 use crossprof::table::{Cell, Unit};
+use crossprof::text::format;
+use crossprof::text::sort::sort_by;
 use leptos::prelude::*;
 
 use super::chart::{Marks, Pair, chart, walk};

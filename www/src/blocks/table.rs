@@ -10,7 +10,7 @@ use std::sync::Arc;
 use crossprof::document::{Block, ColourClass, ColumnBlock, TableBlock};
 use crossprof::pages::timeline::link_to_row;
 use crossprof::table::{Cell, Query, Sort, Unit};
-use crossprof::{fields, format};
+use crossprof::text::{fields, format};
 use leptos::html;
 use leptos::prelude::*;
 use wasm_bindgen::JsCast;

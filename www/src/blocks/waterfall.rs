@@ -124,7 +124,7 @@ fn body(it: &Waterfall) -> AnyView {
 mod tests {
     use super::*;
     use crossprof::document::WaterfallPart;
-    use crossprof::metrics::StepPart;
+    use crossprof::session::StepPart;
 
     #[test]
     fn each_bar_begins_where_the_one_before_ended() {

@@ -1,7 +1,7 @@
 //! A headline figure: value, spread, and a rating by color, word and shape.
 
 use crossprof::report::Level;
-use crossprof::{fields, format};
+use crossprof::text::{fields, format};
 use leptos::prelude::*;
 
 use super::tip::{Tips, term};

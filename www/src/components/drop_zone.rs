@@ -6,7 +6,7 @@ use wasm_bindgen::convert::FromWasmAbi;
 use wasm_bindgen::prelude::*;
 use web_sys::{Blob, ClipboardEvent, DragEvent, Element, HtmlInputElement};
 
-use crossprof::input::plan::capture_time;
+use crossprof::session::plan::capture_time;
 
 use crate::client;
 use crate::files::PickedFile;

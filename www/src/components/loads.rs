@@ -1,6 +1,6 @@
 //! Loads and their files: progress, errors and remedies.
 
-use crossprof::format;
+use crossprof::text::format;
 use leptos::prelude::*;
 
 use super::live::{live, shown};

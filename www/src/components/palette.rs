@@ -42,8 +42,8 @@ fn commands(state: State) -> Vec<Command> {
             add(&format!("View: {}", view.title()), key, Action::View(view));
         }
         for run in state.runs.get() {
-            let name = crossprof::format::printable(&state.name_of(run.id));
-            add(&format!("Run: {}", crossprof::format::shorten(&name, 60)), "", Action::ToRun(run.id));
+            let name = crossprof::text::format::printable(&state.name_of(run.id));
+            add(&format!("Run: {}", crossprof::text::format::shorten(&name, 60)), "", Action::ToRun(run.id));
         }
         add("Next run", "]", Action::Run(1));
         add("Previous run", "[", Action::Run(-1));

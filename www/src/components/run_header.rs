@@ -1,7 +1,7 @@
 //! The header above every view of a run: name, hardware, source and warnings.
 
 use crossprof::Severity;
-use crossprof::format;
+use crossprof::text::format;
 use leptos::prelude::*;
 
 use super::live::{live, says};

@@ -112,7 +112,7 @@ pub fn Name(
     width: usize,
 ) -> impl IntoView {
     use crate::table::cell::WHOLE_CHARS;
-    use crossprof::format::{printable, shorten};
+    use crossprof::text::format::{printable, shorten};
     let tips = Tips::get();
     let whole = shorten(&printable(&shorten(&text, WHOLE_CHARS)), WHOLE_CHARS);
     let short = shorten(&whole, width);

@@ -1,6 +1,6 @@
 //! The top bar: name, selection of the run on narrow screens, filter, theme and help.
 
-use crossprof::format::{printable, shorten};
+use crossprof::text::format::{printable, shorten};
 use leptos::prelude::*;
 
 use super::icons::Line;

@@ -1,6 +1,6 @@
 //! Warnings, and functions that limit the length of text.
 
-use crossprof::format;
+use crossprof::text::format;
 use crossprof::{Severity, Warning};
 use leptos::prelude::*;
 

@@ -1,7 +1,7 @@
 //! The window that the numbers of a run cover, and the field that selects it. Shown above every view.
 
 use crossprof::report::WindowKind;
-use crossprof::run::{Settings, WindowChoice};
+use crossprof::session::{Settings, WindowChoice};
 use crossprof::{Metric, metric};
 use leptos::prelude::*;
 
@@ -33,7 +33,7 @@ pub fn Window(
         let window = report.get().profile.window.clone()?;
         let caution = window.caution.map(|text| view! { <strong>{text}</strong>" " });
         Some(
-            view! { {caution}{term("Window".to_owned(), crossprof::fields::plain(WINDOW.definition), None)}": "{window.sentence} },
+            view! { {caution}{term("Window".to_owned(), crossprof::text::fields::plain(WINDOW.definition), None)}": "{window.sentence} },
         )
     };
     let chosen = move || {

@@ -207,7 +207,7 @@ fn notice(state: State) -> Option<AnyView> {
     let text = if !missing.is_empty() {
         format!(
             "These runs are not open: {}. Drop their files again, or remove them (×).",
-            crossprof::format::printable(&missing.join(", "))
+            crossprof::text::format::printable(&missing.join(", "))
         )
     } else if choice.len() > MOST_RUNS {
         format!(
@@ -373,7 +373,7 @@ fn chips(state: State) -> AnyView {
     };
     let add = left.iter().enumerate().map(|(at, run)| {
         let name = state.name_of(run.id);
-        let label = format!("+ {}", crossprof::format::shorten(&crossprof::format::printable(&name), 40));
+        let label = format!("+ {}", crossprof::text::format::shorten(&crossprof::text::format::printable(&name), 40));
         view! { <li><button class="chip" data-do="add" data-at=at.to_string()>{label}</button></li> }.into_any()
     });
     let all: Vec<AnyView> = now.runs.iter().enumerate().map(chip).chain(add).collect();

@@ -2,7 +2,7 @@
 
 use crossprof::document::TableBlock;
 use crossprof::table::Query;
-use crossprof::tables::TableName;
+use crossprof::table::TableName;
 use leptos::prelude::*;
 
 use crate::ask::Heard;
@@ -68,7 +68,7 @@ pub fn Export(
         let file = format!("{}.report.html", stem());
         document.with_value(|ask| ask(Form::Html, saved(state, file, "text/html")));
     };
-    let size = move || report.with(|report| crossprof::format::bytes(report.document.len() as u64));
+    let size = move || report.with(|report| crossprof::text::format::bytes(report.document.len() as u64));
     let tables = TableName::ALL
         .into_iter()
         .map(|name| {
@@ -84,7 +84,7 @@ pub fn Export(
             };
             let most = query_of(name)
                 .top
-                .map(|rows| format!(" (at most the first {})", crossprof::format::count(rows.into())));
+                .map(|rows| format!(" (at most the first {})", crossprof::text::format::count(rows.into())));
             view! {
                 <li data-table=name.key()><span class="name">{name.key()}{most}</span>
                     <button class="plain" on:click=save>"CSV"</button>

@@ -1,8 +1,9 @@
 //! Form for data that traces do not contain: batch size, sequence length, model dimensions and number of steps.
 
-use crossprof::metrics::presets;
-use crossprof::run::Settings;
-use crossprof::{format, metric};
+use crossprof::metric;
+use crossprof::session::Settings;
+use crossprof::session::presets;
+use crossprof::text::format;
 use leptos::prelude::*;
 
 use crate::client;
@@ -107,7 +108,7 @@ fn results(profile: &crate::profile::Profile) -> impl IntoView + use<> {
     ];
     let rows = rows.into_iter().map(|(label, metric, value)| {
         let (short, exact) = value.unwrap_or_else(|| (format::DASH.to_owned(), String::new()));
-        view! { <div data-field=metric.path data-exact=exact><dt>{term(label.to_owned(), crossprof::fields::plain(metric.definition), None)}</dt><dd>{short}</dd></div> }
+        view! { <div data-field=metric.path data-exact=exact><dt>{term(label.to_owned(), crossprof::text::fields::plain(metric.definition), None)}</dt><dd>{short}</dd></div> }
     }).collect_view();
     let no_steps = profile.step_timing.avg_step_time_us.is_none();
     let no_steps =

@@ -4,8 +4,8 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::time::Duration;
 
-use crossprof::format;
 use crossprof::pages::timeline::{Action, EVENT};
+use crossprof::text::format;
 use crossprof::timeline::{EventRef, Sight};
 use leptos::prelude::*;
 use web_sys::KeyboardEvent;

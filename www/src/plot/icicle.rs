@@ -54,7 +54,7 @@ pub fn layout(parents: &[Option<u32>], values: &[f64], top: usize, max_depth: us
         }
     }
     let mut found: Vec<Span> = spans.into_iter().flatten().collect();
-    crossprof::sort::sort_by(&mut found, |a, b| a.depth.cmp(&b.depth).then(a.left.total_cmp(&b.left)));
+    crossprof::text::sort::sort_by(&mut found, |a, b| a.depth.cmp(&b.depth).then(a.left.total_cmp(&b.left)));
     found
 }
 

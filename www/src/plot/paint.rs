@@ -1,6 +1,6 @@
 //! Converts colors computed by a browser to a form that all SVG readers accept, and escapes text for XML.
 
-use crossprof::number::decimal;
+use crossprof::text::number::decimal;
 
 /// Converts a computed color (`rgb(1, 2, 3)`, `rgba(1, 2, 3, 0.5)`, `color(srgb 0.1 0.2 0.3 / 0.5)`) to `#rrggbb` and
 /// an opacity. Returns `None` if it is fully transparent or not a color.

@@ -5,9 +5,9 @@
 use crossprof::document::Page;
 use crossprof::pages::timeline::Outcome;
 use crossprof::pages::{Found, PageQuery, View};
-use crossprof::run::Settings;
+use crossprof::session::Settings;
 use crossprof::table::Query;
-use crossprof::tables::{AreaQuery, TableName};
+use crossprof::table::{AreaQuery, TableName};
 use js_sys::Array;
 use serde::{Deserialize, Serialize};
 use wasm_bindgen::{JsCast, JsValue};

@@ -1,8 +1,8 @@
 //! Messages about files.
 
 use crossprof::Warning;
-use crossprof::input::plan::FileKind;
 use crossprof::report::SourceFile;
+use crossprof::session::plan::FileKind;
 use serde::{Deserialize, Serialize};
 
 /// A file of a load.

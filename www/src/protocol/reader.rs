@@ -2,7 +2,7 @@
 
 use crossprof::Warning;
 use crossprof::document::Grid;
-use crossprof::input::plan::FileKind;
+use crossprof::session::plan::FileKind;
 use serde::{Deserialize, Serialize};
 
 use super::Request;
@@ -176,7 +176,7 @@ pub enum FileChunk {
     /// A file begins. Contains its index.
     File(u32),
     /// The attached buffer contains the metadata of a large plane, without its lines. See
-    /// `crossprof::input::Outline`.
+    /// `crossprof::session::Outline`.
     Foreseen {
         /// Offset of the plane's start in the file, in bytes.
         start: u64,

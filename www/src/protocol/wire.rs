@@ -84,7 +84,7 @@ impl<T: Serialize + DeserializeOwned> Body for T {
     }
 
     fn from_js(body: JsValue) -> Option<T> {
-        crossprof::json::from_tree(serde_wasm_bindgen::from_value(body).ok()?).ok()
+        crossprof::text::json::from_tree(serde_wasm_bindgen::from_value(body).ok()?).ok()
     }
 }
 
@@ -144,6 +144,6 @@ impl<T: Serialize + DeserializeOwned> Body for Packed<T> {
 
     fn from_js(body: JsValue) -> Option<Packed<T>> {
         let buffer: ArrayBuffer = body.dyn_into().ok()?;
-        crossprof::json::from_tree(packed::read(&Uint8Array::new(&buffer).to_vec())?).ok().map(Packed)
+        crossprof::text::json::from_tree(packed::read(&Uint8Array::new(&buffer).to_vec())?).ok().map(Packed)
     }
 }

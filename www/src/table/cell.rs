@@ -1,7 +1,7 @@
 //! Formats table values: three digits in cells, four on hover, all digits in copies.
 
-use crossprof::format;
 use crossprof::table::{Cell, Column, Unit};
+use crossprof::text::format;
 
 /// Maximum length of any text on the page, in characters. A name in a trace may be a megabyte long.
 pub const WHOLE_CHARS: usize = 4000;

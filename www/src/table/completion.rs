@@ -103,8 +103,8 @@ fn quoted(text: &str) -> String {
 mod tests {
     use super::*;
     use crossprof::document::ColumnBlock;
+    use crossprof::table::TableName;
     use crossprof::table::column;
-    use crossprof::tables::TableName;
 
     #[test]
     fn headings_are_completed_and_then_values() {

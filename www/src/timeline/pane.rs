@@ -5,7 +5,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use crossprof::document::Block;
-use crossprof::format;
+use crossprof::text::format;
 use leptos::html::Div;
 use leptos::prelude::*;
 use wasm_bindgen::JsCast;

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use crossprof::pages::PageQuery;
 use crossprof::pages::timeline::{Action, Keep, Outcome};
+use crossprof::session::Interval;
 use crossprof::timeline::{EventRef, Sight, Viewport};
-use crossprof::trace::Interval;
 use leptos::prelude::{GetUntracked, RwSignal, Set, Update, WithUntracked, window};
 use wasm_bindgen::JsCast;
 use web_sys::{HtmlCanvasElement, HtmlElement, ImageBitmap, ImageBitmapRenderingContext};

@@ -6,14 +6,14 @@ use std::rc::Rc;
 
 use crossprof::document::Page;
 use crossprof::export::json;
-use crossprof::metrics::Context;
 use crossprof::pages::timeline::{Action, OpChanges, Outcome};
 use crossprof::pages::{self, Found, PageQuery, View};
-use crossprof::run::Settings;
+use crossprof::session::Context;
+use crossprof::session::RowBlock;
 use crossprof::session::Session;
+use crossprof::session::Settings;
+use crossprof::session::snapshot::Reader;
 use crossprof::timeline::{Origin, Raster, Sight, Stage, Strip, Timeline};
-use crossprof::trace::RowBlock;
-use crossprof::trace::snapshot::Reader;
 use js_sys::{Uint8Array, Uint32Array};
 use wasm_bindgen::prelude::*;
 
@@ -333,7 +333,7 @@ impl Analyst {
 
     fn colour(&mut self, run: u32, changes: JsValue) -> Result<(), &'static str> {
         let settings = self.settings_of(run).ok_or(NO_RUN)?;
-        let changes = Document::from_js(changes).and_then(|text| crossprof::json::from_str(&text.text()).ok());
+        let changes = Document::from_js(changes).and_then(|text| crossprof::text::json::from_str(&text.text()).ok());
         let changes: OpChanges = changes.ok_or(NO_CHANGES)?;
         let colours = |context: Context<'_>, kept: &Timeline| {
             pages::timeline::colours(kept.source(context, Origin::Captured), &changes)

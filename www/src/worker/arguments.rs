@@ -1,8 +1,8 @@
 //! Reads a file again to get all arguments of an event. The analyst does not keep arguments that no number uses.
 
 use crossprof::document::Grid;
-use crossprof::input::{ArgumentsReader, NOT_FOUND};
 use crossprof::pages::timeline::named_values;
+use crossprof::session::{ArgumentsReader, NOT_FOUND};
 use js_sys::{ArrayBuffer, Uint8Array};
 use wasm_bindgen::JsValue;
 use web_sys::Blob;

@@ -49,7 +49,7 @@ pub fn document(
 /// Reads an attached profile. Returns `None` if it is invalid.
 fn profile(attachments: &Array, at: u32) -> Option<UnifiedProfile> {
     let bytes = Document::from_js(attachments.get(at))?.to_vec();
-    crossprof::json::from_str(std::str::from_utf8(&bytes).ok()?).ok()
+    crossprof::text::json::from_str(std::str::from_utf8(&bytes).ok()?).ok()
 }
 
 /// Replaces the batch size and the sequence length of a profile, and recomputes its rates.
@@ -61,7 +61,7 @@ fn give_batch(profile: &mut UnifiedProfile, batch_size: Option<u64>, seq_length:
     model.batch_size = batch_size.or(model.batch_size);
     model.seq_length = seq_length.or(model.seq_length);
     let (devices, of_all) = (profile.metadata.num_devices, profile.throughput.all_devices_steps_per_sec);
-    profile.throughput = crossprof::metrics::throughput(&profile.step_timing, &profile.model_config, devices, of_all);
+    profile.throughput = crossprof::session::throughput(&profile.step_timing, &profile.model_config, devices, of_all);
 }
 
 /// Compares runs. Returns `None` if a profile is invalid.

@@ -1,9 +1,9 @@
 //! The second reader: decodes the content that the first reader has unpacked, and passes the runs to the analyst.
 
-use crossprof::input::plan::FileKind;
-use crossprof::input::{Outline, Unpacked};
+use crossprof::session::plan::FileKind;
+use crossprof::session::snapshot;
 use crossprof::session::{FileId, FileResult, MemberResult, Session};
-use crossprof::trace::snapshot;
+use crossprof::session::{Outline, Unpacked};
 use crossprof::{Error, Warning, WarningCode};
 use js_sys::Uint8Array;
 

@@ -1,6 +1,6 @@
 //! Groups dropped files into loads. One run becomes one load.
 
-use crossprof::input::plan::{self, Candidate, FileKind, PlannedRun, is_called_profile};
+use crossprof::session::plan::{self, Candidate, FileKind, PlannedRun, is_called_profile};
 
 use crate::protocol::files::{FileEntry, Groups};
 

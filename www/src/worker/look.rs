@@ -1,7 +1,7 @@
 //! Inspects the first bytes of files. Their kinds determine which files belong to one run.
 
-use crossprof::input::plan::FileKind;
 use crossprof::session::peek;
+use crossprof::session::plan::FileKind;
 use js_sys::{Array, Uint8Array};
 use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::JsFuture;

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use crossprof::document::Page;
-use crossprof::memory::Recorded;
 use crossprof::pages::PageQuery;
 use crossprof::pages::memory::{self, KeptMemory};
+use crossprof::session::Recorded;
 use crossprof::table::{Rows, query};
 
 use super::text::text;

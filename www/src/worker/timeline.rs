@@ -108,5 +108,5 @@ fn fitting(context: &OffscreenCanvasRenderingContext2d, text: &str, width: f64) 
         return Ok(text.to_owned());
     }
     let letters = text.chars().count() as f64 * width / full;
-    Ok(crossprof::format::shorten(text, letters as usize))
+    Ok(crossprof::text::format::shorten(text, letters as usize))
 }

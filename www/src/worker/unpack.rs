@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use crossprof::input::{Outline, Outliner, Unpacked, Unpacker};
+use crossprof::session::{Outline, Outliner, Unpacked, Unpacker};
 use js_sys::{Array, Uint8Array};
 use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::JsFuture;

@@ -20,7 +20,7 @@ pub(super) fn columns_menu(shown: Signal<Shown>) -> AnyView {
         let columns = shown.with(|shown| shown.table().map(|table| table.columns.clone())).unwrap_or_default();
         let mut names: Vec<(String, String)> =
             columns.into_iter().map(|column| (bounded(&column.title), column.key)).collect();
-        crossprof::sort::sort_by(&mut names, |a, b| a.cmp(b));
+        crossprof::text::sort::sort_by(&mut names, |a, b| a.cmp(b));
         names
     });
     let is_shown = move |key: &str| {

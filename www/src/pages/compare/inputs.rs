@@ -1,7 +1,7 @@
 //! Fields for data that traces do not contain: batch size, sequence length, power and price of each run, with units.
 //! Errors are shown below the fields.
 
-use crossprof::number::decimal;
+use crossprof::text::number::decimal;
 use leptos::prelude::*;
 
 use super::choice::{Choice, Chosen};
@@ -78,7 +78,7 @@ pub fn inputs(choice: &Choice, runs: &[(String, Option<Run>)]) -> AnyView {
     let is_given = choice.runs.iter().any(|run| INPUTS.iter().any(|input| !(input.text)(run).is_empty()));
     let fieldset = |((at, chosen), (called, run)): ((usize, &Chosen), &(String, Option<Run>))| {
         let fields: Vec<AnyView> = INPUTS.iter().map(|input| field(input, at, chosen, run.as_ref())).collect();
-        let legend = crossprof::format::shorten(&crossprof::format::printable(called), 60);
+        let legend = crossprof::text::format::shorten(&crossprof::text::format::printable(called), 60);
         view! { <fieldset class="compare-inputs"><legend>{legend}</legend><div class="fields">{fields}</div></fieldset> }.into_any()
     };
     let all: Vec<AnyView> = choice.runs.iter().enumerate().zip(runs).map(fieldset).collect();
