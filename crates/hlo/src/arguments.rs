@@ -157,6 +157,13 @@ fn output<'m>(module: &'m Module, result: &'m Instruction) -> Output<'m> {
         let start = module.operand(maker, 0).filter(|start| start.is("tuple"));
         let own = start.and_then(|start| module.operand(start, tuple_index(origin)?));
         own.map(origin_of).into_iter().collect()
+    } else if maker.is("conditional") {
+        // Each branch takes the arrays that it reads as one tuple.
+        let given = module.operands(maker).flat_map(|operand| {
+            let (tuple, one) = if operand.is("tuple") { (Some(operand), None) } else { (None, Some(operand)) };
+            tuple.into_iter().flat_map(|tuple| module.operands(tuple)).chain(one)
+        });
+        given.map(origin_of).collect()
     } else {
         module.operands(maker).map(origin_of).collect()
     };

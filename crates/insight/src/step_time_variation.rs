@@ -4,8 +4,8 @@
 //! change of 5 %). Steps that exceed the median step by more than 5 % are grouped by cause. The cause is the part that exceeds
 //! its median most, together with the host's range in that idle time (`step_breakdown.steps[].host_range`), or with the op
 //! whose self time exceeds that in the step nearest to the median most. The title names the group with the largest loss. The
-//! impact is that loss as a share of all counted steps. The message describes three groups. Confidence high. Not checked with
-//! fewer than 5 counted steps.
+//! impact is that loss as a share of all counted steps. If ops of a CPU take longer, the finding is at most a note, because other
+//! programs use the same cores. Confidence high. Not checked with fewer than 5 counted steps.
 
 use super::draft::{Draft, lacks};
 use super::long_steps::{Loss, losses};
@@ -17,7 +17,7 @@ use super::{
 };
 use base::format;
 use metrics::StepPart;
-use report::{Confidence, FindingSeverity, View};
+use report::{Confidence, FindingSeverity, Platform, View};
 
 pub(super) static RULE: Rule = Rule {
     id: "step_time_variation",
@@ -51,8 +51,6 @@ const NOTE_PERCENT: f64 = 5.0;
 const WARNING_PERCENT: f64 = 20.0;
 /// Fewest steps for a meaningful standard deviation (ours).
 const FEWEST_STEPS: u64 = 5;
-/// Number of causes that the message describes.
-const MOST_SENTENCES: usize = 3;
 
 fn check(numbers: &Numbers<'_>) -> Verdict {
     let timing = &numbers.profile.step_timing;
@@ -68,16 +66,13 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         return Verdict::Fine;
     }
     let lost = variation >= WARNING_PERCENT;
-    let severity = if lost { FindingSeverity::Warning } else { FindingSeverity::Note };
-    let (shortest, longest) = (timing.min_step_time_us.unwrap_or(mean), timing.max_step_time_us.unwrap_or(mean));
+    let shortest = timing.min_step_time_us.unwrap_or(mean);
     let message = format!(
-        "The {} counted steps take {} on average, with a standard deviation of {} ({}). The shortest takes {}, the longest {}.",
+        "The {} counted steps take {} on average, with a standard deviation of {} ({}).",
         format::count(counted),
         format::time_us(mean),
         format::time_us(spread),
-        format::percent(variation),
-        format::time_us(shortest),
-        format::time_us(longest)
+        format::percent(variation)
     );
     let passed = |draft: Draft| {
         draft
@@ -86,6 +81,8 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
             .link(View::Steps, "")
     };
     let (losses, typical) = losses(numbers);
+    let is_noise = losses.first().is_some_and(|loss| is_on_shared_cores(numbers, loss));
+    let severity = if lost && !is_noise { FindingSeverity::Warning } else { FindingSeverity::Note };
     let Some((first, others)) = losses.split_first() else {
         // No step is long. The impact is the time saved if every step were as short as the shortest.
         let title = format!("Step times vary by {}", format::percent(variation));
@@ -99,11 +96,13 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         if first.steps.len() > 1 { "lose" } else { "loses" },
         format::time_us(first.lost_us)
     );
-    let sentences: Vec<String> =
-        losses.iter().take(MOST_SENTENCES).map(|loss| loss.sentence(numbers, typical)).collect();
-    let more = others.len().saturating_sub(MOST_SENTENCES - 1);
-    let more = if more > 0 { format!(" The long steps have {more} more causes.") } else { String::new() };
-    let draft = Draft::new(severity, Confidence::High, &title, format!("{}{more} {message}", sentences.join(" ")));
+    let more = match others.len() {
+        0 => String::new(),
+        1 => " Other long steps have another cause.".to_owned(),
+        more => format!(" Other long steps have {more} other causes."),
+    };
+    let text = format!("{}{more} {message}", first.sentence(numbers, typical));
+    let draft = Draft::new(severity, Confidence::High, &title, text);
     let draft = passed(draft.remedy(&remedy(numbers, first)))
         .evidence("lost_us", first.lost_us)
         // Relative to the time of all counted steps.
@@ -119,6 +118,11 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         .fires()
 }
 
+/// Returns true if ops of a CPU take longer. Other programs use the same cores, so this is often not the program's doing.
+fn is_on_shared_cores(numbers: &Numbers<'_>, loss: &Loss<'_>) -> bool {
+    numbers.profile.metadata.platform() == Some(Platform::Cpu) && loss.part.is_some_and(|part| !part.is_idle())
+}
+
 /// Returns the advice for a loss.
 fn remedy(numbers: &Numbers<'_>, loss: &Loss<'_>) -> String {
     let step = loss
@@ -127,6 +131,11 @@ fn remedy(numbers: &Numbers<'_>, loss: &Loss<'_>) -> String {
         .map_or_else(String::new, |step| step.name.as_deref().map_or_else(|| step.index.to_string(), shown));
     let place = loss.place.as_deref().map(shown);
     match (loss.part, place) {
+        _ if is_on_shared_cores(numbers, loss) => {
+            "Capture again while no other program uses the cores. If the same steps are long again, compare them with a typical \
+             step on the timeline."
+                .to_owned()
+        }
         (Some(StepPart::InputBound), _) => format!(
             "Prepare batches ahead of time in other threads or processes ({}), so that a slow batch is ready in time.",
             numbers.words().loader
@@ -179,5 +188,26 @@ mod tests {
         assert_eq!(finding(uneven(13, 600), &RULE).severity, Warning);
         assert_eq!(finding(uneven(13, 120), &RULE).severity, Note);
         fine(uneven(13, 80), &RULE);
+    }
+
+    /// Ops of a CPU that take longer are a note: other programs use its cores.
+    #[test]
+    fn a_cpu_with_uneven_ops_is_a_note() {
+        let cpu = |more: i64| {
+            let mut b = TraceBuilder::new();
+            let python = b.line("/host:CPU", "python");
+            let worker = b.line("/host:CPU", "tf_XLAEigen/1");
+            let mut at = 0;
+            for step in 0..13 {
+                let length = 1000 + more * (step % 2);
+                b.event(python, "train", at, length).step_num(step);
+                b.event(worker, "dot.1", at + 10, length - 100).hlo_op("dot.1").hlo_module("jit_step");
+                at += length;
+            }
+            b.build()
+        };
+        let found = finding(cpu(600), &RULE);
+        assert_eq!((found.severity, found.title.contains("compute")), (Note, true), "{}", found.title);
+        assert!(found.remedy.contains("cores"), "{}", found.remedy);
     }
 }

@@ -116,6 +116,24 @@ def several_steps():
     return step, (parameters(), X, Y), lambda out: out[0], lambda args: args[0]
 
 
+def conditional():
+    """The block changes in a branch, as the state of an optimizer does that is refreshed only in some steps."""
+
+    def step(params, number, x, y):
+        loss, grads = jax.value_and_grad(loss_of)(params, x, y, ("embed",))
+        changed = lambda w, g: jax.lax.fori_loop(0, 5, lambda _, w: jnp.tanh(w - 0.1 * g), w)
+        block = jax.lax.cond(
+            number % 2 == 0,
+            lambda block, grads: jax.tree.map(changed, block, grads),
+            lambda block, grads: block,
+            params["block"],
+            grads["block"],
+        )
+        return {**descend(params, grads), "block": block}, loss
+
+    return step, (parameters(), jnp.int32(4), X, Y), lambda out: out[0], lambda args: args[0]
+
+
 def sharded(params_too):
     mesh = Mesh(np.array(jax.devices()), ("d",))
     step, (params, x, y), after, before = sgd(("embed",))
@@ -145,6 +163,7 @@ CASES = {
     "train_state": (train_state(("embed",)), (0,)),
     "separate_donated": (separate(), (0,)),
     "several_steps": (several_steps(), ()),
+    "conditional": (conditional(), ()),
     "replicated": (sharded(False), ()),
     "sharded": (sharded(True), ()),
     "inference": (inference(), (1,)),
