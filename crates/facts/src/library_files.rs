@@ -55,6 +55,7 @@ mod tests {
             "$train.py:12 _step",
             "$train.py:12 __call__",
             "$_function_base_impl.py:4255 quantile",
+            "$loops.py:252 scan",
             "$builtins isinstance",
             "$jaxlib.utils safe_map",
             "torch/optim/sgd.py(5): step",
