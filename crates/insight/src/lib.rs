@@ -87,6 +87,8 @@ mod tensor_core_idle;
 mod tensor_cores_unused;
 #[cfg(test)]
 mod testing;
+#[cfg(test)]
+mod testing_programs;
 mod undonated_arguments;
 mod uneven_devices;
 mod unfused_data_formatting;
