@@ -33,6 +33,7 @@ mod float64;
 mod gap;
 mod gather_scatter;
 mod gradient_synchronization;
+mod grouped_convolution;
 mod heap_growth;
 mod host_arguments;
 mod host_executed_ops;
@@ -169,6 +170,7 @@ pub static CHAPTERS: &[Chapter] = &[
             &gather_scatter::RULE,
             &one_hot_lookup::RULE,
             &while_loop_overhead::RULE,
+            &grouped_convolution::RULE,
             &low_flop_rate::RULE,
             &low_memory_bandwidth::RULE,
             &memory_bound::RULE,
