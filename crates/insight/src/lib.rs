@@ -11,6 +11,7 @@ mod above_peak;
 mod activations_dominate;
 mod async_copy_wait;
 mod barrier_cores;
+mod batched_loop;
 mod bf16_in_fp32;
 mod changed_arguments;
 mod collective_bound;
@@ -169,6 +170,7 @@ pub static CHAPTERS: &[Chapter] = &[
             &sorting::RULE,
             &gather_scatter::RULE,
             &one_hot_lookup::RULE,
+            &batched_loop::RULE,
             &while_loop_overhead::RULE,
             &grouped_convolution::RULE,
             &low_flop_rate::RULE,
