@@ -25,6 +25,7 @@ mod data_loading;
 mod data_shuffle;
 mod data_transfer;
 mod debug_print;
+mod decompositions;
 mod device_clock_skew;
 mod dominant_op;
 mod draft;
@@ -172,6 +173,7 @@ pub static CHAPTERS: &[Chapter] = &[
             &one_hot_lookup::RULE,
             &batched_loop::RULE,
             &while_loop_overhead::RULE,
+            &decompositions::RULE,
             &grouped_convolution::RULE,
             &low_flop_rate::RULE,
             &low_memory_bandwidth::RULE,
