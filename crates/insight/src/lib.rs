@@ -34,6 +34,7 @@ mod evaluation;
 mod float64;
 mod gap;
 mod gather_scatter;
+mod gathered_batch;
 mod gradient_synchronization;
 mod grouped_convolution;
 mod heap_growth;
@@ -158,7 +159,12 @@ pub static CHAPTERS: &[Chapter] = &[
     Chapter { title: "Copies", rules: &[&async_copy_wait::RULE, &large_memory_transfers::RULE] },
     Chapter {
         title: "Communication",
-        rules: &[&gradient_synchronization::RULE, &unhidden_collectives::RULE, &collective_bound::RULE],
+        rules: &[
+            &gathered_batch::RULE,
+            &gradient_synchronization::RULE,
+            &unhidden_collectives::RULE,
+            &collective_bound::RULE,
+        ],
     },
     Chapter {
         title: "Ops",
