@@ -26,6 +26,7 @@ mod data_shuffle;
 mod data_transfer;
 mod debug_print;
 mod decompositions;
+mod derivative_matrix;
 mod device_clock_skew;
 mod dominant_op;
 mod draft;
@@ -179,6 +180,7 @@ pub static CHAPTERS: &[Chapter] = &[
             &one_hot_lookup::RULE,
             &batched_loop::RULE,
             &while_loop_overhead::RULE,
+            &derivative_matrix::RULE,
             &decompositions::RULE,
             &grouped_convolution::RULE,
             &low_flop_rate::RULE,

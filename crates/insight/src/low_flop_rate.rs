@@ -9,7 +9,7 @@
 use super::draft::{Draft, equals, lacks};
 use super::limits::{OVERHEAD_PERCENT, SHORTEST_OP_US};
 use super::numbers::Numbers;
-use super::{Rule, Verdict, grouped_convolution};
+use super::{Rule, Verdict, derivative_matrix, grouped_convolution};
 use base::format;
 use metrics::{Op, OpFamily, is_amd};
 use report::{Confidence, FindingSeverity, View};
@@ -18,7 +18,7 @@ use trace::{Framework, Platform};
 pub(super) static RULE: Rule = Rule {
     id: "low_flop_rate",
     title: "Matrix products, convolutions or attention far below the peak",
-    explained_by: &[&[&grouped_convolution::RULE]],
+    explained_by: &[&[&grouped_convolution::RULE, &derivative_matrix::RULE]],
     ..Rule::checked_by(check)
 };
 

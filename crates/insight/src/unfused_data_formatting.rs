@@ -7,14 +7,18 @@
 use super::draft::{Draft, lacks};
 use super::limits::OVERHEAD_PERCENT;
 use super::numbers::Numbers;
-use super::{Rule, Verdict, copied_arguments};
+use super::{Rule, Verdict, copied_arguments, derivative_matrix};
 use base::{Ps, format};
 use metrics::Op;
 use report::{Confidence, FindingSeverity};
 use trace::Framework;
 
-pub(super) static RULE: Rule =
-    Rule { id: "unfused_data_formatting", title: "Layout changes are not fused", ..Rule::checked_by(check) };
+pub(super) static RULE: Rule = Rule {
+    id: "unfused_data_formatting",
+    title: "Layout changes are not fused",
+    explained_by: &[&[&derivative_matrix::RULE]],
+    ..Rule::checked_by(check)
+};
 
 /// XLA's category of transpose, copy and reshape, and the names of these ops in traces without categories.
 const CATEGORIES: [&str; 5] = ["data formatting", "transpose", "reshape", "copy", "copy fusion"];
