@@ -77,6 +77,7 @@ mod profiler_overhead;
 mod python_threads;
 mod recompilation;
 mod rematerialization;
+mod renewed_iterator;
 mod replicated_parameters;
 mod replicated_work;
 mod rule;
@@ -137,6 +138,7 @@ pub static CHAPTERS: &[Chapter] = &[
         title: "Time in which devices wait",
         rules: &[
             &data_loading::RULE,
+            &renewed_iterator::RULE,
             &input_bound::RULE,
             &host_processing::RULE,
             &data_transfer::RULE,

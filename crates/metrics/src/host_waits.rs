@@ -17,12 +17,14 @@
 
 mod behind;
 mod calls;
+mod named_calls;
 mod python_threads;
 
 use rustc_hash::FxHashMap;
 
 use self::behind::Behind;
 pub use self::calls::{OtherThread, RangeCall, called_back};
+pub use self::named_calls::{NamedCalls, named_calls};
 pub use self::python_threads::{PythonThreads, busy_python_threads};
 use super::devices::Devices;
 use super::host_threads::HostRole;

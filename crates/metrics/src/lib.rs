@@ -78,7 +78,7 @@ pub use freezing::of_module as layer_freezing_of;
 pub use histogram::Histogram;
 pub use host_ops::{HostOp, HostOps};
 pub use host_threads::{HostRole, HostThreads};
-pub use host_waits::{PythonThreads, RangeCall, busy_python_threads, called_back, event_in};
+pub use host_waits::{NamedCalls, PythonThreads, RangeCall, busy_python_threads, called_back, event_in, named_calls};
 pub use host_work::{HostWork, compiled_modules, for_each_named, host_spans};
 pub use io::io_operations;
 pub use kernel_stats::demangle::demangle;
