@@ -64,6 +64,7 @@ mod memory;
 mod memory_bound;
 mod memory_fragmentation;
 mod merge;
+mod module_graphs;
 mod near_memory_limit;
 mod no_device_ops;
 mod no_hlo;
@@ -145,6 +146,7 @@ pub static CHAPTERS: &[Chapter] = &[
             &host_arguments::RULE,
             &host_overhead::RULE,
             &many_programs::RULE,
+            &module_graphs::RULE,
             &many_small_kernels::RULE,
             &python_threads::RULE,
             &compilation::RULE,
