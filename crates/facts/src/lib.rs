@@ -19,6 +19,7 @@ pub mod host_transfers;
 pub mod kernel_families;
 pub mod library_files;
 pub mod model_presets;
+pub mod module_graphs;
 mod pattern;
 mod program_spans;
 pub mod python_waits;

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
-use super::table;
+use super::{module_graphs, table};
 use base::sort;
 
 static FILES: LazyLock<BTreeSet<&'static str>> = LazyLock::new(|| {
@@ -31,7 +31,7 @@ pub fn is_users(frame: &str) -> bool {
     // PyTorch writes paths relative to the folder of the packages.
     let installed = path.starts_with("torch/") || PACKAGES.iter().any(|directory| path.contains(directory));
     let is_internal = file.starts_with('_') && !file.starts_with("__");
-    file.ends_with(".py") && !is_internal && !installed && !FILES.contains(file)
+    file.ends_with(".py") && !is_internal && !installed && !FILES.contains(file) && !module_graphs::is(frame)
 }
 
 #[cfg(test)]
@@ -55,6 +55,8 @@ mod tests {
             "$train.py:12 _step",
             "$train.py:12 __call__",
             "$_function_base_impl.py:4255 quantile",
+            "$loops.py:252 scan",
+            "$extract.py:338 to_tree",
             "$builtins isinstance",
             "$jaxlib.utils safe_map",
             "torch/optim/sgd.py(5): step",

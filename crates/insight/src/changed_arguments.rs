@@ -14,18 +14,29 @@ use metrics::Argument;
 /// Number of arguments, and of shapes of one argument, that a sentence names.
 const MOST_NAMED: usize = 3;
 
-/// Returns what differs between the programs of a module, as a sentence with a leading blank. Empty if the capture does not
-/// contain two of its programs.
-pub(super) fn sentence(numbers: &Numbers<'_>, module: &str) -> String {
+/// Returns the arguments of the programs of a module, on the first host that has any: each host compiles its own copy of a
+/// program.
+fn programs<'a>(numbers: &Numbers<'a>, module: &str) -> Vec<Vec<&'a Argument>> {
     let is_of_module = |it: &&Argument| it.program.split('(').next() == Some(module);
     let mut programs: BTreeMap<(u16, i64), Vec<&Argument>> = BTreeMap::new();
     for argument in numbers.context.arguments().iter().filter(is_of_module) {
         programs.entry((argument.host, argument.program_id)).or_default().push(argument);
     }
-    // Each host compiles its own copy of a program.
     let first_host = programs.keys().next().map(|&(host, _)| host);
-    let programs: Vec<Vec<&Argument>> =
-        programs.into_iter().filter(|((host, _), _)| Some(*host) == first_host).map(|(_, it)| it).collect();
+    programs.into_iter().filter(|((host, _), _)| Some(*host) == first_host).map(|(_, it)| it).collect()
+}
+
+/// Returns true if the capture contains several programs of a module, and their arguments have the same shapes and data types.
+pub(super) fn are_equal(numbers: &Numbers<'_>, module: &str) -> bool {
+    let programs = programs(numbers, module);
+    let has_same_number = programs.iter().all(|it| it.len() == programs.first().map_or(0, Vec::len));
+    programs.len() > 1 && has_same_number && changed(&programs).is_empty()
+}
+
+/// Returns what differs between the programs of a module, as a sentence with a leading blank. Empty if the capture does not
+/// contain two of its programs.
+pub(super) fn sentence(numbers: &Numbers<'_>, module: &str) -> String {
+    let programs = programs(numbers, module);
     if programs.len() < 2 {
         return String::new();
     }

@@ -5,7 +5,7 @@
 use super::draft::{Draft, lacks};
 use super::limits::BOTTLENECK_PERCENT;
 use super::numbers::{Numbers, is_communication};
-use super::{Needs, Rule, Verdict, gradient_synchronization, straggler_device, unhidden_collectives};
+use super::{Needs, Rule, Verdict, gathered_batch, gradient_synchronization, straggler_device, unhidden_collectives};
 use base::format;
 use report::{Confidence, FindingSeverity};
 
@@ -14,7 +14,12 @@ pub(super) static RULE: Rule = Rule {
     title: "Communication takes much of the time",
     needs: Needs::AllLines,
     // Devices that wait for a slow one do so in collectives.
-    explained_by: &[&[&gradient_synchronization::RULE, &unhidden_collectives::RULE, &straggler_device::RULE]],
+    explained_by: &[&[
+        &gathered_batch::RULE,
+        &gradient_synchronization::RULE,
+        &unhidden_collectives::RULE,
+        &straggler_device::RULE,
+    ]],
     ..Rule::checked_by(check)
 };
 

@@ -11,13 +11,18 @@ use super::gap;
 use super::limits::INPUT_BOUND_PERCENT;
 use super::numbers::Numbers;
 use super::waiting::idle_share;
-use super::{Needs, Rule, Verdict};
+use super::{Needs, Rule, Verdict, renewed_iterator};
 use base::format;
 use metrics::StepPart;
 use report::{Confidence, FindingSeverity};
 
-pub(super) static RULE: Rule =
-    Rule { id: "data_loading", title: "Devices wait for input", needs: Needs::AllLines, ..Rule::checked_by(check) };
+pub(super) static RULE: Rule = Rule {
+    id: "data_loading",
+    title: "Devices wait for input",
+    needs: Needs::AllLines,
+    explained_by: &[&[&renewed_iterator::RULE]],
+    ..Rule::checked_by(check)
+};
 
 fn check(numbers: &Numbers<'_>) -> Verdict {
     let (window, share) =

@@ -8,8 +8,8 @@ use super::draft::{Draft, equals, lacks};
 use super::limits::{DOMINANT_OP_OF_WINDOW_PERCENT, DOMINANT_OP_PERCENT};
 use super::numbers::{Numbers, plural};
 use super::{
-    Needs, Rule, Verdict, copied_arguments, data_shuffle, float64, gather_scatter, low_flop_rate, one_hot_lookup,
-    sorting, unfused_data_formatting,
+    Needs, Rule, Verdict, batched_loop, copied_arguments, data_shuffle, decompositions, derivative_matrix, float64,
+    gather_scatter, grouped_convolution, low_flop_rate, one_hot_lookup, sorting, unfused_data_formatting,
 };
 use base::format;
 use metrics::{OpClass, is_amd};
@@ -28,6 +28,10 @@ pub(super) static RULE: Rule = Rule {
         &sorting::RULE,
         &gather_scatter::RULE,
         &one_hot_lookup::RULE,
+        &batched_loop::RULE,
+        &derivative_matrix::RULE,
+        &decompositions::RULE,
+        &grouped_convolution::RULE,
         &low_flop_rate::RULE,
     ]],
     ..Rule::checked_by(check)

@@ -11,6 +11,7 @@ mod above_peak;
 mod activations_dominate;
 mod async_copy_wait;
 mod barrier_cores;
+mod batched_loop;
 mod bf16_in_fp32;
 mod changed_arguments;
 mod collective_bound;
@@ -24,6 +25,8 @@ mod data_loading;
 mod data_shuffle;
 mod data_transfer;
 mod debug_print;
+mod decompositions;
+mod derivative_matrix;
 mod device_clock_skew;
 mod dominant_op;
 mod draft;
@@ -32,7 +35,9 @@ mod evaluation;
 mod float64;
 mod gap;
 mod gather_scatter;
+mod gathered_batch;
 mod gradient_synchronization;
+mod grouped_convolution;
 mod heap_growth;
 mod host_arguments;
 mod host_executed_ops;
@@ -59,6 +64,7 @@ mod memory;
 mod memory_bound;
 mod memory_fragmentation;
 mod merge;
+mod module_graphs;
 mod near_memory_limit;
 mod no_device_ops;
 mod no_hlo;
@@ -72,6 +78,7 @@ mod profiler_overhead;
 mod python_threads;
 mod recompilation;
 mod rematerialization;
+mod renewed_iterator;
 mod replicated_parameters;
 mod replicated_work;
 mod rule;
@@ -87,6 +94,8 @@ mod tensor_core_idle;
 mod tensor_cores_unused;
 #[cfg(test)]
 mod testing;
+#[cfg(test)]
+mod testing_programs;
 mod undonated_arguments;
 mod uneven_devices;
 mod unfused_data_formatting;
@@ -131,12 +140,14 @@ pub static CHAPTERS: &[Chapter] = &[
         title: "Time in which devices wait",
         rules: &[
             &data_loading::RULE,
+            &renewed_iterator::RULE,
             &input_bound::RULE,
             &host_processing::RULE,
             &data_transfer::RULE,
             &host_arguments::RULE,
             &host_overhead::RULE,
             &many_programs::RULE,
+            &module_graphs::RULE,
             &many_small_kernels::RULE,
             &python_threads::RULE,
             &compilation::RULE,
@@ -154,7 +165,12 @@ pub static CHAPTERS: &[Chapter] = &[
     Chapter { title: "Copies", rules: &[&async_copy_wait::RULE, &large_memory_transfers::RULE] },
     Chapter {
         title: "Communication",
-        rules: &[&gradient_synchronization::RULE, &unhidden_collectives::RULE, &collective_bound::RULE],
+        rules: &[
+            &gathered_batch::RULE,
+            &gradient_synchronization::RULE,
+            &unhidden_collectives::RULE,
+            &collective_bound::RULE,
+        ],
     },
     Chapter {
         title: "Ops",
@@ -167,7 +183,11 @@ pub static CHAPTERS: &[Chapter] = &[
             &sorting::RULE,
             &gather_scatter::RULE,
             &one_hot_lookup::RULE,
+            &batched_loop::RULE,
             &while_loop_overhead::RULE,
+            &derivative_matrix::RULE,
+            &decompositions::RULE,
+            &grouped_convolution::RULE,
             &low_flop_rate::RULE,
             &low_memory_bandwidth::RULE,
             &memory_bound::RULE,

@@ -9,7 +9,7 @@
 use super::draft::{Draft, equals, lacks};
 use super::limits::{OVERHEAD_PERCENT, SHORTEST_OP_US};
 use super::numbers::Numbers;
-use super::{Rule, Verdict};
+use super::{Rule, Verdict, derivative_matrix, grouped_convolution};
 use base::format;
 use metrics::{Op, OpFamily, is_amd};
 use report::{Confidence, FindingSeverity, View};
@@ -18,11 +18,12 @@ use trace::{Framework, Platform};
 pub(super) static RULE: Rule = Rule {
     id: "low_flop_rate",
     title: "Matrix products, convolutions or attention far below the peak",
+    explained_by: &[&[&grouped_convolution::RULE, &derivative_matrix::RULE]],
     ..Rule::checked_by(check)
 };
 
 /// Share of the roofline bound below which ops are slow (ours: half the rate of a tuned library kernel).
-const ROOF_PERCENT: f64 = 35.0;
+pub(super) const ROOF_PERCENT: f64 = 35.0;
 /// Share of the window in slow ops of one family from which the rule fires (ours: twice the JAX guide's limit for overheads).
 const TIME_PERCENT: f64 = 2.0 * OVERHEAD_PERCENT.good;
 

@@ -9,6 +9,7 @@ use super::draft::{equals, lacks};
 use super::limits::{INPUT_BOUND_PERCENT, SHORT_KERNEL_US};
 use base::framework_path::training_pass;
 use base::{Ps, format};
+use hlo::{Instruction, Module};
 use metrics::{Context, HostRole, Op, OpFamily, StepPart, family_of};
 use report::{UnifiedProfile, View, WindowKind};
 use trace::{Framework, Platform, SourceFormat, StatValue, Trace, Words};
@@ -125,7 +126,8 @@ impl<'a> Numbers<'a> {
         }
     }
 
-    /// Returns the verdict of a rule that lacks an input of [`Numbers::utilization`]: the device's peaks or the costs of the ops.
+    /// Returns the verdict of a rule that lacks an input of [`Numbers::utilization`]: the device's peaks or the costs of
+    /// the ops.
     pub fn lacks_utilization(&self) -> Verdict {
         match self.context.analysis.roofline.peaks {
             None => self.lacks_peaks(),
@@ -222,8 +224,8 @@ impl<'a> Numbers<'a> {
         if all > Ps::ZERO { 100.0 * time.as_ps() as f64 / all.as_ps() as f64 } else { 0.0 }
     }
 
-    /// Returns the used shares of the main memory's bandwidth and of the peak FLOP rate in the window, percent. `None` if a peak
-    /// is unknown, or the costs of all ops are.
+    /// Returns the used shares of the main memory's bandwidth and of the peak FLOP rate in the window, percent. `None` if a
+    /// peak is unknown, or the costs of all ops are.
     pub fn utilization(&self) -> Option<(f64, f64)> {
         let roofline = &self.context.analysis.roofline;
         Some((100.0 * roofline.hbm_share()?, 100.0 * roofline.program_point()?.compute_efficiency?))
@@ -300,8 +302,8 @@ impl<'a> Numbers<'a> {
         categories.filter(|(name, _)| wanted(name)).filter_map(|(_, category)| category.percent).sum()
     }
 
-    /// Returns the view and filter that show the largest of these categories: on a GPU its longest-running kernel, elsewhere the
-    /// ops of the category.
+    /// Returns the view and filter that show the largest of these categories: on a GPU its longest-running kernel,
+    /// elsewhere the ops of the category.
     pub fn link_to(&self, wanted: &dyn Fn(&str) -> bool) -> (View, String) {
         let top = self.profile.kernels.top_kernels.iter().find(|kernel| wanted(&kernel.category));
         match (self.is_gpu(), top) {
@@ -324,6 +326,17 @@ impl<'a> Numbers<'a> {
             line => format!(" ({})", shown(line)),
         };
         format!("{}{source}", shown(ops.text(self.trace, op.name)))
+    }
+
+    /// Returns the compiled program with this id. `None` if the file does not contain it.
+    pub fn module(&self, id: i64) -> Option<&'a Module> {
+        self.context.run.programs().modules.of_programs(|it| it == id).next()
+    }
+
+    /// Returns the compiled program of an op, and its instruction there. `None` if the file does not contain them.
+    pub fn instruction(&self, op: &Op) -> Option<(&'a Module, &'a Instruction)> {
+        let module = self.module(op.program_id?)?;
+        Some((module, module.instruction(self.context.analysis.ops.text(self.trace, op.name))?))
     }
 
     /// Returns the number of steps in the window. `None` if steps are unknown, or if the window is a part of the capture that

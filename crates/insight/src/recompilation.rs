@@ -3,13 +3,16 @@
 //! XLA compiles after the second step has started: union of compile spans from the start of the second to the end of the last
 //! step, as a share of that time. Note for any compilation, warning from 1 %, critical from 20 % (ours: steps of a steady run
 //! compile nothing). Confidence high. Remedy: `jax_explain_cache_misses`, fixed shapes. The message compares the arguments of
-//! the programs of the same function: their number, else their shapes and types; if these are equal, something else differs (a
-//! static argument, a constant, a new function object). Not checked without host events or with fewer than two steps.
+//! the programs of the same function: their number, else their shapes and types; if these are equal, something else differs
+//! (a static argument, a constant, a new function object). If such a program is that of a `jax.lax` loop or branch which runs
+//! outside of `jax.jit`, the title names it: JAX finds its program again only if the function of the body is the same object.
+//! Not checked without host events or with fewer than two steps.
 
 use std::collections::BTreeSet;
 
 use super::changed_arguments;
 use super::draft::Draft;
+use super::host_side::HostSide;
 use super::numbers::{Numbers, shown};
 use super::{Rule, Verdict};
 use base::{Ps, format};
@@ -68,14 +71,35 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         in_steps(numbers, &inside),
         why(numbers, &modules),
     );
-    Draft::new(severity, Confidence::High, "Programs are compiled while steps run", message)
-        .remedy(&format!(
+    let eager = eager_loop(numbers, &modules);
+    let title = match &eager {
+        Some((call, _)) => {
+            format!("A loop outside of {} ({call}) is compiled while steps run", numbers.words().compiler)
+        }
+        None => "Programs are compiled while steps run".to_owned(),
+    };
+    let remedy = match &eager {
+        Some((_, place)) => format!(
+            "Compile {} with one {}, made once outside of the loop over steps. Then the loop in it is traced and compiled only once. \
+             Otherwise define the function of the body once, outside of all functions, and pass the values that it needs in the state of \
+             the loop.",
+            place.as_deref().unwrap_or("the function that calls it"),
+            numbers.words().compiler
+        ),
+        None => format!(
             "{} Pad inputs to fixed shapes (also the last batch), pass changing numbers as arrays instead of static arguments, \
              and call {} once, outside the loop.",
             numbers.words().why_compiled,
             numbers.words().compiler
-        ))
-        .passed("recompilation_percent", share, if share >= CRITICAL_PERCENT { CRITICAL_PERCENT } else { WARNING_PERCENT })
+        ),
+    };
+    Draft::new(severity, Confidence::High, &title, message)
+        .remedy(&remedy)
+        .passed(
+            "recompilation_percent",
+            share,
+            if share >= CRITICAL_PERCENT { CRITICAL_PERCENT } else { WARNING_PERCENT },
+        )
         .evidence("recompilation_us", inside.length().as_us())
         .at_stake(share)
         .link(View::Steps, "")
@@ -87,8 +111,33 @@ const MOST_EXPLAINED: usize = 2;
 /// Number of functions and steps that a sentence names.
 const MOST_NAMED: usize = 5;
 
+/// Programs that JAX makes for loops and branches outside of `jax.jit`, named after the primitive, and the functions that
+/// call it.
+const EAGER_LOOPS: [(&str, &str); 3] = [
+    ("jit_scan", "jax.lax.scan or fori_loop"),
+    ("jit_while", "jax.lax.while_loop or fori_loop"),
+    ("jit_cond", "jax.lax.cond or switch"),
+];
+
+/// Returns the call and the place of a loop or branch outside of `jax.jit` whose programs have the same arguments. The
+/// place is the function of the user that the host is in for most of the idle time, if the capture contains it.
+fn eager_loop(numbers: &Numbers<'_>, modules: &BTreeSet<String>) -> Option<(&'static str, Option<String>)> {
+    let is_compiled =
+        |(module, _): &&(&str, &str)| modules.contains(*module) && changed_arguments::are_equal(numbers, module);
+    let (_, call) = EAGER_LOOPS.iter().find(is_compiled)?;
+    Some((call, numbers.host_side().and_then(HostSide::place)))
+}
+
 /// States why programs were compiled, as sentences with a leading blank.
 fn why(numbers: &Numbers<'_>, modules: &BTreeSet<String>) -> String {
+    if let Some((call, place)) = eager_loop(numbers, modules) {
+        let place = place.map_or(String::new(), |place| format!(" in {place}"));
+        return format!(
+            " The code calls {call} outside of {}{place}. The arguments have the same shapes and data types each time, so the function of \
+             the body must be a new object: a closure or a lambda that each call defines again. JAX then traces and compiles the loop again.",
+            numbers.words().compiler
+        );
+    }
     let differences = modules.iter().map(|module| changed_arguments::sentence(numbers, module));
     let differences: String = differences.filter(|text| !text.is_empty()).take(MOST_EXPLAINED).collect();
     if differences.is_empty() {
@@ -149,6 +198,8 @@ fn times(count: u64) -> String {
 mod tests {
     use super::*;
     use crate::testing::{compiling, finding, fine, gpu_steps, kernel};
+    use crate::testing_programs::{add_named_program, instruction};
+    use report::Finding;
     use report::FindingSeverity::{Critical, Note, Warning};
 
     #[test]
@@ -172,5 +223,32 @@ mod tests {
             }
         });
         fine(first, &RULE);
+    }
+
+    /// Two programs of `module`, whose arguments have these shapes.
+    fn with_programs(module: &str, shapes: [&'static str; 2]) -> Finding {
+        let mut trace = gpu_steps(12, |b, at| {
+            kernel(b, "gemm", at + 1, at + 5, 300);
+            let (python, compiler) = (b.line("/host:CPU", "python"), b.line("/host:CPU", "compiler"));
+            b.event(python, "$main.py:15 leapfrog", at + 310, 680);
+            b.event(compiler, &format!("HLO passes after scheduling ({module})"), at + 320, 650);
+            if at == 0 {
+                for (id, shape) in (1..).zip(shapes) {
+                    add_named_program(b, module, id, vec![("main", vec![instruction("q.1", "parameter", shape)])]);
+                }
+            }
+        });
+        trace.framework = Framework::Jax;
+        finding(trace, &RULE)
+    }
+
+    #[test]
+    fn a_loop_outside_of_jit_is_named() {
+        let found = with_programs("jit_scan", ["f32[64]", "f32[64]"]);
+        assert_eq!(found.title, "A loop outside of jax.jit (jax.lax.scan or fori_loop) is compiled while steps run");
+        assert!(found.remedy.starts_with("Compile leapfrog (main.py:15) with one jax.jit"), "{}", found.remedy);
+        // Other shapes are the reason.
+        assert_eq!(with_programs("jit_scan", ["f32[64]", "f32[65]"]).title, "Programs are compiled while steps run");
+        assert_eq!(with_programs("jit_step", ["f32[64]", "f32[64]"]).title, "Programs are compiled while steps run");
     }
 }

@@ -139,7 +139,7 @@ struct LineTime<'a> {
     /// Share of the busy time.
     percent: f64,
     ops: u64,
-    /// Work of the largest op: its category, or for a fusion the last part of the framework's path (`dot_general`).
+    /// Work of the largest op: its category, or for a fusion or custom call the last part of the framework's path (`dot_general`).
     /// Empty if unknown.
     operation: &'a str,
     /// Function that contains the line. Empty if unknown.
@@ -178,8 +178,10 @@ fn lines(profile: &UnifiedProfile) -> Vec<LineTime<'_>> {
             None => {
                 // Ops are sorted by time, so the first one of a line is its largest.
                 let path = op.framework_op.as_deref().unwrap_or_default();
-                let is_fusion = op.category.contains("fusion");
-                let operation = if is_fusion { last_operation(path) } else { &op.category };
+                let is_unnamed = op.category.contains("fusion") || op.category == "custom-call";
+                let operation = if is_unnamed { last_operation(path) } else { &op.category };
+                let operation =
+                    if operation.is_empty() && op.category == "custom-call" { &op.category } else { operation };
                 let function = function_with_name(op.function.as_deref().unwrap_or_default());
                 lines.push(LineTime { source, percent, ops: 1, operation, function, at_least: false });
             }
@@ -371,6 +373,12 @@ mod tests {
         assert_eq!(found.title, "Most time: 60.0 % at model.py:7 (dot_general), 30.0 % at model.py:1");
         assert!(found.text.starts_with("By category: 100 % dot, of the 100 µs"), "{}", found.text);
         assert!(found.text.ends_with("takes 30.0 %: it computes f32[8] from f32[2,8], f32[]."), "{}", found.text);
+        let top_ops = &mut profile.op_statistics.as_mut().unwrap().top_ops;
+        top_ops[1].category = "custom-call".to_owned();
+        top_ops[1].framework_op = Some("jit(f)/jit(eigh)/eigh".to_owned());
+        assert_eq!(title(&profile), "Most time: 60.0 % at model.py:7 (eigh), 30.0 % at model.py:1");
+        profile.op_statistics.as_mut().unwrap().top_ops[1].framework_op = None;
+        assert_eq!(title(&profile), "Most time: 60.0 % at model.py:7 (custom-call), 30.0 % at model.py:1");
         for op in &mut profile.op_statistics.as_mut().unwrap().top_ops {
             op.busy_self_time_percent = Some(9.0);
         }

@@ -1,5 +1,6 @@
 //! Counts the calls of compiled functions from Python, and measures the idle time between calls that follow each other
-//! closely. Each operation on an array outside of `jax.jit` is such a call.
+//! closely. Each operation on an array outside of `jax.jit` is such a call. The idle time in calls that compile their
+//! function, with tracing and lowering, belongs to compilation.
 //!
 //! ```text
 //! python   [multiply)[add)[multiply)...[sqrt)          [train_step)
@@ -11,7 +12,7 @@
 use rustc_hash::FxHashMap;
 
 use crate::device::devices::Devices;
-use crate::host::host_work::for_each_named_on;
+use crate::host::host_work::{HostWork, for_each_named_on, host_spans};
 use base::{Ps, sort};
 use trace::{Interval, IntervalSet, LineId, Trace};
 
@@ -29,8 +30,10 @@ pub struct CompiledCalls {
     pub functions: Vec<(String, u64)>,
     /// Number of hosts that call.
     pub hosts: u64,
-    /// Idle time of the devices in streaks of calls, summed over the devices.
+    /// Idle time of the devices in streaks of calls, without that in calls that compile, summed over the devices.
     pub idle: Ps,
+    /// Idle time of the devices in calls that compile, or while the host compiles, summed over the devices.
+    pub compiling: Ps,
     /// Length of the windows, summed over the devices.
     pub window: Ps,
 }
@@ -49,6 +52,8 @@ pub fn compiled_calls(trace: &Trace, devices: &Devices) -> CompiledCalls {
     let mut found = CompiledCalls::default();
     let mut by_function: FxHashMap<&str, u64> = FxHashMap::default();
     let mut streaks: FxHashMap<u16, Vec<Streak>> = FxHashMap::default();
+    let compile = host_spans(trace, devices, HostWork::Compile).union;
+    let mut compiling: Vec<Interval> = compile.parts().to_vec();
     for_each_named_on(trace, devices, &|name| function(name).is_some(), &mut |host, event| {
         let is_measured = windows.get(&host).is_some_and(|window| window.contains(event.start));
         let Some(name) = function(trace.text(event.name)).filter(|_| is_measured) else { return };
@@ -57,6 +62,9 @@ pub fn compiled_calls(trace: &Trace, devices: &Devices) -> CompiledCalls {
         let last = streaks.last_mut().filter(|last| last.line == event.line);
         if last.as_ref().is_some_and(|last| span.end <= last.span.end) {
             return;
+        }
+        if compile.length_within(span) > Ps::ZERO {
+            compiling.push(span);
         }
         found.calls += 1;
         *by_function.entry(name).or_default() += 1;
@@ -72,9 +80,12 @@ pub fn compiled_calls(trace: &Trace, devices: &Devices) -> CompiledCalls {
         IntervalSet::union_of(streaks.iter().filter(|it| it.calls >= FEWEST_CALLS).map(|it| it.span))
     };
     let streaks: FxHashMap<u16, IntervalSet> = streaks.iter().map(|(&host, streaks)| (host, long(streaks))).collect();
+    let compiling = IntervalSet::union_of(compiling);
     for device in &devices.used {
         found.window += device.window.length();
         let idle = device.set_to_host(&device.window.difference(&device.busy));
+        found.compiling += idle.intersection(&compiling).length();
+        let idle = idle.difference(&compiling);
         found.idle += streaks.get(&device.host).map_or(Ps::ZERO, |streaks| streaks.intersection(&idle).length());
     }
     found
@@ -196,6 +207,24 @@ mod tests {
         // The streak is from 100 to 1120 us, and each of its calls has an op that ends before 1120 us at the latest.
         assert_eq!(found.idle.as_us(), 1_020.0 - 10.0 * 30.0 - 10.0);
         assert_eq!(found.window.as_us(), 16_000.0);
+    }
+
+    /// The streak above. One of its calls traces, lowers and compiles its function.
+    #[test]
+    fn the_idle_time_of_calls_that_compile_is_compilation() {
+        let mut b = TraceBuilder::new();
+        let python = b.line("/host:CPU", "python");
+        let ops = b.line("/device:TPU:0", "XLA Ops");
+        for call in 0..12 {
+            let length = if call == 6 { 90 } else { 20 };
+            b.event(python, "PjitFunction(add)", 100 * call, length);
+            b.event(ops, "fusion", 100 * call, 10);
+        }
+        b.event(python, "backend_compile", 640, 30);
+        let trace = b.build();
+        let found = compiled_calls(&trace, &Devices::of(&trace));
+        // The devices are busy for the first 10 us of each of the 11 intervals of 100 us. The call of 90 us is idle for 80.
+        assert_eq!((found.idle.as_us(), found.compiling.as_us()), (11.0 * 90.0 - 80.0, 80.0));
     }
 
     #[test]

@@ -17,12 +17,14 @@
 
 mod behind;
 mod calls;
+mod named_calls;
 mod python_threads;
 
 use rustc_hash::FxHashMap;
 
 use self::behind::Behind;
 pub use self::calls::{OtherThread, RangeCall, called_back};
+pub use self::named_calls::{NamedCalls, named_calls};
 pub use self::python_threads::{PythonThreads, busy_python_threads};
 use crate::device::devices::Devices;
 use crate::device::self_time::for_each_on_line;
