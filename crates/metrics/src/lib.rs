@@ -25,7 +25,9 @@ pub use device::self_time::{SelfTime, self_times};
 pub use host::compiled_calls::{CompiledCalls, HostArguments, compiled_calls, host_arguments};
 pub use host::host_ops::{HostOp, HostOps};
 pub use host::host_threads::{HostRole, HostThreads};
-pub use host::host_waits::{NamedCalls, PythonThreads, RangeCall, busy_python_threads, called_back, event_in, named_calls};
+pub use host::host_waits::{
+    NamedCalls, PythonThreads, RangeCall, busy_python_threads, called_back, event_in, named_calls,
+};
 pub use host::host_work::{HostWork, compiled_modules, for_each_named, host_spans};
 pub use host::io::io_operations;
 pub use host::launches::{Call, LaunchGroup, LaunchStatistics, Launches, call_of, for_each_launch};

@@ -12,9 +12,9 @@ use rustc_hash::FxHashMap;
 
 use super::calls::{RangeCall, is_function_of_user, range_call};
 use super::launching;
-use crate::call_path::path;
-use crate::devices::Devices;
-use crate::host_work::for_each_named_on;
+use crate::device::devices::Devices;
+use crate::host::call_path::path;
+use crate::host::host_work::for_each_named_on;
 use base::Ps;
 use trace::{Interval, IntervalSet, LineId, Trace};
 
