@@ -64,23 +64,23 @@ sed -i 's/^mod single_step;/mod added_rule;\n&/; s/^\( *\)&single_step::RULE,/\1
 touched rule
 
 cat > crates/tables/src/added_table.rs <<'RUST'
-//! Table of the files of a run.
+//! Table of the numbers of the steps.
 
-use super::profile_table::{ProfileColumns, of_rows, text};
-use report::{SourceFile, UnifiedProfile};
+use super::profile_table::{ProfileColumns, int, of_rows};
+use report::{Step, UnifiedProfile};
 use table::{Table, Unit, column};
 
-pub(super) static COLUMNS: ProfileColumns<SourceFile, 1> =
-    [(column("path", "File", Unit::Text, "Path of the file."), |it| text(&it.path))];
+pub(super) static COLUMNS: ProfileColumns<Step, 1> =
+    [(column("index", "Step", Unit::Count, "Number of the step."), |it| int(Some(it.index)))];
 
-/// Returns the files that the profile names.
+/// Returns the numbers of the steps.
 pub fn table(profile: &UnifiedProfile) -> Table {
-    of_rows("added-table", &COLUMNS, &profile.provenance)
+    of_rows("added-table", &COLUMNS, &profile.steps)
 }
 RUST
 sed -i 's/^mod arguments;/mod added_table;\n&/
-s|^    /// Findings: recommended actions|    /// Files of the run.\n    AddedTable "added-table" [] with columns(\&added_table::COLUMNS), from profile added_table::table;\n&|' crates/tables/src/lib.rs
-sed -i 's/^### Table: findings$/### Table: added-table\n\nOne row for each file.\n\n<!-- columns: added-table -->\n<!-- end -->\n\n&/' docs/metrics.md
+s|^    /// Findings: recommended actions|    /// Numbers of the steps.\n    AddedTable "added-table" [] with columns(\&added_table::COLUMNS), from profile added_table::table;\n&|' crates/tables/src/lib.rs
+sed -i 's/^### Table: findings$/### Table: added-table\n\nOne row for each step.\n\n<!-- columns: added-table -->\n<!-- end -->\n\n&/' docs/metrics.md
 touched table
 
 sed -i 's/ProfileColumns<Finding, 8>/ProfileColumns<Finding, 9>/

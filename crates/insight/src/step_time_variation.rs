@@ -51,6 +51,8 @@ const NOTE_PERCENT: f64 = 5.0;
 const WARNING_PERCENT: f64 = 20.0;
 /// Fewest steps for a meaningful standard deviation (ours).
 const FEWEST_STEPS: u64 = 5;
+/// Number of causes that the message describes.
+const MOST_SENTENCES: usize = 2;
 
 fn check(numbers: &Numbers<'_>) -> Verdict {
     let timing = &numbers.profile.step_timing;
@@ -83,7 +85,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     let (losses, typical) = losses(numbers);
     let is_noise = losses.first().is_some_and(|loss| is_on_shared_cores(numbers, loss));
     let severity = if lost && !is_noise { FindingSeverity::Warning } else { FindingSeverity::Note };
-    let Some((first, others)) = losses.split_first() else {
+    let Some(first) = losses.first() else {
         // No step is long. The impact is the time saved if every step were as short as the shortest.
         let title = format!("Step times vary by {}", format::percent(variation));
         let draft = passed(Draft::new(severity, Confidence::High, &title, message).remedy(&usual_remedy()));
@@ -96,12 +98,14 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         if first.steps.len() > 1 { "lose" } else { "loses" },
         format::time_us(first.lost_us)
     );
-    let more = match others.len() {
+    let sentences: Vec<String> =
+        losses.iter().take(MOST_SENTENCES).map(|loss| loss.sentence(numbers, typical)).collect();
+    let more = match losses.len().saturating_sub(MOST_SENTENCES) {
         0 => String::new(),
         1 => " Other long steps have another cause.".to_owned(),
         more => format!(" Other long steps have {more} other causes."),
     };
-    let text = format!("{}{more} {message}", first.sentence(numbers, typical));
+    let text = format!("{}{more} {message}", sentences.join(" "));
     let draft = Draft::new(severity, Confidence::High, &title, text);
     let draft = passed(draft.remedy(&remedy(numbers, first)))
         .evidence("lost_us", first.lost_us)
