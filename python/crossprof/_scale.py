@@ -24,7 +24,7 @@ crossprof.trace or crossprof.capture; its captures go to FOLDER/<n>_devices, wha
 
 
 def main(arguments: list[str]) -> int:
-    """Runs ``crossprof scale`` and returns its exit status: 0 if every run was captured, 1 if one was not, 2 for invalid arguments."""
+    """Runs ``crossprof scale`` and returns its exit status: 0 if every run was captured, 1 if a run failed, 2 for invalid arguments."""
     parser = argparse.ArgumentParser(
         prog="crossprof scale",
         description="Capture one program on several numbers of devices.",
@@ -63,7 +63,7 @@ def _counts(text: str) -> list[int]:
 
 
 def _platform() -> str | None:
-    """Returns JAX's platform. Uses a separate process, because a process that queries the devices keeps them."""
+    """Returns JAX's platform. Uses a separate process, because a process that queries the devices holds them until it ends."""
     probe = [sys.executable, "-c", "import jax; print(jax.default_backend())"]
     done = subprocess.run(probe, capture_output=True, text=True, check=False)
     found = done.stdout.split()[-1:] if done.returncode == 0 else []

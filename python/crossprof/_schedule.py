@@ -1,4 +1,4 @@
-"""Computes when a capture records: pure arithmetic on step numbers."""
+"""Computes which steps a capture records: pure arithmetic on step numbers."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Schedule:
         return self.wait + window * period
 
     def baseline_steps(self, window: int) -> int:
-        """Returns the number of untraced steps before the window that are timed for comparison: as many as are recorded, if there are
+        """Returns the number of untraced steps before the window that are timed for comparison: as many as the window records, if there are
         enough. The first step of the program never counts, because it compiles."""
         start = self.start(window)
         if start is None:

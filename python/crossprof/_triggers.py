@@ -79,7 +79,7 @@ def listen_to_end() -> list[str]:
 
 
 def listen_to_requests() -> list[str]:
-    """Handles SIGUSR1, unless the program does. Returns messages about events that cannot be handled."""
+    """Handles SIGUSR1, unless the program handles it. Returns messages about events that cannot be handled."""
     if not hasattr(signal, "SIGUSR1"):
         return []
     if threading.current_thread() is not threading.main_thread():

@@ -27,7 +27,7 @@ _LEAST_RATIO = 0.9
 
 @dataclass
 class Timing:
-    """Steps that were timed together, from one idle point of the devices to the next."""
+    """Steps that were timed together, from a time when the devices were idle to the next such time."""
 
     steps: int
     seconds: float
@@ -58,7 +58,7 @@ class Window:
     def __init__(
         self, settings: Settings, label: str, *, key: str = "", session: str | None = None, is_alone: bool = False
     ) -> None:
-        """Chooses the folder. With ``session``, it has that name. Other processes choose the same name unless this process
+        """Chooses the folder. With ``session``, the folder has that name. Other processes choose the same name unless this process
         ``is_alone``. Without ``session``, the processes agree on a name under ``key``."""
         self._settings = settings
         self.process, processes = identity()
@@ -89,7 +89,7 @@ class Window:
         """Waits for the devices and starts the profiler. ``what`` is a description that is recorded.
 
         Raises:
-            CaptureError: It does not start. Nothing is left in the folder.
+            CaptureError: The profiler does not start. Nothing is left in the folder.
         """
         try:
             if self._settings.memory:
@@ -115,7 +115,7 @@ class Window:
         """Waits for the devices, stops the profiler and saves the capture.
 
         Raises:
-            CaptureError: The capture could not be saved. Nothing is left of it.
+            CaptureError: The capture could not be saved. None of its files are left.
         """
         wait_for_devices(value)
         seconds = time.perf_counter() - (self._started or 0.0)
@@ -222,7 +222,7 @@ def _size(number: int) -> str:
 
 
 def slowdown(baseline: Timing | None, traced: Timing | None) -> dict[str, Any]:
-    """Returns the slowdown of a step by tracing: seconds per step with and without tracing, and their ratio, or the reason why there is
+    """Returns the slowdown of a step by tracing: seconds per step with and without tracing and their ratio, or the reason why there is
     none."""
     made: dict[str, Any] = {}
     for name, timing in (("untraced", baseline), ("traced", traced)):

@@ -33,8 +33,7 @@ const REST: Duration = Duration::from_secs(1);
 const REPEATED: &str = "Not read: another file of this host contains these events and more.";
 
 /// Loads files that belong together. Runs appear in the state as soon as they are analyzed. Files in `left_out` are
-/// skipped because another file of the same host is read, but they are read after all if that other file contains no
-/// profile.
+/// skipped, because another file of the same host is read. If that file contains no profile, they are read after all.
 pub fn load(state: State, sources: Vec<Source>, left_out: Vec<Source>) -> u32 {
     let read = sources.iter().map(|source| row(&source.entry, Phase::Waiting));
     let skipped = left_out.iter().map(|source| row(&source.entry, Phase::Skipped(REPEATED.to_owned())));
@@ -303,8 +302,8 @@ fn show_first(state: State, load: u32, index: u32) {
     }
 }
 
-/// A load has no run to show. If it was to be shown first, shows the last run of the same drop instead. Runs of earlier drops
-/// are not shown, because they would hide why the new files were not read.
+/// Handles a load without a run to show. If the load was to be shown first, shows the last run of the same drop
+/// instead. Does not show runs of earlier drops, because they would hide the reason why the new files were not read.
 fn others_lead(state: State, load: u32) {
     let Some(leading) = state.leading.get_value().filter(|leading| leading.newest == load) else { return };
     state.leading.set_value(None);
