@@ -38,7 +38,7 @@ pub struct Analysis {
     pub hosts: BTreeMap<u16, HostTime>,
     /// The calls that launch device work.
     pub calls: CallIndex,
-    /// The steps found in the whole trace, whatever the window is.
+    /// The steps of the whole trace, even if the window covers only some of them.
     pub steps: Steps,
     /// Op statistics of the window.
     pub ops: Ops,
@@ -64,10 +64,10 @@ pub(crate) struct DocumentParts<'r> {
     pub tallies: Tallies,
     pub steps: StepReport,
     pub warnings: Vec<Warning>,
-    /// The measured window: the main one if the run has no window that matches the user's choice.
+    /// The measured window. This is the main window if the run has none that matches the user's choice.
     pub choice: &'r WindowChoice,
     pub cut: Option<Cut>,
-    /// The device whose peaks to compare with, if the user or a sidecar file names one.
+    /// The device that provides the peaks, if the user or a sidecar file names one.
     pub device: Option<&'r str>,
 }
 
@@ -151,8 +151,8 @@ pub(crate) fn measure<'r>(run: &'r Run, settings: &'r Settings) -> (Analysis, Do
 }
 
 impl Analysis {
-    /// Returns the events of `run`, which must be the measured run. Events that an edge of the window cuts have only
-    /// their time inside the window.
+    /// Returns the events of `run`, which must be the measured run. An event that an edge of the window cuts has only
+    /// its time inside the window.
     pub fn trace<'a>(&'a self, run: &'a Run) -> &'a Trace {
         self.limited.as_ref().unwrap_or(&run.trace)
     }

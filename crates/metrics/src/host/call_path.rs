@@ -1,5 +1,4 @@
-//! Finds the calls in which a host thread spends most of a given time: from the outermost call, each inside the one
-//! before.
+//! Finds the calls in which a host thread spends most of a given time: from the outermost to the innermost.
 //!
 //! ```text
 //! within    ############################
@@ -14,10 +13,10 @@ use rustc_hash::FxHashMap;
 use base::Ps;
 use trace::{Interval, IntervalSet, LineEvents, StrId, Trace};
 
-/// Share of the time that a call must take to be on the path (ours: more than its siblings together).
+/// Share of the time that a call must take to be on the path (our limit: more than its siblings together).
 const LEAST_SHARE: f64 = 0.5;
 
-/// Maximum number of calls on a path. Recursion does not make it longer.
+/// Maximum number of calls on a path, which limits deep recursion.
 const MOST_CALLS: usize = 256;
 
 /// A call on the path.

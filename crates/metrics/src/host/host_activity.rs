@@ -7,8 +7,8 @@
 //! pool                             [CpuCompiler::Compile { name: jit_f })   compilation of jit_f
 //! ```
 //!
-//! Spans of one program and activity that nest on a thread count as one. Executions nest in calls, and one execution
-//! may have several spans of the runtime, so rows do not add up.
+//! If spans of the same program and activity nest on a thread, they count as one. Executions nest in calls, and one
+//! execution may have several runtime spans, so rows do not add up.
 
 use std::collections::BTreeMap;
 
@@ -30,8 +30,8 @@ const MOST_SPANS: usize = 20;
 /// Number of programs that are listed.
 const MOST_PROGRAMS: usize = 100;
 
-/// Builds the section. Returns `None` if a device op ran, because then the report covers the devices, and if there is
-/// no host event. Takes time linear in the number of events.
+/// Builds the section. Returns `None` if there is no host event, or if a device op ran, because the report then covers
+/// the devices. Takes time linear in the number of events.
 pub fn host_activity(trace: &Trace, devices: &Devices, threads: Option<&HostThreads>) -> Option<HostActivity> {
     if devices.platform.is_some() || devices.by_line.host_names.is_empty() {
         return None;

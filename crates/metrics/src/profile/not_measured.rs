@@ -10,7 +10,7 @@ use report::{NotMeasured, UnifiedProfile};
 use trace::{Framework, Platform, SourceFormat, Trace};
 
 /// Returns the numbers that are absent from `profile`, in the order of the report's sections. `trace` is the profile's
-/// trace; `utilization` has the reasons for a missing MFU and HFU.
+/// trace. `utilization` contains the reasons for a missing MFU and HFU.
 pub fn not_measured(profile: &UnifiedProfile, trace: &Trace, utilization: &Utilization) -> Vec<NotMeasured> {
     let mut list = List(Vec::new());
     metadata(profile, trace, &mut list);
@@ -23,7 +23,7 @@ pub fn not_measured(profile: &UnifiedProfile, trace: &Trace, utilization: &Utili
     list.0
 }
 
-/// Returns true if the file is an export of an xplane file, which contains more. PyTorch writes only the JSON.
+/// Returns true if the file was exported from an xplane file, which contains more data. PyTorch writes only the JSON.
 fn is_export(trace: &Trace) -> bool {
     trace.format == Some(SourceFormat::ChromeJson) && trace.framework != Framework::PyTorch
 }

@@ -34,10 +34,10 @@ pub fn section(trace: &Trace, ops: &Ops, modules: &Modules, device_steps: u64) -
     found.take(MOST_PROGRAMS).map(|(module, time)| program(module, time.as_us() / device_steps as f64)).collect()
 }
 
-/// A program that ran but that the file does not embed.
+/// A program that ran but is not embedded in the file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MissingProgram {
-    /// Name of the program. Empty if its ops do not state it.
+    /// Name of the program. Empty if its ops do not name it.
     pub name: String,
     /// Self time of its ops, over all devices.
     pub self_time: Ps,

@@ -162,7 +162,7 @@ fn array_bytes(expression: &str) -> Option<u64> {
     elements.checked_mul(DataType::from_name(data_type)?.bytes())
 }
 
-/// Finds the calls of the host.
+/// Finds the host calls.
 fn host_calls(trace: &Trace, classes: &mut Classes) -> Vec<One> {
     let names: Vec<(StrId, Direction)> = host_transfers::all()
         .filter_map(|(name, label)| {

@@ -1,4 +1,4 @@
-//! Stores the texts of ops: most are in the trace, the others come from the embedded HLO.
+//! Stores the texts of ops. Most texts are in the trace, and the others come from the embedded HLO.
 
 use trace::{StrId, Strings, Trace};
 
