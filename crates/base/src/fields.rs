@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 pub use fields_derive::Fields;
 
-/// Meaning of a number, a name or a choice. The texts contain Markdown backquotes and links, which [`plain`] removes.
+/// Definition of a number, a name or a choice. The texts contain Markdown backquotes and links, which [`plain`]
+/// removes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Definition {
     /// First sentence of the definition.

@@ -3,9 +3,9 @@
 //! With `serde_json`, the code of `derive(Deserialize)` reads every struct from objects and from arrays, and repeats
 //! the parser's text handling for each field. In the browser, this code costs more than the time that it saves.
 //!
-//! This module therefore parses text into a [`Value`] with code that exists once. It reads a struct only from an object
-//! and a list only from an array, so that the compiler drops the other half. A struct keeps the smaller half, which
-//! takes its fields in order. This module looks up the fields by name, once for all types.
+//! This module therefore parses text into a [`Value`] with code that exists only once. It reads a struct only from an
+//! object and a list only from an array, so the compiler drops the code for the other cases. The remaining code of a
+//! struct takes its fields in order. This module looks up the fields by name, with one piece of code for all types.
 
 use serde::de::value::StrDeserializer;
 use serde::de::{
@@ -272,10 +272,11 @@ fn fields<'de, const EXPLAINS: bool, V: Visitor<'de>>(
 
 /// Yields the fields of a struct in the order of its declaration.
 struct Fields<const EXPLAINS: bool> {
-    /// Entries sorted by key. A vector, since removing an entry from the map costs two kilobytes of WebAssembly.
+    /// Entries sorted by key. This is a vector, because removing an entry from a map costs two kilobytes of
+    /// WebAssembly.
     entries: Vec<(String, Value)>,
     names: std::slice::Iter<'static, &'static str>,
-    /// Name of the last requested field, if the document lacks it and the field is not optional.
+    /// Name of the last requested field, if it is not optional and the document lacks it.
     missing: Option<&'static str>,
 }
 

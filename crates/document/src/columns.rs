@@ -2,8 +2,7 @@
 
 use base::format::shorten;
 
-/// Largest number of characters of a cell. Even a column padded to this width is a line that a
-/// terminal can show.
+/// Largest number of characters of a cell. A terminal can still show a line whose column is padded to this width.
 const CELL: usize = 300;
 
 /// Largest number of characters of a sentence. Only imported documents contain longer ones.

@@ -56,7 +56,7 @@ pub fn blocks(blocks: &[Block]) -> Markup {
     below("", blocks)
 }
 
-/// Renders blocks under a heading, which no block repeats.
+/// Renders blocks under a heading, and omits it from their titles.
 fn below(heading: &str, blocks: &[Block]) -> Markup {
     html! {
         @for block in blocks.iter().filter(|block| !is_empty(block)) {

@@ -133,7 +133,7 @@ fn bars_text(bars: &Bars) -> String {
     text
 }
 
-/// Prints the columns that the page shows, as many as fit side by side.
+/// Prints as many of the page's columns as fit next to each other.
 fn table_text(table: &TableBlock) -> String {
     let shown = shown_columns(table);
     let cell = |row: &[Cell], at: usize, unit: Unit| {
@@ -233,8 +233,8 @@ fn note_text(note: &str) -> String {
     text
 }
 
-/// Prints the first findings, the first one with its remedy, so that the report stays on one screen. Another command prints
-/// all remedies.
+/// Prints the first findings, and the remedy of the first one only, so that the report stays on one screen. Another
+/// command prints all remedies.
 fn findings_text(findings: &[FindingBlock]) -> String {
     let mut rules = 0_usize;
     let mut text = String::new();

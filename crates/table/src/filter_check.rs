@@ -1,5 +1,4 @@
-//! Describes mistakes in a filter, each as a sentence with suggestions, so that a filter that
-//! nothing can pass is explained.
+//! Explains why no row can pass a filter: describes each mistake in a sentence with suggestions.
 
 use base::suggest;
 use expression::{Dimension, Error, Relation};
@@ -11,8 +10,7 @@ use super::{Column, Filter, Unit, is_called, unit};
 const MOST: usize = 4;
 
 impl Filter {
-    /// Returns the mistakes of the filter for a table with these columns, of which `matched_rows` rows
-    /// passed.
+    /// Returns the filter's mistakes for a table with these columns. `matched_rows` rows of the table passed.
     ///
     /// A word with a colon or an equals sign may be part of a name (`layer:3`, `dim_labels=b01f`). If a
     /// row contains it, it is not a mistake.
@@ -47,7 +45,7 @@ impl Condition {
     }
 }
 
-/// Returns columns with a word that begins with `name`, otherwise those with a similar name.
+/// Returns columns with a word that begins with `name`. If there are none, returns columns with a similar name.
 fn similar(columns: &[Column], name: &str) -> Vec<String> {
     let words = |text: &str| -> Vec<String> {
         text.split(|c: char| !c.is_ascii_alphanumeric()).map(str::to_ascii_lowercase).collect()
@@ -100,7 +98,7 @@ fn misfit(condition: &Condition, column: &Column) -> Option<String> {
     }
 }
 
-/// Explains a missing sign: `mean 50us` is two words, and no row contains both.
+/// Explains a missing sign: `mean 50us` consists of two words, and no row contains both.
 fn without_sign(columns: &[Column], name: &str, value: &str) -> Option<String> {
     let is_it = |column: &&Column| column.unit != Unit::Text && is_called(column.key, column.title, name);
     let column = columns.iter().find(is_it)?;

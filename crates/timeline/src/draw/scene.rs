@@ -90,10 +90,11 @@ pub struct Scene<'a> {
     pub linked: &'a [Linked],
     /// Recorded events that pass the filter, if there is one.
     pub found: Option<&'a Found>,
-    /// For each origin, whether each kind of event passes the filter. Events that do not pass are pale. `None` if
+    /// For each origin, true for each kind of event that passes the filter. Events that do not pass are pale. `None` if
     /// everything passes.
     pub passing: [Option<&'a [bool]>; 2],
-    /// Colour of each kind of recorded event by its change against another run. `None` entries keep their usual colour.
+    /// Colour of each kind of recorded event by its change compared with another run. `None` entries keep their usual
+    /// colour.
     pub changes: Option<&'a [Option<Paint>]>,
 }
 

@@ -16,7 +16,7 @@ pub struct Tick {
     pub label: String,
 }
 
-/// Returns the ticks of a range, at round times relative to `zero`. There are about `count` at most.
+/// Returns the ticks of a range, at round times relative to `zero`. Returns at most about `count` ticks.
 pub fn ticks(range: Interval, zero: Ps, count: u32) -> Vec<Tick> {
     let step = step(range.length().as_ps() / i64::from(count.max(1)));
     let (_, unit) = unit_of(step);

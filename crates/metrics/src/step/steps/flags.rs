@@ -72,7 +72,7 @@ pub(super) fn judge(steps: &[StepFacts]) -> Vec<Flags> {
     flags
 }
 
-/// Judges the steps of one group, except whether they count.
+/// Judges the steps of one group. The caller decides which of them count.
 fn judge_group(steps: &[StepFacts]) -> Vec<Flags> {
     let judged = |step: &StepFacts| Flags {
         partial: step.open,
