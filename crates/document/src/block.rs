@@ -57,7 +57,7 @@ pub enum Block {
     Matrix(Matrix),
     /// Buttons, one of which is selected: the forms of the table or chart below.
     Choice(Choice),
-    /// First rows of a table. The page requests others by name.
+    /// First rows of a table. The page requests other rows by the table's name.
     Table(TableBlock),
     /// Small table with cells that carry more than text: a note below the value, a bar, better or
     /// worse.

@@ -1,7 +1,6 @@
 //! Memory data of a run, separate from everything else. All tables and pages about memory are built from it.
 //!
-//! It can be sent to another worker as bytes. So the page's analysis program, whose size is limited, needs no code
-//! for buffers.
+//! It can be sent to another worker as bytes.
 
 use std::sync::{Arc, OnceLock};
 

@@ -67,7 +67,7 @@ impl IntervalSet {
         IntervalSet { kept: Arc::new(Kept { parts, length: OnceLock::new() }) }
     }
 
-    /// Returns the union of any intervals. Empty intervals are left out, touching ones are joined.
+    /// Returns the union of any intervals. Omits empty intervals, and joins intervals that touch.
     pub fn union_of(intervals: impl IntoIterator<Item = Interval>) -> IntervalSet {
         let mut union = Union::default();
         intervals.into_iter().for_each(|interval| union.add(interval));
@@ -213,7 +213,7 @@ impl Default for Union {
 }
 
 impl Union {
-    /// Creates a union with room for `parts` parts. Unused room costs nothing, while growing step by step would copy
+    /// Creates a union with room for `parts` parts. Unused room costs nothing, but growing step by step would copy
     /// everything.
     pub fn with_room(parts: usize) -> Union {
         Union { parts: Vec::with_capacity(parts), ..Union::default() }

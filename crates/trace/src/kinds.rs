@@ -31,9 +31,9 @@ pub(super) struct Kinds {
     kinds: Vec<EventKind>,
     /// Numbers of the first kinds of the list, by hash. The others are added when a kind is interned.
     index: Index,
-    /// Cache of recent kinds: their numbers plus one. Empty until the first kind is interned.
+    /// Cache of recent kinds, as their numbers plus one. Empty until the first kind is interned.
     lately: Vec<u32>,
-    /// Most recent kind, which is often that of the next event, too.
+    /// Most recent kind, which the next event often has too.
     latest: Option<(EventKind, u32)>,
 }
 

@@ -1,5 +1,5 @@
-//! Convolutions: only kernel positions on elements of the input count, not those on padding or on the holes of a
-//! dilation.
+//! Convolutions: only kernel positions on elements of the input count. Positions on padding or in the holes of a
+//! dilation do not count.
 
 use super::moves;
 use super::work::Work;

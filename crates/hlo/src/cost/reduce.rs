@@ -67,9 +67,9 @@ fn bytes(analysis: &Analysis, instruction: &Instruction) -> Work {
     }
 }
 
-/// Returns the number of applications. Each element of the result takes one application less than its window has
-/// elements. A window that always covers the whole dimension is a reduction with a broadcast result, which is
-/// computed once.
+/// Returns the number of applications. Each element of the result takes one application fewer than its window has
+/// elements. A window that always covers the whole dimension is a reduction with a broadcast result, which is computed
+/// once.
 ///
 /// ```text
 /// size 2n - 1, padding n - 1 on both sides:   [ . . . x x x x ]      every position sees all n elements

@@ -58,7 +58,7 @@ impl OutOfMemory {
     }
 }
 
-/// Returns the distinct reports. Reports without a size count only if no report has one.
+/// Returns the distinct reports. Reports without a size count only if no report has a size.
 pub(super) fn distinct(reports: Vec<OutOfMemory>) -> Vec<OutOfMemory> {
     let any_sizes = reports.iter().any(OutOfMemory::has_sizes);
     let mut distinct: Vec<OutOfMemory> = Vec::new();
