@@ -1,4 +1,4 @@
-//! The fields that a profile can have, from its JSON Schema: which paths exist, and what they lead to.
+//! The fields that a profile can have, from its JSON Schema: the existing paths and their targets.
 //!
 //! A path that is not in the schema is a mistake in the rule. A path that is in the schema but not in a run was not
 //! measured. Therefore paths are checked against the schema, not against a profile.
@@ -53,7 +53,7 @@ impl Catalogue {
         Catalogue { root: node(&schema, &schema, 0) }
     }
 
-    /// Sets the words that a text can be, if the schema does not list them: for example the names of rules in
+    /// Sets the possible words of a text, if the schema does not list them: for example, the rule names in
     /// `findings[*].id`. Does nothing if the path leads to no text.
     pub fn set_words(&mut self, path: &Path, words: &[&str]) {
         let mut place = &mut self.root;
@@ -81,7 +81,7 @@ impl Catalogue {
         found
     }
 
-    /// Returns the unit of the number at `path`, as the name of its field states it.
+    /// Returns the unit of the number at `path`, from the name of its field.
     ///
     /// # Errors
     ///

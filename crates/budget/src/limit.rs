@@ -1,4 +1,4 @@
-//! A rule that was checked against the known fields: its path exists, and its bound is in the unit of the field.
+//! A rule that was checked against the known fields: its path exists, and its bound uses the unit of the field.
 
 use super::catalogue::Catalogue;
 use super::path::PathPart;
@@ -16,8 +16,8 @@ pub struct Line {
 }
 
 impl Line {
-    /// Returns the bound for this number of the baseline. `None` if the bound needs a baseline number and there is none, or
-    /// if the result is not finite.
+    /// Returns the bound for this number of the baseline. Returns `None` if the bound needs a baseline number and there
+    /// is none, or if the result is not finite.
     pub fn at(self, baseline: Option<f64>) -> Option<f64> {
         let value = match self.factor {
             Some(factor) => factor * baseline? + self.offset,
@@ -110,7 +110,7 @@ pub(super) fn check_subject(subject: Subject, catalogue: &Catalogue) -> Result<(
     }
 }
 
-/// Checks that a limit states what must hold. A condition of `--fail-on` uses the same words for what fails.
+/// Checks that a limit describes a requirement. A condition of `--fail-on` uses the same words to describe a failure.
 ///
 /// # Errors
 ///

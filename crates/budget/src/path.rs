@@ -100,7 +100,7 @@ impl std::fmt::Display for Path {
     }
 }
 
-/// Returns the name unchanged if every character is `bare`, or else in quotation marks.
+/// Returns the name unchanged if every character is `bare`, and in quotation marks if not.
 fn in_quotes(name: &str, bare: fn(char) -> bool) -> String {
     if !name.is_empty() && name.chars().all(bare) && name.trim().len() == name.len() && !name.starts_with('=') {
         return name.to_owned();
@@ -127,7 +127,7 @@ pub(super) fn path(input: &mut Input<'_>) -> Parsed<Path> {
     Ok(Path { parts, spans })
 }
 
-/// Reads a part after the first, with its position, which does not include the dot before it.
+/// Reads a part after the first one, with its position. The position excludes the preceding dot.
 fn part(input: &mut Input<'_>) -> Parsed<(PathPart, Range<usize>)> {
     let key = expected(name, "A name is expected after the dot; names with blanks need quotation marks.");
     let field = alt(('*'.value(PathPart::EveryKey), key.map(PathPart::Key)));

@@ -97,7 +97,7 @@ fn slice(text: &str) -> Option<Chosen> {
     Some(Chosen { device, name: format!("TPU {generation}-{size}") })
 }
 
-/// Words that turn a product's name into the name of another product.
+/// Words that turn the name of a product into the name of another product.
 const OTHER_PRODUCTS: &[&str] = &["ti", "super", "laptop", "mobile", "max", "d", "mig", "gre"];
 
 /// Returns the device with the product name `name` in profiles: `NVIDIA H100 80GB HBM3`, `TPU v5 lite`,

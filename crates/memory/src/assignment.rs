@@ -105,8 +105,8 @@ impl Allocation {
         }
     }
 
-    /// Returns true if the allocation exists as long as the program runs. XProf calls that an indefinite lifetime. It
-    /// is false for the memory of a call.
+    /// Returns true if the allocation exists as long as the program runs. XProf calls that an indefinite lifetime.
+    /// Returns false for the memory of a call.
     pub fn is_resident(&self) -> bool {
         !self.is_thread_local && self.category() != Category::Temporary
     }

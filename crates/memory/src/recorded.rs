@@ -1,6 +1,6 @@
 //! Memory data of a run, separate from everything else. All tables and pages about memory are built from it.
 //!
-//! It can be sent to another worker as bytes.
+//! The data can be sent to another worker as bytes.
 
 use std::sync::{Arc, OnceLock};
 

@@ -71,7 +71,7 @@ fn plain_time(text: &[u8]) -> Option<Time> {
     Some(if ps < PS_PER_US { Time { us, ps } } else { Time { us: us + 1, ps: 0 } })
 }
 
-/// Parses at most seven decimals. Returns the picoseconds, and whether the seventh decimal rounds up.
+/// Parses at most seven decimals. Returns the picoseconds, and true if the seventh decimal rounds up.
 #[inline]
 fn few_decimals(fraction: &[u8]) -> Option<(i64, bool)> {
     let mut padded = [b'0'; 8];
@@ -80,8 +80,8 @@ fn few_decimals(fraction: &[u8]) -> Option<(i64, bool)> {
     Some((value / 100, value % 100 >= 50))
 }
 
-/// Parses eight decimal digits in one word by adding neighbours: digits to pairs, pairs to groups of four, and those to
-/// the whole number.
+/// Parses eight decimal digits in one word by combining neighbours: digits to pairs, pairs to groups of four, and
+/// groups to the whole number.
 #[inline]
 fn eight_digits(digits: [u8; 8]) -> Option<i64> {
     let word = u64::from_le_bytes(digits);
@@ -152,8 +152,8 @@ fn exponent_value(text: &[u8]) -> Option<i64> {
     (!digits.is_empty()).then_some(sign * value)
 }
 
-/// Parses a whole number that is used as an id, decimal or hexadecimal (`0x`). Unsigned 64-bit ids keep their bits, as
-/// stats in xplane files do, so all ids stay distinct. Longer numbers are not ids.
+/// Parses a whole number that is used as an id, decimal or hexadecimal (`0x`). Unsigned 64-bit ids keep their bits,
+/// like stats in xplane files, so all ids stay distinct. Longer numbers are not ids.
 #[inline]
 pub(super) fn id(text: &[u8]) -> Option<i64> {
     match short_count(text) {

@@ -1,6 +1,6 @@
 //! Collects the names and values of an event's arguments.
 
-/// Maximum size of a complete value in bytes, which is more than any instruction text that was seen.
+/// Maximum size of a complete value in bytes. All instruction texts that were seen are shorter.
 const MAX_VALUE_BYTES: usize = 64 << 10;
 
 /// Maximum number of arguments. No profiler writes as many.
@@ -46,7 +46,7 @@ impl ArgumentList {
     }
 }
 
-/// Returns the value, or its start and its length if it is too long.
+/// Returns the value. If it is too long, returns its start and its length.
 fn cut(value: &str) -> String {
     if value.len() <= MAX_VALUE_BYTES {
         return value.to_owned();

@@ -1,5 +1,5 @@
-//! Collects all details of one event in an xplane: its stats, and those of its metadata, which all events of its kind
-//! share.
+//! Collects all details of one event in an xplane: its own stats, and the stats of its metadata, which all events of
+//! its kind share.
 //!
 //! The file defines the meaning of its ids: the stat metadata contains the names, and the texts that stats refer to.
 

@@ -40,7 +40,7 @@ impl RawEvent {
 }
 
 impl<'a> Walk<'_, 'a> {
-    /// Decodes one event. If it is corrupt, skips it and returns the position of the corrupt field as an error.
+    /// Decodes one event. If the event is corrupt, skips it and returns the position of the corrupt field as an error.
     ///
     /// Nearly all events of a large trace have a known kind and no own stats, so they need only this fast path.
     #[inline]
@@ -102,7 +102,7 @@ impl<'a> Walk<'_, 'a> {
         Ok(())
     }
 
-    /// Keeps a stat of the current event if a metric needs it. The event's metadata has the id `event`. If the stat is
+    /// Stores a stat of the current event if a metric needs it. The event's metadata has the id `event`. If the stat is
     /// corrupt, returns its position as an error.
     fn stat(&mut self, message: &'a [u8], event: i64, at: u64) -> Result<(), u64> {
         let meaning = match Stat::peek_metadata_id(message) {

@@ -188,8 +188,8 @@ impl EventMetadata {
         false
     }
 
-    /// Returns the HLO of a compiled module if this metadata contains it. A stat contains the program id. Some writers
-    /// lack it and use the program id as the id of the metadata.
+    /// Returns the HLO of a compiled module if this metadata contains it. The program id is in a stat. Some writers
+    /// omit this stat and use the program id as the id of the metadata.
     fn hlo(&self, id: i64, values: &mut Values<'_>) -> Option<HloProto> {
         let mut program_id = id;
         let mut reader = Reader::new(self.body.of(values.source));
