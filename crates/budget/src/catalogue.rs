@@ -124,7 +124,7 @@ impl Catalogue {
             Node::Map(_) => Ok(path.with(PathPart::EveryKey)),
             _ if place.is_entry => Ok(path.clone()),
             _ => {
-                let message = format!("{path} is neither a list nor an entry of one: it cannot be counted.");
+                let message = format!("{path} is neither a list nor an entry of a list, so it cannot be counted.");
                 Err(Error::new(path.whole_span(), message))
             }
         }
@@ -157,7 +157,7 @@ impl Catalogue {
                         return Err(wrong(message));
                     }
                     let message = format!(
-                        "{list} is a list: say which entries are meant, {list}[0], {list}[*] for each of them or \
+                        "{list} is a list. Select entries: {list}[0], {list}[*] for each of them, or \
                          {list}[field=value]; count({list}[field=value]) counts them."
                     );
                     return Err(wrong(message).suggest(suggest::paths(path, known)));
@@ -166,7 +166,7 @@ impl Catalogue {
                     return Err(wrong(format!("{} is not a list: write a dot and a name.", before())));
                 }
                 (Node::Number | Node::Text(_) | Node::Flag, _) => {
-                    let message = format!("{} is one value: nothing is below it.", before());
+                    let message = format!("{} is a single value without fields.", before());
                     return Err(wrong(message).suggest(suggest::paths(path, known)));
                 }
             };

@@ -58,7 +58,7 @@ impl Condition {
     ///
     /// Fails if the text is not a condition. The error contains the position.
     pub fn parse(text: &str) -> Result<Condition, Error> {
-        let test = parse(text, test, "The condition ends here: something else follows it.")?;
+        let test = parse(text, test, "The condition ends here, but more text follows.")?;
         Ok(Condition { text: one_line(text), test })
     }
 
@@ -131,7 +131,7 @@ fn slower(input: &mut Input<'_>) -> Parsed<Test> {
     let sign = ahead(input);
     let relation = rule::relation(input)?;
     if !matches!(relation, Relation::Above | Relation::AtLeast) {
-        return Err(failure(sign, format!("A condition states what fails: write {of} > 3 %.")));
+        return Err(failure(sign, format!("A condition describes a failure: write {of} > 3 %.")));
     }
     blank(input)?;
     Ok(Test::Slower { of, relation, percent: percent(input)? })

@@ -118,7 +118,7 @@ pub(super) fn check_subject(subject: Subject, catalogue: &Catalogue) -> Result<(
 pub(super) fn check_relation(subject: &Subject, relation: Relation) -> Result<(), Error> {
     match subject {
         Subject::Slower(of) if !matches!(relation, Relation::Below | Relation::AtMost) => {
-            let message = format!("A limit states what must hold: write {of} <= 3 %.");
+            let message = format!("A limit describes a requirement: write {of} <= 3 %.");
             Err(Error::new(0..0, message))
         }
         _ => Ok(()),
@@ -261,7 +261,7 @@ mod tests {
             (
                 "multi_device.device_stats.utilization_percent > 3",
                 "utilization_percent",
-                "multi_device.device_stats is a list: say which entries are meant, multi_device.device_stats[0]",
+                "multi_device.device_stats is a list. Select entries: multi_device.device_stats[0]",
             ),
             ("findings.warning <= 0", "warning", "Did you mean count(findings[severity=warning])?"),
             ("throughput[0] > 3", "[0]", "throughput is not a list"),
@@ -276,7 +276,7 @@ mod tests {
             ("steps[idx=3].idle_us < 3", "[idx=3]", "no field idx; they have busy_us, "),
             ("memory_operations.transfers[directon=h2d].count < 3", "[directon=h2d]", "Did you mean direction?"),
             ("count(findings[severity=warnin]) == 0", "[severity=warnin]", "is never warnin. It is one of not_checked"),
-            ("count(throughput) == 0", "throughput", "is neither a list nor an entry of one"),
+            ("count(throughput) == 0", "throughput", "is neither a list nor an entry of a list"),
             ("count(finding) == 0", "finding", "Did you mean findings?"),
             ("frobnicate.all > 3", "frobnicate.all", "docs/metrics.md lists every number."),
         ] {

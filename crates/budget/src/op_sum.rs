@@ -123,7 +123,7 @@ impl OpSum {
         let open = format!("Which ops? Write a pattern in brackets, as in {}.", group.example());
         expected('[', open).parse_next(input)?;
         let patterns = path::values(input)?;
-        expected(']', "A ] is expected here: the bracket before it is open.").parse_next(input)?;
+        expected(']', "A ] is expected here to close the bracket.").parse_next(input)?;
         let fields: Vec<&str> = group.quantities().iter().map(|it| it.field()).collect();
         let what = format!("A sum of ops has {}", fields.join(", "));
         let dot = format!("{what}: write a dot and one of them, as in {}.", group.example());

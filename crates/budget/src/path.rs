@@ -56,7 +56,7 @@ impl Path {
     ///
     /// Fails if the text is not a path. The error contains the position.
     pub fn parse(text: &str) -> Result<Path, Error> {
-        parse(text, path, "The path ends here: something else follows it.")
+        parse(text, path, "The path ends here, but more text follows.")
     }
 
     /// Returns the position of a part in the text. Empty if the path was not parsed.
@@ -131,7 +131,7 @@ pub(super) fn path(input: &mut Input<'_>) -> Parsed<Path> {
 fn part(input: &mut Input<'_>) -> Parsed<(PathPart, Range<usize>)> {
     let key = expected(name, "A name is expected after the dot; names with blanks need quotation marks.");
     let field = alt(('*'.value(PathPart::EveryKey), key.map(PathPart::Key)));
-    let close = (blank, expected(']', "A ] is expected here: the bracket before it is open."));
+    let close = (blank, expected(']', "A ] is expected here to close the bracket."));
     alt((preceded('.', field.with_span()), delimited('[', entry, close).with_span())).parse_next(input)
 }
 

@@ -97,7 +97,7 @@ impl Rule {
     ///
     /// Fails if the text is not a rule. The error contains the position.
     pub fn parse(text: &str) -> Result<Rule, Error> {
-        const MORE: &str = "The rule ends here: something else follows it. A rule is a path, a comparison and a bound, such \
+        const MORE: &str = "The rule ends here, but more text follows. A rule is a path, a comparison and a bound, such \
                             as step_timing.avg_step_time_us < 150 ms.";
         parse(text, rule, MORE)
     }
@@ -121,7 +121,7 @@ impl Bound {
     ///
     /// Fails if the text is not a bound. The error contains the position.
     pub fn parse(text: &str) -> Result<Bound, Error> {
-        parse(text, bound, "The bound ends here: something else follows it.")
+        parse(text, bound, "The bound ends here, but more text follows.")
     }
 
     /// Returns the bound 0.
@@ -172,7 +172,7 @@ fn counted(input: &mut Input<'_>) -> Parsed<Subject> {
     }
     let is_new = opt(new).parse_next(input)?.is_some();
     let path = path::path(input)?;
-    (blank, expected(')', "A ) is expected here: the parenthesis after count is open.")).void().parse_next(input)?;
+    (blank, expected(')', "A ) is expected here to close the parenthesis after count.")).void().parse_next(input)?;
     Ok(if is_new { Subject::New(path) } else { Subject::Count(path) })
 }
 

@@ -122,7 +122,7 @@ fn of_typical_step(comparison: &Comparison, change: &StepTimeChange) -> Result<S
         StepTimeVerdict::Slower => format!("{ours} is slower than {theirs}"),
         StepTimeVerdict::Faster => format!("{ours} is faster than {theirs}"),
         StepTimeVerdict::Same | StepTimeVerdict::Equal => format!("{ours} and {theirs} take the same time"),
-        StepTimeVerdict::WithinNoise => format!("no difference of {ours} and {theirs} is proven{least}"),
+        StepTimeVerdict::WithinNoise => format!("no proven difference between {ours} and {theirs}{least}"),
         StepTimeVerdict::Unstable => format!(
             "the captures of one run differ too much among themselves to compare {ours} with {theirs}{least}; capture again"
         ),
@@ -151,7 +151,7 @@ fn of_capture(comparison: &Comparison, change: &StepTimeChange) -> Result<Slowdo
     let (ours, theirs) = (name(comparison, change.run), name(comparison, comparison.baseline));
     let verdict = match (is_large, is_proven) {
         (true, true) => format!("the capture of {ours} is slower than that of {theirs}"),
-        (true, false) => format!("no difference of the captures of {ours} and {theirs} is proven"),
+        (true, false) => format!("no proven difference between the captures of {ours} and {theirs}"),
         (false, _) => format!("the capture of {ours} is not slower than that of {theirs}"),
     };
     let losses: BTreeSet<&str> = time.losses.iter().map(|loss| lost_to(loss.kind)).collect();

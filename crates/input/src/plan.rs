@@ -197,8 +197,8 @@ pub fn cache_reason(path: &str) -> Option<&'static str> {
 }
 
 /// Reason for leaving out device memory profiles in a folder of traces.
-pub const UNCLEAR_MEMORY: &str = "These device memory profiles were not read, because several runs or none may be theirs. Move \
-                                  them into the folder of their run, or open them without a trace:";
+pub const UNCLEAR_MEMORY: &str = "These device memory profiles were not read, because they may belong to several runs or to \
+                                  none. Move them into the folder of their run, or open them without a trace:";
 
 /// Reason for ignoring a compiled program next to the profile of its run.
 const PROGRAM_OF_PROFILE: &str = "The profile next to this file contains its compiled programs.";

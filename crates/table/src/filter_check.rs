@@ -86,7 +86,7 @@ fn misfit(condition: &Condition, column: &Column) -> Option<String> {
         None if !has_digits => {
             let unit = unit::word(column.unit);
             let unit = if unit.is_empty() { String::new() } else { format!(" ({unit})") };
-            Some(format!("{} is a number{unit}. Compare it with one.", column.key))
+            Some(format!("{} is a number{unit}. Compare it with a number.", column.key))
         }
         _ => Some(match unit_of(column.unit) {
             Some(unit) => {
@@ -163,7 +163,7 @@ mod tests {
             ("selftime>5%", "total_self_time_us is a time. Give it in ps, ns, us, ms, s, min or h."),
             ("selftime>30days", "total_self_time_us is a time. Give it in ps, ns, us, ms, s, min or h."),
             ("occurrences>5ms", "occurrences is a plain number. Omit the unit."),
-            ("occurrences>many", "occurrences is a number. Compare it with one."),
+            ("occurrences>many", "occurrences is a number. Compare it with a number."),
             ("op>5", "hlo_op_name is a text. Write hlo_op_name:WORD or hlo_op_name=\"WHOLE TEXT\"."),
             ("occurrences 5", "Put a sign between occurrences and 5: occurrences>5."),
         ] {

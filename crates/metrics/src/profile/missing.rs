@@ -97,7 +97,7 @@ fn steps_without_ops(trace: &Trace, captured: &Devices, steps: &Steps) -> Option
     let is_only_the_last = matches!(empty.as_slice(), [only] if only + 1 == steps.len());
     let (missing, all) = (empty.len() as u64, steps.len() as u64);
     let message = format!(
-        "{} of {} steps have no {} op: the profiler did not record them, or the program computed nothing there. Idle \
+        "{} of {} steps have no {} op: the profiler did not record them, or the program computed nothing in them. Idle \
          time is not judged.",
         count(missing),
         count(all),

@@ -82,7 +82,7 @@ fn steps(profile: &UnifiedProfile, remedy: &str, list: &mut List) {
         list.add("step_timing.avg_step_time_us", reason, remedy);
     } else if !timed && profile.window.as_ref().is_some_and(|window| window.chosen.is_some()) {
         let reason = "No whole step is inside the chosen window.";
-        list.add("step_timing.avg_step_time_us", reason, "Choose a window that contains one.");
+        list.add("step_timing.avg_step_time_us", reason, "Choose a window that contains a whole step.");
     } else if !timed {
         let reason = "No step of the capture is complete, so none can be timed.";
         list.add("step_timing.avg_step_time_us", reason, "Capture more steps.");
@@ -181,7 +181,7 @@ fn devices(profile: &UnifiedProfile, trace: &Trace, list: &mut List) {
             );
         }
         Some(memory) if !memory.transfers.is_empty() && memory.transfers.iter().all(|it| it.sized_count == 0) => {
-            let reason = "The copies in this profile do not state their bytes.";
+            let reason = "This profile does not record the bytes of its copies.";
             let remedy = if is_export(trace) { "Open the *.xplane.pb of the same run." } else { "" };
             list.add("memory_operations.transfers[].total_bytes", reason, remedy);
         }
@@ -236,7 +236,7 @@ fn host(profile: &UnifiedProfile, trace: &Trace, list: &mut List) {
         let (reason, remedy) = if no_host {
             ("The profile contains no host events.", host_remedy.as_str())
         } else if trace.framework == Framework::PyTorch {
-            ("This profile marks no compilation.", "")
+            ("This profile does not mark compilation.", "")
         } else {
             (
                 "No compilation was recorded. That is expected if the program was compiled before the capture.",

@@ -14,12 +14,12 @@ pub const STEPS: (&str, &str) =
 /// Name and definition, like [`STEPS`].
 pub const PARTS: (&str, &str) = (
     "Busy and idle by cause",
-    "Activity of the device at each instant: computation, else communication, else copies. Inside steps, idle time is split by cause, and the causes of one gap follow each other in the order of the legend. The times add up to the step breakdown.",
+    "Activity of the device at each instant. If several overlap, computation takes precedence over communication, and communication over copies. Inside steps, idle time is split by cause, and the causes of one gap follow each other in the order of the legend. The times add up to the step breakdown.",
 );
 /// Name and definition, like [`STEPS`].
 pub const EXPOSED: (&str, &str) = (
     "Exposed communication",
-    "Parts of each collective run during which its device computes nothing. Each run counts, so they add up to the exposed time in the table of collectives for the whole capture.",
+    "Parts of each collective run during which its device computes nothing. All runs count, so over the whole capture the parts add up to the exposed time in the collectives table.",
 );
 /// Name and definition, like [`STEPS`].
 pub const INSTANTS: (&str, &str) = ("Instants", "Instants in the file: events without a duration.");

@@ -101,7 +101,8 @@ fn above_capacity(device: &mut DeviceMemory) -> Option<Warning> {
     let capacity = device.capacity_bytes.filter(|_| device.source == "allocator")?;
     let peak = device.lifetime_peak_bytes.take_if(|peak| *peak > capacity)?;
     let message = format!(
-        "The allocator of {} reports a peak of {} since the start of the process, but has only {}. The peak is left out.",
+        "The allocator of {} reports a peak of {} since the start of the process, but its capacity is only {}. \
+         The peak is ignored.",
         device.device_name,
         base::format::bytes(peak),
         base::format::bytes(capacity),

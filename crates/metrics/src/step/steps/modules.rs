@@ -123,7 +123,8 @@ impl Runs {
         let module = shorten(&self.module, 60);
         if self.share < DOMINANT {
             return Some(format!(
-                "no program dominates: {module}, which takes the most device time, takes {} of it while it repeats",
+                "no program dominates: {module}, which takes the most device time, takes only {} of it between its \
+                 first and last run",
                 percent(100.0 * self.share)
             ));
         }

@@ -238,7 +238,7 @@ fn apart(relation: &Relation, devices: &Devices) -> Option<Warning> {
             WarningCode::StepsOneAfterAnother,
             format!(
                 "The {count} devices run their steps one after another: no collective connects them{first}. \
-                 Each step belongs to one device; step time and steps/s are those of one device.{rate}"
+                 Each step belongs to one device, and step time and steps/s describe a single device.{rate}"
             ),
         )),
     }
