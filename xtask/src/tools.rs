@@ -71,8 +71,8 @@ fn locked_version(package: &str) -> Result<String> {
         .ok_or_else(|| format!("Cargo.lock has no package {package}."))
 }
 
-/// Returns the folder of a package's programs: on PATH if they have this version, or else in the cache, where they are built
-/// if missing.
+/// Returns the folder of a package's programs: on PATH if they have this version there, or in the cache. Builds them in
+/// the cache if they are missing.
 ///
 /// These programs run for seconds, so they are built with little optimisation and without link-time optimisation. They share
 /// a target folder, so that common dependencies are built once.

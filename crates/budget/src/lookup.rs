@@ -32,7 +32,7 @@ const NAMED: usize = 6;
 /// A value that a path leads to.
 #[derive(Clone, Debug)]
 pub struct Hit<'a> {
-    /// Path that leads only to this value. In another profile, the path leads to the value with the same name.
+    /// Exact path of this value. In another profile, the same path leads to the value with the same name.
     pub path: Path,
     /// The value.
     pub value: &'a Value,

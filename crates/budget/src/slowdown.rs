@@ -1,4 +1,4 @@
-//! How much slower a run is than its baseline, beyond the noise: the meaning of `slower` in budgets and in `--fail-on`.
+//! The slowdown of a run compared with its baseline, beyond the noise. Defines `slower` in budgets and in `--fail-on`.
 //!
 //! ```text
 //! slower           the typical steps if the comparison's verdict is `slower`, or else 0 %
@@ -31,9 +31,9 @@ pub enum SlowdownOf {
 /// Slowdown of a run compared with its baseline.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Slowdown {
-    /// Slowdown in percent of the baseline's time. Zero if it is not proven.
+    /// Slowdown in percent of the baseline's time. Zero if the slowdown is not proven.
     pub percent: f64,
-    /// Describes the times of the run and the baseline, their difference, and whether it is proven. Without a full stop.
+    /// Describes the times of the run and the baseline, their difference, and its proof. Ends without a full stop.
     pub sentence: String,
 }
 
@@ -67,7 +67,7 @@ impl SlowdownOf {
     ///
     /// # Errors
     ///
-    /// Fails with the reason if it is unknown.
+    /// Fails with the reason if the slowdown is unknown.
     pub fn of(self, comparison: &Comparison, change: &StepTimeChange) -> Result<Slowdown, String> {
         match self {
             SlowdownOf::TypicalStep => of_typical_step(comparison, change),
@@ -79,7 +79,7 @@ impl SlowdownOf {
     ///
     /// # Errors
     ///
-    /// Fails with the reason if it is unknown.
+    /// Fails with the reason if the slowdown is unknown.
     pub(super) fn of_documents(self, profile: &Value, baselines: &[&Value]) -> Result<Slowdown, String> {
         let read = |value: &Value| {
             UnifiedProfile::deserialize(value).map_err(|error| format!("This run cannot be compared: {error}."))

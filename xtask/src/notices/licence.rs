@@ -24,7 +24,7 @@ pub const ALLOWED: [Licence; 8] = [
     Licence { name: "Unicode-3.0", words: "UNICODE LICENSE V3" },
 ];
 
-/// Text for packages that state the MIT licence but contain no licence text.
+/// Text for packages that declare the MIT licence but contain no licence text.
 const MIT: &str = include_str!("mit.txt");
 
 impl Licence {
