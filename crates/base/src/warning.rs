@@ -22,7 +22,7 @@ pub enum Severity {
     Damage,
 }
 
-/// A problem that readers of the report should know about.
+/// A problem that the reader of a profile should know about.
 ///
 /// `code` is short and stable (`json_truncated`). The other fields contain the place and the extent of the problem.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
@@ -33,7 +33,7 @@ pub struct Warning {
     pub severity: Severity,
     /// Plain sentence: what happened and what crossprof kept.
     pub message: String,
-    /// Advice to the user. Absent if no action is needed.
+    /// Advice to the user. Absent if there is nothing to do.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub remedy: Option<String>,
     /// Name of the file, as the user gave it.
