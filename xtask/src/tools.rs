@@ -54,8 +54,8 @@ pub fn setup() -> Result {
 /// Returns the folder of wasm-bindgen and its test runner, in the version from Cargo.lock.
 pub fn wasm_bindgen() -> Result<PathBuf> {
     let version = locked_version("wasm-bindgen")?;
-    // Without --locked, because its own lock file names a crate that some registries do not have any more. It talks only to
-    // the browser's driver on this machine, which needs no encryption.
+    // Without --locked, because its own lock file names a crate that some registries no longer have. It connects only
+    // to the browser's driver on this machine, which needs no encryption.
     let programs = ["wasm-bindgen", "wasm-bindgen-test-runner"];
     cargo_tool("wasm-bindgen-cli", &version, &programs, &["--no-default-features"])
 }

@@ -74,7 +74,7 @@ impl<T: Fields> Fields for BTreeMap<String, T> {
 pub const fn definition<T: Fields>(path: &str) -> Definition {
     match find(T::FIELDS, path.as_bytes()) {
         Some(definition) => definition,
-        // In a constant, the intended use, this is a compile error.
+        // In a constant (the intended use), this is a compile error.
         #[expect(clippy::panic, reason = "only constants are made with it")]
         None => panic!("no such field"),
     }

@@ -212,7 +212,7 @@ pub fn shorten(name: &str, width: usize) -> String {
     }
     if is_place(name) {
         let tail: String = name.chars().skip(length - kept).collect();
-        // Start at a folder if possible, since half the name of a folder says nothing.
+        // Start at a folder if possible, because half the name of a folder is useless.
         let whole =
             tail.find('/').filter(|&at| at + 1 < tail.len()).and_then(|at| tail.get(at..)).unwrap_or(tail.as_str());
         return format!("…{whole}");

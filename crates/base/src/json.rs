@@ -20,7 +20,8 @@ use serde_json::{Error, Map, Value};
 ///
 /// Returns an error if the text is not JSON or does not fit the type.
 pub fn from_str<T: DeserializeOwned>(text: &str) -> Result<T, Error> {
-    // `serde_json` has one parser for bytes and one for text. Other code needs the one for bytes, so use it here too.
+    // `serde_json` has one parser for bytes and one for text. Other code needs the parser for bytes, so use it here
+    // too.
     from_tree(serde_json::from_slice(text.as_bytes())?)
 }
 
@@ -43,8 +44,7 @@ pub fn from_foreign_tree<T: DeserializeOwned>(tree: Value) -> Result<T, Error> {
     T::deserialize(Tree::<true>(tree))
 }
 
-// Nothing is inlined. Otherwise a struct with thirty numbers would contain thirty copies of the code that reads a
-// number.
+// Nothing is inlined, because a struct with thirty numbers would contain thirty copies of the code that reads a number.
 struct Tree<const EXPLAINS: bool>(Value);
 
 fn misfit<'de, const EXPLAINS: bool, T, V: Visitor<'de>>(value: &Value, visitor: &V) -> Result<T, Error> {

@@ -69,7 +69,7 @@ mod tests {
             program_activity("CommonPjRtLoadedExecutable::ExecuteHelperOnSingleDevice"),
             Some(ProgramActivity::Execute)
         );
-        // Whatever calls or executes a program launches work on the host, or waits for it.
+        // A span that calls or executes a program launches work or waits for it.
         for (_, pattern) in ROWS.iter() {
             let (Pattern::Prefix(text) | Pattern::Contains(text) | Pattern::Words(text) | Pattern::Frame(text)) =
                 pattern;

@@ -116,7 +116,7 @@ impl Inflater {
                         continue;
                     }
                     Ok(_) if used < input.len() && taken + made > 0 => continue,
-                    // It neither reads nor writes although there are bytes and room, so it never will.
+                    // It neither reads nor writes although there are bytes and room, so it will never continue.
                     Ok(_) if used < input.len() => Outcome::Corrupt,
                     Ok(_) => Outcome::NeedsInput,
                 }

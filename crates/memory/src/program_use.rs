@@ -130,9 +130,9 @@ fn replicated(module: &hlo::Module) -> Replicated {
             Some(Placement::Sharded { copies, .. }) => copies,
             _ => continue,
         };
-        // Arguments in the memory of the host do not fill the device's.
+        // Arguments in host memory take no device memory.
         let memory_space = argument.shape.layout.as_ref().map_or(MAIN, |layout| layout.memory_space);
-        // Arguments whose name shows that they are not a parameter, state or gradient are replicated on purpose.
+        // Arguments are replicated on purpose if their names show that they are not parameters, state or gradients.
         let is_state =
             !matches!(hlo::NamedRole::of(argument.name), Some(hlo::NamedRole::Inputs | hlo::NamedRole::Other));
         let bytes = argument.shape.bytes() as u64;

@@ -74,7 +74,7 @@ pub(crate) struct DocumentParts<'r> {
 /// Measures `run`.
 pub(crate) fn measure<'r>(run: &'r Run, settings: &'r Settings) -> (Analysis, DocumentParts<'r>) {
     let whole = &run.trace;
-    // Steps are found and judged in the whole capture, whatever the window is.
+    // Steps are found and judged in the whole capture, regardless of the window.
     let cut = base::cut(run.warnings.iter().chain(&whole.warnings));
     let captured = Devices::of_capture(whole, Arc::clone(run.by_line()), cut.is_some());
     let modules = &run.programs().modules;
@@ -118,7 +118,7 @@ pub(crate) fn measure<'r>(run: &'r Run, settings: &'r Settings) -> (Analysis, Do
         .or(run.device.as_deref())
         .or_else(|| crate::profile::metadata::noted_device(run, &captured));
     warnings.append(&mut step_report.warnings);
-    // A file without events has no ops either: one warning is enough.
+    // A file without events has no ops either, so one warning is enough.
     let is_reported = warnings.iter().any(|it| it.is(WarningCode::NoEvents) || it.is(WarningCode::XplaneNoEvents));
     if !is_reported && !has_only_memory(run) {
         warnings.extend(no_device_ops(&run.trace, &captured));

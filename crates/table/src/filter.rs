@@ -334,7 +334,7 @@ mod tests {
             assert!(passes(filter, &row()) && !passes(&format!("-{filter}"), &row()), "{filter}");
         }
         assert!(!passes("count!=7", &row()) && !passes("name!=fusion.12", &row()) && !passes("count>1_000", &row()));
-        // The sign of a word that is no column is part of the word.
+        // If a word is not a column, the sign is part of the word.
         assert!(passes("a!=b", &[text("x a!=b")]) && !passes("a!=b", &row()));
         assert_eq!(terms("a != b  c≤ 3 min  d > 3 GFLOPS e"), ["a!=b", "c≤3", "min", "d>3GFLOPS", "e"]);
     }

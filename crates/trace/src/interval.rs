@@ -231,7 +231,7 @@ impl Union {
         // Local copies stay in registers during the loop.
         let (mut last, mut length, mut is_sorted) = (self.last, self.length, self.unsorted.is_empty());
         for interval in intervals.filter(|interval| interval.end > interval.start) {
-            // Sorted so far: events of one line mostly are, so they need no sort.
+            // Sorted so far. Events of one line usually are, so they need no sort.
             is_sorted &= interval.start >= last.start;
             if !is_sorted {
                 self.unsorted.push(interval);

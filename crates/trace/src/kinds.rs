@@ -66,7 +66,7 @@ impl Kinds {
     #[cold]
     fn find_or_add(&mut self, kind: EventKind, hash: u64) -> u32 {
         let kinds = &self.kinds;
-        // The kinds of a list that was taken over are not in the index yet.
+        // Kinds that come from `from_list` are not in the index yet.
         for (number, kind) in kinds.iter().enumerate().skip(self.index.len()) {
             self.index.insert(FxBuildHasher.hash_one(*kind), number as u32);
         }

@@ -263,7 +263,7 @@ impl Reader {
         let counts = (trace.events.len() as u64, self.frames);
         trace.place_rows();
         let is_whole = self.counts == Some(counts) && self.pending.is_empty() && !self.damaged;
-        // The writer's side could not complete the copies: it handed events over before it had read their calls.
+        // The writer's side could not complete the copies, because it passed events on before it had read their calls.
         copies::complete(&mut trace);
         if is_whole { Ok((trace, self.notes)) } else { Err(Damaged) }
     }

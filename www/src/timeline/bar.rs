@@ -79,7 +79,7 @@ pub fn buttons(surface: &Rc<Surface>, run: u32) -> AnyView {
 fn save(surface: &Rc<Surface>, state: State, run: u32, at: usize) {
     let (form, _, _, end, kind) = FORMS[at];
     let name = untrack(|| state.name_of(run));
-    // Open the tab now: a browser allows it only during the click.
+    // Open the tab now, because browsers allow it only during the click.
     let perfetto = if end.is_empty() { Perfetto::open() } else { None };
     let title = name.clone();
     let take = Box::new(move |picture: crate::protocol::wire::Document| match perfetto {

@@ -26,7 +26,7 @@ pub(super) fn work(analysis: &Analysis, instruction: &Instruction) -> Work {
     let counted = found.kind == "all-reduce" || gpu;
     let array = instruction.shape.first_array().filter(|_| reduces && counted);
     let Some(array) = array else { return bytes };
-    // XLA assumes two operands per addition, however many devices take part.
+    // XLA assumes two operands per addition for any number of devices.
     let cycles = if gpu { cycles(analysis, instruction) } else { 1.0 };
     let flops = cycles * instruction.shape.elements();
     Work { flops, arithmetic: Arithmetic::other(array, flops), ..bytes }

@@ -55,7 +55,7 @@ fn bytes(analysis: &Analysis, instruction: &Instruction) -> Work {
             let inputs = operands().take(instruction.operands.len() / 2).map(|operand| operand.shape.bytes());
             Work::moves(inputs.sum::<f64>() + instruction.shape.bytes(), instruction.shape.bytes())
         }
-        // The updated elements are read and written, the updates and their indices are read. Other elements are not
+        // The updated elements are read and written. The updates and their indices are read. Other elements are not
         // touched.
         "scatter" => {
             let targets = instruction.operands.len().saturating_sub(1) / 2;

@@ -39,7 +39,7 @@ pub(super) struct RawEvent {
 pub(super) fn parse(buf: &[u8], start: usize, memo: &Memo, fields: &mut Vec<ArgField>) -> Scan<(RawEvent, usize)> {
     fields.clear();
     let (mut event, mut pos) = usual_head(buf, start).unwrap_or_else(|| (RawEvent::default(), start + 1));
-    // After the usual head, a comma or brace comes next. Otherwise a key comes next.
+    // After the usual head, a comma or brace comes next. Without it, a key comes next.
     let mut after_value = pos > start + 1;
     loop {
         if after_value {
@@ -75,7 +75,7 @@ pub(super) fn parse(buf: &[u8], start: usize, memo: &Memo, fields: &mut Vec<ArgF
                 b"bp" => event.binding = value.bytes(buf).first().copied().unwrap_or(0),
                 b"id" | b"id2" => event.id = value,
                 b"name" => {
-                    // The name follows the arguments, so the remembered event no longer applies. Parse the arguments.
+                    // The name follows the arguments, so the cached event no longer applies. Parse the arguments.
                     if event.repeats.take().is_some() {
                         args::parse(buf, event.args.start, fields)?;
                     }

@@ -294,7 +294,7 @@ fn cut_off(
         ScannerState::Done => None,
         // The end of the file is in unreadable text, which has its own warning.
         ScannerState::Lost { previous: b'}' | b']' } => None,
-        // The format allows a list without its closing bracket: writers append to it until they stop.
+        // The format allows a list without its closing bracket, because writers append to it until they stop.
         ScannerState::Events if is_array && done == length => Some(
             Warning::new(WarningCode::JsonUnterminated, "The event list has no closing bracket. Every event in it was read.")
                 .with_offset(length),

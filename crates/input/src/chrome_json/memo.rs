@@ -121,8 +121,8 @@ impl Memo {
         }
         let first = place(name, tid, buf);
         let same_name = |index: &usize| self.slots.get(*index).is_some_and(|slot| slot.used && slot.name() == parts[0]);
-        // Replace an older event with the same name, or use an empty slot. Otherwise replace the older of the two
-        // neighbours.
+        // Replace an older event with the same name, or use an empty slot. If there is neither, replace the older event
+        // of the two slots.
         let neighbours = [first, first ^ 1];
         let unused = |index: &usize| self.slots.get(*index).is_some_and(|slot| !slot.used);
         let turn = |index: &usize| self.slots.get(*index).is_some_and(|slot| slot.is_older);

@@ -85,7 +85,7 @@ fn few_decimals(fraction: &[u8]) -> Option<(i64, bool)> {
 #[inline]
 fn eight_digits(digits: [u8; 8]) -> Option<i64> {
     let word = u64::from_le_bytes(digits);
-    // A byte is a digit if its high half is 3, and still is 3 after adding 6.
+    // A byte is a digit if its high half is 3 and remains 3 after adding 6.
     let high = 0xf0f0_f0f0_f0f0_f0f0;
     let threes = 0x3030_3030_3030_3030;
     if word & high != threes || word.wrapping_add(0x0606_0606_0606_0606) & high != threes {
@@ -289,8 +289,8 @@ mod tests {
 
         #[test]
         fn what_the_writer_prints_comes_back(picoseconds in 0i64..4_294_000_000_000_000) {
-            // Below 2^32 microseconds (71 minutes), a double is off by at most a quarter of a picosecond. Above, by
-            // half of one.
+            // Below 2^32 microseconds (71 minutes), a double is off by at most a quarter of a picosecond. Above that,
+            // it is off by at most half a picosecond.
             let printed = format!("{:.16e}", picoseconds as f64 / 1e6);
             prop_assert_eq!(ps(&printed), Ok(i128::from(picoseconds)), "{}", printed);
             let shortest = format!("{}", picoseconds as f64 / 1e6);

@@ -50,7 +50,7 @@ impl Named<'_> {
         for_each_field(metadata, |number, value| {
             let Value::Bytes(bytes) = value else { return };
             match number {
-                // If there is a display name, it is the event's name. The profiler's JSON also calls the other one
+                // If there is a display name, it is the event's name. The profiler's JSON also calls the other name
                 // `long_name`.
                 2 if bytes != event_name.as_bytes() => shared.push(("long_name".to_owned(), lossy(bytes))),
                 3 => shared.push(("metadata".to_owned(), size(bytes))),

@@ -170,8 +170,7 @@ impl<'a> Walk<'_, 'a> {
                 self.losses.add(XPlaneLoss::TooMany, offset);
                 return;
             };
-            // Do not learn events without metadata, which are counted each time, or events of a line that has chip
-            // times.
+            // Do not cache events without metadata, which are counted each time, or events on a line with chip times.
             if has_metadata && !self.trace.clocks.has(event.line) {
                 self.tables.known.learn(metadata_id, event.line, self.trace.events.kind(index));
             }

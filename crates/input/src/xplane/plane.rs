@@ -171,7 +171,7 @@ impl EventMetadata {
         if shown != name {
             args.long_name = name;
         }
-        // Ids of single events do not belong to data that many events share.
+        // Ids of individual events do not belong to data that many events share.
         stats.retain(|(meaning, _)| !matches!(meaning, EventStat::Column(_)));
         values.apply(&stats, &mut args);
         (shown, args)

@@ -237,7 +237,7 @@ pub(crate) const HOST: &str = "host memory";
 
 /// Returns true if `bytes` rounds to `stated` in a text, such as `12.0 MiB`.
 fn rounds_to(bytes: u64, stated: u64) -> bool {
-    // Texts keep two decimals of the unit. One percent covers the rounding of 1.00 to 9.99 and above.
+    // Texts have two decimals. A tolerance of one percent covers the rounding of 1.00 to 9.99 and above.
     bytes.abs_diff(stated) <= stated / 100 || format::bytes(bytes) == format::bytes(stated)
 }
 

@@ -33,7 +33,7 @@ pub fn compute_utilization(trace: &Trace, devices: &Devices, window: &Window) ->
 /// that all of them cover.
 pub fn multi_device(trace: &Trace, devices: &Devices, is_cut: bool) -> Option<MultiDevice> {
     let stats: Vec<DeviceStats> = devices.used.iter().map(|device| device_stats(trace, device)).collect();
-    // A device on which no counted step ran was not measured. It is not idle.
+    // A device on which no counted step ran was not measured, which does not mean that it was idle.
     let measured = || stats.iter().filter(|device| device.total_time_us > 0.0);
     let column = |value: fn(&DeviceStats) -> f64| -> Vec<f64> { measured().map(value).collect() };
     let utilization: Vec<f64> = measured().filter_map(|device| device.utilization_percent).collect();

@@ -58,7 +58,7 @@ pub(crate) fn path(trace: &Trace, events: &LineEvents, within: &IntervalSet) -> 
         }
         open.push((node, interval.end));
     });
-    // A node comes after its parent, so one walk finds the longest call inside each.
+    // Nodes come after their parents, so one walk finds the longest call inside each node.
     let mut longest: FxHashMap<usize, usize> = FxHashMap::default();
     for (at, node) in nodes.iter().enumerate() {
         let most = longest.entry(node.parent).or_insert(at);

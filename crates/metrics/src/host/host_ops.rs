@@ -93,7 +93,7 @@ pub(crate) fn tallies_of_kinds(
 ) -> Vec<HostOpTally> {
     let mut tallies = vec![HostOpTally::default(); trace.events.kinds().len()];
     let everything = Interval::new(Ps::new(i64::MIN), Ps::MAX);
-    // By name: the line of its last event, and the latest end of its events on that line.
+    // For each name, the line of its last event, and the latest end of its events on that line.
     let mut latest: Vec<(usize, Ps)> = vec![(usize::MAX, Ps::ZERO); trace.strings.len()];
     for (at, (line, events)) in trace.lines.iter().zip(devices.by_line.events.iter()).enumerate() {
         if !wanted(line.kind) {

@@ -302,7 +302,7 @@ impl Thread {
             if set.is_empty() {
                 continue;
             }
-            // A set may hold millions of intervals: the first is moved, not copied twice.
+            // A set may contain millions of intervals, so the first set is moved instead of copied.
             let set = std::mem::take(set);
             if any.is_empty() {
                 any = set.clone();

@@ -181,7 +181,7 @@ fn on_hosts(trace: &Trace, devices: &Devices, window: &dyn Fn(u16) -> Interval) 
                 }
                 until = interval.end;
             }
-            // Like all ops, it counts if it starts in the window. Its time is that inside the window.
+            // Like every op, it counts if it starts in the window. Its time is the time inside the window.
             let starts_inside = interval.start >= window.start && interval.start < window.end;
             let Some(inside) = interval.clip(window).filter(|part| starts_inside || part.length() > Ps::ZERO) else {
                 return;

@@ -38,7 +38,7 @@ pub fn metadata(run: &Run, devices: &Devices, framework: &str, chosen: Option<&s
     let trace = &run.trace;
     let platform = devices.platform.map_or(UNKNOWN, Platform::label);
     let model = || devices.used.iter().find_map(|device| device_model(trace, trace.planes.get(device.plane)?));
-    // The kit recorded which library the program had imported. A trace JSON often names no file of the library.
+    // The kit recorded the library that the program imported. A trace JSON often names none of the library's files.
     let noted_framework = run
         .capture_notes
         .get(NOTED_FRAMEWORK)
@@ -125,8 +125,8 @@ pub fn device_model(trace: &Trace, plane: &Plane) -> Option<String> {
     // NVIDIA has no capability 9.4 or 9.5.
     let is_amd = vendor.map_or(major == 9 && minor > 0, |vendor| vendor.eq_ignore_ascii_case("AMD"));
     Some(if is_amd {
-        // The capability contains only the first two digits of the ISA's name. These are the ISAs with these digits
-        // today.
+        // The capability contains only the first two digits of the ISA's name. The table lists the current ISAs with
+        // these digits.
         match (major, minor) {
             (9, 4) => "AMD GPU gfx942".to_owned(),
             (9, 5) => "AMD GPU gfx950".to_owned(),

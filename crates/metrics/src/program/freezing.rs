@@ -48,7 +48,7 @@ pub fn of_module(module: &Module) -> Option<LayerFreezing> {
         })
         .collect();
     let updated = |argument: &Argument<'_>| argument.outcome == Outcome::Updated;
-    // If any updated argument is named a parameter, only arguments with such names are parameters.
+    // If the name of any updated argument identifies a parameter, only arguments with such names are parameters.
     let named = floats.iter().any(|(argument, group)| updated(argument) && group.is_some());
     let groups: BTreeSet<&str> = floats
         .iter()
@@ -62,7 +62,7 @@ pub fn of_module(module: &Module) -> Option<LayerFreezing> {
     let trained: Vec<&Argument<'_>> = parameters.iter().map(|it| it.0).filter(|it| updated(it)).collect();
     let is_whole = module.devices().is_none_or(|(_, partitions)| partitions == 1)
         || parameters.iter().all(|it| it.0.sharding == "{replicated}");
-    // If the program is partitioned, the new value of a part may be computed from other parts. Then arguments that are
+    // If the program is partitioned, the new value of a part may be computed from other parts. So arguments that are
     // not returned may still be trained.
     let is_frozen =
         |it: &&Argument<'_>| it.outcome == Outcome::Unchanged || (is_whole && it.outcome != Outcome::Updated);

@@ -107,7 +107,7 @@ struct Count {
 /// ```
 fn computed(model: &ModelConfig) -> Option<Count> {
     let wide = |value: Option<u64>| value.filter(|&it| it > 0).map(u128::from);
-    // Every dimension of a real model fits 32 bits. Products of larger ones could overflow 128 bits.
+    // Every dimension of a real model fits into 32 bits. Products of larger dimensions could overflow 128 bits.
     let dims = [model.model_dims, model.num_layers, model.num_heads, model.num_kv_heads, model.head_dim];
     let more = [model.ffn_hidden_dims, model.vocab_size, model.num_experts, model.num_experts_per_token];
     let items = [model.num_items, model.num_clusters, model.item_embedding_dim, model.norms_per_layer];

@@ -165,8 +165,7 @@ fn find(trace: &Trace, roles: &[Role], modules: &Modules) -> OpEnds {
             }
         }
     });
-    // Positions of the ops sorted by start. Of ops that start together, the longest comes first. `!` reverses the
-    // order.
+    // Positions of the ops, sorted by start. If ops start together, the longest comes first. `!` reverses the order.
     let places = sort::by_number(&mut ops, |op| !op.start.as_ps(), |a, b| (b.end, a.id).cmp(&(a.end, b.id)));
     let marker_of =
         |op: &OpEvent| markers.get(&(host(op.line)?, trace.events.column(EventColumn::Producer).get(op.id)?)).copied();

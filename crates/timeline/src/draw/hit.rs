@@ -93,7 +93,7 @@ impl<'a> Scene<'a> {
         let pixel = Ps::new(near.length().as_ps() / 4);
         let first = lane.first_from(source.trace, near.start);
         let end = lane.first_starting_at(source.trace, first, near.end);
-        // The event below the pointer if it is at least a pixel wide, else the longest one nearby.
+        // The event below the pointer if it is at least a pixel wide, and the longest event nearby if not.
         let below = (first..end.min(first + 64)).find(|&place| {
             lane.time(source.trace, place).is_some_and(|it| it.start <= time && time < it.end && it.length() >= pixel)
         });

@@ -15,8 +15,8 @@ use crate::events::lane::Lane;
 /// stretches with known sums. Takes 4 bytes per event of the groups, and 8 more for groups whose 95th percentile
 /// exceeds 4 ms.
 pub fn percentiles_of(source: Source<'_>, area: &Area, grouping: &Grouping, groups: &[Group]) -> Vec<Percentiles> {
-    // Half the memory takes half the time. Durations that do not fit count as the longest value, which matters only
-    // if the 95th percentile is one of them.
+    // Half of the memory takes half of the time. Durations that do not fit count as the longest value, which matters
+    // only if the 95th percentile is such a duration.
     const LONGEST: u32 = u32::MAX;
     let short = |length: Ps| u32::try_from(length.as_ps()).unwrap_or(LONGEST);
     let mut found = by_length(source, area, grouping, groups, short, |length| Ps::new(i64::from(length)));

@@ -171,7 +171,8 @@ impl Trace {
             let Some(line) = self.lines.get(track.line.index()) else { continue };
             by_plane.entry(line.plane.index()).or_default().push(track);
         }
-        // One reference for all planes, so that drift moves devices relative to the host but not to each other.
+        // All planes have the same reference, so that drift moves devices relative to the host but not relative to each
+        // other.
         let extents = by_plane.values().flatten().filter_map(|track| track.knots.extent());
         let extent = extents.reduce(|(start, end), other| (start.min(other.0), end.max(other.1)));
         let Some((start, end)) = extent else { return };

@@ -110,7 +110,7 @@ impl Track {
         }
         for Waiting { id, event, chip, is_given } in waiting {
             let chip = chip.filter(|chip| self.continues(event, *chip));
-            // A row that was already handed over keeps its event time.
+            // A row that was already passed on keeps its event time.
             match chip.filter(|chip| events.set_time(id, chip.0, chip.1)) {
                 Some(chip) => self.accept(event, chip),
                 None => {

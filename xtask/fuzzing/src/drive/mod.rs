@@ -45,7 +45,7 @@ pub fn drive(format: Format, bytes: &[u8]) -> Kept {
             profile("run/host.xplane.pb", bytes, true, &mut random)
         }
         Format::Hlo => profile("run/host.xplane.pb", &hlo::in_an_xplane(bytes), true, &mut random),
-        // These formats are not handed over, because the page reads them in another way.
+        // These formats are not passed to another session, because the page reads them in another way.
         Format::HloDump => of_memory("dump/module.hlo.pb", bytes, &mut random),
         Format::MemoryProfile => of_memory("memory.prof", bytes, &mut random),
         Format::OutOfMemory => of_memory("train.log", bytes, &mut random),

@@ -107,7 +107,8 @@ impl Numbering {
         let by_number =
             |group_of: FxHashMap<u32, u32>| numbers.iter().map(|number| group_of.get(&(*number)?).copied()).collect();
         match &message.groups {
-            // A single group that is as large as all devices contains all of them, whatever their numbers are.
+            // A single group that is as large as the number of devices contains all of them, regardless of their
+            // numbers.
             Some(groups) if groups.len() == 1 && groups.iter().all(|group| group.len() >= devices) => everyone(),
             Some(groups) => {
                 let numbered = (0u32..).zip(groups);

@@ -200,7 +200,7 @@ fn groups(text: &str) -> Option<ReplicaGroups> {
     let inner = text.strip_prefix('{')?.strip_suffix('}')?;
     let lists = inner.split('}').filter_map(|group| {
         let group = group.trim_start_matches([',', '{', ' ']);
-        // A member that cannot be parsed still takes its place: no device has the number -1.
+        // A member that cannot be parsed still takes its place, as the number -1, which no device has.
         let members = group.split(',').map(|id| id.trim().parse().unwrap_or(-1));
         (!group.trim().is_empty()).then(|| members.collect())
     });

@@ -256,7 +256,7 @@ impl Collectives {
         let late = self.devices.iter().enumerate().filter_map(|(at, device)| {
             let compared = device.sums.compared as f64;
             let (share, fair) = (device.last as f64 / compared.max(1.0), device.fair / compared.max(1.0));
-            // Twice its fair share: if devices are equal, each is last equally often.
+            // At least twice its fair share. Equal devices would arrive last equally often.
             (device.last > 1 && share >= (2.0 * fair).min(0.75)).then_some((device.caused, at, share))
         });
         late.max_by_key(|&(caused, at, _)| (caused, std::cmp::Reverse(at))).map(|(_, at, share)| (at, share))
@@ -265,7 +265,7 @@ impl Collectives {
     /// Returns a number for each used device. Devices that wait for each other, directly or through others, have the
     /// same number. Devices of collectives with unknown groups are assumed to wait for all devices.
     pub fn connected(&self) -> Vec<u32> {
-        // Each device refers to itself, or to an earlier device that it waits with.
+        // Each device refers to itself, or to an earlier device that it is connected with.
         let mut of: Vec<u32> = (0..self.devices.len() as u32).collect();
         fn first_of(of: &[u32], mut device: u32) -> u32 {
             while let Some(&earlier) = of.get(device as usize).filter(|&&earlier| earlier != device) {

@@ -169,7 +169,7 @@ impl Copies {
         let steps = per_step::by_step(&all, steps);
         let inside = match window {
             Some(window) => {
-                // Computed once: it reads all devices, and each host makes many calls.
+                // Computed only once, because it reads all devices, and each host makes many calls.
                 let hull = IntervalSet::union_of(window.hull());
                 all.into_iter().filter_map(|one| one.inside(devices, window, &hull)).collect()
             }

@@ -54,7 +54,8 @@ pub(super) fn copies(trace: &Trace, devices: &Devices) -> Vec<One> {
         };
         // Copies in progress, by the instruction that started them.
         let mut open: FxHashMap<StrId, (Direction, Option<u64>, Ps)> = FxHashMap::default();
-        // Ends of copies whose start has not been read yet: an end may come slightly before its start in the file.
+        // Ends of copies whose start has not been read yet, because an end may come slightly before its start in the
+        // file.
         let mut early: FxHashMap<StrId, Event> = FxHashMap::default();
         in_blocks(&device.ops, |&id| {
             let Some(event) = trace.events.get(id).filter(|event| may_copy(event.args)) else { return };

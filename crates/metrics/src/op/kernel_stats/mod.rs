@@ -245,7 +245,7 @@ impl KernelStats {
         }
         self.mean_occupancy_percent = (time > 0.0).then(|| weighted / time);
         sort::sort_by(&mut self.families, |a, b| b.1.time.cmp(&a.1.time).then(a.0.cmp(&b.0)));
-        // By time, then as in XProf by name and op; remaining ties keep the order of first occurrence.
+        // Sorts by time, then by name and op, as in XProf. Remaining ties keep the order of first occurrence.
         let texts = |kernel: &KernelRow| [kernel.name, kernel.op_name].map(|text| self.texts.get(trace, text));
         sort::by_number(&mut self.kernels, |it| it.occurrences.total.as_ps(), |a, b| texts(a).cmp(&texts(b)));
     }
@@ -306,7 +306,7 @@ fn tally(trace: &Trace, devices: &Devices, calls: &CallIndex, histogram: &mut Hi
             let graph = in_graph || *graph_call;
             let of = (op.scope.host, op.event.name, op.event.args);
             let Some(at) = numbers.find(of).filter(|_| !graph) else { return };
-            // If an op starts before its call, the clocks differ and its delay is unknown.
+            // If an op starts before its call, the clocks differ, and the delay is unknown.
             let tally = tallies.get_mut(at as usize).filter(|_| op.event.start >= call.start);
             if let Some(KernelTally { occurrences, .. }) = tally {
                 occurrences.delay += (op.event.start - call.end).max(Ps::ZERO);

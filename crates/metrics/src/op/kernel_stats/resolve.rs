@@ -91,8 +91,8 @@ impl<'a> Resolver<'a> {
         let eligible = uses.map(|uses| uses || tensor_cores::op_eligible(&Name::new(op_type(text(op_name)))));
         let from_hlo = || found.and_then(|(module, instruction)| data_type::of(module, instruction, matrix));
         let from_name = words.filter(|_| matrix).and_then(tensor_cores::data_type);
-        // A name may contain the type that a product is computed in (tf32), while HLO has the type of its operands
-        // (f32).
+        // A name may contain the type in which a product is computed (tf32), while HLO contains the type of the
+        // operands (f32).
         let tf32 = from_name.filter(|&data_type| data_type == "tf32");
         let data_type = tf32.or_else(from_hlo).or(from_name);
         let Shape { shape, class, grid, block } = self.shape(args.kernel_details);

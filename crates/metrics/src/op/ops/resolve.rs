@@ -163,7 +163,7 @@ impl Resolver<'_> {
             return OpKey { program_id: args.program_id, module, name: Texts::of_trace(name), detail, copy: None };
         }
         if args.hlo_op.is_empty() {
-            // A library's kernel or a copy. If two framework ops run the same one, it is two rows.
+            // A library kernel or a copy. If two framework ops run it, it has two rows.
             let detail = args.tf_op;
             let tells = !args.memcpy_details.is_empty() || !args.copy_call.is_empty();
             let copy = tells.then(|| self.categorizer.of(name, args_id));

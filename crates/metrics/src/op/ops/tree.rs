@@ -276,8 +276,8 @@ impl Builder {
                     *sum = Some(sum.unwrap_or(0.0) + part);
                 }
             };
-            // The cost of a wait repeats that of its start: it belongs to the wait itself, but counts once in the nodes
-            // above.
+            // The cost of a wait repeats the cost of its start. It is shown on the wait itself, but counts only once in
+            // the nodes above.
             let counts = !op.is_left_out() || node.op.is_some();
             node.work_time.add(op, counts);
             if counts {

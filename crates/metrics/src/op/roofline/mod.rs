@@ -193,8 +193,8 @@ impl ProgramCosts {
                     add(sum, bytes);
                 }
             }
-            // The wait for an asynchronous op repeats its cost, except for the bytes by memory, which each states
-            // separately.
+            // The wait for an asynchronous op repeats its cost, except for the bytes by memory, which are recorded
+            // separately for each.
             if op.is_left_out() {
                 continue;
             }

@@ -149,7 +149,7 @@ impl Breakdown {
                 *mean = mean::of_rows(of_device, &|row| row.counted);
             }
         }
-        // Rows of one device are in order; a stable sort merges those of all devices.
+        // The rows of each device are in order, and a stable sort merges the rows of all devices.
         sort::sort_by_key(in_means, |row| row.step);
         let mean = mean::of_rows(in_means, &|row| row.counted);
         sort::sort_by_key(&mut rows, |row| row.step);

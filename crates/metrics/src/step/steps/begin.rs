@@ -108,7 +108,8 @@ pub(super) fn compilations(trace: &Trace, devices: &Devices) -> BTreeMap<u16, Ve
     }
     for_each_named_on(trace, devices, &|name| host_spans::is(HostWork::Launch, name), &mut |host, event| {
         let Some(compiled) = hosts.get_mut(&host) else { return };
-        // A call compiles the programs whose compilation begins inside it. There are few compilations and many calls.
+        // A call compiles the programs whose compilation begins inside the call. There are few compilations and many
+        // calls.
         let first = compiled.partition_point(|it| it.compiling.start < event.start);
         for it in compiled.iter_mut().skip(first).take_while(|it| it.compiling.start < event.end()) {
             it.begins = it.begins.min(event.start);

@@ -154,7 +154,7 @@ mod tests {
         assert_eq!(starts(&[10, 20, 30], &[12, 13]), Some(vec![20, 30]));
         // The last call's run was not captured.
         assert_eq!(starts(&[10, 20], &[1, 2, 3]), Some(vec![10, 20]));
-        // A run before its call: these runs belong to other calls.
+        // A run would start before its call, so these runs belong to other calls.
         assert_eq!(starts(&[10, 20], &[1, 25]), None);
         assert_eq!(starts(&[], &[1]), None);
     }

@@ -105,7 +105,7 @@ fn judge_group(steps: &[StepFacts]) -> Vec<Flags> {
     let median = median.unwrap_or(f64::INFINITY);
     let is_slow = |step: &StepFacts| step.duration_us > SLOW_START * median;
     let leading = steps.iter().zip(&flags).take_while(|(step, flag)| is_slow(step) || flag.partial).count();
-    // If many steps are slow without compiling, they are not the start of the run but vary.
+    // If many steps are slow without compiling, they are not a slow start but normal variation.
     let slow = steps.iter().zip(&flags).take(leading).filter(|(step, flag)| is_slow(step) && !flag.compiles).count();
     let leading = if slow as f64 > MOST_SLOW_STARTS * steps.len() as f64 { 0 } else { leading.min(MAX_SLOW_STARTS) };
     for (index, (step, flag)) in steps.iter().zip(&mut flags).enumerate() {
@@ -176,7 +176,7 @@ mod tests {
         let compiled = StepFacts { compile_share: 0.9, ..step(600.0) };
         let request = [step(50.0), compiled, compiled, compiled];
         assert_eq!(marks(&request), "....");
-        // The first steps of a run compile, however many they are.
+        // Any number of first steps may compile.
         assert_eq!(marks(&[compiled, compiled, compiled, step(50.0)]), "www.");
         assert_eq!(marks(&[step(50.0), compiled, compiled]), ".ww");
     }

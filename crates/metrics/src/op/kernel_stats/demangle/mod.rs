@@ -24,7 +24,7 @@ const MAX_WORK: usize = 4 * 1024 * 1024;
 /// Demangles a name. Returns `None` if it is not mangled or uses an unsupported form.
 pub fn demangle(name: &str) -> Option<String> {
     let mangled = name.strip_prefix("_Z")?;
-    // Compilers append the reason for which they cloned the function: `.kd` of ROCm, `.part.0`.
+    // Compilers append the reason for cloning a function: ROCm's `.kd`, `.part.0`.
     let (mangled, clone) = mangled.split_at(mangled.find('.').unwrap_or(mangled.len()));
     if mangled.len() > MAX_INPUT || !mangled.is_ascii() {
         return None;
@@ -52,7 +52,7 @@ pub fn short_name(name: &str) -> String {
                 angles -= 1;
                 continue;
             }
-            // `(anonymous namespace)::` belongs to the name, the parameters do not.
+            // `(anonymous namespace)::` belongs to the name, but the parameters do not.
             '(' if angles == 0 && braces == 0 && !name.get(at..).is_some_and(|rest| rest.starts_with("(anon")) => break,
             _ => {}
         }

@@ -112,7 +112,7 @@ impl Parser<'_> {
             match self.peek()? {
                 b'E' => {
                     self.at += 1;
-                    // The whole name is not a prefix. If it is a type, `any_type` remembers it.
+                    // The whole name is not a prefix. If it is a type, `any_type` records it.
                     self.substitutions.pop();
                     return Some(Name { qualifiers, ..name });
                 }
@@ -123,7 +123,7 @@ impl Parser<'_> {
                 }
                 b'S' => {
                     name = Name { text: self.substitution()?, ..Name::plain("") };
-                    // A substitution is not remembered again. A later pop must not remove another entry.
+                    // A substitution is not recorded again. A later pop must not remove another entry.
                     if self.peek()? == b'E' {
                         return None;
                     }
