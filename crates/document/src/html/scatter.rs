@@ -166,7 +166,7 @@ fn marks(axis: &Axis) -> Vec<f64> {
     if values.is_empty() { vec![low, high] } else { values }
 }
 
-/// Returns the positions with a label below the axis. Marks come first, then points, as far as there is room.
+/// Returns the positions with a label below the axis. Marks come first, then points, until there is no more room.
 fn labelled(scatter: &Scatter, x: &Axis) -> Vec<f64> {
     let of_marks =
         scatter.lines.iter().filter(|line| line.kind == LineKind::Mark).filter_map(|line| line.points.last());

@@ -31,9 +31,9 @@ pub struct OpNode {
     pub time: Ps,
     /// Occurrences of all ops below.
     pub occurrences: u64,
-    /// FLOPs of the ops below, as far as they are known. `None` if no FLOPs are known.
+    /// Sum of the known FLOPs of the ops below. `None` if no FLOPs are known.
     pub flops: Option<f64>,
-    /// Bytes of the ops below, as far as they are known. `None` if no bytes are known.
+    /// Sum of the known bytes of the ops below. `None` if no bytes are known.
     pub bytes: Option<f64>,
     /// Part of `time` in ops whose cost is known.
     pub known: Ps,

@@ -177,8 +177,8 @@ impl Candidate {
         }
     }
 
-    /// Returns the share of the devices' busy time that lies between the start of the first span and the end of the
-    /// last span on each device, from 0 to 1. Includes only devices of the spans' host. Returns 1 if no device is used.
+    /// Returns the share of the devices' busy time between the start of the first span and the end of the last span on
+    /// each device, from 0 to 1. Includes only devices of the spans' host. Returns 1 if no device is used.
     fn work_share(&self, trace: &Trace, devices: &Devices) -> f64 {
         let marks = self.marks_on(trace, devices);
         let (mut own, mut all) = (Ps::ZERO, Ps::ZERO);
