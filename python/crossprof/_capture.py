@@ -379,9 +379,9 @@ def capture(
                 capture.step(state)
 
     Each capture becomes a folder ``profiles/plugins/profile/<time>_steps_<first>-<last>`` with a sidecar ``crossprof.json``. All
-    processes of a job share one folder. Nothing is overwritten. Problems are logged (logger ``crossprof``) and added to ``errors``. They
-    never end the training. If an exception, the end of the program or SIGTERM interrupts a window, the steps recorded so far are saved
-    (except for SIGTERM under ``jax.distributed``, which handles it itself).
+    processes of a job share one folder. Nothing is overwritten. Problems are logged (logger ``crossprof``) and added to
+    ``errors``. They never end the training. If an exception, the end of the program or SIGTERM interrupts a window, the steps
+    recorded so far are saved (except for SIGTERM under ``jax.distributed``, which handles it itself).
 
     While the program runs, ``kill -USR1 <pid>`` or ``touch profiles/capture-now`` record the next steps. The file may contain their
     number.
@@ -398,7 +398,8 @@ def capture(
         first_step: Number of the first step, if the training continues from a checkpoint.
         step_name: Name of the steps in the trace.
         memory: Also save memory profiles of the devices, before and after the window.
-        memory_every: Also save a memory profile each time this many steps of the window have ended. This takes time during the trace.
+        memory_every: Also save a memory profile each time this many steps of the window have ended. This takes time during the
+            trace.
         triggers: Accept requests by SIGUSR1 and by the file.
         batch_size: Samples per step over all devices.
         seq_length: Tokens per sample.

@@ -36,7 +36,8 @@ def compare(
         price: Price of one device in dollars per hour, also per run or for all. Adds work per dollar.
         baseline: Index or name of the run that the others are compared with.
         scaling: ``"strong"`` or ``"weak"``: how the work grows with the number of devices. By default, derived from the batch sizes.
-        threshold: Smallest difference between two runs that counts, in percent. Smaller differences do not count, even if they are certain.
+        threshold: Smallest difference between two runs that counts, in percent. Smaller differences do not count, even if they
+            are certain.
         output: Also write the comparison to this file. Its extension selects the format: ``.html``, ``.md``, ``.json`` or ``.txt``.
 
     Raises:

@@ -117,8 +117,8 @@ _of_environment: _EnvironmentProfiler | None = None
 
 
 def maybe_profile(step: int) -> _Step:
-    """Records the steps that the environment variables request (:class:`ProfilingConfig`). The first call reads the variables. Call it
-    before each step with the step's number, alone or in a ``with`` statement around the step::
+    """Records the steps that the environment variables request (:class:`ProfilingConfig`). The first call reads the variables.
+    Call it before each step with the step's number, alone or in a ``with`` statement around the step::
 
         with crossprof.maybe_profile(step):
             state = train_step(state, batch)

@@ -59,8 +59,8 @@ def check_label(label: str) -> None:
 def claim_session(folder: Path, label: str = "") -> str:
     """Creates a folder for one session below ``folder/plugins/profile`` and returns its name.
 
-    The name is the local time in seconds, followed by the label. If a session of that name already exists, a number is appended. Another
-    process may have created the session, or this process within the same second.
+    The name is the local time in seconds, followed by the label. If a session of that name already exists, a number is appended.
+    Another process may have created the session, or this process within the same second.
     """
     name = time.strftime("%Y_%m_%d_%H_%M_%S") + (f"_{label}" if label else "")
     sessions = folder / "plugins" / "profile"

@@ -164,8 +164,9 @@ class Profile:
         return self._runs.html(self._index)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes the report. The extension ``.html`` gives the HTML page. Any other gives the profile's JSON, which crossprof can read like a
-        profile."""
+        """Writes the report. The extension ``.html`` gives the HTML page. Any other gives the profile's JSON, which crossprof can
+        read like a profile.
+        """
         text = self.html() if str(path).lower().endswith((".html", ".htm")) else self._runs.report(self._index)
         Path(path).expanduser().write_text(text, encoding="utf-8")
 
@@ -259,8 +260,8 @@ def open(  # noqa: A001
     window: str | None = None,
     progress: bool | None = None,
 ) -> Profile:
-    """Reads a run from a profile, an archive or a folder. If a folder contains several runs, returns the last one by name (:func:`open_all`
-    returns all).
+    """Reads a run from a profile, an archive or a folder. If a folder contains several runs, returns the last one by name
+    (:func:`open_all` returns all).
 
     Args:
         path: ``*.xplane.pb``, ``*.trace.json.gz``, a log folder, a profile's JSON, a report, a list of these (the files of several

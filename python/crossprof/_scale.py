@@ -24,7 +24,9 @@ crossprof.trace or crossprof.capture; its captures go to FOLDER/<n>_devices, wha
 
 
 def main(arguments: list[str]) -> int:
-    """Runs ``crossprof scale`` and returns its exit status: 0 if every run was captured, 1 if a run failed, 2 for invalid arguments."""
+    """Runs ``crossprof scale`` and returns its exit status: 0 if every run was captured, 1 if a run failed, 2 for invalid
+    arguments.
+    """
     parser = argparse.ArgumentParser(
         prog="crossprof scale",
         description="Capture one program on several numbers of devices.",

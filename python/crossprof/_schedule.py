@@ -41,8 +41,9 @@ class Schedule:
         return self.wait + window * period
 
     def baseline_steps(self, window: int) -> int:
-        """Returns the number of untraced steps before the window that are timed for comparison: as many as the window records, if there are
-        enough. The first step of the program never counts, because it compiles."""
+        """Returns the number of untraced steps before the window that are timed for comparison: as many as the window records, if
+        there are enough. The first step of the program never counts, because it compiles.
+        """
         start = self.start(window)
         if start is None:
             return 0

@@ -150,7 +150,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def from_args(arguments: argparse.Namespace, log_dir: str | os.PathLike[str] | None = None, **others: Any) -> Profiler:
-    """Creates the profiler that the command-line arguments of :func:`add_arguments` describe. Without ``--enable_profiling`` its calls do nothing.
+    """Creates the profiler that the command-line arguments of :func:`add_arguments` describe. Without ``--enable_profiling`` its
+    calls do nothing.
 
     Args:
         arguments: Result of the parser.

@@ -58,8 +58,9 @@ class Window:
     def __init__(
         self, settings: Settings, label: str, *, key: str = "", session: str | None = None, is_alone: bool = False
     ) -> None:
-        """Chooses the folder. With ``session``, the folder has that name. Other processes choose the same name unless this process
-        ``is_alone``. Without ``session``, the processes agree on a name under ``key``."""
+        """Chooses the folder. With ``session``, the folder has that name. Other processes choose the same name unless this
+        process ``is_alone``. Without ``session``, the processes agree on a name under ``key``.
+        """
         self._settings = settings
         self.process, processes = identity()
         self._participants = chosen(settings.processes, processes)
@@ -222,8 +223,9 @@ def _size(number: int) -> str:
 
 
 def slowdown(baseline: Timing | None, traced: Timing | None) -> dict[str, Any]:
-    """Returns the slowdown of a step by tracing: seconds per step with and without tracing and their ratio, or the reason why there is
-    none."""
+    """Returns the slowdown of a step by tracing: seconds per step with and without tracing and their ratio, or the reason why
+    there is none.
+    """
     made: dict[str, Any] = {}
     for name, timing in (("untraced", baseline), ("traced", traced)):
         if timing is not None:

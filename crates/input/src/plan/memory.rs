@@ -119,8 +119,8 @@ impl<'a> Folders<'a> {
         folders
     }
 
-    /// Returns the run of a file: the only one in or below its folder, or else the only one of the nearest folder above that
-    /// was passed to the profiler.
+    /// Returns the run of a file: the only run in or below its folder. If there is none, the only run of the nearest
+    /// folder above that was passed to the profiler.
     fn run_of(&self, path: &str) -> Option<usize> {
         let named = |folder: &&str| !folder.is_empty();
         let above = || ancestors(path).filter(named).find_map(|folder| self.home.get(folder));
@@ -131,7 +131,7 @@ impl<'a> Folders<'a> {
     }
 }
 
-/// Returns the folder that was passed to the profiler, or else the folder of the trace.
+/// Returns the folder that was passed to the profiler, or the folder of the trace if the former is unknown.
 fn home(path: &str) -> &str {
     let log = run_folder(path).map(folder).and_then(|it| it.strip_suffix("plugins/profile"));
     log.map_or_else(|| folder(path), |log| log.trim_end_matches('/'))

@@ -55,7 +55,7 @@ pub struct Sight {
     pub by_change: bool,
 }
 
-/// Cache that is kept from picture to picture.
+/// Cache that persists from picture to picture.
 #[derive(Debug, Default)]
 pub struct Stage {
     /// Arrangement and its layout, by the arrangement's text.
