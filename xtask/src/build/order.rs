@@ -239,8 +239,8 @@ mod tests {
         module.finish()
     }
 
-    /// Returns the numbers that the functions return: in the order of the table, of the exports, and for each function with
-    /// those that it calls.
+    /// Returns the numbers that the functions return: in the order of the table, in the order of the exports, and for
+    /// each function together with its callees.
     fn numbers(module: &[u8]) -> (Vec<i32>, Vec<i32>, Vec<(i32, i32)>) {
         let (mut table, mut exported, mut bodies) = (Vec::new(), Vec::new(), Vec::new());
         for part in Parser::new(0).parse_all(module) {

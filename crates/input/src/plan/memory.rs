@@ -9,8 +9,8 @@
 //!
 //! Only the first and the last profile of a run are read, because their difference is the growth. JAX records no time
 //! in these files, and file times change when files are copied. So the names determine the order: a name with a word
-//! for the start (`start`, `before`) comes first, one with a word for the end (`end`, `after`) last, and numbers in
-//! names count as numbers.
+//! for the start (`start`, `before`) comes first, a name with a word for the end (`end`, `after`) comes last, and
+//! numbers in names count as numbers.
 
 use std::collections::BTreeMap;
 

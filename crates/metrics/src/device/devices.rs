@@ -405,7 +405,8 @@ mod tests {
         assert_eq!(devices.capture.unwrap().length(), Ps::new(500_000_000));
     }
 
-    /// The work grows with the number of lines, whatever the number of devices is: together they read each line once.
+    /// The work grows with the number of lines and not with the number of devices, because all devices together read
+    /// each line once.
     #[test]
     fn each_device_goes_through_its_own_lines() {
         for count in [100, 2_000] {

@@ -43,8 +43,8 @@ pub struct MissingProgram {
     pub self_time: Ps,
 }
 
-/// Returns the programs whose ops ran in the window but whose HLO is missing from the trace, although it embeds other
-/// programs. Sorts by descending time.
+/// Returns the programs whose ops ran in the window but whose HLO is missing from the trace, although the trace embeds
+/// other programs. Sorts by descending time.
 pub fn missing(trace: &Trace, ops: &Ops) -> Vec<MissingProgram> {
     let mut found: Vec<(Option<i64>, MissingProgram)> = Vec::new();
     let base = |name: &str| name.split_once('(').map_or(name, |(base, _)| base).to_owned();

@@ -1,4 +1,4 @@
-//! Mutations: of single bytes, and of the structure of each format, so that the damage gets past the first checks.
+//! Mutations of individual bytes, and of the structure of each format, so that the damage gets past the first checks.
 
 mod archive;
 mod bytes;

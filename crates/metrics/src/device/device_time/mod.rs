@@ -104,8 +104,8 @@ fn exposed(work: [IntervalSet; StepPart::NUM_WORK]) -> Vec<(StepPart, IntervalSe
 }
 
 /// Returns the times when communication and transfers are in flight: the ops themselves, and on a TPU also the time
-/// from start to wait of asynchronous work. The latter comes from `Async XLA Ops` if the device has that line, or from
-/// pairs of ops if not.
+/// from start to wait of asynchronous work. The time of asynchronous work comes from `Async XLA Ops` if the device has
+/// that line, or from pairs of ops if not.
 ///
 /// ```text
 /// XLA Ops         [start)[fusion      )[done   )

@@ -6,9 +6,9 @@
 //! core_details of /device:TPU:0     global_core_id 4: so this one is number 0, and its group is {0,1}
 //! ```
 //!
-//! A trace of TPUs records the id of each device (`core_details`). If it records none and has only one host, the id is
-//! the device's ordinal, because the process numbers its devices in that way. If a program needs more devices than the
-//! host has, it was started on several hosts, and the ids of the devices are unknown.
+//! A trace of TPUs records the id of each device (`core_details`). If the trace records no ids and has only one host,
+//! the id is the device's ordinal, because the process numbers its devices in that way. If a program needs more devices
+//! than the host has, it was started on several hosts, and the ids of the devices are unknown.
 
 use base::sort;
 use rustc_hash::{FxHashMap, FxHashSet};

@@ -41,7 +41,7 @@ pub(super) fn even(busy: &IntervalSet, marks: &[Mark]) -> bool {
     near as f64 >= SAME_WORK * times.len() as f64
 }
 
-/// Returns the intervals from each mark's start to the next one's.
+/// Returns the intervals from the start of each mark to the start of the next.
 fn windows(marks: &[Mark]) -> impl Iterator<Item = Interval> {
     let starts = marks.iter().map(|mark| mark.interval.start);
     starts.clone().zip(starts.skip(1)).map(|(start, next)| Interval::new(start, next.max(start)))
