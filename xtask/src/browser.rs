@@ -20,13 +20,14 @@ pub fn firefox() -> Result<PathBuf> {
     find("FIREFOX", &["firefox-esr", "firefox"], "Firefox", "firefox-esr")
 }
 
-/// Returns the driver of WebKitGTK, which includes its browser: $WEBKIT_DRIVER, or the one on PATH, or Debian's, which is
-/// installed if needed.
+/// Returns the driver of WebKitGTK, which includes its browser: $WEBKIT_DRIVER, the driver on PATH, or Debian's driver,
+/// which is installed if needed.
 pub fn webkit_driver() -> Result<PathBuf> {
     find("WEBKIT_DRIVER", &["WebKitWebDriver"], "WebKit's driver", "webkit2gtk-driver")
 }
 
-/// Returns the virtual screen that WebKitGTK needs: $XVFB, or the one on PATH, or Debian's, which is installed if needed.
+/// Returns the virtual screen that WebKitGTK needs: $XVFB, the program on PATH, or Debian's program, which is installed
+/// if needed.
 pub fn xvfb() -> Result<PathBuf> {
     find("XVFB", &["Xvfb"], "Xvfb", "xvfb")
 }

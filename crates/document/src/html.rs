@@ -12,10 +12,10 @@ use maud::{Markup, html};
 use report::FindingSeverity;
 use table::{Cell, Unit, display};
 
-/// Largest number of rows of a table. The profile in the page contains all rows.
+/// Maximum number of rows of a table. The profile in the page contains all rows.
 const ROWS: usize = 64;
 
-/// Largest number of characters of a cell. The profile in the page contains names in full.
+/// Maximum number of characters of a cell. The profile in the page contains names in full.
 const CELL: usize = 400;
 
 /// Renders all sections unfolded, one below the other.

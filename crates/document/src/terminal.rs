@@ -10,25 +10,25 @@ use tables::TableName;
 
 /// Width of the report, in columns of the terminal.
 pub const WIDTH: usize = 100;
-/// Largest number of rows of a table. `crossprof table` prints all of them.
+/// Maximum number of rows of a table. `crossprof table` prints all of them.
 const ROWS: usize = 8;
-/// Largest number of rows of a grid at the front of a report.
+/// Maximum number of rows of a grid at the front of a report.
 const FRONT_ROWS: usize = 16;
-/// Largest number of rows of a grid among the details.
+/// Maximum number of rows of a grid among the details.
 const DETAIL_ROWS: usize = 6;
 /// Width of a grid of several runs. Columns that do not fit are omitted.
 const GRID_WIDTH: usize = 130;
 /// Length of the longest bar of a waterfall.
 const BAR: f64 = 24.0;
-/// Largest number of findings. `crossprof table findings` prints all of them.
+/// Maximum number of findings. `crossprof table findings` prints all of them.
 const FINDINGS: usize = 3;
-/// Largest number of sentences of a note.
+/// Maximum number of sentences of a note.
 const SENTENCES: usize = 8;
-/// Largest number of characters of a grid cell, and of its note.
+/// Maximum number of characters of a grid cell, and of its note.
 const CELL: usize = 44;
-/// Largest number of characters of a name.
+/// Maximum number of characters of a name.
 const NAME: usize = 60;
-/// Smallest width of the labels of figures, so that the labels of all sections align.
+/// Minimum width of figure labels, so that the labels of all sections align.
 const LABEL: usize = 13;
 
 /// Renders the front, and the first rows of the details.

@@ -174,8 +174,8 @@ fn tuple_index(element: &Instruction) -> Option<usize> {
     usize::try_from(element.attributes().tuple_index).ok()
 }
 
-/// Returns the instruction that makes a value. Looks through instructions that only pass it on, until no steps are
-/// left.
+/// Returns the instruction that makes a value. Looks through instructions that only pass the value on, until no steps
+/// are left.
 fn origin<'m>(module: &'m Module, value: &'m Instruction, steps: &mut u32) -> &'m Instruction {
     let mut value = value;
     while let Some(left) = steps.checked_sub(1) {

@@ -6,7 +6,7 @@ use expression::{Dimension, Error, Relation};
 use super::filter::{Condition, Operator, number, place_of, unit_of};
 use super::{Column, Filter, Unit, is_called, unit};
 
-/// Largest number of suggestions.
+/// Maximum number of suggestions.
 const MOST: usize = 4;
 
 impl Filter {

@@ -25,7 +25,7 @@ pub struct Query {
     /// Sort order. The table's own order if absent, or if no column has that key.
     #[serde(default)]
     pub sort: Option<Sort>,
-    /// Largest number of rows. All rows if absent.
+    /// Maximum number of rows. All rows if absent.
     #[serde(default)]
     pub top: Option<u32>,
 }

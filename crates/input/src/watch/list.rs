@@ -37,7 +37,7 @@ impl ArgumentList {
         self.arguments.iter().any(|(known, _)| known == name)
     }
 
-    /// Returns all arguments. If there are too many, the last entry contains the number of missing ones.
+    /// Returns all arguments. If there are too many, the last entry contains the number of missing arguments.
     pub fn finish(mut self) -> Vec<(String, String)> {
         if self.more > 0 {
             self.arguments.push(("...".to_owned(), format!("{} more arguments are not shown", self.more)));

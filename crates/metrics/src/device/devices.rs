@@ -22,7 +22,7 @@ use trace::{
 /// Relation between nested ops of a device.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Nesting {
-    /// An op runs inside the op that was open on its line when it started.
+    /// An op runs inside the op that was running on its line when it started.
     #[default]
     ByLine,
     /// Index of the enclosing op for each op, or `u32::MAX` if there is none. Used for CPU backends, whose ops start on

@@ -1,6 +1,6 @@
-//! Colours of events. Ops have the colour of their family, as in every view, or of their change compared with another
-//! run. The colour of other events follows from their name without its digits, so that `fusion.1` and `fusion.27` look
-//! alike.
+//! Colours of events. Ops have the colour of their family, as in every view, or a colour that shows their change
+//! compared with another run. The colour of other events follows from their name without its digits, so that `fusion.1`
+//! and `fusion.27` look alike.
 
 use metrics::{OpFamily, StepPart};
 use serde::{Deserialize, Serialize};

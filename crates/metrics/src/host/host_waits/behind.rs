@@ -23,7 +23,7 @@ use crate::host::host_threads::{HostRole, roles_of_kinds, thread_role};
 use base::{Ps, sort};
 use trace::{Interval, IntervalSet, LineKind, StrId, Trace, Union};
 
-/// Number of names that are kept (our limit: sentences name three).
+/// Maximum number of listed names (our limit: sentences name three).
 const MOST_NAMES: usize = 20;
 
 /// Times of the innermost spans of a host's threads.

@@ -61,7 +61,7 @@ pub(super) struct Numbering {
     platform: Option<Platform>,
     /// Id of each used device.
     ids: Vec<Option<u32>>,
-    /// Largest number of devices of a program for which ordinals are valid ids. `None` if no limit applies.
+    /// Maximum number of devices of a program for which ordinals are valid ids. `None` if no limit applies.
     most: Option<usize>,
 }
 

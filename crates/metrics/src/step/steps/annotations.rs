@@ -41,7 +41,7 @@ pub(super) struct Annotations {
 #[derive(Debug, Default)]
 struct Candidate {
     by_line: BTreeMap<LineId, Vec<Mark>>,
-    /// True if the name may be a step's although its numbers repeat.
+    /// True if the name may belong to steps although its numbers repeat.
     may_repeat: bool,
     /// True if a number occurred twice on one line.
     repeats: bool,
