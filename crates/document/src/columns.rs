@@ -2,10 +2,10 @@
 
 use base::format::shorten;
 
-/// Maximum number of characters of a cell. A terminal can still show a line whose column is padded to this width.
+/// Maximum number of characters in a cell. A terminal can still show a line whose column is padded to this width.
 const CELL: usize = 300;
 
-/// Maximum number of characters of a sentence. Only imported documents contain longer ones.
+/// Maximum number of characters in a sentence. Only imported documents contain longer ones.
 pub const SENTENCE: usize = 1_000;
 
 /// Formats rows with two spaces before each column. `right` marks the right-aligned columns. Long

@@ -15,7 +15,7 @@ use table::{Cell, Unit, display};
 /// Maximum number of rows of a table. The profile in the page contains all rows.
 const ROWS: usize = 64;
 
-/// Maximum number of characters of a cell. The profile in the page contains names in full.
+/// Maximum number of characters in a cell. The profile in the page contains names in full.
 const CELL: usize = 400;
 
 /// Renders all sections unfolded, one below the other.

@@ -24,9 +24,9 @@ const BAR: f64 = 24.0;
 const FINDINGS: usize = 3;
 /// Maximum number of sentences of a note.
 const SENTENCES: usize = 8;
-/// Maximum number of characters of a grid cell, and of its note.
+/// Maximum number of characters in a grid cell, and of its note.
 const CELL: usize = 44;
-/// Maximum number of characters of a name.
+/// Maximum number of characters in a name.
 const NAME: usize = 60;
 /// Minimum width of figure labels, so that the labels of all sections align.
 const LABEL: usize = 13;
