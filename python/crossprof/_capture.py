@@ -301,7 +301,9 @@ class Capture:
     def _end_annotation(self) -> None:
         if self._annotation is not None:
             if threading.get_ident() != self._thread:
-                self._say("Several threads call step(): the steps of this window are spread over their lines. Call it on one thread.")
+                self._say(
+                    "Several threads call step(): the steps of this window are spread over several lines. Call step() on one thread."
+                )
             annotation, self._annotation = self._annotation, None
             annotation.__exit__(None, None, None)
 

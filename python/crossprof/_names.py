@@ -25,7 +25,7 @@ def local_folder(folder: str | os.PathLike[str]) -> Path:
         raise ValueError(f"folder is the path of a folder, not {folder!r}.")
     if "://" in text:
         raise ValueError(
-            f"{text} is not a folder of this machine. Capture into a local or mounted folder, then copy it there."
+            f"{text} is not a folder on this machine. Capture into a local or mounted folder, then copy it there."
         )
     # A quoted `~` is not expanded by the shell.
     return Path(text).expanduser()
@@ -40,7 +40,7 @@ def made_folder(folder: Path) -> Path:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise ValueError(f"The folder {folder} cannot be made: {error.strerror or error}.") from None
+        raise ValueError(f"The folder {folder} cannot be created: {error.strerror or error}.") from None
     if not os.access(folder, os.W_OK | os.X_OK):
         raise ValueError(f"The folder {folder} cannot be written.")
     return folder

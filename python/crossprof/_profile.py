@@ -309,4 +309,4 @@ def profiles_of(runs: Runs) -> list[Profile]:
     try:
         return [open(runs)]
     except TypeError:
-        raise ProfileError(f"A profile, or the path of one, is needed, not {runs!r}.") from None
+        raise ProfileError(f"A profile or its path is needed, not {runs!r}.") from None

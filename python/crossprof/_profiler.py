@@ -136,7 +136,7 @@ def _forget_session() -> None:
 
         profiler._profile_state.reset()
     except (ImportError, AttributeError):
-        log.warning("This version of JAX starts no other capture after one that could not be saved.")
+        log.warning("This version of JAX cannot start another capture after one that could not be saved.")
 
 
 def mark(name: str) -> None:
@@ -167,7 +167,7 @@ def check_xspace(path: Path) -> list[str]:
     if size == 0:
         # A trace of more than 2 GB, which protobuf cannot write, looks like this.
         raise CaptureError(
-            f"The profiler wrote no byte to {path.name}: the disk is full, or the capture is larger than 2 GB. "
+            f"The profiler wrote nothing to {path.name}: the disk is full, or the capture is larger than 2 GB. "
             "Record fewer steps."
         )
     messages: list[str] = []

@@ -16,8 +16,8 @@ _TPU_BOUNDS = {1: "1,1,1", 2: "1,2,1", 4: "2,2,1", 8: "2,4,1"}
 _DEVICE_COUNT = "--xla_force_host_platform_device_count"
 
 _HELP = """\
-Each run is a process that sees only so many devices, and ends before the next one starts. The program captures itself, with
-crossprof.trace or crossprof.capture; its captures go to FOLDER/<n>_devices, whatever folder it names.
+Each run is a process that sees only this many devices, and ends before the next one starts. The program captures itself, with
+crossprof.trace or crossprof.capture. Its captures go to FOLDER/<n>_devices, regardless of the folder in the program.
 
   crossprof scale -n 1,2,4,8 -- python bench.py --steps 30
 """
@@ -35,7 +35,7 @@ def main(arguments: list[str]) -> int:
     )
     parser.add_argument("-n", "--devices", required=True, type=_counts, metavar="N,N,...", help="numbers of devices")
     parser.add_argument("--output", default="profiles/scaling", metavar="FOLDER", type=Path, help="where the captures go (%(default)s)")
-    parser.add_argument("--platform", choices=("cpu", "gpu", "tpu"), help="what the devices are; else what JAX finds")
+    parser.add_argument("--platform", choices=("cpu", "gpu", "tpu"), help="platform of the devices (default: the one that JAX finds)")
     parser.add_argument("command", nargs="+", metavar="COMMAND", help="the program, after --")
     call = parser.parse_args(arguments)
     platform = call.platform or _platform()

@@ -31,7 +31,7 @@ class Schedule:
                     f"not {self.every!r}."
                 )
             if self.repeat == 1:
-                raise ValueError("every needs repeat=N, or repeat=0 to go on until the program ends.")
+                raise ValueError("every needs repeat=N, or repeat=0 to continue until the program ends.")
 
     def start(self, window: int) -> int | None:
         """Returns the step at which window number ``window`` begins, including its warm-up. None if there is no such window."""

@@ -122,14 +122,14 @@ class Window:
         seconds = time.perf_counter() - (self._started or 0.0)
         if not self.is_running:
             ended_by = FOREIGN_STOP
-            self._say("The program stopped JAX's profiler itself inside the window: what came after that is not recorded.")
+            self._say("The program stopped JAX's profiler itself inside the window: everything after that is not recorded.")
         traced = None
         if steps is not None and ended_by == "schedule":
             traced = Timing(steps[1] - steps[0] + 1, seconds, _compiles.count() != self._compiles)
         try:
             about = self._about(steps, baseline, traced, ended_by, tokens_per_step)
         except Exception as error:
-            self._say(f"The sidecar of the capture could not be made: {error}")
+            self._say(f"The sidecar of the capture could not be created: {error}")
             about = {}
         if self.is_running:
             add_metadata("crossprof", json.dumps(about))
@@ -238,7 +238,9 @@ def slowdown(baseline: Timing | None, traced: Timing | None) -> dict[str, Any]:
     elif baseline.compiled or traced.compiled:
         made["not_measured"] = "A program was compiled in one of the timed steps."
     elif traced.per_step < _LEAST_RATIO * baseline.per_step:
-        made["not_measured"] = "The steps before the capture took longer than those in it: let it wait until the program has warmed up."
+        made["not_measured"] = (
+            "The steps before the capture took longer than the steps in it: give a larger wait, so that the program has warmed up."
+        )
     else:
         made["ratio"] = traced.per_step / baseline.per_step
     return made
