@@ -21,8 +21,8 @@ impl Conventions {
         if platform == Some(Platform::Cpu) { Conventions::Cpu } else { Conventions::Gpu }
     }
 
-    /// Returns true for XLA's GPU analysis, which counts cycles instead of operations, and bytes as its kernels move
-    /// them.
+    /// Returns true for XLA's GPU analysis. It counts cycles instead of operations, and the bytes that GPU kernels
+    /// move.
     pub(super) fn is_gpu(self) -> bool {
         self == Conventions::Gpu
     }

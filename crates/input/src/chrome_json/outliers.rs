@@ -20,7 +20,7 @@ const HOUR: i64 = 3_600_000_000_000_000;
 /// Maximum number of cuts. Later gaps stay.
 const MAX_CUTS: usize = 8;
 
-/// If the capture begins within this many picoseconds of zero, then zero is a valid time and events at zero are kept.
+/// If the capture begins within this many picoseconds of zero, zero is a valid time and events at zero stay.
 const BEGINS_AT_ZERO: i64 = 1_000_000_000;
 
 /// The events with plausible times.

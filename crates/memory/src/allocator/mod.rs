@@ -1,5 +1,5 @@
-//! Memory over time, from the events of a capture's allocators: one for each allocation and each release
-//! (`MemoryAllocation`, `MemoryDeallocation`), with the fill level of the allocator after it.
+//! Memory over time, from the events of a capture's allocators. Each allocation and each release is an event
+//! (`MemoryAllocation`, `MemoryDeallocation`) with the allocator's fill level after it.
 //!
 //! [`xprof`] reproduces the figures of XProf. These differ:
 //!

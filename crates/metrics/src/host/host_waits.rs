@@ -142,8 +142,8 @@ impl HostRanges {
     }
 }
 
-/// Returns the event with this shown name, on a thread with this name, that lasts longest within `within` (a time of
-/// the hosts), and its time there. Takes time linear in the events of the threads with that name.
+/// Compares the events with this display name on threads with this name. Returns the event that lasts longest `within`
+/// a time of the hosts, and its duration in that time. Takes time linear in the events of the threads with that name.
 pub fn event_in(
     trace: &Trace,
     devices: &Devices,

@@ -9,8 +9,8 @@ use base::{Ps, sort};
 /// has no effect.
 const VOTERS: usize = 15;
 
-/// Largest change in the difference of the clocks from one event to the next (10 times the largest that was
-/// measured). A larger change means that the chip's clock was reset or that the value is damaged.
+/// Largest change in the difference of the clocks from one event to the next (10 times the largest measured change). A
+/// larger change means that the chip's clock was reset or that the value is damaged.
 const MOST_CHANGE: u64 = 2_000_000_000_000;
 
 /// Chip times of one line while it is decoded. See the [module](self).

@@ -77,9 +77,9 @@ pub(super) fn matched(lists: &[(u32, Vec<u32>)], runs: &[Run]) -> Vec<Vec<u32>> 
     })
 }
 
-/// Matches each run of the device with the fewest runs to the runs of the others that end nearest to its end, in order.
-/// Leaves out the remaining runs of the other devices, because the last device to arrive is unknown if a run is
-/// missing.
+/// Takes the device with the fewest runs, and matches each of its runs to the runs of the other devices that end
+/// nearest to its end, in order. Leaves out the remaining runs of the other devices, because the last device to arrive
+/// is unknown if a run is missing.
 fn by_end(lists: &[(u32, Vec<u32>)], runs: &[Run]) -> Vec<Vec<u32>> {
     let end = |at: &u32| runs.get(*at as usize).map_or(Ps::ZERO, Run::end);
     let Some((fewest, _)) = lists.iter().enumerate().min_by_key(|(_, (_, list))| list.len()) else { return Vec::new() };
