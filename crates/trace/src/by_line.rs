@@ -231,8 +231,8 @@ fn in_order(trace: &Trace, seen: &[LineProgress]) -> Vec<LineEvents> {
             }
         });
     }
-    // Events of host threads are mostly out of order, those of streams mostly in order: a line is sorted only if
-    // necessary.
+    // Events of host threads are mostly out of order, and events of streams are mostly in order, so a line is sorted
+    // only if necessary.
     let sorted = |mut ids: Vec<EventId>| {
         trace.events.sort_by_time(&mut ids);
         LineEvents::List(ids)

@@ -12,8 +12,8 @@ pub enum Holds {
     Id,
     /// An identifier for which 0 means none. Zeros are not stored.
     NonZeroId,
-    /// An identifier that is unique in one capture only. [Merging](mod@super::merge) renumbers those of different
-    /// hosts.
+    /// An identifier that is unique only within one capture. [Merging](mod@super::merge) renumbers the identifiers of
+    /// different hosts.
     CaptureId,
     /// A duration in picoseconds. Negative ones are not stored.
     Picoseconds,

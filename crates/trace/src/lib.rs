@@ -1,9 +1,8 @@
 //! Data model of a profile: planes (devices and hosts), their lines (streams, threads) and the events on them, in
 //! columns.
 //!
-//! Every input format is decoded into a [`Trace`], and all later code reads only that. The terms are those of the
-//! XPlane format: a *plane* is a device or a host (a process in a Chrome trace), a *line* is one row of it (a
-//! thread).
+//! Every input format is decoded into a [`Trace`], and all later code reads only the trace. The terms are those of the
+//! XPlane format: a *plane* is a device or a host (a process in a Chrome trace), a *line* is one row of it (a thread).
 
 #![warn(clippy::indexing_slicing, clippy::panic, clippy::unwrap_used)]
 

@@ -2,7 +2,7 @@
 //!
 //! An event without relevant stats of its own needs no hashing: its name and arguments come from its metadata, which is
 //! decoded once. An event with such stats (GPU kernels have `kernel_details`, `hlo_op`, ...) overrides the metadata's
-//! arguments. The result is compared with that of the previous event of this kind before it is hashed.
+//! arguments. Before the result is hashed, it is compared with the result of the previous event of this kind.
 
 use rustc_hash::FxHashMap;
 

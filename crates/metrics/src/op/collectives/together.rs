@@ -10,7 +10,7 @@
 //!
 //! A trace JSON has no replica groups. Collectives of one program are matched across devices by name, run and sequence.
 //! A collective ends on all devices of a group at once, so devices form a group if nearly all of their runs overlap and
-//! end together. A device whose runs end together with those of no other device is in no group, and its runs are not
+//! end together. A device whose runs end together with the runs of no other device is in no group, and its runs are not
 //! compared.
 
 use rustc_hash::FxHashMap;

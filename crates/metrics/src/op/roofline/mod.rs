@@ -160,7 +160,7 @@ fn counter(trace: &Trace, name: &str) -> Option<f64> {
     mean(&values.collect::<Vec<f64>>())
 }
 
-/// Returns true for loops, calls and branches. They contain ops that are separate rows, and their cost is that of these
+/// Returns true for loops, calls and branches. They contain ops with separate rows, and their cost is the cost of these
 /// ops.
 fn holds_others(category: &str) -> bool {
     matches!(category, "while" | "conditional" | "call")

@@ -9,7 +9,7 @@ use crate::events::source::Source;
 
 /// Maximum number of lines. The busiest are shown.
 const MOST_LINES: usize = 5;
-/// Maximum number of lanes per line. Deeper events are inside the ones that are shown.
+/// Maximum number of lanes per line. Deeper events are inside events that are shown.
 const MOST_LANES_OF_LINE: usize = 3;
 /// An inner lane is shown only if it is busy for at least `1 / LEAST_SHARE` of the step.
 const LEAST_SHARE: i64 = 50;
