@@ -94,8 +94,7 @@ pub fn work(name: &str) -> Option<HostWork> {
     })
 }
 
-/// Returns true for frames of the Python tracer, which are named after functions (`$core.py:12 compile`, `a/b.py(12):
-/// f`).
+/// Returns true for Python tracer frames, which are named after functions (`$core.py:12 compile`, `a/b.py(12): f`).
 pub fn is_frame(name: &str) -> bool {
     name.starts_with('$') || name.contains(".py(")
 }

@@ -41,7 +41,8 @@ fn parse(cells: &[&'static str]) -> Option<(ProgramActivity, Pattern)> {
     Some((activity, Pattern::parse(kind, pattern)?))
 }
 
-/// Returns the work on a program that an event's name means. `None` for other events and for frames of Python tracers.
+/// Returns the work on a program that an event's name means. Returns `None` for other events and for Python tracer
+/// frames.
 pub fn program_activity(name: &str) -> Option<ProgramActivity> {
     if is_frame(name) {
         return None;

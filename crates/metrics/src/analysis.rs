@@ -34,7 +34,7 @@ pub struct Analysis {
     pub captured: Devices,
     /// The events in the window. `None` if the window cuts no event.
     limited: Option<Trace>,
-    /// Time ranges of the activities of each host, by host index.
+    /// Time ranges of each host's activities, by host index.
     pub hosts: BTreeMap<u16, HostTime>,
     /// The calls that launch device work.
     pub calls: CallIndex,

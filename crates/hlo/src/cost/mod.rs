@@ -6,7 +6,7 @@
 //!                  |-> elementwise, convolution, matrix, reduce, collective, moves   one instruction
 //!                  |-> fusion     what is inside it, weighted by how often each element is needed
 //!                  |-> control    the computations of a call, while or conditional
-//!                  '-> library    custom calls of cuBLAS, cuDNN, LAPACK, Transformer Engine ... from their shapes
+//!                  '-> library    custom calls to cuBLAS, cuDNN, LAPACK, Transformer Engine ... from their shapes
 //! ```
 //!
 //! If a module needs the work of another computation, it calls `analysis`, which calls `opcode` again.

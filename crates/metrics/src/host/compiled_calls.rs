@@ -1,4 +1,4 @@
-//! Counts the calls of compiled functions from Python, and measures the idle time between calls that follow each other
+//! Counts the calls to compiled functions from Python, and measures the idle time between calls that follow each other
 //! closely. Each operation on an array outside of `jax.jit` is such a call.
 //!
 //! ```text
@@ -15,7 +15,7 @@ use crate::host::host_work::for_each_named_on;
 use base::{Ps, sort};
 use trace::{Interval, IntervalSet, LineId, Trace};
 
-/// Longest time between two calls of a streak (our limit: longer than a dispatch, shorter than a step).
+/// Longest time between two calls in a streak (our limit: longer than a dispatch, shorter than a step).
 const LONGEST_PAUSE: Ps = Ps::new(1_000_000_000);
 /// Minimum number of calls in a streak (our limit: a step also calls a few functions one after another).
 const FEWEST_CALLS: u64 = 10;
@@ -95,7 +95,7 @@ pub struct HostArguments {
     pub window: Ps,
 }
 
-/// Measures the copies of host arrays inside calls of compiled functions (`DevicePut` inside `PjitFunction(f)`), and
+/// Measures the copies of host arrays inside calls to compiled functions (`DevicePut` inside `PjitFunction(f)`), and
 /// the idle time of the devices during these copies. Runtime threads may finish such a copy after the call.
 ///
 /// ```text

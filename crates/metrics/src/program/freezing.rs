@@ -10,7 +10,7 @@
 //! ```
 //!
 //! Considers only programs that compute gradients, and uses the one that trains the most arrays. The names are JAX's
-//! names of the arguments. If a program has no names, the result is unknown.
+//! names of the arguments. If a program contains no names, the result is unknown.
 
 use std::collections::BTreeSet;
 

@@ -66,7 +66,7 @@ pub struct Scene<'a> {
     pub layout: &'a Layout,
     /// Arrangement that the rows were laid out with.
     pub arrangement: &'a Arrangement,
-    /// Bookmarks of the user.
+    /// The user's bookmarks.
     pub bookmarks: &'a Bookmarks,
     /// Index of the selected bookmark.
     pub bookmark: Option<u32>,

@@ -86,8 +86,8 @@ fn short(process: &str) -> &str {
 }
 
 /// Returns the lines of a device for which the pattern matches the device's name, alone or together with the line's
-/// name. XLA's CPU devices have no process of their own: their ops run on threads of the host, which other devices may
-/// use as well.
+/// name. XLA's CPU devices have no process of their own. Their ops run on host threads, which other devices may use as
+/// well.
 fn lines_of_device(trace: &Trace, device: &Device, pattern: &str) -> BTreeSet<LineId> {
     if !pattern.contains('/') && !fits(pattern, &device.name) {
         return BTreeSet::new();

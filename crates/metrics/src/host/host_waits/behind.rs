@@ -7,7 +7,7 @@
 //! runtime         [BufferSequencingEvent::Execute)              the work that both wait for
 //!
 //! device    [op )                                    [op )
-//! python        [$core.py:9 bind    )[cudaMalloc   )            no range of the user: frames of libraries, calls of the runtime
+//! python        [$core.py:9 bind    )[cudaMalloc   )            no user range: library frames, runtime calls
 //! ```
 //!
 //! While the threads that feed devices are in no range, all their spans count. While they are in a range that waits,

@@ -126,7 +126,7 @@ pub struct Copies {
 /// A transfer. A run may have a million, so they share their class.
 struct One {
     class: Rc<CopyClass>,
-    /// Index into [`Devices::used`]. `None` for calls of the host.
+    /// Index into [`Devices::used`]. `None` for host calls.
     device: Option<usize>,
     interval: Interval,
     bytes: Option<u64>,

@@ -441,7 +441,7 @@ fn ranges_that_repeat_on_the_host_are_the_steps_where_nothing_else_is() {
         // The work in each span is the same, regardless of the host's work between them.
         assert_eq!(report_of(&trace(body, &[100, 900, 100, 3000, 100]), None).0.source, StepSource::HostSpans);
     }
-    // Three spans show no rhythm. Functions and spans of libraries are not steps of a user.
+    // Three spans show no rhythm. Library functions and library spans are not a user's steps.
     assert_eq!(report_of(&trace("update", &[100; 3]), None).0.source, StepSource::Unknown);
     for body in ["$api.py:3105 block_until_ready", "$train.py:3 _inner", "PjRtClient::Execute", "np.asarray(jax.Array)"]
     {
