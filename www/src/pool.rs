@@ -121,7 +121,7 @@ fn count(program: Program, more: isize) {
     STARTING.set(starting);
 }
 
-/// Starts a worker outside the pool and waits for its first message, because messages sent before that are lost. The
+/// Starts a worker outside the pool and waits for its first message, because earlier messages to it would be lost. The
 /// future is boxed, so that it is compiled only once.
 pub fn start(program: Program) -> LocalBoxFuture<'static, Result<Worker, NoWorker>> {
     let started = async move {

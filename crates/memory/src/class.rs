@@ -12,7 +12,7 @@
 //! | temporary | any other short-lived value |
 //! | unknown | none of these rules applies |
 //!
-//! Passes are those in the paths that JAX gives its ops: `jvp(` is forward, `transpose(` backward,
+//! The passes come from the paths that JAX gives its ops: `jvp(` is forward, `transpose(` backward,
 //! `rematted_computation` recomputed.
 
 use std::sync::Arc;

@@ -90,8 +90,8 @@ impl Recorded {
         }
     }
 
-    /// Adds the device memory profile if the run is one, and the one that was saved before it, with the name of its
-    /// run.
+    /// Adds the run's device memory profile if the run is such a profile, and the profile that was saved before it,
+    /// with the name of the earlier run.
     pub fn with_heap_profile(self, own: Option<Arc<[u8]>>, earlier: Option<(String, Arc<[u8]>)>) -> Recorded {
         let heap = |bytes| RecordedHeap { bytes, profile: OnceLock::new() };
         Recorded { heap: own.map(heap), earlier: earlier.map(|(name, bytes)| (name, heap(bytes))), ..self }

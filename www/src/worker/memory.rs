@@ -1,4 +1,4 @@
-//! Memory records that the second analyst received from the analyst, and the pages and tables made of them.
+//! Memory records that the second analyst received from the analyst, and the pages and tables that are made from them.
 
 use std::collections::BTreeMap;
 

@@ -15,7 +15,7 @@ const FAN: usize = 32;
 const LONG: u32 = u32::MAX;
 
 /// Non-overlapping events of a line, by ascending start. They take 4.6 bytes per event, and 4 more if the lane has only
-/// some of the line's events or if they are not in file order.
+/// some of the line's events or if its events are not in file order.
 #[derive(Clone, Debug)]
 pub struct Lane {
     events: LineEvents,
