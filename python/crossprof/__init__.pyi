@@ -1,4 +1,4 @@
-"""Types of what `__init__.py` imports when it is asked for."""
+"""Types of the names that `__init__.py` imports on first use."""
 
 from ._capture import (
     Capture as Capture,

@@ -123,7 +123,7 @@ class Capture:
             self._reset()
 
     def _say_what_is_missing(self) -> None:
-        """Reports a schedule that recorded less than planned, and a request that came too late. Called at the end."""
+        """Reports a schedule that recorded less than planned, and a request that came too late. Called when the capture ends."""
         done = f"after {self._done} step{'' if self._done == 1 else 's'}"
         if self._request is not None:
             self._say(f"The program ended {done}, before the requested capture.")
@@ -301,7 +301,9 @@ class Capture:
     def _end_annotation(self) -> None:
         if self._annotation is not None:
             if threading.get_ident() != self._thread:
-                self._say("Several threads call step(): the steps of this window are spread over their lines. Call it on one thread.")
+                self._say(
+                    "Several threads call step(): the steps of this window are spread over several lines. Call step() on one thread."
+                )
             annotation, self._annotation = self._annotation, None
             annotation.__exit__(None, None, None)
 
@@ -379,32 +381,33 @@ def capture(
                 capture.step(state)
 
     Each capture becomes a folder ``profiles/plugins/profile/<time>_steps_<first>-<last>`` with a sidecar ``crossprof.json``. All
-    processes of a job share one folder. Nothing is overwritten. Problems are logged (logger ``crossprof``) and kept in ``errors``. They
-    never end the training. If an exception, the end of the program or SIGTERM interrupts a window, the steps recorded so far are saved
-    (except for SIGTERM under ``jax.distributed``, which handles it itself).
+    processes of a job share one folder. Nothing is overwritten. Problems are logged (logger ``crossprof``) and added to
+    ``errors``. They never end the training. If an exception, the end of the program or SIGTERM interrupts a window, the steps
+    recorded so far are saved (except for SIGTERM under ``jax.distributed``, which handles it itself).
 
     While the program runs, ``kill -USR1 <pid>`` or ``touch profiles/capture-now`` record the next steps. The file may contain their
     number.
 
     Args:
         folder: A local folder. All processes must use the same one.
-        wait: Steps before the first window. The last of them are timed, for comparison with the traced steps. None: record only on
+        wait: Steps before the first window. The last ones are timed, for comparison with the traced steps. None: record only on
             request.
         warmup: Steps to record and discard, because the first start of the profiler is slow.
         active: Steps to keep. Two to five are usually enough. A GPU trace over 2 GB is lost.
-        repeat: Number of windows, or 0 for as many as fit.
+        repeat: Number of windows, or 0 for no limit.
         every: Steps from the start of one window to the start of the next. If None, the next wait begins immediately after a window.
         processes: "all", or the numbers of the processes that record (``jax.process_index()``).
         first_step: Number of the first step, if the training continues from a checkpoint.
         step_name: Name of the steps in the trace.
         memory: Also save memory profiles of the devices, before and after the window.
-        memory_every: Also save one after every this many steps of the window. This takes time during the trace.
+        memory_every: Also save a memory profile each time this many steps of the window have ended. This takes time during the
+            trace.
         triggers: Accept requests by SIGUSR1 and by the file.
         batch_size: Samples per step over all devices.
         seq_length: Tokens per sample.
         tokens_per_step: Tokens per step over all devices. Give two of the three, or only this one.
         params: The model's parameters, a pytree. They are counted, and their sharding is recorded.
-        trainable: Which parameters are trained: see :func:`parameter_counts`.
+        trainable: The parameters that are trained: see :func:`parameter_counts`.
         model: More fields of a model configuration (``{"num_layers": 32}``).
         options: Options of ``jax.profiler.ProfileOptions``. By default, the Python tracer is off and compiled programs are recorded.
         advanced: The options' ``advanced_configuration``.

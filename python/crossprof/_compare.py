@@ -29,14 +29,15 @@ def compare(
 
     Args:
         *profiles: Profiles, or paths. Each path is read as by :func:`open`.
-        names: Names of the first runs.
-        batch_size: Samples per step over all devices: one number per run, or one number for all runs.
+        names: Names of the runs, in order. Runs without one keep their own names.
+        batch_size: Samples per step over all devices: a list with one number per run, or one number for all runs.
         seq_length: Tokens per sample, also per run or for all.
         power: Power of one device in watts, also per run or for all. Adds work per joule.
         price: Price of one device in dollars per hour, also per run or for all. Adds work per dollar.
         baseline: Index or name of the run that the others are compared with.
         scaling: ``"strong"`` or ``"weak"``: how the work grows with the number of devices. By default, derived from the batch sizes.
-        threshold: Smallest difference between two runs that counts, in percent, even if a smaller difference is certain.
+        threshold: Smallest difference between two runs that counts, in percent. Smaller differences do not count, even if they
+            are certain.
         output: Also write the comparison to this file. Its extension selects the format: ``.html``, ``.md``, ``.json`` or ``.txt``.
 
     Raises:

@@ -14,7 +14,7 @@ from ._log import log
 class ProfilingConfig:
     """Settings from environment variables: PROFILE_ENABLED (1 or 0, true or false), PROFILE_DIR, PROFILE_START_STEP, PROFILE_INTERVAL
     (steps from one capture to the next, or 0 for a single capture), PROFILE_DURATION (steps per capture) and PROFILE_MODE (tensorboard
-    or perfetto). PROFILER_CAPTURE_STEP alone requests one capture that starts at that step."""
+    or perfetto). PROFILER_CAPTURE_STEP alone requests a single capture that starts at that step."""
 
     enabled: bool = False
     dir: str = "./profiles"
@@ -117,8 +117,8 @@ _of_environment: _EnvironmentProfiler | None = None
 
 
 def maybe_profile(step: int) -> _Step:
-    """Records the steps that the environment variables request (:class:`ProfilingConfig`). They are read at the first call. Call it
-    before each step with the step's number, alone or in a ``with`` statement around the step::
+    """Records the steps that the environment variables request (:class:`ProfilingConfig`). The first call reads the variables.
+    Call it before each step with the step's number, alone or in a ``with`` statement around the step::
 
         with crossprof.maybe_profile(step):
             state = train_step(state, batch)

@@ -26,7 +26,7 @@ def checked_count(name: str, value: object, least: int = 1) -> None:
     """Checks a number from the caller.
 
     Raises:
-        ProfileError: It is neither None nor a whole number of at least ``least``.
+        ProfileError: The value is neither None nor a whole number of at least ``least``.
     """
     if value is None or (isinstance(value, int) and not isinstance(value, bool) and value >= least):
         return
@@ -37,7 +37,7 @@ def checked_numbers(name: str, value: float | Sequence[float] | None) -> list[fl
     """Returns the numbers of all runs, or the single number for all runs, as a list.
 
     Raises:
-        ProfileError: One of them is not above 0.
+        ProfileError: A number is not above 0.
     """
     if value is None:
         return []

@@ -24,7 +24,7 @@ class FlopCounter:
         """
         Args:
             num_params: Parameters used for each token (for a mixture of experts: the active ones).
-            peak_flops: Peak of one device in FLOP/s. By default, that of JAX's device, if it is known.
+            peak_flops: Peak of one device in FLOP/s. By default, the peak of JAX's device, if it is known.
             num_devices: Number of devices that share the tokens. By default, all devices that JAX sees.
 
         Raises:

@@ -25,7 +25,7 @@ def local_folder(folder: str | os.PathLike[str]) -> Path:
         raise ValueError(f"folder is the path of a folder, not {folder!r}.")
     if "://" in text:
         raise ValueError(
-            f"{text} is not a folder of this machine. Capture into a local or mounted folder, then copy it there."
+            f"{text} is not a folder on this machine. Capture into a local or mounted folder, then copy it there."
         )
     # A quoted `~` is not expanded by the shell.
     return Path(text).expanduser()
@@ -35,12 +35,12 @@ def made_folder(folder: Path) -> Path:
     """Creates the folder, so that errors appear before the training starts and ``touch <folder>/capture-now`` works from the beginning.
 
     Raises:
-        ValueError: It cannot be created or written.
+        ValueError: The folder cannot be created or written.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise ValueError(f"The folder {folder} cannot be made: {error.strerror or error}.") from None
+        raise ValueError(f"The folder {folder} cannot be created: {error.strerror or error}.") from None
     if not os.access(folder, os.W_OK | os.X_OK):
         raise ValueError(f"The folder {folder} cannot be written.")
     return folder
@@ -50,7 +50,7 @@ def check_label(label: str) -> None:
     """Checks the label that is added to the name of a capture.
 
     Raises:
-        ValueError: It contains characters that file names cannot have.
+        ValueError: The label contains characters that file names cannot have.
     """
     if not isinstance(label, str) or len(label.encode()) > 150 or any(sign in label for sign in "/\\\0\n\r"):
         raise ValueError(f"label is part of a folder's name, without slashes and up to 150 bytes long, not {label!r}.")
@@ -59,8 +59,8 @@ def check_label(label: str) -> None:
 def claim_session(folder: Path, label: str = "") -> str:
     """Creates a folder for one session below ``folder/plugins/profile`` and returns its name.
 
-    The name is the local time in seconds, followed by the label. If such a session already exists, a number is appended. Another
-    process may have created it, or this process within the same second.
+    The name is the local time in seconds, followed by the label. If a session of that name already exists, a number is appended.
+    Another process may have created the session, or this process within the same second.
     """
     name = time.strftime("%Y_%m_%d_%H_%M_%S") + (f"_{label}" if label else "")
     sessions = folder / "plugins" / "profile"

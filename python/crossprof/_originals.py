@@ -110,7 +110,7 @@ def run_with_jax_profiler(
 
 
 def _step(name: str, number: int) -> Any:
-    """Marks a call as a step. The step ends when the devices are done, which no single op shows."""
+    """Marks a call as a step. The step ends when the devices are done. No individual op shows this time."""
     import jax
 
     return jax.profiler.StepTraceAnnotation(name, step_num=number)

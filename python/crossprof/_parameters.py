@@ -12,8 +12,8 @@ def parameter_counts(params: Any, trainable: Any = None) -> dict[str, int]:
 
     Args:
         params: The pytree.
-        trainable: Which parameters are trained: a pytree of booleans with the same structure or a prefix of it, such as optax masks, or
-            a function of a leaf's path (``"layers/0/kernel"``). By default, all parameters.
+        trainable: The parameters that are trained: a pytree of booleans with the same structure or a prefix of it, such as optax
+            masks, or a function of a leaf's path (``"layers/0/kernel"``). By default, all parameters.
 
     Returns:
         ``total_params``, ``trainable_params`` and ``frozen_params``.

@@ -18,7 +18,7 @@ def expanded(what: Paths) -> list[Path]:
 
     Raises:
         ValueError: A pattern matches no file.
-        TypeError: It is not a path.
+        TypeError: An argument is not a path.
     """
     if isinstance(what, (str, os.PathLike)):
         return _one(what)

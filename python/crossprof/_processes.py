@@ -46,7 +46,7 @@ def check_processes(processes: str | int | Sequence[int]) -> None:
     """Checks the selection of processes that capture. Call it after ``jax.distributed.initialize``.
 
     Raises:
-        ValueError: It is neither "all" nor a list of this job's process numbers.
+        ValueError: The selection is neither "all" nor a list of this job's process numbers.
     """
     is_number = isinstance(processes, int) and not isinstance(processes, bool)
     is_list = isinstance(processes, (list, tuple)) and all(type(number) is int for number in processes)
@@ -68,8 +68,9 @@ def client() -> Any | None:
 
 
 def agreed(key: str, is_leader: bool, make: Callable[[], str]) -> str:
-    """Returns the value that the leader makes, for all processes that use the same key. Without a connection, or if the leader does not
-    answer, each process makes its own value."""
+    """Returns the value that the leader makes. All processes that use the same key get the same value. Without a connection, or
+    if the leader does not answer, each process makes its own value.
+    """
     connection = client()
     if connection is None:
         return make()
@@ -107,7 +108,8 @@ def requested_session(requested_ns: int, label: str) -> str:
 
 
 def clock_offsets(key: str, process: int, count: int) -> dict[str, Any] | None:
-    """Returns how far each process's clock is ahead of process 0's clock, and the error bound, in seconds. None without a connection.
+    """Returns how far each process's clock is ahead of process 0's clock, with the error bound, in seconds. None without a
+    connection.
 
     All processes meet at a barrier and read their clocks before and after it. The barrier opens after all have arrived and before any
     leaves, so every reading before it is earlier than every reading after it. If readings contradict this, the clocks differ by at

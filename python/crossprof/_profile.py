@@ -34,7 +34,7 @@ class Profile:
         return self._loaded
 
     def _read_again(self) -> _native.Runs:
-        """Restores a pickled run from its files if they still give the same report, or else from the report itself."""
+        """Restores a pickled run from its files if they still give the same report. If not, restores it from the report."""
         document = json.dumps(self.report)
         try:
             runs = _native.read([os.fspath(path) for path in self.paths], lambda done, total: None, **self._known)
@@ -164,8 +164,9 @@ class Profile:
         return self._runs.html(self._index)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes the report. ``.html`` gives the HTML page, any other extension the profile's JSON, which crossprof can read like a
-        profile."""
+        """Writes the report. The extension ``.html`` gives the HTML page. Any other gives the profile's JSON, which crossprof can
+        read like a profile.
+        """
         text = self.html() if str(path).lower().endswith((".html", ".htm")) else self._runs.report(self._index)
         Path(path).expanduser().write_text(text, encoding="utf-8")
 
@@ -259,8 +260,8 @@ def open(  # noqa: A001
     window: str | None = None,
     progress: bool | None = None,
 ) -> Profile:
-    """Reads a run from a profile, an archive or a folder. If a folder has several runs, returns the last one by name (:func:`open_all`
-    returns all).
+    """Reads a run from a profile, an archive or a folder. If a folder contains several runs, returns the last one by name
+    (:func:`open_all` returns all).
 
     Args:
         path: ``*.xplane.pb``, ``*.trace.json.gz``, a log folder, a profile's JSON, a report, a list of these (the files of several
@@ -308,4 +309,4 @@ def profiles_of(runs: Runs) -> list[Profile]:
     try:
         return [open(runs)]
     except TypeError:
-        raise ProfileError(f"A profile, or the path of one, is needed, not {runs!r}.") from None
+        raise ProfileError(f"A profile or its path is needed, not {runs!r}.") from None

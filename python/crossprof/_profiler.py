@@ -1,4 +1,4 @@
-"""Starts and stops JAX's profiler. Captures are complete, or reported as incomplete."""
+"""Starts and stops JAX's profiler. Captures are either complete or reported as incomplete."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _recorded_folder: Path | None = None
 
 
 class Recording:
-    """One start and stop of the profiler. The files get their final names when they are complete."""
+    """One recording, from the start of the profiler to its stop. The files get their final names when they are complete."""
 
     def __init__(self, folder: Path, stem: str) -> None:
         self._folder = folder
@@ -30,7 +30,7 @@ class Recording:
         """Starts the profiler.
 
         Raises:
-            CaptureError: It does not start, because another capture is running in this process or a file is in the way.
+            CaptureError: The profiler does not start, because another capture is running in this process or a file is in the way.
         """
         import jax
 
@@ -60,7 +60,7 @@ class Recording:
         """Stops the profiler and returns the file that it wrote.
 
         Raises:
-            CaptureError: There is no file, or it is empty or truncated.
+            CaptureError: The file is missing, empty or truncated.
         """
         try:
             self._end()
@@ -136,11 +136,11 @@ def _forget_session() -> None:
 
         profiler._profile_state.reset()
     except (ImportError, AttributeError):
-        log.warning("This version of JAX starts no other capture after one that could not be saved.")
+        log.warning("This version of JAX cannot start another capture after one that could not be saved.")
 
 
 def mark(name: str) -> None:
-    """Writes a mark into the running capture. ``crates/metrics/src/steps/kit_marks.rs`` reads it."""
+    """Writes a mark into the running capture. ``crates/metrics/src/step/steps/kit_marks.rs`` reads it."""
     import jax
 
     with jax.profiler.TraceAnnotation(name):
@@ -167,7 +167,7 @@ def check_xspace(path: Path) -> list[str]:
     if size == 0:
         # A trace of more than 2 GB, which protobuf cannot write, looks like this.
         raise CaptureError(
-            f"The profiler wrote no byte to {path.name}: the disk is full, or the capture is larger than 2 GB. "
+            f"The profiler wrote nothing to {path.name}: the disk is full, or the capture is larger than 2 GB. "
             "Record fewer steps."
         )
     messages: list[str] = []

@@ -16,15 +16,17 @@ _TPU_BOUNDS = {1: "1,1,1", 2: "1,2,1", 4: "2,2,1", 8: "2,4,1"}
 _DEVICE_COUNT = "--xla_force_host_platform_device_count"
 
 _HELP = """\
-Each run is a process that sees only so many devices, and ends before the next one starts. The program captures itself, with
-crossprof.trace or crossprof.capture; its captures go to FOLDER/<n>_devices, whatever folder it names.
+Each run is a process that sees only this many devices, and ends before the next one starts. The program captures itself, with
+crossprof.trace or crossprof.capture. Its captures go to FOLDER/<n>_devices, regardless of the folder in the program.
 
   crossprof scale -n 1,2,4,8 -- python bench.py --steps 30
 """
 
 
 def main(arguments: list[str]) -> int:
-    """Runs ``crossprof scale`` and returns its exit status: 0 if every run was captured, 1 if one was not, 2 for invalid arguments."""
+    """Runs ``crossprof scale`` and returns its exit status: 0 if every run was captured, 1 if a run failed, 2 for invalid
+    arguments.
+    """
     parser = argparse.ArgumentParser(
         prog="crossprof scale",
         description="Capture one program on several numbers of devices.",
@@ -33,7 +35,7 @@ def main(arguments: list[str]) -> int:
     )
     parser.add_argument("-n", "--devices", required=True, type=_counts, metavar="N,N,...", help="numbers of devices")
     parser.add_argument("--output", default="profiles/scaling", metavar="FOLDER", type=Path, help="where the captures go (%(default)s)")
-    parser.add_argument("--platform", choices=("cpu", "gpu", "tpu"), help="what the devices are; else what JAX finds")
+    parser.add_argument("--platform", choices=("cpu", "gpu", "tpu"), help="platform of the devices (default: the one that JAX finds)")
     parser.add_argument("command", nargs="+", metavar="COMMAND", help="the program, after --")
     call = parser.parse_args(arguments)
     platform = call.platform or _platform()
@@ -63,7 +65,7 @@ def _counts(text: str) -> list[int]:
 
 
 def _platform() -> str | None:
-    """Returns JAX's platform. Uses a separate process, because a process that queries the devices keeps them."""
+    """Returns JAX's platform. Uses a separate process, because a process that queries the devices holds them until it ends."""
     probe = [sys.executable, "-c", "import jax; print(jax.default_backend())"]
     done = subprocess.run(probe, capture_output=True, text=True, check=False)
     found = done.stdout.split()[-1:] if done.returncode == 0 else []

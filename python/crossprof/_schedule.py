@@ -1,4 +1,4 @@
-"""Computes when a capture records: pure arithmetic on step numbers."""
+"""Computes which steps a capture records: pure arithmetic on step numbers."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Schedule:
                     f"not {self.every!r}."
                 )
             if self.repeat == 1:
-                raise ValueError("every needs repeat=N, or repeat=0 to go on until the program ends.")
+                raise ValueError("every needs repeat=N, or repeat=0 to continue until the program ends.")
 
     def start(self, window: int) -> int | None:
         """Returns the step at which window number ``window`` begins, including its warm-up. None if there is no such window."""
@@ -41,8 +41,9 @@ class Schedule:
         return self.wait + window * period
 
     def baseline_steps(self, window: int) -> int:
-        """Returns the number of untraced steps before the window that are timed for comparison: as many as are recorded, if there are
-        enough. The first step of the program never counts, because it compiles."""
+        """Returns the number of untraced steps before the window that are timed for comparison: as many as the window records, if
+        there are enough. The first step of the program never counts, because it compiles.
+        """
         start = self.start(window)
         if start is None:
             return 0

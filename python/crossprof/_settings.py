@@ -34,7 +34,7 @@ class Workload:
         if self.tokens_per_step is not None and self.batch_size is not None:
             if self.seq_length is None and self.tokens_per_step % self.batch_size:
                 raise ValueError(
-                    f"tokens_per_step={self.tokens_per_step} is no multiple of batch_size={self.batch_size}: give seq_length, too."
+                    f"tokens_per_step={self.tokens_per_step} is not a multiple of batch_size={self.batch_size}: give seq_length too."
                 )
             if self.seq_length is not None and self.tokens_per_step != self.batch_size * self.seq_length:
                 raise ValueError("tokens_per_step is not batch_size times seq_length: give two of the three.")

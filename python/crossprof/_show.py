@@ -94,5 +94,5 @@ def _behind_colab() -> tuple[int, str] | None:
         port = free.getsockname()[1]
     address = output.eval_js(f"google.colab.kernel.proxyPort({port})")
     if not isinstance(address, str) or not urlsplit(address).netloc:
-        raise ProfileError(f"Colab gives no address for the port {port}: open the page with crossprof view on a machine of your own.")
+        raise ProfileError(f"Colab gives no address for the port {port}: open the page with crossprof view on your own machine.")
     return port, address

@@ -34,7 +34,7 @@ class Profiler:
         Args:
             num_steps: Number of steps per capture.
             log_dir: Folder of the captures.
-            auto_enable_at_step: First step to record. A training that continues from a later step records its first steps.
+            auto_enable_at_step: First step to record. If the training continues from a later step, its first steps are recorded.
             flop_counter: Together with the tokens of :meth:`end_step`, writes a ``flop_stats.json`` to ``log_dir``.
             enabled: If False, all calls do nothing.
             batch_size: Samples per step over all devices.
@@ -76,7 +76,7 @@ class Profiler:
 
     @property
     def avg_step_time(self) -> float:
-        """Mean step time in seconds, without the first step, which compiles. 0 before there are two steps. Does not wait for the
+        """Mean step time in seconds, without the first step, which compiles. 0 until two steps have ended. Does not wait for the
         device."""
         return statistics.fmean(self._times[1:]) if len(self._times) > 1 else 0.0
 
@@ -150,7 +150,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def from_args(arguments: argparse.Namespace, log_dir: str | os.PathLike[str] | None = None, **others: Any) -> Profiler:
-    """Creates the profiler that a command line asks for (:func:`add_arguments`). Without ``--enable_profiling`` its calls do nothing.
+    """Creates the profiler that the command-line arguments of :func:`add_arguments` describe. Without ``--enable_profiling`` its
+    calls do nothing.
 
     Args:
         arguments: Result of the parser.

@@ -79,19 +79,19 @@ def listen_to_end() -> list[str]:
 
 
 def listen_to_requests() -> list[str]:
-    """Handles SIGUSR1, unless the program does. Returns messages about events that cannot be handled."""
+    """Handles SIGUSR1, unless the program handles it. Returns messages about events that cannot be handled."""
     if not hasattr(signal, "SIGUSR1"):
         return []
     if threading.current_thread() is not threading.main_thread():
         # Only the main thread can set a handler.
         if signal.getsignal(signal.SIGUSR1) is signal.SIG_DFL:
-            return [f"The capture was made outside of the main thread: SIGUSR1 would end the program. Touch {REQUEST_FILE} instead."]
+            return [f"The capture was created outside of the main thread: SIGUSR1 would end the program. Touch {REQUEST_FILE} instead."]
         return []
     before = signal.getsignal(signal.SIGUSR1)
     if before is signal.SIG_DFL:
         signal.signal(signal.SIGUSR1, _requested)
     elif before is not _requested:
-        return [f"The program handles SIGUSR1 itself, so it asks for no capture. Touch {REQUEST_FILE} instead."]
+        return [f"The program handles SIGUSR1 itself, so the signal requests no capture. Touch {REQUEST_FILE} instead."]
     return []
 
 
@@ -155,5 +155,5 @@ def _steps(file: Path) -> int | None:
             return int(text)
     except (OSError, ValueError):
         pass
-    log.error("%s holds no number of steps: the usual number is captured.", file)
+    log.error("%s contains no number of steps: the default number is captured.", file)
     return None

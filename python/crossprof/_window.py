@@ -27,7 +27,7 @@ _LEAST_RATIO = 0.9
 
 @dataclass
 class Timing:
-    """Steps that were timed together, from one idle point of the devices to the next."""
+    """Steps that were timed together, from a time when the devices were idle to the next such time."""
 
     steps: int
     seconds: float
@@ -58,8 +58,9 @@ class Window:
     def __init__(
         self, settings: Settings, label: str, *, key: str = "", session: str | None = None, is_alone: bool = False
     ) -> None:
-        """Chooses the folder. With ``session``, it has that name. Other processes choose the same name unless this process
-        ``is_alone``. Without ``session``, the processes agree on a name under ``key``."""
+        """Chooses the folder. With ``session``, the folder has that name. Other processes choose the same name unless this
+        process ``is_alone``. Without ``session``, the processes agree on a name under ``key``.
+        """
         self._settings = settings
         self.process, processes = identity()
         self._participants = chosen(settings.processes, processes)
@@ -89,7 +90,7 @@ class Window:
         """Waits for the devices and starts the profiler. ``what`` is a description that is recorded.
 
         Raises:
-            CaptureError: It does not start. Nothing is left in the folder.
+            CaptureError: The profiler does not start. Nothing is left in the folder.
         """
         try:
             if self._settings.memory:
@@ -115,20 +116,20 @@ class Window:
         """Waits for the devices, stops the profiler and saves the capture.
 
         Raises:
-            CaptureError: The capture could not be saved. Nothing is left of it.
+            CaptureError: The capture could not be saved. None of its files are left.
         """
         wait_for_devices(value)
         seconds = time.perf_counter() - (self._started or 0.0)
         if not self.is_running:
             ended_by = FOREIGN_STOP
-            self._say("The program stopped JAX's profiler itself inside the window: what came after that is not recorded.")
+            self._say("The program stopped JAX's profiler itself inside the window: everything after that is not recorded.")
         traced = None
         if steps is not None and ended_by == "schedule":
             traced = Timing(steps[1] - steps[0] + 1, seconds, _compiles.count() != self._compiles)
         try:
             about = self._about(steps, baseline, traced, ended_by, tokens_per_step)
         except Exception as error:
-            self._say(f"The sidecar of the capture could not be made: {error}")
+            self._say(f"The sidecar of the capture could not be created: {error}")
             about = {}
         if self.is_running:
             add_metadata("crossprof", json.dumps(about))
@@ -222,8 +223,9 @@ def _size(number: int) -> str:
 
 
 def slowdown(baseline: Timing | None, traced: Timing | None) -> dict[str, Any]:
-    """Returns the slowdown of a step by tracing: seconds per step with and without tracing, and their ratio, or the reason why there is
-    none."""
+    """Returns the slowdown of a step by tracing: seconds per step with and without tracing and their ratio, or the reason why
+    there is none.
+    """
     made: dict[str, Any] = {}
     for name, timing in (("untraced", baseline), ("traced", traced)):
         if timing is not None:
@@ -236,7 +238,9 @@ def slowdown(baseline: Timing | None, traced: Timing | None) -> dict[str, Any]:
     elif baseline.compiled or traced.compiled:
         made["not_measured"] = "A program was compiled in one of the timed steps."
     elif traced.per_step < _LEAST_RATIO * baseline.per_step:
-        made["not_measured"] = "The steps before the capture took longer than those in it: let it wait until the program has warmed up."
+        made["not_measured"] = (
+            "The steps before the capture took longer than the steps in it: give a larger wait, so that the program has warmed up."
+        )
     else:
         made["ratio"] = traced.per_step / baseline.per_step
     return made

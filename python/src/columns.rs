@@ -21,7 +21,7 @@ use crate::building::Builder;
 /// Number of rows to add to one column before the next column. The data behind these rows then stays in the CPU cache.
 const BLOCK: usize = 512;
 
-/// Minimum number of rows per thread. With fewer, a thread costs more than it saves.
+/// Minimum number of rows per thread. With fewer rows, a thread costs more time than it saves.
 const ROWS_OF_A_THREAD: usize = 16_384;
 
 /// Maximum number of threads. Each thread reads all rows, so more threads would wait for memory.
@@ -45,7 +45,8 @@ pub struct Columns {
 }
 
 impl Columns {
-    /// Creates the declared columns for the rows with these indices. Columns that this run's table lacks have no values.
+    /// Creates the declared columns for the rows with these indices. A column that this run's table lacks has no
+    /// values.
     ///
     /// # Errors
     ///

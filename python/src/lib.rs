@@ -161,7 +161,7 @@ fn read(
     }
 }
 
-/// A run, with a batch size and a sequence length that replace its own, if given.
+/// A run, optionally with a batch size and a sequence length that replace its own.
 type ComparedRun<'py> = (PyRef<'py, Runs>, usize, Option<u64>, Option<u64>);
 
 /// Compares runs and returns the comparison as JSON text.

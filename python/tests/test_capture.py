@@ -442,7 +442,7 @@ def test_wrong_arguments_are_refused_before_anything_starts() -> None:
         ({"every": 30}, ValueError, "repeat"),
         ({"processes": "first"}, ValueError, "processes"),
         ({"batch_size": 0}, ValueError, "batch_size"),
-        ({"batch_size": 3, "tokens_per_step": 10}, ValueError, "no multiple"),
+        ({"batch_size": 3, "tokens_per_step": 10}, ValueError, "not a multiple"),
         ({"memory_every": 0}, ValueError, "memory_every"),
         ({"options": {"device_tracer_level": 1}}, ValueError, "has no effect"),
         ({"options": {"host_tracer_levle": 1}}, ValueError, "Is it host_tracer_level"),

@@ -251,7 +251,7 @@ def test_tokens_of_steps_reach_the_sidecar(run, tmp_path: Path) -> None:
 def test_wrong_folders_labels_and_steps_are_errors_at_the_start(tmp_path: Path) -> None:
     file = tmp_path / "file"
     file.write_text("")
-    for folder, words in [(file, "cannot be made"), (file / "below", "cannot be made"), ("", "path of a folder"), ("a\0b", "path of a folder")]:
+    for folder, words in [(file, "cannot be created"), (file / "below", "cannot be created"), ("", "path of a folder"), ("a\0b", "path of a folder")]:
         with pytest.raises(ValueError, match=words):
             crossprof.capture(folder)
     for label in ("a/b", "a\\b", "a\nb", 7):

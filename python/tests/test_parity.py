@@ -110,7 +110,7 @@ def test_comparisons_take_what_the_tool_takes(profile: crossprof.Profile, tmp_pa
             crossprof.compare(profile, TPU, **arguments)
     with pytest.raises(crossprof.ProfileError, match="no_such_a.* cannot be read"):
         crossprof.compare("no_such_a", "no_such_b")
-    with pytest.raises(crossprof.ProfileError, match="path of one, is needed, not 7"):
+    with pytest.raises(crossprof.ProfileError, match="A profile or its path is needed, not 7"):
         crossprof.compare(profile, 7)
 
 

@@ -61,8 +61,8 @@ pub fn search(run: &Run, text: String, heard: Heard<Vec<Found>>) {
     ask(run.load, To::Analyst, request, Some(Place::Search), &[], move |found| heard(found.map(|Packed(found)| found)));
 }
 
-/// Requests the page of a comparison from the second analyst. The workers of any run can make it. `profiles` contains
-/// the profile of each subject.
+/// Requests the page of a comparison from the second analyst. The workers of any run can make the page. `profiles`
+/// contains the profile of each subject.
 pub fn comparison_page(run: &Run, subjects: Subjects, profiles: &[JsValue], filter: String, heard: Heard<Page>) {
     teams::cancel(Place::Comparison);
     let request = ComparisonPageRequest { subjects, filter };
@@ -70,13 +70,13 @@ pub fn comparison_page(run: &Run, subjects: Subjects, profiles: &[JsValue], filt
     ask(run.load, To::Second(None), request, Some(Place::Comparison), profiles, heard);
 }
 
-/// Requests a document about these subjects from the second analyst. The workers of any run can make it. `profiles`
-/// contains the profile of each subject.
+/// Requests a document about these subjects from the second analyst. The workers of any run can make the document.
+/// `profiles` contains the profile of each subject.
 pub fn document(run: &Run, subjects: Subjects, profiles: &[JsValue], form: Form, heard: Heard<Document>) {
     ask(run.load, To::Second(None), DocumentRequest { subjects, form }, None, profiles, heard);
 }
 
-/// Requests the picture of a run's median step as text, empty if there is none.
+/// Requests the picture of a run's median step as text. The text is empty if there is no such step.
 pub fn median_step(run: &Run, heard: Heard<Document>) {
     ask(run.load, To::Analyst, MedianStepRequest { run: run.index }, None, &[], heard);
 }

@@ -33,8 +33,7 @@ const REST: Duration = Duration::from_secs(1);
 const REPEATED: &str = "Not read: another file of this host contains these events and more.";
 
 /// Loads files that belong together. Runs appear in the state as soon as they are analyzed. Files in `left_out` are
-/// skipped because another file of the same host is read, but they are read after all if that other file contains no
-/// profile.
+/// skipped, because another file of the same host is read. If that file contains no profile, they are read after all.
 pub fn load(state: State, sources: Vec<Source>, left_out: Vec<Source>) -> u32 {
     let read = sources.iter().map(|source| row(&source.entry, Phase::Waiting));
     let skipped = left_out.iter().map(|source| row(&source.entry, Phase::Skipped(REPEATED.to_owned())));
@@ -109,7 +108,7 @@ pub fn analyse(state: State, run: &Run, settings: Settings) {
     let (load, index) = (run.load, run.index);
     let heard = move |found: Result<RunReport, String>| match found {
         Ok(found) => add_report(state, load, index, found),
-        // The user may have closed the run in the meantime. Then the error does not matter.
+        // The user may have closed the run in the meantime. In this case, the error does not matter.
         Err(reason) if state.find_run(load, index).is_some() => state.say(reason),
         Err(_) => {}
     };
@@ -208,8 +207,8 @@ fn unpacked(state: State, load: u32, progress: UnpackProgress) {
 
 fn decoded(state: State, load: u32, progress: DecodeProgress) {
     match progress {
-        // Draws no update of its own: the next progress of the reader draws it. Each update of the page takes time
-        // from the workers.
+        // Does not update the page, because each update takes time from the workers. The reader's next progress message
+        // updates it.
         DecodeProgress::Events { file, events } => state.note_events(load, file, events),
         DecodeProgress::FilesDone(files) => files.into_iter().for_each(|done| file_done(state, load, done)),
         DecodeProgress::Wanted(paths) => wanted(state, load, &paths),
@@ -222,8 +221,8 @@ fn ask_for_reports(state: State, load: u32, Received { runs, newest }: Received)
     let of_memory = |kind| matches!(kind, FileKind::Program | FileKind::MemoryProfile | FileKind::MemoryError);
     let is_of_memory = |row: &FileRow| row.kind.is_some_and(of_memory);
     if state.load(load).is_some_and(|load| load.files.with_untracked(|files| files.iter().all(is_of_memory))) {
-        // The memory page is shown first, so the second analyst makes it while the analyst makes the report. The
-        // request for the page reports errors.
+        // The memory page of such a load is shown first, so the second analyst makes it while the analyst makes
+        // the report. The request for the page reports errors.
         wasm_bindgen_futures::spawn_local(second_analyst::of(load, Some(0)).map(drop));
     }
     // Show the newest run first.
@@ -303,8 +302,8 @@ fn show_first(state: State, load: u32, index: u32) {
     }
 }
 
-/// A load has no run to show. If it was to be shown first, shows the last run of the same drop instead. Runs of earlier drops
-/// are not shown, because they would hide why the new files were not read.
+/// Handles a load without a run to show. If the load was to be shown first, shows the last run of the same drop
+/// instead. Does not show runs of earlier drops, because they would hide the reason why the new files were not read.
 fn others_lead(state: State, load: u32) {
     let Some(leading) = state.leading.get_value().filter(|leading| leading.newest == load) else { return };
     state.leading.set_value(None);

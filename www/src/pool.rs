@@ -18,12 +18,12 @@ use crate::protocol::reader::{ReaderRequest, RehearseReadingRequest};
 use crate::protocol::wire::{self, Body, Kind};
 use crate::protocol::{BUILD_ID, RequestId};
 
-/// Workers that the pool keeps ready, enough for one load: one reader inspects the files, two readers unpack and
-/// decode, and one analyst.
+/// Workers that the pool keeps ready. They are enough for one load: one reader that inspects the files, two readers
+/// that unpack and decode, and one analyst.
 const SPARE: [(Program, usize); 2] = [(Program::Reader, 3), (Program::Analyst, 1)];
 /// Delay before the pool replaces workers, so that it does not slow down the load that took them.
 const REST: Duration = Duration::from_secs(3);
-/// Delay after which the page has drawn its first frame.
+/// Delay after which the page has surely drawn its first frame.
 const DRAWN: Duration = Duration::from_millis(200);
 
 const STALE: &str = "This page was updated while it was open. Reload it before you open another profile.";
@@ -121,7 +121,7 @@ fn count(program: Program, more: isize) {
     STARTING.set(starting);
 }
 
-/// Starts a worker outside the pool and waits for its first message, because messages sent before that are lost. The
+/// Starts a worker outside the pool and waits for its first message, because earlier messages to it would be lost. The
 /// future is boxed, so that it is compiled only once.
 pub fn start(program: Program) -> LocalBoxFuture<'static, Result<Worker, NoWorker>> {
     let started = async move {

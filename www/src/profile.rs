@@ -14,7 +14,7 @@ pub struct Profile {
     pub metadata: Metadata,
     /// Dimensions of the model.
     pub model_config: ModelConfig,
-    /// Parameter counts of the model.
+    /// The model's parameter counts.
     #[serde(default)]
     pub parameter_counts: Option<ParameterCounts>,
     /// Duration of steps.

@@ -38,7 +38,7 @@ pub struct Team {
     pub memory_transfers: Vec<(u32, MemoryTransfer)>,
     /// Files that are read.
     pub sources: Vec<Source>,
-    /// Files that are not read, because another file of the same host is.
+    /// Files that are not read, because another file of the same host is read instead.
     pub left_out: Vec<Source>,
 }
 

@@ -3,7 +3,7 @@
 use crate::{Result, process};
 use std::process::Command;
 
-/// Installs packages. `need` states what they are needed for, in the message for machines without apt-get.
+/// Installs packages. `need` names their purpose in the message for machines without apt-get.
 pub fn install(need: &str, packages: &[&str]) -> Result {
     let list = packages.join(" ");
     if process::which("apt-get").is_none() {

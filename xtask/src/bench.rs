@@ -1,7 +1,7 @@
 //! `cargo xtask bench`: measures time and memory of a load, together with the alternatives in one run.
 //!
-//! The yardstick is `gzip -dc FILE > /dev/null` on the same machine within the same minute, because every program that reads
-//! the file must inflate it.
+//! The reference is `gzip -dc FILE > /dev/null` on the same machine within the same minute, because every program that
+//! reads the file must inflate it.
 
 mod generate;
 mod inflate;
@@ -23,10 +23,10 @@ use std::process::Command;
 
 const EVENTS: u64 = 1_000_000;
 const RUNS: u32 = 3;
-/// Part of the file names. Increase it when the generator's output changes.
+/// Version of the generator, part of the file names. Increase it when the generator's output changes.
 const GENERATOR: u32 = 1;
 
-/// Events of the trace on which XProf's own time was measured.
+/// Number of events of the trace with which XProf's own time was measured.
 const ANNOTATIONS: u64 = 6_000_000;
 /// Slices of the JSON file that is used to time the timeline, in addition to the runs.
 const SLICES: u64 = 5_000_000;

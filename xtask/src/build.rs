@@ -1,8 +1,9 @@
 //! `cargo xtask build`: builds the page in dist/, ready for any static host.
 //!
-//! `bundle` compiles the programs and arranges the files like Trunk. For a release, `finish` then reorders the functions of
-//! each program so that gzip compresses them well. It always moves the page's inline start script into a file, so that the
-//! Content-Security-Policy needs no exception, and gives the service worker the list of the files.
+//! `bundle` compiles the programs and arranges the files like Trunk. For a release, `finish` then reorders the
+//! functions of each program so that gzip compresses them well. For every build, it moves the page's inline start
+//! script into a file, so that the Content-Security-Policy needs no exception, and writes the list of files into the
+//! service worker.
 
 mod assets;
 mod bundle;
@@ -19,7 +20,7 @@ use steps::Steps;
 
 pub use bundle::{bindgen, target};
 
-/// How the page is compiled.
+/// Variant of the page's build.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Variant {
     /// Published code: small and fast. The build takes minutes.
@@ -37,7 +38,7 @@ impl Variant {
         }
     }
 
-    /// Removes `--quick` or `--release` from the words of a command line.
+    /// Removes `--quick` or `--release` from the words of a command line, and returns the variant.
     pub fn take(words: &mut Vec<String>, default: Variant) -> Variant {
         let mut variant = default;
         words.retain(|word| {

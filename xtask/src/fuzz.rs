@@ -4,7 +4,7 @@ use crate::{Result, cache, process, toolchain};
 use std::path::Path;
 use std::process::Command;
 
-/// How long `cargo xtask test` fuzzes, in seconds.
+/// Duration of the fuzzing in `cargo xtask test`, in seconds.
 const CHECK_SECONDS: &str = "30";
 
 /// `cargo xtask fuzz [--seconds N] [--seed N] | --replay FILE... | --write-corpus FOLDER`

@@ -1,5 +1,5 @@
-//! `cargo xtask notices`: writes the licences of all packages in the command line, the page and the Python package to one
-//! text, which all three contain.
+//! `cargo xtask notices`: writes the licences of all packages in the command line, the page and the Python package to
+//! one text. All three contain this text.
 //!
 //! ```text
 //! cargo tree -> packages -> licence: the best one that each offers -> text: from its sources -> one file
@@ -99,8 +99,8 @@ fn packages(of_program: &[&str]) -> Result<Vec<(Package, String)>> {
     if found.is_empty() { Err("cargo tree names no package.".into()) } else { Ok(found) }
 }
 
-/// Parses `serde v1.0.229|MIT OR Apache-2.0 (*)`. `None` for a package of this workspace, whose version is followed by its
-/// path.
+/// Parses `serde v1.0.229|MIT OR Apache-2.0 (*)`. Returns `None` for a package of this workspace, which is recognised
+/// by the path after its version.
 fn package_of_line(line: &str) -> Option<(Package, String)> {
     let (package, licence) = line.split_once('|')?;
     let (name, version) = package.split_once(" v")?;

@@ -70,7 +70,7 @@ struct Passage {
     line: usize,
     /// Text with its line breaks. Code and addresses are blank.
     text: String,
-    /// True for comments, in which the phrases of [`Start`] count.
+    /// True for comments, to which the phrases of [`Start`] apply.
     is_comment: bool,
 }
 

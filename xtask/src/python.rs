@@ -1,4 +1,5 @@
-//! The Python package: `cargo xtask wheel`, and the check `python`. Both use their own virtual environments in the cache.
+//! The Python package: `cargo xtask wheel`, and the check `python`. Both use separate virtual environments in the
+//! cache.
 
 use crate::build::{self, Variant};
 use crate::{Result, cache, process};
@@ -6,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 const MATURIN: &str = "maturin==1.16.0";
-/// Links with an older glibc than this machine's.
+/// Zig, which links with an older glibc than this machine's.
 const ZIG: &str = "ziglang==0.17.1";
 /// The oldest glibc that the wheels support.
 const MANYLINUX: &str = "manylinux_2_28";

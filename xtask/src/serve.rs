@@ -36,7 +36,7 @@ fn serve(listener: &TcpListener, root: &Path) {
     for stream in listener.incoming().flatten() {
         let root = root.to_owned();
         std::thread::spawn(move || {
-            // If the browser disconnected, no one receives the error.
+            // If the browser has disconnected, the error has no recipient.
             let _ = answer(stream, &root);
         });
     }

@@ -27,7 +27,7 @@ pub enum Toolchain {
 }
 
 impl Toolchain {
-    /// Makes a command, and the cargo that it starts, use this toolchain.
+    /// Sets this toolchain for a command and for any cargo that the command starts.
     pub fn apply(&self, command: &mut Command, more_path: &[PathBuf]) -> Result {
         let mut folders = more_path.to_vec();
         if let Toolchain::Debian(root) = self {

@@ -54,8 +54,8 @@ pub fn setup() -> Result {
 /// Returns the folder of wasm-bindgen and its test runner, in the version from Cargo.lock.
 pub fn wasm_bindgen() -> Result<PathBuf> {
     let version = locked_version("wasm-bindgen")?;
-    // Without --locked, because its own lock file names a crate that some registries do not have any more. It talks only to
-    // the browser's driver on this machine, which needs no encryption.
+    // Without --locked, because its own lock file names a crate that some registries no longer have. It connects only
+    // to the browser's driver on this machine, which needs no encryption.
     let programs = ["wasm-bindgen", "wasm-bindgen-test-runner"];
     cargo_tool("wasm-bindgen-cli", &version, &programs, &["--no-default-features"])
 }
@@ -71,8 +71,8 @@ fn locked_version(package: &str) -> Result<String> {
         .ok_or_else(|| format!("Cargo.lock has no package {package}."))
 }
 
-/// Returns the folder of a package's programs: on PATH if they have this version, or else in the cache, where they are built
-/// if missing.
+/// Returns the folder of a package's programs: on PATH if they have this version there, or in the cache. Builds them in
+/// the cache if they are missing.
 ///
 /// These programs run for seconds, so they are built with little optimisation and without link-time optimisation. They share
 /// a target folder, so that common dependencies are built once.

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 pub use fields_derive::Fields;
 
-/// Meaning of a number, a name or a choice. The texts contain Markdown backquotes and links, which [`plain`] removes.
+/// Definition of a number, a name or a choice. The texts contain Markdown backquotes and links, which [`plain`]
+/// removes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Definition {
     /// First sentence of the definition.
@@ -73,7 +74,7 @@ impl<T: Fields> Fields for BTreeMap<String, T> {
 pub const fn definition<T: Fields>(path: &str) -> Definition {
     match find(T::FIELDS, path.as_bytes()) {
         Some(definition) => definition,
-        // In a constant, the intended use, this is a compile error.
+        // In a constant (the intended use), this is a compile error.
         #[expect(clippy::panic, reason = "only constants are made with it")]
         None => panic!("no such field"),
     }

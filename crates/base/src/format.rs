@@ -17,7 +17,8 @@ pub fn counted(value: u64, noun: &str) -> String {
     format!("{} {noun}{}", count(value), if value == 1 { "" } else { "s" })
 }
 
-/// Replaces thin spaces inside numbers by plain ones, for terminals and the programs that read them: `2048`, `25 000`.
+/// Replaces thin spaces inside numbers by plain spaces, for terminals and for programs that read their output: `2048`,
+/// `25 000`.
 pub fn with_plain_spaces(text: &str) -> String {
     let is_of_number = |c: char| c.is_ascii_digit() || c == THIN_SPACE;
     let mut plain = String::with_capacity(text.len());
@@ -198,8 +199,8 @@ pub fn full(value: f64) -> String {
     format!("{sign}{}{point}{fraction}", group(whole))
 }
 
-/// Shortens a name to at most `width` characters. It cuts in the middle, since the start of a name gives the kind and
-/// its end the number. A source line (`file:line`) loses its start, and a C++ kernel its end.
+/// Shortens a name to at most `width` characters. Cuts in the middle, because the start of a name shows the kind and
+/// the end shows the number. A source line (`file:line`) is cut at its start, and a C++ kernel at its end.
 pub fn shorten(name: &str, width: usize) -> String {
     let length = name.chars().count();
     if length <= width {
@@ -211,7 +212,7 @@ pub fn shorten(name: &str, width: usize) -> String {
     }
     if is_place(name) {
         let tail: String = name.chars().skip(length - kept).collect();
-        // Start at a folder if possible, since half the name of a folder says nothing.
+        // Start at a folder if possible, because half the name of a folder is useless.
         let whole =
             tail.find('/').filter(|&at| at + 1 < tail.len()).and_then(|at| tail.get(at..)).unwrap_or(tail.as_str());
         return format!("…{whole}");
@@ -290,7 +291,7 @@ fn round_significant(value: f64, digits: usize) -> f64 {
     number::decimal(&format!("{value:.*e}", digits.saturating_sub(1))).unwrap_or(value)
 }
 
-/// Formats a value of at least 1 to `digits` significant digits: larger values get fewer decimals.
+/// Formats a value of at least 1 to `digits` significant digits. Larger values get fewer decimals.
 fn significant(value: f64, digits: usize) -> String {
     let mut decimals = digits.saturating_sub(1);
     let mut limit = 10.0;

@@ -1,4 +1,4 @@
-//! Hides home folders in shared texts: a report shows `~/train.py` and not the name of a user.
+//! Hides home folders in shared texts: a report shows `~/train.py` and no user name.
 
 /// Folders that contain the home folders of users.
 const PARENTS: [&str; 2] = ["/home/", "/Users/"];
@@ -9,7 +9,8 @@ pub fn without_home(text: &str) -> String {
     if unix.contains(":\\") { replaced(&unix, ':', windows_home) } else { unix }
 }
 
-/// Returns the text with `~` for home folders. Every exporter ends with this. A text without home folders is not copied.
+/// Returns the text with `~` for home folders. Every exporter calls this function last. A text without home folders is
+/// not copied.
 pub fn shared(text: String) -> String {
     if may_have(&text) { without_home(&text) } else { text }
 }

@@ -3,9 +3,9 @@
 //! With `serde_json`, the code of `derive(Deserialize)` reads every struct from objects and from arrays, and repeats
 //! the parser's text handling for each field. In the browser, this code costs more than the time that it saves.
 //!
-//! This module therefore parses text into a [`Value`] with code that exists once. It reads a struct only from an object
-//! and a list only from an array, so that the compiler drops the other half. A struct keeps the smaller half, which
-//! takes its fields in order. This module looks up the fields by name, once for all types.
+//! This module therefore parses text into a [`Value`] with code that exists only once. It reads a struct only from an
+//! object and a list only from an array, so the compiler drops the code for the other cases. The remaining code of a
+//! struct takes its fields in order. This module looks up the fields by name, with one piece of code for all types.
 
 use serde::de::value::StrDeserializer;
 use serde::de::{
@@ -20,7 +20,8 @@ use serde_json::{Error, Map, Value};
 ///
 /// Returns an error if the text is not JSON or does not fit the type.
 pub fn from_str<T: DeserializeOwned>(text: &str) -> Result<T, Error> {
-    // `serde_json` has one parser for bytes and one for text. Other code needs the one for bytes, so use it here too.
+    // `serde_json` has one parser for bytes and one for text. Other code needs the parser for bytes, so use it here
+    // too.
     from_tree(serde_json::from_slice(text.as_bytes())?)
 }
 
@@ -43,8 +44,7 @@ pub fn from_foreign_tree<T: DeserializeOwned>(tree: Value) -> Result<T, Error> {
     T::deserialize(Tree::<true>(tree))
 }
 
-// Nothing is inlined. Otherwise a struct with thirty numbers would contain thirty copies of the code that reads a
-// number.
+// Nothing is inlined, because a struct with thirty numbers would contain thirty copies of the code that reads a number.
 struct Tree<const EXPLAINS: bool>(Value);
 
 fn misfit<'de, const EXPLAINS: bool, T, V: Visitor<'de>>(value: &Value, visitor: &V) -> Result<T, Error> {
@@ -272,10 +272,11 @@ fn fields<'de, const EXPLAINS: bool, V: Visitor<'de>>(
 
 /// Yields the fields of a struct in the order of its declaration.
 struct Fields<const EXPLAINS: bool> {
-    /// Entries sorted by key. A vector, since removing an entry from the map costs two kilobytes of WebAssembly.
+    /// Entries sorted by key. This is a vector, because removing an entry from a map costs two kilobytes of
+    /// WebAssembly.
     entries: Vec<(String, Value)>,
     names: std::slice::Iter<'static, &'static str>,
-    /// Name of the last requested field, if the document lacks it and the field is not optional.
+    /// Name of the last requested field, if it is not optional and the document lacks it.
     missing: Option<&'static str>,
 }
 

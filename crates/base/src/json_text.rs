@@ -1,5 +1,5 @@
-//! Writes JSON text. One serializer produces both layouts, since the code that writes a profile is large and is
-//! compiled once for each type of serializer.
+//! Writes JSON text. One serializer produces both layouts, because the code that writes a profile is large and is
+//! compiled for each type of serializer.
 
 use std::io::{Result, Write};
 

@@ -2,8 +2,8 @@
 //!
 //! The standard library compiles its sort again for every type and comparison, at about five kilobytes of WebAssembly
 //! each. Collecting into an ordered map has the same cost. The lists of a report are short, so these functions share
-//! one compiled copy and call the comparison through a pointer. Columns of a million values still use the standard
-//! sort.
+//! one compiled copy and call the comparison through a pointer. Columns with a million values use the standard
+//! library's sort.
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
@@ -66,7 +66,7 @@ fn sort_keys(keys: &mut [(i64, u32)], ties: &dyn Fn(usize, usize) -> Ordering) {
     keys.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| ties(a.1 as usize, b.1 as usize)));
 }
 
-/// Keeps the first `top` items in sorted order. Of equal items, earlier ones win.
+/// Keeps the first `top` items in sorted order. If items are equal, keeps the earlier ones.
 pub fn first_by<T>(items: &mut Vec<T>, top: usize, compare: impl Fn(&T, &T) -> Ordering) {
     let mut order: Vec<usize> = (0..items.len()).collect();
     select_indices(&mut order, top, &|a, b| match (items.get(a), items.get(b)) {

@@ -8,7 +8,7 @@
 /// Folders of installed packages, and of programs that only start others.
 const INSTALLED: [&str; 3] = ["site-packages", "dist-packages", "bin"];
 
-/// Folders of packages that are also used without installation, for example from a checkout.
+/// Folders of packages that are often used without installation, for example from a checkout.
 const PACKAGES: [[&str; 2]; 7] = [
     ["jax", "_src"],
     ["jax", "experimental"],

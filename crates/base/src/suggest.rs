@@ -11,8 +11,8 @@ pub fn words(word: &str, known: &[&str]) -> Vec<String> {
     nearest(known.iter().map(|&it| (distance(word, it), it.to_owned())).collect(), limit)
 }
 
-/// Returns the texts within a distance of `limit`, nearest first. Texts that are much farther than the first are left
-/// out.
+/// Returns the texts within a distance of `limit`, nearest first. Leaves out texts that are much farther away than the
+/// first.
 pub fn nearest(mut candidates: Vec<(usize, String)>, limit: usize) -> Vec<String> {
     candidates.retain(|(distance, _)| *distance <= limit);
     sort::sort_by(&mut candidates, |a, b| a.cmp(b));

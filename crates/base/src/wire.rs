@@ -1,13 +1,13 @@
-//! Reads the protobuf wire format from a byte slice: just enough to walk a message without decoding it into structs.
+//! Reads the protobuf wire format from a byte slice: it can walk a message without decoding it into structs.
 //!
 //! ```text
 //! message = field*      field = tag (varint: number << 3 | wire type), then by wire type
 //!                       0 varint   1 eight bytes   2 length, bytes   3 group, ended by 4   5 four bytes
 //! ```
 //!
-//! Reading never panics and never allocates. Bytes that do not follow the format cause an error with their position. If
-//! a field is longer than its message, the reader returns the bytes that exist, so that a truncated file can be read to
-//! its last event.
+//! Reading never panics and never allocates memory. Bytes that violate the format cause an error with their position.
+//! If a field is longer than its message, the reader returns the existing bytes, so that a truncated file can be read
+//! to its last event.
 
 use std::fmt;
 

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use report::SourceFormat;
 
-/// Message for a baseline so large that its multiple overflows.
+/// Message if a multiple of the baseline overflows.
 pub(super) const UNBOUNDED: &str = "The bound that follows from the baseline is not a finite number.";
 
 /// A number of the baseline, over all of its runs.
@@ -51,7 +51,7 @@ pub(super) fn of_baseline(reason: &str) -> String {
     }
 }
 
-/// Returns true if another tool wrote the profile. Such a tool did not look for findings.
+/// Returns true if another tool wrote the profile. Such a tool does not look for findings.
 pub(super) fn is_imported(profile: &Value) -> bool {
     let format = profile.pointer("/metadata/source_format").and_then(Value::as_str);
     format.and_then(SourceFormat::named) == Some(SourceFormat::UnifiedProfile)

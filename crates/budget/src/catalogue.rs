@@ -1,4 +1,4 @@
-//! The fields that a profile can have, from its JSON Schema: which paths exist, and what they lead to.
+//! The fields that a profile can have, from its JSON Schema: the existing paths and their targets.
 //!
 //! A path that is not in the schema is a mistake in the rule. A path that is in the schema but not in a run was not
 //! measured. Therefore paths are checked against the schema, not against a profile.
@@ -53,7 +53,7 @@ impl Catalogue {
         Catalogue { root: node(&schema, &schema, 0) }
     }
 
-    /// Sets the words that a text can be, if the schema does not list them: for example the names of rules in
+    /// Sets the possible words of a text, if the schema does not list them: for example, the rule names in
     /// `findings[*].id`. Does nothing if the path leads to no text.
     pub fn set_words(&mut self, path: &Path, words: &[&str]) {
         let mut place = &mut self.root;
@@ -81,7 +81,7 @@ impl Catalogue {
         found
     }
 
-    /// Returns the unit of the number at `path`, as the name of its field states it.
+    /// Returns the unit of the number at `path`, from the name of its field.
     ///
     /// # Errors
     ///
@@ -124,7 +124,7 @@ impl Catalogue {
             Node::Map(_) => Ok(path.with(PathPart::EveryKey)),
             _ if place.is_entry => Ok(path.clone()),
             _ => {
-                let message = format!("{path} is neither a list nor an entry of one: it cannot be counted.");
+                let message = format!("{path} is neither a list nor an entry of a list, so it cannot be counted.");
                 Err(Error::new(path.whole_span(), message))
             }
         }
@@ -157,7 +157,7 @@ impl Catalogue {
                         return Err(wrong(message));
                     }
                     let message = format!(
-                        "{list} is a list: say which entries are meant, {list}[0], {list}[*] for each of them or \
+                        "{list} is a list. Select entries: {list}[0], {list}[*] for each of them, or \
                          {list}[field=value]; count({list}[field=value]) counts them."
                     );
                     return Err(wrong(message).suggest(suggest::paths(path, known)));
@@ -166,7 +166,7 @@ impl Catalogue {
                     return Err(wrong(format!("{} is not a list: write a dot and a name.", before())));
                 }
                 (Node::Number | Node::Text(_) | Node::Flag, _) => {
-                    let message = format!("{} is one value: nothing is below it.", before());
+                    let message = format!("{} is a single value without fields.", before());
                     return Err(wrong(message).suggest(suggest::paths(path, known)));
                 }
             };

@@ -6,7 +6,8 @@
 //!           | "unstable"
 //! ```
 //!
-//! A budget states what must hold, so it uses the same words the other way round: `slower <= 3 %`.
+//! A condition describes a failure. A budget describes a requirement, so it uses the opposite relation: `slower <= 3
+//! %`.
 
 use std::ops::Range;
 
@@ -40,7 +41,7 @@ enum Test {
 /// Result of a condition for one run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConditionReport {
-    /// True if the condition is met or cannot be checked: a check that cannot run must not pass.
+    /// True if the condition is met or cannot be checked, because a check that cannot run must not pass.
     pub is_met: bool,
     /// Result as a sentence.
     pub message: String,
@@ -57,7 +58,7 @@ impl Condition {
     ///
     /// Fails if the text is not a condition. The error contains the position.
     pub fn parse(text: &str) -> Result<Condition, Error> {
-        let test = parse(text, test, "The condition ends here: something else follows it.")?;
+        let test = parse(text, test, "The condition ends here, but more text follows.")?;
         Ok(Condition { text: one_line(text), test })
     }
 
@@ -130,7 +131,7 @@ fn slower(input: &mut Input<'_>) -> Parsed<Test> {
     let sign = ahead(input);
     let relation = rule::relation(input)?;
     if !matches!(relation, Relation::Above | Relation::AtLeast) {
-        return Err(failure(sign, format!("A condition states what fails: write {of} > 3 %.")));
+        return Err(failure(sign, format!("A condition describes a failure: write {of} > 3 %.")));
     }
     blank(input)?;
     Ok(Test::Slower { of, relation, percent: percent(input)? })
@@ -155,7 +156,7 @@ fn percent(input: &mut Input<'_>) -> Parsed<f64> {
     amount.in_unit(Unit::named("%")).map_err(|_| failure(amount.span, EXPECTED))
 }
 
-/// Explains what to write in place of words that are not a condition.
+/// Explains how to correct words that are not a condition.
 fn no_condition(input: &mut Input<'_>) -> Parsed<Test> {
     let (word, span) = word(input);
     let error = if word.is_empty() {

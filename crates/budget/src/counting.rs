@@ -34,8 +34,8 @@ pub(super) fn all(limit: &Limit, path: &Path, profile: &Value, baselines: &[&Val
     }
 }
 
-/// Counts the findings at the path that the run has and no baseline run has, by rule. A rule that fires now is unknown, not
-/// new, if no baseline run could check it.
+/// Counts the findings at the path that the run has and no baseline run has, by rule. If no baseline run could check a
+/// rule, its finding is unknown instead of new.
 pub(super) fn new(limit: &Limit, path: &Path, profile: &Value, baselines: &[&Value]) -> Outcome {
     let none = |reason: String| (Vec::new(), vec![reason]);
     if baselines.is_empty() {
@@ -54,7 +54,7 @@ pub(super) fn new(limit: &Limit, path: &Path, profile: &Value, baselines: &[&Val
     if let Some(id) = unknown.first()
         && !limit.optional
     {
-        return none(format!("{id} fires, and the baseline did not check it: whether it is new is unknown."));
+        return none(format!("{id} fires, but the baseline did not check it, so it is unknown if the finding is new."));
     }
     match limit.bound.at(None) {
         Some(bound) => (vec![Measured::new(limit, path.to_string(), [new.len() as f64, bound], None, new)], Vec::new()),
@@ -104,7 +104,7 @@ fn entries(profile: &Value, path: &Path) -> Result<(f64, Vec<String>), String> {
     Ok((hits.len() as f64, hits.iter().filter_map(|hit| lookup::name_of(hit.value)).collect()))
 }
 
-/// Removes rules that were not checked, because they say nothing about the run.
+/// Removes rules that were not checked, because their results are unknown.
 ///
 /// # Errors
 ///

@@ -31,7 +31,7 @@ pub struct BudgetFile {
     pub baselines: Vec<String>,
     /// Name of the baseline run, if the baseline profile contains several.
     pub baseline_run: Option<String>,
-    /// The limits: first those of `limits`, then those of `[[limit]]`, in the order of the file.
+    /// The limits in the order of the file: first the entries of `limits`, then the `[[limit]]` tables.
     pub limits: Vec<Limit>,
 }
 
@@ -61,7 +61,7 @@ impl BudgetFile {
     ///
     /// # Errors
     ///
-    /// Returns all mistakes of the file: its syntax errors, or else every wrong key, rule, path and unit.
+    /// Returns all mistakes of the file: its syntax errors or, if there are none, every wrong key, rule, path and unit.
     pub fn parse(text: &str, catalogue: &Catalogue) -> Result<BudgetFile, Vec<Mistake>> {
         // The TOML parser does not handle the byte order mark that some editors write.
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
@@ -241,7 +241,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Reports an error at its position if the file contains the text literally, or else at the whole text.
+    /// Reports an error at its position if the file contains the text literally, and at the whole text if not.
     fn rule_error(&mut self, text: &Text<'_>, error: Error) {
         let span = match text.content {
             Some(content) => {

@@ -1,9 +1,8 @@
 //! Renders the result of a check as JUnit XML, which CI systems read: one suite per run, one test case per limit.
 //!
-//! Readers do not agree on one schema. This uses the part that they share (`testsuites`, `testsuite`, `testcase`, `failure`,
-//! `skipped`, `properties`, `system-out`). All times are 0: limits take no time, and some readers show "NaN" if the
-//! attribute is absent.
-//! given: it is 0.
+//! Readers do not agree on one schema. This module uses the part that they share (`testsuites`, `testsuite`,
+//! `testcase`, `failure`, `skipped`, `properties`, `system-out`). All times are 0, because limits take no time, and
+//! some readers show "NaN" if the attribute is absent.
 
 use super::check_report::{CheckReport, Counts, LimitReport, RunReport, Status, counts};
 use super::text::baseline_text;
@@ -20,7 +19,7 @@ pub fn to_junit(report: &CheckReport) -> String {
     text
 }
 
-/// An absent number is a failure, not an error, because the program did its work.
+/// An absent number is a failure and not an error, because the program itself worked.
 fn numbers(counts: Counts) -> String {
     let failures = counts.fail + counts.missing;
     let tests = counts.pass + failures + counts.skipped;

@@ -1,4 +1,4 @@
-//! A rule that was checked against the known fields: its path exists, and its bound is in the unit of the field.
+//! A rule that was checked against the known fields: its path exists, and its bound uses the unit of the field.
 
 use super::catalogue::Catalogue;
 use super::path::PathPart;
@@ -16,8 +16,8 @@ pub struct Line {
 }
 
 impl Line {
-    /// Returns the bound for this number of the baseline. `None` if the bound needs a baseline number and there is none, or
-    /// if the result is not finite.
+    /// Returns the bound for this number of the baseline. Returns `None` if the bound needs a baseline number and there
+    /// is none, or if the result is not finite.
     pub fn at(self, baseline: Option<f64>) -> Option<f64> {
         let value = match self.factor {
             Some(factor) => factor * baseline? + self.offset,
@@ -110,7 +110,7 @@ pub(super) fn check_subject(subject: Subject, catalogue: &Catalogue) -> Result<(
     }
 }
 
-/// Checks that a limit states what must hold. A condition of `--fail-on` uses the same words for what fails.
+/// Checks that a limit describes a requirement. A condition of `--fail-on` uses the same words to describe a failure.
 ///
 /// # Errors
 ///
@@ -118,7 +118,7 @@ pub(super) fn check_subject(subject: Subject, catalogue: &Catalogue) -> Result<(
 pub(super) fn check_relation(subject: &Subject, relation: Relation) -> Result<(), Error> {
     match subject {
         Subject::Slower(of) if !matches!(relation, Relation::Below | Relation::AtMost) => {
-            let message = format!("A limit states what must hold: write {of} <= 3 %.");
+            let message = format!("A limit describes a requirement: write {of} <= 3 %.");
             Err(Error::new(0..0, message))
         }
         _ => Ok(()),
@@ -261,7 +261,7 @@ mod tests {
             (
                 "multi_device.device_stats.utilization_percent > 3",
                 "utilization_percent",
-                "multi_device.device_stats is a list: say which entries are meant, multi_device.device_stats[0]",
+                "multi_device.device_stats is a list. Select entries: multi_device.device_stats[0]",
             ),
             ("findings.warning <= 0", "warning", "Did you mean count(findings[severity=warning])?"),
             ("throughput[0] > 3", "[0]", "throughput is not a list"),
@@ -276,7 +276,7 @@ mod tests {
             ("steps[idx=3].idle_us < 3", "[idx=3]", "no field idx; they have busy_us, "),
             ("memory_operations.transfers[directon=h2d].count < 3", "[directon=h2d]", "Did you mean direction?"),
             ("count(findings[severity=warnin]) == 0", "[severity=warnin]", "is never warnin. It is one of not_checked"),
-            ("count(throughput) == 0", "throughput", "is neither a list nor an entry of one"),
+            ("count(throughput) == 0", "throughput", "is neither a list nor an entry of a list"),
             ("count(finding) == 0", "finding", "Did you mean findings?"),
             ("frobnicate.all > 3", "frobnicate.all", "docs/metrics.md lists every number."),
         ] {

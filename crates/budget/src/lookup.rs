@@ -5,8 +5,8 @@ use serde_json::{Map, Value};
 use super::path::{Path, PathPart};
 use base::{sort, suggest};
 
-/// Fields that distinguish the entries of a list, the best first. An entry of `[*]` is named by the first field that all
-/// entries have and that is unique.
+/// Fields that distinguish the entries of a list, the best first. The first field that all entries have and that is
+/// unique names the entries of `[*]`.
 const IDENTITIES: [&str; 16] = [
     "device_name",
     "name",
@@ -32,7 +32,7 @@ const NAMED: usize = 6;
 /// A value that a path leads to.
 #[derive(Clone, Debug)]
 pub struct Hit<'a> {
-    /// Path that leads to this value only. In another profile, it leads to the value with the same name.
+    /// Exact path of this value. In another profile, the same path leads to the value with the same name.
     pub path: Path,
     /// The value.
     pub value: &'a Value,
@@ -127,7 +127,7 @@ fn follow<'a>(hit: Hit<'a>, part: &PathPart, found: &mut Reached<'a>) {
     }
 }
 
-/// Returns the chosen entries of a list, each with a path that leads to it only.
+/// Returns the chosen entries of a list, each with a path that leads only to this entry.
 fn distinguished<'a>(path: &Path, entries: &'a [Value], chosen: &[usize]) -> Vec<Hit<'a>> {
     let identity = IDENTITIES.iter().find(|key| {
         let texts: Vec<String> = entries.iter().filter_map(|entry| text_of(entry, key)).collect();
@@ -176,7 +176,7 @@ fn values_text(entries: &[Value], key: &str) -> String {
     if values.is_empty() { String::new() } else { format!("; {key} is {}", listed(values.into_iter().collect())) }
 }
 
-/// Returns the first names, and how many more there are.
+/// Returns the first names, and the number of further names.
 pub(super) fn listed(names: Vec<String>) -> String {
     let more = names.len().saturating_sub(NAMED);
     let mut text = names.into_iter().take(NAMED).collect::<Vec<_>>().join(", ");
@@ -190,9 +190,9 @@ fn entries_text(count: usize) -> String {
     if count == 1 { "1 entry".to_owned() } else { format!("{count} entries") }
 }
 
-/// Returns the profile's own reason for an absent value. It comes from the longest field of `not_measured` that contains the
-/// rule's `whole` path, or that is inside `path` if all of `path` is absent: the profile names one headline number for a
-/// whole absent section.
+/// Returns the profile's own reason for an absent value. The reason comes from the longest field of `not_measured` that
+/// contains the rule's `whole` path. If all of `path` is absent, the field may also be inside `path`, because the
+/// profile names only one headline number for an absent section.
 fn not_measured(profile: &Value, path: &Path, whole: &Path) -> Option<String> {
     let mut best: Option<(usize, &Value)> = None;
     let (lack, whole) = (pattern(path), pattern(whole));

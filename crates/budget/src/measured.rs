@@ -1,4 +1,4 @@
-//! Compares one number with its bound: which side it is on, and how far away.
+//! Compares one number with its bound: its side of the bound, and its distance.
 
 use super::baseline::Reference;
 use super::limit::Limit;
@@ -20,7 +20,7 @@ pub(super) struct Measured {
     pub counted: Vec<String>,
     /// Ops that may belong to the sum but are not listed.
     pub unlisted: Option<Unlisted>,
-    /// Explains how the value was found, if the number alone is not clear. Without a full stop.
+    /// Explains how the value was found, if the number alone is unclear. Ends without a full stop.
     pub sentence: Option<String>,
 }
 
@@ -57,8 +57,8 @@ pub(super) fn worst(measured: &[Measured]) -> Option<&Measured> {
     measured.iter().reduce(|worst, it| if it.is_worse_than(worst) { it } else { worst })
 }
 
-/// Returns the distance of `value` from `bound` in percent of the bound, negative if the relation does not hold. `None` if
-/// the bound is 0, for `!=`, and if the result is not finite.
+/// Returns the distance of `value` from `bound` in percent of the bound, negative if the relation does not hold.
+/// Returns `None` if the bound is 0, if the result is not finite, and for `!=`.
 pub fn margin_percent(relation: Relation, value: f64, bound: f64) -> Option<f64> {
     let slack = match relation {
         Relation::Below | Relation::AtMost => bound - value,

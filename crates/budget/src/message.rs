@@ -22,7 +22,7 @@ pub(super) fn measured(limit: &Limit, worst: &Measured, all: &[Measured]) -> Str
     if let Some(sentence) = &worst.sentence {
         let bound = unit::show(worst.bound, limit.unit);
         let allowed = if limit.relation == Relation::Below { "less than" } else { "at most" };
-        return format!("{sentence}. Slower by {allowed} {bound} is allowed.");
+        return format!("{sentence}. A slowdown of {allowed} {bound} is allowed.");
     }
     let (value, bound) = unit::show_apart(worst.value, worst.bound, limit.unit);
     let subject = match &limit.subject {

@@ -5,9 +5,9 @@
 //! quantity = "self_time_us" | "exposed_time_us" | "occurrences"
 //! ```
 //!
-//! A scope is an op's full framework path (`step_ops.ops[].framework_op`). It covers the ops that the profile lists, which
-//! are the top 300 by time. A family is a class of ops (`step_ops.families[]`) and covers all ops. Both are means per step
-//! and device.
+//! A scope is an op's full framework path (`step_ops.ops[].framework_op`). A scope sum covers the ops that the profile
+//! lists, which are the top 300 by time. A family is a class of ops (`step_ops.families[]`), and a family sum covers
+//! all ops. Both sums are means per step and device.
 
 use serde_json::Value;
 
@@ -20,7 +20,7 @@ use expression::combinator::alt;
 use expression::tokens::take_while;
 use expression::{ErrMode, Error, Input, Parsed, Parser, Unit, ahead, expected, is_word, keyword};
 
-/// How ops are selected.
+/// Criterion that selects the ops.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OpGroup {
     /// By framework path.
@@ -43,7 +43,7 @@ pub enum OpQuantity {
 /// A sum over the ops of a step that match a pattern: a mean per step and device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OpSum {
-    /// How ops are selected.
+    /// Criterion that selects the ops.
     pub group: OpGroup,
     /// Patterns. An op must match at least one of them.
     pub patterns: Vec<String>,
@@ -123,7 +123,7 @@ impl OpSum {
         let open = format!("Which ops? Write a pattern in brackets, as in {}.", group.example());
         expected('[', open).parse_next(input)?;
         let patterns = path::values(input)?;
-        expected(']', "A ] is expected here: the bracket before it is open.").parse_next(input)?;
+        expected(']', "A ] is expected here to close the bracket.").parse_next(input)?;
         let fields: Vec<&str> = group.quantities().iter().map(|it| it.field()).collect();
         let what = format!("A sum of ops has {}", fields.join(", "));
         let dot = format!("{what}: write a dot and one of them, as in {}.", group.example());
@@ -138,7 +138,7 @@ impl OpSum {
         }
     }
 
-    /// Suggests a correction for a text that is not a path and resembles the start of a sum.
+    /// Suggests a correction for a text that is not a path but resembles the start of a sum.
     pub(super) fn meant(input: Input<'_>) -> Option<ErrMode<Error>> {
         let span = ahead(&input);
         let (word, rest) = input.split_at_checked(span.len())?;

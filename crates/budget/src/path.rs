@@ -56,7 +56,7 @@ impl Path {
     ///
     /// Fails if the text is not a path. The error contains the position.
     pub fn parse(text: &str) -> Result<Path, Error> {
-        parse(text, path, "The path ends here: something else follows it.")
+        parse(text, path, "The path ends here, but more text follows.")
     }
 
     /// Returns the position of a part in the text. Empty if the path was not parsed.
@@ -100,7 +100,7 @@ impl std::fmt::Display for Path {
     }
 }
 
-/// Returns the name unchanged if every character is `bare`, or else in quotation marks.
+/// Returns the name unchanged if every character is `bare`, and in quotation marks if not.
 fn in_quotes(name: &str, bare: fn(char) -> bool) -> String {
     if !name.is_empty() && name.chars().all(bare) && name.trim().len() == name.len() && !name.starts_with('=') {
         return name.to_owned();
@@ -127,11 +127,11 @@ pub(super) fn path(input: &mut Input<'_>) -> Parsed<Path> {
     Ok(Path { parts, spans })
 }
 
-/// Reads a part after the first, with its position, which does not include the dot before it.
+/// Reads a part after the first one, with its position. The position excludes the preceding dot.
 fn part(input: &mut Input<'_>) -> Parsed<(PathPart, Range<usize>)> {
     let key = expected(name, "A name is expected after the dot; names with blanks need quotation marks.");
     let field = alt(('*'.value(PathPart::EveryKey), key.map(PathPart::Key)));
-    let close = (blank, expected(']', "A ] is expected here: the bracket before it is open."));
+    let close = (blank, expected(']', "A ] is expected here to close the bracket."));
     alt((preceded('.', field.with_span()), delimited('[', entry, close).with_span())).parse_next(input)
 }
 

@@ -11,7 +11,7 @@
 //! ```
 //!
 //! A sum is a sum over ops ([`OpSum`]). This module only parses rules. [`super::limit`] checks them against the known
-//! fields, which also gives their units.
+//! fields and finds their units.
 
 use std::ops::Range;
 
@@ -86,7 +86,7 @@ pub struct Rule {
     pub relation: Relation,
     /// Bound of the subject.
     pub bound: Bound,
-    /// True if the rule contains `if measured`: an absent number does not fail it.
+    /// True if the rule contains `if measured`, so that an absent number does not fail it.
     pub optional: bool,
 }
 
@@ -97,7 +97,7 @@ impl Rule {
     ///
     /// Fails if the text is not a rule. The error contains the position.
     pub fn parse(text: &str) -> Result<Rule, Error> {
-        const MORE: &str = "The rule ends here: something else follows it. A rule is a path, a comparison and a bound, such \
+        const MORE: &str = "The rule ends here, but more text follows. A rule is a path, a comparison and a bound, such \
                             as step_timing.avg_step_time_us < 150 ms.";
         parse(text, rule, MORE)
     }
@@ -121,7 +121,7 @@ impl Bound {
     ///
     /// Fails if the text is not a bound. The error contains the position.
     pub fn parse(text: &str) -> Result<Bound, Error> {
-        parse(text, bound, "The bound ends here: something else follows it.")
+        parse(text, bound, "The bound ends here, but more text follows.")
     }
 
     /// Returns the bound 0.
@@ -146,7 +146,7 @@ fn rule(input: &mut Input<'_>) -> Parsed<Rule> {
     Ok(Rule { subject, relation, bound, optional })
 }
 
-/// Returns the subject of a rule that ends in `absent`, a word at `span`: a number of entries.
+/// Returns the subject of a rule that ends in `absent`: a number of entries. `span` is the position of the word.
 fn entries(subject: Subject, span: Range<usize>) -> Parsed<Subject> {
     match subject {
         Subject::Number(path) | Subject::Count(path) => Ok(Subject::Count(path)),
@@ -172,11 +172,11 @@ fn counted(input: &mut Input<'_>) -> Parsed<Subject> {
     }
     let is_new = opt(new).parse_next(input)?.is_some();
     let path = path::path(input)?;
-    (blank, expected(')', "A ) is expected here: the parenthesis after count is open.")).void().parse_next(input)?;
+    (blank, expected(')', "A ) is expected here to close the parenthesis after count.")).void().parse_next(input)?;
     Ok(if is_new { Subject::New(path) } else { Subject::Count(path) })
 }
 
-/// Reads a path. Explains a text that is none and resembles a sum over ops.
+/// Reads a path. If the text is not a path but resembles a sum over ops, the error explains sums.
 fn number(input: &mut Input<'_>) -> Parsed<Subject> {
     let start = *input;
     path::path(input).map(Subject::Number).map_err(|error| OpSum::meant(start).unwrap_or(error))
@@ -239,7 +239,7 @@ fn term(is_negative: bool, input: &mut Input<'_>) -> Parsed<Term> {
     Ok(Term::Amount(Amount { digits, ..amount }))
 }
 
-/// Reads a number with its unit, which is not the next keyword of the rule.
+/// Reads a number with its unit. The next keyword of the rule does not count as a unit.
 pub(super) fn measured(input: &mut Input<'_>) -> Parsed<Amount> {
     const EXPECTED: &str = "A number or `baseline` is expected here, such as 150 ms or 0.97 * baseline.";
     expected(amount(&["of", "if", "baseline"]), EXPECTED).parse_next(input)

@@ -1,4 +1,4 @@
-//! How much slower a run is than its baseline, beyond the noise: the meaning of `slower` in budgets and in `--fail-on`.
+//! The slowdown of a run compared with its baseline, beyond the noise. Defines `slower` in budgets and in `--fail-on`.
 //!
 //! ```text
 //! slower           the typical steps if the comparison's verdict is `slower`, or else 0 %
@@ -31,9 +31,9 @@ pub enum SlowdownOf {
 /// Slowdown of a run compared with its baseline.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Slowdown {
-    /// Slowdown in percent of the baseline's time. Zero if it is not proven.
+    /// Slowdown in percent of the baseline's time. Zero if the slowdown is not proven.
     pub percent: f64,
-    /// Describes the times of the run and the baseline, their difference, and whether it is proven. Without a full stop.
+    /// Describes the times of the run and the baseline, their difference, and its proof. Ends without a full stop.
     pub sentence: String,
 }
 
@@ -67,7 +67,7 @@ impl SlowdownOf {
     ///
     /// # Errors
     ///
-    /// Fails with the reason if it is unknown.
+    /// Fails with the reason if the slowdown is unknown.
     pub fn of(self, comparison: &Comparison, change: &StepTimeChange) -> Result<Slowdown, String> {
         match self {
             SlowdownOf::TypicalStep => of_typical_step(comparison, change),
@@ -79,7 +79,7 @@ impl SlowdownOf {
     ///
     /// # Errors
     ///
-    /// Fails with the reason if it is unknown.
+    /// Fails with the reason if the slowdown is unknown.
     pub(super) fn of_documents(self, profile: &Value, baselines: &[&Value]) -> Result<Slowdown, String> {
         let read = |value: &Value| {
             UnifiedProfile::deserialize(value).map_err(|error| format!("This run cannot be compared: {error}."))
@@ -122,7 +122,7 @@ fn of_typical_step(comparison: &Comparison, change: &StepTimeChange) -> Result<S
         StepTimeVerdict::Slower => format!("{ours} is slower than {theirs}"),
         StepTimeVerdict::Faster => format!("{ours} is faster than {theirs}"),
         StepTimeVerdict::Same | StepTimeVerdict::Equal => format!("{ours} and {theirs} take the same time"),
-        StepTimeVerdict::WithinNoise => format!("no difference of {ours} and {theirs} is proven{least}"),
+        StepTimeVerdict::WithinNoise => format!("no proven difference between {ours} and {theirs}{least}"),
         StepTimeVerdict::Unstable => format!(
             "the captures of one run differ too much among themselves to compare {ours} with {theirs}{least}; capture again"
         ),
@@ -151,7 +151,7 @@ fn of_capture(comparison: &Comparison, change: &StepTimeChange) -> Result<Slowdo
     let (ours, theirs) = (name(comparison, change.run), name(comparison, comparison.baseline));
     let verdict = match (is_large, is_proven) {
         (true, true) => format!("the capture of {ours} is slower than that of {theirs}"),
-        (true, false) => format!("no difference of the captures of {ours} and {theirs} is proven"),
+        (true, false) => format!("no proven difference between the captures of {ours} and {theirs}"),
         (false, _) => format!("the capture of {ours} is not slower than that of {theirs}"),
     };
     let losses: BTreeSet<&str> = time.losses.iter().map(|loss| lost_to(loss.kind)).collect();

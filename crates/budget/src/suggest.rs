@@ -6,8 +6,8 @@ use base::suggest::{distance, edit_distance, nearest};
 /// Cost of a part that is missing or superfluous. A forgotten section is more likely than two wrong letters in every part.
 const PART: usize = 3;
 
-/// Returns the paths of `known` that are nearest to `path`, if any is close. Selectors of list entries and keys of maps are
-/// ignored.
+/// Returns the paths in `known` that are nearest to `path`, if any are close. Selectors of list entries and keys of
+/// maps are ignored.
 pub fn paths(path: &Path, known: &[Path]) -> Vec<String> {
     let names = |path: &Path| -> Vec<Option<String>> {
         let name = |part: &PathPart| match part {

@@ -85,11 +85,11 @@ fn the_worst_of_several_numbers_is_reported() {
     let path = "multi_device.device_stats[device_name=/device:GPU:1].utilization_percent";
     assert_eq!(report.path.as_deref(), Some(path));
     assert!(report.message.ends_with("It is the worst of 2 numbers; the others hold."), "{}", report.message);
-    // Each device is compared with its own number in the baseline, wherever it is in the list: 90 >= 94 fails, 60 >= 49
-    // holds.
+    // Each device is compared with its own number in the baseline, regardless of its place in the list: 90 >= 94 fails,
+    // 60 >= 49 holds.
     let report = verdict("multi_device.device_stats[*].utilization_percent >= baseline - 1");
     assert_eq!((report.value, report.baseline, report.bound), (Some(90.0), Some(95.0), Some(94.0)));
-    // One device lacks the number: missing, unless the other numbers already decide.
+    // If one device lacks the number, the result is missing, unless the other numbers already decide it.
     assert_eq!(verdict("multi_device.device_stats[*].parallelism >= 1").status, Status::Missing);
     assert_eq!(verdict("multi_device.device_stats[*].parallelism >= 1 if measured").status, Status::Pass);
     assert_eq!(verdict("multi_device.device_stats[*].parallelism >= 2").status, Status::Fail);

@@ -1,4 +1,4 @@
-//! Units of fields, which are part of their names, and numbers with them.
+//! Units of fields, which are part of the field names, and numbers with units.
 
 use base::format;
 use expression::{Dimension, Unit};

@@ -114,7 +114,7 @@ fn slower(limit: &Limit, of: SlowdownOf, profile: &Value, baselines: &[&Value]) 
     }
 }
 
-/// Compares a number with the bound that follows from the baseline's number.
+/// Compares a number with the bound that the baseline's number gives.
 ///
 /// # Errors
 ///
@@ -130,8 +130,8 @@ fn against(
     Ok(Measured::new(limit, path, [value, bound], reference, Vec::new()))
 }
 
-/// The baseline run's numbers for a rule's path, by the path that leads to each number only. They are collected once,
-/// because searching a long list for each entry would take quadratic time.
+/// The baseline run's numbers for a rule's path, by the exact path of each number. They are collected once, because
+/// searching a long list for each entry would take quadratic time.
 struct KnownNumbers<'a> {
     baseline: &'a Value,
     known: BTreeMap<String, &'a Value>,

@@ -1,5 +1,5 @@
-//! Content of a page as a list of blocks. Each block states what is shown, but not how. The web
-//! page draws them, and an HTML report can draw the same blocks.
+//! Content of a page as a list of blocks. Each block determines its content, but not its appearance. The web page and
+//! HTML reports draw the same blocks.
 //!
 //! Numbers are in the unit given with them. Texts from a trace are plain text, never markup.
 //! `class` is a colour of the page.
@@ -47,7 +47,7 @@ pub enum Block {
     },
     /// Rows of stacked parts, for example steps by activity.
     Stack(Stack),
-    /// Labelled bars, longest first or in another order (histograms).
+    /// Labelled bars, usually longest first. The bars of a histogram keep its order.
     Bars(Bars),
     /// Points in a plane, with lines.
     Scatter(Scatter),
@@ -57,7 +57,7 @@ pub enum Block {
     Matrix(Matrix),
     /// Buttons, one of which is selected: the forms of the table or chart below.
     Choice(Choice),
-    /// First rows of a table. The page requests others by name.
+    /// First rows of a table. The page requests other rows by the table's name.
     Table(TableBlock),
     /// Small table with cells that carry more than text: a note below the value, a bar, better or
     /// worse.
@@ -66,7 +66,7 @@ pub enum Block {
     Waterfall(Waterfall),
     /// Names and values, one below the other.
     Facts(Facts),
-    /// Links to other views, side by side.
+    /// Links to other views, next to each other.
     Links {
         /// Text and target of each link.
         links: Vec<(String, Link)>,
@@ -96,9 +96,9 @@ pub struct Figure {
     pub unit: Unit,
     /// Line below the value. If `value` is absent, the reason and the way to obtain it.
     pub note: String,
-    /// Level of the value, if something judges it.
+    /// Rating of the value, if there are limits for it.
     pub level: Option<Level>,
-    /// Limits of the level in words, if the note does not state them.
+    /// Limits of the rating in words, if the note does not name them.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub limits: String,
     /// Path (`step_timing.avg_step_time_us`), if the figure is a field of the profile.
@@ -204,7 +204,7 @@ pub struct Bar {
     pub value: f64,
     /// Colour of the bar.
     pub class: ColourClass,
-    /// Word next to the value (`43 %`).
+    /// Text next to the value (`43 %`).
     pub note: String,
     /// Target of a click.
     pub link: Option<Link>,
@@ -316,7 +316,7 @@ pub struct Matrix {
     pub unit: Unit,
     /// Names of rows and columns.
     pub labels: Vec<String>,
-    /// `values[row][column]`. Absent if there is none.
+    /// `values[row][column]`. `None` if there is no value.
     pub values: Vec<Vec<Option<f64>>>,
     /// Key of the filter that a click on a value sets: `key=row-column` with the indices of its labels.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -406,7 +406,7 @@ pub struct GridCell {
     /// Line below the value.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub note: String,
-    /// Meaning of the colour. The text also states it.
+    /// Meaning of the colour. The text expresses it too.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<CellStatus>,
     /// Length of the cell's bar, 0 to 1.

@@ -21,8 +21,8 @@ impl ColourClass {
         self.0
     }
 
-    /// Returns the colour of a family of ops, a part of a step or a role of a host's threads, as
-    /// spelled in a profile. Other words have no colour of their own.
+    /// Returns the colour of an op family, a step part or a role of host threads, as spelled in a profile. Other words
+    /// have no colour of their own.
     pub fn of_label(label: &str) -> ColourClass {
         let families = OpFamily::ALL.into_iter().map(ColourClass::from);
         let parts = StepPart::ALL.into_iter().map(ColourClass::from);

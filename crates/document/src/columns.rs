@@ -2,11 +2,10 @@
 
 use base::format::shorten;
 
-/// Largest number of characters of a cell. Even a column padded to this width is a line that a
-/// terminal can show.
+/// Maximum number of characters in a cell. A terminal can still show a line whose column is padded to this width.
 const CELL: usize = 300;
 
-/// Largest number of characters of a sentence. Only imported documents contain longer ones.
+/// Maximum number of characters in a sentence. Only imported documents contain longer ones.
 pub const SENTENCE: usize = 1_000;
 
 /// Formats rows with two spaces before each column. `right` marks the right-aligned columns. Long

@@ -12,10 +12,10 @@ use maud::{Markup, html};
 use report::FindingSeverity;
 use table::{Cell, Unit, display};
 
-/// Largest number of rows of a table. The profile in the page contains all rows.
+/// Maximum number of rows of a table. The profile in the page contains all rows.
 const ROWS: usize = 64;
 
-/// Largest number of characters of a cell. The profile in the page contains names in full.
+/// Maximum number of characters in a cell. The profile in the page contains names in full.
 const CELL: usize = 400;
 
 /// Renders all sections unfolded, one below the other.
@@ -56,7 +56,7 @@ pub fn blocks(blocks: &[Block]) -> Markup {
     below("", blocks)
 }
 
-/// Renders blocks under a heading, which no block repeats.
+/// Renders blocks under a heading, and omits it from their titles.
 fn below(heading: &str, blocks: &[Block]) -> Markup {
     html! {
         @for block in blocks.iter().filter(|block| !is_empty(block)) {

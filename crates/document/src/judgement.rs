@@ -1,6 +1,6 @@
-//! Judgement on a number of a run against the baseline's.
+//! Judgement of a run's number compared with the baseline's.
 
-/// Judgement on a run's number against the baseline's.
+/// Judgement of a run's number compared with the baseline's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Judgement {
     /// Better than the baseline's.
@@ -37,8 +37,8 @@ impl Judgement {
         }
     }
 
-    /// Judges the change of a part of a time of `whole_us`. Less than a two-thousandth of that is too
-    /// small to count.
+    /// Judges the change in a part of a time. `whole_us` is the whole time. A change below 1/2000 of it is too small to
+    /// count.
     pub fn of_part(delta_us: f64, whole_us: f64) -> Judgement {
         let is_little = delta_us != 0.0 && delta_us.abs() < 0.0005 * whole_us;
         if is_little { Judgement::Noise } else { Judgement::of_time(delta_us) }

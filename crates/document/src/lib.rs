@@ -7,8 +7,8 @@
 //!   (pages::compare::sections) └─ web page   all sections; only the front is unfolded
 //! ```
 //!
-//! A renderer decides only the layout. The content of a section, with its numbers and its wording,
-//! comes from the functions in `pages` that the web page also uses, so the two cannot disagree.
+//! A renderer determines only the layout. The content of a section, with its numbers and its wording, comes from the
+//! functions in `pages` that the web page also uses, so the two cannot disagree.
 
 #![warn(clippy::indexing_slicing, clippy::panic, clippy::unwrap_used)]
 
@@ -54,7 +54,7 @@ pub enum Place {
     /// Shown unfolded in every report.
     #[default]
     Front,
-    /// Unfolded where it is drawn. Markdown, which has only its numbers, folds it.
+    /// Unfolded in formats that draw it. Markdown shows only its numbers, and folds it.
     Drawn,
     /// Folded if the reader can unfold it. A terminal shows the first rows.
     Detail,
@@ -69,8 +69,8 @@ impl Section {
     }
 }
 
-/// Returns true if a report shows nothing for a block. Choices and links require a page. Trees and matrices require a
-/// pointer to be read.
+/// Returns true if a report shows nothing for a block. Choices and links need a page. Trees and matrices need a
+/// pointer.
 pub fn is_empty(block: &Block) -> bool {
     match block {
         Block::Figures { figures } => figures.is_empty(),
@@ -104,8 +104,8 @@ pub fn title(block: &Block) -> Option<&str> {
     (!title.is_empty()).then_some(title)
 }
 
-/// Returns the columns that a report shows of a table, with their positions: those that the page shows and that have a value
-/// in some row.
+/// Returns the columns of a table that a report shows, with their positions: the columns that the page shows and that
+/// have a value in some row.
 pub fn shown_columns(table: &TableBlock) -> Vec<(usize, &ColumnBlock)> {
     let has_values = |at: usize| table.rows.iter().any(|row| row.get(at).is_some_and(|cell| *cell != Cell::Absent));
     let columns = table.columns.iter().enumerate();

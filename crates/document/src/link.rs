@@ -62,7 +62,7 @@ impl Link {
     }
 }
 
-/// Largest number of characters of the filter in a title.
+/// Maximum number of characters of the filter in a title.
 const LONGEST: usize = 60;
 
 #[cfg(test)]

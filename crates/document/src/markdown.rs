@@ -5,11 +5,11 @@ use crate::markup::{escape, push_row};
 use crate::{Block, Figure, FindingBlock, Grid, GridCell, TableBlock, Waterfall, WaterfallPart};
 use table::{Cell, Unit, display};
 
-/// Largest number of rows of a table.
+/// Maximum number of rows of a table.
 const ROWS: usize = 50;
-/// Largest number of rows of a grid.
+/// Maximum number of rows of a grid.
 const GRID_ROWS: usize = 20;
-/// Largest number of findings. The profile contains all of them.
+/// Maximum number of findings. The profile contains all of them.
 const FINDINGS: usize = 3;
 
 /// Renders the front, one section below the other.

@@ -1,5 +1,4 @@
-//! Block of a page that is a table: its columns, the visible rows, and the data that the page needs
-//! to request others.
+//! Table block of a page: the columns, the visible rows, and the data that the page needs to request other rows.
 
 use serde::{Deserialize, Serialize};
 
@@ -15,7 +14,7 @@ use tables::{AreaQuery, TableName};
 pub struct TableBlock {
     /// Name of the table.
     pub table: TableName,
-    /// Form, if the table has several.
+    /// Form of the table, if it has several.
     pub variant: String,
     /// Heading.
     pub title: String,
@@ -38,7 +37,7 @@ pub struct TableBlock {
     /// Columns in the filter that this table lacks. Conditions on them have no effect.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub lacking: Vec<String>,
-    /// Reason why no row passes the filter, if none does.
+    /// Reason why no row passes the filter. Empty if some row passes.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub why_none: String,
     /// Values of the column `category` with their colours.
@@ -97,7 +96,7 @@ pub struct ColumnBlock {
     /// Definition of the values, in one sentence.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub definition: String,
-    /// Reason why the whole column is empty, if it is.
+    /// Reason why the column is empty, if it has no values.
     pub empty: Option<String>,
     /// True if the values are times that depend on when ops end, so that they may be upper bounds.
     #[serde(default, skip_serializing_if = "is_false")]

@@ -10,25 +10,25 @@ use tables::TableName;
 
 /// Width of the report, in columns of the terminal.
 pub const WIDTH: usize = 100;
-/// Largest number of rows of a table. `crossprof table` prints all of them.
+/// Maximum number of rows of a table. `crossprof table` prints all of them.
 const ROWS: usize = 8;
-/// Largest number of rows of a grid at the front of a report.
+/// Maximum number of rows of a grid at the front of a report.
 const FRONT_ROWS: usize = 16;
-/// Largest number of rows of a grid among the details.
+/// Maximum number of rows of a grid among the details.
 const DETAIL_ROWS: usize = 6;
 /// Width of a grid of several runs. Columns that do not fit are omitted.
 const GRID_WIDTH: usize = 130;
 /// Length of the longest bar of a waterfall.
 const BAR: f64 = 24.0;
-/// Largest number of findings. `crossprof table findings` prints all of them.
+/// Maximum number of findings. `crossprof table findings` prints all of them.
 const FINDINGS: usize = 3;
-/// Largest number of sentences of a note.
+/// Maximum number of sentences of a note.
 const SENTENCES: usize = 8;
-/// Largest number of characters of a grid cell, and of its note.
+/// Maximum number of characters in a grid cell, and of its note.
 const CELL: usize = 44;
-/// Largest number of characters of a name.
+/// Maximum number of characters in a name.
 const NAME: usize = 60;
-/// Smallest width of the labels of figures, so that the labels of all sections align.
+/// Minimum width of figure labels, so that the labels of all sections align.
 const LABEL: usize = 13;
 
 /// Renders the front, and the first rows of the details.
@@ -133,7 +133,7 @@ fn bars_text(bars: &Bars) -> String {
     text
 }
 
-/// Prints the columns that the page shows, as many as fit side by side.
+/// Prints as many of the page's columns as fit next to each other.
 fn table_text(table: &TableBlock) -> String {
     let shown = shown_columns(table);
     let cell = |row: &[Cell], at: usize, unit: Unit| {
@@ -233,8 +233,8 @@ fn note_text(note: &str) -> String {
     text
 }
 
-/// Prints the first findings, the first one with its remedy, so that the report stays on one screen. Another command prints
-/// all remedies.
+/// Prints the first findings, and the remedy of the first one only, so that the report stays on one screen. Another
+/// command prints all remedies.
 fn findings_text(findings: &[FindingBlock]) -> String {
     let mut rules = 0_usize;
     let mut text = String::new();

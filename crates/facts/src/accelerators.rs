@@ -1,4 +1,5 @@
-//! Recognises accelerators without rules of their own by the name or label of their plane (`accelerators.csv`).
+//! Recognises accelerators for which crossprof has no rules of its own, by the name or label of their plane
+//! (`accelerators.csv`).
 
 use std::sync::LazyLock;
 
@@ -7,7 +8,7 @@ use super::table;
 
 static PATTERNS: LazyLock<Vec<Pattern>> = LazyLock::new(|| table::patterns(include_str!("accelerators.csv")));
 
-/// XLA's planes with a device's name that are not devices: messages between slices, and compiled kernels.
+/// XLA's planes that are named like devices but are not devices: messages between slices, and compiled kernels.
 const NO_DEVICES: [&str; 2] = ["/device:CUSTOM:Megascale", "/device:CUSTOM:MOSAIC"];
 
 /// Returns true if a plane with this name is a device: `/device:CUSTOM:0`, `Ascend Hardware`, `HPU 0`.

@@ -6,7 +6,7 @@ use super::arithmetic::Rates;
 use super::table;
 use base::number::decimal;
 
-/// A device as profiles count devices: a chip, or one core or die of a chip.
+/// A device as counted in profiles: a chip, or one core or die of a chip.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Device {
     /// Key by which a user chooses the device (`h100-sxm`).
@@ -97,7 +97,7 @@ fn slice(text: &str) -> Option<Chosen> {
     Some(Chosen { device, name: format!("TPU {generation}-{size}") })
 }
 
-/// Words that turn a product's name into the name of another product.
+/// Words that turn the name of a product into the name of another product.
 const OTHER_PRODUCTS: &[&str] = &["ti", "super", "laptop", "mobile", "max", "d", "mig", "gre"];
 
 /// Returns the device with the product name `name` in profiles: `NVIDIA H100 80GB HBM3`, `TPU v5 lite`,
@@ -133,8 +133,8 @@ pub fn assumed(
 /// Maximum relative difference between the memory size in a profile and the maker's figure.
 const MEMORY_TOLERANCE: f64 = 0.08;
 
-/// Returns the device with a name. Also returns the part of the name that several devices share, if no other word of
-/// the name decides between them.
+/// Returns the device with a name. If several devices share a part of the name and no other word decides between them,
+/// also returns that part.
 fn by_name(name: &str) -> Option<(&'static Device, Option<&'static str>)> {
     let name = name.to_ascii_lowercase();
     let words: Vec<&str> = name.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty()).collect();

@@ -53,7 +53,7 @@ impl FrameworkClues {
         self.best = row.or(self.best);
     }
 
-    /// Returns the framework of the first row of the table that matched any text.
+    /// Returns the framework of the table's first row that matched a text.
     pub fn framework(&self) -> Option<&'static str> {
         self.best.and_then(|row| ROWS.get(row)).map(|row| row.framework)
     }

@@ -1,4 +1,4 @@
-//! Names of host events and the work that they stand for (`host_spans.csv`).
+//! Kinds of host work by the names of events (`host_spans.csv`).
 
 use std::cell::RefCell;
 use std::sync::LazyLock;
@@ -26,7 +26,8 @@ pub enum HostWork {
 static ROWS: LazyLock<Vec<(HostWork, Pattern)>> =
     LazyLock::new(|| table::rows(include_str!("host_spans.csv")).filter_map(|cells| parse(&cells)).collect());
 
-/// The rows that match names and not frames: their work, and their patterns for one walk over a name.
+/// The rows that match names, as opposed to frames: their work, and their patterns, which are matched in one pass over
+/// a name.
 struct Named {
     works: Vec<HostWork>,
     patterns: Patterns,
@@ -67,7 +68,7 @@ fn parse(cells: &[&'static str]) -> Option<(HostWork, Pattern)> {
     Some((work, Pattern::parse(kind, pattern)?))
 }
 
-/// Number of names whose work is remembered.
+/// Maximum number of names whose work is cached.
 const MOST_NAMES: usize = 4096;
 
 thread_local! {
@@ -75,8 +76,8 @@ thread_local! {
     static KNOWN: RefCell<FxHashMap<Box<str>, Option<HostWork>>> = RefCell::default();
 }
 
-/// Returns the work of a host event by its name: that of the first row that matches. `None` if no row matches.
-/// Frames of the Python tracer only match rows that ask for a frame.
+/// Returns the work of a host event from the first row that matches its name. Returns `None` if no row matches. Frames
+/// of the Python tracer match only rows for frames.
 pub fn work(name: &str) -> Option<HostWork> {
     if is_frame(name) {
         return ROWS.iter().find(|(_, pattern)| pattern.matches_frame(name)).map(|&(work, _)| work);
@@ -93,13 +94,13 @@ pub fn work(name: &str) -> Option<HostWork> {
     })
 }
 
-/// Frames of the Python tracer (`$core.py:12 compile`, `a/b.py(12): f`) are named after functions.
+/// Returns true for Python tracer frames, which are named after functions (`$core.py:12 compile`, `a/b.py(12): f`).
 pub fn is_frame(name: &str) -> bool {
     name.starts_with('$') || name.contains(".py(")
 }
 
-/// Returns true if a host event of this name is work of this kind. Frames of the Python tracer (`$core.py:12 compile`) only
-/// match rows that ask for a frame: they nest around everything and are named after any function.
+/// Returns true if a host event of this name is work of this kind. Frames of the Python tracer (`$core.py:12 compile`)
+/// match only rows for frames, because they enclose other events and may have the name of any function.
 pub fn is(work: HostWork, name: &str) -> bool {
     if is_frame(name) {
         return ROWS.iter().any(|(purpose, pattern)| *purpose == work && pattern.matches_frame(name));

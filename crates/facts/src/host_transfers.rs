@@ -1,4 +1,4 @@
-//! Host spans that hand a transfer over to a TPU's runtime (`host_transfers.csv`).
+//! Host spans that pass a transfer to a TPU's runtime (`host_transfers.csv`).
 
 use super::table;
 

@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 
 use super::table;
 
-/// A public model. Its dimensions are those of the model configuration in the report.
+/// A public model, with the dimensions that the report's model configuration has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ModelPreset {
     /// Name for people.

@@ -81,7 +81,7 @@ pub struct Name {
 const LONGEST: usize = 256;
 
 impl Name {
-    /// Prepares `name`. Words are runs of letters and digits, except runs of digits only.
+    /// Prepares `name`. A word is a run of letters and digits that is not only digits.
     pub fn new(name: &str) -> Name {
         let mut end = name.len().min(LONGEST);
         while !name.is_char_boundary(end) {
@@ -122,9 +122,9 @@ impl Name {
     }
 }
 
-/// Hundreds of patterns that are searched for in one pass over a name. At each byte, only patterns with the same first
-/// two bytes are tried. A profile can have a million kernels with different names, so trying every pattern on each is
-/// too slow.
+/// Hundreds of patterns that are searched in one pass over a name. At each byte, only patterns with the same first two
+/// bytes are tried. A profile can have a million kernels with different names, so trying every pattern on each name
+/// would be too slow.
 #[derive(Debug)]
 pub(super) struct Patterns {
     patterns: Vec<Pattern>,

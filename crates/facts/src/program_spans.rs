@@ -6,14 +6,14 @@ use super::host_spans::is_frame;
 use super::pattern::{Name, Pattern, Patterns};
 use super::table;
 
-/// Work of a host on a compiled program.
+/// A host's work on a compiled program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ProgramActivity {
     /// Python calls the program.
     Call,
     /// The runtime executes the program.
     Execute,
-    /// The program is compiled; known by [`super::host_spans`].
+    /// The program is compiled. [`super::host_spans`] recognises this.
     Compile,
 }
 
@@ -41,7 +41,8 @@ fn parse(cells: &[&'static str]) -> Option<(ProgramActivity, Pattern)> {
     Some((activity, Pattern::parse(kind, pattern)?))
 }
 
-/// Returns the work of an event on a program, by the event's name. `None` for other events and for frames of Python tracers.
+/// Returns the work on a program that an event's name means. Returns `None` for other events and for Python tracer
+/// frames.
 pub fn program_activity(name: &str) -> Option<ProgramActivity> {
     if is_frame(name) {
         return None;
@@ -69,7 +70,7 @@ mod tests {
             program_activity("CommonPjRtLoadedExecutable::ExecuteHelperOnSingleDevice"),
             Some(ProgramActivity::Execute)
         );
-        // Whatever calls or executes a program launches work on the host, or waits for it.
+        // A span that calls or executes a program launches work or waits for it.
         for (_, pattern) in ROWS.iter() {
             let (Pattern::Prefix(text) | Pattern::Contains(text) | Pattern::Words(text) | Pattern::Frame(text)) =
                 pattern;

@@ -1,4 +1,4 @@
-//! Names of the functions of Python in which a thread waits (`python_waits.csv`).
+//! Names of Python functions in which a thread waits (`python_waits.csv`).
 
 use std::sync::LazyLock;
 
@@ -32,7 +32,7 @@ fn parse(cells: &[&'static str]) -> Option<(PythonWait, &'static str)> {
     Some((wait, function))
 }
 
-/// Returns true if a function of this name, without its file, is such a wait.
+/// Returns true if a function with this name (without its file) is a wait of this kind.
 pub fn is(wait: PythonWait, function: &str) -> bool {
     ROWS.iter().any(|&(of, name)| of == wait && name == function)
 }

@@ -57,7 +57,7 @@ static USES: LazyLock<OfKind> = LazyLock::new(|| OfKind::new(CoreKind::Uses));
 static TYPE: LazyLock<OfKind> = LazyLock::new(|| OfKind::new(CoreKind::Type));
 static ELIGIBLE: LazyLock<OfKind> = LazyLock::new(|| OfKind::new(CoreKind::Eligible));
 
-/// Returns true if the kernel with this name uses tensor cores. Unknown names do not.
+/// Returns true if the kernel with this name uses tensor cores. Returns false for unknown names.
 pub fn kernel_uses(name: &Name) -> bool {
     USES.find(name) == Some("yes")
 }

@@ -1,12 +1,12 @@
-//! Role of an argument, derived from its name: `state.params['w']` are parameters, `opt_state[0].mu['w']` is an
-//! optimizer's state. JAX names arguments by the function's own parameter names and the paths inside them.
+//! Role of an argument, derived from its name: `state.params['w']` is a parameter, and `opt_state[0].mu['w']` is
+//! optimizer state. JAX names arguments after the function's parameters and the paths inside them.
 
-/// Names of arguments, or of parts of them, that hold parameters.
+/// Names of arguments, or parts of names, that hold parameters.
 const PARAMETERS: [&str; 9] =
     ["params", "parameters", "param", "weights", "model", "variables", "trainable", "trainable_params", "frozen"];
 /// Prefixes and suffixes of names that hold parameters: `frozen_params`, `params_frozen`, `model_params`.
 const PART_OF_NAME: [&str; 3] = ["params", "frozen", "trainable"];
-/// Names of state that an optimizer keeps from step to step.
+/// Names of optimizer state, which is passed from step to step.
 const OPTIMIZER_STATE: [&str; 14] = [
     "opt_state",
     "opt",
@@ -35,7 +35,7 @@ const OTHERS: [&str; 5] = ["batch_stats", "cache", "loss_scale", "metrics", "rng
 pub enum NamedRole<'n> {
     /// Parameters, with the part of the name that identifies them.
     Parameters(&'n str),
-    /// State that an optimizer keeps from step to step.
+    /// Optimizer state, which is passed from step to step.
     OptimizerState,
     /// Gradients.
     Gradients,
@@ -46,7 +46,7 @@ pub enum NamedRole<'n> {
 }
 
 impl NamedRole<'_> {
-    /// Returns the role for a name, or `None` if the name does not reveal one. An optimizer's copies of parameters
+    /// Returns the role for a name, or `None` if the name does not reveal a role. An optimizer's copies of parameters
     /// count as optimizer state.
     pub fn of(name: &str) -> Option<NamedRole<'_>> {
         let parts = parts(name);

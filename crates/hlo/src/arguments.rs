@@ -6,10 +6,10 @@
 //! p = parameter(0)   loss = dot(p, x)               ROOT tuple(loss)         p is not returned
 //! ```
 //!
-//! An output is the new value of an argument if it has the argument's type and shape, and if the instruction that
-//! makes it reads the argument or the module lets both share a buffer (`input_output_alias`). If several outputs
-//! qualify, they are assigned in the order of the arguments, starting with the arguments that have the fewest
-//! candidates: a fusion that computes a parameter and its moments reads all three. The analysis looks through copies,
+//! An output is the new value of an argument if it has the argument's type and shape, and if the instruction that makes
+//! it reads the argument or the module lets both share a buffer (`input_output_alias`). If several outputs qualify,
+//! they are assigned in the order of the arguments, starting with the arguments that have the fewest candidates. For
+//! example, a fusion that computes a parameter and its moments reads all three. The analysis looks through copies,
 //! bitcasts, tuples, and values that a loop passes through.
 
 use super::{ArrayShape, Instruction, Module};
@@ -36,7 +36,7 @@ pub struct Argument<'m> {
     pub number: i64,
     /// The framework's name (`params['block']['w']`). Empty if unknown.
     pub name: &'m str,
-    /// Type and shape. If the program has several partitions, those of one partition's part.
+    /// Type and shape. If the program has several partitions, the shape of one partition's part.
     pub shape: &'m ArrayShape,
     /// Sharding over the partitions, as HLO text. Empty if unknown.
     pub sharding: &'m str,
@@ -125,7 +125,7 @@ pub fn has_gradients(module: &Module) -> bool {
     module.instructions().iter().any(|instruction| instruction.metadata.op_name.contains("transpose(jvp"))
 }
 
-/// Returns true if two arrays have the same type and shape. With several partitions, a dimension of one may be a
+/// Returns true if two arrays have the same type and shape. With several partitions, a dimension of one array may be a
 /// multiple of the other's.
 fn is_like(a: &ArrayShape, b: &ArrayShape, partitions: u64) -> bool {
     let fits = |(&a, &b): (&u64, &u64)| {
@@ -174,8 +174,8 @@ fn tuple_index(element: &Instruction) -> Option<usize> {
     usize::try_from(element.attributes().tuple_index).ok()
 }
 
-/// Returns the instruction that makes a value. Looks through instructions that only pass it on, until no steps are
-/// left.
+/// Returns the instruction that makes a value. Looks through instructions that only pass the value on, until no steps
+/// are left.
 fn origin<'m>(module: &'m Module, value: &'m Instruction, steps: &mut u32) -> &'m Instruction {
     let mut value = value;
     while let Some(left) = steps.checked_sub(1) {
@@ -211,7 +211,7 @@ fn handed_on<'m>(
     module.operand(call, usize::try_from(number).ok()?)
 }
 
-/// Returns the value of a tuple element, if that is known without evaluating the instruction that makes the tuple.
+/// Returns the value of a tuple element, if it is known without evaluating the instruction that makes the tuple.
 fn element<'m>(module: &'m Module, value: &'m Instruction, steps: &mut u32) -> Option<&'m Instruction> {
     let (tuple, index) = (module.operand(value, 0)?, tuple_index(value)?);
     let of_root = |call: &'m Instruction| {

@@ -2,7 +2,7 @@
 
 use super::shape::Shape;
 
-/// Attributes of one instruction. An attribute that it lacks is empty, 0 or `None`.
+/// Attributes of one instruction. A missing attribute is empty, 0 or `None`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Attributes {
     /// Position of a parameter among those of its computation.
@@ -47,7 +47,7 @@ pub struct Attributes {
     pub replica_groups: Option<ReplicaGroups>,
     /// Channel of a collective, send or recv. Zero if it has none.
     pub channel_id: i64,
-    /// True if the ids in the groups are those of devices instead of replicas.
+    /// True if the ids in the groups are device ids instead of replica ids.
     pub use_global_device_ids: bool,
     /// `(source, target)` pairs of a collective-permute.
     pub source_target_pairs: Vec<(i64, i64)>,
@@ -132,9 +132,9 @@ pub struct WindowDimension {
     pub padding_low: i64,
     /// Number of elements added after the last. Negative numbers remove elements.
     pub padding_high: i64,
-    /// Distance between elements of the window. 1 is dense.
+    /// Distance between neighbouring elements of the window. 1 means dense.
     pub window_dilation: i64,
-    /// Distance between elements of the input. 1 is dense.
+    /// Distance between neighbouring elements of the input. 1 means dense.
     pub base_dilation: i64,
     /// True if the window is applied in reverse.
     pub reversal: bool,
@@ -229,7 +229,7 @@ pub struct MeshAxes {
     pub device_ids: Vec<i64>,
     /// Dimensions, and their order, that turn `0..` into the devices of the mesh. Empty if not needed.
     pub device_iota: (Vec<i64>, Vec<i64>),
-    /// Axes that a group spans, major first. Each is the index of an axis. For part of an axis, the size of the more
-    /// major remainder and the size of the part follow.
+    /// Axes that a group spans, major first. Each is the index of an axis. For a part of an axis, two sizes follow: the
+    /// size of the more major remainder and the size of the part.
     pub grouped: Vec<(i64, Option<(i64, i64)>)>,
 }

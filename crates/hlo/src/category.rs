@@ -4,7 +4,7 @@ use super::cost::elementwise::is_elementwise;
 use super::{Instruction, Module};
 
 /// Returns the category of an instruction in XLA's terms: `loop fusion`, `data formatting`, `non-fusion elementwise`,
-/// `convolution window-dilated` and so on. Without a category, returns the opcode.
+/// `convolution window-dilated` and so on. Returns the opcode if XLA defines no category.
 pub fn category(module: &Module, instruction: &Instruction) -> String {
     let named = match instruction.opcode.as_str() {
         "transpose" | "copy" | "reshape" | "dynamic-reshape" => "data formatting",

@@ -12,8 +12,8 @@ pub struct Collective {
     /// Number of devices in the largest group. `None` if the module does not record it, and for permutes, sends and
     /// receives.
     pub group_size: Option<u32>,
-    /// Members of each group. `None` if the module does not list them. The module decides whether they are replicas,
-    /// partitions or devices ([`Module::devices`]). In the usual program with one process and many devices they are
+    /// Members of each group. `None` if the module does not list them. Depending on the module, they are replicas,
+    /// partitions or devices ([`Module::devices`]). In the usual program with one process and many devices, they are
     /// devices.
     pub replica_groups: Option<Vec<Vec<u32>>>,
     /// Bytes of the operands, on one device.
@@ -110,8 +110,8 @@ fn operand_bytes(module: &Module, kind: &str, instruction: &Instruction) -> u64 
     operands.take(counted).map(|operand| operand.shape.bytes()).sum::<f64>() as u64
 }
 
-/// Returns the bytes of the result. The start of an asynchronous collective returns `(operands, results, ...)`, but
-/// that of an all-reduce only its results.
+/// Returns the bytes of the result. The start of an asynchronous collective returns `(operands, results, ...)`, but the
+/// start of an all-reduce returns only its results.
 fn result_bytes(instruction: &Instruction) -> u64 {
     let parts = instruction.shape.tuple();
     let bytes = match instruction.opcode.as_str() {

@@ -5,7 +5,7 @@
 //! ```
 //!
 //! The text leaves out metadata and backend configuration (which have separate columns), control dependencies, and
-//! settings of instructions that no kernel is named after.
+//! settings of instructions that never give a kernel its name.
 
 use std::fmt::Write as _;
 
@@ -46,8 +46,8 @@ pub fn expression(module: &Module, instruction: &Instruction) -> String {
     truncate(out)
 }
 
-/// Returns the instruction that an asynchronous one runs: HLO text writes `reduce-scatter-start` for an `async-start`
-/// of a reduce-scatter.
+/// Returns the instruction that an asynchronous instruction runs. HLO text writes `reduce-scatter-start` for an
+/// `async-start` of a reduce-scatter.
 fn wrapped<'m>(module: &'m Module, instruction: &'m Instruction) -> Option<&'m Instruction> {
     let mut start = instruction;
     // A start, some updates and a done.

@@ -62,8 +62,8 @@ fn normalized(expression: &str) -> String {
     text
 }
 
-/// Returns the text after a value: after the end of a bracketed or quoted value, else from the next comma, blank or
-/// closing bracket on.
+/// Returns the text after a value. A bracketed or quoted value ends at its closing mark, and any other value ends
+/// before the next comma, blank or closing bracket.
 fn after_value(value: &str) -> &str {
     let (mut depth, mut quoted, mut escaped) = (0usize, false, false);
     for (at, c) in value.char_indices() {

@@ -20,10 +20,10 @@ pub struct Instruction {
     pub opcode: String,
     /// Shape of the instruction's result.
     pub shape: Shape,
-    /// Operands of the instruction, without those that the file lacks.
+    /// Operands of the instruction, except operands that the file lacks.
     pub operands: Vec<InstructionIndex>,
-    /// Computations that the instruction calls, in the opcode's order (a while loop: body, condition), without those
-    /// that the file lacks.
+    /// Computations that the instruction calls, in the opcode's order (a while loop: body, condition). Omits
+    /// computations that the file lacks.
     pub called: Vec<ComputationIndex>,
     /// Computation that contains the instruction.
     pub computation: ComputationIndex,
@@ -40,12 +40,12 @@ pub struct Metadata {
     pub op_type: String,
     /// The framework's path: `jit(f)/jit(main)/layer_3/attn/dot_general`. Empty if unknown.
     pub op_name: String,
-    /// Source file of the innermost line of the call stack that is not in a library (see [`base::source_line`]), else
-    /// the file that the program states. Empty if unknown.
+    /// Source file of the innermost line of the call stack that is not in a library (see [`base::source_line`]), or the
+    /// file that the program records if there is no such line. Empty if unknown.
     pub source_file: String,
     /// Line in the source file. Zero if unknown.
     pub source_line: i64,
-    /// Name of the op that this one is a duplicate of. Empty if it is none.
+    /// Name of the op that this op duplicates. Empty if it duplicates none.
     pub deduplicated_name: String,
     /// Index of the frame in the module's stack frames, from 1. Zero if unknown.
     pub stack_frame: i64,

@@ -4,7 +4,7 @@
 //! Trace::hlo (bytes) -> Modules::find(host, program id) -> Module -> instruction(name of the kernel's hlo_op)
 //!                                                                        |-> category, expression, fused, source
 //!                                                                        |-> cost         FLOPs and bytes
-//!                                                                        '-> collective   who talks to whom
+//!                                                                        '-> collective   the devices that communicate
 //! ```
 //!
 //! A module is read on first access. Schedules and the values of large constants are skipped, because nothing uses
@@ -54,8 +54,8 @@ pub use read::{module as read_module, proto as read_proto};
 pub use replica_groups::lists as replica_lists;
 pub use shape::{ArrayShape, Layout, Shape};
 
-/// Returns true if the instruction is a recomputation, which saves the memory of keeping the first result. Evidence
-/// is `.remat` in its name, from the compiler's own pass, or `rematted_computation` in its framework path
+/// Returns true if the instruction is a recomputation, which avoids keeping the first result in memory. The evidence is
+/// `.remat` in its name, from the compiler's own pass, or `rematted_computation` in its framework path
 /// (`jax.checkpoint`).
 pub fn is_rematerialized(_module: &Module, instruction: &Instruction) -> bool {
     instruction.name.contains(".remat") || instruction.metadata.op_name.contains("rematted_computation")

@@ -127,14 +127,14 @@ impl Module {
         self.computation(*instruction.called.get(n)?)
     }
 
-    /// Returns the source line of an instruction as `file:line`. For a fusion without one, returns that of its root,
-    /// else that of the last instruction in it that has one.
+    /// Returns the source line of an instruction as `file:line`. For a fusion without a source line, returns the source
+    /// line of its root or, if the root has none, of the last instruction in the fusion that has one.
     pub fn source_of(&self, instruction: &Instruction) -> Option<String> {
         self.with_source(instruction)?.metadata.source()
     }
 
-    /// Returns the call stack of the instruction that [`Module::source_of`] takes the source line from, as
-    /// `file:line`, innermost first. Empty if the file has none.
+    /// Returns the call stack behind the source line of [`Module::source_of`], as `file:line`, innermost first. Empty
+    /// if the file has no call stack.
     pub fn stack_of(&self, instruction: &Instruction) -> Vec<String> {
         let frame = self.with_source(instruction).map_or(0, |from| from.metadata.stack_frame);
         self.frames.stack(frame).map(|(file, line)| format!("{file}:{line}")).collect()
@@ -154,13 +154,13 @@ impl Module {
         })
     }
 
-    /// Returns true if an output may have the buffer of an argument. If the result is a tuple, an output is one of
-    /// its elements.
+    /// Returns true if an output may share the buffer of an argument. If the result is a tuple, its elements are the
+    /// outputs.
     pub fn is_aliased(&self, output: usize, argument: i64) -> bool {
         self.outputs_with_buffer_of(argument).any(|of| of == output)
     }
 
-    /// Returns the outputs that may have the buffer of an argument.
+    /// Returns the outputs that may share the buffer of an argument.
     pub fn outputs_with_buffer_of(&self, argument: i64) -> impl Iterator<Item = usize> {
         let first = self.aliases.partition_point(|it| it.1 < argument);
         let of_argument = self.aliases.iter().skip(first).take_while(move |it| it.1 == argument);

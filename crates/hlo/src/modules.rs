@@ -12,7 +12,7 @@ use trace::{HloProto, Trace};
 #[derive(Debug)]
 pub struct Modules {
     protos: Vec<(HloProto, Box<str>)>,
-    /// Module of each proto. Protos with the same bytes share one, because the hosts of a run embed the same
+    /// Module of each proto. Protos with the same bytes share a module, because the hosts of a run embed the same
     /// programs.
     parsed: Vec<Arc<OnceLock<Arc<Module>>>>,
     /// Index of the first module of each program of a host.
@@ -39,8 +39,9 @@ impl Modules {
         self.protos.is_empty()
     }
 
-    /// Returns the module of a program of a host. If the host embeds no modules, returns that of another host,
-    /// provided that all hosts with this program id agree on the name. Each process numbers its programs itself.
+    /// Returns the module of a program of a host. If the host embeds no modules, returns the module of another host
+    /// with this program id, provided that all such hosts have the same module name. The condition is needed because
+    /// each process numbers its programs itself.
     pub fn find(&self, host: u16, program_id: i64) -> Option<&Module> {
         let own = self.places.get(&(host, program_id)).copied();
         own.or_else(|| {

@@ -27,8 +27,8 @@ pub enum Placement {
 }
 
 impl Placement {
-    /// Parses a sharding from [`Attributes::sharding`]. `rank` is the number of dimensions of the value. Returns
-    /// `None` if the sharding is empty, unknown, or that of a tuple.
+    /// Parses a sharding from [`Attributes::sharding`]. `rank` is the number of dimensions of the value. Returns `None`
+    /// if the sharding is empty, is unknown, or belongs to a tuple.
     pub fn parse(sharding: &str, rank: usize) -> Option<Placement> {
         let inner = sharding.strip_prefix('{')?.strip_suffix('}')?;
         match inner {
@@ -73,7 +73,8 @@ impl Placement {
         }
     }
 
-    /// Returns the dimensions that are split, with the number of parts: `0 into 4, 1 into 2`. Empty if none is.
+    /// Returns the dimensions that are split, with the number of parts: `0 into 4, 1 into 2`. Empty if no dimension is
+    /// split.
     pub fn split(&self) -> String {
         let Placement::Sharded { parts, .. } = self else { return String::new() };
         let split = parts.iter().enumerate().filter(|(_, parts)| **parts > 1);

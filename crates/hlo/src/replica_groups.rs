@@ -30,8 +30,8 @@ fn axis_size(mesh: &MeshAxes, axis: i64, part: Option<(i64, i64)>) -> Option<i64
     Some(part.map_or(whole, |(_, size)| size))
 }
 
-/// Returns the members of each group. Returns `None` if all devices are one group, if there are too many to list, or
-/// if a number is impossible.
+/// Returns the members of each group. Returns `None` if all devices form one group, if there are too many devices to
+/// list, or if a number is impossible.
 pub fn lists(groups: &ReplicaGroups) -> Option<Vec<Vec<u32>>> {
     let lists: Vec<Vec<u32>> = match groups {
         ReplicaGroups::Lists(lists) => {

@@ -15,7 +15,7 @@ pub enum Shape {
     Token,
     /// Data that is opaque to HLO.
     Opaque,
-    /// A shape that is not in the file, or of an unknown kind.
+    /// A shape that is missing from the file or has an unknown kind.
     #[default]
     Unknown,
 }
@@ -53,7 +53,8 @@ impl ArrayShape {
         self.dimensions.iter().map(|&size| size as f64).product()
     }
 
-    /// Returns the bytes of the array. They are packed if the layout packs elements. Padding of tiles does not count.
+    /// Returns the bytes of the array. If the layout packs elements, returns the packed size. Excludes the padding of
+    /// tiles.
     pub fn bytes(&self) -> f64 {
         match self.layout.as_ref().map_or(0, |layout| layout.element_bits) {
             bits if bits > 0 && bits < 8 => (self.elements() * bits as f64 / 8.0).ceil(),
@@ -68,7 +69,7 @@ impl ArrayShape {
 }
 
 impl Shape {
-    /// Returns the array, if the shape is one.
+    /// Returns the array, if the shape is an array.
     pub fn array(&self) -> Option<&ArrayShape> {
         if let Shape::Array(array) = self { Some(array) } else { None }
     }

@@ -58,7 +58,7 @@ impl StackFrames {
         for (index, frame) in (1..).zip(&self.frames) {
             let line = at(&self.locations, frame.location).filter(|it| at(&is_library, it.file) == Some(&false));
             let line = line.and_then(|it| Some((at(&self.files, it.file)?.as_str(), it.line)));
-            // Callers precede the frames that they call. Otherwise, the stack is walked.
+            // Callers usually precede the frames that they call. If not, walks the stack.
             let of_caller = || match frame.caller < index {
                 true => at(&own, frame.caller).copied().flatten(),
                 false => self.stack(frame.caller).find(|(file, _)| !source_line::is_library(file)),

@@ -1,7 +1,7 @@
 //! Reads archives front to back without seeking: zip by its local headers, tar by its blocks.
 //!
 //! The name of an entry is only a label. Nothing is written to disk, so `../` and absolute names are harmless. Folders,
-//! links and devices are skipped. An unreadable entry causes a warning, and reading continues at the next one.
+//! links and devices are skipped. An unreadable entry causes a warning, and reading continues at the next entry.
 
 pub mod tar;
 pub mod zip;
@@ -33,7 +33,7 @@ struct Gather {
 }
 
 impl Gather {
-    /// Moves bytes from the front of `chunk` until there are `needed` bytes. Returns true once there are.
+    /// Moves bytes from the front of `chunk` until `needed` bytes are complete. Returns true if they are.
     fn fill(&mut self, chunk: &mut &[u8], needed: usize) -> bool {
         let missing = needed.saturating_sub(self.bytes.len()).min(chunk.len());
         let (taken, rest) = chunk.split_at(missing);

@@ -1,4 +1,5 @@
-//! Decodes any member into a [`Decoded`]. Detects the format from the first bytes and passes all bytes to its decoder.
+//! Decodes any member into a [`Decoded`]. Detects the format from the first bytes, and passes all bytes to the decoder
+//! of that format.
 //!
 //! ```text
 //!  bytes --> head (4 KiB; JSON up to 1 MiB) --> sniff --> chrome_json | xplane | whole (profile_json, report_html, model_config)
@@ -75,7 +76,7 @@ pub struct Decoder {
 
 #[derive(Debug)]
 enum DecoderState {
-    /// Too few bytes to detect the format. They are examined again once there are `look_at` bytes.
+    /// Too few bytes to detect the format. They are examined again when `look_at` bytes have arrived.
     Head {
         bytes: Vec<u8>,
         look_at: usize,
@@ -189,7 +190,8 @@ impl Decoder {
         }
     }
 
-    /// Takes the events that are final. Only an xplane has any: events of a JSON trace may still end later.
+    /// Takes the events that are final. Only an xplane has such events, because events of a JSON trace may still end
+    /// later.
     pub fn take_final_rows(&mut self) -> Vec<RowBlock> {
         match &mut self.state {
             DecoderState::XPlane(decoder) => decoder.take_rows(),

@@ -6,7 +6,7 @@
 //!  '------------------ member -------------------'---------- member ------------'
 //! ```
 //!
-//! Ignores the header's time, comment, name and extra field, since no profiler stores relevant data there.
+//! Ignores the header's time, comment, name and extra field, because no profiler stores relevant data there.
 
 use crate::inflate::{InflateLimit, Inflater, Outcome};
 use base::{Warning, WarningCode};
@@ -227,7 +227,7 @@ impl GzipDecoder {
         }
     }
 
-    /// Reads bytes of the deflate stream. Returns how many bytes belong to it.
+    /// Reads bytes of the deflate stream. Returns the number of bytes that belong to it.
     fn body(&mut self, chunk: &[u8], limit: &InflateLimit, sink: &mut dyn FnMut(GzipItem<'_>)) -> usize {
         let (used, outcome) = self.inflater.run(chunk, limit, &mut |block| sink(GzipItem::Data(block)));
         self.offset += used as u64;

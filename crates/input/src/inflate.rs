@@ -1,7 +1,7 @@
 //! Decompresses raw deflate streams block by block, for gzip members and zip entries.
 //!
-//! Output comes in blocks of [`BLOCK_BYTES`], which stay in the processor's cache for the checksum and the scanner. The
-//! container formats handle headers, trailers and everything in between.
+//! Output comes in blocks of [`BLOCK_BYTES`], so that a block is still in the processor's cache when the checksum and
+//! the scanner read it. The container formats handle headers, trailers and everything in between.
 
 use std::cell::Cell;
 
@@ -20,8 +20,9 @@ const UNSUSPICIOUS_BYTES: u64 = 1 << 30;
 /// long name perhaps 200. The limit of deflate is 1032.
 const MAX_RATIO: u64 = 400;
 
-/// Stops files that decompress to endless data. Counts the stored and the decompressed bytes of a whole file. The
-/// layers of a file (gzip in a zip) share one limit, so the counters are cells.
+/// Limits the decompressed size of a file, so that a malicious file cannot decompress without end. Counts the stored
+/// and the decompressed bytes of the whole file. The layers of a file (gzip in a zip) share one limit, so the counters
+/// are cells.
 #[derive(Debug, Default)]
 pub struct InflateLimit {
     stored_bytes: Cell<u64>,
@@ -34,7 +35,7 @@ impl InflateLimit {
         self.stored_bytes.set(self.stored_bytes.get().saturating_add(bytes as u64));
     }
 
-    /// Adds decompressed bytes. Returns true if more are allowed.
+    /// Adds decompressed bytes. Returns true if more bytes are allowed.
     pub fn allow(&self, inflated_bytes: usize) -> bool {
         let inflated = self.inflated_bytes.get().saturating_add(inflated_bytes as u64);
         self.inflated_bytes.set(inflated);
@@ -42,7 +43,7 @@ impl InflateLimit {
             && (inflated <= UNSUSPICIOUS_BYTES || inflated / MAX_RATIO <= self.stored_bytes.get())
     }
 
-    /// Returns the rule as text.
+    /// Returns the limit as text.
     pub fn describe() -> &'static str {
         "64 GiB, or 400 times the size of the file but at least 1 GiB"
     }
@@ -90,7 +91,7 @@ impl Inflater {
     }
 
     /// Decompresses `input` until it is used up, the stream ends, or an error occurs. Returns the number of used bytes
-    /// and the reason for stopping. Passes full blocks to `sink`, and the last partial block too unless the stream
+    /// and the reason for stopping. Passes full blocks to `sink`. Passes the last partial block too, unless the stream
     /// continues.
     pub fn run(&mut self, input: &[u8], limit: &InflateLimit, sink: &mut dyn FnMut(&[u8])) -> (usize, Outcome) {
         let mut used = 0;
@@ -115,7 +116,7 @@ impl Inflater {
                         continue;
                     }
                     Ok(_) if used < input.len() && taken + made > 0 => continue,
-                    // It neither reads nor writes although there are bytes and room, so it never will.
+                    // It neither reads nor writes although there are bytes and room, so it will never continue.
                     Ok(_) if used < input.len() => Outcome::Corrupt,
                     Ok(_) => Outcome::NeedsInput,
                 }

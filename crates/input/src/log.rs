@@ -14,7 +14,7 @@ const SIZE: &[u8] = b"Size: ";
 const MOST: usize = 16 << 20;
 /// Number of bytes to search at once.
 const BLOCK: usize = 64 << 10;
-/// Maximum length of a line in bytes. Longer lines are cut, since a log in one line of JSON has no end of line.
+/// Maximum length of a line in bytes. Longer lines are cut, because a log in one line of JSON has no line ends.
 const LONGEST_LINE: usize = 1 << 20;
 
 /// Reads a log.
@@ -51,7 +51,7 @@ impl LogReader {
         }
     }
 
-    /// Splits off complete lines at the start if none of them is kept. Most of a log needs no look at single lines.
+    /// Splits off complete lines at the start if they contain no error. So most of a log is not examined line by line.
     fn without_error<'b>(&self, bytes: &'b [u8]) -> Option<(&'b [u8], &'b [u8])> {
         if self.after > 0 || !self.line.is_empty() {
             return None;
@@ -79,7 +79,7 @@ impl LogReader {
         self.kept.extend_from_slice(&line);
     }
 
-    /// Remembers the last bytes, since an error may follow.
+    /// Stores the last bytes, because an error may follow.
     fn pass(&mut self, lines: &[u8]) {
         let lines = last(lines);
         let room = BEFORE - lines.len();

@@ -5,8 +5,8 @@
 //!
 //! The spelling in a `config.json` depends on the architecture (`hidden_size`, `n_embd`, `d_model`). The file omits the
 //! architecture's defaults: tied embeddings (Gemma: yes, Llama: no), gated feed-forward, biases, Gemma's head
-//! dimension. Fields that affect no dimension are ignored. So is `max_position_embeddings`: it is the longest possible
-//! sequence and not the profiled one.
+//! dimension. Fields that affect no dimension are ignored. `max_position_embeddings` is ignored too, because it is the
+//! longest possible sequence length, not the profiled one.
 
 mod architecture;
 mod arguments;
@@ -21,7 +21,7 @@ use architecture::Architecture;
 use base::{Error, json};
 use report::{ModelConfig, Tracing};
 
-/// Names of the fields of a sidecar file, which are those of [`ModelConfig`].
+/// Names of the fields in a sidecar file. They are the fields of [`ModelConfig`].
 pub const SIDECAR_FIELDS: &[&str] = &[
     "model_dims",
     "num_layers",
@@ -62,15 +62,15 @@ pub struct Sidecar {
     pub device: Option<String>,
     /// Slowdown of the program by tracing, if the capture kit measured it.
     pub tracing: Option<Tracing>,
-    /// Lead of the captured process's clock over the clock of the job's first process, in nanoseconds. `None` if the
-    /// capture kit found no difference.
+    /// Time by which the captured process's clock is ahead of the clock of the job's first process, in nanoseconds.
+    /// `None` if the capture kit found no difference.
     pub clock_ahead_ns: Option<i64>,
     /// Other notes of the capture kit, by their names in `metadata.environment`.
     pub capture_notes: BTreeMap<String, String>,
 }
 
 impl Sidecar {
-    /// Returns this sidecar with all values of `other` in place of its own.
+    /// Returns this sidecar, with its own values replaced by the values that `other` contains.
     pub fn overridden_by(mut self, other: &Sidecar) -> Sidecar {
         self.capture_notes.extend(other.capture_notes.clone());
         Sidecar {
@@ -93,8 +93,8 @@ impl From<ModelConfig> for Sidecar {
 ///
 /// # Errors
 ///
-/// Returns [`Error::Malformed`] if the text is not a JSON object, has an unknown field (a misspelt field would have no
-/// effect), or a value of the wrong type.
+/// Returns [`Error::Malformed`] if the text is not a JSON object, if it has an unknown field (a misspelt field would
+/// have no effect), or if a value has the wrong type.
 pub fn read_sidecar(text: &[u8]) -> Result<Sidecar, Error> {
     let malformed = |reason: String| Error::Malformed {
         what: "a model configuration (crossprof.json)".to_owned(),
@@ -151,7 +151,7 @@ pub fn read_hugging_face(text: &[u8]) -> Result<ModelConfig, Error> {
     Ok(config)
 }
 
-/// The fields of a `config.json`, and those of the enclosing object.
+/// The fields of a `config.json`, and the fields of the enclosing object.
 struct ConfigFields<'a> {
     inner: &'a Map<String, Value>,
     outer: &'a Map<String, Value>,
@@ -214,7 +214,8 @@ impl ConfigFields<'_> {
         self.inner.get(name).or_else(|| self.outer.get(name)).and_then(Value::as_str)
     }
 
-    /// Returns whether the feed-forward is gated. T5 has a field for it, and some others name the activation.
+    /// Returns true if the feed-forward network is gated. T5 has a field for this, and some other architectures name
+    /// the activation.
     fn gated(&self) -> Option<bool> {
         if let Some(projection) = self.text("feed_forward_proj") {
             return Some(projection.starts_with("gated"));

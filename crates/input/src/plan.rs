@@ -31,7 +31,7 @@ pub enum FileKind {
     UnifiedProfile,
     /// A model configuration (`config.json`, `crossprof.json`). It belongs to the runs in its folder or below.
     ModelConfig,
-    /// Content of memory at one moment: a device memory profile (pprof).
+    /// Contents of memory at one moment: a device memory profile (pprof).
     MemoryProfile,
     /// Text of an out-of-memory error.
     MemoryError,
@@ -64,8 +64,8 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Returns the device memory profiles that may belong to one of the traces, but do not show to which. They are runs of
-    /// their own.
+    /// Returns the device memory profiles that may belong to one of several traces, without evidence which one. They
+    /// become separate runs.
     pub fn unclear_memory<'a>(&'a self, files: &'a [Candidate<'_>]) -> impl Iterator<Item = usize> + 'a {
         let has_traces = self.runs.iter().any(|run| !run.hosts.is_empty());
         let alone = self.runs.iter().filter(move |run| has_traces && run.hosts.is_empty());
@@ -81,10 +81,10 @@ pub struct PlannedRun {
     pub name: String,
     /// Files to read, one per host.
     pub hosts: Vec<HostFile>,
-    /// Files of compiled programs. Those of one folder form a run without hosts.
+    /// Files of compiled programs. Without a trace, the programs of a folder form a run without hosts.
     pub programs: Vec<usize>,
-    /// Device memory profiles in the order of their names: the first and the last one of a run with hosts. A run without
-    /// hosts and programs has one, or the text of an error.
+    /// Device memory profiles in the order of their names. A run with hosts has the first and the last profile. A run
+    /// without hosts and programs has one profile, or the text of an error.
     pub memory: Vec<usize>,
     /// Files that repeat one of `hosts` and are not read.
     pub repeated: Vec<Repeated>,
@@ -177,7 +177,8 @@ fn add_programs(files: &[Candidate<'_>], plan: &mut Plan) {
     }
 }
 
-/// Returns why a file that XProf derived from a profile is not read, or `None` for any other file. Detects it by name.
+/// Returns the reason for not reading a file that XProf derived from a profile, or `None` for any other file. Detects
+/// such files by their names.
 ///
 /// Callers use this only for files whose content is not a profile.
 pub fn cache_reason(path: &str) -> Option<&'static str> {
@@ -196,8 +197,8 @@ pub fn cache_reason(path: &str) -> Option<&'static str> {
 }
 
 /// Reason for leaving out device memory profiles in a folder of traces.
-pub const UNCLEAR_MEMORY: &str = "These device memory profiles were not read, because several runs or none may be theirs. Move \
-                                  them into the folder of their run, or open them without a trace:";
+pub const UNCLEAR_MEMORY: &str = "These device memory profiles were not read, because they may belong to several runs or to \
+                                  none. Move them into the folder of their run, or open them without a trace:";
 
 /// Reason for ignoring a compiled program next to the profile of its run.
 const PROGRAM_OF_PROFILE: &str = "The profile next to this file contains its compiled programs.";
@@ -262,8 +263,8 @@ impl TracePlace {
     }
 }
 
-/// Returns the folder of the run that a path belongs to: `.../plugins/profile/<run>`, or a folder with the time of the
-/// capture as its name (`2026_01_05_10_00_00`), for drops of only that folder.
+/// Returns the folder of the run that a path belongs to: `.../plugins/profile/<run>`, or a folder that is named after
+/// the time of the capture (`2026_01_05_10_00_00`), in case the user drops only that folder.
 pub fn run_folder(path: &str) -> Option<&str> {
     let folders = path.rfind('/').and_then(|end| path.get(..end))?;
     let mut end = 0;
@@ -334,11 +335,11 @@ fn merge_perfetto_copies(files: &[Candidate<'_>], groups: &mut BTreeMap<String, 
 }
 
 /// Maximum number of model configurations from one folder per run. The last ones are kept. Every run of the folder
-/// lists them all, so thousands of runs and configurations would give millions of entries.
+/// lists all of them, so thousands of runs and configurations would give millions of entries.
 const MAX_SIDECARS: usize = 16;
 
-/// Assigns each model configuration to the runs with a file in its folder or below, or to all runs if there are none.
-/// The deepest folder wins. Within a folder, `crossprof.json` wins over `config.json`.
+/// Assigns each model configuration to the runs with a file in or below its folder, or to all runs if there are no such
+/// runs. The deepest folder wins. Within a folder, `crossprof.json` wins over `config.json`.
 fn assign_sidecars(files: &[Candidate<'_>], plan: &mut Plan) {
     let mut sidecars: Vec<usize> =
         (0..files.len()).filter(|&i| kind_of(files, i) == Some(FileKind::ModelConfig)).collect();
@@ -368,7 +369,7 @@ fn assign_sidecars(files: &[Candidate<'_>], plan: &mut Plan) {
     }
 }
 
-/// Returns the runs with a file in or below each of these folders. Visits the ancestors of each file only once, since
+/// Returns the runs with a file in or below each of these folders. Visits the ancestors of each file only once, because
 /// thousands of runs may have one configuration each.
 fn runs_below<'a>(files: &[Candidate<'a>], plan: &Plan, folders: &BTreeSet<&'a str>) -> BTreeMap<&'a str, Vec<usize>> {
     // `..` contains every relative path that does not go up further.
@@ -401,7 +402,8 @@ fn is_only_ups(folder: &str) -> bool {
     !folder.is_empty() && folder.split('/').all(|part| part == "..")
 }
 
-/// Returns true if `ups`, a folder of only `..`, contains `path`: a relative path that does not go up further.
+/// Returns true if `ups`, a folder that consists only of `..`, contains `path`: a relative path that does not go up
+/// further.
 fn is_above(ups: &str, path: &str) -> bool {
     let count = |path: &str| path.split('/').take_while(|part| *part == "..").count();
     !path.starts_with('/') && count(path) <= count(ups)

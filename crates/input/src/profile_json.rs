@@ -10,9 +10,9 @@
 //! | D | as B | `flop_stats`, `model_config.item_embedding_dim` |
 //!
 //! All shapes are converted to the current schema. The profile's warnings list everything that was converted, corrected
-//! or skipped. A document with version 1.1.0 is not converted: crossprof imports its own exports unchanged.
+//! or skipped. A document with version 1.1.0 is not converted, because crossprof imports its own exports unchanged.
 //!
-//! Sentences (warnings, findings, reasons for missing metrics) are made printable. Names stay as they are, since the
+//! Sentences (warnings, findings, reasons for missing metrics) are made printable. Names stay unchanged, because the
 //! code that displays them makes them printable. Numbers that are too large for a measurement are read as absent
 //! (`values`).
 //!
@@ -34,7 +34,7 @@ use report::UnifiedProfile;
 use section::Notes;
 use version::Version;
 
-/// Maximum size of a document in bytes. A profile has a few hundred kilobytes.
+/// Maximum size of a document in bytes. A typical profile takes a few hundred kilobytes.
 pub const MAX_BYTES: usize = 64 << 20;
 
 /// Reason for refusing a document that only an attacker would write. A profile has a dozen levels.

@@ -62,14 +62,15 @@ pub enum Format {
     Program,
     /// Plain text: a log, possibly with XLA's out-of-memory error.
     Log,
-    /// A file that profilers and XProf leave next to profiles. It is ignored, with this reason.
+    /// A file that profilers and XProf leave next to profiles. It is ignored for this reason.
     Derived(String),
     /// The file is not a profile.
     Other(Error),
 }
 
 /// Detects the kind of a file from its first bytes. `complete` means that the file has no more bytes. Returns `None` if
-/// more are needed. This happens only with JSON, whose deciding key may come late, and with fewer than [`HEAD_BYTES`].
+/// more bytes are needed. This happens only with JSON, in which the decisive key may come late, and with fewer than
+/// [`HEAD_BYTES`] bytes.
 pub fn sniff(head: &[u8], complete: bool) -> Option<Format> {
     if head.is_empty() {
         return complete.then_some(Format::Empty);

@@ -23,7 +23,7 @@ use base::Warning;
 /// Bytes that identify a container: a tar header.
 const HEAD_BYTES: usize = 512;
 
-/// Maximum number of nested containers. Deeper ones are passed on packed.
+/// Maximum number of nested containers. Deeper containers are passed on without unpacking.
 const MAX_DEPTH: u8 = 4;
 
 /// Packed files are processed in blocks of this size, so that the result (and the offset of any damage) does not depend
@@ -112,7 +112,7 @@ impl Unpacker {
     }
 }
 
-/// One file or member. Detects from its head whether it is packed, and unpacks it.
+/// One file or member. Its head shows if it is packed. If so, it is unpacked.
 #[derive(Debug)]
 struct Layer {
     /// Start of the paths of an archive's members.

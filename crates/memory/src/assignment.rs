@@ -28,7 +28,7 @@ pub struct Buffer {
     pub id: i64,
     /// Size in bytes, including the padding of its layout.
     pub size: u64,
-    /// Memory space that the buffer requests. Its allocation may be in another.
+    /// Memory space that the buffer requests. Its allocation may be in another memory space.
     pub space: i64,
     /// Instruction that makes the buffer.
     pub instruction: Option<InstructionIndex>,
@@ -65,7 +65,7 @@ pub struct Allocation {
     pub buffers: Vec<BufferIndex>,
 }
 
-/// Purpose of an allocation in the terms of XProf's memory viewer. The first that applies counts.
+/// Purpose of an allocation in the terms of XProf's memory viewer. If several apply, the first counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Category {
     /// An argument of the program.
@@ -105,8 +105,8 @@ impl Allocation {
         }
     }
 
-    /// Returns true if the allocation exists as long as the program runs. XProf calls that an indefinite lifetime. It
-    /// is false for the memory of a call.
+    /// Returns true if the allocation exists as long as the program runs. XProf calls that an indefinite lifetime.
+    /// Returns false for the memory of a call.
     pub fn is_resident(&self) -> bool {
         !self.is_thread_local && self.category() != Category::Temporary
     }
@@ -150,7 +150,7 @@ pub struct HeapTrace {
 }
 
 impl HeapTrace {
-    /// Returns the allocation that the trace belongs to: that of its first event's buffer.
+    /// Returns the allocation that the trace belongs to: the allocation of its first event's buffer.
     pub fn allocation(&self, buffers: &[Buffer]) -> Option<usize> {
         buffers.get(self.events.first()?.buffer?)?.allocation
     }
@@ -200,7 +200,7 @@ impl Assignment {
         Some(reader.assignment)
     }
 
-    /// Returns the largest buffer of an allocation. Among equals, the first one wins. Returns `None` if all are
+    /// Returns the largest buffer of an allocation. If several are equal, returns the first. Returns `None` if all are
     /// empty.
     pub fn largest(&self, allocation: &Allocation) -> Option<BufferIndex> {
         let size = |buffer: BufferIndex| self.buffers.get(buffer).map_or(0, |buffer| buffer.size);
@@ -332,8 +332,8 @@ impl AssignmentReader<'_> {
         found
     }
 
-    /// Returns the instruction named by an event. It is nearly always the one that makes its buffer, which needs no
-    /// search.
+    /// Returns the instruction that an event names. It is nearly always the instruction that makes the event's buffer,
+    /// so no search is needed.
     fn named_or_own(&self, name: &[u8], buffer: Option<BufferIndex>) -> Option<InstructionIndex> {
         let own = buffer.and_then(|buffer| self.assignment.buffers.get(buffer)?.instruction);
         let is_named = |&index: &InstructionIndex| self.module.at(index).is_some_and(|it| it.name.as_bytes() == name);

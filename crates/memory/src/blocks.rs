@@ -16,7 +16,7 @@ pub struct Block {
     pub size: u64,
     /// Index of the event that allocates the block.
     pub start: usize,
-    /// Index of the event that frees the block. The number of events if none does.
+    /// Index of the event that frees the block. The number of events if no event frees it.
     pub end: usize,
 }
 

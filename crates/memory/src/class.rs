@@ -2,7 +2,8 @@
 //!
 //! | class | rule |
 //! |---|---|
-//! | parameter, optimizer state, gradient, input | an argument, by its name, else by its use in a program with gradients |
+//! | parameter, optimizer state, gradient, input | an argument, by its name, or by its use in a program with gradients
+//! |
 //! | output | holds a result of the program, and no argument |
 //! | constant | holds a constant |
 //! | collective scratch | made by a collective |
@@ -11,7 +12,7 @@
 //! | temporary | any other short-lived value |
 //! | unknown | none of these rules applies |
 //!
-//! Passes are those in the paths that JAX gives its ops: `jvp(` is forward, `transpose(` backward,
+//! The passes come from the paths that JAX gives its ops: `jvp(` is forward, `transpose(` backward,
 //! `rematted_computation` recomputed.
 
 use std::sync::Arc;
@@ -33,7 +34,7 @@ pub enum Class {
     OptimizerState,
     /// A gradient of a parameter.
     Gradient,
-    /// A value of the forward pass that is kept for the backward pass.
+    /// A value of the forward pass that the backward pass needs.
     Activation,
     /// Input of the program.
     Input,
@@ -88,7 +89,7 @@ pub enum Confidence {
     Low,
     /// Correct for usual programs.
     Medium,
-    /// Stated by the compiler, or by a name that the user chose.
+    /// Recorded by the compiler, or evident from a name that the user chose.
     High,
 }
 
@@ -251,7 +252,7 @@ pub(crate) fn named_argument(name: &str) -> Option<Classification> {
     })
 }
 
-/// Classifies an argument by its name, else by the program's use of it.
+/// Classifies an argument by its name or, if the name does not reveal its purpose, by the program's use of it.
 fn argument_class(
     argument: &hlo::Argument<'_>,
     has_gradients: bool,

@@ -1,4 +1,4 @@
-//! Arguments whose memory the program could reuse for its results but does not. Each costs the memory of a second
+//! Arguments whose memory the program could reuse for its results but does not. Each of them takes memory for a second
 //! copy while the program runs.
 
 use hlo::{NamedRole, Outcome};
@@ -27,9 +27,9 @@ pub struct UnsharedArgument {
     pub is_donated: bool,
 }
 
-/// Returns the arguments that are returned updated in other memory, and those that were donated but not reused,
-/// largest first. For a program that is not a training step, returns only arguments with the name of a state: in `x +
-/// y`, the caller needs `x` afterwards.
+/// Returns the arguments whose new values are returned in other memory, and the arguments that were donated but not
+/// reused, largest first. For a program that is not a training step, returns only arguments whose name means state:
+/// after `x + y`, for example, the caller still needs `x`.
 pub fn unshared_arguments(program: &ProgramMemory, hlo_proto: &[u8]) -> Vec<UnsharedArgument> {
     let donors = donors(hlo_proto);
     let module = &program.module;

@@ -24,7 +24,7 @@ pub struct Lifetime {
     pub memory_of: BufferIndex,
     /// Index of the event that allocates the memory.
     pub start: usize,
-    /// Index of the event that frees the memory. `None` if none does.
+    /// Index of the event that frees the memory. `None` if no event frees it.
     pub end: Option<usize>,
 }
 
@@ -38,7 +38,7 @@ pub struct Heap {
     pub instructions: Vec<Option<InstructionIndex>>,
     /// Instruction that the program has reached at each event: the last one that allocated memory.
     pub reached: Vec<Option<InstructionIndex>>,
-    /// Fill level at the peak. Among equal points, the first one counts.
+    /// Fill level at the peak. If several points are equal, the first one counts.
     pub peak: HeapPoint,
     /// Index of the event after which the heap reaches its peak.
     pub peak_event: usize,

@@ -1,5 +1,5 @@
-//! Device memory profiles (`jax.profiler.save_device_memory_profile`), a pprof `Profile`: the memory on each device
-//! by line of Python. A profile contains the arrays and programs alive at one moment. It lacks the temporary values
+//! Device memory profiles (`jax.profiler.save_device_memory_profile`), a pprof `Profile`: the memory on each device by
+//! line of Python code. A profile contains the arrays and programs alive at one moment. It lacks the temporary values
 //! of a running program.
 //!
 //! ```text
@@ -81,7 +81,7 @@ pub enum HeapKey {
     Device,
 }
 
-/// Memory of the samples with one key, in a profile and in the one before it.
+/// Memory of the samples with one key, in a profile and in an earlier one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HeapSums {
     /// Texts of the key.
@@ -232,7 +232,7 @@ impl HeapProfile {
     }
 
     /// Adds up the samples by `key`, with the sums of an `earlier` profile next to them. A key has one text, except
-    /// for [`HeapKey::Line`], which has the line and its function.
+    /// that [`HeapKey::Line`] has two: the line and its function.
     pub fn sums(&self, key: HeapKey, earlier: Option<&HeapProfile>) -> Vec<HeapSums> {
         let mut found: BTreeMap<Vec<String>, HeapSums> = BTreeMap::new();
         for (profile, is_earlier) in [(Some(self), false), (earlier, true)] {
@@ -268,8 +268,8 @@ impl HeapProfile {
         }
     }
 
-    /// Returns the frame of the user's program: the innermost that is not in an installed package, else the
-    /// innermost.
+    /// Returns the frame of the user's program: the innermost frame that is not in an installed package, or the
+    /// innermost frame if all are.
     pub fn own_frame(&self, sample: &HeapSample) -> Option<&Frame> {
         let frames = || sample.stack.iter().filter_map(|&index| self.frames.get(index));
         frames().find(|frame| !source_line::is_library(&frame.file)).or_else(|| frames().next())

@@ -4,8 +4,8 @@ use base::wire::{Fault, Reader, Value};
 
 use crate::problems::{Problem, Problems};
 
-/// Returns the messages and texts in a message, by field number, up to the first unreadable field. Of a
-/// truncated field, the available bytes are returned.
+/// Returns the messages and texts in a message, by field number, up to the first unreadable field. For a truncated
+/// field, returns the available bytes.
 pub(crate) fn messages<'a>(message: &'a [u8], problems: &mut Problems) -> Vec<(u32, &'a [u8])> {
     let mut reader = Reader::new(message);
     let mut found = Vec::new();

@@ -4,7 +4,7 @@ use base::framework_path::{scopes, training_pass};
 use hlo::{Instruction, InstructionIndex, Module};
 use rustc_hash::FxHashMap;
 
-/// Maximum number of instructions to look through for the pass of one.
+/// Maximum number of instructions to look through to find the pass of an instruction.
 const MOST_STEPS: u32 = 8;
 
 /// Pass of a training step.
@@ -101,8 +101,8 @@ impl<'m> Known<'m> {
         self.by_path(instruction).1
     }
 
-    /// Returns the pass of an instruction from its path. A fusion without a path has the pass of its contents, with
-    /// the last instruction first. An instruction that only passes a value on has the pass of its operand.
+    /// Returns the pass of an instruction from its path. A fusion without a path has the pass of its contents, which
+    /// are searched from the last instruction. An instruction that only passes a value on has the pass of its operand.
     fn pass(&mut self, module: &'m Module, instruction: &'m Instruction, steps: u32) -> Option<Pass> {
         self.by_path(instruction).0.or_else(|| match instruction.opcode.as_str() {
             "fusion" => hlo::fused(module, instruction).iter().rev().find_map(|it| self.by_path(it).0),

@@ -11,7 +11,7 @@ use crate::unpadded::part;
 /// A value alive at the peak.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PeakBuffer {
-    /// Instruction that makes the value, with the index of the element of its result.
+    /// Instruction that makes the value, with the index of the element in its result.
     pub name: String,
     /// Class of the value.
     pub class: Classification,

@@ -31,8 +31,8 @@ pub struct ProgramMemory {
 pub struct SpaceMemory {
     /// Number of the memory space. Zero is the device's main memory.
     pub space: i64,
-    /// Bytes of all allocations except memory of calls. XLA and XProf leave that out of all sums except
-    /// `fixed_bytes`.
+    /// Bytes of all allocations except the memory of calls. XLA and XProf exclude the memory of calls from all sums
+    /// except `fixed_bytes`.
     pub total_bytes: u64,
     /// Bytes of allocations that exist as long as the program runs.
     pub resident_bytes: u64,
@@ -40,7 +40,7 @@ pub struct SpaceMemory {
     pub parameter_bytes: u64,
     /// Bytes of allocations that hold results, including arguments that are returned.
     pub output_bytes: u64,
-    /// Bytes of allocations that hold both: a result in the memory of an argument.
+    /// Bytes of allocations that hold both an argument and a result.
     pub aliased_bytes: u64,
     /// Bytes of allocations that hold constants.
     pub constant_bytes: u64,
@@ -68,7 +68,7 @@ pub struct SpaceMemory {
 /// A buffer alive at the peak of a memory space.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LiveBuffer {
-    /// The buffer. For an allocation that exists as long as the program runs, its largest buffer.
+    /// The buffer. An allocation that exists as long as the program runs is represented by its largest buffer.
     pub buffer: BufferIndex,
     /// Bytes that the buffer takes. The bytes of all live buffers add up to the peak.
     pub bytes: u64,
@@ -79,13 +79,13 @@ pub struct LiveBuffer {
 }
 
 impl ProgramMemory {
-    /// Reads the memory of a program from its `xla.HloProto`. Returns `None` if that contains no buffer assignment.
+    /// Reads the memory of a program from its `xla.HloProto`. Returns `None` if the file contains no buffer assignment.
     pub fn read(hlo_proto: &[u8]) -> Option<ProgramMemory> {
         ProgramMemory::of(&Arc::new(hlo::read_proto(hlo_proto)), hlo_proto)
     }
 
-    /// Reads the memory of a program whose module was read from this `xla.HloProto`. Returns `None` if that contains
-    /// no buffer assignment.
+    /// Reads the memory of a program whose module was read from this `xla.HloProto`. Returns `None` if the file
+    /// contains no buffer assignment.
     pub fn of(module: &Arc<Module>, hlo_proto: &[u8]) -> Option<ProgramMemory> {
         let assignment = Assignment::read(hlo_proto, module)?;
         let unpadded: Vec<u64> = assignment
@@ -115,7 +115,7 @@ impl ProgramMemory {
         self.module.at(self.assignment.buffers.get(buffer)?.instruction?)
     }
 
-    /// Returns the name of a buffer: that of its instruction, with the index of the element (`copy-start{0}`).
+    /// Returns the name of a buffer: the name of its instruction, with the index of the element (`copy-start{0}`).
     /// Returns the buffer's id if the instruction is missing.
     pub fn name(&self, buffer: BufferIndex) -> String {
         let Some(of) = self.assignment.buffers.get(buffer) else { return String::new() };
@@ -133,8 +133,8 @@ impl ProgramMemory {
         shape.map(|shape| shape.text(true)).unwrap_or_default()
     }
 
-    /// Returns the buffers alive at the peak of a memory space: first those that exist as long as the program runs,
-    /// by allocation, then temporary values in the order of their allocation.
+    /// Returns the buffers alive at the peak of a memory space: first the buffers that exist as long as the program
+    /// runs, by allocation, then temporary values in the order of their allocation.
     pub fn live_at_peak<'a>(&'a self, space: &'a SpaceMemory) -> impl Iterator<Item = LiveBuffer> + 'a {
         let temporaries = space.heap.iter().flat_map(Heap::at_peak).map(|&lifetime| self.live(lifetime));
         self.residents(space).chain(temporaries)

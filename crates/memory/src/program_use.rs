@@ -24,19 +24,19 @@ pub struct ProgramUse {
     pub summary: Summary,
     /// Arguments that share their memory with no result, although a result could use it.
     pub unshared: Vec<UnsharedArgument>,
-    /// Bytes of arguments that several devices hold the same part of.
+    /// Arguments of which several devices hold the same part, with their bytes.
     pub replicated: Replicated,
 }
 
-/// XLA's memory space for memory of the host.
+/// XLA's memory space for host memory.
 const HOST: i64 = 5;
 
-/// Arguments that several devices hold the same part of.
+/// Arguments of which several devices hold the same part.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Replicated {
     /// Number of devices that the program runs on.
     pub devices: u64,
-    /// Number of arguments that several devices hold the same part of.
+    /// Number of arguments of which several devices hold the same part.
     pub arguments: u64,
     /// Bytes of these arguments on one device.
     pub bytes: u64,
@@ -64,7 +64,7 @@ pub fn program_uses(modules: &Modules, platform: Option<Platform>) -> Vec<Progra
     found
 }
 
-/// Reads the memory of a program; the caller sets the host and the id. Returns `None` if the file has no buffer
+/// Reads the memory of a program. The caller sets the host and the id. Returns `None` if the file has no buffer
 /// assignment.
 fn program(module: &Arc<Module>, bytes: &[u8], platform: Option<Platform>) -> Option<ProgramUse> {
     let memory = Arc::new(ProgramMemory::of(module, bytes)?);
@@ -115,7 +115,7 @@ pub fn memory_classes(summary: &Summary) -> Vec<MemoryClass> {
     summary.classes.iter().filter(|class| class.bytes > 0).map(class).collect()
 }
 
-/// Finds the arguments that several devices hold the same part of, by the sharding in the program.
+/// Finds the arguments of which several devices hold the same part, by the sharding in the program.
 fn replicated(module: &hlo::Module) -> Replicated {
     let mut found = Replicated::default();
     let Some(devices) =
@@ -130,9 +130,9 @@ fn replicated(module: &hlo::Module) -> Replicated {
             Some(Placement::Sharded { copies, .. }) => copies,
             _ => continue,
         };
-        // Arguments in the memory of the host do not fill the device's.
+        // Arguments in host memory take no device memory.
         let memory_space = argument.shape.layout.as_ref().map_or(MAIN, |layout| layout.memory_space);
-        // Arguments whose name shows that they are not a parameter, state or gradient are replicated on purpose.
+        // Arguments are replicated on purpose if their names show that they are not parameters, state or gradients.
         let is_state =
             !matches!(hlo::NamedRole::of(argument.name), Some(hlo::NamedRole::Inputs | hlo::NamedRole::Other));
         let bytes = argument.shape.bytes() as u64;

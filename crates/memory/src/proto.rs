@@ -16,7 +16,7 @@ pub(crate) struct LogicalBuffer {
     pub color: i64,
 }
 
-/// `xla.LogicalBufferProto.Location`. Older writers store the instruction's name, newer ones its id.
+/// `xla.LogicalBufferProto.Location`. Older writers store the instruction's name, and newer writers store its id.
 #[derive(Clone, PartialEq, Message)]
 pub(crate) struct Location {
     #[prost(bytes = "vec", tag = "2")]

@@ -1,7 +1,6 @@
 //! Memory data of a run, separate from everything else. All tables and pages about memory are built from it.
 //!
-//! It can be sent to another worker as bytes. So the page's analysis program, whose size is limited, needs no code
-//! for buffers.
+//! The data can be sent to another worker as bytes.
 
 use std::sync::{Arc, OnceLock};
 
@@ -91,8 +90,8 @@ impl Recorded {
         }
     }
 
-    /// Adds the device memory profile if the run is one, and the one that was saved before it, with the name of its
-    /// run.
+    /// Adds the run's device memory profile if the run is such a profile, and the profile that was saved before it,
+    /// with the name of the earlier run.
     pub fn with_heap_profile(self, own: Option<Arc<[u8]>>, earlier: Option<(String, Arc<[u8]>)>) -> Recorded {
         let heap = |bytes| RecordedHeap { bytes, profile: OnceLock::new() };
         Recorded { heap: own.map(heap), earlier: earlier.map(|(name, bytes)| (name, heap(bytes))), ..self }

@@ -3,8 +3,8 @@
 use crate::assignment::BufferIndex;
 use crate::problems::Problem;
 
-/// Reference counts by buffer. A buffer that shares the memory of another passes its references on to that one, its
-/// root.
+/// Reference counts by buffer. A buffer that shares the memory of another buffer passes its references on to that
+/// buffer, its root.
 pub(crate) struct References {
     counts: Vec<u64>,
     roots: Vec<BufferIndex>,

@@ -1,13 +1,13 @@
-//! Size of a value without the padding of its layout. XProf compares a buffer's size with it.
+//! Size of a value without the padding of its layout. XProf compares buffer sizes with it.
 
 use hlo::Shape;
 
 /// Size of a pointer in the table of a tuple, in bytes.
 const POINTER: u64 = 8;
 
-/// Returns the bytes of a value in the default layout. For an array, these are its elements without tiles, at least a
-/// byte each. For a tuple, it is its table of pointers, because its elements are separate buffers. Returns `None` if
-/// the shape is unknown or the size exceeds 64 bits.
+/// Returns the bytes of a value in the default layout. For an array, these are the bytes of its elements without tiles,
+/// at least one byte each. For a tuple, these are the bytes of its pointer table, because its elements are separate
+/// buffers. Returns `None` if the shape is unknown or the size exceeds 64 bits.
 pub fn unpadded_bytes(shape: &Shape) -> Option<u64> {
     match shape {
         Shape::Array(array) => {

@@ -70,7 +70,7 @@ impl Change {
     }
 }
 
-/// Why a text is not a change.
+/// Reason why a text is not a change.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ChangeError {
     /// A part has no `=`.
@@ -82,7 +82,7 @@ pub enum ChangeError {
     /// The new batch size is absent or 0.
     #[error("batch needs a number: {HOW}")]
     NoBatch,
-    /// The program's batch size is unknown, so it cannot be changed. The text may be right for another program.
+    /// The program's batch size is unknown, so it cannot be changed. The text may be valid for another program.
     #[error("the batch size of the program is unknown: none of its arguments is an input")]
     UnknownBatch,
     /// No change has this name.
@@ -133,7 +133,7 @@ struct Stay {
 
 /// A scope to recompute, including all scopes below it.
 struct Again {
-    /// True for each scope that is included, by scope index.
+    /// True for each included scope, by scope index.
     has: Vec<bool>,
     stay: Stay,
 }

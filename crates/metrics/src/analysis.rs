@@ -34,11 +34,11 @@ pub struct Analysis {
     pub captured: Devices,
     /// The events in the window. `None` if the window cuts no event.
     limited: Option<Trace>,
-    /// Time ranges of the activities of each host, by host index.
+    /// Time ranges of each host's activities, by host index.
     pub hosts: BTreeMap<u16, HostTime>,
     /// The calls that launch device work.
     pub calls: CallIndex,
-    /// The steps found in the whole trace, whatever the window is.
+    /// The steps of the whole trace, even if the window covers only some of them.
     pub steps: Steps,
     /// Op statistics of the window.
     pub ops: Ops,
@@ -64,17 +64,17 @@ pub(crate) struct DocumentParts<'r> {
     pub tallies: Tallies,
     pub steps: StepReport,
     pub warnings: Vec<Warning>,
-    /// The measured window: the main one if the run has no window that matches the user's choice.
+    /// The measured window. This is the main window if the run has none that matches the user's choice.
     pub choice: &'r WindowChoice,
     pub cut: Option<Cut>,
-    /// The device whose peaks to compare with, if the user or a sidecar file names one.
+    /// The device that provides the peaks, if the user or a sidecar file names one.
     pub device: Option<&'r str>,
 }
 
 /// Measures `run`.
 pub(crate) fn measure<'r>(run: &'r Run, settings: &'r Settings) -> (Analysis, DocumentParts<'r>) {
     let whole = &run.trace;
-    // Steps are found and judged in the whole capture, whatever the window is.
+    // Steps are found and judged in the whole capture, regardless of the window.
     let cut = base::cut(run.warnings.iter().chain(&whole.warnings));
     let captured = Devices::of_capture(whole, Arc::clone(run.by_line()), cut.is_some());
     let modules = &run.programs().modules;
@@ -118,7 +118,7 @@ pub(crate) fn measure<'r>(run: &'r Run, settings: &'r Settings) -> (Analysis, Do
         .or(run.device.as_deref())
         .or_else(|| crate::profile::metadata::noted_device(run, &captured));
     warnings.append(&mut step_report.warnings);
-    // A file without events has no ops either: one warning is enough.
+    // A file without events has no ops either, so one warning is enough.
     let is_reported = warnings.iter().any(|it| it.is(WarningCode::NoEvents) || it.is(WarningCode::XplaneNoEvents));
     if !is_reported && !has_only_memory(run) {
         warnings.extend(no_device_ops(&run.trace, &captured));
@@ -151,8 +151,8 @@ pub(crate) fn measure<'r>(run: &'r Run, settings: &'r Settings) -> (Analysis, Do
 }
 
 impl Analysis {
-    /// Returns the events of `run`, which must be the measured run. Events that an edge of the window cuts have only
-    /// their time inside the window.
+    /// Returns the events of `run`, which must be the measured run. An event that an edge of the window cuts has only
+    /// its time inside the window.
     pub fn trace<'a>(&'a self, run: &'a Run) -> &'a Trace {
         self.limited.as_ref().unwrap_or(&run.trace)
     }

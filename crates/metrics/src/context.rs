@@ -17,8 +17,8 @@ pub struct Examined {
     cache: Cache,
 }
 
-/// Measures `run` and builds its report, without findings. The result is the same for the same bytes and settings on
-/// every machine.
+/// Measures `run` and builds its report, without findings. The same bytes and settings give the same result on every
+/// machine.
 pub fn analyse(run: &Run, settings: &Settings) -> Examined {
     let (analysis, rest) = measure(run, settings);
     let profile = document(run, settings, &analysis, rest);
@@ -50,7 +50,7 @@ pub struct Context<'a> {
 }
 
 impl<'a> Context<'a> {
-    /// Returns the run's events. Events that an edge of the window cuts have only their time inside the window.
+    /// Returns the run's events. An event that an edge of the window cuts has only its time inside the window.
     pub fn trace(&self) -> &'a Trace {
         self.analysis.trace(self.run)
     }

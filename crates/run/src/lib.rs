@@ -1,4 +1,4 @@
-//! A decoded run, the settings of its analysis, and what is computed from both once, before any number is measured.
+//! A decoded run, the settings of its analysis, and the data that is computed from both before any number is measured.
 
 #![warn(clippy::indexing_slicing, clippy::panic, clippy::unwrap_used)]
 
@@ -37,10 +37,10 @@ pub struct Run {
     pub files: Vec<SourceFile>,
     /// Warnings about the files. Warnings about events are in the trace.
     pub warnings: Vec<Warning>,
-    /// Uncompressed device memory profile (pprof). A run with events has one if it was saved next to the trace.
+    /// Uncompressed device memory profile (pprof). A run with events has a profile if one was saved next to the trace.
     pub heap_profile: Option<Arc<[u8]>>,
-    /// The device memory profile that was saved before it. A run with events has the first one of those next to the trace, a
-    /// memory profile has the one that was given before it.
+    /// The device memory profile that was saved before that one. For a run with events, this is the first profile next
+    /// to the trace. For a memory profile, it is the profile that was given before it.
     pub earlier_heap_profile: Option<EarlierHeapProfile>,
     /// Text of an out-of-memory error. `None` for a run with events or programs.
     pub memory_error: Option<Arc<str>>,
@@ -78,7 +78,7 @@ impl Run {
         cpu_ops::complete(&mut self.trace, &compiled.modules);
     }
 
-    /// Returns the run as it was read: without the changes that an analysis made to its events, and with empty caches.
+    /// Returns the run as it was read: without the changes by an analysis to its events, and with empty caches.
     pub fn as_read(mut self) -> Run {
         cpu_ops::undo(&mut self.trace);
         Run { sorted: OnceLock::new(), compiled: OnceLock::new(), ..self }

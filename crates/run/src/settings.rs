@@ -3,13 +3,13 @@
 use crate::WindowChoice;
 use report::{ModelConfig, SourceFile};
 
-/// Values that the trace cannot contain and the user gives, as flags of the command line or in a form of the page.
+/// Values that the trace cannot contain. The user gives them as command-line flags or in a form of the page.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Settings {
     /// Number of steps. Overrides the number found in the trace.
     pub num_steps: Option<u64>,
-    /// Device whose peaks to compare with. Overrides the profile's device. A key of the facts, a name from a profile or
-    /// a TPU slice; see [`facts::devices::chosen`].
+    /// Device that provides the peaks. Overrides the profile's device. A key of the facts, a name from a profile or a
+    /// TPU slice; see [`facts::devices::chosen`].
     #[serde(default)]
     pub device: Option<String>,
     /// Dimensions of the model. Each given field overrides the field of the sidecar file.

@@ -30,7 +30,7 @@ impl Kind {
         }
     }
 
-    /// Returns the type of values in this unit, unless the column declares another.
+    /// Returns the type of values in this unit. A column can declare another type.
     const fn of(unit: Unit) -> Kind {
         match unit {
             Unit::Text => Kind::Text,
@@ -54,8 +54,8 @@ pub struct Column {
     pub kind: Kind,
     /// Definition of the values in one sentence, with the formula if there is one.
     pub definition: &'static str,
-    /// Source of the values, if the table's introduction does not state it. Empty in the page's
-    /// program, like `caveat` and `xprof`.
+    /// Source of the values, if the table's introduction does not name it. Empty in the page's program, like `caveat`
+    /// and `xprof`.
     pub source: &'static str,
     /// Limits of the values, or their difference from XProf's.
     pub caveat: &'static str,
@@ -80,7 +80,7 @@ pub const fn column(key: &'static str, title: &'static str, unit: Unit, definiti
     }
 }
 
-/// Returns the columns of a list that also contains a function for the cells of each.
+/// Returns the columns of a list that also contains a cell function for each column.
 pub fn columns<C>(fields: &[(Column, C)]) -> Vec<Column> {
     fields.iter().map(|(column, _)| *column).collect()
 }

@@ -2,14 +2,15 @@
 //! conditions on columns. There are no patterns.
 //!
 //! ```text
-//! fusion -copy "loop fusion"      words and phrases that any text of the row must contain, or none (-)
+//! fusion -copy "loop fusion"      words and phrases that some text of the row must contain, or none (-)
 //! category:all-reduce             a word in one column
 //! occurrences>10  bound_by=HBM    a comparison with one column: = != < > <= >=
 //! mean>50us  "self time" > 1.5 ms headings instead of keys, numbers with units, spaces around the sign and before the unit
 //! ```
 //!
-//! Signs and numbers with units are those of every expression ([`expression`]). The rest differs, because a filter is applied
-//! while the user types: every text is a filter, and a text that is no condition is a word to search.
+//! Signs and numbers with units are the same as in every expression ([`expression`]). The rest differs, because a
+//! filter is applied while the user types: every text is a valid filter, and a text that is not a condition is a word
+//! to search.
 
 use std::ops::Range;
 
@@ -31,7 +32,7 @@ pub(super) struct Term {
     pub negated: bool,
     /// Word in lower case, as typed.
     pub word: String,
-    /// Condition, if the word can be read as one.
+    /// Condition, if the word can be read as a condition.
     pub condition: Option<Condition>,
     /// Position in the filter.
     pub span: Range<usize>,
@@ -79,14 +80,14 @@ impl Filter {
         self.terms.iter().filter_map(|term| Some(term.condition.as_ref()?.column.as_str()))
     }
 
-    /// Returns true if these texts pass as one row without column names.
+    /// Returns true if a row with these texts and without column names passes.
     pub fn passes_texts(&self, texts: &[&str]) -> bool {
         let holds = |term: &Term| texts.iter().any(|text| term.as_word().is_in(text));
         self.terms.iter().all(|term| term.negated != holds(term))
     }
 
-    /// Returns, for each text of some tables, true if it passes as a row by itself. A table is its concatenated texts
-    /// and the end of each.
+    /// Returns true for each text of some tables that passes as a row by itself. A table consists of the concatenated
+    /// texts and the end of each.
     pub fn passing_texts(&self, tables: &[(&str, &[usize])]) -> Vec<bool> {
         let count = tables.iter().map(|(_, ends)| ends.len()).sum();
         let (mut passing, mut found) = (vec![true; count], vec![false; count]);
@@ -105,8 +106,8 @@ impl Filter {
 }
 
 impl Filter {
-    /// Returns true if these texts pass as one row, each with its column name. Conditions on columns
-    /// that the row lacks are ignored.
+    /// Returns true if a row with these texts passes. Each text has its column name. Conditions on columns that the row
+    /// lacks are ignored.
     pub fn passes_named_texts(&self, texts: &[(&str, &str)]) -> bool {
         self.terms.iter().all(|term| {
             let holds = match &term.condition {
@@ -156,8 +157,8 @@ fn located_terms(filter: &str) -> Vec<(String, Range<usize>)> {
     terms
 }
 
-/// Reads the parts of a filter between spaces. A quotation mark may be anywhere in a part, and the last one may be open:
-/// every text is a filter, because it is applied while the user types.
+/// Reads the parts of a filter between spaces. A quotation mark may be anywhere in a part, and the last one need not be
+/// closed, because a filter is applied while the user types.
 fn parts<'t>(input: &mut Input<'t>) -> Parsed<Vec<(&'t str, Range<usize>)>> {
     let quoted = ('"', take_while(0.., |c| c != '"'), opt('"')).void();
     let bare = take_while(1.., |c: char| c != '"' && !c.is_whitespace()).void();
@@ -178,7 +179,7 @@ fn is_unit(word: &str) -> bool {
     expression::Unit::named_in_any_case(word).is_some_and(|unit| !WORDS.contains(&unit.symbol))
 }
 
-/// Reads a condition: a column, a sign, and the whole rest as its value.
+/// Reads a condition: a column, a sign, and the rest of the text as the value.
 fn condition(input: &mut Input<'_>) -> Parsed<Condition> {
     let is_of_name = |c: char| c.is_ascii_alphanumeric() || "_ /-".contains(c);
     let column = take_while(1.., is_of_name).verify(|name: &str| name.contains(|c: char| c.is_ascii_alphanumeric()));
@@ -221,13 +222,13 @@ impl Condition {
         }
     }
 
-    /// Returns the number that cells of a column in `unit` are compared with. Returns `None` if there is none, or if the
-    /// column measures something else.
+    /// Returns the number to compare a column's cells with, in `unit`. Returns `None` if the condition has no number,
+    /// or if its unit measures something else.
     pub fn number_in(&self, unit: Unit) -> Option<f64> {
         self.number.as_ref()?.in_unit(unit_of(unit)).ok()
     }
 
-    /// Returns true if a cell passes, given the number of [`Condition::number_in`]. An absent cell does not.
+    /// Returns true if a cell passes, given the number from [`Condition::number_in`]. An absent cell does not pass.
     pub fn holds(&self, cell: CellRef<'_>, wanted: Option<f64>) -> bool {
         let number = match cell {
             CellRef::Absent => return false,
@@ -259,11 +260,11 @@ pub fn is_called(key: &str, title: &str, name: &str) -> bool {
 /// for the framework's path.
 const SAME: [&[&str]; 3] =
     [&["hlo_op_name", "operation"], &["program_id", "hlo_module_id"], &["tf_op_name", "op_name", "framework_op"]];
-/// Column that names an op without an instruction: its kernel.
+/// Column that names the kernel of an op without an instruction.
 const KERNEL: &str = "kernel_name";
 
-/// Finds the column with a key or an equivalent one, and a column that replaces it if a cell is
-/// empty. So a filter also works on other tables.
+/// Finds the column with this key or an equivalent one, and a column that replaces it if a cell is empty. So a filter
+/// also works on tables with other columns.
 pub(super) fn place_of(columns: &[Column], key: &str) -> Option<(usize, Option<usize>)> {
     let place = |key: &str| columns.iter().position(|column| column.key == key);
     let group = SAME.iter().find(|group| group.contains(&key));
@@ -333,7 +334,7 @@ mod tests {
             assert!(passes(filter, &row()) && !passes(&format!("-{filter}"), &row()), "{filter}");
         }
         assert!(!passes("count!=7", &row()) && !passes("name!=fusion.12", &row()) && !passes("count>1_000", &row()));
-        // The sign of a word that is no column is part of the word.
+        // If a word is not a column, the sign is part of the word.
         assert!(passes("a!=b", &[text("x a!=b")]) && !passes("a!=b", &row()));
         assert_eq!(terms("a != b  c≤ 3 min  d > 3 GFLOPS e"), ["a!=b", "c≤3", "min", "d>3GFLOPS", "e"]);
     }

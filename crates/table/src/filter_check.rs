@@ -1,5 +1,4 @@
-//! Describes mistakes in a filter, each as a sentence with suggestions, so that a filter that
-//! nothing can pass is explained.
+//! Explains why no row can pass a filter: describes each mistake in a sentence with suggestions.
 
 use base::suggest;
 use expression::{Dimension, Error, Relation};
@@ -7,12 +6,11 @@ use expression::{Dimension, Error, Relation};
 use super::filter::{Condition, Operator, number, place_of, unit_of};
 use super::{Column, Filter, Unit, is_called, unit};
 
-/// Largest number of suggestions.
+/// Maximum number of suggestions.
 const MOST: usize = 4;
 
 impl Filter {
-    /// Returns the mistakes of the filter for a table with these columns, of which `matched_rows` rows
-    /// passed.
+    /// Returns the filter's mistakes for a table with these columns. `matched_rows` rows of the table passed.
     ///
     /// A word with a colon or an equals sign may be part of a name (`layer:3`, `dim_labels=b01f`). If a
     /// row contains it, it is not a mistake.
@@ -47,7 +45,7 @@ impl Condition {
     }
 }
 
-/// Returns columns with a word that begins with `name`, otherwise those with a similar name.
+/// Returns columns with a word that begins with `name`. If there are none, returns columns with a similar name.
 fn similar(columns: &[Column], name: &str) -> Vec<String> {
     let words = |text: &str| -> Vec<String> {
         text.split(|c: char| !c.is_ascii_alphanumeric()).map(str::to_ascii_lowercase).collect()
@@ -88,7 +86,7 @@ fn misfit(condition: &Condition, column: &Column) -> Option<String> {
         None if !has_digits => {
             let unit = unit::word(column.unit);
             let unit = if unit.is_empty() { String::new() } else { format!(" ({unit})") };
-            Some(format!("{} is a number{unit}. Compare it with one.", column.key))
+            Some(format!("{} is a number{unit}. Compare it with a number.", column.key))
         }
         _ => Some(match unit_of(column.unit) {
             Some(unit) => {
@@ -100,7 +98,7 @@ fn misfit(condition: &Condition, column: &Column) -> Option<String> {
     }
 }
 
-/// Explains a missing sign: `mean 50us` is two words, and no row contains both.
+/// Explains a missing sign: `mean 50us` consists of two words, and no row contains both.
 fn without_sign(columns: &[Column], name: &str, value: &str) -> Option<String> {
     let is_it = |column: &&Column| column.unit != Unit::Text && is_called(column.key, column.title, name);
     let column = columns.iter().find(is_it)?;
@@ -165,7 +163,7 @@ mod tests {
             ("selftime>5%", "total_self_time_us is a time. Give it in ps, ns, us, ms, s, min or h."),
             ("selftime>30days", "total_self_time_us is a time. Give it in ps, ns, us, ms, s, min or h."),
             ("occurrences>5ms", "occurrences is a plain number. Omit the unit."),
-            ("occurrences>many", "occurrences is a number. Compare it with one."),
+            ("occurrences>many", "occurrences is a number. Compare it with a number."),
             ("op>5", "hlo_op_name is a text. Write hlo_op_name:WORD or hlo_op_name=\"WHOLE TEXT\"."),
             ("occurrences 5", "Put a sign between occurrences and 5: occurrences>5."),
         ] {

@@ -52,8 +52,7 @@ pub struct Table {
     pub columns: Vec<Column>,
     /// Rows, each as long as `columns`.
     pub rows: Vec<Vec<Cell>>,
-    /// Number of rows that passed the filter. More than `rows` contains if the query limits their
-    /// number.
+    /// Number of rows that passed the filter. `rows` contains fewer if the query limits their number.
     pub matched_rows: u64,
     /// Number of rows of the whole table.
     pub total_rows: u64,
@@ -128,9 +127,8 @@ impl Cell {
     }
 }
 
-/// Table that returns any of its cells on request, to several threads at once. The values of a
-/// column have its [kind](Column::kind). Rows are in the table's own order, which a query without a
-/// sort keeps.
+/// Table that returns individual cells on request, to several threads at once. The values of a column have its
+/// [kind](Column::kind). Rows are in the table's own order, which a query without a sort keeps.
 pub trait Rows: Sync {
     /// Returns the name on the command line and in file names.
     fn name(&self) -> &'static str;
@@ -150,8 +148,8 @@ pub trait Rows: Sync {
     fn shared_column(&self, _column: usize) -> Option<SharedColumn<'_>> {
         None
     }
-    /// Announces a request for the cells of these rows. A table can then compute together what would
-    /// take long for each cell.
+    /// Announces a request for the cells of these rows. A table can then compute values for all of them at once, which
+    /// is faster than for each cell.
     fn prepare(&self, _rows: &[u32]) {}
     /// Returns true if the table has no rows.
     fn is_empty(&self) -> bool {

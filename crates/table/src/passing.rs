@@ -1,4 +1,4 @@
-//! Finds the rows of a table that pass a filter, for all rows at once and column by column.
+//! Finds the rows of a table that pass a filter. Examines all rows at once, column by column.
 //!
 //! Searches each word first in the shared texts, which are contiguous in memory. Then walks the
 //! columns of text numbers, where each row costs one lookup. Only columns without shared texts are
@@ -10,8 +10,7 @@ use super::shared::{BLOCK, SharedColumn, SharedTexts};
 use super::{CellRef, Column, Rows, Unit};
 
 impl Filter {
-    /// Returns for each row of a table whether it passes. A term that names none of its columns is a
-    /// plain word.
+    /// Returns true for each row of a table that passes. A term that names none of the table's columns is a plain word.
     pub fn passing(&self, rows: &dyn Rows) -> Vec<bool> {
         let mut passing = vec![true; rows.len()];
         let texts = rows.shared_texts();
@@ -39,7 +38,7 @@ impl Filter {
     }
 }
 
-/// Returns the column of families in a table, if `column` is that of categories.
+/// Returns a table's column of families if `column` is the column of categories.
 fn family_beside(columns: &[Column], column: usize) -> Option<usize> {
     let is = |key: &'static str| move |column: &Column| column.key == key;
     columns.get(column).filter(|column| is("category")(column)).and_then(|_| columns.iter().position(is("family")))
@@ -68,8 +67,8 @@ fn any_text(rows: &dyn Rows, texts: &SharedTexts<'_>, term: &Term, passing: &[bo
     }
 }
 
-/// Marks rows whose own text in a column contains the word, and leaves the others unchanged. Most
-/// such columns contain few different labels.
+/// Marks rows whose text in a column (one that is not shared) contains the word. Leaves other rows unchanged. Most such
+/// columns contain few different labels.
 fn mark_own(rows: &dyn Rows, column: usize, word: Word<'_>, passing: &[bool], hits: &mut [bool]) {
     let mut latest: Option<(&str, bool)> = None;
     let mut row = 0;
@@ -143,7 +142,7 @@ fn mark_cells(
 struct TextsWithWord<'a> {
     texts: &'a SharedTexts<'a>,
     word: Word<'a>,
-    /// Search result for each text by number. Valid for texts that were searched.
+    /// Search result for each text, by its number. Valid only for texts that were searched.
     found: Vec<bool>,
     /// Texts that were searched, if not all of them were searched at once.
     searched: Option<Vec<bool>>,
@@ -152,7 +151,7 @@ struct TextsWithWord<'a> {
 }
 
 impl<'a> TextsWithWord<'a> {
-    /// Number of texts per row above which most of them would be searched in vain.
+    /// Number of texts per row above which most texts would be searched in vain.
     const FEW_ROWS: usize = 8;
 
     fn new(texts: &'a SharedTexts<'a>, word: Word<'a>, rows: usize) -> TextsWithWord<'a> {

@@ -1,7 +1,7 @@
 //! Answers queries for rows: filters them, sorts them, and returns the first few.
 //!
-//! A page shows a few hundred of possibly a million rows, so most rows are neither sorted nor kept.
-//! The requested rows are selected in linear time, and only these are sorted and copied.
+//! A page shows a few hundred rows of a table that may have a million, so most rows are neither sorted nor stored. The
+//! requested rows are selected in linear time, and only these are sorted and copied.
 //!
 //! A sort by shared texts reads each text once, in the order of memory, without reading texts row
 //! by row:
@@ -25,7 +25,7 @@ pub struct Query {
     /// Sort order. The table's own order if absent, or if no column has that key.
     #[serde(default)]
     pub sort: Option<Sort>,
-    /// Largest number of rows. All rows if absent.
+    /// Maximum number of rows. All rows if absent.
     #[serde(default)]
     pub top: Option<u32>,
 }
@@ -47,8 +47,8 @@ impl Sort {
     }
 }
 
-/// Returns the rows that `query` selects. Absent values come last in both directions, and equal
-/// ones keep the table's order.
+/// Returns the rows that `query` selects. Absent values come last in both directions, and rows with equal values keep
+/// the table's order.
 pub fn query(rows: &dyn Rows, query: &Query) -> Table {
     query_indexed(rows, query).0
 }
@@ -60,8 +60,7 @@ pub fn query_indexed(rows: &dyn Rows, query: &Query) -> (Table, Vec<u32>) {
     answer(rows, query, passing.as_deref())
 }
 
-/// Returns the rows that `query` selects, if the caller knows which rows pass (all of them if
-/// `None`). Ignores the filter of `query`.
+/// Returns the rows that `query` selects among the `passing` rows (all rows if `None`). Ignores the filter of `query`.
 pub fn query_passing(rows: &dyn Rows, query: &Query, passing: Option<&[bool]>) -> Table {
     answer(rows, query, passing).0
 }
@@ -89,7 +88,7 @@ fn answer(rows: &dyn Rows, query: &Query, passing: Option<&[bool]>) -> (Table, V
     (table, found)
 }
 
-/// Returns the rows that pass, in the order of `query`, at most as many as it requests.
+/// Returns the rows that pass in the order of `query`, and at most as many as it requests.
 fn ordered_rows(rows: &dyn Rows, query: &Query, passing: Option<&[bool]>) -> Vec<u32> {
     let columns = rows.columns();
     let sort = query.sort.as_ref().and_then(|sort| {
@@ -235,9 +234,9 @@ struct ByText<'a> {
     passing: Option<&'a [bool]>,
 }
 
-/// Rank of a text that no row has.
+/// Rank of a text that occurs in no row.
 const UNUSED: u32 = u32::MAX;
-/// Rank of a text that rows have, but that is not among the first.
+/// Rank of a text that occurs in rows, but is not among the first.
 const USED: u32 = u32::MAX - 1;
 
 impl ByText<'_> {
@@ -301,8 +300,8 @@ impl ByText<'_> {
     }
 }
 
-/// Offers the texts of a table from `first` on that rows have. `number` belongs to the first text,
-/// and `places` to these texts.
+/// Offers the texts of a table, from `first` on, that occur in rows. `number` belongs to the first text, and `places`
+/// to these texts.
 #[inline(never)]
 fn offer_texts<'a>(
     table: TextTable<'a>,
@@ -323,9 +322,9 @@ fn offer_texts<'a>(
 /// Keeps the first `top` rows by key, or all of them if `top` is absent. Equal rows keep their
 /// order.
 ///
-/// Stores up to twice as many rows. When the storage is full, only the better half is kept. From
-/// then on, rows that are not better than the worst of these are skipped immediately, which are
-/// nearly all of a million rows:
+/// Stores up to twice as many rows. When the storage is full, only the better half is kept. From then on, rows that are
+/// not better than the worst stored row are skipped immediately. In a table with a million rows, this applies to nearly
+/// all of them:
 ///
 /// ```text
 /// kept   [ the best so far, unordered     | newer ones ]  full: select, cut, continue

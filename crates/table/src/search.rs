@@ -24,8 +24,7 @@ pub(super) struct Word<'w> {
 const BLOCK: usize = 4096;
 
 impl Word<'_> {
-    /// Returns true if the text contains the word. Names are nearly always ASCII, and those are not
-    /// copied.
+    /// Returns true if the text contains the word. Names are nearly always ASCII, and ASCII names are not copied.
     pub fn is_in(self, text: &str) -> bool {
         if !text.is_ascii() {
             let text = text.to_lowercase();
@@ -40,7 +39,7 @@ impl Word<'_> {
             .any(|at| text.get(at + 1..at + 1 + rest.len()).is_some_and(|found| found.eq_ignore_ascii_case(rest)))
     }
 
-    /// Sets `found` for each text of a table that contains the word. Returns true if there is one.
+    /// Sets `found` for each text of a table that contains the word. Returns true if any text does.
     pub fn mark(self, texts: TextTable<'_>, found: &mut [bool]) -> bool {
         let TextTable { text, ends } = texts;
         let rarest = rarest(self.word.as_bytes(), text.as_bytes());

@@ -1,5 +1,5 @@
-//! Texts that the cells of a table share: each is stored once and has a number. A column contains
-//! the numbers by row.
+//! Texts that the cells of a table share. Each text is stored once and has a number. A column contains the numbers by
+//! row.
 //!
 //! Filters and sorts read ten texts for each of a million rows, so this data is contiguous in
 //! memory: the texts in their tables, and the numbers of a column in one list.

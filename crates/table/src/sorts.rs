@@ -3,8 +3,8 @@
 use super::Sort;
 use serde::{Deserialize, Serialize};
 
-/// Sort orders of tables by table name, as a short sorted list. A map would add several times its
-/// code to the page.
+/// Sort order of each table, by table name. A sorted list, because a map would add several times as much code to the
+/// page.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sorts(Vec<(String, Sort)>);
 

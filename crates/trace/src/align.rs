@@ -21,7 +21,8 @@ use base::{Ps, format};
 pub(super) struct Alignment {
     /// Shift added to the times of each host's events.
     pub shifts: Vec<Ps>,
-    /// Events that the hosts were aligned by, and how well they agree: the end of a sentence of the warning.
+    /// Describes the events that the hosts were aligned by and how well they agree, as the end of a sentence in the
+    /// warning.
     pub by: String,
 }
 
@@ -31,7 +32,8 @@ type Marks<'t> = BTreeMap<(&'t str, i64), Ps>;
 /// Finds the marks of one host.
 type Find = fn(&Trace) -> Marks<'_>;
 
-/// Aligns the hosts by their steps, else by the runs of their programs, else by the first event of each.
+/// Aligns the hosts by their steps. If they share no steps, aligns them by the runs of their programs, or by the first
+/// event of each host as the last resort.
 pub(super) fn align(hosts: &[(String, Trace)]) -> Alignment {
     let kinds: [(&str, Find); 3] = [("step", steps), ("module run", runs_by_id), ("module run", runs_by_rank)];
     for (what, marks) in kinds {

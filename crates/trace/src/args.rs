@@ -1,4 +1,4 @@
-//! Arguments of events (all but the name and the time), in sets that many events share.
+//! Arguments of events (everything except name and time), in sets that many events share.
 //!
 //! `args!` lists everything that a set can hold. The struct, the names of its stats in both formats, the
 //! [image](super::snapshot) and [merging](mod@super::merge) are generated from that list. To add a field, add a line
@@ -42,11 +42,11 @@ macro_rules! args {
             $number:ident $Number:ident $holds:ident, xplane [$($number_stat:literal),*], json [$($number_key:literal),*];
         )* }
     ) => {
-        /// Arguments of an event: everything but its name, its time and the values that differ from one occurrence to
-        /// the next ([`EventColumn`](super::EventColumn)). A few thousand distinct sets describe millions of events.
+        /// Arguments of an event: everything except its name, its time and the values that differ from one occurrence
+        /// to the next ([`EventColumn`](super::EventColumn)). A few thousand distinct sets describe millions of events.
         ///
-        /// A string that the file lacks is [`StrId::EMPTY`], a number that it lacks is `None`. Fields have the names
-        /// of the profiler's stats.
+        /// A string that the file lacks is [`StrId::EMPTY`], and a number that the file lacks is `None`. Fields have
+        /// the names of the profiler's stats.
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
         pub struct Args {
             $($(#[$text_doc])* pub $text: StrId,)*
@@ -153,7 +153,7 @@ args! {
         source_stack SourceStack, xplane [b"source_stack"], json [b"source_stack"];
         /// Name of the instruction that this one is an identical copy of.
         deduplicated_name DeduplicatedName, xplane [b"deduplicated_name"], json [b"deduplicated_name"];
-        /// Name of the host call that launched a copy, if nothing else gives the copy's direction. See
+        /// Name of the host call that launched a copy, if no other value contains the copy's direction. See
         /// [`super::copies::complete`].
         copy_call CopyCall, xplane [], json [];
         /// Name of the allocator that allocated or freed memory (`GPU_0_bfc`).
@@ -173,8 +173,8 @@ args! {
         model_flops ModelFlops Count, xplane [b"model_flops"], json [b"model_flops"];
         /// FLOPs, including those that the compiler added.
         flops Flops Count, xplane [b"flops"], json [b"flops"];
-        /// Bytes of a copy from a stat of its own: the host's transfer calls, Kineto's `bytes`, or the host call that
-        /// launched the copy.
+        /// Bytes of a copy, if they have their own stat: in the host's transfer calls, in Kineto's `bytes`, or in the
+        /// host call that launched the copy.
         copy_bytes CopyBytes Count, xplane [b"size"], json [b"bytes", b"size"];
         /// HLO program the instruction belongs to.
         program_id ProgramId Id, xplane [b"program_id"], json [b"program_id"];
@@ -275,7 +275,7 @@ impl ArgsTable {
         self.kept.sets.get(index)
     }
 
-    /// Builds a table of these sets, in this order. Returns `None` if the sets are not those of a table.
+    /// Builds a table of these sets, in this order. Returns `None` if the sets do not come from a table.
     pub(crate) fn from_sets(sets: Vec<Args>) -> Option<ArgsTable> {
         let count = sets.len();
         let kept = KeptArgs { sets: Vec::with_capacity(count), index: Index::with_capacity(count) };

@@ -1,9 +1,9 @@
 //! Loops over millions of items, one block at a time.
 //!
 //! A browser compiles WebAssembly twice: at first quickly into slow code, then into fast code once a function proves
-//! hot. A call that is already running stays in the code that it started in. So one long loop over all events, which
-//! runs once, would be several times slower until it ends. Here each block is a separate call, and all but the first
-//! few run the fast code:
+//! hot. A call that is already running stays in the code that it started in. So a single long loop over all events
+//! would run the slow code to its end, which takes several times as long. Here each block is a separate call, and all
+//! but the first few calls run the fast code:
 //!
 //! ```text
 //! one loop     [ slow slow slow slow slow slow slow slow slow ]

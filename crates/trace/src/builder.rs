@@ -29,7 +29,7 @@ impl Default for TraceBuilder {
     }
 }
 
-/// The event that was just added. Its methods set the event's arguments.
+/// The event that was added last. The methods set its arguments.
 #[derive(Debug)]
 pub struct EventBuilder<'a> {
     trace: &'a mut Trace,

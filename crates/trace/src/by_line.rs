@@ -38,12 +38,12 @@ impl LineEvents {
         }
     }
 
-    /// Returns true if there is none.
+    /// Returns true if there are no events.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Returns the event at a position of the order.
+    /// Returns the event at a position in the order.
     #[inline]
     pub fn get(&self, place: usize) -> Option<EventId> {
         match self {
@@ -66,7 +66,7 @@ impl LineEvents {
         self.for_each_time_at(events, 0..self.len(), |_, kind, interval| visit(kind, interval));
     }
 
-    /// Calls `visit` for the events at `places` of the order: with the id, the kind and the interval of each.
+    /// Calls `visit` with the id, the kind and the interval of each event at `places` in the order.
     pub fn for_each_time_at(
         &self,
         events: &Events,
@@ -143,7 +143,8 @@ impl LineProgress {
 }
 
 impl ByLine {
-    /// Sorts the events of `trace`. Needs one pass if the events of each line are consecutive in the file, else two.
+    /// Sorts the events of `trace`. Needs one pass if the events of each line are consecutive in the file, and two
+    /// passes if not.
     pub fn new(trace: &Trace) -> ByLine {
         let mut seen = vec![LineProgress::NOTHING; trace.lines.len()];
         let lines: Vec<usize> = trace.events.kinds().iter().map(|kind| kind.line.index()).collect();
@@ -230,8 +231,8 @@ fn in_order(trace: &Trace, seen: &[LineProgress]) -> Vec<LineEvents> {
             }
         });
     }
-    // Events of host threads are mostly out of order, those of streams mostly in order: a line is sorted only if
-    // necessary.
+    // Events of host threads are mostly out of order, and events of streams are mostly in order, so a line is sorted
+    // only if necessary.
     let sorted = |mut ids: Vec<EventId>| {
         trace.events.sort_by_time(&mut ids);
         LineEvents::List(ids)

@@ -1,5 +1,5 @@
-//! Classifies planes and lines by their names. The kind of an event is that of its line, never a substring of its
-//! name.
+//! Classifies planes and lines by their names. The kind of an event follows from its line, never from a substring of
+//! its name.
 
 use super::{Plane, Platform, StrId, Trace};
 
@@ -34,8 +34,8 @@ pub enum LineKind {
     Modules,
     /// Steps as XProf groups them: `Steps`.
     Steps,
-    /// Asynchronous ops: `Async XLA Ops`, the DMA and collectives in flight next to the ops. Their time is never
-    /// added to that of the ops.
+    /// Asynchronous ops: `Async XLA Ops`, the DMA and collectives in flight next to the ops. Their time is never added
+    /// to the time of the ops.
     AsyncOps,
     /// Line that repeats others (`Framework Ops`, `XLA Ops` derived from streams, ...).
     Derived,

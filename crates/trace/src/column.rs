@@ -13,7 +13,7 @@ const BLOCK: usize = 1 << BLOCK_BITS;
 pub struct Column<T> {
     /// Full blocks. Those that were [taken](Column::take_full) are empty.
     full: Vec<Arc<Vec<T>>>,
-    /// Block after the full ones. It joins them when the next value finds it full.
+    /// Block after the full ones. When it is full, the next value moves it to `full`.
     last: Vec<T>,
     len: usize,
     /// Number of blocks that were taken.
@@ -37,7 +37,8 @@ impl<T: Copy> Column<T> {
         self.len == 0
     }
 
-    /// Appends a value. The function that makes room does not take the value, so that it can stay in a register.
+    /// Appends a value. The function that makes room does not receive the value, so that the value can stay in a
+    /// register.
     #[inline]
     pub fn push(&mut self, value: T) {
         if self.last.len() >= BLOCK {
@@ -186,9 +187,9 @@ impl SparseColumn {
         self.values.push(value);
     }
 
-    /// Returns the value of `event`. A binary search finds its block and its position there. The search in the block
-    /// is skipped if all events from the block's first one on have a value. As the ids ascend, the position is at
-    /// most their distance.
+    /// Returns the value of `event`. A binary search finds its block and its position there. The search in the block is
+    /// skipped if all events from the block's first one on have a value. Because ids ascend, the position is at most
+    /// the distance between the ids.
     pub fn get(&self, event: EventId) -> Option<i64> {
         let after = self.events.full.partition_point(|block| block.first().is_some_and(|&first| first <= event));
         // The full blocks are followed by the last one.

@@ -140,7 +140,7 @@ pub fn bytes(trace: &Trace, args: &Args) -> Option<u64> {
     stated.filter(|&bytes| bytes > 0).or_else(counted).filter(|&bytes| bytes > 0)
 }
 
-/// Completes copies without a direction or a size from the call that launched them. The call is the first host event
+/// Completes copies that lack a direction or a size, from the call that launched them. The call is the first host event
 /// with the same correlation id. Takes linear time, and does nothing if every copy is complete.
 pub fn complete(trace: &mut Trace) {
     let incomplete: Vec<bool> = (0..trace.events.kinds().len()).map(|kind| is_incomplete(trace, kind)).collect();

@@ -38,7 +38,7 @@ impl Trace {
         Some((kind, if self.cpu_ops.is_none() { interval } else { self.on_thread(event, interval) }))
     }
 
-    /// Calls `visit` for the events of a line in order: with the kind of each, as an index into
+    /// Calls `visit` for the events of a line in order. Passes the kind of each event, as an index into
     /// [`Events::kinds`](super::Events::kinds), and the time that it occupies its thread.
     pub fn for_each_on_thread(&self, events: &LineEvents, mut visit: impl FnMut(usize, Interval)) {
         self.for_each_on_thread_at(events, 0..events.len(), |_, kind, interval| visit(kind, interval));

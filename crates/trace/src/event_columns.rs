@@ -12,8 +12,8 @@ pub enum Holds {
     Id,
     /// An identifier for which 0 means none. Zeros are not stored.
     NonZeroId,
-    /// An identifier that is unique in one capture only. [Merging](mod@super::merge) renumbers those of different
-    /// hosts.
+    /// An identifier that is unique only within one capture. [Merging](mod@super::merge) renumbers the identifiers of
+    /// different hosts.
     CaptureId,
     /// A duration in picoseconds. Negative ones are not stored.
     Picoseconds,
@@ -92,7 +92,7 @@ event_columns! {
     GroupId CaptureId, xplane [b"group_id"], json [b"group_id"];
     /// Number of a step, on its annotation or on events inside it.
     StepNum Id, xplane [b"step_num"], json [b"step_num"];
-    /// Number of one run of a collective, the same on all devices (TPU).
+    /// Number of one run of a collective. It is the same on all devices (TPU).
     AllReduceId Id,
         xplane [b"all_reduce_id", b"all_reduce_unique_id"], json [b"all_reduce_id", b"all_reduce_unique_id"];
     /// Time that an op waited for a copy of its operands or results (TPU).
@@ -100,12 +100,13 @@ event_columns! {
     /// Duration of a message, on the event that marks its end (megascale, between TPU slices).
     MessageDuration Microseconds, xplane [b"duration_us"], json [];
     /// Number that an event gives to its consumers, unique among the events of its [type](EventColumn::ProducerType).
-    /// Not stored if a [thread pool](POOL_CONTEXT) schedules the work, because nearly all of its events have one.
+    /// Not stored if a [thread pool](POOL_CONTEXT) schedules the work, because nearly all events of a pool have a
+    /// number.
     Producer Id, xplane [b"_p"], json [];
     /// Number of the [producer](EventColumn::Producer) that an event follows from, or whose end it marks (XLA's CPU
     /// backend). Not stored for a thread pool either.
     Consumer Id, xplane [b"_c"], json [];
-    /// Type of work that a [producer](EventColumn::Producer) hands on, by TSL's numbering (`ContextType`). Absent for
+    /// Type of work that a [producer](EventColumn::Producer) passes on, by TSL's numbering (`ContextType`). Absent for
     /// 0, the generic type.
     ProducerType NonZeroId, xplane [b"_pt"], json [];
     /// Type of a [consumer](EventColumn::Consumer), by the same numbering.

@@ -51,8 +51,8 @@ type RowWords = [u32; 5];
 pub struct RowBlock(Vec<RowWords>);
 
 impl RowBlock {
-    /// Creates a block of `words` words and lets `fill` write them. Returns `None` if that is no whole number of
-    /// events.
+    /// Creates a block of `words` words and lets `fill` write them. Returns `None` if the words do not make up a whole
+    /// number of events.
     pub fn filled(words: usize, fill: impl FnOnce(&mut [u32])) -> Option<RowBlock> {
         let mut rows = vec![RowWords::default(); words / RowWords::default().len()];
         let slots = rows.as_flattened_mut();
@@ -131,7 +131,7 @@ impl Events {
         self.rows.len() + self.packed.len()
     }
 
-    /// Returns true if there is none.
+    /// Returns true if there are no events.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -189,8 +189,8 @@ impl Events {
         self.packed.iter_from(0).map(unpacked)
     }
 
-    /// Calls `visit` with the rows of these events, some at a time, in order. Not generic, so that it is compiled
-    /// once and not for each caller.
+    /// Calls `visit` with the rows of these events in order, several at a time. Not generic, so that it is compiled
+    /// only once.
     fn for_each_slice(&self, indices: Range<usize>, visit: &mut dyn FnMut(&[RowWords])) {
         const AT_ONCE: usize = 2048;
         self.rows.slices(indices.clone()).for_each(&mut *visit);
@@ -378,8 +378,8 @@ impl Events {
         if self.cut.is_empty() { None } else { self.cut.get(&id).copied() }
     }
 
-    /// Returns true if this is a part of a cut event and the event started before it. Counts of events include only
-    /// the part with the start.
+    /// Returns true if this is a part of a cut event that started before the part. Counts of events include only the
+    /// part with the start.
     #[inline]
     pub fn began_before(&self, id: EventId) -> bool {
         self.whole(id).is_some_and(|whole| self.time(id).is_some_and(|(start, _)| start > whole.start))

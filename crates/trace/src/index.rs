@@ -6,7 +6,7 @@ use hashbrown::HashTable;
 use rustc_hash::FxBuildHasher;
 
 /// Numbers of distinct values. Each entry also stores part of its value's hash. So the table can grow without reading
-/// the values, which are far away in memory, and nearly all comparisons of different values end at the hash.
+/// the values, which are far away in memory, and nearly all comparisons of different values need only the hash.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Index {
     /// Folded hash and number of each value.
@@ -56,7 +56,7 @@ impl Index {
 }
 
 /// Numbers distinct keys in the order in which they first occur. Unlike a map from keys to numbers, its table has 9
-/// bytes per slot, whatever the size of a key: with a million keys, each search misses the processor's caches.
+/// bytes per slot for keys of any size, because with a million keys, each search misses the processor's caches.
 #[derive(Clone, Debug)]
 pub struct Numbering<K> {
     keys: Vec<K>,
@@ -74,7 +74,8 @@ impl<K: Copy + Eq + Hash> Numbering<K> {
         self.index.find(FxBuildHasher.hash_one(key), |number| self.keys.get(number as usize) == Some(&key))
     }
 
-    /// Returns the number of a key. A new key gets the next number, starting at 0. All keys past 2^32 - 1 get that number.
+    /// Returns the number of a key. A new key gets the next number, starting at 0. All keys beyond that limit get the
+    /// number 2^32 - 1.
     #[inline]
     pub fn number(&mut self, key: K) -> u32 {
         let (hash, keys) = (FxBuildHasher.hash_one(key), &self.keys);

@@ -67,7 +67,7 @@ impl IntervalSet {
         IntervalSet { kept: Arc::new(Kept { parts, length: OnceLock::new() }) }
     }
 
-    /// Returns the union of any intervals. Empty intervals are left out, touching ones are joined.
+    /// Returns the union of any intervals. Omits empty intervals, and joins intervals that touch.
     pub fn union_of(intervals: impl IntoIterator<Item = Interval>) -> IntervalSet {
         let mut union = Union::default();
         intervals.into_iter().for_each(|interval| union.add(interval));
@@ -213,7 +213,7 @@ impl Default for Union {
 }
 
 impl Union {
-    /// Creates a union with room for `parts` parts. Unused room costs nothing, while growing step by step would copy
+    /// Creates a union with room for `parts` parts. Unused room costs nothing, but growing step by step would copy
     /// everything.
     pub fn with_room(parts: usize) -> Union {
         Union { parts: Vec::with_capacity(parts), ..Union::default() }
@@ -231,7 +231,7 @@ impl Union {
         // Local copies stay in registers during the loop.
         let (mut last, mut length, mut is_sorted) = (self.last, self.length, self.unsorted.is_empty());
         for interval in intervals.filter(|interval| interval.end > interval.start) {
-            // Sorted so far: events of one line mostly are, so they need no sort.
+            // Sorted so far. Events of one line usually are, so they need no sort.
             is_sorted &= interval.start >= last.start;
             if !is_sorted {
                 self.unsorted.push(interval);

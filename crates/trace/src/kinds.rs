@@ -31,9 +31,9 @@ pub(super) struct Kinds {
     kinds: Vec<EventKind>,
     /// Numbers of the first kinds of the list, by hash. The others are added when a kind is interned.
     index: Index,
-    /// Cache of recent kinds: their numbers plus one. Empty until the first kind is interned.
+    /// Cache of recent kinds, as their numbers plus one. Empty until the first kind is interned.
     lately: Vec<u32>,
-    /// Most recent kind, which is often that of the next event, too.
+    /// Most recent kind, which the next event often has too.
     latest: Option<(EventKind, u32)>,
 }
 
@@ -66,7 +66,7 @@ impl Kinds {
     #[cold]
     fn find_or_add(&mut self, kind: EventKind, hash: u64) -> u32 {
         let kinds = &self.kinds;
-        // The kinds of a list that was taken over are not in the index yet.
+        // Kinds that come from `from_list` are not in the index yet.
         for (number, kind) in kinds.iter().enumerate().skip(self.index.len()) {
             self.index.insert(FxBuildHasher.hash_one(*kind), number as u32);
         }

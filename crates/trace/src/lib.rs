@@ -1,9 +1,8 @@
 //! Data model of a profile: planes (devices and hosts), their lines (streams, threads) and the events on them, in
 //! columns.
 //!
-//! Every input format is decoded into a [`Trace`], and all later code reads only that. The terms are those of the
-//! XPlane format: a *plane* is a device or a host (a process in a Chrome trace), a *line* is one row of it (a
-//! thread).
+//! Every input format is decoded into a [`Trace`], and all later code reads only the trace. The terms are those of the
+//! XPlane format: a *plane* is a device or a host (a process in a Chrome trace), a *line* is one row of it (a thread).
 
 #![warn(clippy::indexing_slicing, clippy::panic, clippy::unwrap_used)]
 
@@ -155,7 +154,7 @@ pub struct Capture {
 }
 
 impl Capture {
-    /// Returns the capture by another clock. The clock that timed the capture is `ahead_ns` ahead of it.
+    /// Returns the capture by another clock. The clock that timed the capture is `ahead_ns` ahead of the other clock.
     pub fn by_clock_behind(self, ahead_ns: i64) -> Capture {
         let moved = |ns: i64| ns.saturating_sub(ahead_ns);
         Capture {
@@ -201,8 +200,9 @@ pub struct Trace {
     pub hosts: Vec<String>,
     /// Relations between the ops of XLA's CPU backend. `None` until they were computed.
     pub cpu_ops: Option<CpuOps>,
-    /// Events of the file that were left out because they have no time or are far away from all others. Each is the
-    /// id of the event that took its place, in ascending order. [`Trace::file_index`] counts them.
+    /// Events of the file that were left out because they have no time or are far away from all others. Each entry is
+    /// the id of the event that took the place of an omitted one, in ascending order. [`Trace::file_index`] counts
+    /// them.
     pub far_off: Vec<EventId>,
     /// Problems found while reading.
     pub warnings: Vec<Warning>,
@@ -236,7 +236,7 @@ impl Trace {
     }
 
     /// Returns source file and line of events with these arguments: the innermost frame of the call stack that is not
-    /// in a library, else the recorded source line. See [`base::source_line`].
+    /// in a library, or the recorded source line if there is no such frame. See [`base::source_line`].
     pub fn source(&self, args: &Args) -> &str {
         base::source_line::own(self.text(args.source_stack)).unwrap_or_else(|| self.text(args.source))
     }

@@ -8,7 +8,7 @@ use base::Ps;
 pub struct CounterTrack {
     /// Plane that the counter belongs to.
     pub plane: PlaneId,
-    /// Name of the counter. If one counter has several series, the name includes that of the series.
+    /// Name of the counter. If one counter has several series, the name includes the name of the series.
     pub name: StrId,
     /// Times of the samples, ascending, from the anchor.
     pub times: Vec<Ps>,
@@ -71,8 +71,8 @@ pub enum FlowBinding {
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FlowPoint {
-    /// Number of the flow, from 0. All points with this number form the flow, in file order. Different captures have
-    /// no number in common.
+    /// Number of the flow, from 0. All points with this number form the flow, in file order. Different captures share
+    /// no flow numbers.
     pub flow: u32,
     /// Role of the point in the flow.
     pub role: FlowRole,

@@ -22,7 +22,8 @@ use base::{Ps, Warning, WarningCode};
 /// Largest difference between the starts of two captures of one run. If it is larger, the clocks are wrong.
 const MAX_START_DIFFERENCE_NS: i64 = 24 * 3600 * 1_000_000_000;
 
-/// Offset per host of ids that are unique in one capture only: those of host `n` are raised by `n` times this.
+/// Offset per host for ids that are unique only within one capture: the ids of host `n` are raised by `n` times this
+/// offset.
 const ID_STRIDE: i64 = 1 << 40;
 
 /// Merges the traces of the named hosts, in the given order. A single trace keeps its times.
@@ -79,8 +80,8 @@ fn shifts(hosts: &[(String, Trace)]) -> Option<Vec<Ps>> {
         .collect()
 }
 
-/// Returns the absolute time of a trace's zero: its anchor if the file's clock is absolute, else the start of the
-/// capture.
+/// Returns the absolute time of a trace's zero: its anchor if the file's clock is absolute, or the start of the capture
+/// if not.
 fn unix_zero(trace: &Trace) -> Option<i64> {
     if trace.capture.anchor_ns != 0 { Some(trace.capture.anchor_ns) } else { trace.capture.start_unix_ns }
 }

@@ -127,7 +127,8 @@ impl Packed {
 }
 
 impl Run {
-    /// Appends the event with this index. Returns false if its kind is one too many, or if there is no room.
+    /// Appends the event with this index. Returns false if the run already has the maximum number of kinds, or if there
+    /// is no room.
     fn push(&mut self, index: usize, (kind, start, duration): PackedEvent) -> bool {
         let known = self.kinds.iter().position(|&known| known == kind);
         let slot = known.unwrap_or(self.kinds.len());
@@ -160,7 +161,7 @@ impl Run {
     }
 }
 
-/// Returns the code of the shortest of these sizes that holds a value.
+/// Returns the code of the smallest of these sizes that can hold a value.
 fn code(value: u64, bytes: [u8; 4]) -> u8 {
     let holds = |&count: &u8| count == 8 || value >> (8 * u32::from(count)) == 0;
     bytes.iter().position(holds).unwrap_or(3) as u8

@@ -1,4 +1,4 @@
-//! Serializes a trace and reads it back: the page hands decoded events from one worker to another without decoding
+//! Serializes a trace and reads it back: the page passes decoded events from one worker to another without decoding
 //! them again.
 //!
 //! Events are sent as blocks of words, which may be sent before the rest while decoding continues. The rest is sent
@@ -75,8 +75,8 @@ enum SnapshotPart {
 }
 
 impl Writer {
-    /// Takes a trace. `notes` are sent with it: data of the run that the trace itself does not hold. Callers must
-    /// write the trace's warnings to the notes if they need them.
+    /// Takes a trace. `notes` are sent with it. They contain data of the run that is not part of the trace. Callers
+    /// must write the trace's warnings to the notes if they need them.
     pub fn new(trace: Trace, notes: Vec<u8>) -> Writer {
         let Trace {
             format,
@@ -263,7 +263,7 @@ impl Reader {
         let counts = (trace.events.len() as u64, self.frames);
         trace.place_rows();
         let is_whole = self.counts == Some(counts) && self.pending.is_empty() && !self.damaged;
-        // The writer's side could not complete the copies: it handed events over before it had read their calls.
+        // The writer's side could not complete the copies, because it passed events on before it had read their calls.
         copies::complete(&mut trace);
         if is_whole { Ok((trace, self.notes)) } else { Err(Damaged) }
     }

@@ -41,7 +41,7 @@ pub fn chart(marks: Marks, class: &'static str, drawing: AnyView) -> AnyView {
     let choose = {
         let marks = marks.clone();
         move |next: Option<usize>| {
-            // A chart loses the focus after it was removed. Its signals no longer exist then.
+            // A chart loses the focus after it was removed. At that time, its signals no longer exist.
             if chosen.try_get_untracked().is_none_or(|now| now == next) {
                 return;
             }

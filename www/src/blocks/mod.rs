@@ -1,6 +1,6 @@
-//! Renders the blocks of a run's page. Each kind of block has a file with its name. The library determines the
-//! content ([`crossprof::pages`]), and this module only its appearance. Every mark is reachable by pointer and
-//! keyboard and has a description. Text stays text.
+//! Renders the blocks of a run's page. Each kind of block has a file with its name. The library ([`crossprof::pages`])
+//! determines the content, and this module determines only its appearance. Every mark is reachable by pointer and
+//! keyboard and has a description. Text is never interpreted as markup.
 
 pub mod bars;
 mod chart;
@@ -34,8 +34,8 @@ use crate::state::Run;
 /// The blocks of a page.
 pub type Blocks = RwSignal<Vec<Arc<Block>>>;
 
-/// Renders all blocks of a page. Elements stay while the kinds of blocks stay, so a new response keeps the focus and
-/// the zoom of charts.
+/// Renders all blocks of a page. Elements stay in place while the kinds of blocks stay the same, so the focus and the
+/// zoom of charts survive a new response.
 pub fn blocks_view(run: Run, blocks: Blocks) -> AnyView {
     let kinds = Memo::new(move |_| blocks.with(|blocks| blocks.iter().map(|block| kind(block)).collect::<Vec<_>>()));
     let all = move || {

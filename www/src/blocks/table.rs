@@ -250,7 +250,7 @@ impl Shown {
     }
 }
 
-/// Returns the number of rows, the number of shown rows, and the parts of the filter that do not apply to this table.
+/// Describes the number of rows, the number of shown rows, and the parts of the filter that do not apply to this table.
 fn counted(table: &TableBlock) -> String {
     let rows = count_of(table);
     if table.lacking.is_empty() {
@@ -335,7 +335,8 @@ struct Look {
     /// Each visible column with its index and the number that fills a cell's bar: 100, or the largest value if it is
     /// above 100.
     columns: Vec<(usize, ColumnBlock, f64)>,
-    /// Index of the column that stays visible while scrolling: the column that names the rows, otherwise the first.
+    /// Index of the column that stays visible while scrolling: the column that names the rows, or the first column if
+    /// no column names them.
     fixed: usize,
     /// See [`TableBlock::classes`].
     classes: Vec<(String, ColourClass)>,
@@ -346,8 +347,8 @@ struct Look {
 }
 
 impl Look {
-    /// Selects the visible columns. Columns without any value are hidden, unless they state a reason. Next to the
-    /// details of a row, there is no room for those either.
+    /// Selects the visible columns. Columns without any value are hidden, unless they give a reason. While the details
+    /// of a row are open, these columns are hidden too, because there is no room for them.
     fn of(table: Option<&TableBlock>, has_details: bool) -> Look {
         let Some(table) = table else { return Look::default() };
         let has_value = |index: usize| {

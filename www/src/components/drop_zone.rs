@@ -56,8 +56,8 @@ pub async fn open(state: State, found: Vec<PickedFile>) {
     }
 }
 
-/// Returns the index of the load that was captured last. Uses the times in the folder names if all loads have one,
-/// otherwise the modification times of the files.
+/// Returns the index of the load that was captured last. Uses the times in the folder names if every load has one, and
+/// the modification times of the files if not.
 fn newest<'s>(loads: impl Iterator<Item = &'s [Source]> + Clone) -> Option<usize> {
     let captured = loads.clone().map(|sources| sources.iter().find_map(|it| capture_time(&it.entry.path)));
     let captured: Option<Vec<&str>> = captured.collect();
@@ -71,7 +71,7 @@ fn newest<'s>(loads: impl Iterator<Item = &'s [Source]> + Clone) -> Option<usize
     }
 }
 
-/// Returns the index of the latest time, and the first one if several are equal.
+/// Returns the index of the latest time. If several times are equal, returns the first.
 fn last<T>(times: &[T], is_later: impl Fn(&T, &T) -> bool) -> Option<usize> {
     times.iter().enumerate().reduce(|best, it| if is_later(it.1, best.1) { it } else { best }).map(|(at, _)| at)
 }

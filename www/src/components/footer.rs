@@ -27,7 +27,7 @@ pub fn Footer() -> impl IntoView {
         <footer class="footer" class:ready=move || requests.get().is_some()>
             <span class="version">"crossprof "{env!("CARGO_PKG_VERSION")}</span>
             <span>"build "<code>{BUILD_ID}</code></span>
-            // Opens in another tab, because leaving this one would close its runs.
+            // Opens in another tab, because leaving this tab would close its runs.
             <a href="third-party-notices.txt" target="_blank" title="Licences of the software that this page contains">"Licences"</a>
             <span class="requests" class:alarm=move || requests.get().is_some_and(|count| count > 0)
                 title="Counted by this page's PerformanceObserver; your browser's network panel shows the same number.">{text}</span>

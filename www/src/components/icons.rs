@@ -8,7 +8,7 @@ use crate::route::View;
 /// The icon of a view.
 #[component]
 pub fn ViewIcon(
-    /// The view to get the icon of.
+    /// The view whose icon is drawn.
     of: View,
 ) -> impl IntoView {
     let path = match of {

@@ -20,7 +20,7 @@ use crate::{ask, browser, client};
 /// Height in CSS pixels.
 const HEIGHT: f64 = 34.0;
 
-/// Delay that puts the request after that of the view, which is sent in the current task.
+/// Delay that puts this request after the view's request, which is sent in the current task.
 const AFTER_VIEW: Duration = Duration::ZERO;
 
 /// A drag over fewer pixels than this counts as a click.

@@ -89,7 +89,7 @@ pub fn failure(answer: Answer) -> AnyView {
     live(move || answer.failed.get().map(|reason| view! { <p class="banner" role="alert">{reason}</p> }))
 }
 
-/// Requests a view, and again whenever its address or the report changes.
+/// Requests a view, and requests it again each time its address or the report changes.
 pub fn asked(run: &Run, view: View) -> Answer {
     let state = State::get();
     let answer = Answer::default();

@@ -36,7 +36,7 @@ thread_local! {
 }
 
 /// Finds the open run for each chosen run, by name. If several runs have the same name, prefers the one with the same
-/// file, then takes them in the order of the rail. Also returns the open runs that are not chosen.
+/// file. The others follow in the order of the rail. Also returns the open runs that are not chosen.
 fn found(state: State, choice: &Choice) -> (Vec<Option<Run>>, Vec<Run>) {
     let mut left = state.runs.get();
     let mut chosen: Vec<Option<Run>> = vec![None; choice.runs.len()];
@@ -137,8 +137,8 @@ impl Compared {
     }
 }
 
-/// Returns the comparison of the address. Returns `None` if it has fewer than two runs, too many runs, or a run that
-/// is not open.
+/// Returns the comparison that the address describes. Returns `None` if it has fewer than two runs, too many runs, or a
+/// run that is not open.
 fn compared(state: State, choice: &Choice) -> Option<Compared> {
     if choice.len() > MOST_RUNS {
         return None;
@@ -221,7 +221,7 @@ fn notice(state: State) -> Option<AnyView> {
     Some(view! { <p class="empty" role="status">{text}</p> }.into_any())
 }
 
-/// Requests the comparison, and again whenever its settings or reports change.
+/// Requests the comparison, and requests it again each time its settings or reports change.
 fn asked(state: State) -> Answer {
     let answer = Answer::default();
     Effect::new(move |_| {

@@ -1,6 +1,6 @@
-//! Requests to the analyst and to the second analyst, which run the same program. The page sends to the second one what
-//! needs no events: [`Page`](PageRequest), [`Table`](TableRequest) and [`Row`](RowRequest) of memory, the
-//! [`ComparisonPage`](ComparisonPageRequest), and each [`Document`](DocumentRequest).
+//! Requests to the analyst and to the second analyst, which run the same program. The second analyst receives the
+//! requests that need no events: [`Page`](PageRequest), [`Table`](TableRequest) and [`Row`](RowRequest) if they are
+//! about memory, and each [`ComparisonPage`](ComparisonPageRequest) and [`Document`](DocumentRequest).
 
 use crossprof::document::Page;
 use crossprof::pages::timeline::Outcome;
@@ -73,7 +73,7 @@ pub struct AnalyseRequest;
 pub struct ReportRequest {
     /// Index of the run within the load.
     pub run: u32,
-    /// Settings of the user. They apply to all later requests about this run.
+    /// User settings. They apply to all later requests about this run.
     pub settings: Box<Settings>,
 }
 

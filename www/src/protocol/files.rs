@@ -19,7 +19,7 @@ pub struct FileEntry {
 /// Groups of the files of one drop.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Groups {
-    /// Indices of the files to read and of the files to leave out, for each run or archive. Each group gets its own
+    /// For each run or archive, the indices of the files to read and of the files to leave out. Each group gets its own
     /// workers.
     pub loads: Vec<(Vec<usize>, Vec<usize>)>,
     /// Indices of files that are not read, with the reason.

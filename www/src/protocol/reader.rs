@@ -79,7 +79,7 @@ pub enum UnpackProgress {
 pub struct DecodeRequest {
     /// Files that the other reader sends.
     pub files: Vec<FileEntry>,
-    /// Files that are not read, because another file of the same host is.
+    /// Files that are not read, because another file of the same host is read instead.
     pub left_out: Vec<FileEntry>,
 }
 
@@ -93,7 +93,8 @@ pub enum DecodeProgress {
         /// Events decoded so far.
         events: u64,
     },
-    /// Files are finished. Collected for a while, because each message redraws the list of files.
+    /// Files are finished. The worker collects several of them in a message, because each message redraws the list of
+    /// files.
     FilesDone(Vec<FileDone>),
     /// Paths of left-out files that are needed after all, because the file read in their place contains no profile.
     Wanted(Vec<String>),

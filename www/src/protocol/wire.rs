@@ -23,9 +23,10 @@ pub enum Kind {
     Response,
     /// Ends a request with an error. The body is a sentence for the user.
     Error,
-    /// For the next worker of the load. The page forwards it unchanged. Attached: buffers, which are transferred.
+    /// A message to the next worker of the load. The page forwards the message unchanged. Attached: buffers, which are
+    /// transferred.
     Onward,
-    /// For the previous worker of the load. The page forwards it unchanged.
+    /// A message to the previous worker of the load. The page forwards the message unchanged.
     Back,
 }
 

@@ -15,7 +15,7 @@ use crate::protocol::timeline::PictureForm;
 use crate::state::State;
 
 /// Output formats: form, label, description, suffix of the file name, and media type. The last two are empty for
-/// Perfetto, which saves no file.
+/// Perfetto, because it saves no file.
 const FORMS: [(PictureForm, &str, &str, &str, &str); 4] = [
     (PictureForm::Svg, "SVG", "Save the picture as SVG", "timeline.svg", "image/svg+xml"),
     (PictureForm::Png, "PNG", "Save the picture as PNG", "timeline.png", "image/png"),
@@ -51,7 +51,7 @@ fn acts(surface: Held, action: Action) -> Box<dyn Fn()> {
     })
 }
 
-/// Renders the buttons that save, go to flags and kept ranges, and show hidden tracks.
+/// Renders the buttons that save the timeline, go to flags and kept ranges, and show hidden tracks.
 pub fn buttons(surface: &Rc<Surface>, run: u32) -> AnyView {
     let (state, said, surface) = (State::get(), surface.said, StoredValue::new_local(surface.clone()));
     live(move || {
@@ -79,7 +79,7 @@ pub fn buttons(surface: &Rc<Surface>, run: u32) -> AnyView {
 fn save(surface: &Rc<Surface>, state: State, run: u32, at: usize) {
     let (form, _, _, end, kind) = FORMS[at];
     let name = untrack(|| state.name_of(run));
-    // Open the tab now: a browser allows it only during the click.
+    // Open the tab now, because browsers allow it only during the click.
     let perfetto = if end.is_empty() { Perfetto::open() } else { None };
     let title = name.clone();
     let take = Box::new(move |picture: crate::protocol::wire::Document| match perfetto {

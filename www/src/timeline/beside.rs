@@ -120,7 +120,7 @@ fn pair(state: State, run: &Run, upper: Rc<Surface>, other: Run) -> AnyView {
     .into_any()
 }
 
-/// Makes the second analyst compare the runs, and each analyst color its ops.
+/// Asks the second analyst to compare the runs, and each run's analyst to color its ops.
 fn colour(state: State, runs: [(&Run, &Rc<Surface>); 2]) {
     let entry = |(run, _): (&Run, _)| SubjectEntry { name: state.name_of(run.id), ..SubjectEntry::default() };
     let subjects = Subjects { subjects: runs.map(entry).to_vec(), baseline: 0, weak_scaling: None };
@@ -139,8 +139,8 @@ fn colour(state: State, runs: [(&Run, &Rc<Surface>); 2]) {
     }
 }
 
-/// Aligns the starts of a step, if both runs have it, otherwise the starts of the captures. Without a number, uses
-/// each run's median step.
+/// Aligns the starts of a step. If one of the runs lacks the step, aligns the starts of the captures instead. Without a
+/// step number, uses each run's median step.
 fn align(upper: &Rc<Surface>, lower: &Rc<Surface>, step: Option<u32>, shows_step: bool, said: RwSignal<String>) {
     let found = Rc::new(RefCell::new([None, None]));
     for (surface, side) in [(upper, 0), (lower, 1)] {

@@ -26,7 +26,7 @@ use crate::state::{Run, State};
 pub fn Pane(
     /// Timeline of the run.
     surface: Rc<Surface>,
-    /// True if the picture gets the keyboard focus at first.
+    /// True if the picture gets the keyboard focus when it appears.
     has_focus: bool,
 ) -> impl IntoView {
     let said = surface.said;

@@ -342,8 +342,8 @@ impl Surface {
         self.move_picture();
     }
 
-    /// Returns the time of a range's edge at a position of the picture. Unless `is_free` is true, snaps to the start
-    /// or end of an event in the lane.
+    /// Returns the time of a range's edge at a position in the picture. Unless `is_free` is true, snaps to the start or
+    /// end of an event in the lane.
     pub fn edge_at(&self, x: f64, is_free: bool) -> i64 {
         let Some(viewport) = self.viewport.get() else { return 0 };
         let width = self.width();
@@ -361,7 +361,7 @@ impl Surface {
         self.update(|sight| (sight.pointer, sight.is_dragging) = (Some(dragged.at), true));
     }
 
-    /// Ends the drag. The range is measured as soon as the edges to snap to are known.
+    /// Ends the drag. The range is measured as soon as the edges that it snaps to are known.
     pub fn let_go(self: &Rc<Surface>) {
         self.is_dropped.set(self.dragged.get().is_some());
         self.snap();
@@ -466,7 +466,7 @@ impl Surface {
     }
 
     /// Shows the range of an action. `is_found` is true for search results, which are enlarged if they are too narrow
-    /// to see. If it is `None`, fits the view to the range.
+    /// to see. If `is_found` is `None`, fits the view to the range.
     fn bring_into_sight(self: &Rc<Surface>, start: i64, end: i64, is_found: Option<bool>) {
         let width = self.width();
         let time = interval((start, end));
@@ -514,7 +514,7 @@ impl Surface {
         }
     }
 
-    /// Returns the height among the rows at a position of the picture. `None` on the axis.
+    /// Returns the height among the rows at a position in the picture. `None` on the axis.
     pub fn row_at(&self, y: f64) -> Option<u32> {
         (y >= AXIS_HEIGHT).then(|| (y - AXIS_HEIGHT) as u32 + self.sight.borrow().scroll)
     }
@@ -533,7 +533,8 @@ impl Surface {
         ask::picture(&self.run, sight, title, form, Box::new(heard));
     }
 
-    /// Returns flags and kept ranges, and the arrangement of tracks, for the address. `None` for an empty one.
+    /// Returns two texts for the address: flags and kept ranges, and the arrangement of tracks. An empty text is
+    /// `None`.
     pub fn kept(&self) -> [Option<String>; 2] {
         let sight = self.sight.borrow();
         [&sight.bookmarks, &sight.arrangement].map(|text| Some(text.clone()).filter(|text| !text.is_empty()))
@@ -560,7 +561,7 @@ impl Surface {
     }
 }
 
-/// Converts a range in picoseconds.
+/// Converts a range in picoseconds to an [`Interval`].
 pub fn interval((start, end): (i64, i64)) -> Interval {
     Interval::new(crossprof::Ps::new(start), crossprof::Ps::new(end))
 }

@@ -1,5 +1,6 @@
 //! The analyst: receives decoded runs, makes their reports, pages and tables, and keeps the runs while the page shows
-//! them. The second analyst of a load runs the same program. It has no runs, but the memory records of some.
+//! them. The second analyst of a load runs the same program. It stores no runs, only the memory records of some of
+//! them.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -45,7 +46,7 @@ const STEPS: i64 = 20;
 /// Passes of a warm-up. Browsers optimize code that ran for a few milliseconds.
 const PASSES: u32 = 20;
 
-const DAMAGED: &str = "A run was damaged on its way between two workers. Load the profile again.";
+const DAMAGED: &str = "A run was damaged during the transfer between two workers. Load the profile again.";
 const NO_RUN: &str = "This run is not loaded. Open its files again.";
 const NO_PICTURE: &str =
     "This browser cannot draw the timeline, because it lacks OffscreenCanvas. Use a newer browser.";
@@ -149,7 +150,7 @@ fn receive(analyst: Rc<RefCell<Analyst>>, asker: Asker) {
 #[derive(Default)]
 pub struct Analyst {
     session: Session,
-    /// Settings of the user for each run.
+    /// User settings for each run.
     settings: Vec<Settings>,
     /// True if the analyst has a load or is about to receive one.
     is_asked: bool,

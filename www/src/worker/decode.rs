@@ -14,7 +14,7 @@ use crate::worker::Pace;
 use crate::worker::asker::Asker;
 use crate::worker::pipe::{self, Bytes, Pipe};
 
-const DAMAGED: &str = "A file was damaged on its way between two workers. Load the profile again.";
+const DAMAGED: &str = "A file was damaged during the transfer between two workers. Load the profile again.";
 
 /// Maximum number of unread archive members that get their own warning. Each warning is a row on the page.
 const MAX_NAMED: usize = 200;
@@ -169,7 +169,8 @@ fn done(file: u32, result: FileResult) -> FileDone {
     }
 }
 
-/// Returns warnings for archive members that could not be read: one for each of the first, and a count of the others.
+/// Returns warnings for archive members that could not be read. Each of the first members gets its own warning, and one
+/// more warning counts the rest.
 fn unread(archive: &str, members: &[MemberResult]) -> Vec<Warning> {
     let failed = || members.iter().filter_map(|member| Some((member, member.error.as_ref()?)));
     let warning = |(member, error): (&MemberResult, &Error)| {

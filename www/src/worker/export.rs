@@ -1,4 +1,4 @@
-//! Documents of a part of the timeline. The browser encodes two of the formats asynchronously.
+//! Exports part of the timeline as a document. The browser encodes two of the formats asynchronously.
 
 use crossprof::export::chrome_trace;
 use crossprof::timeline::{Document as Picture, Origin, Raster, Scene};

@@ -1,4 +1,4 @@
-//! Memory records that the second analyst received from the analyst, and the pages and tables made of them.
+//! Memory records that the second analyst received from the analyst, and the pages and tables that are made from them.
 
 use std::collections::BTreeMap;
 
@@ -34,7 +34,7 @@ impl ReceivedMemory {
         memory::page(self.of(run), query)
     }
 
-    /// Writes a table of memory as text. Returns `None` if the run has no such table.
+    /// Writes a memory table as text. Returns `None` if the run has no such table.
     pub fn table(
         &self,
         TableRequest { run, name, variant, query: asked, format, .. }: &TableRequest,

@@ -1,5 +1,5 @@
-//! Warms up a reader: reads files before there is a load, so that the browser has optimized the code for unpacking
-//! and decoding.
+//! Warms up a reader: reads files before the first load, so that the browser has already optimized the code for
+//! unpacking and decoding.
 
 use std::cell::Cell;
 use std::rc::Rc;

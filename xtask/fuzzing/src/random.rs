@@ -17,8 +17,8 @@ impl Random {
         Random(start)
     }
 
-    /// Creates a sequence that depends only on the bytes (FNV-1a), so that a saved input is driven as it was when it was
-    /// found.
+    /// Creates a sequence that depends only on the bytes (FNV-1a), so that a saved input is driven in the same way as
+    /// when it was found.
     pub fn of_bytes(bytes: &[u8]) -> Random {
         let step = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
         Random(bytes.iter().fold(0xcbf2_9ce4_8422_2325, step))

@@ -36,7 +36,7 @@ pub enum Value<'a> {
 pub struct Arg<'a> {
     pub key: &'static str,
     pub value: Value<'a>,
-    /// True if the argument is the same each time the operation runs: an xplane file stores it once.
+    /// True if the argument is the same each time the operation runs, so that an xplane file stores it once.
     pub of_operation: bool,
 }
 
@@ -157,7 +157,7 @@ fn operations(random: &mut Random) -> Vec<Operation> {
         .collect()
 }
 
-/// The state of a run while it is written.
+/// State of a run that is being written.
 struct Run<'s, S> {
     platform: Platform,
     sink: &'s mut S,

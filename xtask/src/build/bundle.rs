@@ -87,7 +87,8 @@ fn compile(programs: &[&Program], variant: Variant, tools: &Tools, id: &str, ste
     Ok(())
 }
 
-/// Target folder of the page's programs. Their profiles and flags have nothing in common with native builds.
+/// Target folder of the page's programs. It is separate, because their profiles and flags differ from those of native
+/// builds.
 pub fn target() -> PathBuf {
     cache::target().join("page")
 }

@@ -20,8 +20,8 @@ pub fn finish(dist: &Path, variant: Variant, id: &str) -> Result {
     service_worker(dist, id)
 }
 
-/// Shortens the names that each program shares with its script, and reorders the program's functions so that they compress
-/// well. Returns the page's text with the new digests of the files that it names.
+/// Shortens the names that each program shares with its script, and reorders the program's functions so that they
+/// compress well. Returns the page's text with the new digests of its files.
 fn pack(dist: &Path, mut page: String) -> Result<String> {
     for file in sources::with_extension(dist, "wasm")? {
         let failed = |error: &dyn std::fmt::Display| format!("{}: {error}", file.display());

@@ -1,7 +1,7 @@
 //! Orders the functions of a WebAssembly module so that gzip compresses them best.
 //!
-//! gzip finds repetitions within 32 kB. Generic code has many nearly equal instances: next to each other, each costs little.
-//! Far apart, each costs all of its bytes. Therefore the functions are arranged in a chain:
+//! gzip finds repetitions within 32 kB. Generic code has many nearly equal instances. An instance costs little if it is
+//! close to a similar one, and all of its bytes if it is far away. Therefore the functions are arranged in a chain:
 //!
 //! ```text
 //! placed       … f17 f3 f90 | next: of the remaining functions, the one with the largest
@@ -17,14 +17,15 @@ use wasm_encoder::reencode::{self, Error, Reencode};
 use wasm_encoder::{CodeSection, FunctionSection, Module};
 use wasmparser::{CodeSectionReader, FunctionSectionReader, Parser, Payload, TypeRef};
 
-/// About the shortest repetition that gzip encodes as a reference.
+/// Length of a piece in bytes: about the shortest repetition that gzip encodes as a reference.
 const PIECE_BYTES: usize = 6;
-/// Distance within which a function counts as within reach. It is less than gzip's window, because the next function takes
-/// up part of the window.
+/// Distance up to which a function is within reach. It is less than gzip's window, because the next function takes up
+/// part of the window.
 const REACH_BYTES: usize = 20_000;
-/// A piece in more functions than this is ignored, because it does not distinguish them.
+/// A piece that occurs in more functions than this is ignored, because it does not distinguish them.
 const MAX_HOLDERS: usize = 100;
-/// Number of pieces added to every function's own count, so that long functions come before short ones that match by chance.
+/// Number that is added to every function's own count of pieces, so that long functions come before short ones that
+/// match by chance.
 const EXTRA_PIECES: usize = 100;
 
 /// Returns the module with its functions reordered.
@@ -156,7 +157,7 @@ impl Chain {
         Chain { pieces, holders, near, score }
     }
 
-    /// Returns the remaining function to place next. If two match equally well, the first one.
+    /// Returns the remaining function to place next. If two match equally well, returns the first.
     fn next(&self, left: &[usize]) -> Option<usize> {
         let share = |at: usize| {
             let function = left[at];
@@ -238,8 +239,8 @@ mod tests {
         module.finish()
     }
 
-    /// Returns the numbers that the functions return: in the order of the table, of the exports, and for each function with
-    /// those that it calls.
+    /// Returns the numbers that the functions return: in the order of the table, in the order of the exports, and for
+    /// each function together with its callees.
     fn numbers(module: &[u8]) -> (Vec<i32>, Vec<i32>, Vec<(i32, i32)>) {
         let (mut table, mut exported, mut bodies) = (Vec::new(), Vec::new(), Vec::new());
         for part in Parser::new(0).parse_all(module) {

@@ -9,8 +9,8 @@ use std::path::Path;
 const LIMIT_BYTES: usize = 450_000;
 /// Limit of the reader, which supports every format and out-of-memory logs.
 const READER_LIMIT_BYTES: usize = 460_000;
-/// Limit of the analyst, which contains all metrics, rules, tables, pages and comparisons. It is fetched once the page is
-/// usable, while the user looks for a file, so its size delays no user.
+/// Limit of the analyst, which contains all metrics, rules, tables, pages and comparisons. The page fetches it after it
+/// has become usable, while the user looks for a file, so its size delays no user.
 const ANALYST_LIMIT_BYTES: usize = 1_410_000;
 /// Limit of everything that the browser fetches after the page: the programs of the workers, the examples, the schema, and
 /// the files that only the service worker fetches.
@@ -44,7 +44,7 @@ pub fn print(dist: &Path) -> Result {
     Ok(())
 }
 
-/// Fails if a program, or everything that the browser fetches after the page, exceeds its limit.
+/// Fails if a program exceeds its limit, or if the files that the browser fetches after the page exceed theirs.
 pub fn check(dist: &Path) -> Result {
     let (sizes, page) = (sizes(dist)?, cache::read(&dist.join("index.html"))?);
     print_of(&sizes, &page);

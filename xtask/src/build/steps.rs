@@ -13,13 +13,13 @@ impl Steps {
         Steps { number: 0, start: Instant::now() }
     }
 
-    /// Prints the next step and how long it usually takes on two cores.
+    /// Prints the next step and its usual duration on two cores.
     pub fn start(&mut self, what: &str, usually: &str) {
         self.number += 1;
         eprintln!("[{} | {:.0} s] {what} (usually {usually})", self.number, self.start.elapsed().as_secs_f64());
     }
 
-    /// Prints the result and how long the build took.
+    /// Prints the result and the duration of the build.
     pub fn end(&self, what: &str) {
         eprintln!("[done | {:.0} s] {what}", self.start.elapsed().as_secs_f64());
     }

@@ -24,11 +24,12 @@ pub const ALLOWED: [Licence; 8] = [
     Licence { name: "Unicode-3.0", words: "UNICODE LICENSE V3" },
 ];
 
-/// Text for packages that state the MIT licence but contain no licence text.
+/// Text for packages that declare the MIT licence but contain no licence text.
 const MIT: &str = include_str!("mit.txt");
 
 impl Licence {
-    /// Returns the licences that apply to a package: for each `OR` the first allowed one, for `AND` all of them.
+    /// Returns the licences that apply to a package: for each `OR`, the first allowed licence, and for `AND`, all
+    /// licences.
     pub fn of_expression(expression: &str) -> Result<Vec<Licence>> {
         let alternatives = |part: &str| {
             let names: Vec<&str> = part.split(" OR ").flat_map(|name| name.split('/')).map(str::trim).collect();

@@ -2,8 +2,8 @@
 
 use super::{Passage, without_code};
 
-/// Returns the comments of a Rust file. Line comments that follow each other are one passage, and a comment after code is a passage
-/// of its own.
+/// Returns the comments of a Rust file. Consecutive line comments form one passage, and a comment after code is a
+/// separate passage.
 pub fn passages(text: &str) -> Vec<Passage> {
     let mut passages: Vec<Passage> = Vec::new();
     let mut last: Option<(usize, &str)> = None;

@@ -24,7 +24,7 @@ fn a_phrase_of_the_beginning_counts_only_there() {
     assert_eq!(found("a.rs", "/// Returns what a run has, and whether it has it.\n/// What it is.\n"), []);
     assert_eq!(found("a.rs", "/// Whether it runs.\n"), [(1, "whether")]);
     assert_eq!(found("a.rs", "let a = 1;\n// Where it is.\nlet b = 2; // Who it is\n"), [(2, "where"), (3, "who")]);
-    // Another kind of comment begins anew.
+    // Another kind of comment begins a new passage.
     assert_eq!(found("a.rs", "//! A file.\n// Who calls it.\n"), [(2, "who")]);
 }
 
@@ -58,7 +58,7 @@ fn code_and_addresses_are_no_prose() {
     assert_eq!(found("a.rs", rust), [(6, "somebody")]);
     let markdown = "See [it](nobody.md), ``a ` nobody`` and\n\n```\n# nobody\n```\n\n<!-- nobody -->\nnobody\n";
     assert_eq!(found("a.md", markdown), [(8, "nobody")]);
-    // A mark without its pair begins no code.
+    // An unpaired mark begins no code.
     assert_eq!(found("a.md", "A ` mark and nobody.\n"), [(1, "nobody")]);
 }
 

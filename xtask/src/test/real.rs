@@ -1,10 +1,10 @@
-//! Tests that need real profiles. They are marked `#[ignore]` and fail without the profiles. They run if the profiles are
-//! available, or else they are skipped and reported as skipped.
+//! Tests that need real profiles. They are marked `#[ignore]` and fail without the profiles. They run if the profiles
+//! are available. If not, they are skipped, and the summary lists them.
 
 use crate::cache;
 use std::path::PathBuf;
 
-/// Location of the real profiles, and whether their tests run.
+/// Location of the real profiles, and the decision to run their tests.
 pub struct Profiles {
     folder: PathBuf,
     run: bool,

@@ -47,7 +47,7 @@ codes! {
             "The compressed data of a gzip file is damaged from some byte on. The data before that byte was read."
             "Copy the file again from where it was captured.";
         GzipChecksum "gzip_checksum" Damage
-            "The checksum of a gzip file is wrong. All content was read, but some of it is not as it was written."
+            "The checksum of a gzip file is wrong. All content was read, but some of it is damaged."
             "Copy the file again from where it was captured.";
         GzipChecksumMissing "gzip_checksum_missing" Caution
             "A gzip file ends before its checksum. All content was read but could not be checked."
@@ -86,7 +86,7 @@ codes! {
             "A file in an archive was not read, because it is damaged or not a profile. The other files were read. Only the page gives this warning."
             "See the reason in the message.";
         RepeatedFileNotRead "repeated_file_not_read" Note
-            "Two files of a host contain the same events. The file with more data was read. A trace JSON next to an xplane is named only if the xplane is damaged."
+            "Two files of a host contain the same events. The file with more data was read. A trace JSON next to an xplane causes this warning only if the xplane is damaged."
             "Nothing.";
     }
     "Trace JSON" {
@@ -225,7 +225,7 @@ codes! {
              with the host's clock during the capture. crossprof uses the chip's times."
             "Nothing. Other tools may show the event times.";
         ChipClockBroken "chip_clock_broken" Caution
-            "The chip's clock jumps: it was reset, or its values are damaged. crossprof uses the event times there."
+            "The chip's clock jumps: it was reset, or its values are damaged. Around the jump, crossprof uses the event times."
             "Capture again. Around the jump, compare durations and not times.";
         CpuOpEndsAreBounds "cpu_op_ends_are_bounds" Note
             "An op of XLA's CPU backend may outlast its event. Its time is an upper bound."
@@ -266,7 +266,7 @@ codes! {
             "The devices do not run their steps together. Step time and steps/s are computed per device and averaged."
             "Nothing.";
         StepsOneAfterAnother "steps_one_after_another" Caution
-            "The devices run their steps one after another. Step time and steps/s are those of one device."
+            "The devices run their steps one after another. Step time and steps/s describe a single device."
             "Nothing, if this is intended.";
         NumStepsOverridden "num_steps_overridden" Note
             "The given number of steps differs from the number found. The step time is the total time divided by the given number."

@@ -1,11 +1,11 @@
-//! Derives from its warnings how a capture was cut.
+//! Derives the way in which a capture was cut from its warnings.
 
 use super::{Warning, WarningCode};
 
 /// The way in which a capture is incomplete. Later values are worse.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Cut {
-    /// Cut in time: all events up to some moment are present.
+    /// Cut in time: all events up to a certain time are present.
     Earliest,
     /// The profiler did not record some device ops.
     Ops,

@@ -65,7 +65,7 @@ fn slower_is_beyond_the_noise_and_the_bound() {
             "slower > 3 %",
             steps(&wild),
             false,
-            "no difference of new and main is proven; such captures show differences of",
+            "no proven difference between new and main; such captures show differences of",
         ),
         (
             "slower > 3 %",
@@ -123,7 +123,7 @@ fn unknown_conditions_are_refused_with_suggestions() {
         ("unstabel", "unstabel", "Did you mean unstable?"),
         ("faster > 3 %", "faster", "The conditions are slower > 3 %"),
         ("slower", "", "A comparison is expected here"),
-        ("slower < 3 %", "<", "A condition states what fails: write slower > 3 %."),
+        ("slower < 3 %", "<", "A condition describes a failure: write slower > 3 %."),
         ("slower > 3 ms", "3 ms", "A percentage is expected here"),
         ("slower > much", "much", "A percentage is expected here"),
         ("slower > 3 % now", "now", "The condition ends here"),
@@ -167,14 +167,14 @@ fn a_limit_on_slower_holds_unless_it_is_proven() {
         report.message.starts_with("this run is slower than the baseline: a typical step takes 110 µs"),
         "{report:?}"
     );
-    assert!(report.message.ends_with("Slower by at most 3.0 % is allowed."), "{report:?}");
+    assert!(report.message.ends_with("A slowdown of at most 3.0 % is allowed."), "{report:?}");
 }
 
 #[test]
 fn wrong_limits_on_slower_are_refused() {
     let catalogue = Catalogue::of_profile();
     for (text, told) in [
-        ("slower > 3 %", "A limit states what must hold: write slower <= 3 %."),
+        ("slower > 3 %", "A limit describes a requirement: write slower <= 3 %."),
         ("capture slower >= 3 %", "write capture slower <= 3 %."),
         ("slower absent", "write slower <= 3 %."),
         ("slower <= 3 ms", "slower is in %"),

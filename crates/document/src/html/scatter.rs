@@ -151,7 +151,8 @@ fn line(line: &Line, x: &Axis, y: &Axis) -> Markup {
     }
 }
 
-/// Returns the values of the horizontal lines: the powers of 2 of a logarithmic axis, otherwise both ends and the middle.
+/// Returns the values of the horizontal lines: for a logarithmic axis, the powers of 2, and for a linear axis, both
+/// ends and the middle.
 fn marks(axis: &Axis) -> Vec<f64> {
     let [low, high] = axis.ends;
     if !axis.logarithmic {
@@ -165,7 +166,7 @@ fn marks(axis: &Axis) -> Vec<f64> {
     if values.is_empty() { vec![low, high] } else { values }
 }
 
-/// Returns the positions that have a label below the axis: those of marks first, then those of points, if there is room.
+/// Returns the positions with a label below the axis. Marks come first, then points, until there is no more room.
 fn labelled(scatter: &Scatter, x: &Axis) -> Vec<f64> {
     let of_marks =
         scatter.lines.iter().filter(|line| line.kind == LineKind::Mark).filter_map(|line| line.points.last());

@@ -1,4 +1,4 @@
-//! Fused attention of cuDNN and Transformer Engine: counts its matrix multiplications from the shapes.
+//! Fused attention in cuDNN and Transformer Engine: counts its matrix multiplications from the shapes.
 //!
 //! ```text
 //! forward    S = Q K^T                O = softmax(S) V           2 * pairs * (d_qk + d_v)
@@ -44,7 +44,7 @@ fn work(module: &Module, instruction: &Instruction, flops: f64) -> Work {
     Work { from_shapes: true, written: bytes.written - scratch, ..bytes }.product(flops, &first.shape)
 }
 
-/// Returns the bytes of scratch memory, which is the last of several results if that is a row of bytes.
+/// Returns the bytes of scratch memory. It is the last of several results, if this result is a row of bytes.
 fn scratch_bytes(shape: &Shape) -> f64 {
     let last = shape.tuple().last().and_then(Shape::array);
     let bytes = last.filter(|array| array.data_type.name() == "u8" && array.dimensions.len() == 1);
@@ -77,8 +77,8 @@ fn cudnn_sizes(module: &Module, instruction: &Instruction, config: &Value) -> Op
     (elements == sizes.batches * sizes.queries * sizes.width).then_some(sizes)
 }
 
-/// Returns the work of a call of Transformer Engine. Its arrays are `[batch, sequence, (3 or 2 packed,) heads,
-/// width]`. If arrays are packed, the operands for the others are empty.
+/// Returns the work of a call to Transformer Engine. Its arrays are `[batch, sequence, (3 or 2 packed,) heads, width]`.
+/// If arrays are packed, the operands for the others are empty.
 ///
 /// ```text
 /// packed      [b, s, 3, h, d]   empty             empty
@@ -126,9 +126,9 @@ fn empty(dimensions: &[u64]) -> bool {
 }
 
 /// Returns true if the mask is causal, according to the call's attributes: `mask_type = 2 : i64`, or a member of that
-/// name in JSON. The types are 0 none, 1 padding, 2 causal, 3 padding and causal, and 4 and 5 the causal ones aligned
-/// to the last query, which have the same share if there are as many keys as queries. Returns `None` if the
-/// attributes have no mask type, or if they restrict queries to a window or to one of several segments.
+/// name in JSON. The types are 0 none, 1 padding, 2 causal, 3 padding and causal, and 4 and 5 are the causal types
+/// aligned to the last query, which have the same share if there are as many keys as queries. Returns `None` if the
+/// attributes have no mask type, or if the attributes restrict queries to a window or to one of several segments.
 fn transformer_engine_mask(config: &str) -> Option<bool> {
     let number = |name: &str| -> Option<i64> {
         let rest = config.split_once(name)?.1.trim_start_matches(['"', ' ', '=', ':', '\\']);

@@ -6,7 +6,7 @@ use super::{elementwise, moves};
 use crate::collective::collective;
 use crate::{Collective, Instruction};
 
-/// Returns true if the opcode is that of a collective, or of the start of an asynchronous one.
+/// Returns true for the opcode of a collective or of the start of an asynchronous collective.
 pub(super) fn is(opcode: &str) -> bool {
     let kind = opcode.strip_suffix("-start").unwrap_or(opcode);
     matches!(kind, "all-reduce" | "all-gather" | "reduce-scatter" | "all-to-all" | "collective-permute")
@@ -26,7 +26,7 @@ pub(super) fn work(analysis: &Analysis, instruction: &Instruction) -> Work {
     let counted = found.kind == "all-reduce" || gpu;
     let array = instruction.shape.first_array().filter(|_| reduces && counted);
     let Some(array) = array else { return bytes };
-    // XLA assumes two operands per addition, however many devices take part.
+    // XLA assumes two operands per addition for any number of devices.
     let cycles = if gpu { cycles(analysis, instruction) } else { 1.0 };
     let flops = cycles * instruction.shape.elements();
     Work { flops, arithmetic: Arithmetic::other(array, flops), ..bytes }
@@ -39,9 +39,9 @@ fn cycles(analysis: &Analysis, instruction: &Instruction) -> f64 {
     root.map_or(3.0, elementwise::cycles)
 }
 
-/// Returns the bytes of an all-gather or reduce-scatter among n devices in a ring, in shards. In each of n - 1 steps,
-/// a shard is read and sent, and an arriving shard is written, or added to one that is read. The device's own shard
-/// is read and written. The n shards of the larger side are written or read once.
+/// Returns the bytes of an all-gather or reduce-scatter among n devices in a ring, in shards. In each of n - 1 steps, a
+/// shard is read and sent, and an arriving shard is written or added to a shard that is read. The device's own shard is
+/// read and written. Each of the n shards of the larger side is written or read once.
 ///
 /// ```text
 /// n = 4:  (n - 1) sent + (n - 1) received + 1 own + n = 3 n - 1 = 11 shards

@@ -21,13 +21,14 @@ impl Conventions {
         if platform == Some(Platform::Cpu) { Conventions::Cpu } else { Conventions::Gpu }
     }
 
-    /// Returns true for XLA's GPU analysis, which counts cycles instead of operations, and bytes as its kernels move
-    /// them.
+    /// Returns true for XLA's GPU analysis. It counts cycles instead of operations, and the bytes that GPU kernels
+    /// move.
     pub(super) fn is_gpu(self) -> bool {
         self == Conventions::Gpu
     }
 
-    /// Returns true if errors of XLA are corrected: it counts loops once, and counts waits as moving bytes.
+    /// Returns true if errors of XLA's analysis are corrected: it counts loops only once, and counts waits as moving
+    /// bytes.
     pub(super) fn corrects(self) -> bool {
         self != Conventions::General
     }

@@ -105,7 +105,7 @@ pub fn is_elementwise(module: &Module, instruction: &Instruction) -> bool {
     within(module.computations(), instruction)
 }
 
-/// Does the same as [`is_elementwise`], given only the computations read so far.
+/// Like [`is_elementwise`], but uses only the computations read so far.
 pub fn within(computations: &[Computation], instruction: &Instruction) -> bool {
     if !instruction.is("fusion") {
         return ELEMENTWISE.contains(&instruction.opcode.as_str());

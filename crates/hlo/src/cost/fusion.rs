@@ -2,8 +2,8 @@
 //! are in memory.
 //!
 //! On GPUs, each inner element is computed as often as it is needed. This *utilization* is computed from the result
-//! backwards. Elementwise users need the same elements as their own users do. So their needs add up only at the next
-//! instruction that is not elementwise, or at the result: the *elementwise roots*.
+//! backwards. Elementwise users need the same elements as their own users. So needs add up only at the *elementwise
+//! roots*: the next instructions that are not elementwise, or the result.
 //!
 //! ```text
 //! e = exp(p)            e needed by s as is, and by t transposed: computed twice
@@ -19,12 +19,13 @@ use super::moves;
 use super::work::Work;
 use crate::{Computation, ComputationIndex, Instruction, Module};
 
-/// Constants with more elements than this are read from memory on GPUs. The next constant is the limit elsewhere.
+/// Constants with more elements than this are read from memory on GPUs. The next constant is the limit on other
+/// platforms.
 const IMMEDIATE_ELEMENTS_GPU: f64 = 8.0;
 const IMMEDIATE_ELEMENTS: f64 = 1.0;
 
-/// Maximum number of entries in all sets of roots together. If exceeded, every instruction is taken as needed once.
-/// Real fusions stay far below.
+/// Maximum number of entries in all sets of roots together. If it is exceeded, the analysis assumes that every
+/// instruction is needed once. Real fusions stay far below.
 const MAX_ROOTS: usize = 1 << 20;
 
 /// Maximum depth of nested fusions when only bytes are counted.
@@ -72,7 +73,7 @@ fn fused(analysis: &mut Analysis, index: ComputationIndex, computation: &Computa
     (sum, needed)
 }
 
-/// Returns the bytes that reading a parameter or a large constant takes.
+/// Returns the bytes that are read for a parameter or a large constant.
 fn read(module: &Module, inner: &Instruction, needed: f64, all: &[f64], computation: &Computation) -> f64 {
     match inner.opcode.as_str() {
         "constant" if inner.shape.elements() > IMMEDIATE_ELEMENTS_GPU => inner.shape.bytes() * needed.min(1.0),
@@ -205,8 +206,8 @@ fn merge(into: &mut Vec<usize>, from: &[usize]) {
     }
 }
 
-/// Returns the bytes that reading a parameter or constant takes by the general conventions. Slices read their part.
-/// Broadcasts, reshapes and nested fusions each read it separately. All other users share one read.
+/// Returns the bytes that are read for a parameter or constant by the general conventions. Slices read only their part.
+/// Each broadcast, reshape and nested fusion reads the value separately. All other users share one read.
 fn read_by_users(module: &Module, computation: &Computation, inner: &Instruction, depth: u32) -> f64 {
     if inner.is("constant") {
         return if inner.shape.elements() > IMMEDIATE_ELEMENTS { inner.shape.bytes() } else { 0.0 };

@@ -1,5 +1,5 @@
-//! Calls of LAPACK and BLAS by XLA's CPU backend: `lapack_spotrf_ffi`, `lapack_strsm_ffi`. Counts the leading terms
-//! of LAPACK's own operation counts (LAPACK Working Note 41), with multiplications and additions counted separately.
+//! Calls to LAPACK and BLAS by XLA's CPU backend: `lapack_spotrf_ffi`, `lapack_strsm_ffi`. Counts the leading terms of
+//! LAPACK's own operation counts (LAPACK Working Note 41), with multiplications and additions counted separately.
 //! Iterative routines (eigenvalues, singular values) have no count.
 
 use super::matrix::{Factorization, factor};
@@ -7,7 +7,7 @@ use super::moves::{result, without_scratch};
 use super::work::{Arithmetic, Work};
 use crate::{ArrayShape, Instruction, Module};
 
-/// Returns the work of a call of a routine. Unknown if the target is not in the list.
+/// Returns the work of a call to a routine. Unknown if the target is not in the list.
 pub(super) fn work(module: &Module, instruction: &Instruction, target: &str) -> Work {
     match routine(target) {
         Some("potrf") => factor(module, instruction, Factorization::Cholesky),
@@ -62,8 +62,8 @@ fn of_first(module: &Module, instruction: &Instruction, count: impl Fn(f64, f64)
     }
 }
 
-/// Counts `n^2` for each right-hand side of an `n x n` matrix. Half of the matrix is read. The matrix may be on the left
-/// or on the right of the unknowns, so its size is its own last dimension.
+/// Counts `n^2` for each right-hand side of an `n x n` matrix. Half of the matrix is read. The matrix may be on the
+/// left or on the right of the unknowns, so its size is taken from its own last dimension.
 fn triangular_solve(module: &Module, instruction: &Instruction) -> Work {
     let (a, b) = (operand(module, instruction, 0), operand(module, instruction, 1));
     let (Some(a), Some(b), Some(result)) = (a, b, result(instruction)) else { return Work::UNKNOWN };

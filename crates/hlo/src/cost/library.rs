@@ -1,7 +1,7 @@
-//! Custom calls of libraries: their work follows from their shapes and configuration.
+//! Custom calls to libraries: their work follows from their shapes and configuration.
 //!
-//! XLA itself analyses only the matrix multiplications of cuBLASLt and the convolutions of cuDNN. It counts the
-//! others as zero, so their counts here are marked as coming from shapes.
+//! XLA itself analyses only the matrix multiplications of cuBLASLt and the convolutions of cuDNN. It counts other calls
+//! as zero, so their counts are marked here as coming from shapes.
 
 use super::analysis::Analysis;
 use super::matrix::{Factorization, cholesky, dot_flops, factor, triangular_solve};
@@ -33,8 +33,8 @@ pub(super) fn work(analysis: &Analysis, instruction: &Instruction) -> Work {
     }
 }
 
-/// Returns true if the author of a custom call's kernel stated its cost. Returns `None` for other instructions, and
-/// if the configuration is missing or unreadable.
+/// Returns true if the author of a custom call's kernel declared its cost. Returns `None` for other instructions, or if
+/// the configuration is missing or unreadable.
 pub fn has_author_estimate(instruction: &Instruction) -> Option<bool> {
     let config = parse(&instruction.attributes().backend_config).filter(|_| instruction.is("custom-call"))?;
     Some(member(&config, COST_ESTIMATE).is_some())
@@ -43,8 +43,8 @@ pub fn has_author_estimate(instruction: &Instruction) -> Option<bool> {
 /// Member of a custom call's configuration in which Pallas records the author's estimate.
 const COST_ESTIMATE: &str = "cost_estimate";
 
-/// Returns the cost stated by the author of a kernel: `"cost_estimate": {"flops": 1234, "bytes_accessed": 5678, ...}`
-/// in the configuration, as written by Pallas. Unknown if there is none.
+/// Returns the cost declared by a kernel's author: `"cost_estimate": {"flops": 1234, "bytes_accessed": 5678, ...}` in
+/// the configuration, as written by Pallas. Unknown if there is none.
 fn estimate(config: &str) -> Work {
     let config = parse(config);
     let found = config.as_ref().and_then(|config| member(config, COST_ESTIMATE));

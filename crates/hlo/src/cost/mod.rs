@@ -6,7 +6,7 @@
 //!                  |-> elementwise, convolution, matrix, reduce, collective, moves   one instruction
 //!                  |-> fusion     what is inside it, weighted by how often each element is needed
 //!                  |-> control    the computations of a call, while or conditional
-//!                  '-> library    custom calls of cuBLAS, cuDNN, LAPACK, Transformer Engine ... from their shapes
+//!                  '-> library    custom calls to cuBLAS, cuDNN, LAPACK, Transformer Engine ... from their shapes
 //! ```
 //!
 //! If a module needs the work of another computation, it calls `analysis`, which calls `opcode` again.
@@ -35,8 +35,8 @@ pub use library::has_author_estimate;
 /// Cost of one execution of an instruction.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Cost {
-    /// Floating-point operations (integer operations count alike). A multiply-add is two. With [`Conventions::Gpu`],
-    /// elementwise operations, including transcendental functions, count as clock cycles.
+    /// Floating-point operations. Integer operations count in the same way. A multiply-add counts as two operations.
+    /// With [`Conventions::Gpu`], elementwise operations, including transcendental functions, count as clock cycles.
     pub flops: f64,
     /// Number of results of transcendental functions (exp, log, tanh and so on).
     pub transcendentals: f64,
@@ -48,8 +48,8 @@ pub struct Cost {
     pub bytes_written: f64,
     /// Source of the numbers.
     pub source: CostSource,
-    /// Operand type of the main arithmetic: that of the matrix multiplication or convolution if there is one, else
-    /// that of the largest part of the work. `None` if there is no arithmetic.
+    /// Operand type of the main arithmetic: the matrix multiplication or convolution if there is one, or the largest
+    /// part of the work if not. `None` if there is no arithmetic.
     pub data_type: Option<DataType>,
 }
 
@@ -62,10 +62,10 @@ pub enum CostSource {
     Shapes,
 }
 
-/// Returns the cost of one execution of `instruction`, by [`Conventions::Gpu`]. Returns `None` if it is unknown: for
-/// a custom call of an unknown library, or anything that contains one.
+/// Returns the cost of one execution of `instruction`, by [`Conventions::Gpu`]. Returns `None` if the cost is unknown:
+/// for a custom call to an unknown library, or for anything that contains such a call.
 ///
-/// Each call repeats the analysis of everything in the instruction, so keep the result.
+/// Each call repeats the analysis of everything inside the instruction, so callers should store the result.
 pub fn cost(module: &Module, instruction: &Instruction) -> Option<Cost> {
     cost_by(module, instruction, Conventions::Gpu)
 }

@@ -12,8 +12,8 @@ pub(super) fn default(module: &Module, instruction: &Instruction) -> Work {
     Work::moves(module.operands(instruction).map(operand).sum(), instruction.shape.bytes())
 }
 
-/// Returns the bytes that reading an operand takes. For a tuple this is its table, because its elements are operands
-/// of other instructions.
+/// Returns the bytes that are read for an operand. For a tuple, these are only the bytes of its table, because its
+/// elements are operands of other instructions.
 fn operand(operand: &Instruction) -> f64 {
     match &operand.shape {
         Shape::Tuple(elements) => elements.len() as f64 * POINTER_BYTES,
@@ -52,7 +52,7 @@ pub(super) fn work(module: &Module, instruction: &Instruction, conventions: Conv
     }
 }
 
-/// Returns true if instructions with this opcode wait for another one.
+/// Returns true if instructions with this opcode wait for another instruction.
 pub(super) fn waits(opcode: &str) -> bool {
     opcode == "async-update" || opcode.ends_with("-done")
 }

@@ -55,7 +55,7 @@ fn bytes(analysis: &Analysis, instruction: &Instruction) -> Work {
             let inputs = operands().take(instruction.operands.len() / 2).map(|operand| operand.shape.bytes());
             Work::moves(inputs.sum::<f64>() + instruction.shape.bytes(), instruction.shape.bytes())
         }
-        // The updated elements are read and written, the updates and their indices are read. Other elements are not
+        // The updated elements are read and written. The updates and their indices are read. Other elements are not
         // touched.
         "scatter" => {
             let targets = instruction.operands.len().saturating_sub(1) / 2;
@@ -67,9 +67,9 @@ fn bytes(analysis: &Analysis, instruction: &Instruction) -> Work {
     }
 }
 
-/// Returns the number of applications. Each element of the result takes one application less than its window has
-/// elements. A window that always covers the whole dimension is a reduction with a broadcast result, which is
-/// computed once.
+/// Returns the number of applications. Each element of the result takes one application fewer than its window has
+/// elements. A window that always covers the whole dimension is a reduction with a broadcast result, which is computed
+/// once.
 ///
 /// ```text
 /// size 2n - 1, padding n - 1 on both sides:   [ . . . x x x x ]      every position sees all n elements

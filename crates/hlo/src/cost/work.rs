@@ -9,9 +9,9 @@ pub(super) struct Work {
     pub(super) transcendentals: f64,
     pub(super) read: f64,
     pub(super) written: f64,
-    /// True if all of it could be counted.
+    /// True if all of the work could be counted.
     pub(super) known: bool,
-    /// True if part of it was derived from the shapes of a library call.
+    /// True if part of the work was derived from the shapes of a library call.
     pub(super) from_shapes: bool,
     pub(super) arithmetic: Arithmetic,
 }
@@ -72,7 +72,7 @@ impl Work {
         }
     }
 
-    /// Returns the maximum of each number: one of two branches runs.
+    /// Returns the maximum of each number, because only one of two branches runs.
     pub(super) fn or(self, other: Work) -> Work {
         Work {
             flops: self.flops.max(other.flops),
@@ -108,12 +108,12 @@ impl Arithmetic {
         Arithmetic { product: None, other: Some((array.data_type, flops)) }
     }
 
-    /// Returns the type of the products if there are any, else that of the other arithmetic.
+    /// Returns the type of the products, or the type of the other arithmetic if there are no products.
     pub(super) fn data_type(self) -> Option<DataType> {
         self.product.or(self.other).map(|(data_type, _)| data_type)
     }
 
-    /// Returns the larger of both. If they are equal, returns the wider type.
+    /// Returns the larger of the two. If they are equal, returns the wider type.
     pub(super) fn or(self, other: Arithmetic) -> Arithmetic {
         Arithmetic { product: larger(self.product, other.product), other: larger(self.other, other.other) }
     }

@@ -59,7 +59,7 @@ fn ids(value: Value<'_>, out: &mut Vec<u32>) {
 }
 
 /// Returns the half of an id that is always present. Some writers put the computation's id into the upper half of an
-/// instruction's id, and leave it out of references to it.
+/// instruction's id, but omit it in references to the instruction.
 pub(super) fn low(id: i64) -> u32 {
     id as u32
 }

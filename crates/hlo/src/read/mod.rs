@@ -1,9 +1,9 @@
 //! Reads `xla.HloProto` and `xla.HloModuleProto`: names, shapes, the graph, and the attributes that determine the
 //! cost, source and communication of an instruction.
 //!
-//! Skipped are constants of more than one element, schedules, buffer assignments, control dependencies, random-number
-//! and infeed settings, and data that only a compiler needs. Bytes that violate the format end their message.
-//! Everything read before remains.
+//! Skips constants of more than one element, schedules, buffer assignments, control dependencies, random-number and
+//! infeed settings, and data that only a compiler needs. Bytes that violate the format end their message. Everything
+//! read before remains.
 
 mod attributes;
 mod fields;
@@ -88,7 +88,7 @@ fn computation<'a>(message: &'a [u8], damaged: &Cell<bool>, module: &mut Module,
     module.computations.push(computation);
 }
 
-/// Converts ids to indices. Instructions refer only to others of their own computation.
+/// Converts ids to indices. Instructions refer only to other instructions of their own computation.
 fn link(module: &mut Module, (entry_id, entry_name): (Option<i64>, String)) {
     let mut computations: FxHashMap<u32, ComputationIndex> = FxHashMap::default();
     for (index, computation) in (0..).zip(&module.computations) {

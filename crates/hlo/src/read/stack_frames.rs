@@ -39,8 +39,8 @@ fn numbers(message: &[u8], damaged: &Cell<bool>) -> [i64; 3] {
     found
 }
 
-/// Sets the source line of each instruction: the innermost line of its stack in the user's program, else its own
-/// source line, else the innermost line of its stack.
+/// Sets the source line of each instruction to the innermost line of its stack in the user's program. If there is none,
+/// uses the instruction's own source line, or else the innermost line of its stack.
 pub(super) fn resolve<'m>(frames: &StackFrames, all: impl Iterator<Item = &'m mut Metadata>) {
     let own = frames.own_lines();
     for metadata in all {

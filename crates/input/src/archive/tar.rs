@@ -4,14 +4,15 @@
 //!  | header | content, padded to 512 | header | ... | 0 | 0 |
 //! ```
 //!
-//! Reads plain files. Skips folders, links and devices. Skips sparse files with a warning. Ignores global pax headers.
+//! Reads plain files. Skips folders, links and devices. Skips sparse files too, and warns about them. Ignores global
+//! pax headers.
 
 use super::{ArchiveItem, Gather};
 use base::{Warning, WarningCode};
 
 const BLOCK_BYTES: usize = 512;
 
-/// Maximum size of a name or pax header in bytes. Longer ones are cut.
+/// Maximum size of a name or pax header in bytes. Longer names and headers are cut.
 const MAX_NAME_BYTES: usize = 1 << 20;
 
 /// Returns true if `head` (at least 512 bytes) is a tar header with a correct checksum.

@@ -6,7 +6,8 @@
 //! ```
 //!
 //! Reads stored and deflated entries, with sizes before or after the content, and 64-bit sizes. Skips encrypted entries
-//! and other compression methods with a warning. A stream cannot read stored content without a size before it.
+//! and other compression methods with a warning. Stored content is unreadable in a stream if its size does not come
+//! first.
 
 use super::{ArchiveItem, Gather, little_endian};
 use crate::gzip::over_limit;
@@ -363,7 +364,7 @@ impl ZipReader {
     }
 
     /// Reads the checksum and sizes after the content. Their signature is optional, and sizes have 4 or 8 bytes. Only a
-    /// comparison with the content shows which layout it is.
+    /// comparison with the content shows the layout.
     fn descriptor(&mut self, chunk: &mut &[u8], sink: &mut dyn FnMut(ArchiveItem<'_>)) {
         if !self.gather.fill(chunk, 4) {
             return;

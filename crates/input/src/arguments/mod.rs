@@ -5,7 +5,7 @@
 //! ```
 //!
 //! The same decoder reads the file as before, so the n-th event is the same event, even if its time was later
-//! corrected. The reader passes on events as they come, and its memory use is that of the largest buffered plane.
+//! corrected. The reader does not store events. Its memory use is the size of the largest buffered plane.
 
 use super::decoder::Decoder;
 use super::unpack::{Unpacked, Unpacker};
@@ -45,8 +45,8 @@ struct MemberIntake {
 }
 
 impl ArgumentsReader {
-    /// Creates a reader of the file at `file`. It looks for the events with these indices in `member`, which is the
-    /// file itself or a file in the archive.
+    /// Creates a reader of the file at `file`. The reader looks for the events with these indices in `member`, which is
+    /// the file itself or a file in the archive.
     pub fn new(file: &str, member: &str, events: Vec<u32>) -> ArgumentsReader {
         let watch = Watch::new(events);
         let intake = MemberIntake {

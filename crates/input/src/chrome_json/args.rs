@@ -1,4 +1,4 @@
-//! Reads the `args` of an event in one pass: the keys that metrics use. They become [`Args`] and the event's own
+//! Reads the keys of an event's `args` that metrics use, in one pass. Their values become [`Args`] and the event's own
 //! values. `trace::args` and `trace::event_columns` list the keys.
 //!
 //! JAX writes every value as a string, and Kineto writes numbers. Both are accepted. Keys that no metric needs

@@ -1,12 +1,12 @@
 //! Chooses the trace's anchor: the time of the file that becomes zero.
 //!
-//! JAX counts times from the start of the profile, so they stay as they are and the anchor is 0. Kineto and other
+//! JAX counts times from the start of the profile, so times stay unchanged and the anchor is 0. Kineto and other
 //! writers use absolute times or uptimes in microseconds, which overflow 64 bits of picoseconds. The times of such a
 //! file are counted from its first event.
 //!
 //! A single absurd timestamp at the start must not push all other events out of range. The first [`VOTERS`] events
-//! therefore wait. Their median decides whether the file's times are large, and which events are close enough to be the
-//! anchor. The choice depends only on the order of events in the file, and never on the chunk sizes.
+//! therefore wait. Their median determines if the file's times are large, and which events are close enough to become
+//! the anchor. The choice depends only on the order of events in the file, and never on the chunk sizes.
 
 use super::number::Time;
 

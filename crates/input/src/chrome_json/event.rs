@@ -27,7 +27,7 @@ pub(super) struct RawEvent {
     pub scope: u8,
     /// First letter of `bp`: the event that the end of a flow belongs to. 0 if it is missing.
     pub binding: u8,
-    /// Index of the remembered event with the same name and arguments, and the values that differ.
+    /// Index of the cached event with the same name and arguments, and the values that differ.
     pub repeats: Option<(usize, Own)>,
     /// False for `{}`.
     pub has_keys: bool,
@@ -35,11 +35,11 @@ pub(super) struct RawEvent {
 
 /// Reads the event at `start` (its `{`) and returns it with the position after it.
 ///
-/// Stores its arguments in `fields`, unless they repeat those of a remembered event.
+/// Stores its arguments in `fields`, unless they repeat the arguments of a cached event.
 pub(super) fn parse(buf: &[u8], start: usize, memo: &Memo, fields: &mut Vec<ArgField>) -> Scan<(RawEvent, usize)> {
     fields.clear();
     let (mut event, mut pos) = usual_head(buf, start).unwrap_or_else(|| (RawEvent::default(), start + 1));
-    // After the usual head, a comma or brace comes next. Otherwise a key comes next.
+    // After the usual head, a comma or brace comes next. Without it, a key comes next.
     let mut after_value = pos > start + 1;
     loop {
         if after_value {
@@ -75,7 +75,7 @@ pub(super) fn parse(buf: &[u8], start: usize, memo: &Memo, fields: &mut Vec<ArgF
                 b"bp" => event.binding = value.bytes(buf).first().copied().unwrap_or(0),
                 b"id" | b"id2" => event.id = value,
                 b"name" => {
-                    // The name follows the arguments, so the remembered event no longer applies. Parse the arguments.
+                    // The name follows the arguments, so the cached event no longer applies. Parse the arguments.
                     if event.repeats.take().is_some() {
                         args::parse(buf, event.args.start, fields)?;
                     }
@@ -92,8 +92,8 @@ pub(super) fn parse(buf: &[u8], start: usize, memo: &Memo, fields: &mut Vec<ArgF
     Ok((event, pos + 1))
 }
 
-/// Reads the keys of a complete event up to its name, if they have XLA's form: always in this order and without spaces.
-/// Returns the position after the name. Other forms are left to the general code, which gives the same result.
+/// Reads the keys of a complete event up to its name, if they have XLA's form: a fixed order without spaces. Returns
+/// the position after the name. For any other form, the general code gives the same result.
 #[inline]
 fn usual_head(buf: &[u8], start: usize) -> Option<(RawEvent, usize)> {
     let mut event = RawEvent { phase: b'X', has_keys: true, ..RawEvent::default() };

@@ -1,4 +1,4 @@
-//! Completes a trace after the whole file was read: kinds of planes, the writer, and lost data.
+//! Completes a trace after the whole file was read: sets the kinds of planes and the writer, and reports lost data.
 
 use std::collections::BTreeSet;
 
@@ -189,9 +189,9 @@ fn name_the_nameless(store: &mut Store) {
     }
 }
 
-/// Derives the kinds of planes from Kineto's event categories, since its process names do not contain them. A process
-/// with GPU work is a device, with its number in `device` or in the process id. A process with host work is a host. A
-/// plane with a clear name (`/device:GPU:0`) keeps the kind of that name.
+/// Derives the kinds of planes from Kineto's event categories, because its process names do not contain them. A process
+/// with GPU work is a device, and its number is in `device` or in the process id. A process with host work is a host. A
+/// plane with a clear name (`/device:GPU:0`) keeps the kind that follows from the name.
 fn kineto_kinds(trace: &mut Trace, plane_ids: &[Id]) {
     #[derive(Clone, Copy, PartialEq)]
     enum Side {
@@ -294,7 +294,7 @@ fn cut_off(
         ScannerState::Done => None,
         // The end of the file is in unreadable text, which has its own warning.
         ScannerState::Lost { previous: b'}' | b']' } => None,
-        // The format allows a list without its closing bracket: writers append to it until they stop.
+        // The format allows a list without its closing bracket, because writers append to it until they stop.
         ScannerState::Events if is_array && done == length => Some(
             Warning::new(WarningCode::JsonUnterminated, "The event list has no closing bracket. Every event in it was read.")
                 .with_offset(length),

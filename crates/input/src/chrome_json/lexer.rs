@@ -11,7 +11,7 @@ use memchr::memchr2;
 pub(super) enum Stop {
     /// The slice ends inside the token.
     Incomplete,
-    /// The byte at this position is not allowed there.
+    /// The byte at this position is not allowed.
     Bad(usize),
 }
 
@@ -73,10 +73,10 @@ pub(super) fn peek(buf: &[u8], pos: &mut usize) -> Scan<u8> {
     buf.get(*pos).copied().ok_or(Stop::Incomplete)
 }
 
-/// Bytes to check eight at a time before a call of `memchr` pays off.
+/// Number of bytes that are checked eight at a time before a call to `memchr` pays off.
 const SHORT: usize = 48;
 
-/// Returns the position of the closing quote, and whether the string has escapes. `start` is the string's first byte.
+/// Returns the position of the closing quote, and true if the string has escapes. `start` is the string's first byte.
 #[inline]
 pub(super) fn string(buf: &[u8], start: usize) -> Scan<(usize, bool)> {
     let rest = buf.get(start..).ok_or(Stop::Incomplete)?;

@@ -67,7 +67,7 @@ impl JsonLosses {
 
 fn describe(loss: JsonLoss, count: u64) -> Warning {
     let events = if count == 1 { "1 event".to_owned() } else { format!("{count} events") };
-    let place = "The offset is that of the first one, in the decompressed text";
+    let place = "The offset is the position of the first one in the decompressed text";
     match loss {
         JsonLoss::Unreadable => Warning::new(
             WarningCode::EventUnreadable,

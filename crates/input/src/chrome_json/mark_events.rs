@@ -47,7 +47,7 @@ impl Store {
     }
 
     /// Returns the name of a counter track: `memory used`, or `memory 0x7 used` if the counter has an id. A series with
-    /// the name `value` adds nothing.
+    /// the name `value` adds nothing to the name.
     fn track_name(&mut self, counter: StrId, series: StrId, id: Span, buf: &[u8]) -> StrId {
         let mut name = self.trace.text(counter).to_owned();
         if id.is_given() {

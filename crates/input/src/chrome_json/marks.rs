@@ -35,7 +35,7 @@ pub(super) struct WaitingTrack {
 /// An instant event that waits for its place.
 #[derive(Debug)]
 pub(super) struct WaitingInstant {
-    /// `g` for the whole trace, `p` for a process, otherwise a thread.
+    /// `g` for the whole trace, `p` for a process, and any other letter for a thread.
     pub scope: u8,
     pub pid: Id,
     pub tid: Id,

@@ -1,5 +1,5 @@
-//! Remembers the text of events, because profiles repeat themselves: an op runs in every step with the same name and
-//! the same arguments, except for a few ids.
+//! Caches the text of events, because profiles repeat themselves: an op runs in every step with the same name and the
+//! same arguments, except for a few ids.
 //!
 //! ```text
 //! first    {"context_id":"$$1","correlation_id":"1001","hlo_op":"fusion.7",...}
@@ -8,8 +8,8 @@
 //! ```
 //!
 //! If an event fits the template of the last event with the same name and thread, it needs no parsing, hashing or
-//! lookup. Its bytes are only compared. The parser would return the same values for text that the template accepts, so
-//! the memo changes only the speed. It is a cache of bounded size in which each event has two possible slots.
+//! lookup. Its bytes are only compared. For text that the template accepts, the parser would return the same values, so
+//! the memo affects only the speed. It is a cache of bounded size in which each event has two possible slots.
 
 use std::hash::BuildHasher;
 
@@ -21,12 +21,12 @@ use super::lexer::{Kind, Span};
 use trace::{ArgsId, EventStat, StrId};
 
 const SLOTS: usize = 4096;
-/// Maximum text of a remembered event in bytes. It keeps the memo under 16 MiB.
+/// Maximum text of a cached event in bytes. This limit keeps the memo under 16 MiB.
 const MAX_TEXT: usize = 4096;
 /// Maximum digits of a captured id, which always fit in 64 bits.
 const MAX_DIGITS: usize = 18;
 
-/// The stored form of a remembered event.
+/// The stored form of a cached event.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Stored {
     pub name: StrId,
@@ -53,7 +53,7 @@ struct Slot {
     holes: Vec<Hole>,
     stored: Stored,
     used: bool,
-    /// True if the slot's neighbour was written later.
+    /// True if the other possible slot was written later.
     is_older: bool,
 }
 
@@ -71,7 +71,7 @@ impl Slot {
     }
 }
 
-/// Cache of remembered events.
+/// Cache of events.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Memo {
     /// Empty until the first event.
@@ -121,8 +121,8 @@ impl Memo {
         }
         let first = place(name, tid, buf);
         let same_name = |index: &usize| self.slots.get(*index).is_some_and(|slot| slot.used && slot.name() == parts[0]);
-        // Replace an older event with the same name, or use an empty slot. Otherwise replace the older of the two
-        // neighbours.
+        // Replace an older event with the same name, or use an empty slot. If there is neither, replace the older event
+        // of the two slots.
         let neighbours = [first, first ^ 1];
         let unused = |index: &usize| self.slots.get(*index).is_some_and(|slot| !slot.used);
         let turn = |index: &usize| self.slots.get(*index).is_some_and(|slot| slot.is_older);
@@ -155,7 +155,7 @@ impl Memo {
     }
 }
 
-/// Includes the thread, because lines repeat each other's names with other arguments (an op and its kernel).
+/// Includes the thread, because several lines have the same names with different arguments (an op and its kernel).
 #[inline]
 fn place(name: Span, tid: Span, buf: &[u8]) -> usize {
     let tid = tid.bytes(buf).iter().fold(0u64, |hash, &byte| hash.wrapping_mul(31).wrapping_add(u64::from(byte)));

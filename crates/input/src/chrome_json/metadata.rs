@@ -1,8 +1,9 @@
-//! Reads metadata of a file: `M` events (names of processes and threads) and Kineto's keys next to the event list.
+//! Reads a file's metadata: `M` events (names of processes and threads), and the keys that Kineto writes next to the
+//! event list.
 //!
 //! Uses `process_name`, `thread_name`, `process_labels`, `process_sort_index` and `thread_sort_index`. `process_labels`
-//! and `process_sort_index` also become the plane's stats `labels` and `sort_index`. `thread_sort_index` alone does not
-//! create a thread: it needs an event or a name. The last of repeated names counts.
+//! and `process_sort_index` also become the plane's stats `labels` and `sort_index`. A `thread_sort_index` alone does
+//! not create a thread. An event or a name does. If names repeat, the last one counts.
 
 use serde_json::Value;
 
@@ -23,7 +24,7 @@ pub(super) struct TopLevel {
     pub base_time_ns: Option<i64>,
     /// Kineto's `deviceProperties`.
     pub devices: Vec<DeviceProperties>,
-    /// Stats of the run, such as its rank.
+    /// Properties of the run, such as its rank.
     pub stats: Vec<(&'static str, i64)>,
 }
 

@@ -140,7 +140,7 @@ impl ChromeJsonDecoder {
         self.scanner.store.trace.events.len() as u64
     }
 
-    /// Returns the trace. Its warnings report lost data.
+    /// Returns the trace, whose warnings report lost data.
     ///
     /// # Errors
     ///

@@ -71,7 +71,7 @@ fn plain_time(text: &[u8]) -> Option<Time> {
     Some(if ps < PS_PER_US { Time { us, ps } } else { Time { us: us + 1, ps: 0 } })
 }
 
-/// Parses at most seven decimals. Returns the picoseconds, and whether the seventh decimal rounds up.
+/// Parses at most seven decimals. Returns the picoseconds, and true if the seventh decimal rounds up.
 #[inline]
 fn few_decimals(fraction: &[u8]) -> Option<(i64, bool)> {
     let mut padded = [b'0'; 8];
@@ -80,12 +80,12 @@ fn few_decimals(fraction: &[u8]) -> Option<(i64, bool)> {
     Some((value / 100, value % 100 >= 50))
 }
 
-/// Parses eight decimal digits in one word by adding neighbours: digits to pairs, pairs to groups of four, and those to
-/// the whole number.
+/// Parses eight decimal digits in one word by combining neighbours: digits to pairs, pairs to groups of four, and
+/// groups to the whole number.
 #[inline]
 fn eight_digits(digits: [u8; 8]) -> Option<i64> {
     let word = u64::from_le_bytes(digits);
-    // A byte is a digit if its high half is 3, and still is 3 after adding 6.
+    // A byte is a digit if its high half is 3 and remains 3 after adding 6.
     let high = 0xf0f0_f0f0_f0f0_f0f0;
     let threes = 0x3030_3030_3030_3030;
     if word & high != threes || word.wrapping_add(0x0606_0606_0606_0606) & high != threes {
@@ -152,8 +152,8 @@ fn exponent_value(text: &[u8]) -> Option<i64> {
     (!digits.is_empty()).then_some(sign * value)
 }
 
-/// Parses a whole number that is used as an id, decimal or hexadecimal (`0x`). Unsigned 64-bit ids keep their bits, as
-/// stats in xplane files do, so all ids stay distinct. Longer numbers are not ids.
+/// Parses a whole number that is used as an id, decimal or hexadecimal (`0x`). Unsigned 64-bit ids keep their bits,
+/// like stats in xplane files, so all ids stay distinct. Longer numbers are not ids.
 #[inline]
 pub(super) fn id(text: &[u8]) -> Option<i64> {
     match short_count(text) {
@@ -289,8 +289,8 @@ mod tests {
 
         #[test]
         fn what_the_writer_prints_comes_back(picoseconds in 0i64..4_294_000_000_000_000) {
-            // Below 2^32 microseconds (71 minutes), a double is off by at most a quarter of a picosecond. Above, by
-            // half of one.
+            // Below 2^32 microseconds (71 minutes), a double is off by at most a quarter of a picosecond. Above that,
+            // it is off by at most half a picosecond.
             let printed = format!("{:.16e}", picoseconds as f64 / 1e6);
             prop_assert_eq!(ps(&printed), Ok(i128::from(picoseconds)), "{}", printed);
             let shortest = format!("{}", picoseconds as f64 / 1e6);

@@ -17,10 +17,10 @@ use base::Ps;
 use trace::{Event, EventId, Events};
 
 const HOUR: i64 = 3_600_000_000_000_000;
-/// Maximum number of cuts. The rest stays as it is.
+/// Maximum number of cuts. Later gaps stay.
 const MAX_CUTS: usize = 8;
 
-/// If the capture begins within this many picoseconds of zero, then zero is a valid time and events at zero are kept.
+/// If the capture begins within this many picoseconds of zero, zero is a valid time and events at zero stay.
 const BEGINS_AT_ZERO: i64 = 1_000_000_000;
 
 /// The events with plausible times.
@@ -63,8 +63,8 @@ pub(super) fn plausible(events: &Events) -> Option<Plausible> {
     events.iter().any(|event| !keep(&event)).then(|| filtered(events, untimed, keep))
 }
 
-/// Returns the first and last start after cutting at the largest gaps, as long as the smaller part is small and far
-/// away.
+/// Returns the first and last start that remain after cutting at the largest gaps. Cuts only while the smaller part is
+/// small and far away.
 fn plausible_starts(mut starts: Vec<i64>, allowed: usize) -> (i64, i64) {
     starts.sort_unstable();
     let mut kept = starts.as_slice();

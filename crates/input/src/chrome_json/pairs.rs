@@ -48,8 +48,8 @@ impl Pairs {
         self.open.entry(track).or_default().push(open);
     }
 
-    /// Closes the open begin of a track for an end with this name. Returns the begin, and whether it was not the
-    /// innermost one. Removes an asynchronous track with its last begin, since many ids are used only once.
+    /// Closes the open begin of a track for an end with this name. Returns the begin, and true if it was not the
+    /// innermost one. Removes an asynchronous track together with its last begin, because many ids are used only once.
     pub fn pop(&mut self, track: Track, name: Option<StrId>) -> Option<(Open, bool)> {
         let stack = self.open.get_mut(&track)?;
         let innermost = stack.len().checked_sub(1)?;

@@ -52,11 +52,11 @@ pub(super) struct Scanner {
     pub state: ScannerState,
     pub store: Store,
     pub top_level: TopLevel,
-    /// True if the file consists of only the list.
+    /// True if the file consists of the list only.
     pub is_array: bool,
     /// True if an event list was found.
     pub has_list: bool,
-    /// First few keys of the top level, to describe a file that is not a trace.
+    /// First few keys of the top level, for the description of a file that is not a trace.
     pub keys: Vec<String>,
     /// True if no more bytes will come.
     pub is_last: bool,

@@ -1,7 +1,7 @@
 //! Adds events to the trace: finds their line, interns their text, and converts their times to the anchor.
 //!
-//! A process of a Chrome trace is a plane, and a thread is a line. The first event or metadata that mentions them
-//! creates them. Their names may follow later.
+//! A process of a Chrome trace is a plane, and a thread is a line. The first event or metadata that mentions a plane or
+//! line creates it. Its name may follow later.
 
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
@@ -41,8 +41,8 @@ impl Timed {
     }
 }
 
-/// Duration that XLA's exporter writes for zero, since viewers would not show such events. No clock resolves
-/// picoseconds.
+/// Duration that XLA's exporter writes for zero, because viewers would not show such events. No clock can measure a
+/// picosecond.
 const PICOSECOND: Ps = Ps::new(1);
 
 /// The trace under construction.
@@ -142,8 +142,8 @@ impl Store {
         }
     }
 
-    /// Returns the track and line of a paired event. Asynchronous events overlap the work of the thread that reports
-    /// them, so they get a separate line.
+    /// Returns the track and line of a paired event. Asynchronous events overlap with the work of the thread that
+    /// reports them, so they get a separate line.
     fn track(&mut self, event: &RawEvent, buf: &[u8]) -> (Track, LineId) {
         if event.phase.is_ascii_uppercase() {
             let line = self.line_of(event, buf);
@@ -154,7 +154,7 @@ impl Store {
         (Track::Async { cat, id }, self.line(pid, Id::Async))
     }
 
-    /// Parses the time in `span`, a number or a string. Counts a loss if it is neither.
+    /// Parses the time in `span`, which is a number or a string. Counts a loss if it is neither.
     #[inline]
     pub fn time(&mut self, span: Span, buf: &[u8], offset: u64) -> Option<Time> {
         let fault = match number::time(span.bytes(buf)) {
@@ -185,7 +185,7 @@ impl Store {
         (stored, own)
     }
 
-    /// Parses the arguments into `fields` if the memo had skipped them.
+    /// Parses the arguments into `fields` if the memo skipped them before.
     pub fn reparse_args(&mut self, event: &RawEvent, buf: &[u8]) {
         self.fields.clear();
         if event.args.is_given() && args::parse(buf, event.args.start, &mut self.fields).is_err() {
@@ -234,8 +234,8 @@ impl Store {
     }
 
     fn place(&mut self, event: Timed, anchor_us: i64) {
-        // If the clock counts from its first event, zero is the zero of another clock. If it starts near zero, the
-        // decision waits until all events are known.
+        // If the clock counts from its first event, a time of zero belongs to another clock. If the clock starts near
+        // zero, the decision waits until all events are known.
         if event.is_untimed() {
             if anchor_us != 0 {
                 return self.losses.add(JsonLoss::Untimed, event.offset);

@@ -20,7 +20,7 @@ enum Process {
     Host,
     /// One stream of a GPU.
     Stream { ordinal: u32, stream: String },
-    /// A copy of the events of several streams of a GPU.
+    /// A copy of the events on several streams of a GPU.
     Sum { ordinal: u32 },
 }
 

@@ -6,7 +6,7 @@ use rustc_hash::FxBuildHasher;
 use crate::watch::Watch;
 use trace::EventId;
 
-/// Maximum text of open events to keep, in bytes. Arguments of further open events are lost.
+/// Maximum size of the stored text of open events, in bytes. Arguments of further open events are lost.
 const MAX_KEPT_BYTES: usize = 64 << 20;
 
 /// The selected events and the state of the search.

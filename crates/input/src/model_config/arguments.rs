@@ -7,7 +7,7 @@ const HIDDEN: &str = "***";
 /// Words in names whose values are secrets.
 const SECRET_WORDS: &[&str] =
     &["pass", "passcode", "pwd", "auth", "token", "bearer", "creds", "cookie", "dsn", "sas", "pat"];
-/// Parts of such names, for words that are joined.
+/// Parts of names whose values are secrets, for names without separators between words.
 const SECRET_PARTS: &[&str] =
     &["secret", "passw", "passphrase", "credential", "apikey", "privatekey", "authtoken", "accesstoken"];
 /// Words before `key` that make it a secret. `key` at the end of a name is also a secret.

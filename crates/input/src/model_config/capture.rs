@@ -1,7 +1,7 @@
 //! Reads the `capture` notes in a sidecar, which `_sidecar.py` and `_window.py` in `python/crossprof` write.
 //!
 //! The slowdown becomes a section of the unified profile. The other notes are for people and appear in
-//! `metadata.environment`. A value of an unexpected type is ignored, since the profile is complete without it.
+//! `metadata.environment`. A value of an unexpected type is ignored, because the profile is complete without it.
 
 use std::collections::BTreeMap;
 
@@ -41,8 +41,8 @@ pub(super) fn tracing(capture: &Map<String, Value>) -> Option<Tracing> {
     })
 }
 
-/// Returns how far this process's clock is ahead of the first process's, in nanoseconds. Returns `None` if the
-/// difference is within the kit's measurement error.
+/// Returns the time by which this process's clock is ahead of the first process's clock, in nanoseconds. Returns `None`
+/// if the difference is within the kit's measurement error.
 pub(super) fn clock_ahead_ns(capture: &Map<String, Value>) -> Option<i64> {
     let process = usize::try_from(capture.get("process")?.as_u64()?).ok()?;
     let clocks = capture.get("clocks")?;
@@ -64,7 +64,7 @@ pub(super) fn notes(capture: &Map<String, Value>) -> BTreeMap<String, String> {
     texts.filter(|(_, text)| !text.is_empty()).collect()
 }
 
-/// Returns the kind of the devices, which a trace JSON does not contain. A CPU has none.
+/// Returns the kind of the devices, which a trace JSON does not contain. Returns `None` for CPUs.
 fn device_kind(capture: &Map<String, Value>) -> String {
     let text = |name: &str| capture.get("devices").and_then(|it| it.get(name)).and_then(Value::as_str);
     text("kind").filter(|_| text("platform") != Some("cpu")).unwrap_or_default().to_owned()
@@ -82,7 +82,7 @@ fn members<'a>(capture: &'a Map<String, Value>, name: &str) -> impl Iterator<Ite
     capture.get(name).and_then(Value::as_object).into_iter().flatten()
 }
 
-/// Formats a value: `8`, `a b`, `data=8 model=2`. Null becomes an empty text.
+/// Formats a value as text: `8`, `a b` for a list, `data=8 model=2` for an object. Null becomes an empty text.
 fn text(value: &Value) -> String {
     match value {
         Value::Null => String::new(),

@@ -7,9 +7,10 @@
 //! log/memory/1.prof, log/memory/2.prof                           memory of r, if r is the only run of log
 //! ```
 //!
-//! Only the first and the last profile of a run are read: the difference is the growth. JAX records no time in these files, and
-//! times of files change when they are copied. So their names give the order: a name with a word for the start (`start`,
-//! `before`) comes first, one with a word for the end (`end`, `after`) last, and numbers in names count as numbers.
+//! Only the first and the last profile of a run are read, because their difference is the growth. JAX records no time
+//! in these files, and file times change when files are copied. So the names determine the order: a name with a word
+//! for the start (`start`, `before`) comes first, a name with a word for the end (`end`, `after`) comes last, and
+//! numbers in names count as numbers.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +20,7 @@ use base::{moment, sort};
 const BETWEEN: &str = "Only the first and the last device memory profile of a run are read.";
 const OTHER_HOST: &str = "The device memory profiles of another host of this run are read.";
 
-/// The runs of a folder: one of them, or several.
+/// The runs of a folder: a single run, or several.
 #[derive(Clone, Copy, PartialEq)]
 enum Runs {
     One(usize),
@@ -59,8 +60,8 @@ pub(super) fn add(files: &[Candidate<'_>], plan: &mut Plan) {
     }
 }
 
-/// Returns the profiles of one host in the order of their names, and those of the other hosts. The files of different
-/// processes show no growth together.
+/// Returns the profiles of one host in the order of their names, and the profiles of the other hosts. Profiles of
+/// different processes cannot show growth.
 fn of_one_host(files: &[Candidate<'_>], run: &PlannedRun, profiles: Vec<usize>) -> (Vec<usize>, Vec<usize>) {
     let name = |file: usize| files.get(file).map_or("", |file| file_name(file.path));
     let mut groups: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
@@ -95,7 +96,7 @@ fn natural(name: &str) -> Vec<(&str, usize, &str)> {
 struct Folders<'a> {
     /// Runs with a trace in or below a folder.
     below: BTreeMap<&'a str, Runs>,
-    /// Runs of a folder that was passed to the profiler.
+    /// Runs in a folder that was passed to the profiler.
     home: BTreeMap<&'a str, Runs>,
 }
 
@@ -118,8 +119,8 @@ impl<'a> Folders<'a> {
         folders
     }
 
-    /// Returns the run of a file: the only one in or below its folder, or else the only one of the nearest folder above that
-    /// was passed to the profiler.
+    /// Returns the run of a file: the only run in or below its folder. If there is none, the only run of the nearest
+    /// folder above that was passed to the profiler.
     fn run_of(&self, path: &str) -> Option<usize> {
         let named = |folder: &&str| !folder.is_empty();
         let above = || ancestors(path).filter(named).find_map(|folder| self.home.get(folder));
@@ -130,7 +131,7 @@ impl<'a> Folders<'a> {
     }
 }
 
-/// Returns the folder that was passed to the profiler, or else the folder of the trace.
+/// Returns the folder that was passed to the profiler, or the folder of the trace if the former is unknown.
 fn home(path: &str) -> &str {
     let log = run_folder(path).map(folder).and_then(|it| it.strip_suffix("plugins/profile"));
     log.map_or_else(|| folder(path), |log| log.trim_end_matches('/'))

@@ -167,7 +167,7 @@ fn run(method: &str, seconds: f64, fields: &Value, around: &Around) -> NamedProf
     let facts = TracePathFacts {
         devices: around.devices.or(of_path.devices),
         platform: around.platform.or(of_path.platform),
-        // The time of this trace is more precise than that of the whole benchmark.
+        // The time of this trace is more precise than the time of the whole benchmark.
         timestamp: of_path.timestamp.or_else(|| around.timestamp.clone()),
     };
     let time_us = seconds * 1e6;

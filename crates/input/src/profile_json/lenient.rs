@@ -9,7 +9,7 @@
 //! ```
 //!
 //! Comments are `//` and `#` up to the end of the line, and `/* */`. This reader is only used for text that is not
-//! JSON. A text without comments and omissions, or with unclosed brackets, still counts as damaged.
+//! JSON. Text without comments and omissions, or with unclosed brackets, still counts as damaged.
 
 use serde_json::{Map, Value};
 
@@ -166,7 +166,7 @@ impl<'a> Reader<'a> {
         Some(if is_omitted && members.is_empty() { Value::Null } else { Value::Object(members) })
     }
 
-    /// Skips alternatives to a value up to the next comma. The value becomes null, since the right one is unknown.
+    /// Skips alternatives to a value up to the next comma. The value becomes null, because the right one is unknown.
     fn one_of_several(&mut self, members: &mut Map<String, Value>, key: &str) -> Option<()> {
         let value = members.get_mut(key)?;
         if !value.is_null() {

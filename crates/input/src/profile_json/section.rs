@@ -240,7 +240,7 @@ fn collect_unread(value: &Value, path: &str, read: &BTreeSet<String>, unread: &m
     }
 }
 
-/// Lists the first few names, and the number of further ones.
+/// Lists the first few names, and the number of further names.
 fn list(fields: &BTreeSet<String>) -> String {
     let names: Vec<String> = fields.iter().take(NAMED_FIELDS).map(|name| name.chars().take(80).collect()).collect();
     let more = fields.len().saturating_sub(NAMED_FIELDS);

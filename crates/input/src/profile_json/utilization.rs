@@ -29,7 +29,7 @@ struct Reported {
 pub(super) struct Converted {
     /// The section, if it can be derived.
     pub section: Option<ComputeUtilization>,
-    /// The reason, if it cannot.
+    /// The reason, if it cannot be derived.
     pub not_measured: Option<NotMeasured>,
     /// Warnings about the conversion.
     pub warnings: Vec<Warning>,

@@ -10,7 +10,7 @@ use report::{Confidence, FindingSeverity};
 
 /// Maximum of a measurement. Sums, products and ratios of larger numbers could become infinite.
 const LARGEST: f64 = 1e30;
-/// Numbers below this limit become 0, since dividing by them could give infinity.
+/// Numbers below this limit become 0, because dividing by them could give infinity.
 const SMALLEST: f64 = 1e-60;
 
 /// Escapes control characters, and marks that reorder text, in every text. Warnings and remedies can then neither
@@ -24,7 +24,7 @@ pub(super) fn make_printable(value: &mut Value) {
     }
 }
 
-/// Replaces numbers that are too large by null. Returns how many there were.
+/// Replaces numbers that are too large by null. Returns their number.
 pub(super) fn take_immeasurable(value: &mut Value) -> u64 {
     match value {
         Value::Number(number) => {
@@ -44,7 +44,7 @@ pub(super) fn take_immeasurable(value: &mut Value) -> u64 {
     }
 }
 
-/// Replaces unknown words for severity and confidence by the lowest value. Returns how many there were.
+/// Replaces unknown words for severity and confidence by the lowest value. Returns their number.
 pub(super) fn settle_words(document: &mut Value) -> u64 {
     settle(document, "findings", "severity", FindingSeverity::Note)
         + settle(document, "findings", "confidence", Confidence::Low)

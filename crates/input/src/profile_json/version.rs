@@ -20,7 +20,8 @@ impl Version {
     /// Minor version of the schema that crossprof writes.
     const MINOR: u64 = 1;
 
-    /// Reads `metadata.schema_version`, or else `metadata.profiler_version`. A document with neither has version 1.0.0.
+    /// Reads `metadata.schema_version`, or `metadata.profiler_version` if the former is missing. A document with
+    /// neither has version 1.0.0.
     pub(super) fn of(document: &Value) -> Result<Version, Error> {
         let metadata = document.get("metadata");
         let field = |name| metadata.and_then(|metadata| metadata.get(name)).filter(|value| !value.is_null());
@@ -65,7 +66,8 @@ impl fmt::Display for Version {
     }
 }
 
-/// Replaces `NaN`, `Infinity` and `-Infinity` outside of strings by `null`. Returns the text and how many there were.
+/// Replaces `NaN`, `Infinity` and `-Infinity` outside of strings by `null`. Returns the text and the number of
+/// replacements.
 pub(super) fn without_nan(text: &[u8]) -> (Vec<u8>, u64) {
     const WORDS: [&[u8]; 3] = [b"-Infinity", b"Infinity", b"NaN"];
     let mut out = Vec::with_capacity(text.len());

@@ -1,5 +1,5 @@
 //! Detects the kind of a JSON text by the keys of its outermost object (or of the objects in its outermost list). Does
-//! not parse the text, since the head can end anywhere.
+//! not parse the text, because the head can end anywhere.
 
 use base::{Error, out_of_memory};
 use memchr::memmem;
@@ -18,7 +18,7 @@ pub(super) fn start(head: &[u8]) -> Option<&[u8]> {
     matches!(text.first(), Some(b'{' | b'[')).then_some(text)
 }
 
-/// Returns the kind of the text by its first key that decides.
+/// Returns the kind of the text from the first decisive key.
 pub(super) fn detect(text: &[u8], complete: bool) -> Option<Format> {
     let is_list = text.first() == Some(&b'[');
     let keys = keys_at(text, if is_list { 2 } else { 1 });

@@ -3,7 +3,7 @@
 use super::{DROP_A_PROFILE, Format};
 use base::{Error, out_of_memory};
 
-/// Response to a known kind of file.
+/// Advice about a known kind of file.
 #[derive(Clone, Copy)]
 enum Advice {
     /// Give the usual advice.
@@ -16,7 +16,7 @@ enum Advice {
     Custom(&'static str),
 }
 
-/// Advice for a profile of the host: how to write a profile of device memory.
+/// Advice for a host profile: how to write a device memory profile.
 const SAVE_MEMORY: &str = "It contains host times. To profile device memory, call jax.profiler.save_device_memory_profile(\"memory.prof\"). To profile device times, use jax.profiler.trace.";
 
 /// Advice for a trace that Perfetto recorded.
@@ -31,7 +31,7 @@ pub(super) const FROM_ROCPROF: &str =
 const AS_PROTO: &str = "crossprof reads compiled programs as *.hlo.pb: set XLA_FLAGS=\"--xla_dump_to=DIR --xla_dump_hlo_as_proto\" \
                         before JAX starts. A *.xplane.pb also contains the programs.";
 
-/// First bytes of a file, its kind, and the response.
+/// First bytes of a file, its kind, and the advice.
 const MAGIC: &[(&[u8], &str, Advice)] = &[
     (b"BZh", "a bzip2 file", Advice::Unpack),
     (b"\xfd7zXZ\0", "an xz file", Advice::Unpack),

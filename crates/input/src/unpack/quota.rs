@@ -1,4 +1,4 @@
-//! Limits the number of members and warnings per file. Further ones are counted, but not read.
+//! Limits the number of members and warnings per file. Further members and warnings are only counted.
 
 use super::Unpacked;
 use base::{Warning, WarningCode};

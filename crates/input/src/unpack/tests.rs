@@ -209,7 +209,7 @@ fn a_cut_tar_keeps_the_entries_before() {
     }
 }
 
-/// A cut between two entries, or in the padding of one, loses no data. Only the end mark reveals it.
+/// A cut between two entries, or in the padding of an entry, loses no data. Only the missing end mark reveals it.
 #[test]
 fn a_tar_without_its_end_mark_is_noted() {
     let (tar, _) = unpack_gzip(archive!("ustar.tar.gz"));

@@ -1,6 +1,6 @@
 //! Collects the names and values of an event's arguments.
 
-/// Maximum size of a complete value in bytes, which is more than any instruction text that was seen.
+/// Maximum size of a complete value in bytes. All instruction texts that were seen are shorter.
 const MAX_VALUE_BYTES: usize = 64 << 10;
 
 /// Maximum number of arguments. No profiler writes as many.
@@ -37,7 +37,7 @@ impl ArgumentList {
         self.arguments.iter().any(|(known, _)| known == name)
     }
 
-    /// Returns all arguments. If there are too many, the last entry contains the number of missing ones.
+    /// Returns all arguments. If there are too many, the last entry contains the number of missing arguments.
     pub fn finish(mut self) -> Vec<(String, String)> {
         if self.more > 0 {
             self.arguments.push(("...".to_owned(), format!("{} more arguments are not shown", self.more)));
@@ -46,7 +46,7 @@ impl ArgumentList {
     }
 }
 
-/// Returns the value, or its start and its length if it is too long.
+/// Returns the value. If it is too long, returns its start and its length.
 fn cut(value: &str) -> String {
     if value.len() <= MAX_VALUE_BYTES {
         return value.to_owned();

@@ -84,7 +84,7 @@ fn rest_of_plane(mut reader: Reader<'_>) -> bool {
     }
 }
 
-/// Returns true for text without control characters. If `cut`, its last character may be incomplete.
+/// Returns true for text without control characters. If `cut` is true, the last character may be incomplete.
 fn is_printable(bytes: &[u8], cut: bool) -> bool {
     match std::str::from_utf8(bytes) {
         Ok(text) => !text.chars().any(char::is_control),

@@ -41,8 +41,8 @@ impl XSpaceTexts {
         }
     }
 
-    /// Turns the complaints into warnings. None of them has the severity damage: the file itself is complete, and the
-    /// profiler lost data before it wrote the file.
+    /// Turns the complaints into warnings. None of them has the severity damage, because the file itself is complete:
+    /// the profiler lost the data before it wrote the file.
     pub fn append_to(&self, warnings: &mut Vec<Warning>) {
         for (is_error, text) in &self.complaints {
             let dropped = text.to_lowercase().contains("drop");

@@ -2,7 +2,7 @@
 //!
 //! An event without relevant stats of its own needs no hashing: its name and arguments come from its metadata, which is
 //! decoded once. An event with such stats (GPU kernels have `kernel_details`, `hlo_op`, ...) overrides the metadata's
-//! arguments. The result is compared with that of the previous event of this kind before it is hashed.
+//! arguments. Before the result is hashed, it is compared with the result of the previous event of this kind.
 
 use rustc_hash::FxHashMap;
 
@@ -40,7 +40,7 @@ impl RawEvent {
 }
 
 impl<'a> Walk<'_, 'a> {
-    /// Decodes one event. If it is corrupt, skips it and returns the position of the corrupt field as an error.
+    /// Decodes one event. If the event is corrupt, skips it and returns the position of the corrupt field as an error.
     ///
     /// Nearly all events of a large trace have a known kind and no own stats, so they need only this fast path.
     #[inline]
@@ -102,7 +102,7 @@ impl<'a> Walk<'_, 'a> {
         Ok(())
     }
 
-    /// Keeps a stat of the current event if a metric needs it. The event's metadata has the id `event`. If the stat is
+    /// Stores a stat of the current event if a metric needs it. The event's metadata has the id `event`. If the stat is
     /// corrupt, returns its position as an error.
     fn stat(&mut self, message: &'a [u8], event: i64, at: u64) -> Result<(), u64> {
         let meaning = match Stat::peek_metadata_id(message) {
@@ -170,8 +170,7 @@ impl<'a> Walk<'_, 'a> {
                 self.losses.add(XPlaneLoss::TooMany, offset);
                 return;
             };
-            // Do not learn events without metadata, which are counted each time, or events of a line that has chip
-            // times.
+            // Do not cache events without metadata, which are counted each time, or events on a line with chip times.
             if has_metadata && !self.trace.clocks.has(event.line) {
                 self.tables.known.learn(metadata_id, event.line, self.trace.events.kind(index));
             }

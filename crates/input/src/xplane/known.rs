@@ -1,4 +1,4 @@
-//! Remembers known kinds of events and irrelevant stats, so that they need no lookup for each event.
+//! Caches known kinds of events and irrelevant stats, so that they are not looked up for each event.
 
 use super::metadata::{IdMap, StatMetadata};
 use trace::LineId;
@@ -41,7 +41,7 @@ impl Known {
         self.kinds.fill((0, 0));
     }
 
-    /// Remembers the kind of an event.
+    /// Caches the kind of an event.
     pub fn learn(&mut self, metadata_id: i64, line: LineId, kind: Option<u32>) {
         let slot = usize::try_from(metadata_id).ok().and_then(|id| self.kinds.get_mut(id));
         if let (Some(slot), Some(kind)) = (slot, kind) {

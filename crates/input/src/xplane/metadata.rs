@@ -50,7 +50,7 @@ impl<T> IdMap<T> {
     }
 }
 
-/// Position of a message in the plane's metadata bytes, which exist longer than the chunks of its lines.
+/// Position of a message in the plane's metadata bytes, which outlive the chunks of its lines.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Span {
     start: usize,
@@ -92,7 +92,7 @@ impl EventMetadata {
     }
 }
 
-/// Event metadata in the trace's terms.
+/// Event metadata, resolved to the trace's strings and arguments.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Resolved {
     /// The short name.
@@ -123,7 +123,7 @@ impl StatMetadata {
         StatMetadata { name, offset, meaning: EventStat::of_xplane(name.of(source)), interned: None }
     }
 
-    /// Returns the name of the stat as a string of the trace. Interned on first use, since most of these texts are
+    /// Returns the name of the stat as a string of the trace. Interned on first use, because most of these texts are
     /// never used.
     pub fn name(&mut self, source: &[u8], strings: &mut Strings, losses: &mut XPlaneLosses) -> StrId {
         let (name, offset) = (self.name.of(source), self.offset);

@@ -11,7 +11,7 @@
 //! The lines of a plane come before the metadata that names their events. If the file allows random access, an
 //! [`Outliner`] first reads the metadata of its large planes. Their lines are then decoded directly into columns while
 //! they arrive, without a struct per event. Other planes are buffered one at a time, indexed, decoded and dropped. The
-//! peak memory use is the largest of them plus the columns. Both ways give the same trace.
+//! peak memory use is the size of the largest such plane plus the columns. Both ways give the same trace.
 //!
 //! The HLO protos in `/host:metadata` are kept undecoded. The decoder ignores all other bytes stats except
 //! `memory_access_breakdown`. It also ignores links between events (`_p`, `_c`, `flow`) that no metric uses. Events
@@ -175,7 +175,7 @@ impl XPlaneDecoder {
     /// Returns the trace. Its warnings report lost data.
     ///
     /// # Errors
-    /// Returns an [`Error`] if the file is not an XSpace. A damaged one gives a trace with warnings.
+    /// Returns an [`Error`] if the file is not an XSpace. A damaged XSpace gives a trace with warnings.
     pub fn finish(mut self) -> Result<Trace, Error> {
         self.begin();
         if let Some(error) = self.refused {

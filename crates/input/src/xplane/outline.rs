@@ -2,7 +2,7 @@
 //! they arrive.
 //!
 //! The names of a plane's events come after all of its lines. If a file allows random access, the lines can be skipped
-//! by their lengths. This takes only a few reads, whose bytes are not kept:
+//! by their lengths. This takes only a few reads, whose bytes are dropped afterwards:
 //!
 //! ```text
 //! plane   [name][line ............................][line .................][metadata][stats]
@@ -19,14 +19,14 @@ use super::metadata::Span;
 use super::plane::Parts;
 use base::wire::{Fault, Reader, Value};
 
-/// Minimum size of planes that get an outline, and limits of the search.
+/// Requirements for planes that get an outline, and limits of the search.
 #[derive(Clone, Copy, Debug)]
 struct Limits {
     /// Minimum size of a plane in bytes. Buffering a smaller plane is fast enough.
     plane_bytes: u64,
     /// Size of a read in bytes.
     window_bytes: u64,
-    /// Maximum size of the fields other than lines in bytes. A plane with more gets no outline.
+    /// Maximum size of a plane's fields other than lines, in bytes. A larger plane gets no outline.
     outline_bytes: usize,
     /// Maximum number of reads of one file.
     reads: u32,

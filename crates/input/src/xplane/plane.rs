@@ -171,7 +171,7 @@ impl EventMetadata {
         if shown != name {
             args.long_name = name;
         }
-        // Ids of single events do not belong to data that many events share.
+        // Ids of individual events do not belong to data that many events share.
         stats.retain(|(meaning, _)| !matches!(meaning, EventStat::Column(_)));
         values.apply(&stats, &mut args);
         (shown, args)
@@ -188,8 +188,8 @@ impl EventMetadata {
         false
     }
 
-    /// Returns the HLO of a compiled module if this metadata contains it. A stat contains the program id. Some writers
-    /// lack it and use the program id as the id of the metadata.
+    /// Returns the HLO of a compiled module if this metadata contains it. The program id is in a stat. Some writers
+    /// omit this stat and use the program id as the id of the metadata.
     fn hlo(&self, id: i64, values: &mut Values<'_>) -> Option<HloProto> {
         let mut program_id = id;
         let mut reader = Reader::new(self.body.of(values.source));

@@ -1,15 +1,15 @@
 //! Splits the stream of chunks into the top-level fields of an XSpace.
 //!
 //! A field is buffered until it is complete, unless a chunk contains all of it. A plane with a known outline is passed
-//! on as it arrives. The buffer grows with the bytes that arrive and not by the length in the file, unless the file is
-//! known to be that long.
+//! on as it arrives. The buffer grows with the arriving bytes. It uses the length in the file only if the file is known
+//! to be that long.
 
 use std::collections::VecDeque;
 
 use super::outline::Outline;
 use base::wire::{Fault, Reader, Value};
 
-/// Maximum size of a text in bytes. Longer ones are skipped: no profiler writes such an error message.
+/// Maximum size of a text in bytes. Longer texts are skipped, because no profiler writes such an error message.
 const MAX_TEXT_BYTES: u64 = 1 << 20;
 
 /// Maximum size of a tag with a length or a number, ten bytes each.

@@ -12,8 +12,8 @@ use base::Ps;
 use base::wire::{Fault, Field, Reader, Value, WireError};
 use trace::{EventStat, Line, LineId, PlaneId, StrId, Trace};
 
-/// Times of lines above this limit are absolute Unix time in nanoseconds (1e15 ns is 12 days after 1970). Smaller ones
-/// count from the start of the capture.
+/// Line times above this limit are absolute Unix times in nanoseconds (1e15 ns is 12 days after the start of 1970).
+/// Smaller times count from the start of the capture.
 const ABSOLUTE_NS: i64 = 1_000_000_000_000_000;
 
 /// The file's clock. Absolute times count from the first absolute line with events, because picoseconds since 1970
@@ -131,8 +131,8 @@ impl<'p, 'a> Walk<'p, 'a> {
         }
     }
 
-    /// Decodes the next events. Returns false if another field comes next. An event to watch for is decoded in a
-    /// separate block, so that the speed for other events stays the same.
+    /// Decodes the next events. Returns false if another field comes next. A watched event is decoded in a separate
+    /// block, so that other events are decoded as fast as before.
     fn blocks(&mut self, reader: &mut Reader<'a>, offset: u64, line: LineId, start_ps: Option<i64>) -> bool {
         let events = self.trace.events.len();
         let next = self.file.watch.as_ref().and_then(Watch::next).map(|next| (next as usize).saturating_sub(events));

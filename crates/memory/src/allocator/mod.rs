@@ -1,5 +1,5 @@
-//! Memory over time, from the events of a capture's allocators: one for each allocation and each release
-//! (`MemoryAllocation`, `MemoryDeallocation`), with the fill level of the allocator after it.
+//! Memory over time, from the events of a capture's allocators. Each allocation and each release is an event
+//! (`MemoryAllocation`, `MemoryDeallocation`) with the allocator's fill level after it.
 //!
 //! [`xprof`] reproduces the figures of XProf. These differ:
 //!
@@ -69,8 +69,8 @@ pub struct AllocatorEvent {
     pub allocation_bytes: Option<u64>,
     /// Address of the memory.
     pub address: u64,
-    /// Index of the event's labels in [`Allocator::labels`]. For a release, those of its allocation if it is in the
-    /// capture.
+    /// Index of the event's labels in [`Allocator::labels`]. For a release, the labels of its allocation if the capture
+    /// contains the allocation.
     pub labels: u32,
     /// Index of the event's own labels, also for a release.
     pub own_labels: u32,
@@ -104,7 +104,8 @@ impl AllocatorEvent {
 pub struct Allocator {
     /// Name of the allocator in the file: `GPU_0_bfc`, or the number of its device.
     pub name: String,
-    /// Name for people: `device 0 HBM`, `device 0 pinned host`; the file's name if it says neither device nor kind.
+    /// Display name: `device 0 HBM`, `device 0 pinned host`. The name in the file if it contains neither device nor
+    /// kind.
     pub title: String,
     /// Index of the allocator's host.
     pub host: u16,
@@ -140,13 +141,13 @@ impl Allocator {
         self.labels.get(event.labels as usize)
     }
 
-    /// Returns the number of its device on its host: the last number in its name. `GPU_0_bfc` belongs to device 0.
-    /// TPU allocators are named by the number of their device.
+    /// Returns the number of the allocator's device on its host: the last number in the allocator's name. `GPU_0_bfc`
+    /// belongs to device 0. TPU allocators are named by the number of their device.
     pub fn device_ordinal(&self) -> Option<u32> {
         self.name.split(|c: char| !c.is_ascii_digit()).rfind(|digits| !digits.is_empty())?.parse().ok()
     }
 
-    /// Returns the index of the event after which most bytes are used. Among equals, the first one wins. Returns
+    /// Returns the index of the event after which most bytes are used. If several are equal, returns the first. Returns
     /// `None` without events.
     pub fn peak(&self) -> Option<usize> {
         let used = self.events.iter().map(AllocatorEvent::used_bytes).enumerate();

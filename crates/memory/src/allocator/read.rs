@@ -8,7 +8,7 @@ use trace::{ArgsId, Event, EventColumn, EventId, Trace};
 
 use super::{Activity, Allocator, AllocatorEvent, Labels};
 
-/// Name of the allocation events of TSL's allocators. The next constant is that of release events.
+/// Name of the allocation events of TSL's allocators. The next constant is the name of release events.
 const ALLOCATION: &str = "MemoryAllocation";
 const RELEASE: &str = "MemoryDeallocation";
 
@@ -100,7 +100,7 @@ pub(super) fn in_time_of_lines(allocator: &Allocator) -> Allocator {
     Allocator { events: ordered(events), ..allocator.clone() }
 }
 
-/// Returns the name of an event's allocator in the file, else the number of its device.
+/// Returns the name of an event's allocator in the file, or the number of its device if the file names no allocator.
 fn name_of(trace: &Trace, event: &Event) -> String {
     let args = trace.args_of(event);
     if !args.allocator_name.is_empty() {

@@ -17,7 +17,7 @@ enum Kind {
     Collective,
     /// Memory of the host that devices read and write.
     PinnedHost,
-    /// A name that says no kind.
+    /// A name that contains no kind.
     Other,
 }
 

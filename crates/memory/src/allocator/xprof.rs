@@ -1,5 +1,5 @@
-//! Reproduces the figures of XProf's memory profile for captures whose events are not grouped by step. All captures
-//! of JAX are like that.
+//! Reproduces the figures of XProf's memory profile for captures whose events are not grouped by step, such as all JAX
+//! captures.
 
 use rustc_hash::FxHashMap;
 
@@ -23,7 +23,8 @@ pub fn allocator(of: &Allocator) -> Allocator {
     in_time_of_lines(of)
 }
 
-/// Returns the index of the event after which most bytes are used. Among equals, the last one in file order wins.
+/// Returns the index of the event after which most bytes are used. If several are equal, returns the last in file
+/// order.
 pub fn peak(allocator: &Allocator) -> Option<usize> {
     let used = allocator.events.iter().map(|event| (event.used_bytes(), event.place)).enumerate();
     used.reduce(|most, it| if it.1 > most.1 { it } else { most }).map(|(index, _)| index)

@@ -45,7 +45,7 @@ impl OutOfMemory {
         fill(&mut self.largest_free_bytes, other.largest_free_bytes);
         fill(&mut self.reserved_unused_bytes, other.reserved_unused_bytes);
         self.padded = self.padded.or(other.padded);
-        // If an allocator can do without the memory, the program fails elsewhere.
+        // If an allocator can do without the memory, this is not the place where the program fails.
         self.is_survived &= other.is_survived;
         for (name, bytes) in other.sums {
             if self.sum(&name).is_none() {
@@ -58,7 +58,7 @@ impl OutOfMemory {
     }
 }
 
-/// Returns the distinct reports. Reports without a size count only if no report has one.
+/// Returns the distinct reports. Reports without a size count only if no report has a size.
 pub(super) fn distinct(reports: Vec<OutOfMemory>) -> Vec<OutOfMemory> {
     let any_sizes = reports.iter().any(OutOfMemory::has_sizes);
     let mut distinct: Vec<OutOfMemory> = Vec::new();

@@ -9,8 +9,8 @@
 //! PyTorch    CUDA out of memory. Tried to allocate 1.95 GiB. GPU 0 has a total capacity of 79.15 GiB of which 1.21 GiB is free.
 //! ```
 //!
-//! The text rounds sizes to three or four digits. The exact size follows from a buffer's shape, and is used if it
-//! rounds to the stated size. Only the largest buffers are listed.
+//! The text rounds sizes to three or four digits. The exact size follows from a buffer's shape. It is used if it rounds
+//! to the size in the text. Only the largest buffers are listed.
 
 mod lines;
 mod merge;
@@ -89,7 +89,7 @@ pub struct ListedBuffer {
     pub name: String,
     /// Bytes stated in the text, rounded.
     pub stated_bytes: u64,
-    /// Exact bytes from the shape if they agree with the text, else the stated bytes.
+    /// Exact bytes from the shape if they agree with the text, or the bytes in the text if not.
     pub bytes: u64,
     /// Bytes without padding.
     pub unpadded_bytes: u64,
@@ -117,33 +117,35 @@ impl OutOfMemory {
         self.buffers.iter().fold(0, |sum, buffer| sum.saturating_add(buffer.bytes))
     }
 
-    /// Returns the peak memory that the program needs: as stated, else as totalled, else the sum of the list. Returns
-    /// `None` if the text is about an allocation and not a program.
+    /// Returns the peak memory that the program needs: the peak in the text, or the total in the text, or the sum of
+    /// the list. Returns `None` if the text is about an allocation and not a program.
     pub fn program_bytes(&self) -> Option<u64> {
         let listed = || Some(self.listed_bytes()).filter(|_| !self.buffers.is_empty());
         self.needed_bytes.or_else(|| self.sum("total allocation")).or_else(listed)
     }
 
-    /// Returns the peak memory that was needed at once. Includes the memory already in use if an allocator reports
-    /// it. Returns `None` if the text states neither.
+    /// Returns the peak memory that was needed at once. Includes the memory already in use if an allocator reports it.
+    /// Returns `None` if the text contains neither.
     pub fn peak_bytes(&self) -> Option<u64> {
         let in_use = self.occupied_bytes().zip(self.requested_bytes);
         in_use.map(|(in_use, requested)| in_use.saturating_add(requested)).or_else(|| self.program_bytes())
     }
 
-    /// Returns the bytes in use when the allocation failed: as stated, else the capacity minus the free bytes.
+    /// Returns the bytes in use when the allocation failed: the number in the text, or the capacity minus the free
+    /// bytes.
     pub fn occupied_bytes(&self) -> Option<u64> {
         let not_free = || self.capacity_bytes?.checked_sub(self.free_bytes?);
         self.in_use_bytes.or_else(not_free)
     }
 
-    /// Returns the bytes not in use when the allocation failed: as stated, else the capacity minus the bytes in use.
+    /// Returns the bytes not in use when the allocation failed: the number in the text, or the capacity minus the bytes
+    /// in use.
     pub fn left_bytes(&self) -> Option<u64> {
         let left = || self.capacity_bytes?.checked_sub(self.in_use_bytes?);
         self.free_bytes.or_else(left)
     }
 
-    /// Returns the bytes that layouts add: the total in the text, else the sum over the listed buffers.
+    /// Returns the bytes that layouts add: the total in the text, or the sum over the listed buffers.
     pub fn padding_bytes(&self) -> u64 {
         let listed =
             |sum: u64, buffer: &ListedBuffer| sum.saturating_add(buffer.bytes.saturating_sub(buffer.unpadded_bytes));
@@ -235,7 +237,7 @@ pub(crate) const HOST: &str = "host memory";
 
 /// Returns true if `bytes` rounds to `stated` in a text, such as `12.0 MiB`.
 fn rounds_to(bytes: u64, stated: u64) -> bool {
-    // Texts keep two decimals of the unit. One percent covers the rounding of 1.00 to 9.99 and above.
+    // Texts have two decimals. A tolerance of one percent covers the rounding of 1.00 to 9.99 and above.
     bytes.abs_diff(stated) <= stated / 100 || format::bytes(bytes) == format::bytes(stated)
 }
 

@@ -1,4 +1,4 @@
-//! Extracts the numbers of an error from single lines of a log: bytes requested, available, in use, free and
+//! Extracts the numbers of an error from individual lines of a log: bytes requested, available, in use, free and
 //! contiguous. Each runtime has its own wording, so the parser looks for the word next to each size.
 
 use super::numbers::{behind, size, size_before, size_behind};

@@ -10,8 +10,9 @@ pub fn iso_8601_utc(unix_ns: i64) -> String {
     format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{millisecond:03}Z")
 }
 
-/// Returns the time in a profile folder's name, `2026_05_20_08_45_02`, as `2026-05-20T08:45:02`. It has no zone because
-/// it is local time of the capturing machine. `None` for any other name and for dates that do not exist.
+/// Returns the time in a profile folder's name, `2026_05_20_08_45_02`, as `2026-05-20T08:45:02`. The result has no time
+/// zone, because it is the local time of the capturing machine. Returns `None` for any other name and for dates that do
+/// not exist.
 pub fn iso_8601_of_run_name(name: &str) -> Option<String> {
     let fields: Vec<&str> = name.split('_').collect();
     let widths_fit = fields.iter().map(|field| field.len()).eq([4, 2, 2, 2, 2, 2]);

@@ -11,7 +11,7 @@ use crate::op::roofline::OpLabels;
 use crate::program::arguments::{self, Argument};
 use trace::Interval;
 
-/// Smallest share of the whole for which a chart shows an op. Smaller ones would be invisible.
+/// Smallest share of the whole at which a chart shows an op. Smaller ops would be invisible.
 pub const LEAST_SHARE: f64 = 0.0005;
 
 impl<'a> Context<'a> {
@@ -87,13 +87,13 @@ impl<'a> Context<'a> {
         self.grouped(grouping).tree_columns.get_or_init(columns)
     }
 
-    /// Returns the groups of all ops, and the large ops: see [`OpTree::outline`].
+    /// Returns the groups of all ops, and the large ops themselves: see [`OpTree::outline`].
     pub fn outline(&self, grouping: Grouping) -> &'a OpTree {
         self.grouped(grouping).outline.get_or_init(|| self.outline_of(grouping, None))
     }
 
-    /// Returns the groups of the ops that pass the filter, and the large ones of these ops. Without a filter, covers
-    /// all ops.
+    /// Returns the groups of the ops that pass the filter, and the large ops among them. Without a filter, covers all
+    /// ops.
     pub fn outline_of(&self, grouping: Grouping, passing: Option<&[bool]>) -> OpTree {
         let wasted =
             self.cache.wasted.get_or_init(|| Wasted::new(&self.analysis.ops, &|op| self.analysis.efficiency(op)));

@@ -1,10 +1,10 @@
-//! Warns about device clocks: the times of some events differ widely from the clocks of the chips that ran them.
+//! Warns about device clocks if the times of some events differ widely from the clocks of the chips that ran them.
 
 use crate::device::devices::{Device, Devices};
 use base::{Ps, Warning, WarningCode, format};
 use trace::ChipClock;
 
-/// Smallest difference that is reported. Smaller ones are shorter than steps (our choice).
+/// Smallest difference that is reported (our limit: smaller differences are shorter than steps).
 const WARPED: Ps = Ps::new(1_000_000_000);
 
 /// Returns the warnings about the clocks of the used devices.

@@ -1,9 +1,9 @@
 //! Finds the devices of a run and the ops that ran on them, sorted.
 //!
-//! An *op* here occupies a device: an event of `XLA Ops` on a TPU, of a stream on a GPU (kernels, copies, fills), and
-//! for a CPU backend a host event that names its HLO op. Lines that repeat these (modules, steps, framework ops) and
-//! other host events have no ops. A device is *used* if it ran at least one op, or a program whose ops were not
-//! recorded ([`Unrecorded`]).
+//! An *op* is an event that occupies a device: on a TPU an event of `XLA Ops`, on a GPU an event of a stream (a kernel,
+//! copy or fill), and on a CPU backend a host event that names its HLO op. Other host events are not ops. Neither are
+//! events on lines that repeat the ops (modules, steps, framework ops). A device is *used* if it ran at least one op,
+//! or a program whose ops were not recorded ([`Unrecorded`]).
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -22,11 +22,11 @@ use trace::{
 /// Relation between nested ops of a device.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Nesting {
-    /// An op runs inside the op that was open on its line when it started.
+    /// An op runs inside the op that was running on its line when it started.
     #[default]
     ByLine,
-    /// Index of the enclosing op by op, `u32::MAX` for none. Used for CPU backends, whose ops start on one thread and
-    /// compute on others.
+    /// Index of the enclosing op for each op, or `u32::MAX` if there is none. Used for CPU backends, whose ops start on
+    /// one thread and compute on others.
     ByOp(Vec<u32>),
 }
 
@@ -44,7 +44,8 @@ pub struct Device {
     /// Index of the device's host in [`Trace::hosts`].
     pub host: u16,
     /// Ops of the device by ascending start, longest first, then file order: a nested op follows its parent. If the
-    /// device is [limited](crate::step::window::Limited), the ops that are at least partly inside its window.
+    /// device is [limited](crate::step::window::Limited), contains only the ops that are at least partly inside its
+    /// window.
     pub ops: Arc<Vec<EventId>>,
     /// Number of ops that start before the window. They do not count inside it.
     pub begun_before: u64,
@@ -152,8 +153,8 @@ impl Devices {
         Devices::of_capture(trace, by_line, base::cut(&trace.warnings).is_some())
     }
 
-    /// Finds the devices of `trace`. `is_cut` is true if events are missing from it. Then a run of a program without
-    /// ops does not count as unrecorded on a device that has ops.
+    /// Finds the devices of `trace`. `is_cut` is true if events are missing from it. If it is true, a program run
+    /// without ops does not count as unrecorded on a device that has ops.
     pub(crate) fn of_capture(trace: &Trace, by_line: Arc<ByLine>, is_cut: bool) -> Devices {
         let accelerators = accelerator_ops(trace, &by_line);
         let ran = |device: &Device| {
@@ -213,7 +214,8 @@ impl Devices {
         Devices::new(trace, Arc::new(ByLine::new(trace)))
     }
 
-    /// Returns the index of the used device of each plane that has one. If a plane has several, the first.
+    /// Returns the index of the used device of each plane that has one. If a plane has several used devices, returns
+    /// the first.
     pub fn by_plane(&self) -> FxHashMap<usize, usize> {
         self.used.iter().enumerate().rev().map(|(index, device)| (device.plane, index)).collect()
     }
@@ -249,8 +251,9 @@ fn accelerator_ops(trace: &Trace, by_line: &ByLine) -> Vec<Device> {
     devices
 }
 
-/// The sets of arguments that belong to ops of a stream: a million events share a few thousand. Kineto puts annotations
-/// and synchronisations on the streams too. If events have categories, only those of GPU work are ops.
+/// The argument sets that belong to ops of a stream: a million events share a few thousand sets. Kineto puts
+/// annotations and synchronisations on the streams too. If the events have categories, only the events with a category
+/// of GPU work are ops.
 pub(crate) struct GpuWork(Vec<bool>);
 
 impl GpuWork {
@@ -402,7 +405,8 @@ mod tests {
         assert_eq!(devices.capture.unwrap().length(), Ps::new(500_000_000));
     }
 
-    /// The work grows with the number of lines, whatever the number of devices is: together they read each line once.
+    /// The work grows with the number of lines and not with the number of devices, because all devices together read
+    /// each line once.
     #[test]
     fn each_device_goes_through_its_own_lines() {
         for count in [100, 2_000] {

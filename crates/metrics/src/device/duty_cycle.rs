@@ -2,8 +2,8 @@
 //!
 //! crossprof's own busy share is in [`utilization`](crate::utilization). XProf's *duty cycle* differs in two ways: ops
 //! that only wait for the host are off duty, and the span includes the time of programs before the first op (waits for
-//! other chips). XProf computes the duty cycle from event times; all times here are the chips' own. Ops of SparseCores
-//! are not read.
+//! other chips). XProf computes the duty cycle from event times. crossprof uses the chips' own times. It does not read
+//! the ops of SparseCores.
 
 use crate::device::devices::{Device, Devices, interval};
 use crate::op::categories::Categorizer;
@@ -27,7 +27,7 @@ const OFF_DUTY: [&str; 8] = [
 pub struct DutyCycle {
     /// Union of the ops that are not off duty.
     pub busy: Ps,
-    /// The window. If it is the device's active span, extended by the programs.
+    /// The window. If the window is the device's active span, the programs extend it.
     pub span: Ps,
     /// Union of all ops.
     pub op_time: Ps,

@@ -127,7 +127,8 @@ fn for_each_gap(device: &Device, mut found: impl FnMut(Interval)) {
     }
 }
 
-/// Returns the longest gaps with the index of their device: longest first, then the earliest, then the first device.
+/// Returns the longest gaps, each with the index of its device. Sorts by descending length, then by start, then by
+/// device.
 fn longest(devices: &Devices) -> Vec<(Interval, usize)> {
     let order = |gap: &(Interval, usize)| (std::cmp::Reverse(gap.0.length()), gap.0.start, gap.1);
     let mut kept: Vec<(Interval, usize)> = Vec::new();
@@ -151,7 +152,8 @@ fn longest(devices: &Devices) -> Vec<(Interval, usize)> {
     kept
 }
 
-/// Returns the name of the op that ended at `time`. Of several, the one that started last, which is the innermost.
+/// Returns the name of the op that ended at `time`. If several ops ended then, returns the one that started last, which
+/// is the innermost.
 fn ended_at(trace: &Trace, device: &Device, time: Ps) -> String {
     let before = device.ops.partition_point(|&id| trace.events.get(id).is_some_and(|op| op.start < time));
     let ops = device.ops.iter().take(before).rev().filter_map(|&id| trace.events.get(id));
@@ -159,7 +161,8 @@ fn ended_at(trace: &Trace, device: &Device, time: Ps) -> String {
     op.map(|op| trace.text(op.name).to_owned()).unwrap_or_default()
 }
 
-/// Returns the name of the op that started at `time`. Of several, the longest, which is the outermost.
+/// Returns the name of the op that started at `time`. If several ops started then, returns the longest, which is the
+/// outermost.
 fn started_at(trace: &Trace, device: &Device, time: Ps) -> String {
     let first = device.ops.partition_point(|&id| trace.events.get(id).is_some_and(|op| op.start < time));
     let op = device.ops.get(first).and_then(|&id| trace.events.get(id)).filter(|op| op.start == time);

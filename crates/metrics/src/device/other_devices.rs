@@ -1,8 +1,8 @@
 //! Measures devices of kinds that crossprof does not support: only their busy time and their events.
 //!
 //! A plane that is neither a TPU, a GPU nor a host is such a device if its name or label shows it (`/device:CUSTOM:0`,
-//! `Ascend Hardware`, a process with the label `NPU 0`). If no device op of a supported kind ran in a Chrome trace, its
-//! other processes are listed too, as processes: such a file contains nothing else.
+//! `Ascend Hardware`, a process with the label `NPU 0`). If a Chrome trace has no device op of a supported kind, its
+//! other processes are listed too, because such a file contains nothing else.
 
 use crate::device::devices::Devices;
 use crate::host::host_activity::{by_name, cover};
@@ -65,7 +65,7 @@ pub fn other_devices(trace: &Trace, devices: &Devices) -> Vec<OtherDevice> {
     found
 }
 
-/// Returns the kinds of events on lines of no known device, with their tallies, by plane.
+/// Returns the kinds of events on lines that belong to no known device, with their tallies, by plane.
 fn kinds_by_plane(trace: &Trace, devices: &Devices) -> Vec<Vec<(EventKind, HostOpTally)>> {
     let tallies = tallies_of_kinds(trace, devices, &|kind| kind == LineKind::Other, &|_| None);
     let mut kinds = vec![Vec::new(); trace.planes.len()];
@@ -78,7 +78,8 @@ fn kinds_by_plane(trace: &Trace, devices: &Devices) -> Vec<Vec<(EventKind, HostO
     kinds
 }
 
-/// Returns true for the span of its own run that Kineto's profiler adds as a process (`Spans`). No program ran there.
+/// Returns true for the span of the recording itself, which Kineto's profiler adds as a process (`Spans`). No program
+/// ran there.
 fn is_of_recorder(trace: &Trace, kind: &EventKind) -> bool {
     trace.args.set(kind.args.index()).is_some_and(|args| trace.text(args.cat) == "Trace")
 }

@@ -23,7 +23,7 @@ pub struct Overlap {
     pub hidden_transfer: Ps,
 }
 
-/// Times when a device communicates or copies, and when it computes meanwhile.
+/// Times when a device communicates or copies, and when it computes.
 #[derive(Clone, Debug)]
 pub struct InFlight<'a> {
     time: &'a DeviceTime,

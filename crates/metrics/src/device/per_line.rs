@@ -5,13 +5,13 @@ use rustc_hash::FxHashMap;
 
 use trace::LineId;
 
-/// One `T` for each line that had an event. A device has a few of the tens of thousands of lines in a trace of a pod,
-/// so the other lines take no memory.
+/// One `T` for each line that had an event. A trace of a pod has tens of thousands of lines, and a device has only a
+/// few of them. The other lines take no memory.
 #[derive(Debug)]
 pub(crate) struct PerLine<T> {
     index: FxHashMap<LineId, usize>,
     of_lines: Vec<(LineId, T)>,
-    /// Index of the last used line: most events are on the line of the event before.
+    /// Index of the last used line, because most events are on the same line as the event before them.
     last: usize,
 }
 
@@ -22,7 +22,7 @@ impl<T> Default for PerLine<T> {
 }
 
 impl<T: Default> PerLine<T> {
-    /// Returns the value of `line`, which is created if it is new. Never `None`.
+    /// Returns the value of `line`, and creates it if the line is new. Never returns `None`.
     pub fn of(&mut self, line: LineId) -> Option<&mut T> {
         if self.of_lines.get(self.last).is_none_or(|(last, _)| *last != line) {
             self.last = *self.index.entry(line).or_insert_with(|| {

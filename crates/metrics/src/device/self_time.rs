@@ -1,8 +1,8 @@
 //! Computes self time: the part of an op's time in which no op nested in it runs.
 //!
 //! Reads the ops of one device, line by line: streams and threads are separate lines and never hide each other's time.
-//! Callers merge times that overlap across lines ([`IntervalSet`](trace::IntervalSet)). Ops of a CPU backend may
-//! compute on other threads than those they start on, so their nesting is given explicitly.
+//! Callers merge times that overlap across lines ([`IntervalSet`](trace::IntervalSet)). An op of a CPU backend may
+//! compute on another thread than the one that it starts on, so the nesting of such ops is given explicitly.
 
 use crate::device::devices::{Device, Nesting};
 use crate::device::per_line::PerLine;
@@ -78,8 +78,8 @@ fn for_each_in_tree(trace: &Trace, ops: &[EventId], parents: &[u32], mut give: i
     }
 }
 
-/// Assigns self times by line: an op, or span of a host, has the time while it is the last started of those that have
-/// not ended. `ops` must be in the order of [`Device::ops`].
+/// Assigns self times by line: time belongs to the op (or host span) that started last among those that have not ended.
+/// `ops` must be in the order of [`Device::ops`].
 ///
 /// ```text
 /// while.1   [-------------------------)
@@ -212,7 +212,8 @@ mod tests {
             for line in 0..2 {
                 for now in 0..90 {
                     let running = events.iter().enumerate().filter(|(_, e)| e.0 == line && e.1 <= now && now < e.1 + e.2);
-                    // If two start together, the shorter is the inner one, then the later in the file.
+                    // If two start together, the shorter one is the inner one. If they are equally long, the later one
+                    // in the file is.
                     if let Some((owner, _)) = running.max_by_key(|(index, e)| (e.1, -e.2, *index)) {
                         expected[owner] += 1;
                     }

@@ -9,8 +9,8 @@ use base::Ps;
 use report::{ComputeUtilization, DeviceStats, MultiDevice};
 use trace::{Interval, Trace, in_blocks};
 
-/// Builds `compute_utilization` for the window of `devices`: per step and device if the window consists of steps,
-/// otherwise per device. Returns `None` if no device was used.
+/// Builds `compute_utilization` for the window of `devices`: per step and device if the window consists of steps, and
+/// per device if not. Returns `None` if no device was used.
 pub fn compute_utilization(trace: &Trace, devices: &Devices, window: &Window) -> Option<ComputeUtilization> {
     if devices.used.is_empty() {
         return None;
@@ -29,11 +29,11 @@ pub fn compute_utilization(trace: &Trace, devices: &Devices, window: &Window) ->
     })
 }
 
-/// Builds `multi_device`. Returns `None` if no device was used. If the capture `is_cut`, devices are compared over the
-/// time that all of them have.
+/// Builds `multi_device`. Returns `None` if no device was used. If the capture `is_cut`, compares devices over the time
+/// that all of them cover.
 pub fn multi_device(trace: &Trace, devices: &Devices, is_cut: bool) -> Option<MultiDevice> {
     let stats: Vec<DeviceStats> = devices.used.iter().map(|device| device_stats(trace, device)).collect();
-    // A device on which no counted step ran was not measured. It is not idle.
+    // A device on which no counted step ran was not measured, which does not mean that it was idle.
     let measured = || stats.iter().filter(|device| device.total_time_us > 0.0);
     let column = |value: fn(&DeviceStats) -> f64| -> Vec<f64> { measured().map(value).collect() };
     let utilization: Vec<f64> = measured().filter_map(|device| device.utilization_percent).collect();
@@ -61,8 +61,8 @@ pub fn multi_device(trace: &Trace, devices: &Devices, is_cut: bool) -> Option<Mu
     })
 }
 
-/// Returns the busy time of each device over the time that the windows of all have in common, ignoring gaps in the
-/// windows. If a cut ended some devices early, later work of the others is not an imbalance.
+/// Returns the busy time of each device within the time that all windows have in common, ignoring gaps in the windows.
+/// If a cut ended the recording of some devices early, later work of the others is not an imbalance.
 fn shared_busy(devices: &Devices) -> Vec<f64> {
     let spans = || devices.used.iter().filter_map(|device| device.window.span());
     let (Some(start), Some(end)) = (spans().map(|span| span.start).max(), spans().map(|span| span.end).min()) else {

@@ -1,5 +1,4 @@
-//! Finds the calls in which a host thread spends most of a given time: from the outermost call, each inside the one
-//! before.
+//! Finds the calls in which a host thread spends most of a given time: from the outermost to the innermost.
 //!
 //! ```text
 //! within    ############################
@@ -14,10 +13,10 @@ use rustc_hash::FxHashMap;
 use base::Ps;
 use trace::{Interval, IntervalSet, LineEvents, StrId, Trace};
 
-/// Share of the time that a call must take to be on the path (ours: more than its siblings together).
+/// Share of the time that a call must take to be on the path (our limit: more than its siblings together).
 const LEAST_SHARE: f64 = 0.5;
 
-/// Maximum number of calls on a path. Recursion does not make it longer.
+/// Maximum number of calls on a path, which limits deep recursion.
 const MOST_CALLS: usize = 256;
 
 /// A call on the path.
@@ -59,7 +58,7 @@ pub(crate) fn path(trace: &Trace, events: &LineEvents, within: &IntervalSet) -> 
         }
         open.push((node, interval.end));
     });
-    // A node comes after its parent, so one walk finds the longest call inside each.
+    // Nodes come after their parents, so one walk finds the longest call inside each node.
     let mut longest: FxHashMap<usize, usize> = FxHashMap::default();
     for (at, node) in nodes.iter().enumerate() {
         let most = longest.entry(node.parent).or_insert(at);

@@ -1,4 +1,4 @@
-//! Counts the calls of compiled functions from Python, and measures the idle time between calls that follow each other
+//! Counts the calls to compiled functions from Python, and measures the idle time between calls that follow each other
 //! closely. Each operation on an array outside of `jax.jit` is such a call. The idle time in calls that compile their
 //! function, with tracing and lowering, belongs to compilation.
 //!
@@ -16,9 +16,9 @@ use crate::host::host_work::{HostWork, for_each_named_on, host_spans};
 use base::{Ps, sort};
 use trace::{Interval, IntervalSet, LineId, Trace};
 
-/// Longest time between two calls of a streak (ours: longer than a dispatch, shorter than a step).
+/// Longest time between two calls in a streak (our limit: longer than a dispatch, shorter than a step).
 const LONGEST_PAUSE: Ps = Ps::new(1_000_000_000);
-/// Fewest calls in a streak (ours: a step calls a few functions one after another).
+/// Minimum number of calls in a streak (our limit: a step also calls a few functions one after another).
 const FEWEST_CALLS: u64 = 10;
 
 /// Calls of compiled functions inside the measured windows.
@@ -26,9 +26,9 @@ const FEWEST_CALLS: u64 = 10;
 pub struct CompiledCalls {
     /// Number of calls, over all hosts. A call inside another one does not count.
     pub calls: u64,
-    /// Functions with their numbers of calls, most first.
+    /// Functions with their numbers of calls, the most frequent first.
     pub functions: Vec<(String, u64)>,
-    /// Number of hosts that call.
+    /// Number of hosts with such calls.
     pub hosts: u64,
     /// Idle time of the devices in streaks of calls, without that in calls that compile, summed over the devices.
     pub idle: Ps,
@@ -91,14 +91,14 @@ pub fn compiled_calls(trace: &Trace, devices: &Devices) -> CompiledCalls {
     found
 }
 
-/// Arrays of the host that compiled functions received, inside the measured windows.
+/// Host arrays that compiled functions received inside the measured windows.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HostArguments {
     /// Number of copies to devices, over all hosts.
     pub copies: u64,
     /// Number of hosts that copy.
     pub hosts: u64,
-    /// Function whose calls copy for longest. Empty if there is none.
+    /// Function whose calls spend the most time on copies. Empty if there is none.
     pub function: String,
     /// Idle time of the devices while arrays are copied to them, summed over the devices.
     pub idle: Ps,
@@ -106,8 +106,8 @@ pub struct HostArguments {
     pub window: Ps,
 }
 
-/// Measures the copies of host arrays inside calls of compiled functions (`DevicePut` inside `PjitFunction(f)`), and the
-/// idle time of the devices meanwhile. Threads of the runtime may finish such a copy after the call.
+/// Measures the copies of host arrays inside calls to compiled functions (`DevicePut` inside `PjitFunction(f)`), and
+/// the idle time of the devices during these copies. Runtime threads may finish such a copy after the call.
 ///
 /// ```text
 /// python    [PjitFunction(f)       )  [float(loss)                   )
@@ -159,7 +159,7 @@ pub fn host_arguments(trace: &Trace, devices: &Devices) -> HostArguments {
 /// Event in which JAX copies an argument of a call to a device.
 const COPY: &str = "DevicePut";
 
-/// Returns true if a thread of the runtime copies host memory to a device in an event of this name.
+/// Returns true if events of this name are copies from host memory to a device by a runtime thread.
 fn is_copy_of_runtime(name: &str) -> bool {
     name.starts_with("H2D Dispatch") || name.contains("TransferToDevice") || name.contains("CopyToDevice")
 }

@@ -7,8 +7,8 @@
 //! pool                             [CpuCompiler::Compile { name: jit_f })   compilation of jit_f
 //! ```
 //!
-//! Spans of one program and activity that nest on a thread count as one. Executions nest in calls, and one execution
-//! may have several spans of the runtime, so rows do not add up.
+//! If spans of the same program and activity nest on a thread, they count as one. Executions nest in calls, and one
+//! execution may have several runtime spans, so rows do not add up.
 
 use std::collections::BTreeMap;
 
@@ -30,8 +30,8 @@ const MOST_SPANS: usize = 20;
 /// Number of programs that are listed.
 const MOST_PROGRAMS: usize = 100;
 
-/// Builds the section. Returns `None` if a device op ran, because then the report covers the devices, and if there is
-/// no host event. Takes time linear in the number of events.
+/// Builds the section. Returns `None` if there is no host event, or if a device op ran, because the report then covers
+/// the devices. Takes time linear in the number of events.
 pub fn host_activity(trace: &Trace, devices: &Devices, threads: Option<&HostThreads>) -> Option<HostActivity> {
     if devices.platform.is_some() || devices.by_line.host_names.is_empty() {
         return None;
@@ -63,7 +63,8 @@ pub fn host_activity(trace: &Trace, devices: &Devices, threads: Option<&HostThre
 /// Counts the threads with events, and returns those with the most busy time.
 fn threads_of(trace: &Trace, devices: &Devices, tallies: &[HostOpTally]) -> (u64, Vec<HostThread>) {
     let mut longest: Vec<Option<(Ps, StrId)>> = vec![None; trace.lines.len()];
-    // Self times give each instant that events of a line cover to one of them. So their sum is the thread's busy time.
+    // Each instant that events of a line cover is self time of exactly one of them. So the self times add up to the
+    // thread's busy time.
     let mut busy_times = vec![Ps::ZERO; trace.lines.len()];
     let mut by_name: BTreeMap<(usize, StrId), Ps> = BTreeMap::new();
     for (kind, tally) in trace.events.kinds().iter().zip(tallies).filter(|(_, tally)| tally.occurrences > 0) {
@@ -120,7 +121,7 @@ fn program_of(trace: &Trace, kind: &EventKind) -> Option<(String, ProgramActivit
         None => return None,
     };
     let args = trace.args.get(kind.args);
-    // A compiler's span has the module in an argument called name, which is read as an op's path.
+    // A compiler's span has the module in the argument `name`, which is read as the path of an op.
     let module = [args.hlo_module, args.tf_op].into_iter().map(|id| trace.text(id)).find(|text| is_module(text));
     let called = || name.split_once('(').and_then(|(_, rest)| rest.strip_suffix(')'));
     let program = match activity {

@@ -7,8 +7,8 @@
 //! ```
 //!
 //! Reads all events of host threads. Ops of a CPU backend are device work, so their time is only subtracted from the
-//! span that encloses them. XProf instead lists the ops of TensorFlow's host graph, which JAX programs lack,
-//! and the calls that launch device work in one row, `XlaModule`.
+//! span that encloses them. XProf lists other rows: the ops of TensorFlow's host graph, which JAX programs lack, and
+//! one row `XlaModule` for all calls that launch device work.
 
 use rustc_hash::FxHashMap;
 
@@ -23,7 +23,8 @@ use trace::{Interval, LineKind, StrId, Trace};
 pub struct HostOp {
     /// Name of the events.
     pub name: StrId,
-    /// Role of the threads during the events: from the event's name, or from the thread's if the event's name has none.
+    /// Role of the threads during the events. It follows from the event's name, or from the thread's name if the
+    /// event's name has no role.
     pub role: HostRole,
     /// Number of threads with such events.
     pub threads: u64,
@@ -31,9 +32,9 @@ pub struct HostOp {
     pub tally: HostOpTally,
 }
 
-/// Count and times of events, limited to the window. An event nested in another one of the same name on its thread is
-/// part of it: it adds self time only. Examples are the two spans that JAX records for one call, and recursive
-/// functions.
+/// Count and times of events, limited to the window. An event that is nested in another event of the same name and
+/// thread is part of that event and adds only self time. Examples are the two spans that JAX records for one call, and
+/// recursive functions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HostOpTally {
     /// Number of the events.
@@ -83,7 +84,7 @@ impl HostOps {
 }
 
 /// Adds up the events on lines whose kind `wanted` accepts, by [kind](trace::Events::kinds). Only the time in their
-/// host's window counts; without a window, all of it. Takes time linear in the number of events.
+/// host's window counts. Without a window, all of their time counts. Takes time linear in the number of events.
 pub(crate) fn tallies_of_kinds(
     trace: &Trace,
     devices: &Devices,
@@ -92,7 +93,7 @@ pub(crate) fn tallies_of_kinds(
 ) -> Vec<HostOpTally> {
     let mut tallies = vec![HostOpTally::default(); trace.events.kinds().len()];
     let everything = Interval::new(Ps::new(i64::MIN), Ps::MAX);
-    // By name: the line of its last event, and the latest end of its events on that line.
+    // For each name, the line of its last event, and the latest end of its events on that line.
     let mut latest: Vec<(usize, Ps)> = vec![(usize::MAX, Ps::ZERO); trace.strings.len()];
     for (at, (line, events)) in trace.lines.iter().zip(devices.by_line.events.iter()).enumerate() {
         if !wanted(line.kind) {

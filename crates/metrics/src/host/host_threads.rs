@@ -1,9 +1,9 @@
 //! Finds the activity of the host threads over time.
 //!
 //! Reads all events of host threads except the ops of a CPU backend, which are device work. The role of a thread during
-//! an event follows from the event's name (`facts/host_spans.csv`). If that has none, it follows from the thread's own
-//! name (`facts/host_threads.csv`). If events nest on one thread, the more informative role takes precedence. So a
-//! program's first call, which compiles inside a launch, counts as compilation:
+//! an event follows from the event's name (`facts/host_spans.csv`). If the name has no role there, the role follows
+//! from the thread's own name (`facts/host_threads.csv`). If events nest on one thread, the more informative role takes
+//! precedence. A program's first call, which compiles inside a launch, therefore counts as compilation:
 //!
 //! ```text
 //! python   [$main                                      )    frames of Python
@@ -29,7 +29,7 @@ pub enum HostRole {
     Python,
     /// Launches device work.
     Launch,
-    /// Produces a batch, waits for one or hands one over.
+    /// Produces a batch, waits for a batch or passes one on.
     Input,
     /// Compiles.
     Compile,
@@ -232,7 +232,7 @@ struct Works {
 /// Work of a thread.
 #[derive(Clone, Copy)]
 struct LineWork {
-    /// Role during events that have none of their own.
+    /// Role during events whose names have no role.
     own: HostRole,
     /// True if the thread launches work or runs Python.
     launches: bool,
@@ -275,7 +275,7 @@ struct Thread {
 }
 
 impl Thread {
-    /// Reads the sorted events of a line. `roles` has the role that each kind gives to the thread.
+    /// Reads the sorted events of a line. `roles` contains the role that each kind gives to the thread.
     fn new(trace: &Trace, events: &LineEvents, work: LineWork, roles: &[Option<HostRole>]) -> Thread {
         let mut found: [Union; HostRole::COUNT] = Default::default();
         // Most threads have a single role.
@@ -302,7 +302,7 @@ impl Thread {
             if set.is_empty() {
                 continue;
             }
-            // A set may hold millions of intervals: the first is moved, not copied twice.
+            // A set may contain millions of intervals, so the first set is moved instead of copied.
             let set = std::mem::take(set);
             if any.is_empty() {
                 any = set.clone();

@@ -1,11 +1,11 @@
-//! Measures the host's activity while the devices are idle: the range or function of the user in which the threads that
-//! feed the devices are, and the activity of other threads.
+//! Measures the host's activity while the devices are idle: the user's range or function that the threads that feed the
+//! devices are in, and the activity of other threads.
 //!
 //! Reads the idle time of each device in its window. On the Python threads of its host it reads the named ranges, the
-//! user's own functions and the calls that wait for devices. If any of these threads launches work, only threads that
-//! do are read: a thread that only watches (for a progress bar) feeds no device. Of nested ranges the innermost counts.
-//! The annotations that mark the steps are ranges as well, which distinguishes time between steps from time inside
-//! them.
+//! user's own functions and the calls that wait for devices. If any of these threads launches work, threads that launch
+//! none are ignored: a thread that only watches (for a progress bar) feeds no device. If ranges are nested, the
+//! innermost counts. The annotations that mark the steps are ranges too, so time between steps is distinguished from
+//! time inside them.
 //!
 //! ```text
 //! device   [op  )                                  [op  )
@@ -40,7 +40,7 @@ use trace::{EventId, Interval, IntervalSet, Line, LineEvents, LineKind, StrId, T
 pub struct WaitedIn {
     /// Name of the range, function or span.
     pub name: String,
-    /// First thread that is in it. For threads of a pool, the name without the number.
+    /// First thread that is in it. The name of a pool thread is without its number.
     pub thread: String,
     /// True if the thread itself waits in it.
     pub waits: bool,
@@ -50,7 +50,7 @@ pub struct WaitedIn {
     pub place: Option<String>,
     /// Calls inside the range that take at least half of its time, from the outermost.
     pub calls: Vec<RangeCall>,
-    /// Functions of another thread meanwhile, if the range waits for a lock.
+    /// Functions that another thread runs meanwhile, if the range waits for a lock.
     pub other_thread: Option<OtherThread>,
 }
 
@@ -62,8 +62,8 @@ pub struct HostWaits {
     pub ranges: Vec<WaitedIn>,
     /// Time when no Python thread is in any range.
     pub outside: Ps,
-    /// Activity of threads while no Python thread is in a range, or while one is in a range that waits; by descending
-    /// time.
+    /// Activity of threads while no Python thread is in a range or while a Python thread is in a range that waits, by
+    /// descending time.
     pub behind: Vec<WaitedIn>,
     /// The part of `outside` in which no thread of the host has an event.
     pub silent: Ps,
@@ -144,8 +144,8 @@ impl HostRanges {
     }
 }
 
-/// Returns the event with this shown name, on a thread with this name, that lasts longest within `within` (a time of
-/// the hosts), and its time there. Takes time linear in the events of the threads with that name.
+/// Compares the events with this display name on threads with this name. Returns the event that lasts longest `within`
+/// a time of the hosts, and its duration in that time. Takes time linear in the events of the threads with that name.
 pub fn event_in(
     trace: &Trace,
     devices: &Devices,
@@ -184,7 +184,7 @@ fn add(list: &mut Vec<WaitedIn>, name: &str, thread: &str, waits: bool, time: Ps
     }
 }
 
-/// Distinct names that users gave.
+/// Distinct names from users.
 struct Names<'a> {
     index: FxHashMap<&'a str, usize>,
     names: Vec<String>,
@@ -286,8 +286,8 @@ fn is_wait(name: &str) -> bool {
     python_waits::is(PythonWait::Device, name)
 }
 
-/// Returns true if the user gave this name or wrote its function. Includes ranges (the name is not a known span of the
-/// runtime and has no C++ scope), the input pipeline, functions of the user, and calls that wait for devices.
+/// Returns true if the user gave this name or wrote its function. Includes ranges (the name is not a known runtime span
+/// and has no C++ scope), the input pipeline, user functions, and calls that wait for devices.
 fn is_users(name: &str) -> bool {
     if host_spans::is_frame(name) {
         return library_files::is_users(name) || is_wait(shown(name));

@@ -7,7 +7,7 @@
 //! union      [-------------------------)         [---------------------)      2 outermost spans
 //! ```
 //!
-//! Spans nest on their thread and across threads (the compiler's pool works for the caller that waits), so sums would
+//! Spans nest on their thread and across threads (the compiler's pool works while its caller waits), so sums would
 //! count the same work several times.
 
 use std::cmp::Reverse;
@@ -43,7 +43,7 @@ pub fn host_spans(trace: &Trace, devices: &Devices, work: HostWork) -> HostSpans
     HostSpans { outermost: outermost.map(|span| span.start).collect(), union: IntervalSet::union_of(spans) }
 }
 
-/// Returns the names of the modules whose compilation begins in `within`. Passes of XLA's compilers have the module
+/// Returns the names of the modules whose compilation begins in `within`. Passes of XLA's compilers name the module
 /// after their own name (`HLO passes after layout assignment (jit_f)`). Empty if the trace has no such span.
 pub fn compiled_modules(trace: &Trace, devices: &Devices, within: &IntervalSet) -> BTreeSet<String> {
     let mut modules = BTreeSet::new();
@@ -60,8 +60,8 @@ fn module_of_pass(name: &str) -> Option<&str> {
     (host_spans::is(HostWork::Compile, name) && !module.is_empty()).then_some(module)
 }
 
-/// Visits the events of host threads whose name is wanted. Takes time linear in the number of events, and no time if
-/// there is no such name.
+/// Visits the events of host threads with a wanted name. Takes time linear in the number of events, or no time if the
+/// trace has no such name.
 pub fn for_each_named(trace: &Trace, devices: &Devices, wanted: &dyn Fn(&str) -> bool, visit: &mut dyn FnMut(&Event)) {
     for_each_named_on(trace, devices, wanted, &mut |_, event| visit(event));
 }

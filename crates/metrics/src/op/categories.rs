@@ -85,7 +85,7 @@ impl OpFamily {
 }
 
 /// Returns the family of a category in a report, which another tool may have written. If no table lists the category,
-/// it is matched as the name of an HLO op. The fallback is other arithmetic.
+/// matches it as the name of an HLO op. The fallback is other arithmetic.
 pub fn family_of(category: &str) -> OpFamily {
     let category = category.trim().to_ascii_lowercase();
     let known = hlo_categories::family(&category).or_else(|| {
@@ -108,8 +108,8 @@ impl CategoryId {
     }
 }
 
-/// Categories recognised from names and arguments, for ops that do not state one. Copies share the cache: recognising a
-/// million different kernels takes seconds, and most measurements need the categories.
+/// Categories recognised from names and arguments, for ops without a recorded category. Copies share the cache:
+/// recognising a million different kernels takes seconds, and most measurements need the categories.
 #[derive(Clone, Debug, Default)]
 pub struct Recognised(Arc<Mutex<FxHashMap<(StrId, ArgsId), &'static str>>>);
 
@@ -128,7 +128,7 @@ pub struct Categorizer<'a> {
     trace: &'a Trace,
     recognised: Recognised,
     by_op: FxHashMap<(StrId, ArgsId), CategoryId>,
-    /// Categories that ops state, by the interned text.
+    /// Categories that the trace records for ops, by the interned text.
     stated: FxHashMap<StrId, CategoryId>,
     by_name: FxHashMap<String, CategoryId>,
     categories: Vec<(String, OpFamily)>,
@@ -207,9 +207,9 @@ impl<'a> Categorizer<'a> {
 /// XLA's category for calls whose contents it does not know.
 const CUSTOM_CALL: &str = "custom-call";
 
-/// Finds the category of an op that XLA gives none. Tests, in this order: the direction of a copy; the HLO instruction;
-/// the kernel's own name (the instruction of a library call is only `custom-call`); the framework op; the kernel's
-/// name, read like an instruction's name.
+/// Finds the category of an op without a category from XLA. Tests, in this order: the direction of a copy; the HLO
+/// instruction; the kernel's own name (the instruction of a library call is only `custom-call`); the framework op; the
+/// kernel's name, read like an instruction's name.
 fn category(trace: &Trace, name: StrId, args: ArgsId) -> &'static str {
     let args_set = trace.args.get(args);
     if trace.text(args_set.hlo_category) == CUSTOM_CALL {
@@ -221,7 +221,7 @@ fn category(trace: &Trace, name: StrId, args: ArgsId) -> &'static str {
     let kernel = trace.text(name);
     let instruction = trace.text(args_set.hlo_op);
     let instruction = instruction.rsplit("::").next().unwrap_or(instruction);
-    // Split once: a trace may have a million different kernels.
+    // Split only once, because a trace may have a million different kernels.
     let words = Name::new(kernel);
     let by_kernel = || of_instruction(kernel, &words);
     let (by_instruction, instruction) = match instruction {
@@ -251,7 +251,7 @@ fn copy_category(direction: Direction) -> &'static str {
     }
 }
 
-/// Returns the category of a program's custom kernel, by its name, or by the function that calls it:
+/// Returns the category of a program's custom kernel, from its name or from the function that calls it:
 ///
 /// ```text
 /// jit(step)/jit(main)/layer_0/attn/jit(ragged_paged_attention)/RPA-bq_32-bkvp_32/pallas_call

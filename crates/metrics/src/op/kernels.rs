@@ -99,7 +99,7 @@ pub fn kernels(trace: &Trace, tallies: &Tallies) -> Kernels {
     }
 }
 
-/// Returns the framework path. On GPUs, `XlaModule:` means that there is none.
+/// Returns the framework path. On GPUs, `XlaModule:` means that there is no path.
 fn framework_op(trace: &Trace, args: ArgsId) -> StrId {
     let path = trace.args.get(args).tf_op;
     if trace.text(path).starts_with("XlaModule") { StrId::EMPTY } else { path }

@@ -7,7 +7,7 @@
 //! ```
 //!
 //! Three kinds of work count as run on the host instead of a device: callbacks of compiled programs into Python; host
-//! compute that the user made the compiler offload (line `Host Offload Ops` of a TPU); programs of XLA's CPU
+//! compute that the compiler offloads at the user's request (line `Host Offload Ops` of a TPU); programs of XLA's CPU
 //! backend, if the run uses an accelerator.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -23,7 +23,7 @@ use trace::{EventKind, Interval, IntervalSet, LineKind, Platform, Trace};
 pub enum HostReason {
     /// A compiled program calls into Python.
     Callback,
-    /// The compiler placed it there (`jax.experimental.compute_on`).
+    /// The compiler placed the op there (`jax.experimental.compute_on`).
     HostCompute,
     /// A program of XLA's CPU backend.
     CpuProgram,
@@ -70,7 +70,7 @@ pub struct Placement {
 }
 
 impl Placement {
-    /// Measures all devices, and each host in its window. Reads events only of kinds that count.
+    /// Measures all devices, and each host in its window. Reads only events of kinds that count.
     pub fn new(trace: &Trace, devices: &Devices, ops: &Ops, window: impl Fn(u16) -> Interval) -> Placement {
         let on_hosts = on_hosts(trace, devices, &window);
         Placement { rows: on_devices(trace, ops).into_iter().chain(on_hosts.rows).collect(), ..on_hosts }
@@ -115,7 +115,7 @@ fn by_time(mut rows: Vec<PlacementRow>) -> Vec<PlacementRow> {
 struct HostOp {
     reason: HostReason,
     name: String,
-    /// True if it is also an op of the device. Then the rows of devices include it.
+    /// True if it is also an op of the device, so that the rows of devices include it.
     is_device_op: bool,
 }
 
@@ -181,7 +181,7 @@ fn on_hosts(trace: &Trace, devices: &Devices, window: &dyn Fn(u16) -> Interval) 
                 }
                 until = interval.end;
             }
-            // Like all ops, it counts if it starts in the window. Its time is that inside the window.
+            // Like every op, it counts if it starts in the window. Its time is the time inside the window.
             let starts_inside = interval.start >= window.start && interval.start < window.end;
             let Some(inside) = interval.clip(window).filter(|part| starts_inside || part.length() > Ps::ZERO) else {
                 return;

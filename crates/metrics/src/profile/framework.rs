@@ -1,9 +1,10 @@
-//! Finds the framework that a program is written with. JAX, TensorFlow and PyTorch are known by the output of their
-//! profilers. A library on top of JAX (Flax, PAXml, Haiku) is found if the profile names one of its files or programs.
+//! Finds the framework that a program is written with. JAX, TensorFlow and PyTorch are recognised by the output of
+//! their profilers. A library on top of JAX (Flax, PAXml, Haiku) is recognised if the profile names one of its files or
+//! programs.
 //!
 //! Reads the source files of ops, their call stacks, the files of the compiled programs that ran, frames of Python
-//! tracers that name a path, and the names of programs. Names of scopes and classes are not evidence, since users choose
-//! them.
+//! tracers that name a path, and the names of programs. Names of scopes and classes are not evidence, because users
+//! choose them.
 
 use rustc_hash::FxHashSet;
 

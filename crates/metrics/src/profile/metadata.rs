@@ -1,4 +1,5 @@
-//! Reads what was profiled, where and when. All values come from the profile, never from the analysing machine.
+//! Describes the profiled run: hardware, software, place and time. All values come from the profile, never from the
+//! analysing machine.
 
 use std::collections::BTreeMap;
 
@@ -23,20 +24,21 @@ const NOTED_START: &str = "wall_clock_ns";
 const NOTED_FRAMEWORK: &str = "framework";
 const NOTED_DEVICE: &str = "device_kind";
 
-/// Returns when a run was captured: the time in its files, or else the time in the name of its folder.
+/// Returns the time of capture: the time in the run's files, or the time in the name of its folder if the files contain
+/// none.
 pub fn captured_at(run: &Run) -> Option<String> {
     let noted_start = || run.capture_notes.get(NOTED_START)?.parse().ok();
     let start = run.trace.capture.start_unix_ns.or_else(noted_start).map(iso_8601_utc);
     start.or_else(|| iso_8601_of_run_name(&run.name))
 }
 
-/// Builds the `metadata` of a run. `framework` comes from [`crate::framework`]; `chosen` is the device that the user
+/// Builds the `metadata` of a run. `framework` comes from [`crate::framework`]. `chosen` is the device that the user
 /// names.
 pub fn metadata(run: &Run, devices: &Devices, framework: &str, chosen: Option<&str>) -> Metadata {
     let trace = &run.trace;
     let platform = devices.platform.map_or(UNKNOWN, Platform::label);
     let model = || devices.used.iter().find_map(|device| device_model(trace, trace.planes.get(device.plane)?));
-    // The kit recorded which library the program had imported. A trace JSON often names no file of the library.
+    // The kit recorded the library that the program imported. A trace JSON often names none of the library's files.
     let noted_framework = run
         .capture_notes
         .get(NOTED_FRAMEWORK)
@@ -78,9 +80,9 @@ pub(crate) fn noted_device<'r>(run: &'r Run, devices: &Devices) -> Option<&'r st
     (!is_named && devices::chosen(noted).is_some()).then_some(noted)
 }
 
-/// Sets the device's name from the user's choice if the profile names none, and the size of the slice if the profile
-/// names a chip of it. The user may compare with the peaks of any device, so a device other than the profile's does not
-/// replace the name.
+/// Sets the device's name to the user's choice if the profile does not name the device, or if the choice is a slice of
+/// the chips that the profile names. The user may compare with the peaks of any device, so a choice of another device
+/// does not replace the name.
 pub fn name_device(metadata: &mut Metadata, chosen: &str) {
     let Some(chosen) = devices::chosen(chosen) else { return };
     let is_unnamed =
@@ -103,8 +105,8 @@ pub fn is_amd(device_type: &str) -> bool {
     ["AMD", "Radeon", "Instinct"].iter().any(|word| device_type.contains(word)) || device_type.starts_with("gfx")
 }
 
-/// Returns the model of a device: its own name if the profile has it, or a name for its compute capability. `None` if
-/// the profile has neither (a JSON trace of JAX never does).
+/// Returns the model of a device: its name if the profile contains it, or a name for its compute capability. `None` if
+/// the profile contains neither, such as any JSON trace of JAX.
 pub fn device_model(trace: &Trace, plane: &Plane) -> Option<String> {
     let text = |name: &str| match trace.plane_stat(plane, name)? {
         StatValue::Text(id) => Some(trace.text(id).to_owned()).filter(|text| !text.is_empty()),
@@ -123,8 +125,8 @@ pub fn device_model(trace: &Trace, plane: &Plane) -> Option<String> {
     // NVIDIA has no capability 9.4 or 9.5.
     let is_amd = vendor.map_or(major == 9 && minor > 0, |vendor| vendor.eq_ignore_ascii_case("AMD"));
     Some(if is_amd {
-        // The capability contains only the first two digits of the ISA's name. These are the ISAs with these digits
-        // today.
+        // The capability contains only the first two digits of the ISA's name. The table lists the current ISAs with
+        // these digits.
         match (major, minor) {
             (9, 4) => "AMD GPU gfx942".to_owned(),
             (9, 5) => "AMD GPU gfx950".to_owned(),
@@ -154,9 +156,9 @@ fn nvidia_architecture(major: i64, minor: i64) -> Option<&'static str> {
     })
 }
 
-/// Collects the stats of the planes: the first used device, then the hosts, then the planes that are neither. The first
-/// value of each name is kept, before the capture kit's notes. Measured values and the capture's own times are
-/// elsewhere in the report.
+/// Collects the stats of the first used device, of the hosts, and of planes that are neither, in this order. Keeps the
+/// first value of each name. The capture kit's notes have the lowest precedence. Measured values and the capture's own
+/// times are elsewhere in the report.
 fn environment(run: &Run, devices: &Devices) -> BTreeMap<String, String> {
     let trace = &run.trace;
     let device = devices.used.first().and_then(|device| trace.planes.get(device.plane));

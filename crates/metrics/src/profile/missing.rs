@@ -1,6 +1,6 @@
 //! Detects data that a capture lacks: runs of programs without ops, launches without kernels, steps without device ops,
-//! ops inside command buffers. Also detects ops whose times are impossible. Missing data is not idle time: the warnings
-//! from this file suppress findings that would treat it as idle (see [`base::Cut`]).
+//! ops inside command buffers. Also detects ops whose times are impossible. Missing data is not idle time, so the
+//! warnings of this module suppress findings that would treat it as idle time (see [`base::Cut`]).
 
 use crate::device::devices::{Device, Devices};
 use crate::device::per_line::PerLine;
@@ -10,14 +10,15 @@ use base::format::{count, printable, shorten, time_us};
 use base::{Ps, Warning, WarningCode};
 use trace::{EventId, Interval, LineKind, Platform, StrId, Trace, in_blocks};
 
-/// Minimum share in percent that must be missing. Less may be due to the edges of the capture (our choice).
+/// Minimum share that must be missing for a warning, in percent (our limit: a smaller share may be due to the edges of
+/// the capture).
 const LEAST_PERCENT: u64 = 2;
 
 /// XLA's name of an op that runs a CUDA graph.
 const COMMAND_BUFFER: &str = "command_buffer";
 
 /// Returns the warnings about data that is missing from the whole capture. `calls` are its launch calls. If the capture
-/// is cut, missing steps and launches are explained by that.
+/// is cut, the cut explains missing steps and launches.
 pub(crate) fn warnings(
     trace: &Trace,
     captured: &Devices,
@@ -45,8 +46,8 @@ fn warning(code: WarningCode, missing: u64, message: String) -> Warning {
     Warning::new(code, message).with_remedy(code.remedy()).with_count(missing)
 }
 
-/// Returns true if the starts of all devices can be compared. False if the devices are on several hosts whose clocks
-/// were aligned only by the work of the devices.
+/// Returns true if start times can be compared between all devices. Returns false if the devices are on several hosts
+/// whose clocks were aligned only through the devices' work.
 pub(crate) fn has_common_clock(trace: &Trace, devices: &Devices) -> bool {
     let mut hosts = devices.used.iter().map(|device| device.host);
     let first = hosts.next();
@@ -54,7 +55,7 @@ pub(crate) fn has_common_clock(trace: &Trace, devices: &Devices) -> bool {
         || !trace.warnings.iter().any(|warning| warning.is(WarningCode::HostClocksNotAligned))
 }
 
-/// Returns the number of program runs without ops, and of all runs.
+/// Returns the number of program runs without ops, and the number of all program runs.
 fn runs(devices: &Devices) -> (u64, u64) {
     let unrecorded = devices.used.iter().map(|device| &device.unrecorded);
     unrecorded.fold((0, 0), |(without, runs), it| (without + it.without_ops, runs + it.runs))
@@ -96,7 +97,7 @@ fn steps_without_ops(trace: &Trace, captured: &Devices, steps: &Steps) -> Option
     let is_only_the_last = matches!(empty.as_slice(), [only] if only + 1 == steps.len());
     let (missing, all) = (empty.len() as u64, steps.len() as u64);
     let message = format!(
-        "{} of {} steps have no {} op: the profiler did not record them, or the program computed nothing there. Idle \
+        "{} of {} steps have no {} op: the profiler did not record them, or the program computed nothing in them. Idle \
          time is not judged.",
         count(missing),
         count(all),
@@ -106,7 +107,7 @@ fn steps_without_ops(trace: &Trace, captured: &Devices, steps: &Steps) -> Option
     is_some.then(|| warning(WarningCode::StepsWithoutOps, missing, message))
 }
 
-/// Counts the launch calls of a GPU without ops. Considers only calls of names that started ops elsewhere in the
+/// Counts the launch calls of a GPU that started no op. Considers only calls whose name started ops elsewhere in the
 /// capture.
 fn launches_without_ops(trace: &Trace, captured: &Devices, calls: &CallIndex) -> Option<Warning> {
     if captured.platform != Some(Platform::Gpu) || calls.is_empty() {
@@ -152,7 +153,7 @@ fn launches_without_ops(trace: &Trace, captured: &Devices, calls: &CallIndex) ->
     is_notable(missing, all).then(|| warning(WarningCode::LaunchesWithoutOps, missing, message))
 }
 
-/// Times when each thread records calls into a graph, which start nothing: between `cudaStreamBeginCapture` and
+/// Times when each thread records calls into a graph, so that they start nothing: between `cudaStreamBeginCapture` and
 /// `cudaStreamEndCapture`.
 struct Recorded(Vec<(usize, Interval)>);
 
@@ -231,8 +232,8 @@ impl Streams {
         }
     }
 
-    /// Counts ops that overlap on a stream. Skips kernels of a graph, which the file puts on one stream wherever they
-    /// ran, and lines that the exporter derived from streams, whose ops nest.
+    /// Counts ops that overlap on a stream. Skips graph kernels, because the file puts them on one stream regardless of
+    /// where they ran. Also skips lines that the exporter derived from streams, because ops on them nest.
     fn add_overlaps(&mut self, trace: &Trace, device: &Device, of_graph: &[bool]) {
         let is_stream = |line: usize| {
             let line = trace.lines.get(line);

@@ -1,4 +1,4 @@
-//! Parts of the unified profile that describe the capture, and what it lacks.
+//! Parts of the unified profile that describe the capture and its missing data.
 
 pub(crate) mod document;
 pub(crate) mod framework;

@@ -10,7 +10,7 @@ use report::{NotMeasured, UnifiedProfile};
 use trace::{Framework, Platform, SourceFormat, Trace};
 
 /// Returns the numbers that are absent from `profile`, in the order of the report's sections. `trace` is the profile's
-/// trace; `utilization` has the reasons for a missing MFU and HFU.
+/// trace. `utilization` contains the reasons for a missing MFU and HFU.
 pub fn not_measured(profile: &UnifiedProfile, trace: &Trace, utilization: &Utilization) -> Vec<NotMeasured> {
     let mut list = List(Vec::new());
     metadata(profile, trace, &mut list);
@@ -23,7 +23,7 @@ pub fn not_measured(profile: &UnifiedProfile, trace: &Trace, utilization: &Utili
     list.0
 }
 
-/// Returns true if the file is an export of an xplane file, which contains more. PyTorch writes only the JSON.
+/// Returns true if the file was exported from an xplane file, which contains more data. PyTorch writes only the JSON.
 fn is_export(trace: &Trace) -> bool {
     trace.format == Some(SourceFormat::ChromeJson) && trace.framework != Framework::PyTorch
 }
@@ -82,7 +82,7 @@ fn steps(profile: &UnifiedProfile, remedy: &str, list: &mut List) {
         list.add("step_timing.avg_step_time_us", reason, remedy);
     } else if !timed && profile.window.as_ref().is_some_and(|window| window.chosen.is_some()) {
         let reason = "No whole step is inside the chosen window.";
-        list.add("step_timing.avg_step_time_us", reason, "Choose a window that contains one.");
+        list.add("step_timing.avg_step_time_us", reason, "Choose a window that contains a whole step.");
     } else if !timed {
         let reason = "No step of the capture is complete, so none can be timed.";
         list.add("step_timing.avg_step_time_us", reason, "Capture more steps.");
@@ -181,7 +181,7 @@ fn devices(profile: &UnifiedProfile, trace: &Trace, list: &mut List) {
             );
         }
         Some(memory) if !memory.transfers.is_empty() && memory.transfers.iter().all(|it| it.sized_count == 0) => {
-            let reason = "The copies in this profile do not state their bytes.";
+            let reason = "This profile does not record the bytes of its copies.";
             let remedy = if is_export(trace) { "Open the *.xplane.pb of the same run." } else { "" };
             list.add("memory_operations.transfers[].total_bytes", reason, remedy);
         }
@@ -236,7 +236,7 @@ fn host(profile: &UnifiedProfile, trace: &Trace, list: &mut List) {
         let (reason, remedy) = if no_host {
             ("The profile contains no host events.", host_remedy.as_str())
         } else if trace.framework == Framework::PyTorch {
-            ("This profile marks no compilation.", "")
+            ("This profile does not mark compilation.", "")
         } else {
             (
                 "No compilation was recorded. That is expected if the program was compiled before the capture.",

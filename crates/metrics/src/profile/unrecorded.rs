@@ -6,7 +6,7 @@
 //! busy          [==)[==)  [==)[==)  [======)  [======)      the ops of the last two runs are unknown
 //! ```
 //!
-//! The device was not idle then: such a run counts as busy time, but not as an op.
+//! The device was not idle during such a run, so the run counts as busy time, but not as an op.
 
 use base::Ps;
 use trace::{ByLine, EventId, Interval, IntervalSet, LineKind, Trace};
@@ -22,7 +22,7 @@ pub struct Unrecorded {
     pub time: IntervalSet,
 }
 
-/// Shorter runs may be too short for an op to have a time of its own (our choice).
+/// Minimum length of a run that counts as lacking ops (our limit: in a shorter run, an op may have no measurable time).
 const SHORTEST_US: i64 = 1;
 
 impl Unrecorded {

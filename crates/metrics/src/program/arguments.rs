@@ -2,7 +2,7 @@
 //! holds.
 //!
 //! Reads the entry computations of the embedded HLO. Each device runs the same partitioned program, so the shapes in it
-//! are those of one device's part. JAX names an argument by its place in the call (`state.params['w']`).
+//! describe the part on one device. JAX names an argument by its place in the call (`state.params['w']`).
 
 use hlo::{Modules, Placement, Shape};
 
@@ -17,22 +17,22 @@ pub struct Argument {
     pub program: String,
     /// Number of the argument, from 0.
     pub number: i64,
-    /// Name that the framework gives to the argument, or the instruction's name if it gives none.
+    /// The framework's name for the argument, or the instruction's name if there is none.
     pub name: String,
     /// Shape of the argument on one device.
     pub shape: String,
     /// Bytes of the argument on one device, without padding.
     pub bytes_per_device: f64,
-    /// The part that each device holds. `None` if the program does not state it.
+    /// The part that each device holds. `None` if the program does not record it.
     pub placement: Option<Placement>,
     /// Sharding in HLO syntax. Empty if there is none.
     pub sharding: String,
-    /// Number of devices that the program runs on. `None` if the program does not state it.
+    /// Number of devices that the program runs on. `None` if the program does not record it.
     pub devices: Option<u64>,
 }
 
 impl Argument {
-    /// Returns the bytes of the whole value, counting each distinct part once. `None` if the sharding does not
+    /// Returns the bytes of the whole argument, counting each distinct part once. `None` if the sharding does not
     /// determine the number of parts.
     pub fn whole_bytes(&self) -> Option<f64> {
         let parts = match (&self.placement, self.devices) {
@@ -56,7 +56,8 @@ impl Argument {
     }
 }
 
-/// Returns the arguments of all programs: programs in the order of the file, arguments by number. Reads every module.
+/// Returns the arguments of all programs. Programs are in the order of the file, and arguments are sorted by number.
+/// Reads every module.
 pub fn arguments(modules: &Modules) -> Vec<Argument> {
     let mut found = Vec::new();
     for (host, program_id, program, module) in modules.all() {

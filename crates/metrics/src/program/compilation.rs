@@ -11,10 +11,10 @@ use facts::host_spans;
 use report::Compilation;
 use trace::{Framework, LineKind, Platform, Trace, in_blocks};
 
-/// Builds the compilation section. JAX marks each compilation. So if a JAX capture has spans of the host runtime but
-/// none of compilation, nothing was compiled. In any other capture without such a span the time is unknown and the
+/// Builds the compilation section. JAX marks each compilation. So if a JAX capture has host runtime spans but no
+/// compilation spans, nothing was compiled. In any other capture without such a span, the time is unknown and the
 /// section is absent. Ops of a CPU backend and frames of the Python tracer are on host threads too, but do not count as
-/// spans of the runtime.
+/// runtime spans.
 pub fn compilation(trace: &Trace, devices: &Devices) -> Option<Compilation> {
     let spans = crate::host::host_work::host_spans(trace, devices, HostWork::Compile);
     if spans.union.is_empty() && !(trace.framework == Framework::Jax && has_host_spans(trace)) {
@@ -53,10 +53,10 @@ fn share_of_capture(time: base::Ps, devices: &Devices) -> f64 {
     if capture > 0 { (100.0 * time.as_ps() as f64 / capture as f64).clamp(0.0, 100.0) } else { 0.0 }
 }
 
-/// Counts the distinct modules that ran on the used devices. On TPUs these are the names on the `XLA Modules` lines,
-/// which contain the program's fingerprint; elsewhere the pairs of module and program that ops name. Returns `None` if
-/// no op names a module, or if an op names its module but not its program, as in a trace JSON: there, programs with the
-/// same name cannot be distinguished.
+/// Counts the distinct modules that ran on the used devices. On TPUs, modules are the names on the `XLA Modules` lines,
+/// which contain the program's fingerprint. On other platforms, modules are the pairs of module and program that ops
+/// name. Returns `None` if no op names a module. Also returns `None` if an op names its module but not its program, as
+/// in a trace JSON, because programs with the same name then cannot be distinguished.
 fn num_modules(trace: &Trace, devices: &Devices) -> Option<u64> {
     let mut modules = BTreeSet::new();
     let mut seen = vec![false; trace.args.len()];

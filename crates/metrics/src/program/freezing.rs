@@ -9,8 +9,8 @@
 //! x, y                           do not come back, no group    input
 //! ```
 //!
-//! Only programs that compute gradients are considered; of these, the one that trains the most arrays is used. The
-//! names are those of JAX's arguments. If a program has no names, the result is unknown.
+//! Considers only programs that compute gradients, and uses the one that trains the most arrays. The names are JAX's
+//! names of the arguments. If a program contains no names, the result is unknown.
 
 use std::collections::BTreeSet;
 
@@ -29,8 +29,8 @@ pub fn layer_freezing(modules: &Modules, ran: &BTreeSet<i64>) -> Option<LayerFre
     found.reduce(|most, it| if it.trained_arrays > most.trained_arrays { it } else { most })
 }
 
-/// Finds the frozen parameters of one program. Returns `None` if it computes no gradients, or if it changes no
-/// parameter that the names of its arguments identify.
+/// Finds the frozen parameters of one program. Returns `None` if the program computes no gradients, or if it changes no
+/// argument whose name identifies a parameter.
 pub fn of_module(module: &Module) -> Option<LayerFreezing> {
     if !has_gradients(module) {
         return None;
@@ -48,7 +48,7 @@ pub fn of_module(module: &Module) -> Option<LayerFreezing> {
         })
         .collect();
     let updated = |argument: &Argument<'_>| argument.outcome == Outcome::Updated;
-    // If any updated argument is named a parameter, only arguments with such names are parameters.
+    // If the name of any updated argument identifies a parameter, only arguments with such names are parameters.
     let named = floats.iter().any(|(argument, group)| updated(argument) && group.is_some());
     let groups: BTreeSet<&str> = floats
         .iter()
@@ -62,7 +62,7 @@ pub fn of_module(module: &Module) -> Option<LayerFreezing> {
     let trained: Vec<&Argument<'_>> = parameters.iter().map(|it| it.0).filter(|it| updated(it)).collect();
     let is_whole = module.devices().is_none_or(|(_, partitions)| partitions == 1)
         || parameters.iter().all(|it| it.0.sharding == "{replicated}");
-    // If the program is partitioned, the new value of a part may be computed from other parts. Then arguments that are
+    // If the program is partitioned, the new value of a part may be computed from other parts. So arguments that are
     // not returned may still be trained.
     let is_frozen =
         |it: &&Argument<'_>| it.outcome == Outcome::Unchanged || (is_whole && it.outcome != Outcome::Updated);
@@ -94,7 +94,7 @@ fn first_part<'n>(argument: &Argument<'n>) -> Option<&'n str> {
     argument_parts(argument.name).into_iter().next()
 }
 
-/// Returns the names of the frozen arrays. Each is replaced by the shortest scope that contains only frozen arrays.
+/// Returns the names of the frozen arrays. Replaces each name by the shortest scope that contains only frozen arrays.
 fn scopes(frozen: &[&Argument<'_>], others: &[&Argument<'_>]) -> Vec<String> {
     // Every prefix of another name contains an array that is not frozen.
     let mut has_others: BTreeSet<&str> = BTreeSet::new();

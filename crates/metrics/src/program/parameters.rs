@@ -42,8 +42,8 @@ fn config(preset: &ModelPreset) -> ModelConfig {
     }
 }
 
-/// Builds the parameter section. Given counts take precedence over computed ones. Of total, trainable and frozen, the
-/// third follows from two. Returns `None` if the total is not given and the dimensions are incomplete.
+/// Builds the parameter section. Given counts take precedence over computed ones. If two of total, trainable and frozen
+/// are given, the third follows. Returns `None` if the total is not given and the dimensions are incomplete.
 pub fn parameter_counts(model: &ModelConfig) -> Option<ParameterCounts> {
     let computed = computed(model);
     let both = model.trainable_params.zip(model.frozen_params).and_then(|(a, b)| a.checked_add(b));
@@ -62,9 +62,9 @@ pub fn parameter_counts(model: &ModelConfig) -> Option<ParameterCounts> {
     })
 }
 
-/// Adds the counts of the compiled training step. If there are no other counts, all come from the program. Otherwise
-/// only the trained part does, and only if both totals agree: a program contains only the parameters that it uses, so
-/// its total may differ.
+/// Adds the counts of the compiled training step. If there are no other counts, all come from the program. If other
+/// counts exist, only the trained count comes from the program, and only if both totals agree. The totals may differ,
+/// because a program contains only the parameters that it uses.
 pub fn with_program(counts: Option<ParameterCounts>, program: Option<&LayerFreezing>) -> Option<ParameterCounts> {
     let Some(program) = program else { return counts };
     let has_frozen_layers = program.frozen_arrays > 0;
@@ -107,7 +107,7 @@ struct Count {
 /// ```
 fn computed(model: &ModelConfig) -> Option<Count> {
     let wide = |value: Option<u64>| value.filter(|&it| it > 0).map(u128::from);
-    // Every dimension of a real model fits 32 bits. Products of larger ones could overflow 128 bits.
+    // Every dimension of a real model fits into 32 bits. Products of larger dimensions could overflow 128 bits.
     let dims = [model.model_dims, model.num_layers, model.num_heads, model.num_kv_heads, model.head_dim];
     let more = [model.ffn_hidden_dims, model.vocab_size, model.num_experts, model.num_experts_per_token];
     let items = [model.num_items, model.num_clusters, model.item_embedding_dim, model.norms_per_layer];

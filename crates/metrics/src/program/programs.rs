@@ -34,17 +34,17 @@ pub fn section(trace: &Trace, ops: &Ops, modules: &Modules, device_steps: u64) -
     found.take(MOST_PROGRAMS).map(|(module, time)| program(module, time.as_us() / device_steps as f64)).collect()
 }
 
-/// A program that ran but that the file does not embed.
+/// A program that ran but is not embedded in the file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MissingProgram {
-    /// Name of the program. Empty if its ops do not state it.
+    /// Name of the program. Empty if its ops do not name it.
     pub name: String,
     /// Self time of its ops, over all devices.
     pub self_time: Ps,
 }
 
-/// Returns the programs of the ops in the window that lack embedded HLO although the trace embeds some, by descending
-/// time.
+/// Returns the programs whose ops ran in the window but whose HLO is missing from the trace, although the trace embeds
+/// other programs. Sorts by descending time.
 pub fn missing(trace: &Trace, ops: &Ops) -> Vec<MissingProgram> {
     let mut found: Vec<(Option<i64>, MissingProgram)> = Vec::new();
     let base = |name: &str| name.split_once('(').map_or(name, |(base, _)| base).to_owned();

@@ -5,8 +5,8 @@ use report::STEP_PARTS;
 
 /// Activity of a device at an instant, or the cause if it is idle. Every instant of a step has exactly one part.
 ///
-/// The order is that of legends and columns, and of precedence: if several kinds of work run at the same time, the time
-/// counts as the first part.
+/// Legends and columns use this order. It is also the order of precedence: if several kinds of work run at the same
+/// time, the time counts towards the first part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum StepPart {
     /// At least one op computes.
@@ -31,7 +31,8 @@ pub enum StepPart {
     Compile,
     /// Idle before a launch: the host was in the input pipeline.
     InputBound,
-    /// Idle: the next op was launched after the previous one had ended, for neither of these two reasons.
+    /// Idle: the next op was launched after the previous one had ended, but the host neither compiled nor was in the
+    /// input pipeline.
     HostBound,
     /// Idle for a short time although the next op was already launched: the cost of switching from one op to the next.
     KernelWait,
@@ -64,8 +65,7 @@ impl StepPart {
         StepPart::OtherIdle,
     ];
 
-    /// Returns the name that the report uses, which is also the colour's name: `compute`, `communication`, `h2d`, ...,
-    /// `other_idle`.
+    /// Returns the name that the report and the colours use: `compute`, `communication`, `h2d`, ..., `other_idle`.
     pub fn label(self) -> &'static str {
         self.names().0
     }

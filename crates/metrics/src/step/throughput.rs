@@ -6,10 +6,10 @@ use report::{ModelConfig, StepTiming, Throughput};
 /// Maximum number of samples or tokens per step. Larger values are typing errors.
 const MOST_PER_STEP: u64 = 1 << 53;
 
-/// Builds the throughput section. Steps per second need only the step time; samples and tokens need the batch, which no
-/// trace contains. `num_devices` is the number of used devices. If devices run one after another, no step has the batch
-/// of all, so samples and tokens are unknown. `all_devices` is the rate at which devices finish steps if they do not
-/// run them together.
+/// Builds the throughput section. Steps per second need only the step time. Samples and tokens need the batch size,
+/// which no trace contains. `num_devices` is the number of used devices. If devices run one after another, no step
+/// processes the whole batch, so samples and tokens are unknown. If devices do not run their steps together,
+/// `all_devices` is the rate at which all devices finish steps.
 pub fn throughput(timing: &StepTiming, model: &ModelConfig, num_devices: u64, all_devices: Option<f64>) -> Throughput {
     let Some(step_us) = timing.avg_step_time_us.filter(|us| us.is_finite() && *us > 0.0) else {
         return Throughput::default();

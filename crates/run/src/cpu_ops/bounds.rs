@@ -7,7 +7,7 @@ use trace::Trace;
 /// Name of the spans in which XLA's executor runs the ops that are ready.
 const EXECUTE: &str = "ThunkExecutor::Execute";
 
-/// Longest time between a marker and the event before it on its thread for which they count as adjacent. Only a return
+/// Longest time between a marker and the event before it on its thread at which they count as adjacent. Only a return
 /// from a function is between them, which takes about a microsecond.
 const AT_ONCE: Ps = Ps::new(10_000_000);
 
@@ -15,13 +15,13 @@ const AT_ONCE: Ps = Ps::new(10_000_000);
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 struct Before {
     end: Ps,
-    /// Start of the event, reversed: of events that end together, the outermost is greatest.
+    /// Start of the event, reversed, so that the outermost of several events that end together is the greatest.
     start: std::cmp::Reverse<Ps>,
     is_execute: bool,
 }
 
 /// Returns, for each op, the start of the executor's span that directly precedes the op's marker on its thread. The op
-/// had ended by then. `None` for ops that end within their event.
+/// had ended by that time. `None` for ops that end within their event.
 pub(super) fn starts_of_next_spans(trace: &Trace, ops: &[OpEvent], marked: &[Option<Marker>]) -> Vec<Option<Ps>> {
     let mut found = vec![None; ops.len()];
     let mut wanted: Vec<Vec<(Ps, usize)>> = vec![Vec::new(); trace.lines.len()];

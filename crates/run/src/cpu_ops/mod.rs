@@ -1,11 +1,11 @@
-//! Analyses the ops of XLA's CPU backend: finds their ends, the ops that run inside others, and the events that belong
+//! Analyses the ops of XLA's CPU backend. Finds their ends, the ops that run inside others, and the events that belong
 //! to one execution.
 //!
 //! An op's event is the call that starts it. If the op computes on other threads, the call returns before the op ends.
 //! XLA then marks the end by an event `end: <op>` with the number of the op's event ([`trace::EventColumn::Producer`],
-//! [`trace::EventColumn::Consumer`]). XLA notifies the waiters of an op in reverse order, the marker last: the thread
-//! that completes an op first runs the ops that became ready. So the marker may come long after the end. The end of an
-//! op is taken as the earliest of these:
+//! [`trace::EventColumn::Consumer`]). XLA notifies the waiters of an op in reverse order, and the marker comes last:
+//! the thread that completes an op first runs the ops that became ready. So the marker may come long after the end.
+//! crossprof takes the earliest of these times as the end of an op:
 //!
 //! ```text
 //! thread 1   [dot  )                                         the event: only the start
@@ -16,7 +16,8 @@
 //!                                                            result, 3: its marker; 4: the end of the op that it runs in
 //! ```
 //!
-//! Each of these is an upper bound: the op has ended by then. An op without a marker keeps the end of its event.
+//! Each of these times is an upper bound, because the op had ended by that time. An op without a marker keeps the end
+//! of its event.
 
 mod bounds;
 mod program;
@@ -61,8 +62,8 @@ enum Role {
 }
 
 /// Extends the events of the ops of XLA's CPU backend to the ends of the ops, and stores the relations of the ops. Runs
-/// once per trace. The time is linear in the number of events, except for sorting those of the ops. Does nothing if
-/// there are no such ops.
+/// once per trace. The time is linear in the number of events, except that the events of the ops are sorted. Does
+/// nothing if there are no such ops.
 pub(crate) fn complete(trace: &mut Trace, modules: &Modules) {
     if trace.cpu_ops.is_some() {
         return;
@@ -111,8 +112,8 @@ fn unknown_ends() -> Warning {
     Warning::new(WarningCode::CpuOpEndsUnknown, message).with_remedy("Analyse the *.xplane.pb next to it.")
 }
 
-/// Returns the role of each [kind](trace::Events::kinds) of event. Empty if an accelerator ran ops, because the
-/// accelerators are the run's devices then.
+/// Returns the role of each [kind](trace::Events::kinds) of event. Empty if an accelerator ran ops, because the run's
+/// devices are then the accelerators.
 fn roles(trace: &Trace) -> Vec<Role> {
     let kinds = trace.events.kinds();
     let line = |index: usize| trace.lines.get(index).map(|line| line.kind);
@@ -136,7 +137,7 @@ struct OpEnds {
     /// Ends by event, ascending.
     ends: Vec<(EventId, Ps)>,
     relations: CpuOps,
-    /// True if some ops end later than their events, but the trace does not state which.
+    /// True if some ops end later than their events, but the trace does not record which ones.
     ends_unknown: bool,
 }
 
@@ -164,8 +165,7 @@ fn find(trace: &Trace, roles: &[Role], modules: &Modules) -> OpEnds {
             }
         }
     });
-    // Positions of the ops sorted by start. Of ops that start together, the longest comes first. `!` reverses the
-    // order.
+    // Positions of the ops, sorted by start. If ops start together, the longest comes first. `!` reverses the order.
     let places = sort::by_number(&mut ops, |op| !op.start.as_ps(), |a, b| (b.end, a.id).cmp(&(a.end, b.id)));
     let marker_of =
         |op: &OpEvent| markers.get(&(host(op.line)?, trace.events.column(EventColumn::Producer).get(op.id)?)).copied();

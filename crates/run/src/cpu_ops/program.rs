@@ -1,4 +1,4 @@
-//! Reads the relations of ops from the compiled program: which ops use the result of an op, and which ops run it.
+//! Reads the relations of ops from the compiled program: the ops that use the result of an op, and the ops that run it.
 
 use base::sort;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -15,11 +15,11 @@ const RUNS_OTHERS: &[&str] = &["async-start", "call", "conditional", "custom-cal
 /// An op of a program.
 #[derive(Debug, Default)]
 pub(super) struct ProgramOp {
-    /// The ops that use its result, as numbers of ops of the program.
+    /// The ops that use its result, by their numbers in the program.
     pub(super) users: Vec<usize>,
-    /// The ops that run the computation that contains it, as numbers. Empty for ops of the entry computation.
+    /// The ops that run its computation, by their numbers in the program. Empty for ops of the entry computation.
     pub(super) callers: Vec<usize>,
-    /// The computation that contains the op. `None` if the program does not contain it.
+    /// The computation that contains the op. `None` if the program does not contain the op.
     pub(super) computation: Option<u32>,
     /// True if the computation is the entry, which runs once per run.
     pub(super) is_entry: bool,

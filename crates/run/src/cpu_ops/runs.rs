@@ -1,4 +1,4 @@
-//! Finds the relations in time of the ops in each run of a program.
+//! Finds the relations between ops in each run of a program.
 
 use rustc_hash::FxHashMap;
 
@@ -132,7 +132,7 @@ impl Runs {
         self.place(at).and_then(|(place, _, program)| program.ops.get(place.op)).is_some_and(|op| op.is_leaf)
     }
 
-    /// Returns the event of the op that runs the computation of this one: the latest that had started.
+    /// Returns the event of the op that runs the computation of this op: the latest that had started.
     pub(super) fn around(&self, at: usize) -> Option<usize> {
         let (place, run, program) = self.place(at)?;
         let start = self.start(at);
@@ -144,7 +144,7 @@ impl Runs {
         program.ops.get(place.op)?.callers.iter().filter_map(latest).max_by_key(|&event| (self.start(event), event))
     }
 
-    /// Returns the start of the first op that uses the result of this one. If an execution of the user has several
+    /// Returns the start of the first op that uses the result of this op. If an execution of the using op has several
     /// events, the last one waits for all operands.
     pub(super) fn first_use(&self, at: usize) -> Option<Ps> {
         let (place, run, program) = self.place(at)?;
@@ -168,9 +168,9 @@ impl Runs {
     }
 }
 
-/// Counts the events per execution of each op: a sort is a copy of its operand and the sort itself. The entry
-/// computation runs once per run, so all events of such an op are one execution. Any other computation runs as often as
-/// its op with the fewest events.
+/// Counts the events per execution of each op. For example, a sort has two events: the copy of its operand and the sort
+/// itself. The entry computation runs once per run, so all events of an op in it are one execution. Any other
+/// computation runs as often as its op with the fewest events.
 fn count_parts(program: &Program, run: &mut ProgramRun) {
     let mut fewest: FxHashMap<u32, usize> = FxHashMap::default();
     for (&op, occurrences) in &run.ops {

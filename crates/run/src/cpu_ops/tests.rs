@@ -198,7 +198,7 @@ fn the_thread_is_free_after_the_event() {
     assert_eq!(wait.tally.self_time, Ps::new(48_000_000));
 }
 
-/// An op of the entry runs once per run; a loop's op runs as often as the loop's op with the fewest events.
+/// An op of the entry runs once per run. An op in a loop runs as often as the op in the loop with the fewest events.
 #[test]
 fn several_events_of_one_execution_are_one() {
     let mut t = Timeline::new();
@@ -217,7 +217,7 @@ fn several_events_of_one_execution_are_one() {
     assert_eq!(parts, [(1, 0), (4, 3), (7, 6)]);
 }
 
-/// A JSON's markers have no numbers: the report warns if a marker is outside its op's event.
+/// Markers in a JSON have no numbers, so the report warns if a marker is outside its op's event.
 #[test]
 fn a_json_warns_that_ends_are_unknown() {
     for (marker, warned) in [(11, false), (12, false), (60, true)] {

@@ -1,4 +1,4 @@
-//! Arrows from the selected event to its effects, and from its causes to it.
+//! Arrows that link the selected event with its causes and its effects.
 //!
 //! ```text
 //! thread 1   [launch)--.                 from the end of the cause, or from its start if they overlap
@@ -47,7 +47,7 @@ impl Scene<'_> {
         self.linked.iter().take(MOST_ARROWS).filter_map(arrow).collect()
     }
 
-    /// Draws the arrows, each with a margin that separates it from what it crosses.
+    /// Draws the arrows, each with a margin that separates it from the shapes that it crosses.
     pub(crate) fn draw_arrows(&self, canvas: &mut dyn Canvas) {
         let (theme, margin) = (self.theme(), self.px(1).max(1));
         for arrow in self.arrows() {

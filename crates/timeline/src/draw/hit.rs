@@ -1,4 +1,4 @@
-//! Finds the item at a point of the picture.
+//! Finds the item at a point in the picture.
 
 use base::Ps;
 use trace::Interval;
@@ -9,7 +9,7 @@ use crate::events::lane::Lane;
 use crate::events::source::Origin;
 use crate::events::tracks::{Shows, Track, TrackId};
 
-/// Largest distance from the pointer to an event that it selects, in CSS pixels.
+/// Largest distance from the pointer at which it selects an event, in CSS pixels.
 const NEAR: f64 = 2.0;
 
 /// Largest distance at which the edge of a dragged range snaps to the edge of an event, in CSS pixels.
@@ -46,8 +46,8 @@ impl<'a> Scene<'a> {
         }
     }
 
-    /// Returns the start or end of the nearest event on the lane at a point, which the edge of a dragged range snaps
-    /// to. Returns `None` if none is close enough.
+    /// Returns the time that the edge of a dragged range snaps to at a point: the start or end of the nearest event on
+    /// the lane. Returns `None` if no event is close enough.
     pub fn edge_near(&self, x: f64, y: f64) -> Option<Ps> {
         let at = |x: f64| self.viewport.time_at(x / f64::from(self.size.0.max(1)));
         let (row, down) = self.row_at(y)?;
@@ -93,7 +93,7 @@ impl<'a> Scene<'a> {
         let pixel = Ps::new(near.length().as_ps() / 4);
         let first = lane.first_from(source.trace, near.start);
         let end = lane.first_starting_at(source.trace, first, near.end);
-        // The event below the pointer if it is at least a pixel wide, else the longest one nearby.
+        // The event below the pointer if it is at least a pixel wide, and the longest event nearby if not.
         let below = (first..end.min(first + 64)).find(|&place| {
             lane.time(source.trace, place).is_some_and(|it| it.start <= time && time < it.end && it.length() >= pixel)
         });

@@ -6,7 +6,7 @@ use std::ops::Range;
 use crate::events::tracks::{Process, Shows, TrackId, hosts_fold};
 use crate::state::arrangement::Arrangement;
 
-/// Height of a heading, in CSS pixels like all heights here.
+/// Height of a heading, in CSS pixels.
 pub const HEADING_HEIGHT: u32 = 24;
 /// Height of a lane, in CSS pixels.
 pub const LANE_HEIGHT: u32 = 18;

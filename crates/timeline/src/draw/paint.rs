@@ -1,5 +1,6 @@
-//! Colours of events. Ops have the colour of their family, as in every view, or of their change against another run.
-//! Other events have a colour by their name without digits, so that `fusion.1` and `fusion.27` look alike.
+//! Colours of events. Ops have the colour of their family, as in every view, or a colour that shows their change
+//! compared with another run. The colour of other events follows from their name without its digits, so that `fusion.1`
+//! and `fusion.27` look alike.
 
 use metrics::{OpFamily, StepPart};
 use serde::{Deserialize, Serialize};
@@ -26,7 +27,7 @@ impl Rgb {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Paint(u8);
 
-/// Change of an op against another run.
+/// Change of an op compared with another run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Change {
     /// The op takes more time.
@@ -152,7 +153,7 @@ pub fn hue(name: &str) -> Paint {
 mod tests {
     use super::*;
 
-    /// Computes the contrast with a square instead of sRGB's power of 2.2. The error is below a tenth.
+    /// Computes the contrast. Uses a square instead of sRGB's power of 2.2, which gives an error below a tenth.
     fn contrast(a: Rgb, b: Rgb) -> f64 {
         let linear = |channel: u8| f64::from(channel) * f64::from(channel) / (255.0 * 255.0);
         let light = |c: Rgb| 0.2126 * linear(c.0) + 0.7152 * linear(c.1) + 0.0722 * linear(c.2) + 0.05;

@@ -1,8 +1,8 @@
 //! Draws the visible rows.
 //!
 //! An event wider than a pixel is a bar with its name. Narrower events share pixels: the height shows how long the
-//! pixel is busy, and the colour is that of the event that covers most of it. So an idle device looks idle, and a busy
-//! one busy. Adjacent marks with the same name share a label.
+//! pixel is busy, and the event that covers most of the pixel determines the colour. So an idle device looks idle, and
+//! a busy device looks busy. Adjacent marks with the same name share a label.
 
 use base::Ps;
 use base::format::printable;
@@ -84,7 +84,7 @@ impl Scene<'_> {
         }
     }
 
-    /// Draws the scopes of the ops of a line, one level below the other.
+    /// Draws the scopes of a line's ops, one level below the other.
     fn draw_scopes(
         &self,
         canvas: &mut dyn Canvas,
@@ -111,7 +111,7 @@ impl Scene<'_> {
         }
     }
 
-    /// Draws a counter as a step function: in each column its last value, relative to its maximum.
+    /// Draws a counter as a step function: each column shows the last value, relative to the counter's maximum.
     fn counter(&self, canvas: &mut dyn Canvas, track: &CounterTrack, columns: &Columns, y: i32, row: &Row) {
         let largest = track.values.iter().copied().fold(0.0, f64::max);
         let height = self.px(row.height as i32 - 6);

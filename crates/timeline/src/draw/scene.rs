@@ -66,7 +66,7 @@ pub struct Scene<'a> {
     pub layout: &'a Layout,
     /// Arrangement that the rows were laid out with.
     pub arrangement: &'a Arrangement,
-    /// Bookmarks of the user.
+    /// The user's bookmarks.
     pub bookmarks: &'a Bookmarks,
     /// Index of the selected bookmark.
     pub bookmark: Option<u32>,
@@ -90,10 +90,11 @@ pub struct Scene<'a> {
     pub linked: &'a [Linked],
     /// Recorded events that pass the filter, if there is one.
     pub found: Option<&'a Found>,
-    /// For each origin, whether each kind of event passes the filter. Events that do not pass are pale. `None` if
+    /// For each origin, true for each kind of event that passes the filter. Events that do not pass are pale. `None` if
     /// everything passes.
     pub passing: [Option<&'a [bool]>; 2],
-    /// Colour of each kind of recorded event by its change against another run. `None` entries keep their usual colour.
+    /// Colour of each kind of recorded event by its change compared with another run. `None` entries keep their usual
+    /// colour.
     pub changes: Option<&'a [Option<Paint>]>,
 }
 

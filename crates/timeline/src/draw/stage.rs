@@ -1,4 +1,4 @@
-//! Builds a scene from the view that the page requests, and caches what stays the same from picture to picture.
+//! Builds a scene from the view that the page requests, and caches data that stays the same from picture to picture.
 
 use base::Ps;
 use metrics::Context;
@@ -48,23 +48,23 @@ pub struct Sight {
     pub bookmarks: String,
     /// Index of the selected bookmark.
     pub bookmark: Option<u32>,
-    /// Start and end of the scrollable time, if another run is shown next to this one and the time exceeds the
+    /// Start and end of the scrollable time, if another run is shown below this one and the scrollable time exceeds the
     /// capture.
     pub extent_ps: Option<(i64, i64)>,
     /// True to colour ops by [`Stage::changes`].
     pub by_change: bool,
 }
 
-/// Cache that is kept from picture to picture.
+/// Cache that persists from picture to picture.
 #[derive(Debug, Default)]
 pub struct Stage {
     /// Arrangement and its layout, by the arrangement's text.
     layout: Option<(String, Arrangement, Layout)>,
     /// Bookmarks, by their text.
     bookmarks: Option<(String, Bookmarks)>,
-    /// Filter text, the recorded events that pass, and whether each kind of derived event passes.
+    /// Filter text, the recorded events that pass, and true for each kind of derived event that passes.
     passing: Option<(String, Found, Vec<bool>)>,
-    /// Colour of each kind of recorded event by its change against another run.
+    /// Colour of each kind of recorded event by its change compared with another run.
     pub changes: Option<Vec<Option<Paint>>>,
     /// Selected event and the events it is linked to.
     linked: Option<(EventRef, Vec<Linked>)>,

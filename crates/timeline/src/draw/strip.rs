@@ -23,7 +23,7 @@ const MAX_ROWS: usize = 8;
 /// Maximum number of threads that are shown if no device ran.
 const MAX_THREADS: usize = 3;
 
-/// Fraction of the height for the row of steps: one part in this many.
+/// The row of steps takes `1 / STEPS_SHARE` of the height.
 const STEPS_SHARE: i32 = 5;
 
 /// Overview of a capture.
@@ -136,7 +136,7 @@ fn share_of(busy: Ps, length: Ps) -> f64 {
     if length > Ps::ZERO { busy.as_ps() as f64 / length.as_ps() as f64 } else { 0.0 }
 }
 
-/// Adds the share of each column that a set covers. Walks both once.
+/// Adds the share of each column that a set covers. Walks columns and set only once.
 fn add_shares(set: &IntervalSet, columns: &Columns, shares: &mut [f64]) {
     let mut column = 0;
     for part in set.parts() {

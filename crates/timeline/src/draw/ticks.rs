@@ -16,7 +16,7 @@ pub struct Tick {
     pub label: String,
 }
 
-/// Returns the ticks of a range, at round times relative to `zero`. There are about `count` at most.
+/// Returns the ticks of a range, at round times relative to `zero`. Returns at most about `count` ticks.
 pub fn ticks(range: Interval, zero: Ps, count: u32) -> Vec<Tick> {
     let step = step(range.length().as_ps() / i64::from(count.max(1)));
     let (_, unit) = unit_of(step);
@@ -48,7 +48,7 @@ fn unit_of(length: i64) -> (&'static str, i64) {
 /// decimals.
 fn label(from_zero: i64, step: i64, unit: i64) -> String {
     let name = UNITS.into_iter().find(|(_, of)| *of == unit).map_or("ps", |(name, _)| name);
-    // From a thousand of a unit on, the next larger one is easier to read: 1.25 s, not 1250 ms.
+    // From a thousand of a unit on, the next larger unit is easier to read: 1.25 s instead of 1250 ms.
     let larger =
         UNITS.into_iter().rev().find(|(_, of)| *of > unit && from_zero.saturating_abs() >= *of && step * 1_000 >= *of);
     match larger {

@@ -1,4 +1,4 @@
-//! Computes for each pixel of a lane how long it is busy, and with which event.
+//! Computes, for each pixel of a lane, the time that it is busy and the event that covers most of it.
 //!
 //! ```text
 //! events    [=========a=========)  [b)[c)  [d)   [e)
@@ -22,8 +22,8 @@ pub struct Columns {
 }
 
 impl Columns {
-    /// Divides `range` into `count` columns, as equal as whole picoseconds allow. Creates fewer if the range has
-    /// fewer picoseconds.
+    /// Divides `range` into `count` columns, as equal as whole picoseconds allow. Creates fewer columns if the range
+    /// has fewer picoseconds.
     pub fn new(range: Interval, count: u32) -> Columns {
         let length = i128::from(range.length().as_ps());
         let count = u32::try_from(length).unwrap_or(u32::MAX).min(count).max(1);
@@ -53,7 +53,7 @@ impl Columns {
         Interval::new(at(self.edges.first()), at(self.edges.last()))
     }
 
-    /// Returns the last column that starts at `time` or before, or the first column if none does.
+    /// Returns the last column that starts at or before `time`, or the first column if there is none.
     pub fn column_at(&self, time: Ps) -> usize {
         let after = self.edges.partition_point(|edge| *edge <= time);
         after.saturating_sub(1).min(self.len().saturating_sub(1))

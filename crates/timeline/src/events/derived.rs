@@ -8,18 +8,18 @@ use trace::{
     ArgsId, CounterTrack, Event, EventId, Interval, Line, LineId, LineKind, Plane, PlaneId, PlaneKind, StrId, Trace,
 };
 
-/// Name and definition of the track of steps. The next constants are those of the other derived tracks.
+/// Name and definition of the steps track. The next constants describe the other derived tracks.
 pub const STEPS: (&str, &str) =
     ("Steps", "Steps of this device as in the tables, each from its start to the start of the next.");
 /// Name and definition, like [`STEPS`].
 pub const PARTS: (&str, &str) = (
     "Busy and idle by cause",
-    "Activity of the device at each instant: computation, else communication, else copies. Inside steps, idle time is split by cause, and the causes of one gap follow each other in the order of the legend. The times add up to the step breakdown.",
+    "Activity of the device at each instant. If several overlap, computation takes precedence over communication, and communication over copies. Inside steps, idle time is split by cause, and the causes of one gap follow each other in the order of the legend. The times add up to the step breakdown.",
 );
 /// Name and definition, like [`STEPS`].
 pub const EXPOSED: (&str, &str) = (
     "Exposed communication",
-    "Parts of each collective run during which its device computes nothing. Each run counts, so they add up to the exposed time in the table of collectives for the whole capture.",
+    "Parts of each collective run during which its device computes nothing. All runs count, so over the whole capture the parts add up to the exposed time in the collectives table.",
 );
 /// Name and definition, like [`STEPS`].
 pub const INSTANTS: (&str, &str) = ("Instants", "Instants in the file: events without a duration.");
@@ -36,7 +36,7 @@ pub fn definition(name: &str) -> Option<&'static str> {
     known.map(|(_, definition)| definition)
 }
 
-/// Returns the derived events. Their planes have the same indices as those that they are derived from.
+/// Returns the derived events. Their planes have the same indices as the planes that they are derived from.
 pub(crate) fn trace(context: Context<'_>) -> Trace {
     let whole = context.captured_trace();
     let mut derived = Derived { trace: Trace::default(), planes: Vec::new() };
@@ -106,8 +106,8 @@ impl Derived {
         devices.map_while(|(device, bands)| Some((self.line(device.plane, PARTS.0)?, bands))).collect()
     }
 
-    /// Stores the step parts as packed events after all others. There are as many as ops on the device, and packing
-    /// reduces their memory to a third.
+    /// Stores the step parts as packed events after all others. There are as many parts as ops on the device, and
+    /// packing reduces their memory to a third.
     fn pack(&mut self, parts: Vec<(LineId, Vec<(Interval, StepPart)>)>) {
         for (line, bands) in parts {
             for (time, part) in bands {
@@ -154,7 +154,7 @@ impl Derived {
         }
     }
 
-    /// Adds a counter for each allocator, on its device, else on its host.
+    /// Adds a counter for each allocator, on its device or, if it has none, on its host.
     fn memory(&mut self, context: Context<'_>) {
         let whole = context.captured_trace();
         for allocator in allocators(whole, Ps::ZERO) {

@@ -1,8 +1,8 @@
 //! Finds events by name on all lines: counts them, and moves from one to the next.
 //!
-//! The search looks at names instead of events: each [kind](trace::Events::kinds) of event passes or not, and the
-//! events of a kind are counted once. To find the next event, it walks each line from the given time, and stops where the
-//! line cannot contain a closer match.
+//! The search looks at names instead of events: each [kind](trace::Events::kinds) of event is tested and its events are
+//! counted once. To find the next event, it walks each line from the given time, and stops where the line cannot
+//! contain a closer match.
 
 use base::{Ps, sort};
 use trace::{EventId, LineEvents, StrId};

@@ -14,8 +14,8 @@ const FAN: usize = 32;
 /// Marks a length that does not fit into 32 bits. It must be read from the event.
 const LONG: u32 = u32::MAX;
 
-/// Non-overlapping events of a line, by ascending start. They take 4.6 bytes per event, and 4 more if they are not
-/// all events of the line or not in file order.
+/// Non-overlapping events of a line, by ascending start. They take 4.6 bytes per event, and 4 more if the lane has only
+/// some of the line's events or if its events are not in file order.
 #[derive(Clone, Debug)]
 pub struct Lane {
     events: LineEvents,
@@ -24,7 +24,7 @@ pub struct Lane {
     lengths: Vec<u32>,
     /// Total length of the events before each block.
     covered: Vec<Ps>,
-    /// Position of the longest event of each 32, 1024, ... events, by level.
+    /// Position of the longest event in each group of 32, 1024, ... events, by level.
     longest: Vec<Vec<u32>>,
 }
 
@@ -53,7 +53,7 @@ impl Lane {
         let mut longest = Vec::new();
         while !level.is_empty() {
             longest.push(level.iter().map(|&(place, _)| place).collect());
-            // Among equals, the first one wins.
+            // If several are equally long, returns the first.
             let best = |entries: &[(u32, Ps)]| entries.iter().copied().reduce(|a, b| if b.1 > a.1 { b } else { a });
             level = if level.len() > 1 { level.chunks(FAN).filter_map(best).collect() } else { Vec::new() };
         }
@@ -152,7 +152,7 @@ impl Lane {
         (block * BLOCK..place).fold(sum, |sum, place| sum + self.length(trace, place))
     }
 
-    /// Returns the covered time before `time`. `place` is the first event that ends after it.
+    /// Returns the covered time before `time`. `place` is the first event that ends after `time`.
     pub fn covered_until(&self, trace: &Trace, place: usize, time: Ps) -> Ps {
         let inside = self.time(trace, place).map_or(Ps::ZERO, |at| Interval::new(at.start, at.end.min(time)).length());
         self.covered_before(trace, place) + inside
@@ -165,8 +165,8 @@ impl Lane {
         self.covered_until(trace, last, range.end) - self.covered_until(trace, first, range.start)
     }
 
-    /// Returns the position of the longest event from `first` to the one before `end`. Among equals, the first one
-    /// wins.
+    /// Returns the position of the longest event from `first` to the one before `end`. If several are equally long,
+    /// returns the first.
     pub fn longest_of(&self, trace: &Trace, first: usize, end: usize) -> Option<usize> {
         let mut best: Option<(usize, Ps)> = None;
         let mut look = |place: usize| {

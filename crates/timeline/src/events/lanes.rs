@@ -1,4 +1,4 @@
-//! Lanes of every line. Those of a line are built on first access.
+//! Lanes of every line. The lanes of a line are built on first access.
 
 use std::sync::OnceLock;
 

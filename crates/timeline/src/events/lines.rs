@@ -29,13 +29,13 @@ pub fn line_labels(trace: &Trace) -> Vec<String> {
     trace.lines.iter().map(label).collect()
 }
 
-/// A pattern that no line matches, with the names that the capture has.
+/// Error: no line matches the pattern. Lists names that the capture contains.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("no line matches {pattern}{known}")]
 pub struct NoLine {
     /// The pattern.
     pub pattern: String,
-    /// Names of the capture, as the rest of the sentence.
+    /// Names in the capture, as the rest of the sentence.
     known: String,
 }
 
@@ -44,8 +44,8 @@ const MOST_LISTED: usize = 8;
 
 /// Returns the lines that match a pattern, in which `*` matches any characters. The pattern must match the whole name
 /// of the line, of its process, or of both with a slash between (`GPU:0/Stream*`). The `/device:` or `/host:` of the
-/// process is optional. If no line matches, the pattern selects devices by the name that reports show (`CPU:2`): all lines
-/// that ran an op of the device.
+/// process is optional. If no line matches, the pattern selects devices by the name that reports show (`CPU:2`), and
+/// returns all lines that ran an op of such a device.
 ///
 /// # Errors
 ///
@@ -85,8 +85,9 @@ fn short(process: &str) -> &str {
     ["/device:", "/host:"].iter().find_map(|prefix| process.strip_prefix(prefix)).unwrap_or(process)
 }
 
-/// Returns the lines of a device whose name matches the pattern, alone or with that of the line. XLA's CPU devices have no
-/// process of their own: their ops run on threads of the host, which other devices may use as well.
+/// Returns the lines of a device for which the pattern matches the device's name, alone or together with the line's
+/// name. XLA's CPU devices have no process of their own. Their ops run on host threads, which other devices may use as
+/// well.
 fn lines_of_device(trace: &Trace, device: &Device, pattern: &str) -> BTreeSet<LineId> {
     if !pattern.contains('/') && !fits(pattern, &device.name) {
         return BTreeSet::new();

@@ -8,7 +8,7 @@
 //! thread 2                             '->[backward)
 //! ```
 //!
-//! All links of a run are computed together when an event is first selected. Those of one event are then found by
+//! All links of a run are computed together when an event is first selected. The links of one event are then found by
 //! binary search.
 
 use base::{Ps, sort};
@@ -19,7 +19,7 @@ use crate::events::lane::Lane;
 use crate::events::search::partition_point;
 use crate::events::source::Source;
 
-/// Maximum number of events of length 0 at one time that are considered for a flow point.
+/// Maximum number of simultaneous events of length 0 that are considered for a flow point.
 const MOST_MOMENTS: usize = 64;
 
 /// Reason why an event is linked to another.
@@ -198,9 +198,9 @@ fn events_of_points(source: Source<'_>) -> Vec<Option<EventId>> {
     events
 }
 
-/// Returns the event of a line that a point at `time` belongs to: the innermost one that runs then, else the
-/// innermost one that ends then. `first` contains for each lane a position before which all events end before `time`.
-/// The function advances it.
+/// Returns the event of a line that a point at `time` belongs to: the innermost event that runs at that time or, if
+/// none runs, the innermost event that ends at that time. `first` contains a position for each lane: all earlier events
+/// end before `time`. The function advances these positions.
 fn event_at(trace: &Trace, lanes: &[Lane], first: &mut [usize], time: Ps, binding: FlowBinding) -> Option<EventId> {
     let mut best: Option<((bool, Ps), EventId)> = None;
     for (lane, first) in lanes.iter().zip(first) {

@@ -1,8 +1,8 @@
 //! Nesting of the events of a line, and the lane in which each is drawn.
 //!
-//! An event is *nested* in the event that contains it completely. If several do, the one that starts last counts. A
-//! nested event is drawn below its parent, in the first lane that is free for its whole duration. So events that
-//! overlap without nesting are in separate lanes, and no event hides another:
+//! An event is *nested* in the event that contains it completely. If several events contain it, the one that starts
+//! last counts. A nested event is drawn below its parent, in the first lane that is free for its whole duration. So
+//! events that overlap without nesting are in separate lanes, and no event hides another:
 //!
 //! ```text
 //! lane 0   [a---------------)   [e----)
@@ -16,7 +16,7 @@ use trace::Interval;
 /// Depth and lane of an event.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Place {
-    /// Nesting depth: 0 at the top level, else one more than the parent's.
+    /// Nesting depth: 0 at the top level, and one more than the parent's depth below it.
     pub depth: u32,
     /// Lane in which the event is drawn. Lane 0 is at the top.
     pub lane: u32,
@@ -34,8 +34,8 @@ struct Open {
 /// lanes.
 #[derive(Clone, Debug, Default)]
 pub struct Nesting {
-    /// Open events with descending ends. An event that ends before a later one is dropped, because it can contain
-    /// nothing that the later one does not.
+    /// Open events with descending ends. An event that ends before a later one is dropped, because the later one
+    /// contains everything that it could still contain.
     open: Vec<Open>,
     lanes: FreeLanes,
 }
@@ -65,8 +65,7 @@ struct FreeLanes {
 }
 
 impl FreeLanes {
-    /// Returns the first lane at `from` or after that is free at the start of an event, and reserves it for the
-    /// event.
+    /// Returns the first lane from `from` on that is free at the start of an event, and reserves it for the event.
     fn take(&mut self, from: usize, event: Interval) -> usize {
         let lane = loop {
             match self.first_free(from, event.start) {

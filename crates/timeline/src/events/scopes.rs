@@ -20,7 +20,7 @@ use crate::events::source::Source;
 /// Maximum number of levels that are shown.
 const DEEPEST: usize = 24;
 
-/// Name and definition of the track of name scopes.
+/// Name and definition of the name-scope track.
 const NAME_SCOPES: (&str, &str) = (
     "Name scopes",
     "Ops of a line by their framework path, one level per scope, without the primitive at the end. At every instant the innermost running op counts, so a scope is busy for the self time of its ops.",

@@ -5,7 +5,7 @@ use std::ops::Range;
 use base::Ps;
 use trace::{LineEvents, Trace};
 
-/// Returns the number of events of a line that start before `time`, which is the position of the first that does not.
+/// Returns the number of events of a line that start before `time`. This is also the position of the first later event.
 pub(crate) fn starting_before(trace: &Trace, events: &LineEvents, time: Ps) -> usize {
     let start = |place: usize| events.get(place).and_then(|id| trace.events.time(id)).map(|(start, _)| start);
     partition_point(0..events.len(), |place| start(place).is_some_and(|start| start < time))
@@ -25,8 +25,8 @@ pub(crate) fn partition_point(places: Range<usize>, before: impl Fn(usize) -> bo
     low
 }
 
-/// Returns the last position from `low` to `place` that is quick to read. Of [packed](trace::Events::push_packed)
-/// events, this is every 16th.
+/// Returns the last position between `low` and `place` that is quick to read. Among
+/// [packed](trace::Events::push_packed) events, every 16th is.
 pub(crate) fn quick(low: usize, place: usize) -> usize {
     let quick = place & !15;
     if quick >= low { quick } else { place }

@@ -21,7 +21,7 @@ struct Derived {
     caches: Caches,
 }
 
-/// Caches of a run's timeline. Each is computed on first access and kept as long as the run.
+/// Caches of a run's timeline. Each is computed on first access and kept until the run is dropped.
 #[derive(Debug, Default)]
 pub struct Timeline {
     captured: OnceLock<Caches>,

@@ -1,5 +1,5 @@
-//! Tracks of a run in display order: first devices, then the other processes, each group in the file's order. Each
-//! process has its derived tracks, then its lines in the file's order, then its counters.
+//! Tracks of a run in display order: devices come before other processes, each group in the file's order. In a process,
+//! derived tracks come first, then its lines in the file's order, then its counters.
 
 use base::sort;
 use trace::{LineId, LineKind, Plane, PlaneKind, Trace};
@@ -9,10 +9,10 @@ use crate::events::lines::process_name;
 use crate::events::scopes::{Flame, Scopes};
 use crate::events::source::{Origin, Source};
 
-/// Number of tracks above which hosts are folded at first, because they have many threads.
+/// Number of tracks above which hosts are initially folded, because they have many threads.
 const MANY_TRACKS: usize = 60;
 
-/// Id of a track: its process and its position there.
+/// Id of a track: its process, and its position in the process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TrackId {
     /// Index of the process.
@@ -21,7 +21,7 @@ pub struct TrackId {
     pub track: u32,
 }
 
-/// Returns true if host processes are folded at first: if there are many tracks, and devices in addition to the
+/// Returns true if host processes are initially folded: there are many tracks, and there are devices in addition to the
 /// hosts.
 pub(crate) fn hosts_fold(processes: &[Process]) -> bool {
     let many = processes.iter().map(|process| process.tracks.len()).sum::<usize>() > MANY_TRACKS;
@@ -39,7 +39,7 @@ pub enum Shows {
     Counter(Origin, u32),
 }
 
-/// A track: one row per lane.
+/// A track, which has one row per lane.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Track {
     /// Name of the track in the file.

@@ -19,9 +19,9 @@ pub enum Step {
     Up,
     /// To the event below, in the same track or the next one.
     Down,
-    /// To the nearest event that caused it.
+    /// To the nearest event that caused this one.
     Cause,
-    /// To the nearest event that it caused.
+    /// To the nearest event that this one caused.
     Effect,
 }
 
@@ -79,7 +79,8 @@ impl Scene<'_> {
         lanes
     }
 
-    /// Returns the event of a lane at a time, else the next one, else the last.
+    /// Returns the event of a lane at a time. If there is none, returns the next event, or the last one if no event
+    /// follows.
     fn nearest(&self, origin: Origin, line: LineId, lane: usize, time: Ps) -> Option<EventRef> {
         let source = self.source(origin);
         let lane = source.lanes(line).get(lane)?;
@@ -87,7 +88,7 @@ impl Scene<'_> {
         Some(EventRef { origin, index: lane.event(place)?.get() })
     }
 
-    /// Returns the recorded event that passes the filter and is next after, or before, the selected one. Wraps around
+    /// Returns the next or previous recorded event that passes the filter, relative to the selected event. Wraps around
     /// at both ends. Returns `None` without a filter.
     pub fn next_passing(&self, forward: bool) -> Option<EventRef> {
         let (found, source) = (self.found?, self.source(Origin::Captured));

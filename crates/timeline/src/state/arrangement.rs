@@ -14,7 +14,7 @@ const MOST_MOVES: usize = 1_000;
 /// to position 5. Changes are separated by `-`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Arrangement {
-    /// Processes whose folding differs from the default: folded instead of open, or the reverse.
+    /// Processes whose folding differs from the default: folded instead of open, or open instead of folded.
     pub turned: Vec<u32>,
     /// Tracks with narrow lanes.
     pub narrow: Vec<TrackId>,

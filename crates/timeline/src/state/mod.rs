@@ -1,4 +1,4 @@
-//! What the user chose: order of the tracks, bookmarks, the visible range.
+//! The user's choices: order of the tracks, bookmarks, the visible range.
 
 pub(crate) mod arrangement;
 pub(crate) mod bookmarks;

@@ -13,7 +13,7 @@ pub struct CounterValues {
     pub min: f64,
     /// Largest value in the range.
     pub max: f64,
-    /// Value at the start of the range. If the counter starts inside the range, its first value.
+    /// Value at the start of the range, or the counter's first value if the counter starts inside the range.
     pub first: f64,
     /// Value just before the end of the range.
     pub last: f64,

@@ -13,7 +13,7 @@ pub enum GroupBy {
     /// Name of the event.
     #[default]
     Name,
-    /// Op of the event, with the name in the table of ops. For other events, the HLO op in their arguments.
+    /// Op of the event, by its name in the ops table. For events that are not ops, the HLO op in their arguments.
     Op,
     /// Category of the event's op.
     Category,
@@ -54,8 +54,7 @@ impl GroupBy {
     }
 }
 
-/// Group of each kind of event. Groups have numbers: first those of the run's texts ([`Texts::number`]), then those
-/// of other names.
+/// Group of each kind of event. Groups are numbered: first the run's texts ([`Texts::number`]), then other names.
 #[derive(Clone, Debug)]
 pub struct Grouping<'a> {
     /// Group of each kind, indexed by the kind.
@@ -123,7 +122,7 @@ impl<'a> Grouping<'a> {
         Grouping { of_kinds, ..grouping }
     }
 
-    /// Returns the number of a name that is not among the texts. A linear search is enough: there are few.
+    /// Returns the number of a name that is not among the texts. There are only a few, so the search is linear.
     fn other(&mut self, name: &str) -> u32 {
         let count = self.others.1.len();
         let at = (0..count).find(|&at| self.other_name(at) == name).unwrap_or(count);
@@ -144,7 +143,7 @@ impl<'a> Grouping<'a> {
         self.others.1.push(self.others.0.len());
     }
 
-    /// Returns an upper bound of the group numbers: all are smaller.
+    /// Returns an upper bound of the group numbers. All of them are smaller.
     pub fn len(&self) -> usize {
         self.of_texts as usize + self.others.1.len()
     }
@@ -176,8 +175,8 @@ impl<'a> Grouping<'a> {
     }
 }
 
-/// Looks up the row in the table of ops for a name and arguments. Nearly every argument set has only one name and
-/// needs no hashing, which would take long for a million ops.
+/// Looks up the row of the ops table for a name and arguments. Nearly every argument set has only one name and needs no
+/// hashing, which would take long for a million ops.
 struct RowOf<'a> {
     entries: &'a [((StrId, ArgsId), u32)],
     /// Index of the first entry of each argument set.

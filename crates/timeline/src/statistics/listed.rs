@@ -21,8 +21,8 @@ pub struct ListedEvent {
     pub self_time: Ps,
 }
 
-/// Returns the events that overlap the area, by ascending start, longest first, then by line. Takes linear time in
-/// their number and in the number of events that run at the same time, apart from sorting if there are several lines.
+/// Returns the events that overlap the area, by ascending start, longest first, then by line. Takes time linear in the
+/// number of these events and of the events that run at the same time, plus a sort if there are several lines.
 pub fn events(source: Source<'_>, area: &Area) -> Vec<ListedEvent> {
     let mut listed: Vec<ListedEvent> = Vec::new();
     for &line in &area.lines {
@@ -36,9 +36,8 @@ pub fn events(source: Source<'_>, area: &Area) -> Vec<ListedEvent> {
     listed
 }
 
-/// Adds the events of one line. Depth and self time depend on the events that run at the same time. These are on the
-/// same line, from the first that runs at the start of the range to the last that starts before the end of the last
-/// listed event.
+/// Adds the events of one line. Depth and self time depend on events of the same line that run at the same time: from
+/// the first that runs at the start of the range to the last that starts before the end of the last listed event.
 fn add_line(source: Source<'_>, line: LineId, range: Interval, listed: &mut Vec<ListedEvent>) {
     let trace = source.trace;
     let inside = EventsIn::new(source, line, range);

@@ -9,9 +9,9 @@
 //! d                              |         length zero, at the end: does not count
 //! ```
 //!
-//! An event counts if part of it is in the range. An event of length zero counts if it is in `[start, end)`. So
-//! adjacent ranges add up to the range that they form together: in their times, and in their counts except for events
-//! that the edges cut.
+//! An event counts if part of it is in the range. An event of length zero counts if it is in `[start, end)`. So the
+//! times of adjacent ranges add up to the time of the range that they form together. The counts add up too, except for
+//! events that an edge cuts.
 //!
 //! The group of an event depends only on its [kind](trace::Events::kinds), so it is looked up once per kind. Then one
 //! pass adds up the events and skips the stretches whose sums are known.

@@ -10,12 +10,13 @@ use super::{Area, Group, Grouping, Part, for_each_part};
 use crate::Source;
 use crate::events::lane::Lane;
 
-/// Returns median and 95th percentile of each of these groups, which [`groups`](super::groups) found in the area.
-/// Takes linear time in the events of the groups, and in the events of the area that are in no stretch with known
-/// sums. Takes 4 bytes per event of the groups, and 8 more for groups whose 95th percentile exceeds 4 ms.
+/// Returns the median and the 95th percentile of each of these groups, which [`groups`](super::groups) found in the
+/// area. Takes time linear in the number of events in the groups, and in the number of the area's events outside of
+/// stretches with known sums. Takes 4 bytes per event of the groups, and 8 more for groups whose 95th percentile
+/// exceeds 4 ms.
 pub fn percentiles_of(source: Source<'_>, area: &Area, grouping: &Grouping, groups: &[Group]) -> Vec<Percentiles> {
-    // Half the memory takes half the time. Durations that do not fit count as the longest value, which matters only
-    // if the 95th percentile is one of them.
+    // Half of the memory takes half of the time. Durations that do not fit count as the longest value, which matters
+    // only if the 95th percentile is such a duration.
     const LONGEST: u32 = u32::MAX;
     let short = |length: Ps| u32::try_from(length.as_ps()).unwrap_or(LONGEST);
     let mut found = by_length(source, area, grouping, groups, short, |length| Ps::new(i64::from(length)));

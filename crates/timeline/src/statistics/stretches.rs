@@ -11,9 +11,9 @@
 //! read           (  events  )(    sums     )(e. )
 //! ```
 //!
-//! A stretch has enough events of each kind that all sums take at most 1.2 bytes per event. The order of the events
-//! by kind, which percentiles need, raises that to 3.2 bytes. Stretches with too many kinds or without a timely end
-//! are not stored, and their events are read individually.
+//! A stretch has enough events of each kind to limit all sums to 1.2 bytes per event. The order of the events by kind,
+//! which percentiles need, raises that to 3.2 bytes. Stretches with too many kinds or without a timely end are not
+//! stored, and their events are read individually.
 
 use std::sync::OnceLock;
 
@@ -39,7 +39,7 @@ impl Limits {
     pub const USUAL: Limits = Limits { of_a_kind: 40, fewest: 1024, most: 1 << 16 };
 }
 
-/// Stretches of all lines of a trace. Those of a line are built once.
+/// Stretches of all lines of a trace. The stretches of a line are built once.
 #[derive(Debug)]
 pub(crate) struct Stretches {
     limits: Limits,
@@ -168,7 +168,7 @@ struct StretchBuilder {
     /// Index in `sums` of each event.
     events: Vec<u16>,
     running: SelfTime,
-    /// True if the stretch became too long. The following events are then in no stretch until nothing runs.
+    /// True if the stretch became too long. Later events are then in no stretch until the line is idle.
     is_given_up: bool,
 }
 

@@ -156,7 +156,7 @@ proptest! {
         let covered: i64 = (0..3).map(|line| (0..300).filter(|now| events.iter().any(|e| e.0 == line && e.2 <= *now && *now < e.2 + e.3)).count() as i64).sum();
         prop_assert_eq!(own, Ps::new(covered * US));
         for event in &whole {
-            // Of the events on its line that precede it in the list and contain it, the latest is one level above it.
+            // Among the preceding events of its line that contain it, the latest is one level above it.
             let at = trace.events.get(event.id).unwrap();
             let before = whole.iter().take_while(|other| other.id != event.id);
             let around = before.filter(|other| {
@@ -167,7 +167,7 @@ proptest! {
         }
     }
 
-    /// Checks that ranges add up to the whole, wherever time is cut.
+    /// Checks that ranges add up to the whole for any cut in time.
     #[test]
     fn ranges_that_touch_add_up(
         events in prop::collection::vec((0usize..3, 0usize..4, 0i64..120, 0i64..60), 1..60),

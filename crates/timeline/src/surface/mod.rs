@@ -1,4 +1,4 @@
-//! What a picture is drawn onto: pixels, or an SVG.
+//! Targets of drawing: pixels, or an SVG.
 
 pub(crate) mod canvas;
 pub(crate) mod raster;

@@ -90,7 +90,7 @@ impl Canvas for Svg {
     }
 }
 
-/// Escapes a text of a trace, so that it is never interpreted as markup.
+/// Escapes a text from a trace, so that it is never interpreted as markup.
 fn escape(text: &str, out: &mut String) {
     for c in base::format::printable(text).chars() {
         match c {

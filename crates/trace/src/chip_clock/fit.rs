@@ -25,11 +25,11 @@ const ANCHORS: usize = 32;
 /// Share of the samples that the band must contain. Captures exist in which half of the event times are wrong.
 const SUPPORT: (usize, usize) = (3, 8);
 
-/// Fewest samples from which a drift is computed.
+/// Minimum number of samples for computing a drift.
 const LEAST_FOR_DRIFT: usize = 8;
 
-/// Shortest chip time (one second) over which a drift is computed. Over less time a drift would change the result by
-/// less than the precision of the placement.
+/// Shortest chip time (one second) over which a drift is computed. Over a shorter time, a drift changes the result by
+/// less than the precision of the alignment.
 const LEAST_REACH: u64 = 1_000_000_000_000;
 
 /// Largest spread (one microsecond) at which the clocks count as constant. Such clocks are placed by the median
@@ -56,8 +56,8 @@ struct Sample {
     late: i64,
 }
 
-/// Fits the line to `samples`, each the chip time of an op and the lateness of its event. The reference of the line
-/// is the chip time of the event time `middle`. Without samples, event times are taken as chip times.
+/// Fits the line to `samples`. Each sample consists of the chip time of an op and the lateness of its event. The
+/// reference of the line is the chip time of the event time `middle`. Without samples, uses event times as chip times.
 pub(super) fn line(samples: &[(i64, i64)], middle: i64) -> Line {
     let median = median_of(samples);
     let reference = middle.saturating_sub(median);
@@ -161,8 +161,8 @@ impl Tilted {
     }
 
     /// Returns the narrowest band of slope `drift` that contains enough of the samples. Fast if called with ascending
-    /// slopes: then each pair of samples swaps only once in total, so the insertion sort has little to move from one
-    /// slope to the next.
+    /// slopes, because each pair of samples then swaps only once in total, and the insertion sort has little to move
+    /// from one slope to the next.
     fn tightest(&mut self, drift: i64) -> Band {
         for (left, sample) in &mut self.samples {
             *left = sample.late.saturating_sub(gain(drift, sample.at));

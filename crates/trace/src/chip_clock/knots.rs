@@ -7,8 +7,8 @@ use base::sort;
 /// Maximum number of stretches. A capture has a few for each time that the profiler aligned the clocks.
 const MOST: usize = 1 << 14;
 
-/// Differences up to this (in ps) start no new stretch: clocks with a resolution of about a nanosecond do not show
-/// them.
+/// Differences up to this (in ps) start no new stretch, because clocks with a resolution of about a nanosecond do not
+/// show them.
 const TOLERANCE: u64 = 1_000;
 
 /// A stretch of event time in which event times differ from chip times by one amount.

@@ -1,4 +1,4 @@
-//! Clock of each device: events of a TPU are kept on the clock of the chip that ran them.
+//! Clock of each device: events of a TPU use the clock of the chip that ran them.
 //!
 //! The profiler gives an op of a TPU two times. One is from the chip's own counter (`device_offset_ps`,
 //! `device_duration_ps`). The other is the event's time, which the profiler aligned with the host. The profiler may
@@ -11,11 +11,11 @@
 //! row     [a  )[b  )[c  )[d  )[e  )[f  )     the chip's times, all shifted to the host's clock
 //! ```
 //!
-//! So rows hold chip times while a file is decoded (`Trace::push_event`). At its end, all rows of a plane are moved
-//! by one shift (`Trace::settle_clocks`), which comes from the straight line that fits the event times best (`fit`).
-//! Events of the plane without a chip time (programs, marks) are mapped using the ops around them (`knots`).
-//! [`ChipClock`] records the distance of the event times from the line, for comparisons between a device and the
-//! host.
+//! So rows contain chip times while a file is decoded (`Trace::push_event`). At the end of the file, all rows of a
+//! plane are moved by one shift (`Trace::settle_clocks`). The shift comes from the straight line that fits the event
+//! times best (`fit`). Events of the plane without a chip time (programs, marks) are mapped using the ops around them
+//! (`knots`). [`ChipClock`] records the distance of the event times from the line, for comparisons between a device and
+//! the host.
 
 mod fit;
 mod knots;
@@ -92,7 +92,7 @@ impl ChipClock {
 pub struct ChipTime {
     /// Start, from the zero of that clock.
     pub start: Ps,
-    /// Duration. `None` if the file does not give it: then the event's duration counts.
+    /// Duration. `None` if the file lacks it. The event's duration then counts.
     pub duration: Option<Ps>,
 }
 
@@ -102,7 +102,7 @@ pub struct ChipClocks {
     /// For each line, one plus its index in `tracks`. Zero for a line without chip times.
     of_line: Vec<u32>,
     tracks: Vec<Track>,
-    /// Changes that rows still need if they were handed over before the clocks were settled.
+    /// Changes that rows still need if they were passed on before the clocks were settled.
     pub(super) unplaced: Vec<Unplaced>,
 }
 
@@ -171,7 +171,8 @@ impl Trace {
             let Some(line) = self.lines.get(track.line.index()) else { continue };
             by_plane.entry(line.plane.index()).or_default().push(track);
         }
-        // One reference for all planes, so that drift moves devices relative to the host but not to each other.
+        // All planes have the same reference, so that drift moves devices relative to the host but not relative to each
+        // other.
         let extents = by_plane.values().flatten().filter_map(|track| track.knots.extent());
         let extent = extents.reduce(|(start, end), other| (start.min(other.0), end.max(other.1)));
         let Some((start, end)) = extent else { return };

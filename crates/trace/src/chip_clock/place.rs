@@ -1,4 +1,4 @@
-//! Moves the rows of devices onto their clock once it is known.
+//! Moves the rows of devices onto the devices' clocks once these are known.
 
 use rustc_hash::FxHashMap;
 

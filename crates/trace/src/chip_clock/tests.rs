@@ -95,7 +95,7 @@ fn a_drift_is_found_under_a_warp_and_moves_no_op_against_another() {
     let found = clock(&trace);
     assert!((found.drift_ppm() - 15.0).abs() < 0.4, "{}", found.drift_ppm());
     assert!(found.uncertainty < Ps::new(15 * US), "{found:?}");
-    // At the middle of the capture, the shift is that of the line minus half of the drift between alignments.
+    // At the middle of the capture, the shift is the line's shift minus half of the drift between alignments.
     let line = (15 * S) / 1_000_000 * 15 - 900 * MS / 1_000_000 * 15 / 2;
     assert!(found.shift.as_ps().abs_diff(line) < 5 * US as u64, "{found:?}");
     assert!(times(&trace).into_iter().eq(ops.iter().map(|op| (op.1.0 + found.shift.as_ps(), op.1.1))));
@@ -252,8 +252,8 @@ fn stretches() -> impl Strategy<Value = Vec<(i64, i64, i64)>> {
 }
 
 proptest! {
-    /// Ops keep the distances and durations of the chip however event times are warped. They move by no more than the
-    /// event times do.
+    /// Ops keep the chip's distances and durations for any distortion of event times. They move by no more than the
+    /// event times.
     #[test]
     fn the_chip_s_distances_are_kept(stretches in stretches(), gaps in prop::collection::vec(0..3 * MS, 60)) {
         let mut ops: Vec<Op> = Vec::new();
@@ -296,7 +296,7 @@ proptest! {
         }
     }
 
-    /// Checks that a clock is the same wherever its stretches are merged for lack of room.
+    /// Checks that merging stretches for lack of room does not change the clock.
     #[test]
     fn a_clock_of_many_steps_takes_little_room(steps in 20_000..40_000i64) {
         let mut knots = Knots::default();

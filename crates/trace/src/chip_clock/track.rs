@@ -1,16 +1,16 @@
-//! Chip times of one line of a device: decides which of its events are kept on the chip's clock.
+//! Chip times of one line of a device. Decides which of its events use the chip's clock.
 
 use super::knots::Knots;
 use super::{ChipTime, LineId};
 use crate::{EventId, Events};
 use base::{Ps, sort};
 
-/// Number of events that together decide the difference of the clocks, so that one damaged value among the first has
-/// no effect.
+/// Number of first events that together determine the difference of the clocks, so that one damaged value among them
+/// has no effect.
 const VOTERS: usize = 15;
 
-/// Largest change in the difference of the clocks from one event to the next (10 times the largest that was
-/// measured). A larger change means that the chip's clock was reset or that the value is damaged.
+/// Largest change in the difference of the clocks from one event to the next (10 times the largest measured change). A
+/// larger change means that the chip's clock was reset or that the value is damaged.
 const MOST_CHANGE: u64 = 2_000_000_000_000;
 
 /// Chip times of one line while it is decoded. See the [module](self).
@@ -27,7 +27,7 @@ pub(super) struct Track {
     pub refused: u64,
     pub knots: Knots,
     waiting: Vec<Waiting>,
-    /// Event time minus chip time of the latest op. `None` while events wait.
+    /// Event time minus chip time of the latest op. `None` while events wait for the decision.
     latest: Option<i64>,
 }
 
@@ -110,7 +110,7 @@ impl Track {
         }
         for Waiting { id, event, chip, is_given } in waiting {
             let chip = chip.filter(|chip| self.continues(event, *chip));
-            // A row that was already handed over keeps its event time.
+            // A row that was already passed on keeps its event time.
             match chip.filter(|chip| events.set_time(id, chip.0, chip.1)) {
                 Some(chip) => self.accept(event, chip),
                 None => {

@@ -12,7 +12,7 @@ use crossprof::{Session, Settings, UnifiedProfile, export};
 
 use crate::Format;
 
-/// Larger files make slow cases without finding more.
+/// Maximum size of a sample. Larger files make slow cases without finding more.
 const MOST_BYTES: usize = 160 << 10;
 
 /// An undamaged input.

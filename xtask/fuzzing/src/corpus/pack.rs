@@ -9,7 +9,7 @@ use flate2::write::{DeflateEncoder, GzEncoder};
 /// Block size of tar.
 pub const TAR_BLOCK: usize = 512;
 
-/// Larger content is not unpacked here.
+/// Maximum size of unpacked content. Larger content is not unpacked.
 const MOST_UNPACKED_BYTES: u64 = 16 << 20;
 
 /// Compresses bytes to a gzip stream.

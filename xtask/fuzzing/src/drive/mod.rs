@@ -29,12 +29,12 @@ const MOST_RUNS: usize = 2;
 ///
 /// # Errors
 ///
-/// Fails if a promise is broken: a number that is not finite, text that could act on a terminal or page, or a result that
-/// depends on the sizes of the chunks.
+/// Fails if a promise is broken: a number that is not finite, text that could control a terminal or a page, or a result
+/// that depends on the sizes of the chunks.
 ///
 /// # Panics
 ///
-/// Panics if the library panics, which is what fuzzing looks for.
+/// Panics if the library panics, because fuzzing looks for panics.
 pub fn drive(format: Format, bytes: &[u8]) -> Kept {
     let mut random = Random::of_bytes(bytes);
     match format {
@@ -45,7 +45,7 @@ pub fn drive(format: Format, bytes: &[u8]) -> Kept {
             profile("run/host.xplane.pb", bytes, true, &mut random)
         }
         Format::Hlo => profile("run/host.xplane.pb", &hlo::in_an_xplane(bytes), true, &mut random),
-        // These formats are not handed over, because the page reads them in another way.
+        // These formats are not passed to another session, because the page reads them in another way.
         Format::HloDump => of_memory("dump/module.hlo.pb", bytes, &mut random),
         Format::MemoryProfile => of_memory("memory.prof", bytes, &mut random),
         Format::OutOfMemory => of_memory("train.log", bytes, &mut random),
@@ -81,7 +81,7 @@ fn profile(path: &str, bytes: &[u8], measured: bool, random: &mut Random) -> Kep
     Ok(())
 }
 
-/// Drives memory data in a file of its own.
+/// Drives memory data in a separate file.
 fn of_memory(path: &str, bytes: &[u8], random: &mut Random) -> Kept {
     let (whole, mut session) = load(path, bytes, &[bytes.len()]);
     let sizes: Vec<usize> = (0..16).map(|_| 1 + random.size(16)).collect();
@@ -160,7 +160,7 @@ fn beside_a_trace(document: &[u8]) -> Kept {
     Ok(())
 }
 
-/// Hands the runs to another session. The page decodes in one worker and analyses in another.
+/// Passes the runs to another session, like the page, which decodes in one worker and analyses in another.
 fn handed_over(mut from: Session) -> Kept<Session> {
     let mut to = Session::new();
     while let Some(image) = from.hand_over() {

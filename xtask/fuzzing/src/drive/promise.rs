@@ -1,4 +1,4 @@
-//! Promises that hold for all results, whatever the input's bytes.
+//! Promises that hold for all results of any input.
 
 use std::fmt::Debug;
 
@@ -104,7 +104,7 @@ pub fn shares(what: &str, text: &str) -> Kept {
     outside("", &value).map_or(Ok(()), |found| Err(format!("{what} holds a share outside of 0 to 100: {found}")))
 }
 
-/// Checks that markup which mutations write into names stays text on a page.
+/// Checks that markup in names, which mutations write, stays text on a page.
 pub fn inert(what: &str, page: &str) -> Kept {
     match page.find(crate::mutate::MARKUP) {
         Some(at) => {

@@ -1,4 +1,4 @@
-//! Mutations: of single bytes, and of the structure of each format, so that the damage gets past the first checks.
+//! Mutations of individual bytes, and of the structure of each format, so that the damage gets past the first checks.
 
 mod archive;
 mod bytes;
@@ -12,7 +12,7 @@ use crate::{Format, Random};
 /// Markup that is written into names. No page and no Markdown may contain it unescaped.
 pub const MARKUP: &str = "<fuzz-tag onload=x>";
 
-/// Larger inputs do not find more.
+/// Maximum size of an input. Larger inputs do not find more.
 const MOST_BYTES: usize = 2 << 20;
 
 /// Returns case `number` of a seed: a damaged sample. It does not depend on other cases.

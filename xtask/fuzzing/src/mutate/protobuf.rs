@@ -31,7 +31,7 @@ fn in_message(message: &[u8], depth: usize, random: &mut Random) -> Option<Vec<u
     Some(wire::write(&fields))
 }
 
-/// Chooses a field. Each field number is equally likely, however many fields have it.
+/// Chooses a field. Each field number is equally likely, regardless of the number of fields that have it.
 fn chosen(fields: &[Field], random: &mut Random) -> usize {
     let mut numbers: Vec<u64> = fields.iter().map(|field| field.number).collect();
     numbers.sort_unstable();

@@ -167,7 +167,8 @@ fn text_is_decoded_and_bad_bytes_replaced() {
 
 #[test]
 fn one_broken_event_does_not_hide_the_next_ones() {
-    // A missing quote turns strings inside out. The next event is lost too, and the third one is found again.
+    // A missing quote swaps the inside and the outside of strings. The next event is lost too, but the third one is
+    // found again.
     let broken = OP.replace("\"fusion.1\",\"args", "\"fusion.1,\"args");
     let trace = decode(format!("{HEAD}{broken},{OP},{OP},{OP}]}}")).unwrap();
     assert!(trace.events.len() >= 2, "{} events", trace.events.len());

@@ -1,4 +1,4 @@
-//! Tests of events that repeat each other: an event must give the same result as if it were alone in its file.
+//! Tests of repeated events: an event must give the same result as when it is alone in its file.
 
 use proptest::prelude::*;
 

@@ -1,12 +1,12 @@
-//! Finds asynchronous work of a TPU whose trace has no `Async XLA Ops` line (JSON, or all chips but one). It lasts from
-//! the op that starts it to the end of the op that waits for it.
+//! Finds asynchronous work of a TPU whose trace has no `Async XLA Ops` line (JSON, or all chips but one). The work
+//! lasts from the op that starts it to the end of the op that waits for it.
 //!
 //! ```text
 //! XLA Ops   [copy-start.3)[fusion      )[copy-done.3)
 //! in flight [---------------------------------------)
 //! ```
 //!
-//! The expression of the waiting op names the starting op. In a loop, that is the last one with this name.
+//! The expression of the waiting op names the starting op. In a loop, the last op with this name is the starting op.
 
 use rustc_hash::FxHashMap;
 
@@ -56,7 +56,8 @@ pub enum PairRole {
     Waits,
 }
 
-/// Returns the role of an op in a pair, by the expression, or by the name (`copy-start.3`) if there is no expression.
+/// Returns the role of an op in a pair. Reads it from the expression, or from the name (`copy-start.3`) if there is no
+/// expression.
 pub fn pair_role(trace: &Trace, name: StrId, args: ArgsId) -> Option<PairRole> {
     match role_of(trace, name, args) {
         Role::Starts(_) => Some(PairRole::Starts),

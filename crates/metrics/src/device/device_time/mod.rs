@@ -19,8 +19,8 @@ use trace::{Interval, IntervalSet, LineKind, Platform, Trace};
 /// A device's time by activity.
 #[derive(Clone, Debug, Default)]
 pub struct DeviceTime {
-    /// Times of each part, in the order of [`StepPart::ALL`]. They do not overlap, and their union is the busy time.
-    /// Time in which an op of an earlier part runs too belongs to the earlier part.
+    /// Times of each part, in the order of [`StepPart::ALL`]. They do not overlap, and their union is the busy time. If
+    /// ops of two parts run at the same time, the time belongs to the earlier part.
     exposed: Vec<(StepPart, IntervalSet)>,
     /// Times when communication is in flight, exposed or overlapped.
     pub communication: IntervalSet,
@@ -75,7 +75,7 @@ impl DeviceTime {
         DeviceTime { exposed: exposed(work), communication, transfer }
     }
 
-    /// Returns the times when the device does work of this part and of no earlier one. `None` for idle parts.
+    /// Returns the times when the device does work of this part and of no earlier part. `None` for idle parts.
     pub fn exposed(&self, part: StepPart) -> Option<&IntervalSet> {
         self.exposed.iter().find(|(of, _)| *of == part).map(|(_, set)| set)
     }
@@ -103,8 +103,9 @@ fn exposed(work: [IntervalSet; StepPart::NUM_WORK]) -> Vec<(StepPart, IntervalSe
     exposed
 }
 
-/// Returns the times when communication and transfers are in flight: the ops themselves, and on a TPU also the time from
-/// start to wait of asynchronous work. That comes from `Async XLA Ops` if the device has it, otherwise from pairs of ops.
+/// Returns the times when communication and transfers are in flight: the ops themselves, and on a TPU also the time
+/// from start to wait of asynchronous work. The time of asynchronous work comes from `Async XLA Ops` if the device has
+/// that line, or from pairs of ops if not.
 ///
 /// ```text
 /// XLA Ops         [start)[fusion      )[done   )

@@ -47,7 +47,7 @@ impl<'a> OpParts<'a> {
         }
     }
 
-    /// Returns true if an op was examined that waits for the work of another one.
+    /// Returns true if one of the examined ops waits for the work of another op.
     pub fn has_waits(&self) -> bool {
         self.categories.names().any(|name| name.ends_with("-done"))
     }
@@ -87,8 +87,8 @@ fn of_category(category: &str, class: OpClass) -> OfCategory {
     })
 }
 
-/// Returns the part of a copy, from the memories that the expression names. A copy that names none stays within the
-/// device.
+/// Returns the part of a copy, from the memories that its expression names. If the expression names no memory, the copy
+/// stays within the device.
 fn copy_part(trace: &Trace, name: StrId, args: ArgsId) -> StepPart {
     let long_name = trace.args.get(args).long_name;
     let found = spaces(trace.text(long_name)).or_else(|| spaces(trace.text(name)));

@@ -1,4 +1,4 @@
-//! Finds the activity of host threads while devices are idle and no working range of the user explains it. Uses the
+//! Finds the activity of host threads while devices are idle and no working user range explains the idle time. Uses the
 //! innermost spans and frames of any kind.
 //!
 //! ```text
@@ -7,11 +7,12 @@
 //! runtime         [BufferSequencingEvent::Execute)              the work that both wait for
 //!
 //! device    [op )                                    [op )
-//! python        [$core.py:9 bind    )[cudaMalloc   )            no range of the user: frames of libraries, calls of the runtime
+//! python        [$core.py:9 bind    )[cudaMalloc   )            no user range: library frames, runtime calls
 //! ```
 //!
 //! While the threads that feed devices are in no range, all their spans count. While they are in a range that waits,
-//! their spans inside it count, except waits. Spans of other threads count in both cases, except waits.
+//! only their spans inside it count, and not those that wait. In both cases, spans of other threads count unless they
+//! wait.
 
 use rustc_hash::FxHashMap;
 
@@ -22,7 +23,7 @@ use crate::host::host_threads::{HostRole, roles_of_kinds, thread_role};
 use base::{Ps, sort};
 use trace::{Interval, IntervalSet, LineKind, StrId, Trace, Union};
 
-/// Number of names that are kept (our choice: sentences name three).
+/// Maximum number of listed names (our limit: sentences name three).
 const MOST_NAMES: usize = 20;
 
 /// Times of the innermost spans of a host's threads.
@@ -37,7 +38,7 @@ struct Span {
     name: String,
     /// First thread that has the span.
     thread: String,
-    /// True if the span counts only while no thread that feeds devices is in a range of the user, and not while one
+    /// True if the span counts only while no thread that feeds devices is in a user range, and not while such a thread
     /// waits in a range.
     outside_only: bool,
     /// True if the thread waits in the span.
@@ -45,13 +46,13 @@ struct Span {
     times: IntervalSet,
 }
 
-/// Name of the span, and whether it counts outside of ranges only.
+/// Name of the span, and true if it counts only outside of ranges.
 type Key = (StrId, bool);
 
 impl Behind {
-    /// Finds the spans of a host. The threads `feeding` feed devices, and work in ranges of the user at `working`.
-    /// Takes time linear in the events of the threads: the first pass finds the names with the most time, the second
-    /// one their times.
+    /// Finds the spans of a host. The threads `feeding` feed devices. `working` is the time when they work in user
+    /// ranges. Takes time linear in the events of the threads: the first pass finds the names with the most time, and
+    /// the second pass finds the times of these names.
     pub fn new(trace: &Trace, devices: &Devices, host: u16, feeding: &[usize], working: &IntervalSet) -> Behind {
         let mut idle = IntervalSet::default();
         for device in devices.used.iter().filter(|device| device.host == host) {
@@ -103,8 +104,8 @@ impl Behind {
         Behind { spans: spans.collect(), any: any.finish() }
     }
 
-    /// Adds the activity of the threads in the idle time of a device. `all` is the time in ranges of the user,
-    /// `working` the time in those that do not wait.
+    /// Adds the activity of the threads in the idle time of a device. `all` is the time in user ranges, and `working`
+    /// is the time in user ranges that do not wait.
     pub fn add_to(&self, waits: &mut HostWaits, idle: &IntervalSet, all: &IntervalSet, working: &IntervalSet) {
         let (outside, unexplained) = (idle.difference(all), idle.difference(working));
         for span in &self.spans {
@@ -115,8 +116,8 @@ impl Behind {
     }
 }
 
-/// Returns, by text of the trace, true for names that the user gave, among those of events on the lines `feeding`. Examines
-/// each name once.
+/// Returns true for each text of the trace that is a name from the user, among the names of events on the lines
+/// `feeding`. Examines each name once.
 fn users_names(trace: &Trace, feeding: &[usize]) -> Vec<bool> {
     let mut users: Vec<Option<bool>> = vec![None; trace.strings.len()];
     for kind in trace.events.kinds().iter().filter(|kind| feeding.contains(&kind.line.index())) {
@@ -127,8 +128,8 @@ fn users_names(trace: &Trace, feeding: &[usize]) -> Vec<bool> {
     users.into_iter().map(|users| users == Some(true)).collect()
 }
 
-/// Calls `visit` for every interval of self time on a thread of the host. Passes the key of the span, its line and
-/// whether the thread waits, or `None` if the span adds nothing to the ranges of the user.
+/// Calls `visit` for every interval of self time on a thread of the host. Passes the key of the span, its line and true
+/// if the thread waits. Passes `None` if the span adds nothing to the user ranges.
 fn for_each_span(
     trace: &Trace,
     devices: &Devices,

@@ -1,4 +1,4 @@
-//! Describes a range of the host in more detail: the calls inside it that take its time and, if it waits for a lock, the
+//! Describes a host range in more detail: the calls that take most of its time and, if it waits for a lock, the
 //! functions that another thread runs meanwhile.
 //!
 //! ```text
@@ -17,7 +17,7 @@ use facts::host_spans::{self, HostWork};
 use facts::python_waits::{self, PythonWait};
 use trace::{IntervalSet, LineKind, StrId, Trace};
 
-/// Number of ranges that are described (our choice: sentences name three).
+/// Number of ranges that are described (our limit: sentences name three).
 const MOST_RANGES: usize = 3;
 
 /// A call that takes at least half of the time of a range.
@@ -38,12 +38,12 @@ pub struct RangeCall {
 pub struct OtherThread {
     /// Name of the thread. Empty for a thread that Python started, because the trace does not name it.
     pub thread: String,
-    /// Functions of the user, and the last call inside them, from the outermost.
+    /// User functions, and the last call inside them, from the outermost.
     pub calls: Vec<RangeCall>,
 }
 
 impl HostRanges {
-    /// Adds the calls inside the first ranges, which are those with the most time, while the devices are idle in
+    /// Describes the first ranges, which have the most time: adds the calls inside them while the devices are idle in
     /// `windows`.
     pub fn add_calls(&self, trace: &Trace, devices: &Devices, windows: &[IntervalSet], ranges: &mut [WaitedIn]) {
         let idle: Vec<IntervalSet> = self.hosts.iter().map(|host| idle_of(host, devices, windows)).collect();
@@ -84,7 +84,8 @@ fn describe(trace: &Trace, devices: &Devices, host: u16, set: &RangeSet, within:
     }
 }
 
-/// Returns the calls of the thread, among those that run functions of the user, which is in one longest `within`.
+/// Compares the threads that run user functions, and returns the calls of the one that spends the most time `within` in
+/// such a function.
 fn other_thread(
     trace: &Trace,
     devices: &Devices,
@@ -115,8 +116,8 @@ fn other_thread(
     most.map(|(_, thread)| thread)
 }
 
-/// Returns the functions of the user that compiled programs call back `within` a time of the hosts, from the outermost.
-/// Empty if the Python tracer recorded none for at least half of that time.
+/// Returns the user functions that compiled programs call back `within` a time of the hosts, from the outermost. Empty
+/// unless the Python tracer recorded such functions for at least half of that time.
 pub fn called_back(trace: &Trace, devices: &Devices, within: &IntervalSet) -> Vec<RangeCall> {
     let calls_back = lines_with(trace, |name| host_callbacks::is(trace.text(name)));
     let lines = trace.lines.iter().zip(&devices.by_line.events).zip(calls_back);
@@ -131,7 +132,7 @@ pub fn called_back(trace: &Trace, devices: &Devices, within: &IntervalSet) -> Ve
     most.iter().map(|call| range_call(trace, call, within.length())).collect()
 }
 
-/// Returns, by line, true if it has an event whose name is wanted.
+/// Returns true for each line that has an event with a wanted name.
 pub(super) fn lines_with(trace: &Trace, is_wanted: impl Fn(StrId) -> bool) -> Vec<bool> {
     let mut has = vec![false; trace.lines.len()];
     for kind in trace.events.kinds() {
@@ -153,8 +154,8 @@ pub(super) fn range_call(trace: &Trace, call: &PathCall, all: Ps) -> RangeCall {
     RangeCall { name: with_module(name), place: place(name), percent, count: call.count }
 }
 
-/// Returns the shown name of a frame, with the module if the function is not written in Python and the module tells more:
-/// `gc.collect` for `$gc collect`, `sum` for `$builtins sum`, `acquire` for `$<unknown> acquire`.
+/// Returns the shown name of a frame, with the module if the function is not written in Python and the module adds
+/// information: `gc.collect` for `$gc collect`, `sum` for `$builtins sum`, `acquire` for `$<unknown> acquire`.
 fn with_module(frame: &str) -> String {
     let module = frame.strip_prefix('$').and_then(|frame| frame.split_once(' ')).map(|(module, _)| module);
     let tells = |module: &&str| !module.contains([':', '<']) && *module != "builtins" && !module.is_empty();

@@ -1,5 +1,5 @@
-//! Finds threads that run Python while devices are idle, besides those that feed the devices. Python runs one thread at
-//! a time, so they slow down the thread that feeds the devices.
+//! Finds threads that run Python while devices are idle and that do not feed the devices. Python runs one thread at a
+//! time, so these threads slow down the thread that feeds the devices.
 //!
 //! ```text
 //! device     [op )                    [op )
@@ -22,13 +22,13 @@ use trace::{IntervalSet, LineKind, StrId, Trace};
 pub struct PythonThreads {
     /// Number of threads.
     pub threads: u64,
-    /// Innermost function of the user (else the outermost function) of the thread that is in one longest, and its share of
-    /// the idle time.
+    /// Innermost user function (or the outermost function, if there is no user function) of the thread that spends the
+    /// most time in one, with its share of the idle time.
     pub function: RangeCall,
 }
 
-/// Finds the threads of the host where they run longest, while its devices are idle. `None` if there are none, or if the
-/// trace does not show which threads feed the devices.
+/// Finds the threads on the host where such threads run longest while its devices are idle. Returns `None` if there are
+/// no such threads, or if the trace does not show which threads feed the devices.
 pub fn busy_python_threads(trace: &Trace, devices: &Devices) -> Option<PythonThreads> {
     let is_frame = |name: StrId| host_spans::is_frame(trace.text(name));
     let (runs_python, launches) = (lines_with(trace, is_frame), launching(trace));

@@ -1,4 +1,4 @@
-//! Finds the call on a host that launched a device event: both have the same number.
+//! Finds the host call that launched a device event: the call and the event have the same number.
 //!
 //! On GPUs the number is the correlation id, which is unique in a process. On TPUs it is the `run_id` of a module's
 //! run. The runs of one computation on several devices share it, so the device's ordinal is part of the key.
@@ -48,8 +48,8 @@ struct Calls {
     first_slot: usize,
 }
 
-/// Largest ratio of the range of numbers to their count for which they are dense. Up to it, the lookup table takes less
-/// memory than the calls.
+/// Largest ratio of the range of the numbers to their count at which the numbers are dense. Up to this ratio, the
+/// lookup table takes less memory than the calls.
 const DENSE: usize = 4;
 
 impl Calls {

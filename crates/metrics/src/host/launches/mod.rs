@@ -1,4 +1,4 @@
-//! Joins launches: the call on the host that starts device work, and the work that it started.
+//! Joins launches: each host call that starts device work, and the work that it started.
 //!
 //! ```text
 //! host     [- call 7 -]  [- call 8 -]
@@ -12,7 +12,7 @@
 //! backend launches nothing. Calls that start no device work (synchronisation, queries) are left out, even if the file
 //! has an event for them on the stream (`Stream Sync` of Kineto). One call may start many ops (a CUDA graph). It is one
 //! launch: its device time is the sum of its ops, and its delay ends at the first of them. If an op starts before its
-//! call, the clocks differ and its delay is unknown.
+//! call, the clocks of host and device differ, and the delay of the launch is unknown.
 
 mod index;
 mod queue;
@@ -49,7 +49,7 @@ impl Started {
 /// The launches of one call (`cuLaunchKernel`) that started the same kernel.
 #[derive(Clone, Debug)]
 pub struct LaunchGroup {
-    /// Name of the call on the host. Some collectors name the call after the kernel; then it equals `kernel`.
+    /// Name of the call on the host. Some collectors name the call after the kernel. In this case it equals `kernel`.
     pub call: StrId,
     /// Name of the kernel that the call started. For a graph, the name of its first op.
     pub kernel: StrId,
@@ -155,7 +155,7 @@ impl Launches {
     }
 }
 
-/// Returns the launch calls of a trace, indexed by the number that its platform uses for them.
+/// Returns the launch calls of a trace, indexed by the number that its platform assigns to calls.
 pub fn calls_of(trace: &Trace, devices: &Devices) -> CallIndex {
     match devices.platform {
         Some(Platform::Gpu) => CallIndex::by_correlation(trace),

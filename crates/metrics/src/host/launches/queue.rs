@@ -69,7 +69,7 @@ pub(super) fn queues(trace: &Trace, devices: &Devices, calls: &CallIndex) -> Vec
                 let call = calls.find(trace, scope_of(device), number);
                 let counts = start.is_some_and(|start| device.counts(start)) && !trace.events.began_before(id);
                 if let (true, Some(start), Some((_, call))) = (counts, start, call) {
-                    // An op that starts before its call by the clocks did not wait.
+                    // If the clocks show an op before its call, the op did not wait.
                     made.push(call.start.as_ps());
                     starts.push(start.max(call.start).as_ps());
                 }

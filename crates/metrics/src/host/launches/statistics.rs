@@ -33,7 +33,7 @@ pub struct LaunchStatistics {
     pub delay_median: Ps,
     /// 95th percentile of the delays by nearest rank.
     pub delay_p95: Ps,
-    /// Number of launches whose op took less time than the call did, without calls longer than [`RUNTIME_CUTOFF`].
+    /// Number of launches whose op took less time than the call. Excludes calls longer than [`RUNTIME_CUTOFF`].
     pub short_kernels: u64,
     /// Number of calls longer than [`RUNTIME_CUTOFF`].
     pub runtime_outliers: u64,
@@ -89,7 +89,7 @@ impl LaunchStatistics {
         self.delay_us(self.delay).map(|sum| sum / self.delayed() as f64)
     }
 
-    /// Converts one of the delays to microseconds. Returns `None` if no delay is known.
+    /// Converts a delay to microseconds. Returns `None` if no delay is known.
     pub fn delay_us(&self, delay: Ps) -> Option<f64> {
         (self.delayed() > 0).then(|| delay.as_us())
     }

@@ -34,7 +34,7 @@ fn a_launch_is_its_call_and_its_op() {
         (total.delay, total.delay_max, total.delay_median),
         (Ps::new(255_000_000), Ps::new(140_000_000), Ps::new(5_000_000))
     );
-    // The op of 4 us is shorter than its call of 10. The call of the op of 1 us is an outlier.
+    // The 4 us op is shorter than its 10 us call. The call of the 1 us op is an outlier.
     assert_eq!((total.short_kernels, total.runtime_outliers, total.delay_outliers), (1, 1, 2));
     let names: Vec<(&str, u64)> =
         launches.groups.iter().map(|it| (trace.text(it.kernel), it.statistics.launches)).collect();

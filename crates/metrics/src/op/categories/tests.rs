@@ -10,7 +10,7 @@ fn category_of(name: &str, hlo_op: &str, tf_op: &str) -> String {
     category(&trace, event.name, event.args).to_owned()
 }
 
-/// Names from real traces that rules based on substrings would put into the wrong category.
+/// Names from real traces for which rules based on substrings would give the wrong category.
 #[test]
 fn library_kernels_are_what_they_compute() {
     for (name, expected) in [

@@ -1,4 +1,5 @@
-//! Measures communication that is not a device op or that repeats one. It is reported separately and is part of no sum.
+//! Measures communication that is not a device op, or that repeats one. This communication is reported separately and
+//! is not included in any sum.
 //!
 //! ```text
 //! XLA Ops         [start)[fusion      )[done   )     counted: from the start to the end of the wait
@@ -53,7 +54,7 @@ pub struct Apart {
     pub total: Ps,
     /// Time during which the device computes nothing. `None` for messages, which belong to no device.
     pub exposed: Option<Ps>,
-    /// Bytes of all messages. `None` if a message does not state its bytes.
+    /// Bytes of all messages. `None` if the bytes of a message are unknown.
     pub bytes: Option<u64>,
 }
 
@@ -146,7 +147,7 @@ fn messages(trace: &Trace, devices: &Devices, windows: &[IntervalSet], found: &m
     }
 }
 
-/// Reads a message. Its event marks the end of the message and states the duration.
+/// Reads a message. Its event marks the end of the message and records the duration.
 fn message(trace: &Trace, kinds: &[(StrId, &'static str)], id: EventId) -> Option<Apart> {
     let event = trace.events.get(id)?;
     let &(_, kind) = kinds.iter().find(|(name, _)| *name == event.name)?;

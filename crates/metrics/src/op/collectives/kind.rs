@@ -75,8 +75,8 @@ pub fn nccl(name: &str) -> Option<NcclName<'_>> {
 }
 
 /// Returns the ratio of bus bandwidth to algorithm bandwidth for a group of `size`, by the definitions of NCCL's tests:
-/// the bytes that each link carries for every byte of the result (all-gather) or operand (the others). `None` if the
-/// group's size is unknown or zero.
+/// the bytes that each link carries for every byte of the result (all-gather) or of the operand (other kinds). `None`
+/// if the group's size is unknown or zero.
 pub fn bus_factor(kind: &str, size: Option<u32>) -> Option<f64> {
     let n = f64::from(size.unwrap_or(0));
     match kind {

@@ -1,4 +1,4 @@
-//! Counts the bytes between every two devices.
+//! Counts the bytes that each pair of devices exchanges.
 
 use super::{Collectives, Run, bus_factor};
 
@@ -13,9 +13,9 @@ pub struct Matrix {
 const MOST_DEVICES: usize = 256;
 
 impl Matrix {
-    /// Adds up the bytes that each run sends. A permute sends to its targets. Any other collective sends what its links
-    /// carry ([`bus_factor`]), spread evenly over the other members of the group. Returns `None` if the bytes or groups
-    /// of a run are unknown, or if a member is not a used device because it ran on a host outside the capture.
+    /// Adds up the bytes that each run sends. A permute sends to its targets. Any other collective sends the bytes that
+    /// its links carry ([`bus_factor`]), spread evenly over the other members of the group. Returns `None` if the bytes
+    /// or groups of a run are unknown, or if a member is not a used device because its host is not part of the capture.
     pub(super) fn new(all: &Collectives) -> Option<Matrix> {
         let devices = all.devices.len();
         if all.runs.is_empty() || !(2..=MOST_DEVICES).contains(&devices) {

@@ -6,9 +6,9 @@
 //! core_details of /device:TPU:0     global_core_id 4: so this one is number 0, and its group is {0,1}
 //! ```
 //!
-//! TPUs state the id of a device (`core_details`). On one host the id is the device's ordinal, since the process
-//! numbers its devices in that way. A program for more devices than the host has was started on several hosts, and then
-//! it is unknown which host has which ordinals.
+//! A trace of TPUs records the id of each device (`core_details`). If the trace records no ids and has only one host,
+//! the id is the device's ordinal, because the process numbers its devices in that way. If a program needs more devices
+//! than the host has, it was started on several hosts, and the ids of the devices are unknown.
 
 use base::sort;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -39,8 +39,8 @@ impl Members {
         self.groups.iter().all(Option::is_none)
     }
 
-    /// Returns the number of a used device in the instruction's groups and pairs, or `None` if the trace does not state
-    /// it.
+    /// Returns the number of a used device in the instruction's groups and pairs, or `None` if the trace does not
+    /// record it.
     pub fn number(&self, device: u32) -> Option<u32> {
         self.numbers.get(device as usize).copied().flatten()
     }
@@ -61,7 +61,7 @@ pub(super) struct Numbering {
     platform: Option<Platform>,
     /// Id of each used device.
     ids: Vec<Option<u32>>,
-    /// Largest number of devices of a program for which ordinals are valid ids. `None` if no limit applies.
+    /// Maximum number of devices of a program for which ordinals are valid ids. `None` if no limit applies.
     most: Option<usize>,
 }
 
@@ -107,7 +107,8 @@ impl Numbering {
         let by_number =
             |group_of: FxHashMap<u32, u32>| numbers.iter().map(|number| group_of.get(&(*number)?).copied()).collect();
         match &message.groups {
-            // A single group that is as large as all devices contains all of them, whatever their numbers are.
+            // A single group that is as large as the number of devices contains all of them, regardless of their
+            // numbers.
             Some(groups) if groups.len() == 1 && groups.iter().all(|group| group.len() >= devices) => everyone(),
             Some(groups) => {
                 let numbered = (0u32..).zip(groups);
@@ -120,8 +121,8 @@ impl Numbering {
         }
     }
 
-    /// Finds the devices that wait for each other in a permute: those that pairs connect. XLA's CPU backend makes all
-    /// devices of the instruction meet before any of them copies.
+    /// Finds the devices that wait for each other in a permute: the devices that pairs connect. In XLA's CPU backend,
+    /// all devices of the instruction wait for each other before any of them copies.
     fn exchanging(&self, pairs: &[(u32, u32)]) -> FxHashMap<u32, u32> {
         let mut root: FxHashMap<u32, u32> = pairs.iter().flat_map(|&(a, b)| [(a, a), (b, b)]).collect();
         if self.platform == Some(Platform::Cpu) {
@@ -147,7 +148,8 @@ impl Numbering {
     }
 }
 
-/// Returns the number that a TPU's plane states: the core's number, or the chip's if both cores of a chip work as one.
+/// Returns the number that a TPU's plane records: the number of the core, or the number of the chip if both of its
+/// cores work as one.
 fn stated_id(trace: &Trace, plane: usize) -> Option<u32> {
     let plane = trace.planes.get(plane)?;
     let int = |name: &str| match trace.plane_stat(plane, name)? {

@@ -1,5 +1,5 @@
-//! Reads the bytes, groups and pairs of a collective from the embedded HLO, or from the text of its expression if there
-//! is none.
+//! Reads the bytes, groups and pairs of a collective from the embedded HLO, or from the text of its expression if the
+//! trace embeds no HLO.
 
 use hlo::{DataType, Instruction, Module, ReplicaGroups};
 use trace::{Args, Trace};
@@ -7,7 +7,8 @@ use trace::{Args, Trace};
 /// The data that one run of a collective moves.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Message {
-    /// Bytes on one device by NCCL's convention: of the result for an all-gather, of the operands for all others.
+    /// Bytes on one device by NCCL's convention: the bytes of the result for an all-gather, and of the operands for all
+    /// other kinds.
     pub bytes: Option<u64>,
     /// Number of devices in a group.
     pub group_size: Option<u32>,
@@ -51,7 +52,7 @@ impl Message {
     }
 }
 
-/// Returns true if the details of a kernel name a collective, as PyTorch's do.
+/// Returns true if the details of a kernel name a collective, as in PyTorch's traces.
 pub(super) fn is_stated(details: &str) -> bool {
     details.split(' ').any(|word| word.starts_with("collective:"))
 }
@@ -199,7 +200,7 @@ fn groups(text: &str) -> Option<ReplicaGroups> {
     let inner = text.strip_prefix('{')?.strip_suffix('}')?;
     let lists = inner.split('}').filter_map(|group| {
         let group = group.trim_start_matches([',', '{', ' ']);
-        // A member that cannot be parsed still takes its place: no device has the number -1.
+        // A member that cannot be parsed still takes its place, as the number -1, which no device has.
         let members = group.split(',').map(|id| id.trim().parse().unwrap_or(-1));
         (!group.trim().is_empty()).then(|| members.collect())
     });

@@ -9,12 +9,12 @@
 //!
 //! A collective ends on all devices of a group at the same time. So the device with the shortest run arrived last, and
 //! the others waited for the difference. Only durations are compared, never starts: the clocks of devices may differ by
-//! seconds. [`Members`] has the members of each group. If the file does not state the groups, `together` finds them
+//! seconds. [`Members`] lists the members of each group. If the file does not record the groups, `together` finds them
 //! from the times.
 //!
 //! Reads the ops of devices. If the start and the end of an asynchronous collective are separate ops, the collective
-//! lasts from the start of the first to the end of the second and counts once. Collectives inside other kernels (fused
-//! with arithmetic by a library) are not distinguished.
+//! lasts from the start of the first to the end of the second and counts once. Collectives inside other kernels (that a
+//! library fused with arithmetic) are not detected.
 
 mod apart;
 mod exposed;
@@ -130,7 +130,7 @@ pub struct Run {
     pub exposed: Ps,
     /// True if the run starts in the window. False for the rest of a run that started before it.
     pub counts: bool,
-    /// Share of the run that is inside the window, minus 1 if the run counts; in billionths. 0 if no edge of the window
+    /// Share of the run that is inside the window, minus 1 if the run counts, in billionths. 0 if no edge of the window
     /// cuts the run.
     pub parts: i64,
     /// Number of the run, the same on all devices. `None` if the trace has none.
@@ -176,12 +176,12 @@ pub struct Collectives {
     pub matrix: Option<Matrix>,
     /// Communication that is not an op or repeats one. It is not part of the values above.
     pub apart: Vec<Apart>,
-    /// Sum of the times in which devices had work. Exposed communication is compared with it.
+    /// Sum of the lengths of the devices' windows. Exposed communication is compared with it.
     pub device_time: Ps,
 }
 
 impl Collectives {
-    /// Measures the communication of `trace`. `times` and `windows` have one entry per used device; only the parts of
+    /// Measures the communication of `trace`. `times` and `windows` have one entry per used device. Only the parts of
     /// runs inside the windows count.
     pub fn new(
         trace: &Trace,
@@ -246,9 +246,9 @@ impl Collectives {
     }
 
     /// Returns the straggler and the share of its compared runs in which it arrived last. The straggler is the device
-    /// that its groups waited for far more often than for the other members; of several, the one that caused the most
-    /// waiting. `None` if no runs were compared, if no device is exceptional, or if waiting is less than 1 % of the
-    /// compared time.
+    /// that its groups waited for far more often than for the other members. If several devices qualify, it is the one
+    /// that caused the most waiting. `None` if no runs were compared, if no device is exceptional, or if waiting is
+    /// less than 1 % of the compared time.
     pub fn straggler(&self) -> Option<(usize, f64)> {
         if 100 * i128::from(self.sums.wait.as_ps()) < i128::from((self.sums.wait + self.sums.transfer).as_ps()) {
             return None;
@@ -256,16 +256,16 @@ impl Collectives {
         let late = self.devices.iter().enumerate().filter_map(|(at, device)| {
             let compared = device.sums.compared as f64;
             let (share, fair) = (device.last as f64 / compared.max(1.0), device.fair / compared.max(1.0));
-            // Twice its fair share: if devices are equal, each is last equally often.
+            // At least twice its fair share. Equal devices would arrive last equally often.
             (device.last > 1 && share >= (2.0 * fair).min(0.75)).then_some((device.caused, at, share))
         });
         late.max_by_key(|&(caused, at, _)| (caused, std::cmp::Reverse(at))).map(|(_, at, share)| (at, share))
     }
 
-    /// Returns a number for each used device that is equal for devices that wait for each other, directly or through
-    /// others. Devices of collectives with unknown groups are assumed to wait for all devices.
+    /// Returns a number for each used device. Devices that wait for each other, directly or through others, have the
+    /// same number. Devices of collectives with unknown groups are assumed to wait for all devices.
     pub fn connected(&self) -> Vec<u32> {
-        // Each device refers to itself, or to an earlier device that it waits with.
+        // Each device refers to itself, or to an earlier device that it is connected with.
         let mut of: Vec<u32> = (0..self.devices.len() as u32).collect();
         fn first_of(of: &[u32], mut device: u32) -> u32 {
             while let Some(&earlier) = of.get(device as usize).filter(|&&earlier| earlier != device) {

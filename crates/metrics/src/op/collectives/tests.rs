@@ -73,8 +73,8 @@ fn a_row_of_a_mesh_waits_for_its_row_only() {
     assert_eq!(found.connected(), [0, 0, 2, 2]);
 }
 
-/// A capture of the second of two hosts. The mesh has the chips in the order 4, 6, 5, 7, and core_details states their
-/// ids.
+/// A capture of the second of two hosts. The mesh has the chips in the order 4, 6, 5, 7, and core_details contains
+/// their ids.
 #[test]
 fn chips_that_state_their_number_are_found_in_their_groups() {
     let mut b = TraceBuilder::new();
@@ -123,7 +123,7 @@ fn runs_that_cannot_be_matched_are_not_compared() {
     assert_eq!((found.sums.compared, found.straggler()), (0, None));
 }
 
-/// Measures an all-reduce without stated groups. Each chip has a list of starts and ends.
+/// Measures an all-reduce whose groups are not recorded. Each chip has a list of starts and ends.
 fn unstated(chips: &[&[(i64, i64)]]) -> Collectives {
     let mut b = TraceBuilder::new();
     for (chip, runs) in chips.iter().enumerate() {
@@ -165,7 +165,7 @@ fn unknown_groups_whose_runs_end_apart_are_not_compared() {
     assert_eq!(once.sums.compared, 0);
 }
 
-/// The chip in the middle lacks the second of four runs, so it is unknown which of the others came last then.
+/// The chip in the middle lacks the second of four runs, so it is unknown which chip arrived last in that run.
 #[test]
 fn a_device_that_misses_a_run_is_compared_in_the_others() {
     let all = |late: i64| (0..4).map(|n| (1000 * n + late, 1000 * n + 100)).collect::<Vec<_>>();
@@ -224,7 +224,7 @@ fn messages_of_one_pytorch_kernel_are_distinguished() {
     assert_eq!(found.ops[0].message.group_size, Some(4));
 }
 
-/// A gather that is two ops and a span in flight, and two messages. One message does not state its bytes at first.
+/// A gather that is two ops and a span in flight, and two messages. At first, the bytes of one message are unknown.
 #[test]
 fn communication_that_repeats_an_op_is_in_no_sum() {
     let mut b = TraceBuilder::new();

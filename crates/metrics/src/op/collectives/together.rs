@@ -1,4 +1,5 @@
-//! Finds the groups of collectives from their times if the file does not state them: devices of a group end together.
+//! Finds the groups of collectives from their times if the file does not record the groups. Devices of a group end
+//! together.
 //!
 //! ```text
 //! device 0   [===== all-reduce =====)            \  end together in every run: a group
@@ -9,7 +10,8 @@
 //!
 //! A trace JSON has no replica groups. Collectives of one program are matched across devices by name, run and sequence.
 //! A collective ends on all devices of a group at once, so devices form a group if nearly all of their runs overlap and
-//! end together. A device that does not end together with another one is in no group, and its runs are not compared.
+//! end together. A device whose runs end together with the runs of no other device is in no group, and its runs are not
+//! compared.
 
 use rustc_hash::FxHashMap;
 
@@ -18,17 +20,17 @@ use super::waits::matched;
 use super::{CollectiveOp, Run};
 use base::Ps;
 
-/// Largest difference between ends that count as the same (our choice: kernels of one host end within a few
-/// microseconds).
+/// Largest difference between ends that count as the same (our limit: kernels of one host end within a few microseconds
+/// of each other).
 const SAME_END: Ps = Ps::new(5_000_000);
 /// Ends of longer runs may differ by more: by this fraction of the shorter run, and at most by [`MOST_APART`] (our
-/// choice).
+/// limits).
 const PART_OF_RUN: i64 = 10;
 const MOST_APART: Ps = Ps::new(100_000_000);
-/// Number of runs of ten that must end together (our choice: the profiler may lose or misplace an event).
+/// Number of runs, out of ten, that must end together (our limit: the profiler may lose or misplace an event).
 const MOST_OF_TEN: usize = 9;
 
-/// Finds the groups of ops for which the file states none, and assigns them. `devices` is the number of used devices.
+/// Finds and assigns groups to the ops whose groups the file does not record. `devices` is the number of used devices.
 pub(super) fn find_groups(ops: &mut [CollectiveOp], members: &mut Vec<Members>, runs: &[Run], devices: usize) {
     let is_unstated = |op: &CollectiveOp| {
         let unknown = members.get(op.members as usize).is_some_and(Members::are_unknown);

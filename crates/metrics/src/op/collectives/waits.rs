@@ -1,4 +1,5 @@
-//! Compares one run of a collective on the devices of a group: computes the time that each waited for the last one.
+//! Compares each run of a collective on the devices of a group: computes the time that each device waited for the last
+//! one.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -12,7 +13,7 @@ pub(super) struct Arrivals {
     pub last: u64,
     /// Expected number of runs in which the device arrives last, if all members of a group are equal.
     pub fair: f64,
-    /// Time that the others waited in the runs in which the device arrived last.
+    /// Time that other devices waited in the runs in which this device arrived last.
     pub caused: Ps,
 }
 
@@ -20,7 +21,7 @@ pub(super) struct Arrivals {
 type Lists = Vec<(u32, Vec<u32>)>;
 
 /// Sets [`Run::wait`] of every run that has a counterpart on another device of its group, and returns the results of
-/// each of `devices`. `group_of` returns the group of a run; runs without a group are not compared.
+/// each of `devices`. `group_of` returns the group of a run. Runs without a group are not compared.
 pub(super) fn split(runs: &mut [Run], devices: usize, group_of: impl Fn(&Run) -> Option<u32>) -> Vec<Arrivals> {
     let mut index: FxHashMap<(u32, u32), usize> = FxHashMap::default();
     let mut groups: Vec<Lists> = Vec::new();
@@ -46,10 +47,10 @@ pub(super) fn split(runs: &mut [Run], devices: usize, group_of: impl Fn(&Run) ->
     arrivals
 }
 
-/// Matches the runs of several devices. If all devices have the same number of runs, the n-th runs match, whatever
-/// their times are: the clocks may differ. Otherwise the capture began or ended between the runs, and the first of
-/// several ways to match them is used in which all matched runs overlap. If there is no such way, a device lacks runs
-/// in the middle: see [`by_end`].
+/// Matches the runs of several devices. If all devices have the same number of runs, the n-th runs match regardless of
+/// their times, because the clocks may differ. If the numbers differ, the capture began or ended between the runs. Then
+/// tries several ways to match the runs, and uses the first in which all matched runs overlap. If none succeeds, a
+/// device lacks runs in the middle: see [`by_end`].
 pub(super) fn matched(lists: &[(u32, Vec<u32>)], runs: &[Run]) -> Vec<Vec<u32>> {
     let fewest = lists.iter().map(|(_, list)| list.len()).min().unwrap_or(0);
     let nth = |from_end: bool| -> Vec<Vec<u32>> {
@@ -76,8 +77,9 @@ pub(super) fn matched(lists: &[(u32, Vec<u32>)], runs: &[Run]) -> Vec<Vec<u32>> 
     })
 }
 
-/// Matches each run of the device with the fewest runs to the runs of the others that end nearest to its end, in order.
-/// The remaining runs of the other devices are left out: the last device to arrive is unknown if one is missing.
+/// Takes the device with the fewest runs, and matches each of its runs to the runs of the other devices that end
+/// nearest to its end, in order. Leaves out the remaining runs of the other devices, because the last device to arrive
+/// is unknown if a run is missing.
 fn by_end(lists: &[(u32, Vec<u32>)], runs: &[Run]) -> Vec<Vec<u32>> {
     let end = |at: &u32| runs.get(*at as usize).map_or(Ps::ZERO, Run::end);
     let Some((fewest, _)) = lists.iter().enumerate().min_by_key(|(_, (_, list))| list.len()) else { return Vec::new() };
@@ -102,8 +104,8 @@ fn by_end(lists: &[(u32, Vec<u32>)], runs: &[Run]) -> Vec<Vec<u32>> {
     sets.collect()
 }
 
-/// Matches runs that have the same number on all devices. Other ways are tried first: TPUs count the programs of each
-/// core separately, so a core that ran one more has other numbers.
+/// Matches runs that have the same number on all devices. Other ways are tried first, because TPUs count the programs
+/// of each core separately, so the numbers differ after a core has run one more program.
 fn by_id(lists: &[(u32, Vec<u32>)], runs: &[Run]) -> Vec<Vec<u32>> {
     let Some((first, others)) = lists.split_first() else { return Vec::new() };
     let id = |at: u32| runs.get(at as usize)?.id;

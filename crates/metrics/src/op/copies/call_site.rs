@@ -1,12 +1,11 @@
-//! Finds the span on the host that requested a copy: the innermost one on the calling thread that encloses the launch
-//! call.
+//! Finds the host span that requested a copy: the innermost span on the calling thread that encloses the launch call.
 //!
 //! ```text
 //! thread   [ train_step          [ device_put    [cudaMemcpyAsync] ] ]
 //! site                             '- this one
 //! ```
 //!
-//! ROCm's collector puts calls on separate threads, where nothing encloses them: such copies have no site here.
+//! ROCm's collector puts calls on separate threads, where nothing encloses them, so such copies have no call site.
 
 use rustc_hash::FxHashMap;
 

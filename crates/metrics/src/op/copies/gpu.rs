@@ -100,7 +100,7 @@ fn asynchronous(trace: &Trace, args: &Args) -> Option<bool> {
 }
 
 /// Returns true for `cudaMemcpyAsync`, which returns at once, and false for `cudaMemcpy`, which returns when the copy
-/// is done. Other names reveal nothing.
+/// is done. Returns `None` for other names.
 fn by_call(name: &str) -> Option<bool> {
     let name = name.to_ascii_lowercase();
     (name.contains("memcpy") || name.contains("memset")).then(|| name.contains("async"))

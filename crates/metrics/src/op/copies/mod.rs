@@ -3,7 +3,7 @@
 //!
 //! * GPU: the copy and fill events of the streams ([`trace::copies`]).
 //! * TPU: `copy-start`/`copy-done` pairs with one end in host memory (offloaded arrays), `infeed` and `outfeed`, and
-//!   the host's own calls. The time of a call is the host's, because the transfer that it starts has no event of its
+//!   the host's own calls. The time of a call is host time, because the transfer that it starts has no event of its
 //!   own.
 //! * CPU: nothing is copied to a device.
 
@@ -38,7 +38,7 @@ pub enum CopyKind {
     Infeed,
     /// `outfeed` of a TPU program.
     Outfeed,
-    /// A call on the host. Its time is the host's, not that of the transfer.
+    /// A host call. Its time is host time, not the time of the transfer.
     HostCall,
 }
 
@@ -54,7 +54,7 @@ impl CopyKind {
         }
     }
 
-    /// Returns true if the time is the device's.
+    /// Returns true if the time is device time.
     pub fn on_device(self) -> bool {
         self != CopyKind::HostCall
     }
@@ -67,11 +67,11 @@ pub struct CopyClass {
     pub direction: Direction,
     /// Kind of the transfer.
     pub kind: CopyKind,
-    /// Memory that the transfer reads (`pageable`, `pinned`, `device`). Empty if the trace does not state it.
+    /// Memory that the transfer reads (`pageable`, `pinned`, `device`). Empty if the trace does not record it.
     pub source_memory: String,
-    /// Memory that the transfer writes. Empty if the trace does not state it.
+    /// Memory that the transfer writes. Empty if the trace does not record it.
     pub target_memory: String,
-    /// True if the calling thread continued at once. `None` if the trace does not state it.
+    /// True if the calling thread continued at once. `None` if the trace does not record it.
     pub asynchronous: Option<bool>,
 }
 
@@ -96,12 +96,12 @@ pub struct CopyRow {
     pub sized_time: Ps,
     /// Time that the core waited in `copy-done` (host offload).
     pub wait: Option<Ps>,
-    /// Origin of most of the transfer time: the span on the host that encloses the call, or the op if there is none.
+    /// Origin of most of the transfer time: the host span that encloses the call, or the op if there is no such span.
     pub call_site: Option<String>,
 }
 
 impl CopyRow {
-    /// Returns the bytes divided by the time in which they moved, in gigabytes (1e9) per second.
+    /// Returns the bytes divided by the time of their transfer, in gigabytes (1e9) per second.
     pub fn bandwidth_gb_per_sec(&self) -> Option<f64> {
         bandwidth_gb_per_sec(self.bytes?, self.sized_time)
     }
@@ -126,7 +126,7 @@ pub struct Copies {
 /// A transfer. A run may have a million, so they share their class.
 struct One {
     class: Rc<CopyClass>,
-    /// Index into [`Devices::used`]. `None` for calls of the host.
+    /// Index into [`Devices::used`]. `None` for host calls.
     device: Option<usize>,
     interval: Interval,
     bytes: Option<u64>,
@@ -137,8 +137,8 @@ struct One {
 }
 
 impl One {
-    /// Returns the part of the transfer inside the window. For calls of a host, that is the part inside the window's
-    /// `hull`, which is the measured time of hosts.
+    /// Returns the part of the transfer inside the window. For host calls, this is the part inside the window's `hull`,
+    /// which is the measured time of hosts.
     fn inside(self, devices: &Devices, window: &Window, hull: &IntervalSet) -> Option<One> {
         let set = match self.device.and_then(|device| Some((devices.used.get(device)?, window.of_device.get(device)?)))
         {
@@ -158,8 +158,8 @@ impl One {
 }
 
 impl Copies {
-    /// Measures the copies of `trace`. `calls` are its launch calls. Rows cover the `window`, or all transfers if it is
-    /// `None`; steps cover the whole capture.
+    /// Measures the copies of `trace`. `calls` are its launch calls. Rows cover the `window`, or all transfers if
+    /// `window` is `None`. Steps cover the whole capture.
     pub fn new(trace: &Trace, devices: &Devices, steps: &Steps, calls: &CallIndex, window: Option<&Window>) -> Copies {
         let all = match devices.platform {
             Some(Platform::Gpu) => gpu::copies(trace, devices, calls),
@@ -169,7 +169,7 @@ impl Copies {
         let steps = per_step::by_step(&all, steps);
         let inside = match window {
             Some(window) => {
-                // Computed once: it reads all devices, and each host makes many calls.
+                // Computed only once, because it reads all devices, and each host makes many calls.
                 let hull = IntervalSet::union_of(window.hull());
                 all.into_iter().filter_map(|one| one.inside(devices, window, &hull)).collect()
             }
@@ -178,14 +178,14 @@ impl Copies {
         Copies { platform: devices.platform, steps, rows: rows(trace, &inside) }
     }
 
-    /// Returns the rows whose time is the device's.
+    /// Returns the rows whose time is device time.
     pub fn on_device(&self) -> impl Iterator<Item = &CopyRow> {
         self.rows.iter().filter(|row| row.class.kind.on_device())
     }
 }
 
-/// Adds up transfers by class. There are few classes and many copies: one pass finds the class of each, and a second
-/// one adds up.
+/// Adds up transfers by class. There are few classes and many copies, so one pass finds the class of each copy, and a
+/// second pass adds them up.
 fn rows(trace: &Trace, all: &[One]) -> Vec<CopyRow> {
     let mut classes: Vec<&Rc<CopyClass>> = Vec::new();
     let mut members: Vec<Vec<&One>> = Vec::new();

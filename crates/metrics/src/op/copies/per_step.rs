@@ -23,7 +23,7 @@ pub struct StepCopies {
     pub bytes: [u64; DIRECTIONS],
 }
 
-/// Adds up copies by step. A copy belongs to the step in which it starts, by the step's window on the copy's device.
+/// Adds up copies by step. A copy belongs to the step whose window on the copy's device contains the start of the copy.
 /// Host calls belong to no step.
 pub(super) fn by_step(all: &[One], steps: &Steps) -> Vec<StepCopies> {
     if steps.is_empty() || !all.iter().any(|one| one.device.is_some()) {

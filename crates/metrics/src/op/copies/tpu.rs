@@ -54,7 +54,8 @@ pub(super) fn copies(trace: &Trace, devices: &Devices) -> Vec<One> {
         };
         // Copies in progress, by the instruction that started them.
         let mut open: FxHashMap<StrId, (Direction, Option<u64>, Ps)> = FxHashMap::default();
-        // Ends of copies whose start has not been read yet: an end may come slightly before its start in the file.
+        // Ends of copies whose start has not been read yet, because an end may come slightly before its start in the
+        // file.
         let mut early: FxHashMap<StrId, Event> = FxHashMap::default();
         in_blocks(&device.ops, |&id| {
             let Some(event) = trace.events.get(id).filter(|event| may_copy(event.args)) else { return };
@@ -162,7 +163,7 @@ fn array_bytes(expression: &str) -> Option<u64> {
     elements.checked_mul(DataType::from_name(data_type)?.bytes())
 }
 
-/// Finds the calls of the host.
+/// Finds the host calls.
 fn host_calls(trace: &Trace, classes: &mut Classes) -> Vec<One> {
     let names: Vec<(StrId, Direction)> = host_transfers::all()
         .filter_map(|(name, label)| {

@@ -1,5 +1,5 @@
-//! Stores the texts of all kernels by number, column by column, for filters and sorting over every row. Built on first
-//! use and kept.
+//! Stores the texts of all kernels as columns of numbers, so that filters and sorting over all rows are fast. Built on
+//! first use and then cached.
 
 use super::{KernelRow, KernelStats};
 use crate::common::labels::Labels;

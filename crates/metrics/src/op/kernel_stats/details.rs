@@ -6,13 +6,13 @@
 //! ROCm     grid:3072,1,1 block:256,1,1 private_mem:0 group_mem:32768 occ_pct:0
 //! ```
 //!
-//! ROCm's collector does not have the occupancy and writes 0. No kernel that ran can have this value, so it is ignored.
-//! Other values that no GPU can have are ignored too: builds of ROCm and of TensorFlow write uninitialized memory. An
-//! invalid value does not affect the others, which are kept.
+//! ROCm's collector does not know the occupancy and writes 0. No kernel that ran can have this value, so it is ignored.
+//! Other values that no GPU can have are ignored too: builds of ROCm and of TensorFlow write uninitialized memory.
+//! Valid values are used even if others are invalid.
 
 use base::number::decimal;
 
-/// Sizes and resources of a kernel launch. Fields that the trace does not state are `None`.
+/// Sizes and resources of a kernel launch. Fields that the trace does not record are `None`.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct LaunchShape {
     /// Registers per thread.
@@ -84,7 +84,7 @@ impl LaunchShape {
     }
 }
 
-/// Returns the number of blocks of a grid, or of threads of a block.
+/// Returns the number of blocks in a grid, or of threads in a block.
 fn volume(sizes: [u32; 3]) -> u64 {
     sizes.iter().fold(1, |all: u64, &size| all.saturating_mul(u64::from(size)))
 }

@@ -1,7 +1,7 @@
 //! Finds the ops of kernels that a CUDA graph launched (XLA calls graphs command buffers). The events of these kernels
-//! name no op.
+//! do not name their op.
 //!
-//! A kernel gets the op that the first of these names, or no op if none does:
+//! A kernel gets its op from the first of these sources that names one, or no op if none does:
 //!
 //! 1. another kernel with the same graph node that names its op (before a graph is captured, its kernels run as usual);
 //! 2. kernels of the same name that name their op, if all of them name the same one;
@@ -20,7 +20,7 @@ pub(super) struct Op {
     pub hlo_op: Text,
     pub hlo_module: Text,
     pub program_id: Option<i64>,
-    /// Framework op that the event states. Not part of the op's identity.
+    /// Framework op that the event records. Not part of the op's identity.
     pub tf_op: StrId,
 }
 
@@ -40,7 +40,8 @@ impl Op {
     }
 }
 
-/// Returns the instruction that a kernel runs, without those that XLA fused it with. Empty for an empty name.
+/// Returns the instruction that a kernel runs, without the instructions that XLA fused with it. Empty for an empty
+/// name.
 fn instruction(trace: &Trace, texts: &mut Texts, hlo_op: StrId) -> Text {
     if hlo_op.is_empty() {
         return Text::default();
@@ -50,7 +51,7 @@ fn instruction(trace: &Trace, texts: &mut Texts, hlo_op: StrId) -> Text {
     if instruction == named { Texts::of_trace(hlo_op) } else { texts.keep(trace, instruction) }
 }
 
-/// Ops of the kernels of graphs. `None` if several ops share a node or name.
+/// Ops of graph kernels. `None` if several ops share a node or name.
 #[derive(Debug, Default)]
 pub(super) struct GraphOps {
     by_node: FxHashMap<(u16, i64), Option<Op>>,
@@ -59,7 +60,7 @@ pub(super) struct GraphOps {
 }
 
 impl GraphOps {
-    /// Finds the ops of a run's `kernels`. Returns empty maps if every kernel of a graph names its op.
+    /// Finds the ops of a run's `kernels`. Returns empty maps if every graph kernel names its op.
     pub fn new(
         trace: &Trace,
         modules: &Modules,
@@ -93,7 +94,7 @@ impl GraphOps {
         found
     }
 
-    /// Returns the op of a graph's kernel.
+    /// Returns the op of a graph kernel.
     pub fn op(&self, host: u16, name: StrId, args: &Args) -> Option<Op> {
         let node = args.graph_node_id.and_then(|node| self.by_node.get(&(host, node)).copied().flatten());
         let named = || self.by_name.get(&(host, name)).copied().flatten();
@@ -135,7 +136,7 @@ fn by_instruction(trace: &Trace, modules: &Modules, texts: &mut Texts, wanted: &
     found.into_iter().filter_map(|(name, op)| Some((name, op?))).collect()
 }
 
-/// Returns the instruction of `hlo_op`: kernels of a called computation name the callers too (`call.1::fusion.3`).
+/// Returns the instruction of `hlo_op`. Kernels of a called computation name the callers too (`call.1::fusion.3`).
 pub(super) fn instruction_name(hlo_op: &str) -> &str {
     hlo_op.rsplit("::").next().unwrap_or(hlo_op)
 }

@@ -2,8 +2,8 @@
 //!
 //! A *kernel* is an op of a GPU stream that is neither a copy nor a fill. Copies that ROCm runs as kernels
 //! (`__amd_rocclr_copyBuffer`) count as kernels of the family `data_movement`, since they occupy the compute units. On
-//! a TPU and for a CPU backend the ops take the place of kernels, without the fields that only a GPU launch has.
-//! Kernels without a duration are left out, as in XProf.
+//! a TPU and for a CPU backend, the rows are ops instead of kernels, and the fields of a GPU launch are empty. Kernels
+//! without a duration are left out, as in XProf.
 
 mod columns;
 mod data_type;
@@ -31,7 +31,7 @@ use hlo::Modules;
 use resolve::{Resolver, is_copy};
 use trace::{ArgsId, EventKind, Numbering, Platform, StrId, Trace, in_blocks};
 
-/// Kernels with a shorter duration count as short: launching one costs about as much.
+/// Kernels with a shorter duration count as short, because launching a kernel takes about this long.
 pub const SHORT_KERNEL: Ps = Ps::new(10_000_000);
 
 /// Occurrences of a kernel.
@@ -97,7 +97,7 @@ pub struct KernelRow {
     pub short_name: Text,
     /// Framework op of the HLO instruction, or of the event if the instruction is unknown. Empty if there is none.
     pub op_name: Text,
-    /// The HLO instruction. The first one if several instructions of one framework op ran this kernel. Empty if
+    /// The HLO instruction. If several instructions of one framework op ran this kernel, the first of them. Empty if
     /// unknown.
     pub hlo_op: Text,
     /// The module of that instruction. Empty if unknown.
@@ -110,11 +110,12 @@ pub struct KernelRow {
     pub shape: Arc<LaunchShape>,
     /// Family of the kernel.
     pub family: OpFamily,
-    /// True if the kernel's op could use tensor cores, by XProf's rule. `None` if it did not run on a GPU.
+    /// True if the kernel's op could use tensor cores according to XProf's rule. `None` if it did not run on a GPU.
     pub tensor_core_eligible: Option<bool>,
-    /// True if the kernel uses tensor cores, by its name. `None` if it did not run on a GPU.
+    /// True if the kernel's name shows that it uses tensor cores. `None` if it did not run on a GPU.
     pub uses_tensor_core: Option<bool>,
-    /// Type of the values that it computes with, by HLO's name (`bf16`), or `tf32` if the kernel's name contains it.
+    /// Type of the values that the kernel computes with, in HLO's notation (`bf16`), or `tf32` if the kernel's name
+    /// contains it.
     pub data_type: Option<&'static str>,
     /// True if a CUDA graph launched some of the occurrences.
     pub in_graph: bool,
@@ -163,11 +164,11 @@ pub struct KernelStats {
     pub graph_without_op: KernelSum,
     /// All kernels without an op, including those that CUDA graphs launched.
     pub without_op: KernelSum,
-    /// Mean of the stated occupancy, weighted by time. `None` if no kernel states it.
+    /// Mean of the recorded occupancies, weighted by time. `None` if the trace records none.
     pub mean_occupancy_percent: Option<f64>,
 }
 
-/// Identity of a row: the name, the number of the class of its launch shape, and the op.
+/// Identity of a row: the name, the number of its launch shape's class, and the op.
 type KernelKey = (StrId, u32, Text);
 
 impl KernelStats {
@@ -244,7 +245,7 @@ impl KernelStats {
         }
         self.mean_occupancy_percent = (time > 0.0).then(|| weighted / time);
         sort::sort_by(&mut self.families, |a, b| b.1.time.cmp(&a.1.time).then(a.0.cmp(&b.0)));
-        // By time, then as in XProf by name and op; remaining ties keep the order of first occurrence.
+        // Sorts by time, then by name and op, as in XProf. Remaining ties keep the order of first occurrence.
         let texts = |kernel: &KernelRow| [kernel.name, kernel.op_name].map(|text| self.texts.get(trace, text));
         sort::by_number(&mut self.kernels, |it| it.occurrences.total.as_ps(), |a, b| texts(a).cmp(&texts(b)));
     }
@@ -253,7 +254,7 @@ impl KernelStats {
 /// A kernel's name and arguments on one host.
 type Distinct = (u16, StrId, ArgsId);
 
-/// Sums of a kernel with one name and set of arguments on one host.
+/// Sums over a kernel with one name and argument set on one host.
 struct KernelTally {
     of: Distinct,
     /// True for copies and fills, which are not kernels.
@@ -261,8 +262,8 @@ struct KernelTally {
     occurrences: Occurrences,
 }
 
-/// Counts the occurrences of every distinct kernel, in order of first occurrence. Adds all to `histogram`. Takes time
-/// linear in the number of ops.
+/// Counts the occurrences of every distinct kernel, in order of first occurrence. Adds all durations to `histogram`.
+/// Takes time linear in the number of ops.
 fn tally(trace: &Trace, devices: &Devices, calls: &CallIndex, histogram: &mut Histogram) -> Vec<KernelTally> {
     let on_gpu = devices.platform == Some(Platform::Gpu);
     let most = devices.most_distinct_ops(trace);
@@ -305,7 +306,7 @@ fn tally(trace: &Trace, devices: &Devices, calls: &CallIndex, histogram: &mut Hi
             let graph = in_graph || *graph_call;
             let of = (op.scope.host, op.event.name, op.event.args);
             let Some(at) = numbers.find(of).filter(|_| !graph) else { return };
-            // If an op starts before its call, the clocks differ and its delay is unknown.
+            // If an op starts before its call, the clocks differ, and the delay is unknown.
             let tally = tallies.get_mut(at as usize).filter(|_| op.event.start >= call.start);
             if let Some(KernelTally { occurrences, .. }) = tally {
                 occurrences.delay += (op.event.start - call.end).max(Ps::ZERO);

@@ -91,8 +91,8 @@ impl<'a> Resolver<'a> {
         let eligible = uses.map(|uses| uses || tensor_cores::op_eligible(&Name::new(op_type(text(op_name)))));
         let from_hlo = || found.and_then(|(module, instruction)| data_type::of(module, instruction, matrix));
         let from_name = words.filter(|_| matrix).and_then(tensor_cores::data_type);
-        // A name may contain the type that a product is computed in (tf32), while HLO has the type of its operands
-        // (f32).
+        // A name may contain the type in which a product is computed (tf32), while HLO contains the type of the
+        // operands (f32).
         let tf32 = from_name.filter(|&data_type| data_type == "tf32");
         let data_type = tf32.or_else(from_hlo).or(from_name);
         let Shape { shape, class, grid, block } = self.shape(args.kernel_details);
@@ -156,8 +156,8 @@ impl<'a> Resolver<'a> {
         Some((module, module.instruction(text(op.hlo_op))?))
     }
 
-    /// Returns the framework op, as in XProf: that of the instruction if the HLO is known, even if it is empty;
-    /// otherwise that of the event. The collector writes `XlaModule:` if there is none.
+    /// Returns the framework op, as in XProf. If the HLO is known, this is the instruction's framework op, even if it
+    /// is empty. If not, this is the event's. The collector writes `XlaModule:` if there is no framework op.
     fn op_name(&mut self, op: &Op, instruction: Option<&Instruction>) -> Text {
         match instruction {
             Some(instruction) => self.texts.keep(self.trace, &instruction.metadata.op_name),
@@ -167,7 +167,7 @@ impl<'a> Resolver<'a> {
     }
 }
 
-/// Returns true for a copy or fill of a GPU, which is not a kernel.
+/// Returns true for a GPU's copies and fills, which are not kernels.
 pub(super) fn is_copy(trace: &Trace, name: StrId, args: ArgsId) -> bool {
     let details = trace.args.set(args.index()).map_or(StrId::EMPTY, |args| args.kernel_details);
     details.is_empty() && direction(trace, name, args).is_some()

@@ -40,7 +40,7 @@ fn a_row_is_a_kernel_with_one_shape_for_one_op() {
         (of.total, of.min, of.max, of.mean_us()),
         (Ps::new(40_000_000), Ps::new(10_000_000), Ps::new(30_000_000), 20.0)
     );
-    // Each starts 5 us after its call has ended.
+    // Each op starts 5 us after its call has ended.
     assert_eq!((of.delay_mean_us(), cublas.occurrences.delay_mean_us()), (Some(5.0), None));
     assert_eq!((gemm.tensor_core_eligible, gemm.uses_tensor_core), (Some(true), Some(false)));
     assert_eq!((cublas.tensor_core_eligible, cublas.uses_tensor_core), (Some(true), Some(true)));
@@ -64,7 +64,8 @@ fn kernels_of_a_graph_have_the_op_of_their_node_or_their_name() {
     b.event(stream, "mul", 10, 1).hlo_op("mul.1").hlo_module("jit_f");
     b.event(stream, "mul", 20, 1).hlo_op("mul.2").hlo_module("jit_f");
     b.event(stream, "sub", 30, 1).hlo_op("sub.1").hlo_module("jit_f");
-    // The op is found by the node; by the name, which one op has; and not at all, because two ops have the name.
+    // The first op is found by its node, and the second by its name, which no other op has. The third is not found,
+    // because two ops have its name.
     b.event(stream, "add", 40, 2).args(|args| in_graph(args, 5));
     b.event(stream, "sub", 50, 2).args(|args| in_graph(args, 6));
     b.event(stream, "mul", 60, 2).args(|args| in_graph(args, 7));

@@ -1,5 +1,5 @@
-//! Stores the values that queries need of every op, column by column: the rows of a million ops take 250 MB, of which a
-//! query needs a few bytes each. Built on first use and kept.
+//! Stores the values of every op that queries need, column by column. The rows of a million ops take 250 MB, and a
+//! query needs only a few bytes of each row. Built on first use and then cached.
 
 use super::{Op, Ops, Text, Texts};
 use base::Ps;
@@ -85,7 +85,7 @@ impl OpColumns {
         self.texts.get(text as usize).map(Vec::as_slice).unwrap_or_default()
     }
 
-    /// Returns the cumulative self time: that of each op and all ops above it.
+    /// Returns the cumulative self times: for each op, the self time of this op and all ops above it.
     pub fn cumulative(&self) -> &[Ps] {
         &self.cumulative
     }

@@ -1,10 +1,10 @@
-//! Counts what is known of the ops of a run, in one pass over all of them.
+//! Measures how much is known about a run's ops, in one pass over them.
 
 use super::{CostSource, Op, Ops};
 use base::Ps;
 use trace::in_blocks;
 
-/// The ops' known cost, and whether any op has a value of each kind.
+/// How much of the ops' cost is known, and which kinds of values any op has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Coverage {
     /// Occurrences of all ops.

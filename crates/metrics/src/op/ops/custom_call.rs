@@ -1,8 +1,8 @@
 //! Decides whether costs of custom calls are usable. The compiler cannot analyse such calls, so only their author can
-//! state a cost.
+//! declare a cost.
 //!
 //! XLA writes 0 FLOPs and 0 bytes for most of them. For a Pallas kernel it may count one iteration of the grid: far too
-//! few FLOPs, and 0 bytes. Neither is a cost.
+//! few FLOPs, and 0 bytes. Neither number is a usable cost.
 
 use hlo::{Instruction, Module};
 use trace::Args;
@@ -10,7 +10,7 @@ use trace::Args;
 /// XLA's category of calls to code that it did not generate and cannot analyse.
 const CATEGORY: &str = "custom-call";
 
-/// A custom call, by the availability of its author's cost estimate.
+/// Availability of the author's cost estimate for a custom call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CustomCall {
     /// The program contains the author's estimate.
@@ -22,13 +22,13 @@ pub enum CustomCall {
 }
 
 impl CustomCall {
-    /// Returns the custom call of an op, or `None` if it is not a custom call. Uses the instruction if the program is in
-    /// the file, otherwise XLA's category and the expression.
+    /// Returns the custom call of an op, or `None` if the op is not a custom call. Uses the instruction if the program
+    /// is in the file, and XLA's category and the expression if not.
     pub(super) fn of(program: Option<(&Module, &Instruction)>, category: &str, expression: &str) -> Option<CustomCall> {
         let Some((module, instruction)) = program else {
             return (category == CATEGORY || expression.contains(" custom-call(")).then_some(CustomCall::Unknown);
         };
-        // An asynchronous call wraps the call in a computation of its own.
+        // An asynchronous call wraps the call in a separate computation.
         let wrapped = || module.root(module.called(instruction, 0).filter(|_| instruction.is("async-start"))?);
         let call = Some(instruction).filter(|it| it.is(CATEGORY)).or_else(|| wrapped().filter(|it| it.is(CATEGORY)))?;
         Some(match hlo::has_author_estimate(call) {
@@ -38,8 +38,8 @@ impl CustomCall {
         })
     }
 
-    /// Returns true if the profile's FLOPs and bytes of this call come from the author. Without the program, that is
-    /// assumed if both are present: an estimate contains both, while XLA's own counts lack the bytes.
+    /// Returns true if the profile's FLOPs and bytes of this call come from the author. If the program is unknown,
+    /// returns true if both values are present: an estimate contains both, while XLA's own counts lack the bytes.
     pub(super) fn is_counted(self, args: &Args) -> bool {
         let positive = |amount: Option<i64>| amount.is_some_and(|amount| amount > 0);
         let [flops, bytes] = [positive(args.flops.or(args.model_flops)), positive(args.bytes_accessed)];

@@ -156,6 +156,6 @@ fn scopes(path: &str) -> Vec<String> {
     if scopes.is_empty() { vec!["no framework op".to_owned()] } else { scopes }
 }
 
-/// Maximum depth of scopes. Deeper ones are a single node. No real program nests so deep; the limit guards against
-/// synthetic paths.
+/// Maximum depth of scopes. All deeper scopes together form a single node. No real program nests so deeply. The limit
+/// guards against synthetic paths.
 const MAX_DEPTH: usize = 40;

@@ -1,5 +1,5 @@
 //! Finds the ops of asynchronous pairs. Their work lasts from the start of the first op to the end of the second, not
-//! only while it is dispatched. Both ops state its cost.
+//! only while it is dispatched. The trace records the cost of the work on both ops.
 //!
 //! ```text
 //! XLA Ops   [copy-start.3)[fusion      )[copy-done.3)
@@ -7,7 +7,7 @@
 //! work      [---------------------------------------)      4 GiB in this time is one
 //! ```
 //!
-//! GPUs have no such pairs: the kernel or copy of a start is the work itself.
+//! GPUs have no such pairs: the kernel or copy of a start op is the work itself.
 
 use rustc_hash::FxHashMap;
 

@@ -5,10 +5,10 @@
 //!                                                        ^  HLO: category, expression, path, source, FLOPs, bytes
 //! ```
 //!
-//! An op is an HLO instruction of a program. On a TPU each event is one, with its cost from the profile. On a GPU the
-//! kernels name their instruction (`hlo_op`), whose cost is computed from the embedded HLO; several kernels of one
-//! instruction form one row. Host events of the CPU backend work in the same way. A kernel that names no instruction is
-//! a row under its own name.
+//! An op is an HLO instruction of a program. On a TPU each event is an op, and the profile contains its cost. On a GPU
+//! the kernels name their instruction (`hlo_op`), and its cost is computed from the embedded HLO. Several kernels of
+//! one instruction form one row. Host events of the CPU backend work in the same way. A kernel that names no
+//! instruction has a row under its own name.
 //!
 //! Not read: `Async XLA Ops`, which repeat `copy-start` and `copy-done` as spans in flight, and SparseCore planes,
 //! whose work runs in parallel to the TensorCore's.
@@ -81,7 +81,7 @@ pub struct Op {
     pub module: Text,
     /// XLA's category.
     pub category: Text,
-    /// Family of the op, which determines its colour. Found by kernel names if the category is only `custom-call`.
+    /// Family of the op, which determines its colour. Follows from kernel names if the category is only `custom-call`.
     pub family: OpFamily,
     /// Name of the instruction, or of the kernel if there is no instruction.
     pub name: Text,
@@ -95,11 +95,11 @@ pub struct Op {
     pub function: Text,
     /// Name of the instruction that this op is a copy of. Empty if it is not a copy.
     pub deduplicated_name: Text,
-    /// Sharding of the result in HLO syntax. Empty if the program does not state it.
+    /// Sharding of the result in HLO syntax. Empty if the program does not record it.
     pub sharding: Text,
     /// One of the argument sets of its events.
     pub args: ArgsId,
-    /// Number of starts of the op in the window. On GPUs, of its kernels.
+    /// Number of starts of the op in the window. On GPUs, the number of starts of its kernels.
     pub occurrences: u64,
     /// Number of executions of the instruction. Less than `occurrences` if a library call launches several kernels.
     pub executions: u64,
@@ -129,14 +129,14 @@ pub struct Op {
     pub data_type: Option<DataType>,
     /// True if the op was computed again to save memory. `None` if the op has neither name nor path.
     pub rematerialized: Option<bool>,
-    /// Correction of the number of occurrences for those that an edge of the window cuts, in billionths; see
+    /// Correction of the number of occurrences, because an edge of the window may cut some, in billionths. See
     /// [`Tally::missing`].
     pub missing: i64,
     /// Number of used devices that the op ran on.
     pub devices: u32,
     /// True if the op copies between the memories of device and host, or waits for such a copy.
     pub over_host_link: bool,
-    /// Set for the ops of an asynchronous pair (`copy-start` and `copy-done`). Their work is the pair's.
+    /// Set for the ops of an asynchronous pair (`copy-start` and `copy-done`). They share the work of the pair.
     pub pair: Option<Pair>,
 }
 
@@ -149,14 +149,14 @@ pub struct Pair {
     pub count: u64,
     /// Time of the pairs, each from the start of the first op to the end of the op that waits for it.
     pub time: Ps,
-    /// True if the other op of the pair states the cost too. It counts once.
+    /// True if the other op of the pair has the same cost. It counts only once.
     pub repeats: bool,
 }
 
 impl Op {
-    /// Returns the time in which the op's FLOPs were done and its bytes were moved: all its occurrences, or for an op
-    /// of a pair the time from start to end of the pairs. Pairs that were cut off are assumed to take as long as the
-    /// others. Zero if no pair was found.
+    /// Returns the time in which the op's FLOPs were done and its bytes were moved: the time of all its occurrences or,
+    /// for an op of a pair, the time from start to end of each pair. Pairs that were cut off are assumed to take as
+    /// long as the others. Zero if no pair was found.
     pub fn work_time(&self) -> Ps {
         let Some(pair) = self.pair else { return self.total };
         let all = i128::from(pair.time.as_ps()) * i128::from(self.occurrences);
@@ -168,8 +168,8 @@ impl Op {
         self.custom_call.is_some() && self.cost_source.is_none()
     }
 
-    /// Returns true if sums leave out the op's cost. The cost of an op that waits is counted with the op that started
-    /// the work. The work of an op without its other half was not done within the capture.
+    /// Returns true if sums leave out the op's cost. If an op waits for work, the cost counts for the op that started
+    /// the work. If the other op of a pair is missing, the work was not done within the capture.
     pub fn is_left_out(&self) -> bool {
         self.pair.is_some_and(|pair| pair.repeats || pair.count == 0)
     }
@@ -208,8 +208,8 @@ impl Op {
         (bytes > 0.0).then(|| flops / bytes)
     }
 
-    /// Returns the number of occurrences that the op's cost counts for. Those that an edge of the window cuts count by
-    /// their part inside the window.
+    /// Returns the number of occurrences that the op's cost counts for. An occurrence that an edge of the window cuts
+    /// counts by its share inside the window.
     fn occurrences_of_cost(&self) -> f64 {
         self.occurrences as f64 + self.missing as f64 / 1e9
     }
@@ -227,8 +227,8 @@ impl Op {
 }
 
 /// Time that a group of ops worked: the sum of their self times, so that rates of groups and of ops are comparable.
-/// Copies in parallel to computation add nothing, since the time of a pair is also the time of other ops. If all ops
-/// belong to pairs, the time of the pairs is used instead.
+/// Copies in parallel with computation add nothing, because other ops run during the time of a pair. If all ops belong
+/// to pairs, the time of the pairs is used instead.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WorkTime {
     self_time: Ps,
@@ -239,8 +239,8 @@ pub struct WorkTime {
 }
 
 impl WorkTime {
-    /// Adds an op. `counts` is true if its work is part of the sum; of a pair that states the cost twice, only one op
-    /// counts.
+    /// Adds an op. `counts` is true if its work is part of the sum. If both ops of a pair have the cost, only one of
+    /// them counts.
     pub fn add(&mut self, op: &Op, counts: bool) {
         self.self_time += op.self_time;
         if op.pair.is_some() {
@@ -265,7 +265,7 @@ pub fn rate(amount: f64, time: Ps) -> Option<f64> {
 pub struct Ops {
     /// Ops by descending self time.
     pub rows: Vec<Op>,
-    /// The row of every name and argument set of the ops' events, in order of first occurrence.
+    /// The row of each name and argument set that occurs in events of ops, in order of first occurrence.
     pub entries: Vec<((StrId, ArgsId), u32)>,
     /// Texts of the rows that the trace does not contain.
     pub texts: Texts,
@@ -273,7 +273,7 @@ pub struct Ops {
     pub device_time: Ps,
     /// Self time of all ops.
     pub op_time: Ps,
-    /// Time of the windows in which devices ran nothing.
+    /// Time in the windows when devices ran nothing.
     pub idle: Ps,
 }
 

@@ -20,7 +20,7 @@ struct OpKey {
     module: StrId,
     name: Text,
     detail: StrId,
-    /// Category of a copy: one kernel copies in every direction.
+    /// Category of a copy. It distinguishes the directions, because the same kernel copies in all of them.
     copy: Option<CategoryId>,
 }
 
@@ -136,8 +136,8 @@ impl Resolver<'_> {
         at
     }
 
-    /// Sets the category of an op with several kernels to that of most of its time: attention whose workspace is
-    /// cleared first is not a fill.
+    /// Sets the category of an op with several kernels to the category of the kernels that take most of its time. For
+    /// example, attention whose workspace is cleared first is not a fill.
     fn lead(&mut self, at: usize, name: StrId, args_id: ArgsId, tally: &Tally) {
         let category = self.categorizer.of(name, args_id);
         let text = self.category(category);
@@ -163,7 +163,7 @@ impl Resolver<'_> {
             return OpKey { program_id: args.program_id, module, name: Texts::of_trace(name), detail, copy: None };
         }
         if args.hlo_op.is_empty() {
-            // A library's kernel or a copy. If two framework ops run the same one, it is two rows.
+            // A library kernel or a copy. If two framework ops run it, it has two rows.
             let detail = args.tf_op;
             let tells = !args.memcpy_details.is_empty() || !args.copy_call.is_empty();
             let copy = tells.then(|| self.categorizer.of(name, args_id));
@@ -178,7 +178,7 @@ impl Resolver<'_> {
         OpKey { program_id: args.program_id, module, name, detail: StrId::EMPTY, copy: None }
     }
 
-    /// Returns the text of a category. Looks each up once.
+    /// Returns the text of a category. Looks up each category once.
     fn category(&mut self, id: CategoryId) -> Text {
         while self.categories.len() <= id.index() {
             let next = self.categorizer.names().nth(self.categories.len()).unwrap_or_default();
@@ -187,7 +187,7 @@ impl Resolver<'_> {
         self.categories.get(id.index()).copied().unwrap_or_default()
     }
 
-    /// Returns the id of a program as XProf writes it. Formats each once.
+    /// Returns the id of a program as XProf writes it. Formats each id once.
     fn program(&mut self, id: Option<i64>) -> Text {
         let Some(id) = id else { return Text::default() };
         let (texts, trace) = (&mut self.ops.texts, self.trace);
@@ -344,7 +344,7 @@ fn executions(kernels: &FxHashMap<(usize, StrId), u64>) -> FxHashMap<usize, u64>
     executions
 }
 
-/// Computes the cost of all occurrences from the cost of one. The profile's own cost takes precedence.
+/// Computes the cost of all occurrences from the cost of one occurrence. The profile's own cost takes precedence.
 fn cost(trace: &Trace, op: &mut Op) {
     let args = trace.args.get(op.args);
     let count = op.executions_of_cost();

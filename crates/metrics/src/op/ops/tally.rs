@@ -11,7 +11,7 @@ use trace::{ArgsId, EventColumn, EventKind, Interval, Numbering, StrId, Trace, i
 pub struct Tally {
     /// Number of starts of the op in the window.
     pub count: u64,
-    /// Number of events that continue an execution that an earlier one began.
+    /// Number of events that continue an execution that an earlier event began.
     pub parts: u64,
     /// Time in which no op that started later ran on its line, by [`self_times`].
     pub self_time: Ps,
@@ -27,16 +27,16 @@ pub struct Tally {
     pub max: Ps,
     /// Time in which the op waited for a copy of its operands or results, if the trace has such times.
     pub dma_stall: Ps,
-    /// Correction of `count` for occurrences that an edge of the window cuts, in billionths: the cost of a part is that
-    /// share of the op's cost. An op that started before the window adds its part inside. An op that continues after
-    /// the window subtracts its part outside.
+    /// Correction of `count` for occurrences that an edge of the window cuts, in billionths. The cost of a part is
+    /// proportional to its length. An op that started before the window adds its part inside. An op that continues
+    /// after the window subtracts its part outside.
     pub missing: i64,
     /// The last range of used devices that the op ran on; see [`Tallies::earlier`].
     pub devices: DeviceRange,
 }
 
-/// Consecutive used devices, from `first` to before `end`. The devices of an op are mostly one range, even if there are
-/// thousands: all of them, or those of a host.
+/// Consecutive used devices, from `first` to before `end`. The devices of an op usually form one range, even if there
+/// are thousands: all devices, or the devices of one host.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct DeviceRange {
     /// Index into [`Devices::used`].

@@ -53,8 +53,8 @@ fn the_chips_own_clock_counts() {
     let us_ps = |us: i64| us * 1_000_000;
     b.event(line, "while.1", 0, 100).chip_ps(us_ps(7_000), us_ps(103));
     b.event(line, "fusion.2", 10, 20).chip_ps(us_ps(7_010), us_ps(21));
-    // This op has no duration on the host's clock: it ran before the clocks were aligned, and starts with the op after
-    // it.
+    // This op has no duration on the host's clock, because it ran before the clocks were aligned. It starts together
+    // with the next op.
     b.event(line, "copy.3", 200, 0).chip_ps(us_ps(7_190), us_ps(8));
     b.event(line, "fusion.4", 200, 40).chip_ps(us_ps(7_200), us_ps(40));
     let trace = b.build();
@@ -300,12 +300,13 @@ fn the_cost_of_an_asynchronous_pair_counts_once_and_over_its_time() {
     assert_eq!((start.total, done.total), (Ps::new(1_000_000), Ps::new(5_000_000)), "times stay those of the ops");
     assert_eq!((op("copy-start.4").bytes, op("copy-start.4").bytes_per_second()), (Some(1000.0), None));
     assert_eq!(op("fusion.1").work_time(), Ps::new(50_000_000));
-    // All together: the pair's bytes and those of the fusion, each once, over the self time of all.
+    // All ops together: the bytes of the pair and of the fusion, each counted once, divided by the self time of all
+    // ops.
     let groups = Groups::new(&trace, &ops, Grouping::Category);
     let nodes = OpTree::new(&trace, &ops, &groups, &|_| None).nodes;
     let of = |name: &str| nodes.iter().find(|node| node.name == name).map(|node| (node.bytes, node.work_time.time()));
     assert_eq!((nodes[0].bytes, nodes[0].work_time.time()), (Some(1500.0), Ps::new(57_000_000)));
-    // Pairs alone: from start to end. The copy without an end has no time in which it moved its bytes.
+    // Pairs alone: the time from start to end. The copy without an end has no known time.
     assert_eq!(of("copy-start"), Some((Some(1000.0), Ps::new(65_000_000))));
 }
 

@@ -1,4 +1,4 @@
-//! Stores the texts of ops: most are in the trace, the others come from the embedded HLO.
+//! Stores the texts of ops. Most texts are in the trace, and the others come from the embedded HLO.
 
 use trace::{StrId, Strings, Trace};
 
@@ -33,7 +33,8 @@ impl Texts {
         trace.strings.find(text).map(Texts::of_trace).or_else(own)
     }
 
-    /// Returns all texts by number, the trace's first, as two tables: the concatenated texts and the end of each.
+    /// Returns all texts by number, as two tables: first the trace's texts, then the other texts. Each table consists
+    /// of the concatenated texts and the end of each.
     pub fn tables<'a>(&'a self, trace: &'a Trace) -> [(&'a str, &'a [usize]); 2] {
         [trace.strings.parts(), self.own.parts()]
     }

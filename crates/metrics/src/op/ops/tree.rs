@@ -16,7 +16,7 @@ use trace::{Trace, in_blocks};
 /// A node of the tree.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OpNode {
-    /// Name of the node. Empty for a leaf, whose name is its op's ([`OpTree::name`]).
+    /// Name of the node. Empty for a leaf, because [`OpTree::name`] returns the name of its op.
     pub name: String,
     /// Index of the node's parent. `None` for the root.
     pub parent: Option<u32>,
@@ -24,16 +24,16 @@ pub struct OpNode {
     pub depth: u32,
     /// Row of the op, for a leaf.
     pub op: Option<u32>,
-    /// True if the node is the time in which devices ran nothing. Its name does not show that: a program may have a
-    /// scope of any name.
+    /// True if the node is the time in which devices ran nothing. The name does not show this, because a program may
+    /// have a scope of any name.
     pub is_idle: bool,
     /// Self time of all ops below.
     pub time: Ps,
     /// Occurrences of all ops below.
     pub occurrences: u64,
-    /// FLOPs of the ops below whose FLOPs are known. `None` if there are none.
+    /// Sum of the known FLOPs of the ops below. `None` if no FLOPs are known.
     pub flops: Option<f64>,
-    /// Bytes of the ops below whose bytes are known. `None` if there are none.
+    /// Sum of the known bytes of the ops below. `None` if no bytes are known.
     pub bytes: Option<f64>,
     /// Part of `time` in ops whose cost is known.
     pub known: Ps,
@@ -62,14 +62,15 @@ impl OpNode {
         self.wasted += below.wasted;
     }
 
-    /// Returns the unused time: idle time, and the time that ops of known cost would not need at the peaks. `None` if
-    /// nothing is known.
+    /// Returns the unused time: idle time, and the time that ops with a known cost would not need at the peaks. `None`
+    /// if nothing is known.
     pub fn unused(&self) -> Option<Ps> {
         (self.known + self.idle > Ps::ZERO).then(|| self.wasted + self.idle)
     }
 
-    /// Returns the used share of idle time and of the time of ops whose cost is known, from 0 to 1. `None` if no op's
-    /// cost is known, since the used share of their time is unknown too.
+    /// Returns the used share of the judged time, from 0 to 1. The judged time is the idle time and the time of ops
+    /// whose cost is known. Returns `None` if the cost of no op is known, because the used share of their time is then
+    /// unknown.
     pub fn utilization(&self) -> Option<f64> {
         let judged = self.known + self.idle;
         let can_tell = judged > Ps::ZERO && (self.known > Ps::ZERO || self.is_idle);
@@ -95,8 +96,8 @@ pub type Efficiency<'e> = &'e dyn Fn(&Op) -> Option<f64>;
 
 impl OpTree {
     /// Builds the tree of all groups and ops, with the time in which devices ran nothing. The wasted time of an op is
-    /// its self time times one minus its `efficiency`; that of a node is the sum over its ops. It is unknown for ops
-    /// without FLOPs and bytes.
+    /// its self time times one minus its `efficiency`. The wasted time of a node is the sum over its ops. Ops without
+    /// FLOPs and bytes have no known wasted time.
     pub fn new(trace: &Trace, ops: &Ops, groups: &Groups, efficiency: Efficiency<'_>) -> OpTree {
         let mut builder = Builder::new(groups);
         let mut next = 0;
@@ -110,9 +111,9 @@ impl OpTree {
         builder.finish(trace, ops)
     }
 
-    /// Builds a tree for a chart: the groups of the ops that pass the filter (all if there is none), and only those ops
-    /// that take at least `least_share` of their time. FLOPs and bytes are left out. Includes the time in which devices
-    /// ran nothing only if there is no filter.
+    /// Builds a tree for a chart. It contains the groups of the ops that pass the filter (of all ops if there is no
+    /// filter), and only those ops that take at least `least_share` of the total time. FLOPs and bytes are left out.
+    /// Includes the time in which devices ran nothing only if there is no filter.
     pub fn outline(
         trace: &Trace,
         ops: &Ops,
@@ -275,8 +276,8 @@ impl Builder {
                     *sum = Some(sum.unwrap_or(0.0) + part);
                 }
             };
-            // The cost of a wait repeats that of its start: it belongs to the wait itself, but counts once in the nodes
-            // above.
+            // The cost of a wait repeats the cost of its start. It is shown on the wait itself, but counts only once in
+            // the nodes above.
             let counts = !op.is_left_out() || node.op.is_some();
             node.work_time.add(op, counts);
             if counts {

@@ -1,4 +1,4 @@
-//! Stores the texts of all nodes of a tree by number, column by column, for filters and sorting over every node.
+//! Stores the texts of a tree's nodes as columns of numbers, so that filters and sorting over all nodes are fast.
 
 use rustc_hash::FxHashMap;
 
@@ -22,7 +22,7 @@ pub enum NodeText {
 /// The columns, by node.
 #[derive(Clone, Debug, Default)]
 pub struct TreeColumns {
-    /// Names and paths of groups that are not texts of the ops. Their numbers follow those of the ops' texts.
+    /// Names and paths of groups that are not among the ops' texts. Their numbers follow those of the ops' texts.
     texts: Strings,
     columns: [Vec<u32>; 4],
 }
@@ -67,7 +67,7 @@ impl TreeColumns {
         self.columns.get(text as usize).map(Vec::as_slice).unwrap_or_default()
     }
 
-    /// Returns the concatenated texts that are not the ops', and the end of each.
+    /// Returns the concatenated texts that are not among the ops' texts, and the end of each.
     pub fn table(&self) -> (&str, &[usize]) {
         self.texts.parts()
     }

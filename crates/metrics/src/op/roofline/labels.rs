@@ -1,4 +1,4 @@
-//! Stores the labels of all ops by number, column by column. Built on first use and kept: placing a million ops on the
+//! Stores the labels of all ops as columns of numbers. Built on first use and then cached: placing a million ops on the
 //! roofline takes longer than a query.
 
 use super::{Bound, Roofline};

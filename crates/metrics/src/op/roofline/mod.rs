@@ -1,5 +1,5 @@
-//! Compares the ops of a run with the peaks of its devices: computes how close each comes to the hardware's limits, and
-//! the resource that limits it.
+//! Compares the ops of a run with the peaks of its devices: computes how close each op comes to the hardware's limits,
+//! and which resource limits it.
 //!
 //! Reads the op statistics and the stats of the device planes. The peaks come from the profile's stats of its device,
 //! or from the maker's published numbers. If neither is known, nothing is guessed.
@@ -47,7 +47,7 @@ pub struct Roofline {
     pub utilization: Utilization,
     /// Utilisation of the matrix units and of the main memory's bandwidth in percent, from the TPU runtime's counters.
     pub counters: [Option<f64>; 2],
-    /// True for ops of a GPU: the cost of elementwise ones is in cycles.
+    /// True for ops of a GPU: the cost of elementwise ops is in cycles.
     gpu: bool,
     /// Names of the ops that multiply matrices although their category does not show it.
     products: FxHashSet<Text>,
@@ -109,8 +109,8 @@ impl Roofline {
         peaks.reached(op.data_type, op.family).map(|(arithmetic, _)| arithmetic)
     }
 
-    /// Places several ops on the roofline as one. The compute roof is that of their mix of data types. Returns `None`
-    /// if the peaks are unknown.
+    /// Places several ops on the roofline as a single point. The compute roof follows from their mix of data types.
+    /// Returns `None` if the peaks are unknown.
     pub fn point_of_all(&self, ops: &[&Op]) -> Option<Point> {
         if let &[op] = ops {
             return self.point(op);
@@ -134,14 +134,14 @@ impl Roofline {
         self.gpu && op.cost_source == Some(CostSource::Hlo) && !product && !self.products.contains(&op.name)
     }
 
-    /// Returns the used share of the main memory's bandwidth in the devices' active spans, from 0 to 1. `None` if
-    /// either is unknown.
+    /// Returns the used share of the main memory's bandwidth in the devices' active spans, from 0 to 1. `None` if the
+    /// bytes or the bandwidth are unknown.
     pub fn hbm_share(&self) -> Option<f64> {
         let peak = self.peaks.as_ref()?.level(Level::Hbm)?.bytes_per_second;
         Some(rate(self.program.level(Level::Hbm)?, self.program.time)? / peak)
     }
 
-    /// Places the program on the roofline. Its compute roof is that of its mix of data types.
+    /// Places the program on the roofline. The compute roof follows from its mix of data types.
     pub fn program_point(&self) -> Option<Point> {
         let peaks = self.peaks.as_ref()?;
         Some(point::place(peaks, &self.program, None, self.program_peak, None))
@@ -160,7 +160,7 @@ fn counter(trace: &Trace, name: &str) -> Option<f64> {
     mean(&values.collect::<Vec<f64>>())
 }
 
-/// Returns true for loops, calls and branches. They contain ops that are separate rows, and their cost is that of these
+/// Returns true for loops, calls and branches. They contain ops with separate rows, and their cost is the cost of these
 /// ops.
 fn holds_others(category: &str) -> bool {
     matches!(category, "while" | "conditional" | "call")
@@ -193,8 +193,8 @@ impl ProgramCosts {
                     add(sum, bytes);
                 }
             }
-            // The wait for an asynchronous op repeats its cost, except for the bytes by memory, which each states
-            // separately.
+            // The wait for an asynchronous op repeats its cost, except for the bytes by memory, which are recorded
+            // separately for each.
             if op.is_left_out() {
                 continue;
             }
@@ -216,9 +216,9 @@ impl ProgramCosts {
         self.flops.filter(|_| self.ideal_seconds > 0.0).map(|flops| flops / self.ideal_seconds)
     }
 
-    /// Computes the work of the program. The bytes of the main memory come from ops that split them by memory; if no op
-    /// does, all bytes count. XProf does the same: a TPU's `copy-done` repeats the bytes of its `copy-start` without
-    /// splitting them.
+    /// Computes the work of the program. The bytes of the main memory come from ops whose bytes are split by memory. If
+    /// no op has such bytes, all bytes count. XProf does the same, because a TPU's `copy-done` repeats the bytes of its
+    /// `copy-start` without splitting them.
     fn work(&self, time: Ps) -> Work {
         let mut level_bytes = self.levels;
         if let Some(hbm) = level_bytes.first_mut().filter(|_| !self.split) {

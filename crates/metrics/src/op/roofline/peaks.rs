@@ -1,7 +1,7 @@
 //! Finds the peaks of a device: arithmetic by data type, and the bandwidth of each level of its memory.
 //!
-//! The plane's own stats take precedence; the facts about the device supply the rest. A device that the user chose
-//! replaces both. One of a run's devices represents all, since they are equal.
+//! The plane's own stats take precedence, and the facts about the device supply the rest. A device that the user chose
+//! replaces both. One of a run's devices represents all of them, because they are equal.
 
 use crate::device::devices::Devices;
 use crate::op::categories::OpFamily;
@@ -82,15 +82,15 @@ pub struct Bandwidth {
 /// The peaks of one device.
 #[derive(Clone, Debug)]
 pub struct Peaks {
-    /// Name of the chosen device, or of the profile's if none was chosen.
+    /// Name of the chosen device, or of the profile's device if the user chose none.
     pub device: String,
     /// The device in the facts, if it is known.
     pub facts: Option<&'static Device>,
-    /// Labels of other devices that are sold under the profile's name. The device in `facts` is assumed.
+    /// Labels of other devices that are sold under the name in the profile. The device in `facts` is assumed.
     pub others: Vec<&'static str>,
     /// Dense arithmetic, in FLOP/s.
     pub rates: Rates,
-    /// Source of `rates`. If a TPU's profile states one rate, the others are scaled from the facts.
+    /// Source of `rates`. If a TPU's profile records one rate, the others are scaled from the facts.
     pub rates_source: Source,
     /// Bandwidths by [`Level`]. `None` for levels that the device lacks or whose bandwidth is unknown.
     levels: [Option<Bandwidth>; Level::ALL.len()],
@@ -187,7 +187,7 @@ struct Stats<'a> {
 }
 
 impl Stats<'_> {
-    /// Returns a positive number. Zero in the profile means that there is none.
+    /// Returns a positive number. A zero in the profile means that the number is absent.
     fn number(&self, name: &str) -> Option<f64> {
         let value = match self.trace.plane_stat(self.plane, name)? {
             StatValue::Int(value) => value as f64,
@@ -211,7 +211,7 @@ impl Stats<'_> {
     }
 }
 
-/// Returns the peaks that the profile states, as numbers or through the device's name.
+/// Returns the peaks that the profile records, either as numbers or through the device's name.
 fn stated(stats: &Stats<'_>) -> Option<Peaks> {
     let name = device_model(stats.trace, stats.plane);
     let cores = stats.number("core_count").map(|cores| cores as u64);
@@ -248,8 +248,8 @@ fn unknown(facts: &'static Device) -> Peaks {
     }
 }
 
-/// Reads the peaks of a TPU from its stats. They are those of one core if the plane is a core, so the rates of the
-/// other types are scaled by the same factor.
+/// Reads the peaks of a TPU from its stats. If the plane is a core, these are the peaks of one core, so the rates of
+/// the other types are scaled by the same factor.
 fn tpu(stats: &Stats<'_>, facts: Option<&'static Device>) -> Option<Peaks> {
     let peak = stats.number("peak_teraflops_per_second")? * 1e12;
     let mut rates = facts.map(|facts| facts.rates).unwrap_or_default();
@@ -279,10 +279,11 @@ fn tpu(stats: &Stats<'_>, facts: Option<&'static Device>) -> Option<Peaks> {
     })
 }
 
-/// Computes the peaks of a GPU from its cores and their clock, multiplied by the work of a core per cycle. Makers
-/// publish lower peaks, at a clock that the chip can sustain. If the device is known, these take precedence.
+/// Computes the peaks of a GPU: the number of cores times their clock rate times the work of a core per cycle. Makers
+/// publish lower peaks, for a clock rate that the chip can sustain. If the device is known, the published peaks take
+/// precedence.
 ///
-/// An AMD profile states half the bandwidth of the memory (one of the two transfers in a clock cycle), so the maker's
+/// An AMD profile records half the bandwidth of the memory (one of the two transfers in a clock cycle), so the maker's
 /// number takes precedence.
 fn gpu(stats: &Stats<'_>, named: Option<&'static Device>) -> Option<Peaks> {
     let cores = stats.number("core_count")?;
@@ -326,8 +327,8 @@ fn nvidia_core(stats: &Stats<'_>) -> Option<&'static GpuCore> {
     gpu_rates::nvidia(major, stats.number("compute_cap_minor").unwrap_or(0.0) as i64)
 }
 
-/// Returns AMD's ISA. Uses the profile's own name, without the features that may follow it (`gfx942:sramecc+`), or the
-/// ISA of the compute capability. The capability lacks the last digit, and 9.0 is both `gfx908` and `gfx90a`.
+/// Returns AMD's ISA: the name in the profile without the features that may follow it (`gfx942:sramecc+`), or the ISA
+/// for the compute capability. The capability lacks the last digit, and 9.0 means both `gfx908` and `gfx90a`.
 fn isa<'a>(stats: &'a Stats<'_>) -> &'a str {
     let name = stats.text("gpu_device_name").split(':').next().unwrap_or("");
     if name.starts_with("gfx") {

@@ -15,7 +15,7 @@ use crate::op::ops::{Op, rate};
 use base::Ps;
 use facts::Arithmetic;
 
-/// Work that is compared with the peaks: of an op, or of a program.
+/// Work of an op or a program, for comparison with the peaks.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Work {
     /// FLOPs done.
@@ -132,8 +132,8 @@ pub struct Point {
 }
 
 impl Point {
-    /// Converts the point to that of a copy to or from the host. Such a copy is far from the device's own roofs, and
-    /// the link's peak is unknown.
+    /// Converts the point of a copy to or from the host. Such a copy is far below the device's own roofs, and the
+    /// link's peak is unknown.
     pub(super) fn under_host_link(self) -> Point {
         Point {
             bound_by: Bound::HostLink,

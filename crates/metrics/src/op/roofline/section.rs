@@ -6,7 +6,7 @@ use crate::step::window::WindowKind;
 use base::{Warning, WarningCode, format, sort};
 use facts::Arithmetic;
 
-/// Builds `roofline` of the report. Returns `None` if the peaks are unknown. `window` is the window that its numbers
+/// Builds `roofline` of the report. Returns `None` if the peaks are unknown. `window` is the window that the numbers
 /// cover.
 pub fn section(roofline: &Roofline, window: WindowKind) -> Option<report::Roofline> {
     let peaks = roofline.peaks.as_ref()?;
@@ -31,8 +31,8 @@ pub fn section(roofline: &Roofline, window: WindowKind) -> Option<report::Roofli
     })
 }
 
-/// Share of custom calls in the ops' self time above which a warning names the costs that MFU leaves out, in percent
-/// (our choice).
+/// Share of custom calls in the ops' self time, in percent, above which a warning names the costs that MFU leaves out
+/// (our limit).
 const UNKNOWN_CALLS_PERCENT: f64 = 5.0;
 
 /// Returns the warnings about peaks and costs.
@@ -40,7 +40,7 @@ pub fn warnings(roofline: &Roofline) -> Vec<Warning> {
     roofline.peaks.as_ref().and_then(assumption).into_iter().chain(missing_costs(roofline)).collect()
 }
 
-/// Names the assumed product if several are sold under the profile's name.
+/// Names the assumed product if several are sold under the name in the profile.
 fn assumption(peaks: &Peaks) -> Option<Warning> {
     let assumed = peaks.facts.filter(|_| !peaks.others.is_empty())?;
     let message = format!(

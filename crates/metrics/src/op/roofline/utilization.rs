@@ -7,9 +7,9 @@
 //!        sum over devices of the length of the window
 //! ```
 //!
-//! For a program that computes everything in one type this equals the usual definition: model FLOPs of a step divided
-//! by step time, peak and number of devices. Ops that are recomputed to save memory are not part of the model's
-//! arithmetic; HFU counts them.
+//! For a program that computes everything in one data type, this equals the usual definition: model FLOPs of a step
+//! divided by step time, peak and number of devices. Ops that are recomputed to save memory are not part of the model's
+//! arithmetic, but HFU counts them.
 
 use super::Peaks;
 use crate::op::ops::{Op, Ops};
@@ -40,7 +40,7 @@ impl Default for Utilization {
     }
 }
 
-/// Seconds at the peak: of the model's arithmetic, and of all arithmetic.
+/// Seconds that arithmetic would take at the peak: the model's arithmetic, and all arithmetic.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Ideal {
     model: f64,
@@ -53,7 +53,7 @@ impl Ideal {
         self.hardware += other.hardware;
     }
 
-    /// Returns the time of all occurrences of an op at the peak. `None` if its FLOPs or the peak of their type are
+    /// Returns the time of all occurrences of an op at the peak. `None` if the FLOPs or the peak for their type are
     /// unknown.
     fn of(op: &Op, peaks: &Peaks) -> Option<Ideal> {
         let (_, peak) = peaks.reached(op.data_type, op.family)?;

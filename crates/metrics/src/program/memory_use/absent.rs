@@ -1,4 +1,4 @@
-//! Explains why figures of memory are absent, and gives the line of Python that would record them.
+//! Explains why memory figures are absent, and gives the line of Python that records them.
 
 use report::{NotMeasured, UnifiedProfile};
 use trace::{Framework, Platform, SourceFormat};

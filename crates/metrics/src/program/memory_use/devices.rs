@@ -14,13 +14,13 @@ use crate::{Device, Devices};
 use memory::{ProgramUse, share};
 use run::Run;
 
-/// Class of memory that a device holds in addition to its program's.
+/// Class of the memory that a device uses outside of its program.
 pub const OUTSIDE: &str = "outside the program";
 
 /// Bytes of a gigabyte in the memory sizes that makers give.
 const GIGABYTE: f64 = (1u64 << 30) as f64;
 
-/// Measures the devices that ran an op or whose allocators recorded events.
+/// Measures the memory of devices that ran an op or whose allocator recorded events.
 pub(super) fn devices(
     run: &Run,
     devices: &Devices,

@@ -8,10 +8,10 @@ use report::{DeviceMemory, MemoryClass};
 use super::MemoryUse;
 use memory::{ProgramUse, Replicated, buffer_groups, memory_classes, share};
 
-/// Class of the needed memory that the text does not list: it names only the largest buffers.
+/// Class of the needed memory that the text does not list, because it names only the largest buffers.
 pub const NOT_LISTED: &str = "not listed";
 
-/// Reads the reports in a text. Those with the largest need come first.
+/// Reads the reports in a text. The reports with the largest need come first.
 pub(super) fn of_text(text: &str) -> MemoryUse {
     let mut reports = OutOfMemory::read(text);
     let need = |report: &OutOfMemory| report.peak_bytes().or(report.requested_bytes);
@@ -24,7 +24,7 @@ pub(super) fn of_text(text: &str) -> MemoryUse {
     }
 }
 
-/// Returns the program that did not fit, or `None` if the text only concerns an allocation.
+/// Returns the program that did not fit, or `None` if the text is about a single allocation.
 fn program(report: &OutOfMemory) -> Option<ProgramUse> {
     let peak = report.program_bytes()?;
     let figures = report.figures();

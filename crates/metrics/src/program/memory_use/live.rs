@@ -53,7 +53,7 @@ fn sorted(profile: &HeapProfile, key: HeapKey) -> Vec<HeapSums> {
     sums
 }
 
-/// Converts a signed value of the file. A negative size is invalid and becomes 0.
+/// Converts a signed value from the file. A negative size is invalid and becomes 0.
 fn unsigned(value: i64) -> u64 {
     u64::try_from(value).unwrap_or(0)
 }

@@ -1,9 +1,9 @@
 //! Measures the memory use of the devices. Reads the events of their allocators, the buffers of compiled programs,
 //! device memory profiles, and the texts of out-of-memory errors.
 //!
-//! An allocator records the used bytes but not their purpose. A program has the purpose of its buffers but not the rest
-//! of the memory. So a device's peak comes from its allocator, if the capture has its events, and its classes come from
-//! the largest program that fits.
+//! An allocator records the used bytes but not their purpose. A program records the purpose of its buffers but not the
+//! rest of the memory. So a device's peak comes from its allocator, if the capture contains allocator events, and the
+//! classes come from the largest program that fits.
 
 mod absent;
 mod devices;
@@ -43,7 +43,7 @@ pub struct MemoryUse {
 }
 
 impl MemoryUse {
-    /// Measures the memory of a run. `ops` are the ops that ran; `device` is the device that the user names.
+    /// Measures the memory of a run. `ops` are the ops that ran, and `device` is the device that the user names.
     pub(crate) fn new(run: &Run, devices: &Devices, ops: &Ops, device: Option<&str>) -> MemoryUse {
         let ran = sort::set(ops.rows.iter().filter_map(|op| op.program_id));
         if let Some(text) = run.memory_error.as_deref() {
@@ -78,8 +78,8 @@ impl MemoryUse {
     }
 }
 
-/// Returns the programs that events name. A file may embed others, which were compiled during the capture or ran before
-/// it. If no event names a program, returns all.
+/// Returns the programs that events name. A file may embed other programs, which were compiled during the capture or
+/// ran before it. If no event names a program, returns all.
 fn that_ran(trace: &Trace, all: &Arc<Vec<ProgramUse>>) -> Arc<Vec<ProgramUse>> {
     if all.is_empty() {
         return Arc::clone(all);
@@ -95,13 +95,14 @@ fn that_ran(trace: &Trace, all: &Arc<Vec<ProgramUse>>) -> Arc<Vec<ProgramUse>> {
     Arc::new(all.iter().filter(|program| ran(program)).cloned().collect())
 }
 
-/// Removes a lifetime peak above the allocator's capacity, and returns a warning. Programs may need more than the
-/// capacity: a finding covers that case.
+/// Removes a lifetime peak above the allocator's capacity, and returns a warning. A program may still need more than
+/// the capacity. A finding covers that case.
 fn above_capacity(device: &mut DeviceMemory) -> Option<Warning> {
     let capacity = device.capacity_bytes.filter(|_| device.source == "allocator")?;
     let peak = device.lifetime_peak_bytes.take_if(|peak| *peak > capacity)?;
     let message = format!(
-        "The allocator of {} reports a peak of {} since the start of the process, but has only {}. The peak is left out.",
+        "The allocator of {} reports a peak of {} since the start of the process, but its capacity is only {}. \
+         The peak is ignored.",
         device.device_name,
         base::format::bytes(peak),
         base::format::bytes(capacity),

@@ -7,8 +7,8 @@
 //! events      op 1   op 2    idle    op 3 idle  op 4         each clipped to the step
 //! ```
 //!
-//! The idle events of a part add up to that part of the step exactly. The ops do too, unless streams run in parallel:
-//! an op that overlaps with an op of an earlier part is listed, but the part does not include its time.
+//! The idle events of a part add up to that part of the step exactly. The ops of a part also add up, unless streams run
+//! in parallel: an op that overlaps with an op of an earlier part is listed, but its part does not include the overlap.
 
 use std::collections::BTreeMap;
 
@@ -32,7 +32,7 @@ pub struct StepEvent {
     pub row: u32,
     /// Part of the step that the event belongs to.
     pub part: StepPart,
-    /// Start of the event inside the step. If a gap has several causes, each starts with the gap.
+    /// Start of the event inside the step. If a gap has several causes, all of them start with the gap.
     pub start: Ps,
     /// Time of the event inside the step. For an op, without nested ops.
     pub time: Ps,
@@ -41,7 +41,7 @@ pub struct StepEvent {
 }
 
 impl Breakdown {
-    /// Returns the events of the chosen rows by time, at most about `most` for each device.
+    /// Returns the events of the chosen rows, sorted by time. Returns at most about `most` events for each device.
     pub fn events(
         &self,
         trace: &Trace,
@@ -122,7 +122,7 @@ pub(super) fn idle(device: &Device, window: Interval) -> impl Iterator<Item = In
     })
 }
 
-/// Returns the first op that begins where a gap ends.
+/// Returns the first op that begins at the end of a gap.
 fn ended_by(trace: &Trace, device: &Device, gap: Interval) -> Option<EventId> {
     let start = |id: &EventId| trace.events.get(*id).map(|event| event.start);
     let at = device.ops.partition_point(|id| start(id).is_some_and(|start| start < gap.end));

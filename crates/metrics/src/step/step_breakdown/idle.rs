@@ -16,9 +16,9 @@
 //! cause               HHHHHOOOOOOOOOOOOOOOOOO                 host_bound until the call ends, then other
 //! ```
 //!
-//! Compilation and input explain idle time only before the launch: later work of the host cannot have delayed the op.
-//! If the trace lacks the launch, they explain the time that they cover, and the rest is `other`. Causes that the
-//! device itself records (it waits for other devices) take precedence.
+//! Compilation and input explain idle time only before the launch, because later work of the host cannot have delayed
+//! the op. If the trace lacks the launch, they explain the time that they cover, and the rest counts as `other`. Causes
+//! that the device itself records (it waits for other devices) take precedence.
 
 use super::launch_times::{DeviceLaunches, Launch};
 use crate::device::devices::{Device, Devices};
@@ -31,8 +31,8 @@ use trace::{Interval, IntervalSet, LineKind, Trace};
 /// that the trace does not record, such as an event of another stream.
 pub(super) const LONGEST_KERNEL_WAIT: Ps = Ps::new(10_000_000);
 
-/// Longest time from the call to the start of an op that was launched late: the device and its runtime take some
-/// microseconds. If it takes longer, the op waits for something else, such as work of another stream.
+/// Longest time from the call to the start of an op that was launched late, because the device and its runtime take
+/// some microseconds. After a longer time, the op waited for something else, such as work of another stream.
 const LONGEST_START: Ps = Ps::new(1_000_000_000);
 
 /// Events of a TPU's `XLA TraceMe` line during which a program waits before it runs: for the other chips, or for its
@@ -102,8 +102,8 @@ impl Causes {
     }
 }
 
-/// Returns the end of a gap in which an op that was launched late did not start, although its call had ended long
-/// before.
+/// Returns the last part of a gap: the time when an op that was launched late did not start, although its call had
+/// ended long before.
 fn delayed(gap: Interval, launch: Launch) -> Option<Interval> {
     let Launch::At(call) = launch else { return None };
     let is_late = call.start > gap.start;
@@ -121,8 +121,7 @@ fn barriers(trace: &Trace, devices: &Devices, device: &Device) -> IntervalSet {
     )
 }
 
-/// The gaps of a device with the launches that ended them. Callers process windows in order: none may begin before an
-/// earlier one.
+/// The gaps of a device, with the launches that ended them. Callers must process windows in the order of their starts.
 pub(super) struct Gaps<'a> {
     busy: &'a [Interval],
     launches: DeviceLaunches<'a>,
@@ -169,7 +168,7 @@ impl<'a> Gaps<'a> {
         }
     }
 
-    /// A separate call, since there may be millions: see [`blocks`](trace::in_blocks).
+    /// A separate function, because there may be millions of gaps: see [`blocks`](trace::in_blocks).
     #[inline(never)]
     fn add_gap(&mut self, parts: &mut Parts, gap: Interval, window: Interval) {
         if gap.clip(window).is_some() {
@@ -178,7 +177,7 @@ impl<'a> Gaps<'a> {
         }
     }
 
-    /// Returns the launch that ended a gap. Nothing is launched after the last op, and nothing ran before the first.
+    /// Returns the launch that ended a gap. The gap after the last op has none.
     fn launch(&mut self, gap: Interval) -> Launch {
         if gap.end == Ps::MAX {
             return Launch::Unknown;

@@ -6,7 +6,7 @@ use base::Ps;
 /// Means over steps and devices, in microseconds. `parts_us` add up to `duration_us`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct MeanPart {
-    /// Number of steps (for a device: rows) in the mean.
+    /// Number of steps in the mean. For a mean over one device, the number of rows.
     pub num_steps: u64,
     /// Length of a step.
     pub duration_us: f64,
@@ -27,7 +27,7 @@ pub struct MeanPart {
 }
 
 impl MeanPart {
-    /// Returns one of `count` equal parts of a window, which contains `count` steps according to the user.
+    /// Divides the mean of a window by `count`, the number of steps in the window according to the user.
     pub(super) fn of_each(&self, count: u64) -> MeanPart {
         let each = |value: f64| value / count.max(1) as f64;
         MeanPart {
@@ -127,8 +127,8 @@ impl RowSums {
 }
 
 /// Returns the mean over the `wanted` rows, or `None` if there are none. Every step of every device has the same
-/// weight, as in the busy share of the window and in times of ops per step and device. With other weights, parts would
-/// not add up if some devices did not run some steps.
+/// weight, as in the busy share of the window and in op times per step and device. With other weights, parts would not
+/// add up if some devices did not run some of the steps.
 pub(super) fn of_rows(rows: &[StepRow], wanted: &dyn Fn(&StepRow) -> bool) -> Option<MeanPart> {
     let mut sums = RowSums::default();
     let mut num_steps = 0u64;

@@ -1,5 +1,5 @@
-//! Measures the hosts' activity while devices are idle, for the report: a mean over steps, and the names for the steps
-//! that stall.
+//! Measures the hosts' activity while devices are idle, for the report: the mean over steps, and the name of the range
+//! for each step that stalls.
 
 use super::{Breakdown, StepRow};
 use crate::device::devices::Devices;
@@ -15,15 +15,15 @@ const MOST_RANGES: usize = 20;
 /// Share of idle time below which the host's activity is not reported.
 const LEAST_IDLE: f64 = 0.005;
 
-/// Maximum number of stalled steps that name their range. Those that are idle longest come first.
+/// Maximum number of stalled steps with the name of their range. The steps with the most idle time come first.
 const MOST_STALLS: usize = 20;
 
-/// Share of the step by which a step's idle time must exceed the mean for a stall.
+/// Minimum excess of a step's idle time over the mean for a stall, as a share of the step.
 const LEAST_STALL: f64 = 0.05;
 
-/// Measures the hosts' activity in the idle time of the breakdown: that of the counted steps, or without these that of
-/// the window. Also sets the range of each of `steps` that stalls. Returns `None` if there are no host threads or the
-/// devices are busy. `captured` are the devices over the whole capture.
+/// Measures the hosts' activity during the idle time of the counted steps, or of the window if no step counts. Also
+/// sets the range of each of `steps` that stalls. Returns `None` if there are no host threads or the devices are busy.
+/// `captured` are the devices over the whole capture.
 pub fn meanwhile(
     trace: &Trace,
     breakdown: &Breakdown,

@@ -1,9 +1,9 @@
 //! Splits the time of each step into parts that add up to the step exactly, on every device.
 //!
 //! Reads the activity of the devices ([`DeviceTime`]) and of the hosts
-//! ([`host_times`](crate::host::host_threads::host_times)), and the times of launches. A step is its window on the device,
-//! start to start ([`Steps`]). If steps are unknown, or the user rejects the steps that were found, the active span of
-//! each device takes the place of a step. Sums are in picoseconds; the division to means comes last.
+//! ([`host_times`](crate::host::host_threads::host_times)), and the times of launches. A step is its window on the
+//! device, start to start ([`Steps`]). If steps are unknown, or the user rejects the steps that were found, the active
+//! span of each device takes the place of a step. Sums are in picoseconds. Means are computed last.
 
 mod bands;
 mod events;
@@ -51,7 +51,8 @@ pub struct StepRow {
     pub parts: Parts,
     /// Communication and copies in flight, exposed or overlapped.
     pub overlap: Overlap,
-    /// Number of ops of the step: those that the host launched in it, or if that is unknown, those that start in it.
+    /// Number of ops of the step: the ops that the host launched in it or, if launches are unknown, the ops that start
+    /// in it.
     pub num_ops: u64,
     /// Time in which at least one op of the step runs, inside or outside the step.
     pub device_work: Ps,
@@ -61,13 +62,13 @@ pub struct StepRow {
     pub launched: Option<Launched>,
     /// Time in which a thread of the host does anything but wait. `None` if the trace has no host thread.
     pub host_busy: Option<Ps>,
-    /// True if no next step ended this one on this device.
+    /// True if no next step ended this step on this device.
     pub open: bool,
     /// True if the step is cut and its true length is unknown.
     pub partial: bool,
     /// True if the step is warm-up.
     pub warm_up: bool,
-    /// True if the row's length is that of the step: a next step ended it, or none did on any device.
+    /// True if the row is as long as the step: a next step ended it, or no next step ended it on any device.
     pub whole: bool,
     /// True if the row counts in the means.
     pub counted: bool,
@@ -76,20 +77,20 @@ pub struct StepRow {
 /// The parts of every step on every device, and other statistics of steps.
 #[derive(Clone, Debug, Default)]
 pub struct Breakdown {
-    /// Every step of the capture, by step, then by device. Without steps, one row for each device: its window.
+    /// Every step of the capture, sorted by step, then by device. Without steps, one row for the window of each device.
     pub rows: Vec<StepRow>,
     /// True if the rows are steps.
     pub has_steps: bool,
     /// Window that the means cover.
     pub window: WindowKind,
-    /// Means over the counted rows of each device, as in [`Devices::used`]. `None` for a device without one.
+    /// Means over the counted rows of each device, as in [`Devices::used`]. `None` for a device without counted rows.
     pub mean_of_device: Vec<Option<MeanPart>>,
     /// Mean over counted steps and their devices. `None` if nothing ran.
     pub mean: Option<MeanPart>,
-    /// Mean number of streams that run an op at the same time while at least one does, over all devices. `None` if
-    /// nothing ran.
+    /// Mean number of streams that run an op at the same time, over the times when at least one does and over all
+    /// devices. `None` if nothing ran.
     pub concurrency: Option<f64>,
-    /// True if the trace contains launches of device work. Otherwise `host_bound` and `kernel_wait` are unknown.
+    /// True if the trace contains launches of device work. If not, `host_bound` and `kernel_wait` are unknown.
     pub knows_launches: bool,
     /// True if the devices are TPUs. Other devices have no `barrier` and no infeed.
     is_tpu: bool,
@@ -104,7 +105,7 @@ pub struct Breakdown {
 pub struct Measured<'a> {
     /// The steps that were found.
     pub steps: &'a Steps,
-    /// The report's entry for each step. Empty if their windows are not to be used.
+    /// The report's entry for each step. Empty if the steps' windows are not used.
     pub judged: &'a [Step],
     /// The window that is measured if no step counts.
     pub plain: &'a PlainWindow,
@@ -148,7 +149,7 @@ impl Breakdown {
                 *mean = mean::of_rows(of_device, &|row| row.counted);
             }
         }
-        // Rows of one device are in order; a stable sort merges those of all devices.
+        // The rows of each device are in order, and a stable sort merges the rows of all devices.
         sort::sort_by_key(in_means, |row| row.step);
         let mean = mean::of_rows(in_means, &|row| row.counted);
         sort::sort_by_key(&mut rows, |row| row.step);
@@ -202,8 +203,8 @@ impl Breakdown {
         self.rows.chunk_by(|a, b| a.step == b.step)
     }
 
-    /// Returns the mean over the rows of one step, for one device or for all. `None` if no row has the length of the
-    /// step.
+    /// Returns the mean over the rows of one step, for one device or for all. Returns `None` if no row is as long as
+    /// the step.
     pub fn mean_of_step(step: &[StepRow], device: Option<u32>) -> Option<MeanPart> {
         mean::of_rows(step, &|row| row.whole && device.is_none_or(|device| device == row.device))
     }

@@ -14,7 +14,7 @@ use base::sort;
 use report::Step;
 use trace::{Interval, Trace};
 
-/// Returns the rows of one device's windows before they are measured. `windows` and `judged` have one entry per step.
+/// Returns the unmeasured rows of one device's windows. `windows` and `judged` have one entry per step.
 pub(super) fn of_steps(windows: &[Option<StepWindow>], judged: &[Step]) -> Vec<StepRow> {
     let steps = windows.iter().zip(judged).zip(0u32..);
     steps
@@ -53,7 +53,7 @@ pub(super) fn gaps<'a>(
     Gaps::new(device, DeviceLaunches::new(trace, devices, device, calls), causes)
 }
 
-/// Data from which one device's rows are measured.
+/// Data for measuring the rows of one device.
 pub(super) struct RowSource<'a> {
     pub trace: &'a Trace,
     pub devices: &'a Devices,
@@ -63,10 +63,10 @@ pub(super) struct RowSource<'a> {
 }
 
 impl RowSource<'_> {
-    /// Measures the rows. Takes time linear in the number of ops, launches and rows if windows do not overlap. Those of
-    /// steps do not.
+    /// Measures the rows. Takes time linear in the number of ops, launches and rows if windows do not overlap. The
+    /// windows of steps never overlap.
     pub fn measure(&self, calls: &CallIndex, index: u32, mut rows: Vec<StepRow>) -> Vec<StepRow> {
-        // Steps of unusual traces may not begin in their order, but gaps must be processed in the order of time.
+        // In unusual traces, steps may not begin in their order, but gaps must be processed in the order of time.
         let mut order: Vec<usize> = (0..rows.len()).collect();
         sort::sort_by_key(&mut order, |&row| rows.get(row).map(|row| row.start));
         let mut gaps = gaps(self.trace, self.devices, self.device, self.host, calls);
@@ -96,8 +96,8 @@ impl RowSource<'_> {
     }
 }
 
-/// Excludes open rows of steps that a next step ended on some device: their length is not the step's. Rows must be
-/// grouped by device, as they are measured.
+/// Excludes open rows of a step that a next step ended on another device, because these rows are not as long as the
+/// step. Rows must be grouped by device, as they are during the measurement.
 pub(super) fn leave_out_open(rows: &mut [StepRow]) {
     let steps = rows.iter().filter_map(|row| row.step).max().map_or(0, |last| last as usize + 1);
     let mut closed = vec![false; steps];

@@ -9,11 +9,11 @@ use base::Ps;
 use report::{HostRoleTime, StepBreakdownDevice, StepBreakdownStep, StepParts};
 use trace::Trace;
 
-/// Maximum number of steps for which the report has rows. The table always has all.
+/// Maximum number of steps for which the report has rows. The table always contains all steps.
 const MOST_STEPS: usize = 1000;
 
-/// Builds the section. Returns `None` if nothing ran. `captured` are the devices over the whole capture, `devices`
-/// those inside the window.
+/// Builds the section. Returns `None` if nothing ran. `captured` are the devices over the whole capture, and `devices`
+/// are the devices inside the window.
 pub fn section(
     trace: &Trace,
     breakdown: &Breakdown,

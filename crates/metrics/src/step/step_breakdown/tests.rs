@@ -136,8 +136,8 @@ fn an_op_that_waits_long_after_a_late_launch_is_not_host_bound() {
     b.event(other, "k2", 1020, 5).correlation(2);
     b.event(stream, "k3", 4040, 10).correlation(3);
     let found = breakdown(&b.build());
-    // The gap before k2 is 1,010 us, all due to the host. The gap before k3 begins at 1,025: 5 us of input before the
-    // call, 10 us of call, 3,000 us in which a launched kernel did not start.
+    // The gap before k2 is 1,010 us, all due to the host. The gap before k3 begins at 1,025. It consists of 5 us of
+    // input before the call, 10 us of the call, and 3,000 us in which a launched kernel did not start.
     assert_eq!(
         parts(&found.rows[0]),
         [
@@ -241,8 +241,8 @@ fn nothing_measured_is_nothing() {
     );
 }
 
-/// `(line, name, start, length, id)` of events at random places, with names of every part and ids that connect launches
-/// with ops at random.
+/// `(line, name, start, length, id)` of random events. The names cover every part, and random ids connect launches with
+/// ops.
 fn events() -> impl Strategy<Value = Vec<(usize, usize, i64, i64, i64)>> {
     prop::collection::vec((0usize..6, 0usize..8, 0i64..400, 0i64..60, 0i64..20), 1..60)
 }
@@ -313,7 +313,8 @@ proptest! {
         }
     }
 
-    /// At every whole microsecond a device has the part that the definition gives (brute force, no launch known).
+    /// At every whole microsecond, a device has the part that follows from the definition (brute force, without known
+    /// launches).
     #[test]
     fn parts_are_those_of_the_definition(events in events()) {
         let mut b = TraceBuilder::new();

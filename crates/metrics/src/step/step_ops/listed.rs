@@ -1,5 +1,5 @@
-//! Selects the ops of a step that are listed. If a program has too many ops, equal ones are summed before the rest is
-//! cut: 36 layers have 36 equal fusions that are all small.
+//! Selects the listed ops of a step. If a program has too many ops, equal ops are summed before the list is cut,
+//! because 36 layers have 36 equal fusions that are all small.
 
 use rustc_hash::FxHashMap;
 
@@ -7,17 +7,17 @@ use crate::op::ops::{Op, Ops, Text};
 use base::{Ps, framework_path, sort};
 use trace::Trace;
 
-/// Maximum length of the list. With longer lists, reports of two profiles would be too large to share.
+/// Maximum length of the list. With longer lists, reports would be too large to share.
 const MOST_OPS: usize = 300;
 
-/// Number of ops that are examined for equal ones, by descending time.
+/// Number of ops that are examined for equality, by descending time.
 const MOST_SUMMED: usize = 20_000;
 
 /// An op, or equal ops of repeated layers.
 pub(super) struct ListedOp {
     /// Rows of [`Ops`], by descending time.
     pub rows: Vec<usize>,
-    /// Framework path of the ops. If their paths differ, with each number as `*`. `None` if there is no path.
+    /// Framework path of the ops. If their paths differ, each number is replaced by `*`. `None` if there is no path.
     pub path: Option<String>,
 }
 

@@ -1,4 +1,4 @@
-//! Lists the ops of a step, their classes and kernels, as means over the steps of the window and devices.
+//! Lists the ops of a step, their classes and kernels, as means over the window's steps and over devices.
 //!
 //! By default the window excludes warm-up and cut steps, so that captures of different length can be compared. If the
 //! window does not consist of steps, each device's window takes the place of a step.
@@ -94,8 +94,8 @@ pub fn section(
     })
 }
 
-/// Returns the file and its folder. The full path is omitted because it may reveal a home folder to readers of the
-/// report. A home folder itself, which has the name of a user, is `~`.
+/// Returns the file and its folder. Omits the full path, because it may reveal a home folder to readers of the report.
+/// Replaces a home folder, whose name is the user's, by `~`.
 fn without_folders(source: &str) -> String {
     let source = base::home::without_home(source);
     let mut slashes = source.rmatch_indices('/');

@@ -1,7 +1,7 @@
 //! Aligns the marks of several devices: finds the marks that belong to the same step.
 //!
-//! Marks are never aligned by time: the starts of one step on two devices can differ by more than two steps on one
-//! device.
+//! Marks are never aligned by time, because the starts of one step on two devices can be further apart than two steps
+//! on one device.
 
 use base::sort;
 use std::collections::{BTreeMap, BTreeSet};
@@ -11,8 +11,8 @@ use super::Mark;
 /// Aligned marks: `[device][step]`.
 pub(super) type Aligned = Vec<Vec<Option<Mark>>>;
 
-/// Aligns marks by keys that mean the same on every device (`step_num`, the names of a `Steps` line): the steps are the
-/// distinct keys. Falls back to ranks if a mark has no key or the keys of a device do not ascend.
+/// Aligns marks by keys that mean the same on every device (`step_num`, the names of a `Steps` line). Each distinct key
+/// is a step. Falls back to ranks if a mark has no key or the keys of a device do not ascend.
 ///
 /// ```text
 /// device 0   4 5 6        step   4 5 6 7
@@ -27,7 +27,7 @@ pub(super) fn by_key(marks: &[Vec<Mark>]) -> Aligned {
 }
 
 /// Aligns marks by run ids, which each device may count separately. If all devices have the same number of runs, the
-/// i-th runs match. Otherwise runs match by id if most ids are shared, or else by rank.
+/// i-th runs match. If the numbers differ, runs match by id if most ids are shared, and by rank if not.
 pub(super) fn by_rank(marks: &[Vec<Mark>]) -> Aligned {
     let mut counts = marks.iter().map(Vec::len).filter(|&count| count > 0);
     let first = counts.next().unwrap_or(0);

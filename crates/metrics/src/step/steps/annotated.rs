@@ -1,6 +1,7 @@
 //! Finds the steps on the devices from annotations on the host.
 //!
-//! The first of these that connects device work with the annotations determines the times of a step on a device:
+//! The times of a step on a device come from the first of these relations that connects device work with the
+//! annotations:
 //!
 //! 1. a `Steps` line with the same number of steps on every device: the profiler's own relation;
 //! 2. correlation ids: a kernel belongs to the step in which it was launched (GPU);
@@ -9,9 +10,9 @@
 //! 5. module runs, `k` of them for every annotation;
 //! 6. the annotations' own starts, for all devices of that host.
 //!
-//! A step without device work keeps the time of its annotation. The last step has no next one. If the capture kit marks
-//! its end, or if annotations follow each other without a pause, it ends with its annotation, its last op or the mark,
-//! whichever is latest. Otherwise its length is unknown.
+//! A step without device work keeps the time of its annotation. The last step has no next step. If the capture kit
+//! marks its end, or if annotations follow each other without a pause, the last step ends at the latest of its
+//! annotation's end, its last op's end and the mark. If neither is the case, its length is unknown.
 
 use std::collections::BTreeMap;
 
@@ -26,12 +27,12 @@ use crate::device::devices::{Device, Devices};
 use base::Ps;
 use trace::{Interval, Trace};
 
-/// Largest pause between annotations, as a share of the step time, for which the last step ends with its annotation or
-/// its last op (our choice: the step is then too short by less than this).
+/// Largest pause between annotations, as a share of the step time, at which the last step ends with its annotation or
+/// its last op (our limit: the step is then too short by less than this share).
 const LONGEST_PAUSE: f64 = 0.02;
 
-/// Finds the steps of the annotations `found`. `lines` are the marks of the devices' `Steps` lines, `runs` those of the
-/// dominant module.
+/// Finds the steps of the annotations `found`. `lines` are the marks of the devices' `Steps` lines, and `runs` are the
+/// marks of the dominant module.
 pub(super) fn steps(
     trace: &Trace,
     devices: &Devices,
@@ -84,8 +85,8 @@ pub(super) fn steps(
 /// Finds the steps that own device ops.
 type FindOwners = fn(&Trace, &Devices, &Annotations) -> Owners;
 
-/// Finds the relation between device work and the annotations, and the marks of every used device. Returns the owners
-/// of device ops if the relation is one of ops.
+/// Finds the relation between device work and the annotations, and the marks of every used device. Also returns the
+/// owners of device ops if the relation assigns individual ops.
 fn tied(
     trace: &Trace,
     devices: &Devices,
@@ -115,8 +116,8 @@ fn tied(
     }
 }
 
-/// Returns the annotations of its host for every device, without the steps in which only other devices of that host
-/// begin an op: those steps did not run on this device.
+/// Returns, for every device, the annotations of its host. Leaves out steps in which only other devices of that host
+/// begin an op, because those steps did not run on this device.
 fn own_starts(trace: &Trace, devices: &Devices, found: &Annotations) -> Aligned {
     let annotated = |device: &Device| on_device(device, found);
     let runs = |device: &Device| -> Vec<bool> {
@@ -144,7 +145,7 @@ fn any_of_host(devices: &Devices, runs: &[Vec<bool>]) -> BTreeMap<u16, Vec<bool>
 }
 
 /// Adds marks for the steps in which no device of a host had work. Such a step lasts as long as its annotation, but
-/// begins after the work of the steps before it. If a device still worked for those steps until the next step began, it
+/// begins after the work of the steps before it. A device that still worked on those steps until the next step began
 /// gets no such mark.
 fn fill_empty(devices: &Devices, marks: &mut Aligned, annotated: &[Vec<Option<Mark>>]) {
     let runs: Vec<Vec<bool>> = marks.iter().map(|row| row.iter().map(Option::is_some).collect()).collect();
@@ -167,9 +168,9 @@ fn fill_empty(devices: &Devices, marks: &mut Aligned, annotated: &[Vec<Option<Ma
     }
 }
 
-/// Ends the last step of a device with its annotation, its last op or the end that the kit `marked`, whichever is
-/// latest. The step stays open if nothing is marked and the annotations pause or mark starts only (`ends` is false). It
-/// also stays open if only this step has no device work: the capture ended in it.
+/// Ends the last step of a device at the latest of its annotation's end, its last op's end and the end that the kit
+/// `marked`. The step stays open if the kit marked no end and the annotations pause or mark only starts (`ends` is
+/// false). It also stays open if it is the only step without device work, because the capture then ended in it.
 fn close_last(
     row: &mut [Option<StepWindow>],
     annotated: &[Option<Mark>],

@@ -1,12 +1,13 @@
 //! Finds step annotations on the host: `jax.profiler.StepTraceAnnotation("train", step_num=i)`, PyTorch's
 //! `ProfilerStep#i` (the decoder extracts the number from the name).
 //!
-//! Events inside an annotation may have its `step_num` too (nested Python frames, kernel launches), so the annotation
-//! must be distinguished from them. Its numbers never repeat on a line. Of the names without repeated numbers, it
-//! covers the most time.
+//! Events inside an annotation (nested Python frames, kernel launches) may have its `step_num` too, so the annotation
+//! must be distinguished from them. The numbers of an annotation never repeat on a line. Among the names without
+//! repeated numbers, the annotation is the name that covers the most time.
 //!
 //! The numbers of some programs restart with each epoch, or never change. Their annotations still follow each other on
-//! a Python thread and cover more time than all numbered events inside them. They are steps without usable numbers.
+//! a Python thread and cover more time than all numbered events inside them. Such annotations are steps without usable
+//! numbers.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -40,7 +41,7 @@ pub(super) struct Annotations {
 #[derive(Debug, Default)]
 struct Candidate {
     by_line: BTreeMap<LineId, Vec<Mark>>,
-    /// True if the name may be a step's although its numbers repeat.
+    /// True if the name may belong to steps although its numbers repeat.
     may_repeat: bool,
     /// True if a number occurred twice on one line.
     repeats: bool,
@@ -56,8 +57,8 @@ impl Candidate {
         marks.push(mark);
     }
 
-    /// Sorts each line by start. Returns `None` if the events cannot be steps: their numbers repeat, and the name is
-    /// not a user's or its events overlap.
+    /// Sorts each line by start. Returns `None` if the events cannot be steps, because their numbers repeat and either
+    /// the name is not from a user or its events overlap.
     fn finish(mut self) -> Option<Candidate> {
         for marks in self.by_line.values_mut() {
             let mut keys: Vec<Option<i64>> = marks.iter().map(|mark| mark.key).collect();
@@ -71,7 +72,7 @@ impl Candidate {
     }
 }
 
-/// Returns true for a name that a user gives to an annotation: no function of Python, no span of a runtime.
+/// Returns true for a user's name of an annotation: neither a Python function nor a runtime span.
 fn is_users(name: &str) -> bool {
     !host_spans::is_frame(name) && !name.contains("::") && host_spans::work(name).is_none()
 }
@@ -118,7 +119,7 @@ impl<'a> Candidates<'a> {
         Candidates { trace, index: HashMap::default(), names: BTreeMap::new(), found: Vec::new() }
     }
 
-    /// Adds an event if it is on a host line.
+    /// Adds an event if its line is a host line.
     fn push(&mut self, id: EventId, number: i64) {
         let Some(event) = self.trace.events.get(id) else { return };
         let host = self.trace.lines.get(event.line.index()).is_some_and(|line| line.kind == LineKind::Host);
@@ -138,9 +139,9 @@ impl<'a> Candidates<'a> {
         }
     }
 
-    /// Returns the name that covers the most time, with one line for each host. If several names are equal, returns the
-    /// first by name. The flag is true if its numbers repeat: such a name must cover more time than every name whose
-    /// numbers do not.
+    /// Returns the name that covers the most time, with one line for each host. If several names cover the same time,
+    /// returns the alphabetically first. The flag is true if the numbers of the name repeat. A name with repeated
+    /// numbers must cover more time than every name without them.
     fn best(mut self) -> Option<(String, bool, BTreeMap<u16, Vec<Mark>>)> {
         let mut best: Option<Best<'_>> = None;
         for (name, index) in std::mem::take(&mut self.names) {
@@ -160,7 +161,7 @@ impl<'a> Candidates<'a> {
     }
 }
 
-/// Time of the best candidate, whether its numbers repeat, its name, and its marks by host.
+/// Time of the best candidate, true if its numbers repeat, its name, and its marks by host.
 type Best<'a> = (Ps, bool, &'a str, BTreeMap<u16, Vec<Mark>>);
 
 /// Selects one line for each host. If several threads annotate, selects the one whose annotations cover the most time.

@@ -1,8 +1,9 @@
-//! Finds the start of a step on a device: not its first op, but the time from which the device waits for the step.
+//! Finds the start of a step on a device. The start is the time when the device begins to wait for the step, not the
+//! start of its first op.
 //!
 //! The device waits between the last op of one step and the first op of the next. After the host has begun the next
-//! step, the device waits for that step: for its dispatch, its input or its compilation. So a step begins when the host
-//! begins it, but never before the previous step's last op nor after its own first op:
+//! step, the device waits for the dispatch, the input or the compilation of that step. So a step begins when the host
+//! begins it, but never before the end of the previous step's last op and never after the start of its own first op:
 //!
 //! ```text
 //! host     [train 4)[train 5: compile           )[train 6)
@@ -29,8 +30,8 @@ use trace::{Interval, IntervalSet, Trace};
 /// Moves the starts of one device's marks to the times when its host begins the steps (`annotated`, one entry per
 /// step). If earlier work still runs when the annotation of the first step begins, the step begins after that work.
 ///
-/// If an annotation is followed by the next one while the device still waits for the step, another thread feeds the
-/// device. Such an annotation is not used.
+/// If the next annotation begins while the device still waits for the step, another thread feeds the device. Such an
+/// annotation is not used.
 pub(super) fn with_annotations(marks: &mut [Option<Mark>], annotated: &[Option<Mark>], busy: &IntervalSet) {
     let begins: Vec<Option<Ps>> = annotated.iter().map(|mark| mark.map(|mark| mark.interval.start)).collect();
     for_each_wait(marks, |step, ended, first| {
@@ -42,9 +43,9 @@ pub(super) fn with_annotations(marks: &mut [Option<Mark>], annotated: &[Option<M
     });
 }
 
-/// Moves the starts of one device's marks back to the first call that compiled while the device ran nothing before
-/// them. `busy` are the device's busy times; `calls` must be in order. The first step stays, because the trace does not
-/// show when it began.
+/// Moves the start of each mark of a device back to the first call that compiled while the device ran nothing before
+/// the mark. `busy` are the device's busy times; `calls` must be in order. The first step stays, because the trace does
+/// not show when it began.
 pub(super) fn with_compilation(marks: &mut [Option<Mark>], calls: &[Compiled], busy: &IntervalSet) {
     for_each_wait(marks, |_, ended, first| {
         let waits_from = ended?.max(ended_before(busy, first)?);
@@ -60,8 +61,8 @@ fn ended_before(busy: &IntervalSet, time: Ps) -> Option<Ps> {
     before.checked_sub(1).and_then(|last| busy.parts().get(last)).map(|part| part.end)
 }
 
-/// Calls `begin` for every mark with the end of all marks before it and its own start, and moves the mark's start to
-/// the result. Later starts are ignored.
+/// Calls `begin` for every mark, with the end of all earlier marks and the start of this mark. Moves the start of the
+/// mark to the result, unless the result is later.
 fn for_each_wait(marks: &mut [Option<Mark>], begin: impl Fn(usize, Option<Ps>, Ps) -> Option<Ps>) {
     let mut ended: Option<Ps> = None;
     for (step, slot) in marks.iter_mut().enumerate() {
@@ -79,8 +80,8 @@ fn for_each_wait(marks: &mut [Option<Mark>], begin: impl Fn(usize, Option<Ps>, P
 pub(super) struct Compiled {
     /// Time in which XLA compiles the program.
     pub compiling: Interval,
-    /// Start of the outermost launch (`PjitFunction(f)`) around the compilation, or of the compilation if there is
-    /// none.
+    /// Start of the outermost launch (`PjitFunction(f)`) around the compilation, or of the compilation itself if there
+    /// is no launch.
     pub begins: Ps,
 }
 
@@ -107,7 +108,8 @@ pub(super) fn compilations(trace: &Trace, devices: &Devices) -> BTreeMap<u16, Ve
     }
     for_each_named_on(trace, devices, &|name| host_spans::is(HostWork::Launch, name), &mut |host, event| {
         let Some(compiled) = hosts.get_mut(&host) else { return };
-        // A call compiles the programs whose compilation begins inside it. There are few compilations and many calls.
+        // A call compiles the programs whose compilation begins inside the call. There are few compilations and many
+        // calls.
         let first = compiled.partition_point(|it| it.compiling.start < event.start);
         for it in compiled.iter_mut().skip(first).take_while(|it| it.compiling.start < event.end()) {
             it.begins = it.begins.min(event.start);

@@ -6,8 +6,8 @@
 //! ```
 //!
 //! All ops of a device must follow the sequence. Layers of one step repeat too, but the ops before and after them do
-//! not. The trace does not show which op begins the sequence: the steps begin after the longest wait of the device
-//! between two ops (median over the repeats).
+//! not. The trace does not show which op begins the sequence, so steps begin after the device's longest wait between
+//! two ops (median over the repeats).
 
 use rustc_hash::FxHashMap;
 
@@ -60,8 +60,8 @@ fn of_device(trace: &Trace, device: &Device) -> Option<(usize, Vec<Mark>)> {
     repeats.then_some((period, marks))
 }
 
-/// Returns the shortest period of a sequence by the failure function of Knuth, Morris and Pratt: the length minus the
-/// longest proper prefix that is also a suffix.
+/// Computes the shortest period of a sequence with the failure function of Knuth, Morris and Pratt: the length minus
+/// the longest proper prefix that is also a suffix.
 fn period<T: PartialEq>(names: &[T]) -> Option<usize> {
     let mut longest: Vec<u32> = vec![0; names.len()];
     let mut matched = 0usize;
@@ -77,8 +77,8 @@ fn period<T: PartialEq>(names: &[T]) -> Option<usize> {
     Some(names.len() - *longest.last()? as usize)
 }
 
-/// Returns the position in the sequence before which the device waits the longest, by the median over the repeats. If
-/// several are equal, returns the first.
+/// Returns the position in the sequence before which the device waits longest (median over the repeats). If several
+/// waits are equal, returns the first.
 fn longest_wait(times: &[Interval], period: usize) -> usize {
     let mut waits: FxHashMap<usize, Vec<f64>> = FxHashMap::default();
     let mut ended = Ps::new(i64::MIN);

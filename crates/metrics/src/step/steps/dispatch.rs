@@ -10,7 +10,7 @@
 //! call            fwd 1     bwd 1           fwd 2     bwd 2
 //! ```
 //!
-//! Runs of calls from before the capture come first. If a run starts before its call, the order is not usable.
+//! Runs whose calls precede the capture come first. If a run would start before its call, the order is not usable.
 
 use std::collections::BTreeMap;
 
@@ -52,7 +52,7 @@ pub(super) fn owners(trace: &Trace, devices: &Devices, found: &Annotations) -> O
     owners
 }
 
-/// Assigns each op to the step of the run whose id it has.
+/// Assigns each op to the step of the run with the same id.
 fn own_by_id(trace: &Trace, device: &Device, runs: &[OwnedRun], owners: &mut Owners) {
     let steps: FxHashMap<i64, u32> = runs.iter().filter_map(|run| Some((run.run_id?, run.step))).collect();
     let ids = trace.events.column(EventColumn::RunId);
@@ -128,7 +128,8 @@ fn by_order(
     owned
 }
 
-/// Returns the runs of the calls, in their order. `None` if a run would start before its call. `runs` must be in order.
+/// Returns the runs of the calls, in the order of the calls. Returns `None` if a run would start before its call.
+/// `runs` must be in order.
 fn in_order<'a>(runs: &'a [Mark], calls: &[Ps]) -> Option<&'a [Mark]> {
     let earlier = runs.len().saturating_sub(calls.len());
     let runs = runs.get(earlier..)?;
@@ -153,7 +154,7 @@ mod tests {
         assert_eq!(starts(&[10, 20, 30], &[12, 13]), Some(vec![20, 30]));
         // The last call's run was not captured.
         assert_eq!(starts(&[10, 20], &[1, 2, 3]), Some(vec![10, 20]));
-        // A run before its call: these runs belong to other calls.
+        // A run would start before its call, so these runs belong to other calls.
         assert_eq!(starts(&[10, 20], &[1, 25]), None);
         assert_eq!(starts(&[], &[1]), None);
     }

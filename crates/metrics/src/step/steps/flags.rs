@@ -1,4 +1,4 @@
-//! Decides which steps count: complete ones that are not warm-up.
+//! Decides which steps count: complete steps that are not warm-up.
 
 use crate::common::statistics::median;
 use base::sort;
@@ -14,7 +14,7 @@ pub(super) struct StepFacts {
     pub ops: f64,
     /// Share of the step in which the host compiled, from 0 to 1.
     pub compile_share: f64,
-    /// The only device that runs the step, if the steps of devices are separate: each device has its own first step.
+    /// The only device that runs the step, if each device has its own steps and therefore its own first step.
     pub only_on: Option<usize>,
 }
 
@@ -32,9 +32,9 @@ pub(super) struct Flags {
 const COMPILE_SHARE: f64 = 0.1;
 /// Ratio to the median above which a leading step is warm-up.
 const SLOW_START: f64 = 1.5;
-/// Ratio of later steps that compile to steps that do not, above which compilation is part of a usual step (ours).
+/// Ratio of later steps that compile to steps that do not, above which compilation is part of a usual step (our limit).
 const USUALLY_COMPILES: usize = 2;
-/// Share of all steps above which leading slow steps are not warm-up (ours: a third).
+/// Share of all steps above which leading slow steps are not warm-up (our limit: a third).
 const MOST_SLOW_STARTS: f64 = 0.34;
 /// Maximum number of leading steps that are warm-up by their length alone.
 const MAX_SLOW_STARTS: usize = 5;
@@ -43,14 +43,15 @@ const CUT_SHARE: f64 = 0.5;
 
 /// Judges all steps of a run:
 ///
-/// * *partial*: the end of the step is unknown, or it is the first or last step and both shorter and much poorer in ops
-///   than the others, so that the capture began or ended inside it;
+/// * *partial*: the end of the step is unknown, or the step is the first or last one and is both shorter and much
+///   poorer in ops than the others, so that the capture began or ended inside it;
 /// * *compiles*: compilation ran in more than 10 % of it;
-/// * *warm-up*: it compiles, or it is one of the leading steps (at most 5 and a third of all) that each take more than
-///   1.5 times the median of the complete ones that do not compile. If more than twice as many complete steps compile after the first one that does
-///   not as there are ones that do not (a server that compiles for each request), these are usual steps, not warm-up;
-/// * *counted*: neither partial nor warm-up. If there are none, all complete ones count, or all steps if none is
-///   complete.
+/// * *warm-up*: the step compiles, or it is one of the leading steps (at most 5, and at most a third of all) that each
+///   take more than 1.5 times the median of the complete steps that do not compile. After the first complete step
+///   without compilation, steps that compile are usual steps instead of warm-up if there are more than twice as many of
+///   them as of complete steps without compilation (a server that compiles for each request);
+/// * *counted*: neither partial nor warm-up. If there are no such steps, all complete steps count, or all steps if none
+///   is complete.
 pub(super) fn judge(steps: &[StepFacts]) -> Vec<Flags> {
     let mut flags: Vec<Flags> = vec![Flags::default(); steps.len()];
     let groups = sort::set(steps.iter().map(|step| step.only_on));
@@ -71,7 +72,7 @@ pub(super) fn judge(steps: &[StepFacts]) -> Vec<Flags> {
     flags
 }
 
-/// Judges steps of one group. The caller decides whether they count.
+/// Judges the steps of one group. The caller decides which of them count.
 fn judge_group(steps: &[StepFacts]) -> Vec<Flags> {
     let judged = |step: &StepFacts| Flags {
         partial: step.open,
@@ -104,7 +105,7 @@ fn judge_group(steps: &[StepFacts]) -> Vec<Flags> {
     let median = median.unwrap_or(f64::INFINITY);
     let is_slow = |step: &StepFacts| step.duration_us > SLOW_START * median;
     let leading = steps.iter().zip(&flags).take_while(|(step, flag)| is_slow(step) || flag.partial).count();
-    // If many steps are slow without compiling, they are not the start of the run but vary.
+    // If many steps are slow without compiling, they are not a slow start but normal variation.
     let slow = steps.iter().zip(&flags).take(leading).filter(|(step, flag)| is_slow(step) && !flag.compiles).count();
     let leading = if slow as f64 > MOST_SLOW_STARTS * steps.len() as f64 { 0 } else { leading.min(MAX_SLOW_STARTS) };
     for (index, (step, flag)) in steps.iter().zip(&mut flags).enumerate() {
@@ -175,7 +176,7 @@ mod tests {
         let compiled = StepFacts { compile_share: 0.9, ..step(600.0) };
         let request = [step(50.0), compiled, compiled, compiled];
         assert_eq!(marks(&request), "....");
-        // The first steps of a run compile, however many they are.
+        // Any number of first steps may compile.
         assert_eq!(marks(&[compiled, compiled, compiled, step(50.0)]), "www.");
         assert_eq!(marks(&[step(50.0), compiled, compiled]), ".ww");
     }

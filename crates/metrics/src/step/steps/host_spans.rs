@@ -1,11 +1,11 @@
 //! Finds steps from spans that repeat on the host. Used if neither annotations nor device lines mark the steps.
 //!
 //! A function or range is the body of a loop if it runs repeatedly on one Python thread and takes most of the time in
-//! which the devices work. If there is none, a program whose launches cause most of the device work is used. The
-//! requirements are:
+//! which the devices work. If there is no such function or range, uses a program whose launches cause most of the
+//! device work. The requirements are:
 //!
-//! * there are at least four spans that do not overlap. They come at regular intervals or with the same number of
-//!   device ops from one to the next, and keep the devices busy for similar times (`rhythm`);
+//! * there are at least four spans that do not overlap. They come at regular intervals, or with the same number of
+//!   device ops between their starts, and keep the devices busy for similar times (`rhythm`);
 //! * if devices ran ops, at least a tenth of their busy time belongs to the spans: a wait for a device is not a step;
 //! * fewer than four spans are steps if their name indicates steps (`step`, `execute`, ...) and they launch nearly all
 //!   device work;
@@ -13,8 +13,8 @@
 //! * a Python function or a named range covers at least half of the time from the devices' first op to their last;
 //! * the ops of launches (`PjitFunction(f)`, `jit_f:XLA GPU module`) make up at least half of the busy time;
 //! * a range that PyTorch records once in each step (`Optimizer.zero_grad#SGD.zero_grad`) extends to the next one;
-//! * functions in Python's and JAX's own files, private functions, spans of the runtime and calls of CUDA and HIP are
-//!   no steps.
+//! * functions in Python's and JAX's own files, private functions, runtime spans and calls to CUDA and HIP are not
+//!   steps.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -33,10 +33,9 @@ use trace::{EventColumn, EventKind, Interval, IntervalSet, LineId, LineKind, Tra
 const FEWEST: usize = 4;
 /// Minimum share of the time that spans cover, or of the busy time that they launch.
 const COVERS: f64 = 0.5;
-/// Minimum share of the busy time that fewer spans must launch to be steps (our choice).
+/// Minimum share of the busy time that fewer than [`FEWEST`] spans must launch to be steps (our limit).
 const NEARLY_ALL: f64 = 0.9;
-/// Minimum share of the devices' busy time that belongs to steps (our choice: warm-up and compilation come before
-/// them).
+/// Minimum share of the devices' busy time that belongs to steps (our limit: warm-up and compilation come before them).
 const LEAST_WORK: f64 = 0.1;
 /// Prefixes of ranges that PyTorch records once in each step of a training loop.
 const ONCE_PER_STEP: [&str; 2] = ["Optimizer.zero_grad#", "Optimizer.step#"];
@@ -46,7 +45,7 @@ const MOST_ASKED: usize = 6;
 /// Kind of a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Sort {
-    /// A function of the user, as the Python tracer names it.
+    /// A user function, as the Python tracer names it.
     Function,
     /// A named range, such as those of `jax.profiler.TraceAnnotation`.
     Range,
@@ -74,7 +73,7 @@ pub(super) struct HostSteps {
 pub(super) fn find(trace: &Trace, devices: &Devices) -> Option<HostSteps> {
     let active = active_span(devices)?;
     let mut candidates = spans(trace, devices, |seen| seen.may_be_steps(active));
-    // By descending time; of equal ones the first in the file.
+    // Sorts by descending time. Equal candidates keep the order of the file.
     sort::sort_by(&mut candidates, |a, b| b.time().cmp(&a.time()));
     let (candidates, few): (Vec<Candidate>, Vec<Candidate>) =
         candidates.into_iter().partition(|it| it.marks.len() >= FEWEST);
@@ -159,7 +158,8 @@ impl Candidate {
         self.marks.iter().map(|mark| mark.interval.length()).sum()
     }
 
-    /// Extends each span to the start of the next one. The last one stays, because the capture may have cut its step.
+    /// Extends each span to the start of the next one. The last span stays unchanged, because the capture may have cut
+    /// its step.
     fn last_to_the_next(&mut self) {
         let starts: Vec<Ps> = self.marks.iter().map(|mark| mark.interval.start).collect();
         for (mark, &next) in self.marks.iter_mut().zip(starts.iter().skip(1)) {
@@ -177,8 +177,8 @@ impl Candidate {
         }
     }
 
-    /// Returns the share of the busy time of the host's devices from the first span's start on each device to the last
-    /// one's end, from 0 to 1. Returns 1 if no device is used.
+    /// Returns the share of the devices' busy time between the start of the first span and the end of the last span on
+    /// each device, from 0 to 1. Includes only devices of the spans' host. Returns 1 if no device is used.
     fn work_share(&self, trace: &Trace, devices: &Devices) -> f64 {
         let marks = self.marks_on(trace, devices);
         let (mut own, mut all) = (Ps::ZERO, Ps::ZERO);
@@ -191,9 +191,9 @@ impl Candidate {
         if all > Ps::ZERO { own.as_ps() as f64 / all.as_ps() as f64 } else { 1.0 }
     }
 
-    /// Returns true if the spans repeat like the body of a loop: regularly, or with the same number of ops from one to
-    /// the next, and with similar busy times of the devices. The ops of a GPU run after their launch, so they are
-    /// assigned to their launches if the trace has them.
+    /// Returns true if the spans repeat like the body of a loop: regularly, or with the same number of ops between
+    /// their starts, and with similar busy times of the devices. The ops of a GPU run after their launch, so they are
+    /// assigned by their launches if the trace contains them.
     fn repeats(&self, trace: &Trace, devices: &Devices) -> bool {
         let marks = self.marks_on(trace, devices);
         let fed = || devices.used.iter().zip(&marks).filter(|(device, _)| device.host == self.host);
@@ -229,7 +229,7 @@ fn program(name: &str) -> Option<&str> {
     call.or_else(|| name.strip_suffix(":XLA GPU module"))
 }
 
-/// Returns the starts of the calls of every compiled function, in order, by host and module. JAX names the module of
+/// Returns the starts of the calls to every compiled function, in order, by host and module. JAX names the module of a
 /// `<lambda>` `jit__lambda_`.
 pub(super) fn program_calls(trace: &Trace, devices: &Devices) -> BTreeMap<(u16, String), Vec<Ps>> {
     let mut calls: BTreeMap<(u16, String), Vec<Ps>> = BTreeMap::new();
@@ -249,7 +249,7 @@ pub(super) fn program_calls(trace: &Trace, devices: &Devices) -> BTreeMap<(u16, 
     calls
 }
 
-/// Returns true for the names of calls of the CUDA and HIP runtimes and drivers (`cudaFree`, `cuLaunchKernel`,
+/// Returns true for the names of calls to the CUDA and HIP runtimes and drivers (`cudaFree`, `cuLaunchKernel`,
 /// `hipMemcpyAsync`).
 fn is_api_call(name: &str) -> bool {
     ["cuda", "cu", "hip", "nccl", "rccl"]
@@ -257,7 +257,7 @@ fn is_api_call(name: &str) -> bool {
         .any(|prefix| name.strip_prefix(prefix).is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_uppercase())))
 }
 
-/// Words in the names of ranges that are steps or batches, not parts of one step.
+/// Words in the names of steps and batches, as opposed to parts of a step.
 const STEP_WORDS: [&str; 6] = ["step", "iter", "execute", "decode", "prefill", "batch"];
 /// Words in the names of parts of a step, which are numbered too.
 const PART_WORDS: [&str; 4] = ["layer", "block", "stage", "micro"];
@@ -316,7 +316,8 @@ struct Seen<'t> {
     inside: Ps,
     /// End of the last span.
     end: Option<Ps>,
-    /// True if spans overlap. Then they are no steps, unless a program's launch is enclosed by a second span of its name.
+    /// True if spans overlap. Overlapping spans are not steps, unless a program's launch is enclosed by a second span
+    /// of its name.
     overlaps: bool,
 }
 
@@ -338,10 +339,11 @@ impl Seen<'_> {
     }
 }
 
-/// Returns the wanted spans of every name on every Python thread, except those that nest in themselves. A program's
-/// launch may be enclosed by a second span of its name; then the outer one counts.
+/// Returns the wanted spans of every name on every Python thread, except names whose spans nest in each other. A
+/// program's launch may be enclosed by a second span of its name. In that case the outer span counts.
 ///
-/// A name can have millions of spans. So the first pass only adds them up, and the second one stores those of wanted names.
+/// A name can have millions of spans. So the first pass only adds them up, and the second pass stores the spans of
+/// wanted names.
 fn spans(trace: &Trace, devices: &Devices, wanted: impl Fn(&Seen) -> bool) -> Vec<Candidate> {
     let python: Vec<bool> = trace.lines.iter().map(|line| may_run_python(trace, line)).collect();
     let mut sorts: Vec<Option<Option<Sort>>> = vec![None; trace.strings.len()];

@@ -4,8 +4,8 @@
 //! pauses between annotations are significant, and no op shows the host's work after the last annotation.
 //!
 //! `crossprof.trace` marks the start of the block, and its end after the devices have finished all work. If a program
-//! ran once in the block, the block is the step: the run alone lacks the host's work before it, and its end is not
-//! recorded.
+//! ran only once in the block, the block is the step, because the run itself lacks the host's work before it, and its
+//! end is not recorded.
 //!
 //! ```text
 //! host    b      [PjitFunction(f))                 e         b begin, e end

@@ -1,4 +1,4 @@
-//! Assigns device work to steps: the work that the host launched in a step, whenever a device runs it.
+//! Assigns device work to the step in which the host launched it, regardless of when a device runs it.
 //!
 //! A device runs behind its host, so work of step 4 may still run when the host annotates step 5:
 //!
@@ -10,8 +10,9 @@
 //! step                 4-------5-------6------
 //! ```
 //!
-//! A step begins on a device with its first op. If ops of earlier steps still run then (a copy may run ahead of the
-//! computation), it begins with its first op on the line that does most of the work: ops of one line run in order.
+//! A step begins on a device with its first op. If ops of earlier steps still run at that time (a copy may run ahead of
+//! the computation), the step begins with its first op on the line that does most of the work, because ops of one line
+//! run in order.
 //!
 //! So ops without a known launch that come first on their line were launched before the capture, and belong to no step.
 //! Other ops without a launch belong to the step in whose window they start.
@@ -28,7 +29,7 @@ pub struct Launched {
     pub ops: u64,
     /// Time in which at least one of the ops runs.
     pub work: Ps,
-    /// Start of the first op by the device's clock, without those that run ahead while earlier steps still run.
+    /// Start of the first op by the device's clock. Ignores ops that run ahead while earlier steps still run.
     /// Meaningless without ops.
     pub first: Ps,
     /// End of the last op.
@@ -50,7 +51,7 @@ impl Launched {
 /// The step in which each event of a device was launched.
 #[derive(Debug)]
 pub(super) struct Owners {
-    /// By event: the step plus one, 0 for none.
+    /// For each event, the step plus one, or 0 for no step.
     step_of: Vec<u32>,
 }
 

@@ -30,8 +30,8 @@ pub(super) fn owners(trace: &Trace, devices: &Devices, found: &Annotations) -> O
     owners
 }
 
-/// Finds the step of every device op that has the group of an annotation: when XProf post-processes a capture, it gives
-/// both the same number.
+/// Finds the step of every device op with the same group as an annotation. XProf assigns the same group number to both
+/// when it post-processes a capture.
 pub(super) fn grouped(trace: &Trace, devices: &Devices, found: &Annotations) -> Owners {
     let mut owners = Owners::new(trace);
     let groups = trace.events.column(EventColumn::GroupId);
@@ -75,7 +75,7 @@ fn host_of_device_lines(trace: &Trace, devices: &Devices) -> Vec<Option<u16>> {
 struct Launches {
     /// `(correlation id, step)`, by id.
     sorted: Vec<(i64, u32)>,
-    /// Lookup table if the ids are dense: the step plus one by `id - first`, 0 for none.
+    /// Lookup table if the ids are dense: the step plus one, or 0 for no step, indexed by `id - first`.
     dense: Vec<u32>,
 }
 
@@ -109,8 +109,8 @@ impl Launches {
     }
 }
 
-/// Returns the launches inside annotated steps: by their own `step_num` if they have one, otherwise by the last
-/// annotation that started before them. Launches after the end of the last annotation belong to no step.
+/// Returns the launches inside annotated steps. The step of a launch is its own `step_num` if it has one, or the step
+/// of the last annotation that started before it. Launches after the end of the last annotation belong to no step.
 fn launches_by_host(trace: &Trace, found: &Annotations) -> BTreeMap<u16, Launches> {
     let host_of_line: Vec<Option<u16>> = trace
         .lines
@@ -157,7 +157,8 @@ impl Starts {
         Starts { starts, end: present().map(|(interval, _)| interval.end).max().unwrap_or_default() }
     }
 
-    /// Returns the step that has begun last at `time`. `None` before the first annotation and after the last one's end.
+    /// Returns the step that began last before `time`. Returns `None` before the first annotation and after the end of
+    /// the last one.
     pub fn step_at(&self, time: Ps) -> Option<u32> {
         let after = self.starts.partition_point(|&(start, _)| start <= time);
         let (_, step) = self.starts.get(after.checked_sub(1)?)?;

@@ -8,8 +8,8 @@ use crate::step::step_part::StepPart;
 use base::Ps;
 use trace::{Interval, IntervalSet, Trace};
 
-/// Sums over the windows of one step, in exact picoseconds. If a next step ended it on some device, open windows of
-/// other devices are left out.
+/// Sums over the windows of one step, in exact picoseconds. If a next step ended the step on some device, leaves out
+/// open windows of other devices.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Measured {
     /// Number of windows in the sums.
@@ -25,7 +25,7 @@ pub(super) struct Measured {
     pub transfer: Ps,
     pub compile: Ps,
     pub ops: u64,
-    /// Sum of the times from the annotation to the first op. Their number is `lags`.
+    /// Sum of the times from the annotation to the first op. `lags` is the number of these times.
     pub lag: Ps,
     pub lags: u64,
     /// The earliest annotation, by its device's clock.

@@ -1,21 +1,21 @@
-//! Finds the steps of a run: the start and end of each on every device, and its work.
+//! Finds the steps of a run, and the start, end and work of each step on every device.
 //!
 //! Sources by descending precedence (the report names the one that was used):
 //!
 //! 1. `step_num` annotations on host lines (`annotations`);
 //! 2. a `Steps` line on the devices (`steps_line`);
-//! 3. runs of the module that takes the most time, if it dominates and repeats (`modules`, `rhythm`). For a single run,
-//!    the block around it, if the kit recorded one (`kit_marks`);
+//! 3. runs of the module that takes the most time, if it dominates and repeats (`modules`, `rhythm`). If it ran only
+//!    once and the kit recorded a block around it, the block (`kit_marks`);
 //! 4. spans that repeat on the host and take most of the time (`host_spans`);
 //! 5. a sequence of ops that repeats on every device (`device_sequence`);
 //! 6. none: the number of steps is unknown, and nothing is guessed.
 //!
 //! The user's own count is applied afterwards (`report`).
 //!
-//! A step lasts from its start to the next step's start *on the same device*: a host annotation covers only the
-//! dispatch of asynchronous work, and the same step on two devices may differ by more than a step. It starts when the
-//! host begins it, but not before the end of the previous step's ops and not after its own first op (`begin`). Device
-//! work belongs to the step that launched it, whenever it runs (`launched`).
+//! A step lasts from its start to the next step's start *on the same device*, because a host annotation covers only the
+//! dispatch of asynchronous work, and the starts of a step on two devices may be more than a step apart. It starts when
+//! the host begins it, but not before the end of the previous step's ops and not after its own first op (`begin`).
+//! Device work belongs to the step that launched it, regardless of when it runs (`launched`).
 //!
 //! ```text
 //! host     [train 0]  [train 1]  [train 2]
@@ -135,7 +135,7 @@ pub struct Steps {
     pub marker: Option<String>,
     /// Number of each step in the trace. `None` if the step has none.
     pub names: Vec<Option<String>>,
-    /// `windows[device][step]`, with devices as in [`Devices::used`]. If no device was used, one row for the host.
+    /// `windows[device][step]`, with devices as in [`Devices::used`]. If no device was used, a single row for the host.
     /// `None` if a device did not run a step.
     pub windows: Vec<Vec<Option<StepWindow>>>,
     /// Relation between device work and annotated steps. `None` if the steps come from the devices.
@@ -149,19 +149,19 @@ pub struct Steps {
 /// Reasons why better sources gave no steps, and the evidence for the chosen source.
 #[derive(Clone, Debug, Default)]
 struct Remarks {
-    /// Reason why the runs of the module that takes the most time are not steps.
+    /// Reason why the runs of the most expensive module are not steps.
     modules: Option<String>,
-    /// Share in percent: of the device work that the host's spans launch if the flag is true, otherwise of the time
-    /// that they cover.
+    /// Share in percent. If the flag is true, the share of device work that the host's spans launch. If not, the share
+    /// of time that they cover.
     host_share: Option<(f64, bool)>,
-    /// Number of ops in the steps over all devices, and of those whose launch is not in the trace.
+    /// Number of ops in the steps over all devices, and number of these ops whose launch is not in the trace.
     by_time: Option<[u64; 2]>,
-    /// Number of distinct numbers of the annotations, if they repeat.
+    /// Number of distinct annotation numbers, if numbers repeat.
     distinct_numbers: Option<u64>,
 }
 
 impl Steps {
-    /// Marks windows as open if the capture was cut: after a device's last op, data may be missing, so a window that
+    /// Marks windows as open if the capture was cut. Data may be missing after a device's last op, so a window that
     /// continues after it is incomplete.
     pub fn open_where_cut(&mut self, devices: &Devices) {
         for (device, windows) in devices.used.iter().zip(&mut self.windows) {
@@ -222,8 +222,8 @@ impl Steps {
         }
     }
 
-    /// Finds steps from repeats on the host, or on the devices if there are none. The steps are unknown if nothing
-    /// repeats. `objection` is the reason why the runs of no module are steps.
+    /// Finds steps from repeats on the host, or from repeats on the devices if nothing repeats on the host. The steps
+    /// are unknown if nothing repeats at all. `objection` is the reason why the runs of no module are steps.
     fn from_repeats(trace: &Trace, devices: &Devices, objection: Option<String>) -> Steps {
         let remarks = Remarks { modules: objection, ..Remarks::default() };
         if let Some(found) = host_spans::find(trace, devices) {

@@ -1,8 +1,8 @@
 //! Finds the runs of the module (compiled program) that takes the most device time.
 //!
 //! Reads the `XLA Modules` line of a device. If devices have none (CPU backend), reads the ops that have both
-//! `hlo_module` and `run_id`. Kernels of a GPU name their module but not its run. Nothing reliable distinguishes one
-//! run from the next there, so they give no runs.
+//! `hlo_module` and `run_id`. GPU kernels name their module but not its run. Nothing reliable distinguishes one run
+//! from the next, so they give no runs.
 
 use std::collections::BTreeMap;
 
@@ -19,13 +19,13 @@ pub(super) struct Runs {
     pub module: String,
     /// `marks[device]`, by start. The key is the run id.
     pub marks: Vec<Vec<Mark>>,
-    /// Share of this module in the time of all modules while it repeats, from 0 to 1.
+    /// Share of this module in the time of all modules between its first and last run, from 0 to 1.
     share: f64,
 }
 
 impl Runs {
     /// Returns the runs as marks of `count` annotated steps. Each step has the same number of runs on every device that
-    /// has any. `None` if the numbers do not fit.
+    /// has runs. `None` if the numbers do not fit.
     pub fn per_step(&self, count: usize) -> Option<Aligned> {
         let fits = |runs: &Vec<Mark>| count > 0 && runs.len().is_multiple_of(count);
         if !self.marks.iter().all(fits) {
@@ -48,8 +48,8 @@ impl Runs {
     }
 }
 
-/// Runs of each module by used device, without the modules' fingerprints. If there are many modules, most run on few
-/// devices.
+/// Runs of each module by used device, without the modules' fingerprints. A sparse map, because most of many modules
+/// run on few devices.
 pub(super) type ByModule<'a> = BTreeMap<&'a str, BTreeMap<usize, Vec<Mark>>>;
 
 /// Returns the runs of the dominant module: the one with the largest sum of run times over all devices. If it ran only
@@ -92,8 +92,8 @@ pub(super) fn all<'a>(trace: &'a Trace, devices: &Devices) -> ByModule<'a> {
     by_module
 }
 
-/// Returns the share of `module` in the time of all runs between its own first and last run, from 0 to 1, over all
-/// devices. Runs before and after (initialisation, evaluation) do not count.
+/// Returns the share of `module` in the time of all modules' runs between the first and the last run of `module`, over
+/// all devices, from 0 to 1. Earlier and later runs (initialisation, evaluation) do not count.
 fn share_while_running(by_module: &ByModule<'_>, module: &str) -> f64 {
     let Some(own) = by_module.get(module) else { return 0.0 };
     let (mut of_module, mut of_all) = (Ps::ZERO, Ps::ZERO);
@@ -116,14 +116,15 @@ impl Runs {
         self.marks.iter().all(|row| row.len() <= 1)
     }
 
-    /// Returns the reason why these runs are not the steps of a loop, or `None` if they are. For that the module must
-    /// take at least half of the time of all runs between its first and last run. On every device the runs must follow
-    /// each other at regular intervals or with the same work from one to the next.
+    /// Returns the reason why these runs are not the steps of a loop, or `None` if they are. To be steps, the module
+    /// must take at least half of the time of all runs between its first and last run. On every device the runs must
+    /// follow each other at regular intervals or with the same work from one run to the next.
     pub fn objection(&self, trace: &Trace, devices: &Devices) -> Option<String> {
         let module = shorten(&self.module, 60);
         if self.share < DOMINANT {
             return Some(format!(
-                "no program dominates: {module}, which takes the most device time, takes {} of it while it repeats",
+                "no program dominates: {module}, which takes the most device time, takes only {} of it between its \
+                 first and last run",
                 percent(100.0 * self.share)
             ));
         }

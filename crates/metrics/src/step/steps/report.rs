@@ -20,8 +20,8 @@ pub struct StepReport {
     pub warnings: Vec<Warning>,
 }
 
-/// Reports on `steps`. `num_steps` is the user's own count; `times` is the activity of the devices; `compile` are the
-/// times when the host compiled. If the user chose which steps count, `chosen` has one flag per step.
+/// Reports on `steps`. `num_steps` is the user's own count, `times` is the activity of the devices, and `compile`
+/// contains the times when the host compiled. If the user chose which steps count, `chosen` has one flag per step.
 pub fn report(
     trace: &Trace,
     devices: &Devices,
@@ -135,7 +135,7 @@ fn found(
 }
 
 /// Returns the mean time between the starts of consecutive annotations, over the counted steps. `None` if no counted
-/// step has a next one.
+/// step has a next step.
 fn host_step_time_us(rows: &[Step]) -> Option<f64> {
     let following = rows.iter().zip(rows.iter().skip(1)).filter(|(row, _)| row.counted);
     let times: Vec<f64> = following.filter_map(|(row, next)| Some(next.host_start_us? - row.host_start_us?)).collect();
@@ -193,7 +193,7 @@ fn repeating_numbers(steps: &Steps) -> Option<Warning> {
     Some(Warning::new(WarningCode::StepNumbersRepeat, message))
 }
 
-/// Minimum share of ops without a known launch for a warning, in percent (our choice).
+/// Minimum share of ops without a known launch for a warning, in percent (our limit).
 const UNTIED_PERCENT: f64 = 1.0;
 
 /// Warns if device work cannot be assigned to the steps that launched it.
@@ -238,7 +238,7 @@ fn apart(relation: &Relation, devices: &Devices) -> Option<Warning> {
             WarningCode::StepsOneAfterAnother,
             format!(
                 "The {count} devices run their steps one after another: no collective connects them{first}. \
-                 Each step belongs to one device; step time and steps/s are those of one device.{rate}"
+                 Each step belongs to one device, and step time and steps/s describe a single device.{rate}"
             ),
         )),
     }
@@ -258,8 +258,8 @@ fn unknown_steps(trace: &Trace, steps: &Steps) -> Vec<Warning> {
     vec![Warning::new(WarningCode::StepsUnknown, message).with_remedy(mark_steps(trace))]
 }
 
-/// Reports the user's count if it differs from the steps that were found. Only means are available, over the time in
-/// which the found steps (or all ops if none were found) ran.
+/// Reports the user's count if it differs from the number of detected steps. Only means are available. They cover the
+/// time of the detected steps, or of all ops if no steps were detected.
 fn overridden(trace: &Trace, devices: &Devices, steps: &Steps, count: u64) -> StepReport {
     let extents = extents(devices, steps);
     let total_us = mean_length_us(&extents);

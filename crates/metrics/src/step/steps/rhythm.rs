@@ -1,4 +1,4 @@
-//! Checks whether marks repeat like the body of a loop: in time, or in the work that they give a device.
+//! Checks whether marks repeat like the body of a loop: regularly in time, or with the same work for a device.
 
 use super::Mark;
 use super::measure::ops_starting_in;
@@ -7,10 +7,10 @@ use crate::device::devices::Device;
 use base::sort;
 use trace::{Interval, IntervalSet, Trace};
 
-/// Largest factor between a time and the median for which they count as similar (our choice: pauses and warm-up are
+/// Largest factor between a time and the median at which they count as similar (our limit: pauses and warm-up are
 /// longer).
 const FACTOR: f64 = 2.0;
-/// Minimum share of the windows of a loop's body with the usual number of ops (our choice).
+/// Minimum share of a loop's iterations that must have the usual number of ops (our limit).
 const SAME_WORK: f64 = 0.75;
 
 /// Returns true if more than half of the times from start to start are within a factor of two of their median. A single
@@ -22,8 +22,8 @@ pub(super) fn regular(marks: &[Mark]) -> bool {
     near * 2 > periods.len()
 }
 
-/// Returns true if the number of ops of `device` that start from one mark's start to the next one's is the same in at
-/// least three quarters of the cases.
+/// Returns true if the number of ops of `device` that start between two consecutive marks is the same in at least three
+/// quarters of the cases.
 pub(super) fn same_work(trace: &Trace, device: &Device, marks: &[Mark]) -> bool {
     let mut counts: Vec<u64> = windows(marks).map(|window| ops_starting_in(trace, device, window)).collect();
     sort::sort_by(&mut counts, Ord::cmp);
@@ -31,9 +31,9 @@ pub(super) fn same_work(trace: &Trace, device: &Device, marks: &[Mark]) -> bool 
     most.is_some_and(|most| most as f64 >= SAME_WORK * counts.len() as f64)
 }
 
-/// Returns true if the busy time of a device from one mark's start to the next one's is within a factor of two of its
-/// median in at least three quarters of the cases, or if there is no such time. A function that is called with varying
-/// sizes is not a loop's body.
+/// Returns true if the device's busy time between two consecutive marks is within a factor of two of its median in at
+/// least three quarters of the cases, or if there is no such time. This excludes functions that are called with varying
+/// sizes, which are not a loop's body.
 pub(super) fn even(busy: &IntervalSet, marks: &[Mark]) -> bool {
     let times: Vec<f64> = windows(marks).map(|window| busy.length_within(window).as_ps() as f64).collect();
     let Some(median) = median(&times) else { return true };
@@ -41,7 +41,7 @@ pub(super) fn even(busy: &IntervalSet, marks: &[Mark]) -> bool {
     near as f64 >= SAME_WORK * times.len() as f64
 }
 
-/// Returns the intervals from each mark's start to the next one's.
+/// Returns the intervals from the start of each mark to the start of the next.
 fn windows(marks: &[Mark]) -> impl Iterator<Item = Interval> {
     let starts = marks.iter().map(|mark| mark.interval.start);
     starts.clone().zip(starts.skip(1)).map(|(start, next)| Interval::new(start, next.max(start)))

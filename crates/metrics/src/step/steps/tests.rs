@@ -379,8 +379,8 @@ fn a_collective_connects_devices_with_any_clocks() {
     assert_eq!(relation("fusion"), Some(StepsTogether::Independent));
 }
 
-/// Five programs of 3 runs each: none has half of the time. Another program has 60 % of the time and runs between
-/// others.
+/// Five programs of 3 runs each, none of which takes half of the time. Another program takes 60 % of the time and runs
+/// between others.
 #[test]
 fn runs_of_a_program_that_does_not_dominate_are_no_steps() {
     let source = |runs: &[(&str, i64, i64)]| {
@@ -398,7 +398,7 @@ fn runs_of_a_program_that_does_not_dominate_are_no_steps() {
     let small: Vec<(&str, i64, i64)> = (0..15).map(|run| (names[run % 5], run as i64 * 10, 5)).collect();
     let (found, why) = source(&small);
     assert_eq!(found, StepSource::Unknown);
-    // There are 11 runs from its first run to its last; 3 are its own.
+    // There are 11 runs from its first run to its last, and 3 of them are its own.
     assert!(why.contains("no program dominates: jit_a") && why.contains("27.3 %"), "{why}");
     let rare = [("jit_a(1)", 0, 60), ("jit_b(2)", 100, 9), ("jit_b(2)", 110, 9), ("jit_a(1)", 900, 60)];
     let rare = [&rare[..], &[("jit_c(3)", 1000, 5), ("jit_a(1)", 1010, 60)]].concat();
@@ -438,10 +438,10 @@ fn ranges_that_repeat_on_the_host_are_the_steps_where_nothing_else_is() {
         assert_eq!((steps.source, steps.marker.as_deref()), (StepSource::HostSpans, Some(marker)));
         assert_eq!(durations(&report), [100.0, 100.0, 100.0, 100.0, 90.0]);
         assert_eq!(report.warnings[0].code, "steps_from_host_spans");
-        // The work in each is the same, whatever the host does between.
+        // The work in each span is the same, regardless of the host's work between them.
         assert_eq!(report_of(&trace(body, &[100, 900, 100, 3000, 100]), None).0.source, StepSource::HostSpans);
     }
-    // Three spans show no rhythm. Functions and spans of libraries are not steps of a user.
+    // Three spans show no rhythm. Library functions and library spans are not a user's steps.
     assert_eq!(report_of(&trace("update", &[100; 3]), None).0.source, StepSource::Unknown);
     for body in ["$api.py:3105 block_until_ready", "$train.py:3 _inner", "PjRtClient::Execute", "np.asarray(jax.Array)"]
     {

@@ -1,4 +1,4 @@
-//! Finds whether the devices run their steps together, as parts of one program, or separately.
+//! Determines whether the devices run their steps together, as parts of one program, or separately.
 //!
 //! The steps of devices are aligned by number or rank, never by time (`align`). The alignment does not show whether the
 //! i-th steps of two devices are related. Devices that communicate through collectives run their steps together. If no
@@ -13,7 +13,7 @@
 //!                     device 1                [=2==][=3==]
 //! ```
 //!
-//! Devices that run one after another have no step in common: each step of each device is then a separate step.
+//! Devices that run one after another have no step in common, so each step of each device is a separate step.
 
 use super::{StepWindow, Steps};
 use crate::common::statistics::median;
@@ -52,15 +52,15 @@ pub struct Relation {
     /// Latest minus earliest start of the same step, before steps of devices were separated. Median over the steps that
     /// several devices ran. `None` if there are no such steps.
     pub start_skew: Option<Ps>,
-    /// Number of steps that a next one ended, over all devices.
+    /// Number of steps that a next step ended, over all devices.
     pub ended: u64,
     /// Time in which at least one device runs such a step.
     pub running: Ps,
 }
 
 impl Relation {
-    /// Returns the number of ended steps of all devices per second of the time in which one runs. `None` if none ended,
-    /// or if devices run their steps together.
+    /// Returns the number of ended steps of all devices per second of the time when at least one such step runs.
+    /// Returns `None` if no step ended, or if devices run their steps together.
     pub fn steps_per_sec(&self) -> Option<f64> {
         (self.running > Ps::ZERO && self.together != StepsTogether::StepsTogether)
             .then(|| self.ended as f64 / (self.running.as_us() / 1e6))
@@ -123,7 +123,7 @@ fn tied(windows: &[Vec<Option<StepWindow>>], times: &[DeviceTime]) -> bool {
     windows.iter().zip(times).filter(communicates).count() > 1
 }
 
-/// Returns true if the time in which all devices run steps is less than half of the shortest device's.
+/// Returns true if the time when all devices run steps is shorter than half of the shortest device's extent.
 fn barely_meet(extents: &[Interval]) -> bool {
     let starts = extents.iter().map(|extent| extent.start);
     let ends = extents.iter().map(|extent| extent.end);

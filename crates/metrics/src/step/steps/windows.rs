@@ -12,37 +12,37 @@ use trace::{Interval, Trace};
 pub struct StepWindow {
     /// Time from the start of the step to the next step's start.
     pub interval: Interval,
-    /// True if the end of the step is unknown. Then it lasts until the end of its own mark, and its true length is
+    /// True if the end of the step is unknown. The interval then ends with the step's own mark, and the true length is
     /// unknown.
     pub open: bool,
-    /// Ops that the host launched in the step, whenever they ran. `None` if device work cannot be connected with
-    /// launches.
+    /// Ops that the host launched in the step, regardless of when they ran. `None` if device work cannot be connected
+    /// with launches.
     pub launched: Option<Launched>,
     /// The step's annotation on the host, by the device's clock.
     pub annotation: Option<Interval>,
 }
 
 impl StepWindow {
-    /// Creates a window that only its time connects with the device's ops.
+    /// Creates a window whose ops are known only by their times.
     pub fn new(interval: Interval, open: bool) -> StepWindow {
         StepWindow { interval, open, launched: None, annotation: None }
     }
 
-    /// Returns the number of ops of the step: those that the host launched in it, or if that is unknown, those that
-    /// start in it.
+    /// Returns the number of ops of the step: the ops that the host launched in it or, if launches are unknown, the ops
+    /// that start in it.
     pub fn num_ops(&self, trace: &Trace, device: &Device) -> u64 {
         self.launched.map_or_else(|| ops_starting_in(trace, device, self.interval), |launched| launched.ops)
     }
 
-    /// Returns the time in which at least one op of the step runs: of the ops that the host launched in it, or if that
-    /// is unknown, of those in its window.
+    /// Returns the time in which at least one op of the step runs. Uses the ops that the host launched in the step or,
+    /// if launches are unknown, the ops in its window.
     pub fn device_work(&self, device: &Device) -> Ps {
         self.launched.map_or_else(|| device.busy.length_within(self.interval), |launched| launched.work)
     }
 
     /// Returns the time by which the device runs behind the host: from the start of the annotation to the first op that
-    /// was launched in it, without ops that run ahead while earlier steps still run. `None` if either is unknown, or if
-    /// the clocks of host and device contradict each other.
+    /// was launched in it, without ops that run ahead while earlier steps still run. Returns `None` if the annotation
+    /// or the launches are unknown, or if the clocks of host and device contradict each other.
     pub fn lag(&self) -> Option<Ps> {
         let (launched, annotation) = (self.launched.filter(|it| it.ops > 0)?, self.annotation?);
         Some(launched.first - annotation.start).filter(|&lag| lag >= Ps::ZERO)

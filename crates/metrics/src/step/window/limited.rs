@@ -6,8 +6,8 @@
 //! left              [=a=)  [b)        [=c)     [c)  [d)            c is two events here, and counts where it starts
 //! ```
 //!
-//! Sums over the remaining ops equal the busy time in the window exactly. Events keep their indices. Those that an edge
-//! cuts have other times in a copy of the trace, which shares all other blocks of events.
+//! Sums over the remaining ops equal the busy time in the window exactly. Events keep their indices. Events that an
+//! edge cuts have other times in a copy of the trace, which shares all other blocks of events.
 
 use std::sync::Arc;
 
@@ -26,7 +26,7 @@ pub struct Limited {
 
 impl Limited {
     /// Limits `devices` to `windows`, one for each used device. Takes no time if a window covers all work of its
-    /// device, and little time otherwise: only the ops near an edge are examined.
+    /// device. If not, takes little time, because only ops near an edge are examined.
     pub fn new(trace: &Trace, devices: &Devices, windows: &[IntervalSet]) -> Limited {
         let mut limited = Limited { trace: None, devices: devices.clone() };
         for (device, window) in limited.devices.used.iter_mut().zip(windows) {

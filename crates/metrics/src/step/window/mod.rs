@@ -6,11 +6,11 @@
 //! active            |========================================|      first op to last op
 //! ```
 //!
-//! All sections, tables, pages and findings use the same window: the counted steps of each device, or if steps are
-//! unknown, the active span of each device, unless the user chose another window. Steps are found and judged in the
-//! whole capture first. Then everything else is measured inside the window ([`Limited`]): the time of an op is that of
-//! its part inside the window, and an op counts if it starts there. Values that cover the whole capture by their nature
-//! (compilation, the list of all steps, losses) are documented as such.
+//! All sections, tables, pages and findings use the same window. By default, it consists of the counted steps of each
+//! device or, if steps are unknown, of the active span of each device. The user can choose another window. Steps are
+//! found and judged first, in the whole capture. Then everything else is measured inside the window ([`Limited`]): the
+//! time of an op is the time of its part inside the window, and an op counts if it starts inside the window. Values
+//! that cover the whole capture by their nature (compilation, the list of all steps, losses) are documented as such.
 
 mod limited;
 mod section;
@@ -26,7 +26,7 @@ pub use report::WindowKind;
 use run::WindowChoice;
 use trace::{Interval, IntervalSet};
 
-/// A time for every device, which is measured if no step is.
+/// The measured time of every device if no step is measured.
 #[derive(Clone, Debug)]
 pub struct PlainWindow {
     /// Kind of the window.
@@ -44,15 +44,16 @@ pub struct Window {
     pub of_device: Vec<IntervalSet>,
     /// Number of steps in the window. `None` if it does not consist of steps.
     pub num_steps: Option<u64>,
-    /// Divisor of means per step and device: the number of windows of steps on devices, or of devices if the window
-    /// does not consist of steps.
+    /// Divisor of means per step and device: the number of pairs of a step and a device that ran it, or the number of
+    /// devices if the window does not consist of steps.
     pub device_steps: u64,
     /// Names of the first and the last step, or their indices if they have no names.
     pub ends: Option<(String, String)>,
 }
 
-/// Returns which steps a choice counts: those that it names, or that are inside its range. Returns `None` if the judged
-/// steps count. `given` is the user's number of steps. Returns a warning with the reason if the choice is impossible.
+/// Returns the steps that a choice counts: the steps that it names, or the steps inside its range. Returns `None` if
+/// the choice leaves this to the judgement of the steps. `given` is the user's number of steps. Returns a warning with
+/// the reason if the choice is impossible.
 pub fn chosen_steps(
     choice: &WindowChoice,
     devices: &Devices,
@@ -121,7 +122,7 @@ pub fn plain(choice: &WindowChoice, devices: &Devices, given: Option<&[Option<In
 }
 
 impl Window {
-    /// Returns the `plain` window. `given` is the user's number of steps, if it differs from the number found.
+    /// Returns the `plain` window. `given` is the user's number of steps, if it differs from the detected number.
     pub fn of_plain(plain: &PlainWindow, given: Option<u64>) -> Window {
         let num_steps = given.filter(|_| plain.kind == WindowKind::GivenSteps);
         let devices = plain.of_device.iter().filter(|window| window.length() > Ps::ZERO).count() as u64;
@@ -140,8 +141,8 @@ impl Window {
         spans.reduce(|a, b| Interval::new(a.start.min(b.start), a.end.max(b.end)))
     }
 
-    /// Returns the measured time of a host: from the start of the window on any of its devices to the end, or the hull
-    /// of all devices if the host has none.
+    /// Returns the measured time of a host: from the first start of the window on any of its devices to the last end,
+    /// or the hull of all devices if the host has no devices.
     pub fn of_host(&self, devices: &Devices, host: u16) -> Interval {
         let on_host = |at: usize| {
             let (device, span) = (devices.used.get(at)?, self.of_device.get(at)?.span()?);
@@ -158,8 +159,8 @@ impl Window {
         self.hull().or(devices.capture).unwrap_or(Interval::new(Ps::ZERO, Ps::ZERO))
     }
 
-    /// Returns the length of the window on a device: the mean over the devices that it covers, since a counted step may
-    /// run on some devices only.
+    /// Returns the mean length of the window over the devices that it covers, because a counted step may run on only
+    /// some of the devices.
     pub fn mean_length_us(&self) -> f64 {
         let lengths = self.of_device.iter().map(IntervalSet::length).filter(|&length| length > Ps::ZERO);
         crate::common::statistics::mean(&lengths.map(Ps::as_us).collect::<Vec<f64>>()).unwrap_or(0.0)

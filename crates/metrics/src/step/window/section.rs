@@ -10,8 +10,8 @@ use trace::{Interval, IntervalSet};
 
 /// Share of the active span in the capture below which the section has a caution.
 const MOSTLY_ACTIVE_PERCENT: f64 = 50.0;
-/// Share of the devices' work in the window below which the section has a caution, percent (ours: a window with half of the
-/// work is usual, because one of two steps is often cut).
+/// Share of the devices' work in the window, in percent, below which the section has a caution (our limit: a window
+/// with half of the work is usual, because one of two steps is often cut).
 pub const LEAST_WORK_PERCENT: f64 = 25.0;
 
 /// Builds the section. Returns `None` if no device was used. `captured` are the devices over the whole capture.
@@ -57,8 +57,8 @@ fn work_percent(window: &Window, captured: &Devices) -> Option<f64> {
     (all > Ps::ZERO).then(|| (100.0 * inside.as_ps() as f64 / all.as_ps() as f64).clamp(0.0, 100.0))
 }
 
-/// Describes the work that the window leaves out if that is most of it. `active` and `work` are the shares that are too
-/// small.
+/// Describes the work that the window leaves out if it leaves out most of the work. `active` and `work` are the shares
+/// that are too small.
 fn caution(active: Option<f64>, work: Option<f64>, active_time: &str, captured_time: &str) -> Option<String> {
     let active = active.map(|_| format!("The devices worked for {active_time} of {captured_time} captured."));
     let work = work.map(|share| format!("Only {} of the devices' work is inside the window.", format::percent(share)));

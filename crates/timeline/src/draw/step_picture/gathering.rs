@@ -9,17 +9,17 @@ use crate::events::source::Source;
 
 /// Maximum number of lines. The busiest are shown.
 const MOST_LINES: usize = 5;
-/// Maximum number of lanes per line. Deeper events are inside the ones that are shown.
+/// Maximum number of lanes per line. Deeper events are inside events that are shown.
 const MOST_LANES_OF_LINE: usize = 3;
-/// An inner lane is shown only if it is busy for at least one part in this many of the step.
+/// An inner lane is shown only if it is busy for at least `1 / LEAST_SHARE` of the step.
 const LEAST_SHARE: i64 = 50;
-/// Maximum number of lanes of all lines together.
+/// Maximum number of lanes over all lines.
 const MOST_LANES: usize = 8;
 
 /// A mark that may still be merged with its neighbours.
 #[derive(Clone, Copy, Debug)]
 pub struct Gathered {
-    /// Time from the start of the mark's first event to the end of its last.
+    /// Time from the start of the mark's first event to the end of its last event.
     pub time: Interval,
     /// Busy time in the mark.
     pub busy: Ps,

@@ -1,5 +1,5 @@
-//! A compact record of a step. It is taken while the events of the run are loaded, and drawn later next to the steps
-//! of other runs. All are drawn to the same scale, which requires the length of the longest step.
+//! A compact record of a step. It is taken while the run's events are loaded, and drawn later next to the steps of
+//! other runs. All steps are drawn to the same scale, which requires the length of the longest step.
 //!
 //! ```text
 //! events   [======a======)  [b)[c)  [d)        [======e======)
@@ -25,7 +25,7 @@ const FINEST: i64 = 1_000;
 /// Maximum number of marks in a picture. If there are more, longer events are merged, too.
 const MOST_MARKS: usize = 2_000;
 
-/// A step of a run on the first of its busy devices.
+/// A step of a run on its first busy device.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StepPicture {
     /// Name of the step, or its number if it has no name.

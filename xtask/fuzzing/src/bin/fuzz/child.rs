@@ -1,4 +1,4 @@
-//! A child process with a memory limit. The parent measures how long its cases take.
+//! A child process with a memory limit. The parent measures the time of its cases.
 
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use crate::Result;
 
-/// A case that takes longer counts as hanging. Most cases take a few hundredths of a second, with all checks on.
+/// Time above which a case counts as hanging. Most cases take a few hundredths of a second with all checks on.
 pub const MOST_TIME: Duration = Duration::from_secs(10);
 /// Time limit of a single case that runs alone, on a machine that may be busy.
 const MOST_ALONE: Duration = Duration::from_secs(20 * MOST_TIME.as_secs());
@@ -30,7 +30,7 @@ pub enum End {
     Fails(String),
 }
 
-/// Drives the case in a file alone. Its CPU time decides whether it is slow, so a busy machine does not matter.
+/// Drives the case in a file alone. Slowness is judged by CPU time, so a busy machine does not matter.
 pub fn alone(file: &Path) -> Result<End> {
     let limits = format!("ulimit -t {} 2>/dev/null;", MOST_TIME.as_secs());
     let child = with_limits(&limits, &["--case".to_owned(), file.display().to_string()])?;

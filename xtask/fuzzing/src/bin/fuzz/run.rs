@@ -127,7 +127,7 @@ impl Run<'_> {
     }
 
     /// Saves a failed case and prints how to run it again. Returns the number of failures. A case that was only slow is
-    /// first driven again, alone.
+    /// first driven again on its own.
     fn keep(&self, number: u64, said: Option<String>) -> Result<usize> {
         let (format, bytes) = mutate::case(self.corpus, self.seed, number);
         let file = folder("found").join(format!("{}-{}-{number}", format.name(), self.seed));

@@ -2,28 +2,29 @@
 //!
 //! Reads the subset of the Itanium C++ ABI's mangling that kernels use: nested and local names, templates with their
 //! literals and packs, substitutions, builtin, pointer, function and array types, lambdas. Expressions in template
-//! arguments and rarer forms are not supported; such names stay as they are. The output format is that of `c++filt`,
-//! which the collectors that demangle also use.
+//! arguments and rarer forms are not supported. Such names stay unchanged. The output has the format of `c++filt`,
+//! which demangling collectors also use.
 
 mod names;
 mod types;
 
-/// Maximum length of a name. Longer names stay as they are.
+/// Maximum length of a name. Longer names stay unchanged.
 const MAX_INPUT: usize = 8 * 1024;
 
-/// Maximum length of a demangled name. Names that substitutions make longer stay as they are.
+/// Maximum length of a demangled name. If substitutions make a name longer, it stays mangled.
 const MAX_OUTPUT: usize = 32 * 1024;
 
-/// Maximum nesting depth. Names that nest deeper stay as they are.
+/// Maximum nesting depth. Names that nest deeper stay mangled.
 const MAX_DEPTH: u32 = 96;
 
-/// Maximum amount of text that is written while one name is read: substitutions can double it at every step.
+/// Maximum amount of text that is written while one name is read, because substitutions can double the amount at every
+/// step.
 const MAX_WORK: usize = 4 * 1024 * 1024;
 
 /// Demangles a name. Returns `None` if it is not mangled or uses an unsupported form.
 pub fn demangle(name: &str) -> Option<String> {
     let mangled = name.strip_prefix("_Z")?;
-    // Compilers append the reason for which they cloned the function: `.kd` of ROCm, `.part.0`.
+    // Compilers append the reason for cloning a function: ROCm's `.kd`, `.part.0`.
     let (mangled, clone) = mangled.split_at(mangled.find('.').unwrap_or(mangled.len()));
     if mangled.len() > MAX_INPUT || !mangled.is_ascii() {
         return None;
@@ -51,7 +52,7 @@ pub fn short_name(name: &str) -> String {
                 angles -= 1;
                 continue;
             }
-            // `(anonymous namespace)::` belongs to the name, the parameters do not.
+            // `(anonymous namespace)::` belongs to the name, but the parameters do not.
             '(' if angles == 0 && braces == 0 && !name.get(at..).is_some_and(|rest| rest.starts_with("(anon")) => break,
             _ => {}
         }
@@ -82,7 +83,7 @@ impl Text {
     }
 }
 
-/// A template argument: one, or a pack of any number.
+/// A template argument: a single argument, or a pack of any number of them.
 #[derive(Clone, Debug)]
 enum Argument {
     One(Text),
@@ -145,7 +146,7 @@ impl<'a> Parser<'a> {
         std::str::from_utf8(self.bytes.get(start..self.at)?).ok()?.parse().ok()
     }
 
-    /// Parses a sequence number: `_` is 0, `0_` is 1, ... in the given base (36 for substitutions, 10 otherwise).
+    /// Parses a sequence number: `_` is 0, `0_` is 1, ... in the given base (36 for substitutions, 10 for others).
     fn sequence(&mut self, base: u32) -> Option<usize> {
         let mut value: Option<usize> = None;
         loop {
@@ -161,7 +162,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Limits the length of a text and the total work, so that a name of a few bytes cannot grow without end.
+    /// Limits the length of a text and the total work, so that a name of a few bytes cannot grow without limit.
     fn bounded(&mut self, text: Text) -> Option<Text> {
         let length = text.left.len() + text.right.len();
         self.work += length;
@@ -183,7 +184,7 @@ impl<'a> Parser<'a> {
     }
 }
 
-/// Joins elements with commas. Omits those of empty packs.
+/// Joins elements with commas. Omits empty packs.
 fn join(texts: &[Text]) -> String {
     let texts: Vec<String> = texts.iter().map(Text::whole).filter(|text| !text.is_empty()).collect();
     texts.join(", ")

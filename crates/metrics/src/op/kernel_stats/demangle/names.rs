@@ -5,7 +5,8 @@ use super::{Argument, Parser, Text, join};
 /// A name, and properties that determine the text of the function's type.
 pub(super) struct Name {
     pub text: Text,
-    /// True if the last part of the name has template arguments. Then the function's return type is written.
+    /// True if the last part of the name has template arguments. In this case the text contains the function's return
+    /// type.
     template: bool,
     /// True for constructors and destructors, which have no return type.
     structor: bool,
@@ -111,7 +112,7 @@ impl Parser<'_> {
             match self.peek()? {
                 b'E' => {
                     self.at += 1;
-                    // The whole name is not a prefix. If it is a type, `any_type` remembers it.
+                    // The whole name is not a prefix. If it is a type, `any_type` records it.
                     self.substitutions.pop();
                     return Some(Name { qualifiers, ..name });
                 }
@@ -122,7 +123,7 @@ impl Parser<'_> {
                 }
                 b'S' => {
                     name = Name { text: self.substitution()?, ..Name::plain("") };
-                    // A substitution is not remembered again. A later pop must not remove another entry.
+                    // A substitution is not recorded again. A later pop must not remove another entry.
                     if self.peek()? == b'E' {
                         return None;
                     }
@@ -160,7 +161,7 @@ impl Parser<'_> {
         Some(Name { text, ..entity })
     }
 
-    /// Appends the template arguments, which follow, to a name.
+    /// Appends the template arguments that follow a name to it.
     fn template(&mut self, name: Name, outermost: bool) -> Option<Name> {
         let arguments = self.template_arguments()?;
         let mut texts = Vec::new();
