@@ -112,7 +112,7 @@ pub(super) fn sentences(memory: Option<&MemoryComparison>, subjects: &[Subject],
         sentences.extend(largest.map(|line| format!("Largest change by line of code: {}.", line.text())));
     }
     if sentences.is_empty() {
-        sentences.push("The files contain different figures of memory, which cannot be compared.".to_owned());
+        sentences.push("The files contain different memory figures, which cannot be compared.".to_owned());
     }
     sentences
 }

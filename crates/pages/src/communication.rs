@@ -13,11 +13,11 @@ const TABLE: &str = "by";
 /// Largest number of devices whose matrix is readable.
 const MOST_DEVICES: usize = 64;
 
-/// Returns the reason why there is no matrix of senders and receivers.
+/// Explains why there is no matrix of senders and receivers.
 fn why_no_matrix(all: &Collectives) -> String {
     let devices = all.devices.len();
     if all.matrix.is_some() {
-        return format!("The bytes between each pair of devices are not drawn for {devices} devices.");
+        return format!("The matrix of bytes sent between devices is too large to draw for {devices} devices.");
     }
     let groups = all.ops.iter().filter_map(|op| Some((all.members_of(op)?, op.message.groups.as_ref()?)));
     let outside = groups

@@ -15,7 +15,7 @@ use tables::TableName;
 const FIRST: usize = 3;
 /// Share of the time above which devices are busy for most of it.
 const MOSTLY: f64 = 0.5;
-/// Share of the time below which a warning is about a small part of it, in percent (ours).
+/// Share of the time, in percent, below which a warning counts as minor (our limit).
 const SMALL_PERCENT: f64 = 20.0;
 /// Option for the form of the findings.
 const FORM: &str = "form";

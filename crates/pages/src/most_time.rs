@@ -13,9 +13,9 @@ const NAMED_LINE_PERCENT: f64 = 20.0;
 /// each.
 const TITLE_LINES_PERCENT: f64 = 50.0;
 const LEAST_LINE_PERCENT: f64 = 10.0;
-/// Share of a function's time in one of its lines above which the line is named instead of the function (ours).
+/// Share of a function's time above which one of its lines is named instead of the function (our limit).
 const ONE_LINE_PERCENT: f64 = 75.0;
-/// Fewest iterations of a loop that is named (ours).
+/// Minimum number of iterations of a loop that is named (our limit).
 const FEWEST_ITERATIONS: u64 = 4;
 /// Share of busy time from which the shapes of the largest op are named, in percent.
 const NAMED_OP_PERCENT: f64 = 10.0;
@@ -118,8 +118,8 @@ fn function_with_name(mut function: &str) -> &str {
     function
 }
 
-/// Returns the source lines for the title, most time first: until they take most of the time. Empty if three lines take less
-/// than half of it.
+/// Returns the source lines that the title names, most time first, until they cover [`NAMED_PERCENT`] of the busy time. Empty
+/// if the first [`MOST_NAMED`] cover less than [`TITLE_LINES_PERCENT`].
 fn named<'a>(lines: &[LineTime<'a>]) -> Vec<LineTime<'a>> {
     let mut before = 0.0;
     let is_needed = |line: &&LineTime<'_>| {

@@ -118,10 +118,10 @@ fn largest_categories(source: Source<'_>) -> Bars {
         all.note = "No device op was read.".to_owned();
     } else if source.profile().metadata.platform() == Some(Platform::Gpu) {
         all.note = match source.profile().metadata.framework() {
-            Framework::PyTorch => "By the work of each kernel and copy.",
+            Framework::PyTorch => "Grouped by the work that each kernel or copy does.",
             _ => {
-                "By the work of each kernel and copy. The Ops page shows XLA's categories of the ops that launch \
-                them."
+                "Grouped by the work that each kernel or copy does. The Ops page shows XLA's categories of the \
+                    ops that launch them."
             }
         }
         .to_owned();

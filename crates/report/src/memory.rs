@@ -160,7 +160,7 @@ pub struct ProgramMemory {
     /// Bytes of allocations that contain arguments.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parameter_bytes: Option<u64>,
-    /// Bytes of allocations that contain results. Results that reuse the memory of an argument count in both.
+    /// Bytes of allocations that contain results. Results that reuse the memory of an argument count towards both.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output_bytes: Option<u64>,
     /// Bytes of allocations that contain an argument and a result: donated arguments.

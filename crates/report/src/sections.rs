@@ -408,7 +408,7 @@ pub struct Step {
     pub duration_us: f64,
     /// Length of the union of all ops inside the step.
     pub busy_us: f64,
-    /// Time in which at least one compute op runs. Each instant counts in one part only; compute has priority.
+    /// Time in which at least one compute op runs. Each instant counts towards one part only; compute has priority.
     pub compute_us: f64,
     /// Exposed communication: time in which communication but no compute op runs.
     pub communication_us: f64,

@@ -130,7 +130,7 @@ pub struct HostRoleTime {
 /// Activity of host threads while devices are idle.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct HostMeanwhile {
-    /// The 20 ranges and functions of the user with the most time.
+    /// The 20 ranges and user functions with the most time.
     pub ranges: Vec<HostRangeTime>,
     /// Idle time in which no Python thread is in any range. Like the times of the ranges, a mean over devices and counted steps.
     pub outside_us: f64,
@@ -185,14 +185,15 @@ pub struct HostCall {
     pub count: u64,
 }
 
-/// The thread whose functions of the user overlap most with a range that waits for a lock. It may hold the lock: the capture
-/// does not say.
+/// Another thread, whose user functions overlap most with a range in which a thread waits for a lock. This thread may hold the
+/// lock; the capture does not record the holder.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct HostOtherThread {
     /// Name of the thread. Absent if it has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub thread: Option<String>,
-    /// Its functions of the user, from the outermost, and the last call inside them. Each takes at least half of the range's time.
+    /// User functions of the thread, outermost first, and the last call inside them. Each takes at least half of the range's
+    /// time.
     pub calls: Vec<HostCall>,
 }
 

@@ -54,8 +54,8 @@ pub(super) static COLUMNS: [(Column, CellOf); 7] = [
             "self_us",
             "Self time",
             Unit::TimeUs,
-            "Part of the duration in which no event that started later runs on the line, even if it is outside the \
-                range.",
+            "Part of the duration in which no event that started later runs on the same line. Covers the whole \
+                event, including the parts outside the range.",
         )
         .caveat("If events start together, the shorter one counts as the later one."),
         |it| CellRef::Float(it.listed.self_time.as_us()),

@@ -98,7 +98,7 @@ pub(super) static COLUMNS: [(Column, CellOf); 18] = [
             "occurrences",
             "Events",
             Unit::Count,
-            "Number of events of its HLO op with the most events (kernels on GPUs), as in XProf.",
+            "Number of events (kernels on GPUs) of the row's most frequent HLO op, as in XProf.",
         )
         .xprof("occurrences"),
         |_, it| CellRef::Int(it.group.occurrences),

@@ -116,7 +116,7 @@ macro_rules! tables {
             }
         }
 
-        /// Returns the columns of a table whose forms all have the same columns, or of a table of memory.
+        /// Returns the columns of a memory table, or of a table whose forms all have the same columns.
         fn columns_of_plain_form(name: TableName, variant: &str) -> Vec<Column> {
             match name {
                 $(TableName::$name => made!(form_columns $source $make, $columns, variant),)+

@@ -106,7 +106,7 @@ pub(super) static COLUMNS: [(Column, NodeValue); 15] = [
         )
         .caveat(
             "For nodes of only asynchronous pairs, the time from start to end counts. The bytes of a `copy-done` \
-                repeat those of its `copy-start`, so they count in its own row only.",
+                repeat those of its `copy-start`, so they count towards the row of the `copy-done` only.",
         ),
         NodeValue::Cell(|_, node| {
             let speed = node.bytes.and_then(|bytes| rate(bytes, node.work_time.time()));

@@ -97,7 +97,7 @@ pub(super) static COLUMNS: [(Column, RooflineValue); 40] = [
             Unit::Percent,
             "Self time as a share of the program's time, including idle time.",
         )
-        .caveat("XProf prints a fraction of 1.")
+        .caveat("XProf shows a fraction instead of a percentage.")
         .xprof("total_self_time_percent"),
         RooflineValue::Cell(|row| row.share(row.self_time())),
     ),
@@ -108,7 +108,7 @@ pub(super) static COLUMNS: [(Column, RooflineValue); 40] = [
             Unit::Percent,
             "Sum of the shares of self time of this row and the rows above.",
         )
-        .caveat("XProf prints a fraction of 1.")
+        .caveat("XProf shows a fraction instead of a percentage.")
         .xprof("cumulative_total_self_time_percent"),
         RooflineValue::Cell(|row| {
             row.share(
@@ -249,7 +249,7 @@ pub(super) static COLUMNS: [(Column, RooflineValue); 40] = [
             "Total time as a share of the \
             program's.",
         )
-        .caveat("XProf prints a fraction of 1.")
+        .caveat("XProf shows a fraction instead of a percentage.")
         .xprof("total_time_in_percentage"),
         RooflineValue::Cell(|row| row.share(row.work.time)),
     ),
@@ -271,15 +271,15 @@ pub(super) static COLUMNS: [(Column, RooflineValue); 40] = [
             "Greater of compute efficiency and memory utilization.",
         )
         .caveat(
-            "Far above 100 for `copy-start` and `copy-done`, whose bytes move between them. XProf prints a fraction \
-                of 1.",
+            "Far above 100 for `copy-start` and `copy-done`, whose bytes move between them. XProf shows a \
+                fraction instead of a percentage.",
         )
         .xprof("roofline_efficiency"),
         RooflineValue::Cell(|row| percent(row.point().and_then(|point| point.roofline_efficiency))),
     ),
     (
         column("compute_efficiency_percent", "Compute efficiency", Unit::Percent, "FLOP/s as a share of the peak.")
-            .caveat("XProf prints a fraction of 1.")
+            .caveat("XProf shows a fraction instead of a percentage.")
             .xprof("compute_efficiency"),
         RooflineValue::Cell(|row| percent(row.point().and_then(|point| point.compute_efficiency))),
     ),
@@ -290,7 +290,7 @@ pub(super) static COLUMNS: [(Column, RooflineValue); 40] = [
             Unit::Percent,
             "Largest used share of the bandwidth of a memory level.",
         )
-        .caveat("XProf prints a fraction of 1.")
+        .caveat("XProf shows a fraction instead of a percentage.")
         .xprof("max_mem_bw_utilization"),
         RooflineValue::Cell(|row| percent(row.point().and_then(|point| point.max_mem_bw_utilization))),
     ),

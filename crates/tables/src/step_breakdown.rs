@@ -68,15 +68,15 @@ const LAST: [Column; 11] = [
         "num_kernels",
         "Ops",
         Unit::Number,
-        "Number of ops that the host launched in the step, otherwise of \
-        those that start in it.",
+        "Number of ops that the host launched in the step. If launches are unknown, the number of ops that start \
+            in the step.",
     ),
     column(
         "device_work_us",
         "Device work",
         Unit::TimeUs,
-        "Time in which at least one op of the step runs. Its ops are those that the host launched in it, whenever \
-            they run, otherwise those in its window.",
+        "Time in which at least one op of the step runs. Covers the ops that the host launched in the step, even \
+            if they run later. If launches are unknown, covers the ops that start in the step.",
     ),
     column(
         "lag_us",

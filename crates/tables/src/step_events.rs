@@ -46,7 +46,8 @@ pub(super) static COLUMNS: [(Column, CellOf); 9] = [
         |it| CellRef::Text(it.event.part.label()),
     ),
     (
-        column("hlo_op_name", "Op", Unit::Text, "HLO op that the event names, otherwise the event's own name.")
+        column("hlo_op_name", "Op", Unit::Text, "HLO op that the event names. If it names none, the name of the \
+            event.")
             .caveat("Empty for idle time."),
         |it| if it.is_idle() { CellRef::Absent } else { it.names().0 },
     ),

@@ -219,9 +219,8 @@ fn of_op(kind: CauseKind, op: &Change, delta: f64, ops: &[Change], names: (&str,
     }
 }
 
-/// Adds the part of each change that no listed cause explains, or the whole part if it has no
-/// cause. Ops of data movement do not record which of the [`DATA_PARTS`] they belong to, so these
-/// parts are one entry.
+/// Adds the changes of step parts that the listed causes do not explain, in whole or in part. Data movement ops do not record
+/// which of the [`DATA_PARTS`] they belong to, so these parts form one entry.
 fn of_parts<'a>(evidence: &Evidence<'a>, total: f64, found: &mut CauseList<'a>) {
     let moves: Vec<&PartChange> =
         evidence.parts.iter().filter(|part| DATA_PARTS.contains(&part.part.as_str())).collect();

@@ -116,8 +116,8 @@ pub(crate) fn link_to_events(link: &Link) -> Option<Link> {
     tells.then(|| Link::to(View::Timeline, &link.filter))
 }
 
-/// Returns the options of the address in addition to the filter. The visible range is the selected
-/// range with half of its length on each side. A selected event alone gets a wider range.
+/// Returns the options of the address in addition to the filter. The visible range extends past each end of the selected range
+/// by half its length. A selected event alone gets a wider margin.
 pub fn options(link: &Link) -> Vec<(&'static str, String)> {
     let selected = link.range_ps.map(|(start, end)| (SELECTION, format!("{start}-{end}")));
     let length = |(start, end): (i64, i64)| end.saturating_sub(start);

@@ -123,7 +123,7 @@ static COLUMNS: [(Column, CellOf); 27] = [
     ),
     (
         column("output_bytes", "Results", Unit::Bytes, "Bytes of allocations that hold results.")
-            .caveat("Results that reuse the memory of an argument count in both.")
+            .caveat("Results that reuse the memory of an argument count towards both.")
             .xprof("maybeLiveOutMib"),
         |row| row.bytes(|space| space.output_bytes),
     ),
