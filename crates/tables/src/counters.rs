@@ -18,9 +18,7 @@ pub(super) const COLUMNS: [Column; 7] = [
         Unit::Number,
         "Time-weighted mean of the counter: each sample holds until the next one.",
     )
-    .caveat(
-        "Covers the range from the first sample on. The file does not record the counter's unit.",
-    ),
+    .caveat("Covers the range from the first sample on. The file does not record the counter's unit."),
     column("min_value", "Smallest value", Unit::Number, "Smallest value in the range."),
     column("max_value", "Largest value", Unit::Number, "Largest value in the range."),
     column(

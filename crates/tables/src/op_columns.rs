@@ -75,10 +75,14 @@ pub(super) const INTENSITY: Column =
     column("operational_intensity", "FLOPs/byte", Unit::FlopsPerByte, "FLOPs divided by all bytes read and written.")
         .xprof("operational_intensity");
 
-pub(super) const DATA_TYPE: Column =
-    column("data_type", "Type", Unit::Text, "Data type of the operands of the main arithmetic. If there is none, \
-        the data type of the result.")
-        .source("HLO.");
+pub(super) const DATA_TYPE: Column = column(
+    "data_type",
+    "Type",
+    Unit::Text,
+    "Data type of the operands of the main arithmetic. If there is none, \
+        the data type of the result.",
+)
+.source("HLO.");
 
 pub(super) const COST_SOURCE: Column =
     column("cost_source", "Cost from", Unit::Text, "Source of FLOPs and bytes: `profile`, `hlo` or `from shapes`.");

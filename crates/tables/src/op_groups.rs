@@ -64,10 +64,10 @@ pub(super) static COLUMNS: [(Column, CellOf); 12] = [
         .caveat("Ops with equal names form one group even if they compute different things."),
         |it, _| text(&it.name),
     ),
-    (column("num_ops", "Different ops", Unit::Count, "Number of ops in the group, as listed in the table ops."), \
-        |it, _| {
-        Cell::Int(it.ops)
-    }),
+    (
+        column("num_ops", "Different ops", Unit::Count, "Number of ops in the group, as listed in the table ops."),
+        |it, _| Cell::Int(it.ops),
+    ),
     (
         column("total_self_time_us", "Self time", Unit::TimeUs, "Self time of the ops, summed over devices.").bound(),
         |it, _| Cell::Float(it.self_time.as_us()),

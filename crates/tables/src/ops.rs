@@ -41,9 +41,14 @@ pub(super) static COLUMNS: [(Column, OpValue); 39] = [
         OpValue::Cell(|_, row, _| CellRef::Int(row as u64 + 1)),
     ),
     (
-        column("hlo_op_name", "Op", Unit::Text, "Name of the HLO instruction. If there is none, the name of the \
-            kernel.")
-            .xprof("hlo_op_name"),
+        column(
+            "hlo_op_name",
+            "Op",
+            Unit::Text,
+            "Name of the HLO instruction. If there is none, the name of the \
+            kernel.",
+        )
+        .xprof("hlo_op_name"),
         OpValue::Text(OpText::Name),
     ),
     (

@@ -28,10 +28,16 @@ pub(super) static COLUMNS: [(Column, CellOf); 9] = [
     (column("step", "Position", Unit::Count, "Position of the step, from 0."), |it| {
         CellRef::int(it.of.step.map(u64::from))
     }),
-    (column("name", "Step", Unit::Text, "Number or name of the step in the trace. If it has neither, its \
-        position."), |it| {
-        step_name(&it.rows.step_names, it.of.step)
-    }),
+    (
+        column(
+            "name",
+            "Step",
+            Unit::Text,
+            "Number or name of the step in the trace. If it has neither, its \
+        position.",
+        ),
+        |it| step_name(&it.rows.step_names, it.of.step),
+    ),
     (column("device_name", "Device", Unit::Text, "The device."), |it| {
         let device = it.rows.context.analysis.devices.used.get(it.of.device as usize);
         device.map_or(CellRef::Absent, |device| CellRef::text(&device.name))
@@ -47,9 +53,14 @@ pub(super) static COLUMNS: [(Column, CellOf); 9] = [
         |it| CellRef::Text(it.event.part.label()),
     ),
     (
-        column("hlo_op_name", "Op", Unit::Text, "HLO op that the event names. If it names none, the name of the \
-            event.")
-            .caveat("Empty for idle time."),
+        column(
+            "hlo_op_name",
+            "Op",
+            Unit::Text,
+            "HLO op that the event names. If it names none, the name of the \
+            event.",
+        )
+        .caveat("Empty for idle time."),
         |it| if it.is_idle() { CellRef::Absent } else { it.names().0 },
     ),
     (column("kernel_name", "Kernel", Unit::Text, "Name of the event, if it also names an HLO op."), |it| {

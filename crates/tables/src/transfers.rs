@@ -76,10 +76,10 @@ pub(super) static COLUMNS: [(Column, CellOf); 17] = [
         CellRef::Text(if it.class.kind.on_device() { "device" } else { "host" })
     }),
     (column("count", "Count", Unit::Count, "Number of copies and fills."), |it| CellRef::Int(it.count)),
-    (column("total_time_us", "Time", Unit::TimeUs, "Sum of durations. Overlapping transfers count separately."), \
-        |it| {
-        CellRef::Float(it.time.as_us())
-    }),
+    (
+        column("total_time_us", "Time", Unit::TimeUs, "Sum of durations. Overlapping transfers count separately."),
+        |it| CellRef::Float(it.time.as_us()),
+    ),
     (column("avg_time_us", "Mean", Unit::TimeUs, "Mean duration."), |it| {
         CellRef::Float(it.time.as_us() / it.count.max(1) as f64)
     }),

@@ -105,9 +105,10 @@ const OF_BUFFER: [Column; 12] = [
                 allocates no memory. Absent if the buffer exists as long as the program runs, or is never freed.",
         ),
     column("logical_buffer_id", "Buffer number", Unit::Count, "XLA's number of the buffer.").xprof("logicalBufferId"),
-    column("stated_bytes", "As stated", Unit::Bytes, "Rounded bytes in the text of an out-of-memory error.")
-        .caveat("Only for such texts. `bytes` is computed from the shape if the result rounds to the number in \
-            the text."),
+    column("stated_bytes", "As stated", Unit::Bytes, "Rounded bytes in the text of an out-of-memory error.").caveat(
+        "Only for such texts. `bytes` is computed from the shape if the result rounds to the number in \
+            the text.",
+    ),
 ];
 
 const BUFFER: Column = column(

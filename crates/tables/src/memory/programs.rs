@@ -64,8 +64,10 @@ static COLUMNS: [(Column, CellOf); 27] = [
                 runs, plus the peak of the heap.",
         )
         .source("The heap trace that XProf selects, replayed in the same way.")
-        .caveat("Follows the order of the program's instructions, not time. Excludes other programs and the \
-            runtime's pool.")
+        .caveat(
+            "Follows the order of the program's instructions, not time. Excludes other programs and the \
+            runtime's pool.",
+        )
         .xprof("peakHeapMib"),
         |row| int(row.peak()),
     ),

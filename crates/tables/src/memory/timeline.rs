@@ -115,9 +115,14 @@ pub(super) static COLUMNS: [(Column, CellOf); 16] = [
         |_, allocator, event| CellRef::text(allocator.labels_of(event).map_or("", |labels| &labels.op)),
     ),
     (
-        column("region_type", "Region", Unit::Text, "Purpose of the memory. For a release, the purpose of its \
-            allocation.")
-            .xprof("regionType"),
+        column(
+            "region_type",
+            "Region",
+            Unit::Text,
+            "Purpose of the memory. For a release, the purpose of its \
+            allocation.",
+        )
+        .xprof("regionType"),
         |_, allocator, event| CellRef::text(allocator.labels_of(event).map_or("", |labels| &labels.region)),
     ),
     (
