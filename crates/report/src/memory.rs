@@ -27,7 +27,7 @@ pub struct LiveMemory {
     /// Memory of arrays and of programs, the larger first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub kinds: Vec<LiveMemoryKind>,
-    /// Source lines that allocated them, the largest first, at most 1,000.
+    /// Source lines that allocated the arrays and programs, the largest first, at most 1,000.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub lines: Vec<LiveMemoryLine>,
 }
@@ -97,7 +97,7 @@ pub struct DeviceMemory {
     /// `error`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub capacity_source: Option<String>,
-    /// Peak as a share of the capacity. By default, JAX's allocator on a GPU has three quarters of the device's memory.
+    /// Peak as a share of the capacity. By default, JAX's allocator takes three quarters of a GPU's memory.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub peak_percent: Option<f64>,
     /// Most bytes in use at once since the process started.
@@ -118,7 +118,8 @@ pub struct DeviceMemory {
     /// Program that `by_class` describes: the program with the largest peak that fits into the device's peak.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub program: Option<String>,
-    /// Memory at the peak by class, the largest first. Memory beyond the program's has the class `outside the program`.
+    /// Memory at the peak by class, the largest first. Memory that the program does not cover has the class `outside the
+    /// program`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub by_class: Vec<MemoryClass>,
 }
@@ -163,7 +164,7 @@ pub struct ProgramMemory {
     /// Bytes of allocations that contain results. Results that reuse the memory of an argument count towards both.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output_bytes: Option<u64>,
-    /// Bytes of allocations that contain an argument and a result: donated arguments.
+    /// Bytes of allocations that contain both an argument and a result: donated arguments.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub aliased_bytes: Option<u64>,
     /// Bytes of allocations that contain constants of the program.
@@ -172,7 +173,8 @@ pub struct ProgramMemory {
     /// Bytes of allocations for temporary values.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub temporary_bytes: Option<u64>,
-    /// Share of the memory for temporary values that is free at the peak. `100 * (total - peak) / (total - indefinite)`.
+    /// Share of the memory for temporary values that is free at the peak. `100 * (total - peak) / (total - indefinite)`, from
+    /// the three byte counts above.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fragmentation_percent: Option<f64>,
     /// Buffers alive at the peak, grouped by class, scope and shape, the largest first, at most 50.
@@ -191,7 +193,7 @@ pub struct ProgramMemory {
 pub struct MemoryBuffers {
     /// Class of the buffers.
     pub class: String,
-    /// Scopes of the framework's path. For an argument, its path in the argument tree. Empty if unknown.
+    /// Scopes of the framework path. For an argument, its path in the argument tree. Empty if unknown.
     pub scope: String,
     /// Type and shape without layout. Empty if unknown.
     pub shape: String,
