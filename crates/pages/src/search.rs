@@ -53,7 +53,7 @@ pub struct Found {
     pub link: Link,
 }
 
-/// Finds names that contain every word of `text`. Returns those with the most time of each kind.
+/// Finds names that contain every word of `text`. Of each kind, returns the names with the most time.
 pub fn search(context: Context<'_>, text: &str) -> Vec<Found> {
     // Quoting every word prevents a colon from making a condition.
     let words: Vec<String> = text.split_whitespace().map(|word| format!("\"{}\"", word.replace('"', ""))).collect();
@@ -69,7 +69,7 @@ pub fn search(context: Context<'_>, text: &str) -> Vec<Found> {
         found.extend(ops(context, &in_ops));
         found.extend(scopes(context, &filter, &in_ops));
     }
-    // Both are the same trace if the window covers all events.
+    // The two traces are the same if the window covers all events.
     let of_events =
         (!std::ptr::eq(ops_trace, events_trace)).then(|| filter.passing_texts(&[events_trace.strings.parts()]));
     found.extend(events(context, of_events.as_ref().unwrap_or(&in_ops.texts)));

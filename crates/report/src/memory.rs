@@ -173,8 +173,7 @@ pub struct ProgramMemory {
     /// Bytes of allocations for temporary values.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub temporary_bytes: Option<u64>,
-    /// Share of the memory for temporary values that is free at the peak. `100 * (total - peak) / (total - indefinite)`, from
-    /// the three byte counts above.
+    /// Share of the memory for temporary values that is free at the peak. `100 * (total - peak) / (total - indefinite)`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fragmentation_percent: Option<f64>,
     /// Buffers alive at the peak, grouped by class, scope and shape, the largest first, at most 50.
