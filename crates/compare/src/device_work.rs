@@ -1,7 +1,7 @@
 //! Compares the work of the devices in a step, separately from the step time.
 //!
-//! A step time includes the noise of the host: launch delays, late input, waits. The work that a
-//! step launches does not. So each gets its own confidence:
+//! A step time includes noise from the host: launch delays, late input, waits. The work that a step launches does not include
+//! this noise. So each has its own confidence:
 //!
 //! ```text
 //! step time       82  109  166  126     against   84  75  77  79      not proven
@@ -48,7 +48,7 @@ pub enum WorkVerdict {
     Unknown,
 }
 
-/// Work of the devices in a step, against the baseline.
+/// Work of the devices in a step, compared with the baseline's.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WorkChange {
     /// Index of the run.
@@ -128,8 +128,7 @@ fn level(profile: &UnifiedProfile, value: fn(&Step) -> Option<f64>) -> Option<Le
     Level::of_values(&values?)
 }
 
-/// Returns the number of copies in one direction per step and device. Returns `None` if the steps
-/// are unknown.
+/// Returns the number of copies in one direction, per step and device. Returns `None` if the steps are unknown.
 fn copies_per_step(profile: &UnifiedProfile, direction: &str) -> Option<f64> {
     let device_steps = profile.step_ops.as_ref()?.device_steps;
     profile.step_timing.num_steps_counted.filter(|_| device_steps > 0)?;

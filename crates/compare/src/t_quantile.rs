@@ -1,5 +1,4 @@
-//! Quantiles of Student's t distribution: how far the mean of few values may be from the truth, in
-//! standard errors.
+//! Quantiles of Student's t distribution: how many standard errors the mean of a few values may be from the true mean.
 
 /// Row of the table: degrees of freedom, and the quantiles at 97.5 % and at 99.95 %.
 type Row = (f64, f64, f64);

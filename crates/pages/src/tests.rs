@@ -254,8 +254,7 @@ fn a_bandwidth_states_its_time() {
         let figure = figures(page)[0];
         (figure.value.unwrap(), figure.note.clone())
     };
-    let in_flight =
-        "2 transfers: 2.86 MiB in 15.0 µs with one in flight; they overlap, so their times add up to 20.0 µs";
+    let in_flight = "2 transfers: 2.86 MiB in 15.0 µs while a transfer is in flight; they overlap, so their times add up to 20.0 µs";
     assert_eq!(said(&of_trace), (200.0, in_flight.to_owned()));
     assert_eq!(said(&of_profile), (150.0, "2 transfers: 2.86 MiB in 20.0 µs, added up".to_owned()));
 }

@@ -33,7 +33,7 @@ fn a_change_at_the_seventh_run_is_found_in_any_order() {
     assert_eq!((change.run, change.after_us), (6, 120e3));
     assert!((change.before_us - 100e3).abs() < 1e-6);
     // Medians of 99.8, 99.9, 99.9, 100, 100.1, 100.3 and of 119.8, 119.9, 120.1, 120.2.
-    let said = "From training step 700 on a step takes 120 ms instead of 99.9 ms (+20.1 %, +20.0 ms; medians of 4 runs and of 6 \
+    let said = "From training step 700 on, a step takes 120 ms instead of 99.9 ms (+20.1 %, +20.0 ms; medians of 4 runs and of 6 \
                 before).";
     assert_eq!((change.runs, change.changes.len()), ([6, 4], 0));
     assert!((change.medians_us[0] - 99.95e3).abs() < 1e-6 && (change.medians_us[1] - 120e3).abs() < 1e-6);
@@ -165,8 +165,8 @@ fn a_change_at_the_last_run_is_marked_as_uncertain() {
     assert_eq!(
         sentences(&found, subjects),
         [
-            "From training step 700 on a step takes 120 ms instead of 99.9 ms (+20.3 %, +20.3 ms; medians of 1 run and of 6 before) \
-          (the last run: whether it stays so is not known)."
+            "From training step 700 on, a step takes 120 ms instead of 99.9 ms (+20.3 %, +20.3 ms; medians of 1 run and of 6 before) \
+          (this is the last run, so the change may not last)."
         ]
     );
 }
@@ -187,7 +187,7 @@ fn folders_and_timestamps_also_give_the_order() {
     assert_eq!(found.points[0].label, "2026-01-05T10:00:11");
     assert_eq!(found.change_points[0].run, 5);
     let change = &found.change_points[0];
-    assert!(change.text.starts_with("From 2026-01-05T10:00:15 on a step takes "), "{}", change.text);
+    assert!(change.text.starts_with("From 2026-01-05T10:00:15 on, a step takes "), "{}", change.text);
     assert!(change.after_us < 0.84 * change.before_us);
     // Another time zone, another device count, or an unknown time: no order.
     let without = |change: &dyn Fn(&mut Subject)| {

@@ -186,7 +186,7 @@ mod tests {
             reserved,
             "allocated since the process started. The peak also includes 10.0 GiB reserved for programs"
         );
-        assert!(of_process(10 * GIB, 20 * GIB, 0).contains("without a part of the memory in use here"));
+        assert!(of_process(10 * GIB, 20 * GIB, 0).contains("excluding part of the memory in use here"));
         assert!(of_process(20 * GIB, 20 * GIB, 0).starts_with("most memory allocated since the process started"));
     }
 }
