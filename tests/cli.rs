@@ -224,7 +224,7 @@ fn wrong_calls_exit_with_2() {
     let empty = empty.to_str().expect("a plain path");
     for (arguments, sentence) in [
         (&["analyze", "absent.json"][..], "absent.json: cannot be read"),
-        (&["analyze", empty], "This folder holds no profile"),
+        (&["analyze", empty], "This folder contains no profile"),
         (&["analyze"], "Usage"),
         (&["table", "nonsense", TPU], "the tables are steps, step-breakdown"),
         (&["table", "ops", TPU, "--sort", "total_self_time"], "Did you mean total_self_time_us"),
