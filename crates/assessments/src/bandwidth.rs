@@ -88,8 +88,8 @@ mod tests {
         assert_eq!((level(70.0, 0.0, 1.0), level(70.0, 100.0, 0.75)), (Ok(Level::Good), Ok(Level::Good)));
     }
 
-    /// 200 µs on one device, half of them idle: 60 µs bound by memory, 30 by arithmetic, 10 waiting for
-    /// a copy.
+    /// 200 µs on one device, of which half is idle. Of the rest, memory limits 60 µs, arithmetic limits 30 µs, and 10 µs wait
+    /// for a copy.
     #[test]
     fn memory_bound_time_is_a_share_of_the_measured_time() {
         let op = |category: &str, bound_by: &str, self_time_us: f64| TopOp {

@@ -258,8 +258,8 @@ mod tests {
         assert!(all(&UnifiedProfile::default()).iter().all(|answer| answer.value.is_none()));
     }
 
-    /// A capture of 7 steps, 6 of them counted. `matmul` takes 600 µs of the 1,000 µs of all ops in
-    /// those 6, on 2 devices that were busy for half of the time.
+    /// A capture of 7 steps, of which 6 are counted. In these, `matmul` takes 600 µs of the 1,000 µs of all ops, on 2 devices
+    /// that were busy for half of the time.
     #[test]
     fn ops_are_of_the_counted_steps_and_of_the_time_of_all_ops() {
         let mut profile = report::example::profile();
@@ -463,8 +463,8 @@ mod tests {
         }
     }
 
-    /// Half of the device time is idle: an op of 60 us in 100 us of ops has 30 % of the device time and
-    /// 60 % of the op time. 2 of 4 steps count, on one of two devices.
+    /// Half of the device time is idle: an op of 60 us out of 100 us of ops takes 30 % of the device time and 60 % of the op
+    /// time. 2 of 4 steps count, on one of two devices.
     #[test]
     fn shares_are_of_op_time_and_times_of_counted_steps() {
         let mut profile = report::example::profile();

@@ -104,8 +104,8 @@ impl Comparison {
         self.step_time.iter().any(|change| change.run == run && change.is_of_other_work())
     }
 
-    /// Returns true if the times of parts and ops are per step. Otherwise the steps are unknown, and
-    /// times cover each run's window.
+    /// Returns true if the times of parts and ops are per step. If the steps are unknown, returns false, and times cover each
+    /// run's window.
     pub fn times_are_of_steps(&self) -> bool {
         let windows = self.fairness.iter().filter(|it| it.check == "window").flat_map(|it| it.values.iter().flatten());
         let is_of_steps =

@@ -294,7 +294,7 @@ mod tests {
         assert_eq!((check(&unknown, "parameters"), check(&unknown, "model_name")), (None, None));
     }
 
-    /// Each field that a configuration can have belongs to a check, so new fields must be compared too.
+    /// Each field of a configuration belongs to a check, so that new fields are compared too.
     #[test]
     fn no_field_of_the_model_is_left_out() {
         for field in input::SIDECAR_FIELDS {

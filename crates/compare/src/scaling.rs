@@ -31,8 +31,7 @@ const LEAST_PERCENT: f64 = 1.0;
 
 /// Compares runs with different device counts on one platform. Returns `None` if there are none.
 ///
-/// `weak` states whether the work grows with the devices, if the user gives it. Otherwise this is
-/// derived from the batch sizes.
+/// `weak` is the user's statement whether the work grows with the devices. Without it, this is derived from the batch sizes.
 pub fn scaling(subjects: &[Subject], weak: Option<bool>) -> Option<Scaling> {
     let series = series(subjects);
     let (mode, mode_source) = mode(&series, weak);

@@ -201,7 +201,7 @@ mod tests {
         })
     }
 
-    /// A step of 500 us makes the mean step 180 us and leaves the typical one at 100.
+    /// A step of 500 us raises the mean step to 180 us, but the typical step stays at 100 us.
     #[test]
     fn a_stall_does_not_change_the_typical_step() {
         let (before, after) = (run(60.0, 20.0), run(80.0, 420.0));

@@ -369,7 +369,7 @@ mod tests {
     use table::Cell;
     use trace::TraceBuilder;
 
-    /// Devices 0 and 1, and 2 and 3, reduce; 0 sends to 2.
+    /// Devices 0 and 1 reduce, and so do devices 2 and 3. Device 0 sends to device 2.
     fn page_of(filter: &str, by: &str) -> Page {
         page_on(4, filter, by)
     }

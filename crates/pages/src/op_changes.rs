@@ -139,7 +139,7 @@ mod tests {
         let changes = OpChanges::new(&comparison, 1);
         let of = |name| changes.of(name, "", true);
         assert_eq!(of("attention.77"), Some(Change::Lost));
-        // The ops of two kinds of layers have this name, so it distinguishes neither.
+        // Ops in two kinds of layers have this name, so the name does not distinguish them.
         assert_eq!([of("fusion.2"), of("fusion.77")], [Some(Change::Gained), Some(Change::Same)]);
         assert_eq!(of("copy.77"), Some(Change::Same));
     }

@@ -244,7 +244,7 @@ mod tests {
         assert!(found("").is_empty() && found("fusion zzz").is_empty());
     }
 
-    /// Names with the most time come first, also if only some of them match, and events outside of the window are found.
+    /// Names with the most time come first, even if only some of the names match. Events outside the window are found.
     #[test]
     fn of_many_names_those_with_the_most_time_are_found() {
         let mut b = TraceBuilder::new();
@@ -254,7 +254,7 @@ mod tests {
             b.event(line, &format!("op.{at}"), 1000 * at, 1 + at % 100).hlo_category("loop fusion").tf_op(&path);
         }
         let run = Run { trace: b.build(), ..Run::default() };
-        // The range cuts an op, so events outside of it are in another trace.
+        // The range cuts an op, so the events outside the range are in another trace.
         for window in [WindowChoice::All, WindowChoice::Range { from_us: 99_050.0, to_us: 2_000_000.0 }] {
             let examined = analyse(&run, &Settings { window, ..Settings::default() });
             let of = |text: &str, kind: FoundKind| {

@@ -68,8 +68,9 @@ pub struct HostSpan {
 /// Host spans that call, execute or compile one program.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct HostProgram {
-    /// Name of a program that host events call, execute or compile: `f` for JAX's `PjitFunction(f)`, else the module that the
-    /// event names, else the name of the event (XLA's execution spans). The list contains the 100 programs with the most time.
+    /// Name of a program that host events call, execute or compile: `f` for JAX's `PjitFunction(f)`. For other events, the
+    /// module that the event names or, if it names none, the name of the event (XLA's execution spans). The list contains the
+    /// 100 programs with the most time.
     pub name: String,
     /// `call`, `execute` (`crates/facts/src/program_spans.csv`) or `compile` (`crates/facts/src/host_spans.csv`).
     pub activity: String,

@@ -48,8 +48,8 @@ pub struct LiveMemoryKind {
 /// Live memory that one source line allocated. Added in 1.1.0.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct LiveMemoryLine {
-    /// `file:line` of the innermost frame outside installed packages, else of the innermost frame. Empty if the profile has no
-    /// call stack.
+    /// `file:line` of the innermost frame outside installed packages. If all frames are in packages, the innermost frame. Empty
+    /// if the profile has no call stack.
     pub line: String,
     /// Function that contains the line. Empty if unknown.
     pub function: String,
@@ -75,7 +75,8 @@ impl super::UnifiedProfile {
 /// Memory use of one device. Added in 1.1.0.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct DeviceMemory {
-    /// Name of the device as in `multi_device`, else of its allocator. In a device memory profile, its label (`cuda:0`).
+    /// Name of the device as in `multi_device`. If the device is not listed there, the name of its allocator. In a device
+    /// memory profile, the label of the device (`cuda:0`).
     pub device_name: String,
     /// Source of the device's figures: `allocator` (events of its allocator), `programs` (the largest program that runs on it, a
     /// lower bound that excludes the memory of other programs and of the caller), `memory_profile` (live memory when the profile

@@ -215,8 +215,8 @@ impl<'a> Alike<'a> {
         }
     }
 
-    /// Returns the details that distinguish a run from others with its name: the first detail that no other run has, else all
-    /// that differ.
+    /// Returns the details that distinguish a run from others with its name: the first detail that no other run has. If there
+    /// is none, returns all details that differ.
     fn distinguishing(&self, own: &[String; 4]) -> Option<String> {
         let times = |at: usize, detail: &str| self.details.get(&(at, detail)).copied().unwrap_or(0);
         let known = || own.iter().enumerate().filter(|(_, detail)| !detail.is_empty());
@@ -285,7 +285,7 @@ mod tests {
         let steps = of("2026_01_31_12_00_00_steps_000011-000015", &file("scaling/4_devices/"));
         assert_eq!(steps.full_name(), "4_devices (2026_01_31_12_00_00_steps_000011-000015)");
         assert_eq!(of("host", "logs/host.xplane.pb").name(), "host");
-        // Any other name comes from the user and stays.
+        // Any other name comes from the user, and is kept.
         for own in ["mine", "2026_01_31", "2026_01_31_12_00_0x", "2026_01_31_12_00_00_decoder", "my_steps_1-2"] {
             let run = of(own, &file("logs/"));
             assert_eq!((run.name(), run.other_name()), (own, Some("logs")));
@@ -367,7 +367,7 @@ mod tests {
         let mut found = names(&turned);
         found.reverse();
         assert_eq!(found, expected);
-        // Two runs with different names keep them. A name from the user stays.
+        // Two runs with different names keep their names. A name from the user stays.
         assert_eq!(names(&runs[..2]), ["lcam_trace", "tad_trace"]);
         let mut chosen = runs.clone();
         chosen[0].run_name = Some("mine".to_owned());

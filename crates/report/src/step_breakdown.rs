@@ -19,11 +19,12 @@ pub struct StepBreakdown {
     /// Share of the communication in flight that overlaps with computation. `100 * overlapped / in flight`, both summed like the
     /// parts. Communication is *in flight* while a collective, send or receive runs on the device's lines. On a TPU, it is also
     /// in flight from the `-start` op to the end of the `-done` op. The source is the line `Async XLA Ops` if the chip has it
-    /// (xplane, often one chip only), else the `-start` that the `-done` names. Communication is *overlapped* while an op also
-    /// computes; the rest is `parts.communication_us`. Absent without communication. Holistic Trace Analysis defines
-    /// `comp_comm_overlap` in the same way, with two differences. Its window is the whole capture (`communication.hidden_percent`
-    /// with `--window all`). It counts every kernel that is neither a collective nor a `Memcpy` or `Memset` as computation, even
-    /// kernels that copy or change a layout, which crossprof counts as data movement. So its figure is slightly higher: 14.95 and
+    /// (only in an xplane, and often for only one chip). If not, it is the `-start` that the `-done` names. Communication is
+    /// *overlapped* while an op also computes; the rest is `parts.communication_us`. Absent without communication. Holistic Trace
+    /// Analysis defines `comp_comm_overlap` in the same way, with two differences. Its window is the whole capture
+    /// (`communication.hidden_percent` with `--window all`). It counts every kernel that is neither a collective nor a `Memcpy`
+    /// or `Memset` as computation, even kernels that copy or change a layout, which crossprof counts as data movement. So its
+    /// figure is slightly higher: 14.95 and
     /// 19.93 % for two PyTorch ranks whose `communication.hidden_percent` is 14.57 and 19.34 %.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub communication_overlap_percent: Option<f64>,

@@ -138,8 +138,9 @@ impl UnifiedProfile {
 /// Program, devices, files and start time of the capture.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct Metadata {
-    /// Start of the capture, ISO 8601. Source: the start time in the profile (UTC, with `Z`), else the name of its folder (local
-    /// time of the capturing machine, no zone). Absent if neither contains it. It is never the time of the analysis.
+    /// Start of the capture, ISO 8601. Source: the start time in the profile (UTC, with `Z`). If the profile has none, the name
+    /// of its folder (local time of the capturing machine, without zone). Absent if neither contains it. It is never the time
+    /// of the analysis.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timestamp: Option<String>,
     /// `TPU`, `GPU`, `CPU`, or `Unknown` if no op ran. It depends on the planes that ran ops, not on all planes in the file.
@@ -314,8 +315,9 @@ impl ModelConfig {
 /// Parameters of the model.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct ParameterCounts {
-    /// Number of all parameters: the user's number, else trainable plus frozen if the user gives both, else the computed number,
-    /// else the parameters of the compiled training step. See [layer_freezing](#layer_freezing). Absent if unknown.
+    /// Number of all parameters. It is the first known of these: the user's number, the sum of trainable and frozen if the user
+    /// gives both, the computed number, the parameters of the compiled training step. See [layer_freezing](#layer_freezing).
+    /// Absent if unknown.
     pub total_params: u64,
     /// Number of parameters that training changes: the user's number, or else total minus frozen, or else the number in the
     /// training step if its total is the same.

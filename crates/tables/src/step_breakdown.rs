@@ -215,7 +215,7 @@ impl<'a> StepBreakdownRows<'a> {
     }
 }
 
-/// Returns the name of each step in the trace, otherwise its position.
+/// Returns the name of each step in the trace or, if it has none, its position.
 pub(super) fn step_names(steps: &[Step]) -> Vec<String> {
     steps.iter().map(|step| step.name.clone().unwrap_or_else(|| step.index.to_string())).collect()
 }

@@ -226,7 +226,7 @@ mod tests {
 
     #[test]
     fn small_or_uncertain_differences_are_no_change() {
-        // Exact times, but less than a percent.
+        // The times are exact, but the change is less than a percent.
         assert_eq!(found(&[(5, 100.0), (5, 100.9)], 0.0, 1), [0; 0]);
         assert_eq!(found(&[(5, 100.0), (5, 101.1)], 0.0, 1), [5]);
         // Runs that agree only by accident, because their steps vary a lot: with 4 steps, a mean is exact

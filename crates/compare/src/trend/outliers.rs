@@ -66,7 +66,7 @@ mod tests {
         // A level that lasts is not an outlier, and neither are runs at the ends.
         assert_eq!(found(&[100.0, 101.0, 99.0, 150.0, 151.0, 149.0, 150.0]), [0; 0]);
         assert_eq!(found(&[150.0, 100.0, 101.0, 99.0, 100.0, 150.0]), [0; 0]);
-        // Exact times, but less than a percent.
+        // The times are exact, but the difference is less than a percent.
         assert_eq!(found(&[100.0, 100.0, 100.9, 100.0, 100.0]), [0; 0]);
         assert_eq!(found(&[100.0, 100.0, 101.1, 100.0, 100.0]), [2]);
         assert_eq!(found(&[]), [0; 0]);

@@ -73,7 +73,7 @@ fn a_drift_is_distinguished_from_a_jump() {
     let subjects: Vec<Subject> = (0..8)
         .map(|run| {
             let mut subject = subject(&format!("step_{}", 10 * (run + 1)), time(run));
-            // The steps agree, so the noise is that of the runs.
+            // The steps within each run agree, so the noise comes from the runs.
             subject.profile.step_timing.stddev_step_time_us = Some(1.0);
             subject
         })
@@ -81,8 +81,7 @@ fn a_drift_is_distinguished_from_a_jump() {
     let found = trend(&subjects).unwrap();
     assert_eq!((found.change_points.len(), found.outliers.len()), (0, 0));
     let drift = found.drift.clone().unwrap();
-    // The deviations have a slope of their own: the sum of (run - 3.5) times the deviation, over 42, is
-    // -0.0245 / 42.
+    // The deviations themselves have a slope: the sum of (run - 3.5) times the deviation, divided by 42, is -0.0245 / 42.
     let slope: f64 = (0..8).map(|run| (run as f64 - 3.5) * beside[run]).sum::<f64>() / 42.0;
     assert!((drift.slope_us - 1e3 * (0.5 + slope)).abs() < 1e-6, "{drift:?}");
     assert!((drift.last_us - drift.first_us - 7.0 * drift.slope_us).abs() < 1e-6);
@@ -111,7 +110,7 @@ fn an_outlier_is_named_and_belongs_to_no_level() {
     let [change] = found.change_points.as_slice() else { panic!("{:?}", found.change_points) };
     assert_eq!((change.run, change.runs), (6, [5, 4]));
     assert!((change.before_us - 99.94e3).abs() < 1e-6, "without the run apart: {change:?}");
-    // Without a change, the level is that of the other runs.
+    // Without a change, the level is the mean of the other runs.
     let texts = sentences(&trend(&subjects[..6]).unwrap(), &subjects[..6]);
     assert!(
         texts[1].ends_with("of its 5 runs: 99.9 ms on average, 99.8 ms to 100 ms; no other run differs."),
