@@ -76,7 +76,7 @@ const LAST: [Column; 11] = [
         "Device work",
         Unit::TimeUs,
         "Time in which at least one op of the step runs. Covers the ops that the host launched in the step, even \
-            if they run later. If launches are unknown, covers the ops that start in the step.",
+            if they run later. If launches are unknown, covers the ops that run during the step.",
     ),
     column(
         "lag_us",

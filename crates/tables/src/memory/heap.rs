@@ -34,8 +34,8 @@ const SUMS: [Column; 6] = [
         "Change in bytes from the earlier profile. Negative if the memory shrank.",
     )
     .caveat(
-        "Present only if two profiles are opened; the first is the earlier one. Rows are then sorted by the size \
-            of the change.",
+        "Present only if another profile was opened before this one; that profile is the earlier one. Rows are \
+            then sorted by the size of the change.",
     ),
     column("bytes_before", "Before", Unit::Bytes, "Bytes in the earlier profile."),
     column("count_before", "Count before", Unit::Count, "Arrays and executables in the earlier profile."),
