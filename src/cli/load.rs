@@ -1,5 +1,5 @@
 //! Loads files from disk into a [`Session`]. Folders are walked, and the plan decides which files are read. Many files are
-//! decoded in parallel ([`many`]). If there are few files, two threads together read one file after the other:
+//! decoded in parallel ([`many`]). If there are few files, two threads read one file at a time together:
 //!
 //! ```text
 //!  reader thread:  file --1 MiB--> Unpacker --copied into recycled buffers--> channel --> main thread: Session
