@@ -171,7 +171,7 @@ pub fn known_form(name: TableName, by: &str) -> Result<(), String> {
 fn known_change(command: &Table) -> Result<(), String> {
     match &command.change {
         Some(_) if command.name() != TableName::MemoryWhatIf => {
-            Err(format!("--change: the table {} evaluates no changes; use memory-what-if", command.name().key()))
+            Err(format!("--change: the table {} does not evaluate changes; use memory-what-if", command.name().key()))
         }
         // The program's batch size is known only after reading it.
         Some(change) => Change::parse(change, Some(1)).map(drop).map_err(|error| format!("--change: {error}")),

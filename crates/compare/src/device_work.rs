@@ -81,15 +81,14 @@ const COPIES: [(&str, &str); 4] = [
     ("p2p", "copies between devices"),
 ];
 
-/// Returns the changes of the work of a step per device: time of the ops, number of ops, and copies
-/// by direction.
+/// Returns the changes of the work per step and device: time of the ops, number of ops, and copies by direction.
 pub fn changes(run: usize, subject: &Subject, baseline: &Subject, threshold: f64) -> Vec<WorkChange> {
     let of = |measure, title: &str, difference: Option<Difference>| {
         difference.map(|difference| change(run, measure, title, &difference, threshold))
     };
     let of_steps = |value: fn(&Step) -> Option<f64>| between(subject, baseline, |profile| level(profile, value));
     let time = of(WorkMeasure::Time, "device work per step", of_steps(|step| step.device_work_us));
-    // A profile without the time of the work counts its ops differently.
+    // A profile without the time of device work counts its ops differently.
     let ops = of(WorkMeasure::Ops, "ops per step", of_steps(|step| step.device_work_us.map(|_| step.num_kernels)));
     let copies = COPIES.iter().filter_map(|&(direction, title)| {
         let count = |subject: &Subject| copies_per_step(&subject.profile, direction);

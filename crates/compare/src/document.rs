@@ -340,8 +340,8 @@ pub struct ComparedMetric {
     /// Value of each run minus the baseline's.
     pub differences: Vec<Option<f64>>,
     /// Verdict of each run against the baseline: `better`, `worse`, `equal`, or `within_noise` if the
-    /// difference is too small to count. Absent for the baseline, if a value is missing, if the work
-    /// differs, and for numbers without a better direction.
+    /// difference is too small to count. Absent for the baseline and for numbers without a better
+    /// direction, and if a value is missing or the work differs.
     pub verdicts: Vec<Option<MetricVerdict>>,
     /// Smallest and largest value among the captures of each run. Empty if every run has one capture. If only some runs have
     /// one capture, null for these runs.

@@ -304,7 +304,7 @@ mod tests {
                 subject.profile.parameter_counts = metrics::parameter_counts(&subject.profile.model_config);
                 subject
             };
-            // The count of one kind of parameters requires that of the other.
+            // The number of trainable parameters requires the number of frozen ones, and vice versa.
             if matches!(*field, "trainable_params" | "frozen_params") {
                 continue;
             }

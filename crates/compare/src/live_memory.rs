@@ -70,9 +70,8 @@ fn of_line<'a>(live: &'a LiveMemory, line: &LiveMemoryLine) -> Option<&'a LiveMe
     live.lines.iter().find(|it| it.line == line.line && it.function == line.function)
 }
 
-/// Returns `(count, bytes)` of a line of code in `live`. A profile lists only its largest lines. A
-/// line that is not listed may still hold memory, unless the listed lines add up to the total; the
-/// result is then `None`.
+/// Returns `(count, bytes)` of a line of code in `live`. A profile lists only its largest lines. If a line is not listed, it
+/// may still hold memory, and the result is `None`. If the listed lines add up to the total, it holds none.
 fn sum(live: &LiveMemory, line: &LiveMemoryLine) -> Option<(i64, i64)> {
     let whole = |value: u64| i64::try_from(value).unwrap_or(i64::MAX);
     match of_line(live, line) {

@@ -505,7 +505,7 @@ fn compare(
     }
 }
 
-/// Returns the number of a run. A rate over several captures is computed from their mean time, like the headline's.
+/// Returns the number of a run. A rate over several captures is computed from their mean time, like the rate in the headline.
 fn over_captures(metric: &Metric, subject: &Subject, value: impl Fn(&UnifiedProfile) -> Option<f64>) -> Option<f64> {
     if metric.basis == Basis::TypicalStep && metric.direction == Direction::Higher {
         return mean(subject.captures(), |it| value(it).filter(|rate| *rate > 0.0).map(f64::recip)).map(f64::recip);

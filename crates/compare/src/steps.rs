@@ -5,8 +5,8 @@ use std::borrow::Cow;
 
 use report::{StepKernel, StepOp, StepOps, UnifiedProfile, WindowKind};
 
-/// Returns the ops of a step. For a profile without that section, spreads its top kernels evenly
-/// over steps and devices. Returns `None` if its steps are unknown or it lists no kernels.
+/// Returns the ops of a step. For a profile without that section, spreads its top kernels evenly over
+/// steps and devices. Returns `None` if the profile's steps are unknown, or if it lists no kernels.
 pub fn ops(profile: &UnifiedProfile) -> Option<Cow<'_, StepOps>> {
     if let Some(ops) = &profile.step_ops {
         return Some(Cow::Borrowed(ops));

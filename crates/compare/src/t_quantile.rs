@@ -43,7 +43,7 @@ pub fn t_quantile_975(df: f64) -> f64 {
 }
 
 /// Returns the quantile at 99.95 %: 99.9 % of values are within plus and minus it. A report makes
-/// many of these tests. With 100 comparisons of equal things, one report in ten has a value outside.
+/// many of these tests. In 100 comparisons of equal values, one report in ten has a value outside.
 pub fn t_quantile_9995(df: f64) -> f64 {
     quantile(df, |row| row.2)
 }

@@ -23,7 +23,7 @@ const BAND: f64 = 0.3;
 pub struct UniformChange {
     /// Increase of the time of each op, as a share.
     pub longer: f64,
-    /// Difference between the runs in the time of these ops per step, in microseconds.
+    /// Difference of the time of these ops per step between the runs, in microseconds.
     pub delta_us: f64,
     /// Share of the baseline's op time that these ops take.
     pub time_share: f64,

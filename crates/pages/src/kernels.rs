@@ -309,7 +309,7 @@ fn delays(launches: &Launches, total: &LaunchStatistics) -> String {
         return known;
     }
     format!(
-        "{known}; {} of {} start before their call: the clocks of host and device differ by at least {}",
+        "{known}; {} of {} start before their call: the host and device clocks differ by at least {}",
         format::count(total.early),
         format::count(total.launches),
         format::time_us(launches.early_max.as_us())

@@ -138,7 +138,7 @@ struct LineTime<'a> {
     /// Share of the busy time.
     percent: f64,
     ops: u64,
-    /// Work of the largest op: its category, or for a fusion the last part of the framework's path (`dot_general`).
+    /// Work of the largest op: its category, or for a fusion the last part of the framework path (`dot_general`).
     /// Empty if unknown.
     operation: &'a str,
     /// Function that contains the line. Empty if unknown.

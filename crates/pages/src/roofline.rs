@@ -112,7 +112,7 @@ fn figure(label: &str, value: Option<f64>, unit: Unit, note: String, metric: Met
     Figure { label: label.to_owned(), value, unit, note, ..Figure::of(metric) }
 }
 
-/// Values of the figures, from the events or from the profile.
+/// Values of the figures, computed from the events or read from the profile.
 struct RooflineFigures<'a> {
     mfu: Result<f64, &'a str>,
     hfu: Result<f64, &'a str>,

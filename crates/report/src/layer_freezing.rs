@@ -19,10 +19,10 @@ pub struct LayerFreezing {
     /// unchanged, because the new value of a shard may be computed from other shards. The other sharded arrays count neither as
     /// trained nor as frozen.
     pub frozen_arrays: u64,
-    /// Elements of the trained arrays. Absent if they are sharded, because the program contains only one shard.
+    /// Number of elements in the trained arrays. Absent if the arrays are sharded, because the program contains only one shard.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trained_params: Option<u64>,
-    /// Elements of the frozen arrays. Absent if they are sharded, because the program contains only one shard.
+    /// Number of elements in the frozen arrays. Absent if the arrays are sharded, because the program contains only one shard.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub frozen_params: Option<u64>,
     /// Names of the first 100 frozen arrays, sorted by name. If all arrays of a scope are frozen, the name of the scope.

@@ -91,7 +91,7 @@ pub struct DeviceMemory {
     /// Bytes of live arrays when a device memory profile was saved, without temporary values of a running program.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub live_bytes: Option<u64>,
-    /// Capacity in bytes: the limit of the allocator, or the size in the profile or in the facts of the device.
+    /// Capacity in bytes: the limit of the allocator, the memory size in the profile, or the size in the vendor's data sheet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub capacity_bytes: Option<u64>,
     /// Source of the capacity: `allocator`, `profile` (`memory_size` of the device), `facts` (the vendor's data sheet) or

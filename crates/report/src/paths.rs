@@ -6,7 +6,8 @@
 //! tensorboard_logs/4gpu_20241201_144500/lcam_trace/plugins/profile/<time>/host.xplane.pb    "4gpu lcam"
 //! ```
 
-/// Returns the parts of a path that users name: the folders above the profiler's folder, or all folders and the name of the file.
+/// Returns the parts of a path that users choose: the folders above the profiler's folder or, if there is none, all folders and
+/// the name of the file.
 pub fn parts(path: &str) -> Vec<&str> {
     let mut parts: Vec<&str> = path.split(['/', '\\']).filter(|part| !matches!(*part, "" | "." | "..")).collect();
     let is_log = |parts: &[&str]| matches!(parts, ["plugins", "profile"]);

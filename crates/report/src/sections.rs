@@ -28,7 +28,7 @@ pub struct StepTiming {
     /// Number of counted steps, which the statistics cover. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub num_steps_counted: Option<u64>,
-    /// Median step time. For an even number of steps, the mean of the two middle ones. Added in 1.1.0.
+    /// Median step time. For an even number of steps, the mean of the middle two. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub median_step_time_us: Option<f64>,
     /// 95th percentile of the step time by nearest rank, so it is always the time of an actual step. Added in 1.1.0.
@@ -361,9 +361,9 @@ pub struct Gap {
     pub start_us: f64,
     /// Length of the gap.
     pub duration_us: f64,
-    /// Name of the op that ended before the gap (if several did, the innermost).
+    /// Name of the op that ended before the gap. If several ops ended at the same time, the innermost.
     pub after: String,
-    /// Name of the op that started after the gap (if several did, the outermost).
+    /// Name of the op that started after the gap. If several ops started at the same time, the outermost.
     pub before: String,
 }
 

@@ -230,7 +230,7 @@ pub struct StepBreakdownStep {
     pub host_thread: Option<String>,
 }
 
-/// All parts of a step in the order of [`StepParts`]: name in the report, and title for users.
+/// All parts of a step in the order of [`StepParts`], each with its name in the report and its display title.
 pub const STEP_PARTS: [(&str, &str); 14] = [
     ("compute", "Compute"),
     ("communication", "Exposed communication"),

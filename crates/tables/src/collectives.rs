@@ -128,7 +128,7 @@ pub fn columns_of_form(form: &str) -> Vec<Column> {
     }
 }
 
-/// Returns the table of a run. Uses the form by op for an unknown variant.
+/// Returns the table of a run. An unknown variant gives the form by op.
 pub fn table(context: &Context<'_>, variant: &str) -> Table {
     let (form, pair) = match variant.split_once(':') {
         Some((form, pair)) => (form, pair.split_once('-').and_then(|(a, b)| Some((a.parse().ok()?, b.parse().ok()?)))),

@@ -73,9 +73,12 @@ pub fn programs(profile: &UnifiedProfile) -> Table {
 /// instead. Returns `None` for other tables and runs.
 pub fn why_empty(name: TableName, profile: &UnifiedProfile) -> Option<String> {
     let instead = match name {
-        TableName::HostThreads => "range --by line for the time of each thread, host-ops for what the threads did",
+        TableName::HostThreads => {
+            "range --by line for the time of each thread, and host-ops for the activity of \
+            the threads"
+        }
         TableName::HostPrograms => {
-            "op-groups --by program for the time of each program, host-ops for calls on the host"
+            "op-groups --by program for the time of each program, and host-ops for calls on the host"
         }
         _ => return None,
     };

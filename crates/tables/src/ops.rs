@@ -133,7 +133,7 @@ pub(super) static COLUMNS: [(Column, OpValue); 39] = [
             "execution_self_time_us",
             "Time per execution",
             Unit::TimeUs,
-            "Mean self time per execution, over all kernels that it launches.",
+            "Mean self time per execution, summed over the kernels that the execution launches.",
         )
         .bound(),
         OpValue::Cell(|rows, row, op| mean(rows.kept.time(row).0, op.executions)),

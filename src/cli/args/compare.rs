@@ -67,7 +67,7 @@ pub struct Compare {
     /// Price of one device of each run in dollars per hour (a single value applies to all runs): adds work per dollar
     #[arg(long, value_name = "DOLLARS,...", value_delimiter = ',', value_parser = positive)]
     pub price: Vec<f64>,
-    /// How the work grows with the number of devices, instead of deriving it from the batch sizes
+    /// How the work grows with the number of devices. By default, this is derived from the batch sizes
     #[arg(long, value_enum, value_name = "KIND")]
     pub scaling: Option<Scaling>,
     /// Part of the comparison to print: everything, or only rates, kernels or times. Files written by --output always contain

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::super::{MatchedBy, ScalingMode, ScalingSource};
 
-/// Op that takes longer on the most devices of its series than ideal scaling would give.
+/// Op that, on the most devices of its series, takes longer than with ideal scaling.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ExcessOp {
     /// Index of the run on the most devices.
@@ -26,8 +26,8 @@ pub struct ExcessOp {
     pub ops: [u64; 2],
     /// Self time per step and device, in the reference.
     pub reference_us: f64,
-    /// `reference_us` times the growth of the work, divided by the growth of the devices. For strong scaling, this divides
-    /// `reference_us` by the growth of the devices; for weak scaling, it leaves it unchanged.
+    /// `reference_us` times the growth of the work, divided by the growth of the devices. For strong scaling, this is
+    /// `reference_us` divided by the growth of the devices; for weak scaling, it is `reference_us`.
     pub ideal_us: f64,
     /// Self time per step and device, in the run.
     pub measured_us: f64,
@@ -79,8 +79,7 @@ pub struct Scaling {
     /// Programs or platforms that scale separately. Empty if there is only one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub series: Vec<ScalingSeries>,
-    /// Ops that take longer on the most devices than ideal scaling would give, largest excess first; at
-    /// most 20 per series.
+    /// Ops that, on the most devices, take longer than with ideal scaling, largest excess first; at most 20 per series.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub excess_ops: Vec<ExcessOp>,
     /// Forecast for two and four times the most devices by the fitted law. Empty if no law fits (mixed scaling), or if fewer

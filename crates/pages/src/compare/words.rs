@@ -44,8 +44,8 @@ pub fn sums_of_parts(comparison: &Comparison, run: u32) -> [f64; 2] {
     [of_run().map(|part| part.baseline_us).sum(), of_run().map(|part| part.run_us).sum()]
 }
 
-/// Returns the unit of time that the parts of a run and of the baseline add up to: a step, a token
-/// or a sample, or the window if the steps are unknown.
+/// Returns the name of the whole that the parts of a run and of the baseline add up to: a step, a token or a sample, or the
+/// window if the steps are unknown.
 pub fn time_of_parts(comparison: &Comparison, run: u32) -> &'static str {
     let per = comparison.waterfall.iter().find(|part| part.run == run).map(|part| part.per);
     match per {
@@ -175,8 +175,8 @@ pub fn times(ratio: f64) -> String {
     if ratio < 100.0 { format!("{ratio:.2}x") } else { format!("{}x", format::number(ratio)) }
 }
 
-/// Describes a run against the baseline in one number: "2.00x faster" for speeds, "1.20x higher"
-/// for other numbers. Returns `None` if that has no meaning, and for numbers that are not scored.
+/// Compares a run with the baseline in one number: "2.00x faster" for speeds, "1.20x higher" for
+/// other numbers. Returns `None` if that has no meaning, and for numbers that are not scored.
 pub fn verdict(metric: &ComparedMetric, run: u32) -> Option<(Judgement, String)> {
     let verdict = (*metric.verdicts.get(run as usize)?)?;
     let ratio = metric.ratios.get(run as usize).copied().flatten().filter(|ratio| ratio.is_finite() && *ratio > 0.0);

@@ -59,7 +59,7 @@ const SCOPE: Column = column(
     "Scopes of the framework path. For an argument, its path in the argument tree.",
 );
 const SOURCE: Column = column("source", "Source", Unit::Text, "Source line that creates the value: `file:line`.")
-    .caveat("Absent if the file does not record it, for example for arguments.");
+    .caveat("Absent if the file does not record the line, as for arguments.");
 
 /// Columns of sizes, in all forms.
 const SIZES: [Column; 4] = [
