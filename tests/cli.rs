@@ -142,7 +142,7 @@ fn tables_in_three_shapes() {
 fn an_empty_table_of_hosts_names_the_tables_to_read_instead() {
     for (table, instead) in [("host-threads", "range --by line"), ("host-programs", "op-groups --by program")] {
         let text = stdout(&crossprof(&["table", table, TPU]));
-        assert!(text.starts_with(&format!("The table {table} is only for captures without device ops")), "{text}");
+        assert!(text.starts_with(&format!("The table {table} only covers captures without device ops")), "{text}");
         assert!(text.contains(instead), "{text}");
         let json = crossprof(&["table", table, TPU, "--format", "json"]);
         assert!(stdout(&json).starts_with("[]") && String::from_utf8_lossy(&json.stderr).contains(instead));
@@ -224,7 +224,7 @@ fn wrong_calls_exit_with_2() {
     let empty = empty.to_str().expect("a plain path");
     for (arguments, sentence) in [
         (&["analyze", "absent.json"][..], "absent.json: cannot be read"),
-        (&["analyze", empty], "This folder holds no profile"),
+        (&["analyze", empty], "This folder contains no profile"),
         (&["analyze"], "Usage"),
         (&["table", "nonsense", TPU], "the tables are steps, step-breakdown"),
         (&["table", "ops", TPU, "--sort", "total_self_time"], "Did you mean total_self_time_us"),

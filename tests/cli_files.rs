@@ -118,7 +118,7 @@ fn a_pipe_without_a_profile_is_refused_before_its_end() {
         ("\"$0\" analyze /dev/zero", "/dev/zero: This is an unknown binary file"),
         ("yes | \"$0\" -", "stdin: This is plain text"),
         ("\"$0\" analyze - < /dev/null", "stdin: The file is empty"),
-        ("\"$0\" compare - - < tpu.gz", "standard input can be read once only"),
+        ("\"$0\" compare - - < tpu.gz", "standard input can be read only once"),
         ("\"$0\" check tpu.gz --budget /dev/zero", "/dev/zero: cannot be read: it has more than 1.00 MiB"),
         (
             "\"$0\" check tpu.gz --baseline /dev/zero --limit 'throughput.steps_per_sec > 0.9 * baseline'",

@@ -310,7 +310,7 @@ fn checkpoints_are_a_trend_and_device_counts_a_scaling() {
 fn wrong_arguments_give_advice() {
     let folder = two("wrong");
     for (arguments, said) in [
-        (&[MAIN][..], "needs two runs or more, and there is one run"),
+        (&[MAIN][..], "needs at least two runs, but there is one run"),
         (&[MAIN, "absent.json"], "absent.json: nothing was compared"),
         (&[MAIN, NEW, "--baseline", "7"], "there is no run 7; the runs are 0 main, 1 new"),
         (&[MAIN, NEW, "--power", "1,2,3"], "--power: 3 values are given for 2 runs"),
@@ -328,7 +328,7 @@ fn wrong_arguments_give_advice() {
     let many = vec![MAIN; 17];
     let output = crossprof(&folder, &[&["compare"][..], &many].concat());
     assert_eq!(output.status.code(), Some(2));
-    assert!(stderr(&output).contains("There are 17 runs, and at most 16"), "{}", stderr(&output));
+    assert!(stderr(&output).contains("There are 17 runs, but at most 16"), "{}", stderr(&output));
 }
 
 #[test]

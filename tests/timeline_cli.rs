@@ -77,7 +77,7 @@ fn two_runs_that_compare_are_coloured_by_change() {
         assert!(!svg(&[files, &["--step", "1"]].concat()).contains(legend), "{files:?}");
     }
     assert!(refused(&[GPU, "--colours", "change"]).contains("two runs"));
-    assert!(refused(&[GPU, TPU, "--colours", "change"]).contains("no partner"));
+    assert!(refused(&[GPU, TPU, "--colours", "change"]).contains("no match"));
 }
 
 #[test]

@@ -155,7 +155,7 @@ fn wrong_arguments_give_one_sentence() {
         (&["events", "--from", "1us", "--to", "1000ns"], "crossprof: --from must be before --to\n"),
         (
             &["ops", "--from", "1us"],
-            "crossprof: --from: the table ops takes no range; --window chooses what is measured\n",
+            "crossprof: --from: the table ops takes no range. To choose the part that is measured, use --window\n",
         ),
         (
             &["range", "--line", "TPU:0"],

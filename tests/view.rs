@@ -309,7 +309,7 @@ fn unreadable_folders_are_reported() {
     let here = folder.to_str().unwrap();
     let (status, message) = call(&["--page", here, here]);
     assert_eq!(status, Some(2));
-    assert!(message.contains("holds no index.html"), "{message}");
+    assert!(message.contains("contains no index.html"), "{message}");
     fs::write(folder.join("index.html"), "").unwrap();
     let (status, message) = call(&["--page", here, "/no/such/folder"]);
     assert_eq!(status, Some(2));

@@ -186,7 +186,7 @@ def test_a_folder_gives_its_runs(tmp_path: Path) -> None:
 
 def test_what_is_wrong_is_a_sentence(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("notes")
-    for path, words in [(tmp_path / "none", "cannot be read"), (tmp_path / "notes.txt", "notes.txt: "), (tmp_path, "holds no profile")]:
+    for path, words in [(tmp_path / "none", "cannot be read"), (tmp_path / "notes.txt", "notes.txt: "), (tmp_path, "contains no profile")]:
         with pytest.raises(crossprof.ProfileError, match=words):
             crossprof.open(path)
     profile = crossprof.open(TPU)

@@ -57,12 +57,12 @@ pub fn run(command: &Analyze) -> u8 {
     }
 }
 
-/// Reports of all runs of a command.
+/// Reports on all runs of a command.
 pub struct Reports {
     /// Profile of each run.
     pub profiles: Vec<UnifiedProfile>,
-    /// The session that the profiles were made from. It is never dropped: freeing millions of events just before the process
-    /// exits would only take time.
+    /// The session that the profiles were made from. It is never dropped, because freeing millions of events just before the
+    /// process exits only wastes time.
     pub session: ManuallyDrop<Session>,
     /// Settings given by the user.
     pub settings: Settings,

@@ -12,7 +12,11 @@ pub fn asked(command: &Table) -> Result<AreaQuery, String> {
     let table = command.name();
     let given = [("--from", from.is_some()), ("--to", to.is_some()), ("--line", !line.is_empty())];
     if let Some((flag, _)) = given.iter().find(|(_, given)| *given && !table.is_of_area()) {
-        return Err(format!("{flag}: the table {} takes no range; --window chooses what is measured", table.key()));
+        return Err(format!(
+            "{flag}: the table {} takes no range. To choose the part that is measured, use \
+            --window",
+            table.key()
+        ));
     }
     if command.arguments && table != TableName::Events {
         return Err("--arguments: only the table events has one event per row".to_owned());

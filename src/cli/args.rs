@@ -80,14 +80,14 @@ pub enum Command {
     /// Print one table for each run
     #[command(after_help = EXAMPLES)]
     Table(Table),
-    /// Check each run against limits on its numbers
+    /// Check the numbers of each run against limits
     #[command(after_help = CHECK_HELP)]
     Check(Check),
     /// Compare runs: which is faster, by how much beyond the noise, why, and whether the comparison is fair
     #[command(after_help = compare::HELP)]
     Compare(Compare),
-    /// Draw the timeline of a step or of any range as an SVG. Two runs are drawn one above the other, coloured by the time
-    /// that their ops gained or lost
+    /// Draw the timeline of a step or of any range as an SVG. Two runs are drawn one above the other, and ops are coloured by
+    /// the time that they gained or lost
     Timeline(Timeline),
     /// Serve the page and the profiles below a folder on this machine, and open the browser
     #[cfg(feature = "view")]
@@ -125,7 +125,7 @@ pub struct Inputs {
     /// Same as FILE or DIR (also --logdir)
     #[arg(long, aliases = ["trace_file", "logdir"], value_name = "FILE|DIR", hide_short_help = true)]
     pub trace_file: Vec<PathBuf>,
-    /// Facts that are not in the trace.
+    /// Facts that the trace does not contain.
     #[command(flatten)]
     pub model: Model,
 }
@@ -137,7 +137,7 @@ impl Inputs {
     }
 }
 
-/// Facts that are not in the trace.
+/// Facts that the trace does not contain.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct Model {
     /// Number of steps in the capture, instead of the number found in it
@@ -146,7 +146,7 @@ pub struct Model {
     /// Samples per step over all devices: gives samples/s
     #[arg(long, alias = "batch_size", value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub batch_size: Option<u64>,
-    /// Tokens per sample: with --batch-size gives tokens/s
+    /// Tokens per sample: together with --batch-size, gives tokens/s
     #[arg(long, alias = "seq_length", value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub seq_length: Option<u64>,
     /// Device whose peak rates are used instead of the device in the profile (`h100-sxm`, `tpu-v5e`, `v4-8`; see
@@ -194,14 +194,14 @@ pub struct Table {
     /// The table to print
     #[arg(value_name = "TABLE", value_parser = Tables, hide_possible_values = true, required_unless_present = "columns")]
     pub table: Option<crossprof::TableName>,
-    /// Print the columns of this table, or of all tables, instead: key, heading, unit, type and meaning. Reads no FILE
+    /// Print the columns of this table, or of all tables, instead of rows: key, heading, unit, type and meaning. Reads no FILE
     #[arg(long, value_name = "TABLE", num_args = 0..=1, default_missing_value = "", hide_possible_values = true,
         value_parser = named::OneOrAll, conflicts_with_all = ["files", "trace_file"])]
     pub columns: Option<named::OneOrAllTables>,
     /// Inputs of the command.
     #[command(flatten)]
     pub inputs: Inputs,
-    /// Print only rows that contain all of these words, and none of the words after a minus; `column:word` and
+    /// Print only rows that contain all of these words, and none of the words that start with a minus. `column:word` and
     /// `column>number` test one column
     #[arg(long, value_name = "WORDS", default_value = "", hide_default_value = true)]
     pub filter: String,
@@ -212,7 +212,7 @@ pub struct Table {
     #[arg(long, value_name = "N")]
     pub top: Option<u32>,
     /// Print only these columns, in this order: keys or headings, separated by commas. `leading` stands for the columns that
-    /// the page shows first, `all` for every column. A terminal shows the leading ones by default
+    /// the page shows first, `all` for every column. On a terminal, the default is `leading`
     #[arg(long, value_name = "COLUMNS", conflicts_with = "columns")]
     pub select: Option<String>,
     /// For the tables events and range: start at this time, counted from the start of the capture (1.20s, 15ms, 800us, 30ns,
@@ -222,9 +222,9 @@ pub struct Table {
     /// For the tables events and range: end at this time
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     pub to: Option<Time>,
-    /// For the tables events and range: include only tracks with this name, or all tracks of a process with this name
-    /// ('GPU:0', 'GPU:*/Stream #13*') or that ran ops of the device with this name ('CPU:2'). * matches any text. May be
-    /// given several times
+    /// For the tables events and range: include only the track with this name, the tracks of the process with this name
+    /// ('GPU:0', 'GPU:*/Stream #13*'), or the tracks that ran ops of the device with this name ('CPU:2'). * matches any text.
+    /// May be given several times
     #[arg(long, value_name = "PATTERN")]
     pub line: Vec<String>,
     /// For the table events: also print all arguments of each listed event. This reads the file a second time
@@ -245,12 +245,12 @@ pub struct Table {
 impl Table {
     /// Returns the table to print.
     pub fn name(&self) -> crossprof::TableName {
-        // Required by clap unless columns are requested.
+        // clap requires a table unless columns are requested.
         self.table.unwrap_or(crossprof::TableName::Steps)
     }
 }
 
-/// Describes which tables have several forms, and which forms.
+/// Lists the tables that have several forms, and these forms.
 fn forms() -> String {
     let tables = crossprof::TableName::ALL.into_iter().filter_map(|table| {
         let (last, others) = table.forms().split_last()?;
@@ -274,8 +274,8 @@ pub struct Timeline {
     /// End at this time
     #[arg(long, value_name = "TIME")]
     pub to: Option<Time>,
-    /// Draw only these tracks, selected by the name of the track, of its process, or of both (GPU:0/Stream*), or of the
-    /// device whose ops ran on them (CPU:2). May be given several times
+    /// Draw only the tracks with this name, selected by track, process or both (GPU:0/Stream*), or by the device whose ops ran
+    /// on them (CPU:2). May be given several times
     #[arg(long, value_name = "PATTERN")]
     pub line: Vec<String>,
     /// Width of the picture in pixels
@@ -322,8 +322,8 @@ pub struct Check {
     /// baseline is their median
     #[arg(long, value_name = "FILE|DIR")]
     pub baseline: Vec<PathBuf>,
-    /// Run of the baseline to compare with, if there are several. By default, the run with the same name. A pattern
-    /// ('main-*') selects all runs that match, and the baseline is their median
+    /// Baseline run to compare with, if there are several. By default, the run with the same name. A pattern ('main-*') selects
+    /// all matching runs, and the baseline is their median
     #[arg(long, alias = "baseline_run", value_name = "NAME")]
     pub baseline_run: Option<String>,
     /// Check only this run, if there are several
@@ -332,8 +332,8 @@ pub struct Check {
     /// Format of the printed result, or of the file of --output
     #[arg(long, value_enum)]
     pub format: Option<CheckFormat>,
-    /// Also write the result to this file, in the format of --format or, without it, of the file's extension (.xml JUnit,
-    /// .md Markdown, .json). Standard output then shows text. May be given several times
+    /// Also write the result to this file. The format is that of --format or, without it, that of the file's extension (.xml
+    /// JUnit, .md Markdown, .json). Standard output then shows text. May be given several times
     #[arg(long, value_name = "OUT")]
     pub output: Vec<PathBuf>,
 }

@@ -58,7 +58,7 @@ fn read_file(path: &str, wanted: Vec<u32>) -> Result<Vec<EventArguments>, String
     // The path of a member starts with the path of its archive.
     let archives = std::iter::successors(Some(path), |path| path.rsplit_once('/').map(|(parent, _)| parent));
     let Some(stored) = archives.into_iter().find(|path| Path::new(path).is_file()) else {
-        return Err(failed("there is no such file any more, or it is a pipe.".to_owned()));
+        return Err(failed("the file no longer exists, or it is a pipe.".to_owned()));
     };
     let failed = |error: std::io::Error| failed(error.to_string());
     let mut file = File::open(stored).map_err(failed)?;

@@ -18,7 +18,7 @@ const MOST_BUDGET_BYTES: u64 = 1 << 20;
 
 /// All limits hold.
 const HELD: u8 = 0;
-/// A limit does not hold, or its number is absent.
+/// A limit fails, or its number is absent.
 const NOT_HELD: u8 = 1;
 
 /// Reads the inputs, judges the limits, prints the result, and returns the exit status.
@@ -32,7 +32,7 @@ pub fn run(command: &Check) -> u8 {
     }
 }
 
-/// Prints a message. Lines after the first show the position of a mistake.
+/// Prints a message. Lines after the first show the position of an error.
 fn complain_lines(message: &str) {
     let mut lines = message.lines();
     complain(lines.next().unwrap_or_default());
@@ -69,7 +69,7 @@ impl Budget {
         self.limits.iter().any(Limit::needs_baseline)
     }
 
-    /// Returns the message for a required baseline that was not given. `how` describes how to give one.
+    /// Returns the message for a missing baseline. `how` describes how to give one.
     pub fn lacks_baseline(&self, how: &str) -> String {
         let rule = self.limits.iter().find(|limit| limit.needs_baseline()).map_or("", |limit| &limit.text);
         format!("\"{rule}\" needs a baseline: {how}, or write baseline = \"FILE\" in the budget.")
@@ -93,7 +93,7 @@ impl Budget {
     }
 }
 
-/// Returns the result, or all mistakes that prevent it. The budget is read first, because its mistakes do not depend on the
+/// Returns the result, or all mistakes that prevent it. The budget is read first, because errors in it do not depend on the
 /// profile.
 fn check(command: &Check) -> Result<CheckReport, Vec<String>> {
     let budget = read_budget(&Asked {
@@ -182,7 +182,7 @@ fn documents(inputs: &Inputs, outputs: &Outputs) -> Result<Vec<Document>, String
     let files = || inputs.paths().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ");
     if reports.profiles.is_empty() || reports.status() == FAILED {
         // The problem of each file has already been printed.
-        return Err(format!("{}: nothing was checked, because not everything could be read.", files()));
+        return Err(format!("{}: nothing was checked, because some inputs could not be read.", files()));
     }
     reports.print_warnings();
     let runs = reports.session.runs();
@@ -199,8 +199,8 @@ fn chosen(runs: Vec<Document>, names: &[String]) -> Result<Vec<Document>, String
     Ok(runs.into_iter().filter(|run| names.is_empty() || names.iter().any(|name| run.is_called(name))).collect())
 }
 
-/// Returns the baseline of a run: the named run or all that match a pattern, or else the only run, or else the run with the
-/// same name.
+/// Returns the baseline of a run. This is the named run, or all runs that match a pattern. If no name is given, it is the only
+/// run or the run with the same name.
 fn paired<'a>(baselines: &'a [Document], run: &Document, name: Option<&str>) -> Result<Vec<&'a Document>, String> {
     // Choosing one of several runs with the same name would be a guess.
     let called = |name: &str| {
@@ -225,8 +225,8 @@ fn paired<'a>(baselines: &'a [Document], run: &Document, name: Option<&str>) -> 
         (true, None) => {
             let name = &run.run().run_name;
             Err(format!(
-                "The baseline holds several runs and none called {name}: choose one with --baseline-run NAME, or the median \
-                 of all with --baseline-run '*'; {}",
+                "The baseline contains several runs, but no run called {name}. Choose one with --baseline-run \
+                    NAME, or the median of all with --baseline-run '*'; {}",
                 those(baselines)
             ))
         }

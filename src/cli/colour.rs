@@ -9,7 +9,7 @@ const YELLOW: &str = "\x1b[33m";
 const CYAN: &str = "\x1b[36m";
 const RESET: &str = "\x1b[0m";
 
-/// First words of the line of a finding or a warning, with their colours.
+/// Words that begin the line of a finding or a warning, with their colours.
 const GRAVITIES: [(&str, &str); 5] =
     [("critical", RED), ("damage", RED), ("warning", YELLOW), ("caution", YELLOW), ("note", CYAN)];
 

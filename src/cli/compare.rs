@@ -39,7 +39,7 @@ fn compared(command: &Compare) -> Result<(u8, Comparison, Vec<Subject>), String>
     if runs < 2 {
         let found = if runs == 1 { "there is one run" } else { "there is no run" };
         return Err(format!(
-            "A comparison needs two runs or more, and {found}: give another FILE, or a folder of several."
+            "A comparison needs at least two runs, but {found}. Give another FILE, or a folder with several runs."
         ));
     }
     let comparison = of_subjects(&said(command), &mut subjects)?;
@@ -103,15 +103,16 @@ pub fn of_subjects(said: &Said, subjects: &mut [Subject]) -> Result<Comparison, 
     let comparison = compare(subjects, &options);
     if runs > MOST_RUNS && comparison.trend.is_none() {
         return Err(format!(
-            "There are {runs} runs, and at most {MOST_RUNS} can be compared. More are shown only over time: runs whose names hold \
-             their training step (step_00001000), or whose profiles say when they were captured."
+            "There are {runs} runs, but at most {MOST_RUNS} can be compared. More runs can only be compared over \
+                time: their names must contain their training step (step_00001000), or their profiles must \
+                contain the time of the capture."
         ));
     }
     Ok(comparison)
 }
 
-/// Reads each path separately: the same file given twice is two runs, and only one path is in memory at a time. All captures
-/// of a group become one run.
+/// Reads each path separately, so a file that is given twice is two runs, and only one path is in memory at a time. All
+/// captures of a group become one run.
 fn read(command: &Compare) -> Result<(u8, Vec<Subject>), String> {
     let outputs = Outputs::new(command.output.iter().chain(&command.output_json).chain(&command.html));
     let is_page = |path: &PathBuf| OutputFormat::of_name(path) == Ok(OutputFormat::Html);
@@ -202,14 +203,14 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// Reads the captures of a path. `platform` is the platform that the user states.
+    /// Reads the captures of a path. `platform` is the platform given by the user.
     fn captures(&mut self, path: &Path, platform: Option<&str>) -> Result<Vec<Capture>, String> {
         let model = self.command.model.clone();
         let inputs = Inputs { files: vec![path.to_owned()], trace_file: Vec::new(), model };
         let mut reports = analyze::reports(&inputs, &self.outputs)?;
         if reports.profiles.is_empty() || reports.status() == FAILED {
             // The problem of the file has already been printed.
-            return Err(format!("{}: nothing was compared, because this could not be read.", path.display()));
+            return Err(format!("{}: nothing was compared, because this input could not be read.", path.display()));
         }
         self.status = self.status.max(reports.status());
         reports.print_warnings();

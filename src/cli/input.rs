@@ -21,7 +21,7 @@ const MOST_LOG_BYTES: u64 = 64 << 20;
 /// File name that stands for standard input.
 const STANDARD_INPUT: &str = "-";
 
-/// Set once standard input has been named.
+/// True after standard input has been named.
 static STANDARD_INPUT_TAKEN: AtomicBool = AtomicBool::new(false);
 
 /// A file to read.
@@ -34,8 +34,8 @@ pub struct Input {
     pub size: Option<u64>,
     /// Kind of the file's content.
     pub kind: FileKind,
-    /// True if the file is named on the command line or has the name of a profile. Such a file needs an error if it contains
-    /// no run.
+    /// True if the file is named on the command line or has the name of a profile. If such a file contains no run, this is an
+    /// error.
     pub expected: bool,
     /// A pipe at its start, until it is read.
     stream: Mutex<Option<Box<dyn Read + Send>>>,
@@ -58,7 +58,7 @@ impl Input {
     pub fn open(path: PathBuf, named: bool) -> Result<Input, String> {
         let is_standard = path == Path::new(STANDARD_INPUT);
         if is_standard && STANDARD_INPUT_TAKEN.swap(true, Ordering::Relaxed) {
-            return Err("-: standard input can be read once only.".to_owned());
+            return Err("-: standard input can be read only once.".to_owned());
         }
         let opened = if is_standard { Ok(None) } else { regular(&path) };
         let failed = |error: io::Error| format!("{}: cannot be read: {error}", path.display());
@@ -79,7 +79,7 @@ impl Input {
                 let head = Cursor::new(head);
                 let stream: Box<dyn Read + Send> = match kind {
                     FileKind::Unknown if is_text => Box::new(head.chain(rest.take(MOST_LOG_BYTES))),
-                    // The start is enough to explain why this is not a profile. A device such as /dev/zero has no end.
+                    // The start of the file is enough to explain why it is not a profile. A device such as /dev/zero has no end.
                     FileKind::Unknown => Box::new(head),
                     _ => Box::new(head.chain(rest)),
                 };
@@ -100,7 +100,7 @@ impl Input {
             return File::open(&self.path).map(Source::File);
         }
         let stream = self.stream.lock().ok().and_then(|mut stream| stream.take());
-        stream.map(Source::Stream).ok_or_else(|| io::Error::other("a pipe can be read once only"))
+        stream.map(Source::Stream).ok_or_else(|| io::Error::other("a pipe can be read only once"))
     }
 
     /// Returns a path that identifies the file.
@@ -187,7 +187,7 @@ pub fn read_small(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     File::open(path)?.take(most.saturating_add(1)).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > most {
         let limit = crossprof::format::bytes(most);
-        return Err(io::Error::other(format!("it has more than {limit}, check that it is the right file")));
+        return Err(io::Error::other(format!("it has more than {limit}; check that it is the right file")));
     }
     Ok(bytes)
 }

@@ -1,5 +1,5 @@
 //! Loads files from disk into a [`Session`]. Folders are walked, and the plan decides which files are read. Many files are
-//! decoded in parallel ([`many`]). With few files, two threads read each file in turn:
+//! decoded in parallel ([`many`]). If there are few files, two threads read one file at a time together:
 //!
 //! ```text
 //!  reader thread:  file --1 MiB--> Unpacker --copied into recycled buffers--> channel --> main thread: Session
@@ -31,7 +31,7 @@ use super::sidecars;
 const READ_BYTES: usize = 1 << 20;
 /// Bytes per message to the decoder: large enough to make the cost of sending negligible, small enough for the CPU cache.
 const SEND_BYTES: usize = 256 << 10;
-/// Maximum number of buffers in transit. Bounds memory, and keeps short delays of one thread from stalling the other.
+/// Maximum number of buffers in transit. Bounds the memory, and prevents short delays of one thread from stalling the other.
 const BUFFERS: usize = 8;
 /// Model configurations are smaller than this.
 const MOST_CONFIG_BYTES: u64 = 4 << 20;
@@ -44,7 +44,7 @@ pub struct Loaded {
     pub problems: Vec<String>,
 }
 
-/// Returns the settings that the user gives in addition to the profile.
+/// Returns the settings that the user gave in addition to the profile.
 pub fn settings(model: &Model) -> Result<Settings, String> {
     let (device, window) = (model.device.clone(), model.window.clone());
     let mut settings = Settings { num_steps: model.num_steps, device, window, ..Settings::default() };
@@ -78,7 +78,7 @@ fn checkpoint(folder: &Path) -> Result<(Sidecar, Vec<SourceFile>), String> {
     }
     if files.is_empty() {
         complain(&format!(
-            "--checkpoint-dir {}: this folder holds no config.json or crossprof.json, so the model is unknown.",
+            "--checkpoint-dir {}: this folder contains no config.json or crossprof.json, so the model is unknown.",
             folder.display()
         ));
     }
@@ -135,8 +135,8 @@ pub fn load<'a>(
         let is_expected = |input: &Input| input.expected;
         if path.is_dir() && !inputs.iter().skip(found).any(is_expected) {
             loaded.problems.push(format!(
-                "{}: This folder holds no profile. Give the folder that you passed to jax.profiler.start_trace; it \
-                 holds plugins/profile/<run>/*.xplane.pb.",
+                "{}: This folder contains no profile. Give the folder that you passed to \
+                    jax.profiler.start_trace; it contains plugins/profile/<run>/*.xplane.pb.",
                 path.display()
             ));
         }
@@ -149,9 +149,9 @@ pub fn load<'a>(
     Ok(loaded)
 }
 
-/// Leaves out dumped programs and texts of errors in a folder with trace profiles, because they are not runs of their own
-/// there, and device memory profiles that do not show to which run they belong. Users who want their tables can name these
-/// files. Returns the memory profiles.
+/// If a folder contains trace profiles, leaves out dumped programs and error texts, because they are not separate runs there.
+/// Also leaves out device memory profiles that may belong to any of several runs, and returns them. Users who want the tables
+/// of these files can name the files.
 fn leave_memory_beside_profiles(inputs: &mut [Input]) -> Vec<(String, u64)> {
     let is_of_time = |input: &Input| {
         matches!(input.kind, FileKind::XPlane | FileKind::TraceJson | FileKind::UnifiedProfile | FileKind::Archive)
@@ -237,7 +237,7 @@ fn read_planned(loaded: &mut Loaded, inputs: &[Input], progress: &mut Progress) 
     // The memory profiles between the first and the last one of a run.
     let is_profile = |file: &usize| inputs.get(*file).is_some_and(|input| input.kind == FileKind::MemoryProfile);
     is_unused.extend(plan.ignored.iter().map(|ignored| ignored.file).filter(is_profile));
-    // Other files in a folder of profiles are no mistake. They are not read.
+    // Other files in a folder of profiles are not an error; they are not read.
     let is_read = |index: usize, input: &Input| !is_unused.contains(&index) && input.expected;
     let chosen: Vec<&Input> =
         inputs.iter().enumerate().filter(|(index, input)| is_read(*index, input)).map(|(_, input)| input).collect();
@@ -383,8 +383,8 @@ fn read_file(input: &Input, pieces: &SyncSender<Piece>, recycled: &Receiver<Vec<
     Ok(())
 }
 
-/// Returns the outlines of the large planes of an xplane file: everything except their lines. Empty for other files. Rewinds
-/// the file.
+/// Returns the outlines of the large planes of an xplane file: everything except the lines of the planes. Empty for other
+/// files. Rewinds the file.
 pub fn outlines(file: &mut File, size: u64) -> std::io::Result<Vec<Outline>> {
     let mut outliner = Outliner::new(size);
     if outliner.wanted().is_none() {
@@ -396,7 +396,7 @@ pub fn outlines(file: &mut File, size: u64) -> std::io::Result<Vec<Outline>> {
         file.seek(SeekFrom::Start(wanted.start))?;
         window.resize(usize::try_from(wanted.end - wanted.start).unwrap_or(0), 0);
         if let Err(error) = file.read_exact(&mut window) {
-            // The file became shorter in the meantime. The rest is read without outlines.
+            // The file was truncated in the meantime. The rest is read without outlines.
             return if error.kind() == ErrorKind::UnexpectedEof {
                 file.rewind().map(|()| Vec::new())
             } else {

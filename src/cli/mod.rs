@@ -1,10 +1,10 @@
 //! The native command line: a thin adapter around [`crate::Session`] that reads files, shows progress and prints results.
-//! [`open`] does the same for programs that show the results themselves.
+//! [`open`] serves programs that show the results themselves.
 //!
 //! Only the result goes to standard output. Errors, warnings and progress go to standard error.
 //!
-//! An error of these modules is a sentence (`String`) that names its file or option: it is only printed, and its exit status
-//! is always the same. Where a caller chooses the status, the option or the remedy, the library returns an enum.
+//! Errors in these modules are sentences (`String`) that name the file or option, because they are only printed, always with
+//! the same exit status. If the caller chooses the status, the option or the remedy, the library returns an enum.
 
 mod analyze;
 mod area;
@@ -41,7 +41,7 @@ const DAMAGED: u8 = 1;
 /// Exit status: a file is not a profile, or the arguments are wrong.
 const FAILED: u8 = 2;
 
-/// Exit status: `--fail-on` applies to a finding or to a condition of a comparison.
+/// Exit status: a finding, or a condition of a comparison, meets `--fail-on`.
 const FOUND: u8 = 3;
 
 /// Licences of the software in this program, written by `cargo xtask notices`.
@@ -107,8 +107,8 @@ fn print_text(text: &str, status: u8) -> u8 {
     if colour::is_wanted() { print_result(&colour::coloured(text), status) } else { print_result(text, status) }
 }
 
-/// Writes a result to standard output. Returns `status`, or the exit status of a failure. It is not a failure if the reader
-/// stops early (`| head`).
+/// Writes a result to standard output. Returns `status`, or the exit status of a failure. If the reader stops early (`| head`),
+/// this is not a failure.
 fn print_result(text: &str, status: u8) -> u8 {
     printed(std::io::stdout().lock().write_all(text.as_bytes()), status)
 }

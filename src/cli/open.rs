@@ -23,7 +23,7 @@ use super::table::{fitting, known_form};
 use super::{check, compare, timeline};
 use base::suggest;
 
-/// Facts that the user gives in addition to the files. The fields correspond to the flags with the same names.
+/// Facts that the user gives in addition to the files. Each field corresponds to the flag with the same name.
 #[derive(Clone, Debug, Default)]
 pub struct Known {
     /// Number of steps in the capture. Replaces the number found in it.
@@ -40,7 +40,7 @@ pub struct Known {
     pub window: Option<String>,
 }
 
-/// The runs of some files. Their memory is freed when they are dropped, unlike that of the command line.
+/// The runs of some files. Unlike on the command line, their memory is freed when they are dropped.
 pub struct Opened {
     session: Session,
     settings: Settings,
@@ -114,7 +114,7 @@ impl Opened {
     }
 
     /// Draws a range of a run like `crossprof timeline`. Also returns messages about parts that were left out. The name in
-    /// `output` selects the format: a Chrome trace if it ends with `.json` or `.json.gz`, or else an SVG.
+    /// `output` selects the format: a Chrome trace if it ends with `.json` or `.json.gz`, and an SVG if not.
     ///
     /// # Errors
     ///
@@ -197,7 +197,7 @@ impl Opened {
     }
 }
 
-/// Settings of a timeline picture. The fields correspond to the flags of `crossprof timeline` with the same names.
+/// Settings of a timeline picture. Each field corresponds to the flag of `crossprof timeline` with the same name.
 #[derive(Clone, Debug)]
 pub struct Drawing {
     /// Name or index of a step.

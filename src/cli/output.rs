@@ -4,7 +4,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
-/// Standard output as a file. It is written through the same handle as the printed result, which comes after it.
+/// Standard output as a file. It is written through the same handle as the printed result, which follows.
 const STANDARD_OUTPUT: &str = "/dev/stdout";
 
 /// The files that a command writes.
@@ -29,7 +29,7 @@ impl Outputs {
             Some(output) => {
                 let input = if input == output { String::new() } else { format!(" ({})", input.display()) };
                 Err(format!(
-                    "{}: this file is an input{input} and would be overwritten. Give another name to write to.",
+                    "{}: this file is an input{input} and would be overwritten. Give another name for the output.",
                     output.display()
                 ))
             }
@@ -64,7 +64,7 @@ fn put(path: &Path, text: &[u8]) -> io::Result<()> {
     if path == Path::new(STANDARD_OUTPUT) {
         let mut output = io::stdout().lock();
         let written = output.write_all(text).and_then(|()| output.flush());
-        // It is not a failure if the reader stops early.
+        // If the reader stops early, this is not a failure.
         return written.or_else(|error| if error.kind() == ErrorKind::BrokenPipe { Ok(()) } else { Err(error) });
     }
     let Some(target) = replaceable(path)? else { return fs::write(path, text) };
@@ -95,7 +95,7 @@ fn replaceable(path: &Path) -> io::Result<Option<PathBuf>> {
 /// process leaves no file that blocks later calls.
 fn replace(target: &Path, text: &[u8]) -> io::Result<()> {
     let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    // Fails here with a clear error. An error of the temporary file would show the temporary name.
+    // Fails here, because an error about the temporary file would show the temporary name.
     fs::metadata(folder)?;
     let mut builder = tempfile::Builder::new();
     builder.prefix(".crossprof-").suffix(".tmp");

@@ -58,7 +58,7 @@ impl OutputFormat {
             (OutputFormat::Html, [only]) => export::html::report(only),
             (OutputFormat::Html, several) => {
                 return Err(format!(
-                    "a page shows one run, and there are {}: name one of their files, or use crossprof compare.",
+                    "a page shows one run, but there are {}. Name the file of one run, or use crossprof compare.",
                     several.len()
                 ));
             }

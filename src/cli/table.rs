@@ -142,8 +142,8 @@ pub fn run(command: &Table) -> u8 {
     }
 }
 
-/// Returns the runs whose tables are printed, with their titles. For the difference of device memory profiles, only those
-/// that have an earlier profile.
+/// Returns the runs whose tables are printed, with their titles. For the difference of device memory profiles, returns only the
+/// runs that have an earlier profile.
 fn asked_runs<'t>(name: TableName, reports: &mut Reports, titles: &'t [String]) -> Vec<(u32, &'t String)> {
     let all: Vec<(u32, &String)> = (0..).zip(titles).collect();
     if name != TableName::Heap {
@@ -157,7 +157,7 @@ fn asked_runs<'t>(name: TableName, reports: &mut Reports, titles: &'t [String]) 
     if later.is_empty() { all } else { later }
 }
 
-/// Rejects a form that the table does not have. Printing another form would answer a different question.
+/// Rejects a form that the table does not have, because printing another form would be misleading.
 pub fn known_form(name: TableName, by: &str) -> Result<(), String> {
     let forms = name.forms();
     if by.is_empty() || forms.contains(&by) {
@@ -167,11 +167,11 @@ pub fn known_form(name: TableName, by: &str) -> Result<(), String> {
     Err(format!("--by: the table {} cannot be grouped by {by}; it has {has}", name.key()))
 }
 
-/// Rejects a change that cannot be parsed, or that is for a table that takes none.
+/// Rejects a change that cannot be parsed, or a table that takes no change.
 fn known_change(command: &Table) -> Result<(), String> {
     match &command.change {
         Some(_) if command.name() != TableName::MemoryWhatIf => {
-            Err(format!("--change: the table {} evaluates no changes; use memory-what-if", command.name().key()))
+            Err(format!("--change: the table {} does not evaluate changes; use memory-what-if", command.name().key()))
         }
         // The program's batch size is known only after reading it.
         Some(change) => Change::parse(change, Some(1)).map(drop).map_err(|error| format!("--change: {error}")),
@@ -179,8 +179,8 @@ fn known_change(command: &Table) -> Result<(), String> {
     }
 }
 
-/// Rejects sorting by a column that the table does not have, and filters that do not fit the table. Ignoring them would
-/// answer a different question.
+/// Rejects sorting by a column that the table does not have, and filters that do not fit the table, because ignoring them would
+/// be misleading.
 pub fn fitting(table: &str, columns: &[Column], query: &Query, matched_rows: u64) -> Result<(), String> {
     let keys: Vec<&str> = columns.iter().map(|column| column.key).collect();
     if keys.is_empty() {

@@ -114,8 +114,7 @@ pub fn drawn(
     Ok(DrawnTimeline { bytes: document.finish().into_bytes(), longest })
 }
 
-/// Draws the median step of a run as an SVG, without host threads. `None` if the run has no steps, or if they ran on no
-/// device.
+/// Draws the median step of a run as an SVG, without host threads. `None` if the run has no steps, or if no device ran them.
 pub fn median_step(session: &mut Session, run: u32, settings: &Settings, title: &str) -> Option<String> {
     let draw = |context: Context<'_>, kept: &Kept| {
         let range = step_range(context, crossprof::timeline::median_step(context)?)?;
@@ -154,7 +153,7 @@ fn trace_bytes(
     let is_compressed = path.extension().is_some_and(|end| end == "gz");
     let (mut plain, mut packed) = (Vec::new(), GzEncoder::new(Vec::new(), Compression::default()));
     chrome_trace::write(source, zero, range, lines.as_deref(), &mut |text| {
-        // Fails only if there is no memory.
+        // Fails only if memory runs out.
         let _ = if is_compressed { packed.write_all(text.as_bytes()) } else { plain.write_all(text.as_bytes()) };
     });
     if is_compressed { packed.finish().map_err(|error| error.to_string()) } else { Ok(plain) }
@@ -175,14 +174,14 @@ fn compared(command: &Timeline, profiles: &[UnifiedProfile]) -> Result<Option<Co
         return Ok(None);
     }
     if profiles.len() != 2 {
-        return Err(format!("--colours change needs two runs, and there are {}", profiles.len()));
+        return Err(format!("--colours change needs two runs, but there are {}", profiles.len()));
     }
     let subjects: Vec<Subject> = profiles.iter().cloned().map(Subject::new).collect();
     let comparison = compare(&subjects, &Options::default());
     match tells_apart(&comparison) {
         true => Ok(Some(comparison)),
         false if is_asked => {
-            Err("--colours change: most ops of these two runs have no partner in the other".to_owned())
+            Err("--colours change: most ops of these two runs have no match in the other run".to_owned())
         }
         false => Ok(None),
     }

@@ -29,7 +29,7 @@ fn groups_that_vary_fail_only_where_that_is_asked() {
     }
     let groups = ["--group", "a=a0.trace.json,a1.trace.json", "--group", "b=b0.trace.json,b1.trace.json"];
     for (condition, status, said) in [
-        ("slower > 3 %", 0, "passes: the captures of one run differ too much among themselves to compare b with a"),
+        ("slower > 3 %", 0, "passes: the captures of one run differ too much from each other to compare b with a"),
         ("unstable", 3, "fails: the captures of one run differ too much"),
     ] {
         let output = crossprof(&folder, &[&["compare"], &groups[..], &["--fail-on", condition]].concat());

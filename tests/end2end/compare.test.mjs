@@ -81,7 +81,7 @@ test("the verdict comes first, then figures and caveats, then details that unfol
   const places = await Promise.all([".block-note", ".card", ".block-heading", ".grid-box", ".waterfall"].map(top));
   assert.deepEqual(places, [...places].sort((a, b) => a - b), "verdict, figures, caveats, phases, waterfall");
   const text = await sentences(page);
-  assert.equal(text.split("Not known for every run").length, 2, "a caveat is said once");
+  assert.equal(text.split("Conditions that are unknown for some runs").length, 2, "a caveat is said once");
   assert.match(text, /by phase[\s\S]*Matmul/);
   assert.doesNotMatch(text, /\b(new|gone)\b\n/, "no op is new or gone on another platform");
   assert.match(await page.locator(".fold summary").first().innerText(), /^Fairness: \d+ of \d+ conditions are equal, \d+ differ \(.+\), \d+ are unknown$/);

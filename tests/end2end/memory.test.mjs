@@ -112,7 +112,7 @@ test("a capture without allocations and programs explains how to record them", a
   await page.locator(".page.overview .card").first().waitFor();
   await view(page, "memory");
   const text = await page.locator(".blocks").innerText();
-  assert.match(text, /A trace in JSON contains no programs/);
+  assert.match(text, /A JSON trace does not contain programs/);
   assert.match(text, /save_device_memory_profile/);
 });
 

@@ -28,7 +28,7 @@ pub const EXPECTED: &[(&str, &[&str])] = &[
         "mi300x-8gpu-conv/*.xplane.pb",
         &[
             "critical host_overhead",
-            "warning unfused_data_formatting",
+            "note unfused_data_formatting",
             "note preallocated_memory",
             "note warm_up_in_window",
         ],

@@ -1,4 +1,4 @@
-//! Judges the bandwidth of the main memory: only if it limits the program, and if most bytes are known.
+//! Judges the bandwidth of the main memory, but only if it limits the program and if most bytes are known.
 
 use base::format;
 use insight::limits::BANDWIDTH_PERCENT;
@@ -7,16 +7,14 @@ use metrics::roofline;
 use report::{Kernels, Level, Metadata, TopOp, UnifiedProfile};
 use trace::{Framework, SourceFormat};
 
-/// Least share of the op time with a known cost. If less is known, a low utilization is not judged
-/// (our own limit).
+/// Smallest share of the op time with a known cost. If less is known, a low utilization is not judged (our limit).
 const COUNTED: f64 = 0.95;
-/// Percentage of the measured time in ops bound by main memory above which its bandwidth is judged
-/// (our own limit: most of the time).
+/// The bandwidth is judged if memory-bound ops take more than this percentage of the measured time (our limit: most of the time).
 const MEMORY_BOUND_PERCENT: f64 = 50.0;
 
 /// Returns the share, 0 to 1, of the ops' self time in ops that only wait for asynchronous work
 /// (`copy-done`, `all-gather-done`). A device that waits for copies or for other devices is busy
-/// but does no work, so only the rest is judged.
+/// but does no work, so only the remaining time is judged.
 pub fn waiting_share(kernels: &Kernels) -> f64 {
     let time = |wanted: fn(&str) -> bool| -> f64 {
         kernels.kernels_by_category.iter().filter(|(name, _)| wanted(name)).map(|(_, category)| category.time_us).sum()
@@ -25,8 +23,8 @@ pub fn waiting_share(kernels: &Kernels) -> f64 {
     if all > 0.0 { time(|name| name.ends_with("-done")) / all } else { 0.0 }
 }
 
-/// Returns the percentage of the measured time, idle time included, in which ops bound by main
-/// memory run. Based on the ops that the profile lists. Excludes ops that only wait for a copy.
+/// Returns the percentage of the measured time, including idle time, in which ops bound by main memory run. Covers the ops that
+/// the profile lists, except those that only wait for a copy.
 pub fn memory_bound_percent(profile: &UnifiedProfile) -> Option<f64> {
     let ops = profile.op_statistics.as_ref()?;
     let is_bound =
@@ -90,8 +88,8 @@ mod tests {
         assert_eq!((level(70.0, 0.0, 1.0), level(70.0, 100.0, 0.75)), (Ok(Level::Good), Ok(Level::Good)));
     }
 
-    /// 200 µs on one device, half of them idle: 60 µs bound by memory, 30 by arithmetic, 10 waiting for
-    /// a copy.
+    /// 200 µs on one device, of which half is idle. Of the rest, memory limits 60 µs, arithmetic limits 30 µs, and 10 µs wait
+    /// for a copy.
     #[test]
     fn memory_bound_time_is_a_share_of_the_measured_time() {
         let op = |category: &str, bound_by: &str, self_time_us: f64| TopOp {

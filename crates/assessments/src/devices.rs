@@ -28,8 +28,7 @@ pub(super) fn transfers(profile: &UnifiedProfile) -> Assessment {
         let bytes = sizes.fold(0, u64::saturating_add);
         if bytes > 0 { format!(", {} in the capture", format::bytes(bytes)) } else { String::new() }
     });
-    // async_copy_wait also covers copies within a device. In that case the host's copies are the
-    // smaller part of it.
+    // async_copy_wait also covers copies within a device. If it fires for these, host copies are the smaller part of the time.
     let rules = ["large_memory_transfers", "async_copy_wait"];
     let rules = if share >= 0.5 * waited { &rules[..] } else { &rules[..1] };
     let level = rules.iter().filter_map(|id| level_by_rules(profile, &[id])).max();
@@ -86,8 +85,8 @@ pub fn fullness(percent: f64) -> (Level, String) {
 pub(super) fn peak_memory(profile: &UnifiedProfile) -> Assessment {
     let asked = question(
         "peak_memory",
-        "Is the peak memory below 90 %?",
-        "Most memory used at once, as a share of the fullest device's capacity.",
+        "Is the peak memory use below 90 %?",
+        "Peak memory use of the fullest device, as a share of its capacity.",
         Unit::Percent,
         Some(metric!("memory.devices[].peak_percent")),
         (View::Memory, ""),
@@ -107,15 +106,15 @@ pub(super) fn peak_memory(profile: &UnifiedProfile) -> Assessment {
                 percent,
                 asked.level(profile, &["near_memory_limit"], percent),
                 format!(
-                    "At its peak {name} uses {}, {} of its memory.",
+                    "At its peak, {name} uses {}, which is {} of its memory.",
                     format::bytes(bytes),
                     format::percent(percent)
                 ),
-                "Find the largest buffers on the Memory page. Then rematerialize, or shard more.",
+                "Find the largest buffers on the Memory page. Then rematerialize activations, or shard more arrays.",
             )
             .advised_by(profile, &["near_memory_limit"]),
         (None, Some(bytes)) => {
-            asked.absent(format!("At its peak {name} uses {}. Its capacity is unknown.", format::bytes(bytes)), how)
+            asked.absent(format!("At its peak, {name} uses {}. Its capacity is unknown.", format::bytes(bytes)), how)
         }
         _ => asked.not_measured(profile, "This profile does not record the peak memory.", how),
     }
@@ -127,7 +126,8 @@ pub fn memory_bandwidth(profile: &UnifiedProfile) -> Assessment {
     let asked = question(
         "memory_bandwidth",
         "How much of the memory's bandwidth is used?",
-        "Bytes that ops move to and from main memory, as a share of what its peak bandwidth allows in that time.",
+        "Bytes that ops move to and from main memory, as a share of the bytes that the peak bandwidth allows in \
+            the same time.",
         Unit::Percent,
         Some(program),
         (View::Roofline, ""),
@@ -151,7 +151,7 @@ pub fn memory_bandwidth(profile: &UnifiedProfile) -> Assessment {
         let counted = profile.op_statistics.as_ref().and_then(|ops| ops.known_cost_percent).unwrap_or_default() / 100.0;
         return answer(asked, share, counted);
     }
-    // Counted by the runtime of a TPU itself.
+    // Counted by the TPU runtime itself.
     match roofline.and_then(|roofline| roofline.hbm_utilization_percent) {
         Some(share) => {
             let asked = super::Question { metric: Some(metric!("roofline.hbm_utilization_percent")), ..asked };
@@ -178,7 +178,7 @@ pub(super) fn communication(profile: &UnifiedProfile) -> Assessment {
         (View::Communication, ""),
     );
     let share = share_of_step(profile, |parts| Some(parts.communication_us));
-    // The only device of a capture may be one rank of many, whose captures are elsewhere.
+    // If a capture has one device, it may be one of many ranks with separate captures.
     if profile.metadata.num_devices == 1 && share.is_none_or(|share| share <= 0.0) {
         return asked.absent("One device ran, and it did not communicate.".to_owned(), "");
     }
@@ -199,7 +199,7 @@ pub(super) fn balance(profile: &UnifiedProfile) -> Assessment {
     let asked = question(
         "balance",
         "Is the work spread evenly over the devices?",
-        "Share by which perfect balance would reduce the busiest device's work.",
+        "Share of the busiest device's work that perfect balance would save.",
         Unit::Percent,
         Some(metric!("multi_device.busy_imbalance_percent")),
         (View::Devices, ""),
@@ -237,13 +237,13 @@ pub fn compilation(profile: &UnifiedProfile) -> Assessment {
         (View::Findings, "compil"),
     )
     .within(COMPILE_US)
-    .with_caveat("Bad, too, if it interrupts the steps.");
+    .with_caveat("Also bad if it interrupts the steps.");
     match &profile.compilation {
         Some(found) => asked
             .answer(
                 found.compilation_time_us,
-                // Recompiled short programs cost little compared with the guide's limits, but a lot compared with
-                // their steps.
+                // Recompiling short programs costs little compared with the guide's limits, but a lot compared with the steps
+                // of these programs.
                 asked.level(profile, &COMPILATION, found.compilation_time_us),
                 match found.num_compilation_events {
                     0 => "Nothing was compiled in the capture.".to_owned(),

@@ -9,7 +9,7 @@ use insight::limits::{
 use report::{Level, Platform, UnifiedProfile, View, metric};
 use table::Unit;
 
-/// No mean kernel duration is bad: short kernels cost time only if the devices wait.
+/// No mean kernel duration is judged as bad, because short kernels cost time only if the devices wait.
 const MEAN_KERNEL: Limits = Limits { good: SHORT_MEAN_KERNEL_US, bad: f64::NEG_INFINITY };
 const DOMINANT_OP: Limits = Limits { good: DOMINANT_OP_PERCENT, bad: f64::INFINITY };
 const OCCUPANCY: Limits = Limits { good: OCCUPANCY_PERCENT, bad: f64::NEG_INFINITY };
@@ -20,8 +20,8 @@ const SHORT: [&str; 2] = ["short_mean_kernel", "many_small_kernels"];
 /// States on which devices short kernels are judged.
 fn short_kernels_cost() -> String {
     format!(
-        "Judged only on GPUs that are busy for less than {} % of the time, because launching short kernels costs the \
-            host time.",
+        "Judged only on GPUs that are busy for less than {} % of the time, because short kernels cost the host \
+            launch time.",
         BUSY_PERCENT.good
     )
 }
@@ -52,8 +52,8 @@ pub fn kernel_duration(profile: &UnifiedProfile) -> Assessment {
                 _ => format!("An op takes {} on average over {}.", time_us(mean), format::counted(count, "op")),
             },
             &format!(
-                "Short kernels cost time only if the devices are not busy. If so, give each kernel more work by a \
-                larger batch, or by more of the program in one {}.",
+                "Short kernels cost time only if the devices are not busy. If the devices are idle, give each \
+                    kernel more work: use a larger batch, or put more of the program into one {}.",
                 words(profile).compiler
             ),
         )
@@ -70,14 +70,14 @@ pub(super) fn small_kernels(profile: &UnifiedProfile) -> Assessment {
         (View::Kernels, "avg_duration_us<10"),
     );
     let Some(all) = profile.kernel_statistics.as_ref().filter(|all| all.count > 0) else {
-        return asked.not_measured(profile, "This profile does not list single kernels.", better_file(profile));
+        return asked.not_measured(profile, "This profile does not list individual kernels.", better_file(profile));
     };
     let share = 100.0 * all.short_count as f64 / all.count as f64;
     let is_gpu = profile.metadata.platform() == Some(Platform::Gpu);
     let level = level_by_rules(profile, &["many_small_kernels"]).filter(|_| is_gpu);
     let why = match level {
         Some(Level::Good) => " The gaps between them are too short to matter.".to_owned(),
-        None if !is_gpu => " The host does not launch them one by one, so being short costs nothing.".to_owned(),
+        None if !is_gpu => " The host does not launch them one by one, so short kernels cost nothing.".to_owned(),
         Some(_) => shorter_than_limit(profile),
         None => String::new(),
     };
@@ -89,13 +89,14 @@ pub(super) fn small_kernels(profile: &UnifiedProfile) -> Assessment {
         percent(share)
     );
     let remedy = format!(
-        "Let the compiler fuse them: {} over larger functions, fewer branches, no Python loop over small arrays.",
+        "Let the compiler fuse them: apply {} to larger functions, use fewer branches, and avoid Python loops \
+            over small arrays.",
         words(profile).compiler
     );
     asked.answer(share, level, answer, &remedy).advised_by(profile, &["many_small_kernels"])
 }
 
-/// Describes the result of the rule, which has another limit for short kernels.
+/// Describes the result of the rule, whose limit for short kernels differs.
 fn shorter_than_limit(profile: &UnifiedProfile) -> String {
     let mut evidence = fired(profile, &["many_small_kernels"]).flat_map(|finding| &finding.evidence);
     evidence.find(|it| it.name == "short_kernel_percent").map_or_else(String::new, |it| {
@@ -131,7 +132,7 @@ pub(super) fn top_ops(profile: &UnifiedProfile) -> Assessment {
     let asked = question(
         "top_ops",
         "Which five ops take the most time?",
-        "Combined share of the five ops with the most self time in the self time of all ops.",
+        "Self time of the five largest ops, as a share of the self time of all ops.",
         Unit::Percent,
         Some(metric!("op_statistics.top_ops")),
         (View::Ops, ""),
@@ -151,7 +152,7 @@ pub(super) fn dominant_op(profile: &UnifiedProfile) -> Assessment {
     let asked = question(
         "dominant_op",
         "Does one op take more than half of the op time?",
-        "Share of the op with the most self time in the self time of all ops.",
+        "Self time of the largest op, as a share of the self time of all ops.",
         Unit::Percent,
         Some(metric!("op_statistics.top_ops")),
         (View::Ops, ""),
@@ -169,13 +170,13 @@ pub(super) fn dominant_op(profile: &UnifiedProfile) -> Assessment {
                 .level(profile, &["dominant_op"], share)
                 .filter(|it| *it == Level::Good || of_window >= DOMINANT_OP_OF_WINDOW_PERCENT),
             format!("The op with the most self time, {}, takes {} of all op time.", named(name), percent(share)),
-            "Profile that op alone. Consider another algorithm, or a kernel from a library.",
+            "Profile this op on its own. Consider another algorithm, or a library kernel.",
         )
         .advised_by(profile, &["dominant_op"])
 }
 
-/// Returns the number of steps times the devices that ran them, which the times of [`ops`] cover.
-/// Otherwise returns the reason why there are none, and what to do.
+/// Returns the number of (step, device) pairs that the times of [`ops`] cover. If there are none, returns the reason and a
+/// remedy.
 fn device_steps(profile: &UnifiedProfile) -> Result<u64, (&'static str, String)> {
     let timing = &profile.step_timing;
     if timing.num_steps == 0 {
@@ -217,7 +218,12 @@ pub(super) fn long_ops(profile: &UnifiedProfile) -> Assessment {
         .map(|op| format!("{} {}", named(op.0), time_us(per_step(op))))
         .collect();
     let answer = match long.len() {
-        0 => format!("None: the longest is {} with {} per step and device.", named(first.0), time_us(per_step(first))),
+        0 => format!(
+            "None. The longest is {}, with {} per step and \
+            device.",
+            named(first.0),
+            time_us(per_step(first))
+        ),
         _ => format!("{}, per step and device.", long.iter().take(5).cloned().collect::<Vec<_>>().join(", ")),
     };
     let level = if long.is_empty() { Level::Good } else { Level::Warning };
@@ -225,7 +231,8 @@ pub(super) fn long_ops(profile: &UnifiedProfile) -> Assessment {
         long.len() as f64,
         Some(level),
         answer,
-        "Check whether the op's work requires this time. The roofline shows how close it is to the device's peak.",
+        "Check whether the op's work requires this time. The roofline shows how close the op is to the device's \
+            peak.",
     )
 }
 
@@ -243,12 +250,12 @@ pub(super) fn occupancy(profile: &UnifiedProfile) -> Assessment {
         Some(share) => asked
             .answer(
                 share,
-                // A low value costs nothing if memory or matrix units are the limit. The rule finds the kernels for
-                // which it does.
+                // A low occupancy costs nothing if memory or matrix units are the limit. The rule finds the kernels for which
+                // it costs time.
                 asked.level(profile, &["low_occupancy"], share).filter(|&it| it != Level::Warning),
                 format!("The theoretical occupancy of the kernels is {} on average.", percent(share)),
-                "It matters for kernels that use neither tensor cores nor libraries. Use fewer registers or less \
-                    shared memory per block.",
+                "Occupancy matters for kernels that use neither tensor cores nor libraries. Use fewer registers \
+                    or less shared memory per block.",
             )
             .advised_by(profile, &["low_occupancy"]),
         None if profile.metadata.platform() == Some(Platform::Gpu) => {

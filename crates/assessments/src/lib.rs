@@ -1,4 +1,4 @@
-//! Assessments of a run: each fact about a run is judged here, once. Cards, the checklist and its table show the same
+//! Assessments of a run. Each fact about a run is judged once, here. Cards, the checklist and its table show the same
 //! assessment, so they cannot disagree. Earlier results have the same assessments, if they contain the numbers.
 //!
 //! ```text
@@ -7,10 +7,11 @@
 //!         limits of the rules ----+    remedy    of the finding about the same fact
 //! ```
 //!
-//! The questions are those of a guide to reading JAX profiles, in its order, then questions of our own. Limits are those of
-//! the rules ([`insight::limits`]). A value between good and bad is a warning, and so is a value that is not good if nothing
-//! is bad. If a finding covers the same fact, its severity and remedy apply. A question without limits is judged only by
-//! findings.
+//! The questions come from a guide to reading JAX profiles, in its order, followed by our own.
+//! Limits are those of the rules ([`insight::limits`]). A value between good and bad is a warning.
+//! If a question has no limit for bad values, every value that is not good is a warning. If a
+//! finding covers the same fact, its severity and remedy apply. A question without limits is judged
+//! only by findings.
 
 #![warn(clippy::indexing_slicing, clippy::panic, clippy::unwrap_used)]
 
@@ -43,7 +44,7 @@ pub struct Assessment {
     pub value: Option<f64>,
     /// Unit of `value`.
     pub unit: Unit,
-    /// Level of the value. Absent if nothing was measured, or if nothing judges it.
+    /// Level of the value. Absent if nothing was measured, or if the value has neither limits nor rules.
     pub level: Option<Level>,
     /// Limits of the level in words. Empty if only findings judge the value.
     pub limits: String,
@@ -71,7 +72,7 @@ struct Question {
     filter: &'static str,
     /// Limits of the number. Absent if only findings judge it.
     limits: Option<Limits>,
-    /// What else the level depends on, in a sentence.
+    /// Other conditions of the level, in a sentence.
     caveat: String,
 }
 
@@ -139,7 +140,7 @@ impl Question {
         }
     }
 
-    /// Creates an assessment without a number. Uses the reason recorded in the profile, otherwise `why`.
+    /// Creates an assessment without a number. Uses the reason recorded in the profile or, if there is none, `why`.
     fn not_measured(&self, profile: &UnifiedProfile, why: &str, how: &str) -> Assessment {
         let section = |path: &str| path.split('.').next().unwrap_or_default().to_owned();
         let is_it = |field: &str| self.metric.is_some_and(|it| field == it.path || field == section(it.path));
@@ -199,7 +200,7 @@ fn words(profile: &UnifiedProfile) -> &'static Words {
     profile.metadata.framework().words()
 }
 
-/// Names a file that may contain more data of the same run.
+/// Names a file that may contain more data about the same run.
 fn better_file(profile: &UnifiedProfile) -> &'static str {
     let is_pytorch = profile.metadata.framework() == Framework::PyTorch;
     let is_export = profile.metadata.source_format() != Some(SourceFormat::XPlane);
@@ -207,7 +208,7 @@ fn better_file(profile: &UnifiedProfile) -> &'static str {
 }
 
 /// Returns the level by the findings of these rules alone: good if the input was checked and no rule applies.
-/// Among the findings, a more specific rule replaces the general one, so both are examined.
+/// A finding of a more specific rule replaces that of the general rule, so both are examined.
 fn level_by_rules(profile: &UnifiedProfile, rules: &[&str]) -> Option<Level> {
     // Results of other tools contain no findings, so nothing was checked.
     if profile.findings.is_empty() {
@@ -257,8 +258,8 @@ mod tests {
         assert!(all(&UnifiedProfile::default()).iter().all(|answer| answer.value.is_none()));
     }
 
-    /// A capture of 7 steps, 6 of them counted. `matmul` takes 600 µs of the 1,000 µs of all ops in
-    /// those 6, on 2 devices that were busy for half of the time.
+    /// A capture of 7 steps, of which 6 are counted. In these, `matmul` takes 600 µs of the 1,000 µs of all ops, on 2 devices
+    /// that were busy for half of the time.
     #[test]
     fn ops_are_of_the_counted_steps_and_of_the_time_of_all_ops() {
         let mut profile = report::example::profile();
@@ -281,7 +282,7 @@ mod tests {
         let dominant = of("dominant_op");
         assert_eq!((dominant.value, dominant.level), (Some(60.0), Some(Level::Warning)), "{}", dominant.answer);
         assert_eq!(of("top_ops").answer, "By self time matmul 60.0 %, add 40.0 %: 100 % of all op time.");
-        assert_eq!(of("long_ops").answer, "None: the longest is matmul with 50.0 µs per step and device.");
+        assert_eq!(of("long_ops").answer, "None. The longest is matmul, with 50.0 µs per step and device.");
     }
 
     #[test]
@@ -358,7 +359,7 @@ mod tests {
         let mut profile = report::example::profile();
         let peak = answer_of(&profile, "peak_memory");
         assert_eq!((peak.value, peak.level, peak.view), (Some(75.0), Some(Level::Good), View::Memory));
-        assert_eq!(peak.answer, "At its peak /device:TPU:0 uses 24.0 GiB, 75.0 % of its memory.");
+        assert_eq!(peak.answer, "At its peak, /device:TPU:0 uses 24.0 GiB, which is 75.0 % of its memory.");
         let device = |profile: &mut UnifiedProfile, percent| {
             profile.memory.as_mut().unwrap().devices[0].peak_percent = percent;
             answer_of(profile, "peak_memory")
@@ -462,8 +463,8 @@ mod tests {
         }
     }
 
-    /// Half of the device time is idle: an op of 60 us in 100 us of ops has 30 % of the device time and
-    /// 60 % of the op time. 2 of 4 steps count, on one of two devices.
+    /// Half of the device time is idle: an op of 60 us out of 100 us of ops takes 30 % of the device time and 60 % of the op
+    /// time. 2 of 4 steps count, on one of two devices.
     #[test]
     fn shares_are_of_op_time_and_times_of_counted_steps() {
         let mut profile = report::example::profile();

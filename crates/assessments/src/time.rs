@@ -33,7 +33,7 @@ pub(super) fn step_time(profile: &UnifiedProfile) -> Assessment {
             mean,
             level,
             format!("A step takes {}{spread} on average over {over}.{long}", time_us(mean)),
-            "Compare the longest step with a usual one.",
+            "Compare the longest step with a typical one.",
         )
         .advised_by(profile, &[LONG_STEPS])
 }
@@ -46,8 +46,8 @@ fn long_steps(profile: &UnifiedProfile) -> Option<&Finding> {
     fired(profile, &[LONG_STEPS]).next()
 }
 
-/// Returns the rules about a part of a step, and a note. If long steps lose the most time to
-/// that part (`evidence`), includes the rule about long steps and its result.
+/// Returns the rules about a part of a step, and a note. If long steps lose the most time to that part (named by `evidence`),
+/// includes the rule about long steps and its result.
 fn with_long_steps<'a>(profile: &UnifiedProfile, rules: &[&'a str], evidence: &str) -> (Vec<&'a str>, String) {
     let lost = long_steps(profile).filter(|finding| finding.evidence.iter().any(|it| it.name == evidence));
     let rules = rules.iter().copied().chain(lost.map(|_| LONG_STEPS)).collect();
@@ -68,7 +68,7 @@ pub(super) fn of_what(profile: &UnifiedProfile) -> &'static str {
 pub(super) fn host_overhead(profile: &UnifiedProfile) -> Assessment {
     let asked = question(
         "host_overhead",
-        "For how much of a step do devices wait for the host?",
+        "How much of a step do devices wait for the host?",
         "Share of a step in which devices are idle because their next op was launched late.",
         Unit::Percent,
         Some(metric!("step_breakdown.parts.host_bound_us")),
@@ -108,7 +108,7 @@ pub(super) fn host_overhead(profile: &UnifiedProfile) -> Assessment {
 pub(super) fn device_idle(profile: &UnifiedProfile) -> Assessment {
     let asked = question(
         "device_idle",
-        "For how much of a step are devices idle?",
+        "How much of a step are devices idle?",
         "Share of the time in which a device runs nothing.",
         Unit::Percent,
         Some(metric!("compute_utilization.overhead_time_us")),
@@ -153,7 +153,7 @@ pub(super) fn device_idle(profile: &UnifiedProfile) -> Assessment {
 /// Explains why there is no data about launches.
 fn no_launches(profile: &UnifiedProfile) -> &'static str {
     match profile.metadata.platform() {
-        Some(Platform::Cpu) => "Nothing launches the ops of a CPU: the program calls them.",
+        Some(Platform::Cpu) => "Ops on a CPU are not launched: the program calls them.",
         _ => "This profile does not record when device ops were launched.",
     }
 }
@@ -163,7 +163,7 @@ const NOTHING_RAN: &str = "This profile does not record when devices were busy."
 pub(super) fn kernel_launch(profile: &UnifiedProfile) -> Assessment {
     let asked = question(
         "kernel_launch",
-        "For how much of a step do kernels wait after their launch?",
+        "How much of a step do kernels wait after their launch?",
         "Share of a step in which a device is idle although its next op was launched.",
         Unit::Percent,
         Some(metric!("step_breakdown.parts.kernel_wait_us")),
@@ -188,7 +188,7 @@ pub(super) fn kernel_launch(profile: &UnifiedProfile) -> Assessment {
 pub(super) fn input(profile: &UnifiedProfile) -> Assessment {
     let asked = question(
         "input",
-        "For how much of a step do devices wait for input?",
+        "How much of a step do devices wait for input?",
         "Share of a step in which devices are idle because the host was in the input pipeline.",
         Unit::Percent,
         Some(metric!("step_breakdown.parts.input_bound_us")),
@@ -229,7 +229,7 @@ pub fn device_utilization(profile: &UnifiedProfile) -> Assessment {
         (View::Devices, ""),
     )
     .within(BUSY_PERCENT)
-    .with_caveat("Waiting for copies and other devices does not count.");
+    .with_caveat("Waiting for copies and other devices does not count as busy.");
     let Some(busy) = &profile.compute_utilization else {
         return asked.not_measured(profile, NOTHING_RAN, better_file(profile));
     };
@@ -241,12 +241,12 @@ pub fn device_utilization(profile: &UnifiedProfile) -> Assessment {
         value,
         asked.level(profile, &idle_rules::IDS, value * (1.0 - waits)),
         format!("Devices are busy for {} of the time{only_waits}.", percent(value)),
-        "To find what the devices wait for, see the questions about host, launches, input, copies and \
+        "To find out what the devices wait for, see the questions about the host, launches, input, copies and \
             communication.",
     )
 }
 
-/// Assesses how far tracing slowed the run down, which shows how far its times can be trusted.
+/// Assesses how much tracing slowed the run down, which shows how reliable its times are.
 pub fn slowed_by_tracing(profile: &UnifiedProfile) -> Assessment {
     let asked = question(
         "slowed_by_tracing",
@@ -257,9 +257,9 @@ pub fn slowed_by_tracing(profile: &UnifiedProfile) -> Assessment {
         (View::Steps, ""),
     )
     .within(SLOWED_PERCENT)
-    .with_caveat("If it is bad, idle time and launches do not represent the program.");
+    .with_caveat("If the increase is bad, idle time and launches are not representative of the program.");
     let Some(measured) = profile.tracing.as_ref().filter(|measured| measured.slowed_percent().is_finite()) else {
-        return asked.absent("Only the capture kit measures a step without tracing too.".to_owned(), "");
+        return asked.absent("Only the capture kit also measures steps without tracing.".to_owned(), "");
     };
     let percent = measured.slowed_percent();
     let [traced, untraced] = [measured.traced_step_time_us, measured.untraced_step_time_us].map(time_us);
@@ -268,7 +268,7 @@ pub fn slowed_by_tracing(profile: &UnifiedProfile) -> Assessment {
             percent,
             asked.level(profile, &["slowed_by_tracing"], percent),
             format!("A step takes {traced} with tracing, and {untraced} without."),
-            "Use shares of device time rather than step times, and trace less.",
+            "Use shares of device time instead of step times, and trace less.",
         )
         .advised_by(profile, &["slowed_by_tracing"])
 }

@@ -124,7 +124,7 @@ fn of_typical_step(comparison: &Comparison, change: &StepTimeChange) -> Result<S
         StepTimeVerdict::Same | StepTimeVerdict::Equal => format!("{ours} and {theirs} take the same time"),
         StepTimeVerdict::WithinNoise => format!("no proven difference between {ours} and {theirs}{least}"),
         StepTimeVerdict::Unstable => format!(
-            "the captures of one run differ too much among themselves to compare {ours} with {theirs}{least}; capture again"
+            "the captures of one run differ too much from each other to compare {ours} with {theirs}{least}; capture again"
         ),
         StepTimeVerdict::Unknown => return Err(format!("{ours} and {theirs} cannot be compared")),
     };

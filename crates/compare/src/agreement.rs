@@ -1,4 +1,4 @@
-//! Reports whether the runs of a comparison have the same value for a condition.
+//! Decides whether the runs of a comparison have the same value for a condition.
 
 use super::{FairnessStatus, Subject};
 

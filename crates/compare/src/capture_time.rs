@@ -6,18 +6,18 @@
 //! lost                         |============|             |............|
 //! ```
 //!
-//! A step counts as lost to *compilation* if the host compiles during it. Otherwise it counts as
-//! lost to the *warm-up* if it is one of the slow steps at the beginning, or as a *stall* if it is
-//! an extreme outlier: more than three interquartile ranges above the third quartile (Tukey's outer
-//! fence) and at least 5 % above the typical step. The lost time of a step is its duration minus
-//! the typical step. Partial steps are ignored.
+//! The time of a step is lost to the first of these that applies: *compilation* if the host
+//! compiles during the step, *warm-up* if it is one of the slow steps at the beginning, or a
+//! *stall* if it is an extreme outlier: more than three interquartile ranges above the third
+//! quartile (Tukey's outer fence) and at least 5 % above the typical step. The lost time of a step
+//! is its duration minus the typical step. Partial steps are ignored.
 
 use super::level::Level;
 use super::{CaptureTime, Subject, TimeLoss, TimeLossKind};
 use base::sort;
 use report::{STEP_PARTS, Step, UnifiedProfile};
 
-/// Least excess of a stall over the typical step, as a share of the typical step.
+/// Smallest excess of a stall over the typical step, as a share of the typical step.
 const LEAST_STALL: f64 = 0.05;
 
 /// Distance of Tukey's outer fence from the third quartile, in interquartile ranges.
@@ -90,9 +90,8 @@ fn fence(steps: &[&Step], typical: f64) -> f64 {
     (third + FENCE * (third - first)).max((1.0 + LEAST_STALL) * typical)
 }
 
-/// Returns the part of the step that exceeds its mean over all steps by the most time. If that part
-/// is idle time, also returns the range that the host was in. Both are `None` if the profile has no
-/// breakdown of steps.
+/// Returns the part of the step that exceeds its own mean over all steps by the most time. If that part is idle time, also
+/// returns the range that the host was in. Both are `None` if the profile has no breakdown of steps.
 fn longest_part(profile: &UnifiedProfile, index: u64) -> (Option<&'static str>, Option<&str>) {
     let Some(breakdown) = profile.step_breakdown.as_ref() else { return (None, None) };
     let Some(step) = breakdown.steps.iter().find(|step| step.index == index) else { return (None, None) };

@@ -1,5 +1,4 @@
-//! Compares the communication of runs. If a run lacks a kind of collective, it is a different
-//! program, regardless of the time.
+//! Compares the communication of runs. A run that lacks a kind of collective runs a different program, regardless of the time.
 
 use super::{CollectiveChange, Subject};
 use base::sort;

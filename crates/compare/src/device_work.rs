@@ -1,7 +1,7 @@
 //! Compares the work of the devices in a step, separately from the step time.
 //!
-//! A step time includes the noise of the host: launch delays, late input, waits. The work that a
-//! step launches does not. So each gets its own confidence:
+//! A step time includes noise from the host: launch delays, late input, waits. The work that a step launches does not include
+//! this noise. So each has its own confidence:
 //!
 //! ```text
 //! step time       82  109  166  126     against   84  75  77  79      not proven
@@ -48,7 +48,7 @@ pub enum WorkVerdict {
     Unknown,
 }
 
-/// Work of the devices in a step, against the baseline.
+/// Work of the devices in a step, compared with the baseline's.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WorkChange {
     /// Index of the run.
@@ -81,15 +81,14 @@ const COPIES: [(&str, &str); 4] = [
     ("p2p", "copies between devices"),
 ];
 
-/// Returns the changes of the work of a step per device: time of the ops, number of ops, and copies
-/// by direction.
+/// Returns the changes of the work per step and device: time of the ops, number of ops, and copies by direction.
 pub fn changes(run: usize, subject: &Subject, baseline: &Subject, threshold: f64) -> Vec<WorkChange> {
     let of = |measure, title: &str, difference: Option<Difference>| {
         difference.map(|difference| change(run, measure, title, &difference, threshold))
     };
     let of_steps = |value: fn(&Step) -> Option<f64>| between(subject, baseline, |profile| level(profile, value));
     let time = of(WorkMeasure::Time, "device work per step", of_steps(|step| step.device_work_us));
-    // A profile without the time of the work counts its ops differently.
+    // A profile without the time of device work counts its ops differently.
     let ops = of(WorkMeasure::Ops, "ops per step", of_steps(|step| step.device_work_us.map(|_| step.num_kernels)));
     let copies = COPIES.iter().filter_map(|&(direction, title)| {
         let count = |subject: &Subject| copies_per_step(&subject.profile, direction);
@@ -128,8 +127,7 @@ fn level(profile: &UnifiedProfile, value: fn(&Step) -> Option<f64>) -> Option<Le
     Level::of_values(&values?)
 }
 
-/// Returns the number of copies in one direction per step and device. Returns `None` if the steps
-/// are unknown.
+/// Returns the number of copies in one direction, per step and device. Returns `None` if the steps are unknown.
 fn copies_per_step(profile: &UnifiedProfile, direction: &str) -> Option<f64> {
     let device_steps = profile.step_ops.as_ref()?.device_steps;
     profile.step_timing.num_steps_counted.filter(|_| device_steps > 0)?;

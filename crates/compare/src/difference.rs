@@ -2,9 +2,9 @@
 //! could prove.
 //!
 //! With one capture per side, the result is about these two captures, and the noise is that of
-//! their steps ([`Level`]). But every capture also has a level of its own (clocks, placement,
-//! memory, neighbours), which a single capture does not reveal. Only several captures per side show
-//! whether the *programs* differ. The noise is then the variation among the captures of one side:
+//! their steps ([`Level`]). But every capture also has its own level (clocks, placement, memory,
+//! neighbours), which a single capture does not reveal. Only several captures per side show whether
+//! the *programs* differ. The noise is then the variation among the captures of one side:
 //!
 //! ```text
 //! main   10.0    10.2    9.9        s = 0.15 within the sides
@@ -20,20 +20,20 @@ use super::t_quantile::{NORMAL_80, t_quantile_975};
 use super::{ComparisonBasis, StepTimeVerdict, Subject};
 use report::UnifiedProfile;
 
-/// Practical threshold: a smaller relative difference does not matter to users.
+/// Threshold for relative differences: smaller ones do not matter to users.
 pub const DEFAULT_THRESHOLD: f64 = 0.01;
 
 /// A comparison is unstable if its smallest provable difference exceeds this many thresholds.
 const UNSTABLE_THRESHOLDS: f64 = 5.0;
 
-/// Factor by which a difference must exceed Student's limit. The noise of a capture is an estimate
-/// from a few steps, whose dependence on each other is more complex than one number. With this
-/// factor, at most one in twenty pairs of captures of the same program is reported as different:
-/// for independent steps, for correlated steps, and for captures with different levels.
+/// Factor by which a difference must exceed Student's limit. The noise of a capture is estimated from a few steps, and one
+/// number does not fully describe how the steps depend on each other. With this factor, at most one in twenty pairs of captures
+/// of the same program is reported as different. This holds for independent steps, for correlated steps, and for captures with
+/// different levels.
 const CAUTION: f64 = 1.17;
 
-/// Largest correlation that is used. Short captures cannot distinguish a larger one from a drift,
-/// and intervals would become unbounded.
+/// Largest correlation that is used. In a short capture, a larger correlation cannot be distinguished from a drift, and
+/// intervals would become unbounded.
 const MOST_CORRELATION: f64 = 0.7;
 
 /// Difference of two means, with its noise.
@@ -88,8 +88,8 @@ impl Difference {
         self.noise.map(|(error, df)| (CAUTION * t_quantile_975(df) + NORMAL_80) * error)
     }
 
-    /// Returns true if the difference exceeds the noise, whatever its size. If the noise is unknown,
-    /// returns true if it exceeds `threshold`.
+    /// Returns true if the difference exceeds the noise, even if it is small. If the noise is unknown, returns true if the
+    /// difference exceeds `threshold`.
     pub fn is_proven(&self, threshold: f64) -> bool {
         match self.margin_us() {
             Some(margin) => self.delta_us().abs() > margin,
@@ -121,8 +121,7 @@ impl Difference {
     }
 }
 
-/// Compares two sides by the level that `level` computes for each capture. Returns `None` if it is
-/// `None` for any capture.
+/// Compares two sides by the result of `level` for each capture. Returns `None` if `level` returns `None` for any capture.
 pub fn between(
     ours: &Subject,
     theirs: &Subject,
@@ -177,9 +176,9 @@ fn of_steps(ours: &[Level], theirs: &[Level]) -> Option<(f64, f64)> {
 /// Effect of correlated steps on the noise of their mean.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Inflation {
-    /// Variance of the mean, relative to that of independent steps.
+    /// Factor on the variance of the mean, relative to independent steps.
     pub of_variance: f64,
-    /// Degrees of freedom, relative to those of independent steps.
+    /// Factor on the degrees of freedom, relative to independent steps.
     pub of_freedom: f64,
 }
 

@@ -19,16 +19,16 @@ pub const COMPARISON_VERSION: &str = "1.0.0";
 pub struct Comparison {
     /// Version of this format: `1.0.0`.
     pub comparison_version: String,
-    /// Kind of comparison that the runs allow: `same_platform`, `across_platforms` (platforms or
-    /// frameworks that name ops differently), `scaling` or `trend`.
+    /// Kind of comparison that fits the runs: `same_platform`, `across_platforms` (platforms or frameworks that name ops
+    /// differently), `scaling` or `trend`.
     pub kind: ComparisonKind,
-    /// Answer in sentences, most important first: `answer` as one list.
+    /// Answer in sentences, most important first: the sentences of `answer` as one list.
     pub summary: Vec<String>,
     /// Answer, with its sentences grouped by purpose.
     #[serde(default)]
     pub answer: Answer,
-    /// Cost in money and energy of a million tokens (or samples, or a thousand steps), if the user
-    /// gives price and power. Based on the typical step, like the verdict.
+    /// Cost of a million tokens (or a million samples, or a thousand steps) in money and energy, if the user gives price and
+    /// power. Like the verdict, it is based on the typical step.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub costs: Vec<ComparedMetric>,
     /// Compared runs.
@@ -37,7 +37,7 @@ pub struct Comparison {
     pub baseline: u32,
     /// Checks that the runs did the same work under the same conditions.
     pub fairness: Vec<FairnessCheck>,
-    /// Smallest relative difference that counts, however certain it is: 0.01 unless the user sets
+    /// Smallest relative difference that counts, even if smaller differences are certain. It is 0.01 unless the user sets
     /// another.
     #[serde(default)]
     pub threshold: f64,
@@ -47,9 +47,8 @@ pub struct Comparison {
     /// a step time also includes the noise of the host.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub device_work: Vec<WorkChange>,
-    /// Rate of work against the baseline, if the work is the same: in tokens if all runs record them,
-    /// otherwise in samples, otherwise in steps if power or price is known. The first sentence of the
-    /// summary is about this rate.
+    /// Rate of work compared with the baseline's, if the work is the same. It is in tokens if all runs record them, or else in
+    /// samples, or else in steps if power or price is known. The first sentence of the summary is about this rate.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rates: Vec<WorkRate>,
     /// Time of all steps of each run that lists its steps, including the time that the typical step
@@ -79,17 +78,15 @@ pub struct Comparison {
     pub kernels: Vec<Change>,
     /// Communication by kind: count and time.
     pub collectives: Vec<CollectiveChange>,
-    /// Memory of the devices by content. Absent unless at least two runs record it, and absent in
-    /// comparisons that the web page makes.
+    /// Memory of the devices by content. Present only if at least two runs record it. Comparisons made by the web page lack it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory: Option<MemoryComparison>,
-    /// Results of matching the ops of each run with the baseline's: one entry per run other than the
-    /// baseline.
+    /// Results of matching the ops of each run with those of the baseline: one entry per run other than the baseline.
     pub matching: Vec<Matching>,
     /// Speed-up by number of devices. Absent if all runs have the same number of devices.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scaling: Option<Scaling>,
-    /// Runs over time. Absent unless there are at least three whose names or times give an order.
+    /// Runs over time. Present only if at least three runs have names or times that give an order.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trend: Option<Trend>,
     /// Limits of the comparison.
@@ -97,20 +94,18 @@ pub struct Comparison {
 }
 
 impl Comparison {
-    /// Returns true if all runs are files about memory alone. Their comparison has no conditions, steps
-    /// or ops.
+    /// Returns true if all runs are files that contain only memory. Their comparison has no conditions, steps or ops.
     pub fn is_of_memory_alone(&self) -> bool {
         self.fairness.is_empty()
     }
 
-    /// Returns true if a run does different work from the baseline, whatever unit the work is counted
-    /// in.
+    /// Returns true if a run does different work from the baseline, regardless of the unit of the work.
     pub fn is_of_other_work(&self, run: u32) -> bool {
         self.step_time.iter().any(|change| change.run == run && change.is_of_other_work())
     }
 
-    /// Returns true if the times of parts and ops are per step. Otherwise the steps are unknown, and
-    /// times cover each run's window.
+    /// Returns true if the times of parts and ops are per step. If the steps are unknown, returns false, and times cover each
+    /// run's window.
     pub fn times_are_of_steps(&self) -> bool {
         let windows = self.fairness.iter().filter(|it| it.check == "window").flat_map(|it| it.values.iter().flatten());
         let is_of_steps =
@@ -191,7 +186,7 @@ pub struct FairnessCheck {
     pub note: String,
 }
 
-/// Step time of a run against the baseline's.
+/// Step time of a run, compared with the baseline's.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct StepTimeChange {
     /// Index of the run.
@@ -202,8 +197,8 @@ pub struct StepTimeChange {
     pub baseline_us: Option<f64>,
     /// Mean step time of the run minus the baseline's.
     pub delta_us: Option<f64>,
-    /// Typical step of the run: the mean of its counted steps without the fastest and the slowest
-    /// quarter. For several captures, the mean over them.
+    /// Typical step of the run: the mean of its counted steps without the fastest and the slowest quarter. For several
+    /// captures, the mean over the captures.
     #[serde(default)]
     pub typical_us: Option<f64>,
     /// Typical step of the baseline.
@@ -212,8 +207,8 @@ pub struct StepTimeChange {
     /// Typical step of the run minus the baseline's. `verdict` is about this difference.
     #[serde(default)]
     pub typical_delta_us: Option<f64>,
-    /// Half the width of the 95 % confidence interval of `typical_delta_us`. Absent if each side is one
-    /// capture and one of them has fewer than two steps.
+    /// Half the width of the 95 % confidence interval of `typical_delta_us`. Absent if each side is one capture, and one of
+    /// these has fewer than two steps.
     pub margin_us: Option<f64>,
     /// Smallest difference of typical steps that such captures prove in four out of five attempts.
     /// Absent if `margin_us` is absent.
@@ -233,21 +228,20 @@ pub struct StepTimeChange {
     pub captures: [u64; 2],
     /// Degrees of freedom of the test.
     pub degrees_of_freedom: Option<f64>,
-    /// Percentage of the difference of the typical steps that the listed causes add up to. Excludes
-    /// stragglers and the scopes of two platforms, which cover time that other causes also count.
-    /// Absent without causes.
+    /// Sum of the listed causes, in percent of the difference of the typical steps. Excludes stragglers and the scopes of two
+    /// platforms, because other causes also count their time. Absent without causes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub explained_percent: Option<f64>,
     /// Agreement on the work of a step. If the work differs or is unknown, neither run is called
     /// faster.
     #[serde(default)]
     pub work: FairnessStatus,
-    /// Evidence for `work`: names of fairness checks, or `ops`. Empty if it is unknown.
+    /// Evidence for `work`: names of fairness checks, or `ops`. Empty if `work` is `unknown`.
     #[serde(default)]
     pub work_evidence: Vec<String>,
 }
 
-/// Rate at which a run does work, against the baseline.
+/// Rate at which a run does work, compared with the baseline's.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WorkRate {
     /// Index of the run.
@@ -256,8 +250,8 @@ pub struct WorkRate {
     pub unit: WorkUnit,
     /// Units per step of the run and of the baseline, over all devices.
     pub per_step: [f64; 2],
-    /// Rates: per second first, per second of one device if the numbers of devices differ, and per
-    /// joule and per dollar if power and price of both runs are known.
+    /// Rates per second first. Then per device second if the device counts differ, and per joule and per dollar if the power
+    /// and price of both runs are known.
     pub measures: Vec<RateMeasure>,
 }
 
@@ -273,14 +267,14 @@ pub struct RateMeasure {
     pub interval_percent: Option<[f64; 2]>,
     /// Smallest difference that such captures prove in four out of five attempts, in percent.
     pub least_provable_percent: Option<f64>,
-    /// `faster` if the run's rate is higher, `slower` if it is lower, beyond the noise and the
-    /// threshold. Other values as in `step_time`.
+    /// `faster` or `slower` if the run's rate is higher or lower, beyond the noise and the threshold. Other values as in
+    /// `step_time`.
     pub verdict: StepTimeVerdict,
 }
 
 impl StepTimeChange {
-    /// Returns true if neither a step nor a token is the same work in both runs. Their numbers are then
-    /// shown without a verdict.
+    /// Returns true if neither a step nor a token represents the same work in both runs. The numbers of the runs are then shown
+    /// without a verdict.
     pub fn is_of_other_work(&self) -> bool {
         self.work == FairnessStatus::Differs && self.work_evidence != ["batch_size"]
     }
@@ -304,14 +298,14 @@ pub struct CaptureTime {
     pub losses: Vec<TimeLoss>,
 }
 
-/// Steps that take longer than the typical one for the same reason.
+/// Steps that take longer than the typical step for one reason.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TimeLoss {
     /// Reason: `compilation`, `warm_up` (the slow steps at the beginning) or `stall` (a step that is an
     /// extreme outlier).
     pub kind: TimeLossKind,
-    /// Part of the step that exceeds its mean by the most time (`input_bound`, `host_bound`, ...).
-    /// Absent if the step has no breakdown.
+    /// Part of the step that exceeds its own mean by the most time (`input_bound`, `host_bound`, ...). Absent if the step has
+    /// no breakdown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub part: Option<String>,
     /// Range or user function that the host is in for most of the idle time of these steps, if the
@@ -336,35 +330,35 @@ pub struct ComparedMetric {
     pub title: String,
     /// Unit of the values: `us`, `ms`, `percent`, `1/s`, `count`, `bytes`, `GB/s`, ...
     pub unit: String,
-    /// Better values: `higher` or `lower`, or `neither` for a number without a better direction.
+    /// Direction in which values are better: `higher`, `lower`, or `neither`.
     pub direction: Direction,
     /// Value of each run.
     pub values: Vec<Option<f64>>,
-    /// Ratio of each run to the baseline, so that above 1 is better in either direction. Absent if it
-    /// has no meaning.
+    /// Ratio of each run to the baseline, inverted if lower values are better, so that a ratio above 1 is always better. Absent
+    /// if the ratio has no meaning.
     pub ratios: Vec<Option<f64>>,
     /// Value of each run minus the baseline's.
     pub differences: Vec<Option<f64>>,
     /// Verdict of each run against the baseline: `better`, `worse`, `equal`, or `within_noise` if the
-    /// difference is too small to count. Absent for the baseline, if a value is missing, if the work
-    /// differs, and for numbers without a better direction.
+    /// difference is too small to count. Absent for the baseline and for numbers without a better
+    /// direction, and if a value is missing or the work differs.
     pub verdicts: Vec<Option<MetricVerdict>>,
-    /// Smallest and largest value among the captures of each run. Empty if every run is one capture;
-    /// null for a run with one capture.
+    /// Smallest and largest value among the captures of each run. Empty if every run has one capture. If only some runs have
+    /// one capture, null for these runs.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub spreads: Vec<Option<[f64; 2]>>,
-    /// Index of the best run. Absent if there is none, if the difference is within the noise, and if a
-    /// run has only one capture, because only a second capture could show whether the programs differ.
+    /// Index of the best run. Absent if there is none, or if the difference is within the noise. Also absent if a run has only
+    /// one capture, because only a second capture could show whether the programs differ.
     pub winner: Option<u32>,
     /// True if the values mean the same in all runs.
     pub comparable: bool,
-    /// Fairness checks that differ and that this number depends on.
+    /// Fairness checks that differ and that affect this number.
     pub spoiled_by: Vec<String>,
-    /// Fairness checks that are unknown and that this number depends on.
+    /// Fairness checks that are unknown and that affect this number.
     pub unknown: Vec<String>,
 }
 
-/// One part of a step against the baseline's.
+/// One part of a step, compared with the baseline's.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PartChange {
     /// Index of the run.
@@ -386,7 +380,7 @@ pub struct PartChange {
     pub delta_us_per_step: f64,
 }
 
-/// One phase of a step against the baseline's.
+/// One phase of a step, compared with the baseline's.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PhaseChange {
     /// Index of the run.
@@ -434,19 +428,19 @@ pub struct Cause {
     pub text: String,
 }
 
-/// Class of ops, op (or group of equal ops) or kernel against the baseline's.
+/// A class of ops, an op (or a group of equal ops) or a kernel, compared with the baseline's.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Change {
     /// Index of the run.
     pub run: u32,
     /// Name in the run, or in the baseline if the run has no such op.
     pub name: String,
-    /// Name in the baseline, if it is another.
+    /// Name in the baseline, if it differs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub baseline_name: Option<String>,
     /// Class of op (`matmul`, `communication`, ...).
     pub family: String,
-    /// Path of the framework, if known.
+    /// Framework path, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub framework_op: Option<String>,
     /// Source file and line, if known.
@@ -456,7 +450,7 @@ pub struct Change {
     /// `scope` (the remaining ops of a name scope on both sides), `class`, or `none` if only one run
     /// has it.
     pub matched_by: MatchedBy,
-    /// True if the op computes something else than the op of the baseline that it was matched with.
+    /// True if the op and the matching op of the baseline compute different things.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub recompiled: bool,
     /// Kind of change: `new`, `gone`, `slower`, `faster`, `more_often`, `less_often`, `rewritten` or
@@ -474,13 +468,13 @@ pub struct Change {
     pub exposed_us: Option<[f64; 2]>,
     /// Self time of the run minus the baseline's.
     pub delta_us_per_step: f64,
-    /// Smallest `delta_us_per_step` that exceeds the noise (at 99.9 %, since many ops are tested). The
-    /// noise is the variation among the captures of one side or, if each side is one capture, among its
-    /// steps. Absent if neither is known.
+    /// Smallest `delta_us_per_step` that exceeds the noise (at 99.9 %, because many ops are tested). The noise is the variation
+    /// among the captures of one side or, if each side is one capture, among the steps of the captures. Absent if the noise is
+    /// unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub margin_us: Option<f64>,
-    /// Mean time of one execution in the run divided by that in the baseline. Absent if only one run
-    /// has the op, and across platforms.
+    /// Mean time of one execution in the run divided by the mean time in the baseline. Absent across platforms, and if only one
+    /// run has the op.
     pub slowdown: Option<f64>,
 }
 
@@ -489,8 +483,7 @@ pub struct Change {
 pub struct CollectiveChange {
     /// Kind of collective: `all-reduce`, `all-to-all`, ...
     pub kind: String,
-    /// Executions of this kind in each run's window. 0 if the communication of a run was measured and
-    /// has none of this kind.
+    /// Executions of this kind in each run's window. 0 if the run's communication was measured and does not include this kind.
     pub counts: Vec<u64>,
     /// Total duration of the collectives in the window, over all devices.
     pub total_time_us: Vec<f64>,

@@ -233,7 +233,7 @@ pub fn comparison() -> Comparison {
                 run: 1,
                 before_us: 100_000.0,
                 after_us: 50_000.0,
-                text: "From 200 on a step takes 50.0 ms instead of 100 ms.".to_owned(),
+                text: "From 200 on, a step takes 50.0 ms instead of 100 ms.".to_owned(),
                 medians_us: [100_000.0, 50_000.0],
                 runs: [1, 1],
                 ..ChangePoint::default()

@@ -10,8 +10,7 @@ use report::{ModelConfig, SourceFormat, UnifiedProfile};
 pub const WORKLOAD: [&str; 6] =
     ["batch_size", "seq_length", "model_dimensions", "data_type", "parameter_shapes", "operand_types"];
 
-/// One check: its key, its display name, the function that reads its value, and the consequence of
-/// a difference.
+/// One check: the key, the display name, the function that reads the value, and the consequence of a difference.
 type Check = (&'static str, &'static str, fn(&UnifiedProfile) -> Option<String>, &'static str);
 
 const CHECKS: [Check; 14] = [
@@ -45,7 +44,7 @@ const CHECKS: [Check; 14] = [
         "model_name",
         "Pretrained model",
         |profile| profile.model_config.pretrained_model.clone(),
-        "The models may differ, or only their weights.",
+        "The models may differ, or only the values of their weights.",
     ),
     (
         "parameters",
@@ -57,14 +56,13 @@ const CHECKS: [Check; 14] = [
         "data_type",
         "Data type",
         data_type,
-        "Arithmetic of a different width has a different peak and different \
-        results.",
+        "Arithmetic with a different width has a different peak and gives different results.",
     ),
     (
         "warm_up",
         "Warm-up steps in the capture",
         warm_up,
-        "The means exclude them, but they may affect the steps after them.",
+        "The means exclude warm-up steps, but these may affect the steps after them.",
     ),
     ("capture_faults", "Faults of the capture", capture_faults, "Lost data is missing from the numbers."),
     (
@@ -90,7 +88,7 @@ const CHECKS: [Check; 14] = [
 /// Returns all checks, in a fixed order.
 pub fn fairness(subjects: &[Subject]) -> Vec<FairnessCheck> {
     let across = are_of_several_platforms(subjects);
-    // Runs on different platforms are compared because of their hardware.
+    // Runs on different platforms are compared to compare their hardware.
     let checks = CHECKS.iter().filter(|(name, ..)| !(across && *name == "device_type"));
     checks
         .map(|(check, title, value, note)| {
@@ -123,7 +121,7 @@ const OPTIONAL: [&str; 2] = ["model_name", "parameters"];
 /// Parts of a value: display name, whether it must be known, and the value as text.
 type Named = Vec<(&'static str, bool, Option<String>)>;
 
-/// Compares each part separately. Parts that no run has are ignored unless they must be known.
+/// Compares each part separately. Ignores parts that no run has, unless they must be known.
 fn status_of_parts(runs: &[Named]) -> FairnessStatus {
     let mut unknown = false;
     for (at, (_, needed, _)) in runs.first().into_iter().flatten().enumerate() {
@@ -209,7 +207,7 @@ fn data_type(profile: &UnifiedProfile) -> Option<String> {
     let types = &profile.kernel_statistics.as_ref()?.data_types;
     let known = types.iter().filter(|it| it.data_type != "unknown");
     let most = known.reduce(|a, b| if b.time_us > a.time_us { b } else { a })?;
-    // Too little time with a known type is not evidence.
+    // A type is evidence only if enough time has a known type.
     (most.percent >= 5.0).then(|| most.data_type.clone())
 }
 
@@ -237,7 +235,7 @@ fn source_format(profile: &UnifiedProfile) -> Option<&str> {
 }
 
 /// Returns the display name of a check in lower case. If several runs are compared, their list may lack a check that two of
-/// them have; its name then stands for itself.
+/// them have; the key of the check is then its display name.
 pub fn title(checks: &[FairnessCheck], name: &str) -> String {
     let listed = checks.iter().find(|it| it.check == name);
     listed.map_or_else(|| name.replace('_', " "), |it| it.title.to_lowercase())
@@ -296,7 +294,7 @@ mod tests {
         assert_eq!((check(&unknown, "parameters"), check(&unknown, "model_name")), (None, None));
     }
 
-    /// Each field that a configuration can have belongs to a check, so new fields must be compared too.
+    /// Each field of a configuration belongs to a check, so that new fields are compared too.
     #[test]
     fn no_field_of_the_model_is_left_out() {
         for field in input::SIDECAR_FIELDS {
@@ -306,7 +304,7 @@ mod tests {
                 subject.profile.parameter_counts = metrics::parameter_counts(&subject.profile.model_config);
                 subject
             };
-            // The count of one kind of parameters requires that of the other.
+            // The number of trainable parameters requires the number of frozen ones, and vice versa.
             if matches!(*field, "trainable_params" | "frozen_params") {
                 continue;
             }

@@ -8,8 +8,8 @@
 //! new/plugins/profile/2026_01_31_12_05_00/        main/4gpu, main/8gpu   other device counts
 //! ```
 //!
-//! The decision uses names and the measured hardware, but none of the data that the captures are
-//! then compared by. If in doubt, each capture is a run.
+//! The decision uses names and the measured hardware, but none of the data that is then compared. If in doubt, each capture is
+//! a run.
 
 use report::{Metadata, parts_of_path};
 
@@ -64,8 +64,8 @@ impl NamePiece {
     }
 }
 
-/// Splits the name of a capture into pieces. Uses the folders and names that users chose, without
-/// those that a profiler derives from the time and the host.
+/// Splits the name of a capture into pieces. Uses the folders and names that users chose, and ignores those that a profiler
+/// derives from the time and the host.
 fn pieces(metadata: &Metadata) -> Vec<NamePiece> {
     let name = format!("{}/{}", parts_of_path(&metadata.trace_file).join("/"), metadata.name()).to_lowercase();
     let mut pieces = vec![NamePiece::default()];

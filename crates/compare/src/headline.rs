@@ -1,5 +1,5 @@
-//! Writes the first sentence about two runs: which one does more work in the same time beyond the
-//! noise, and whether the work is the same.
+//! Writes the first sentence about two runs: which run does more work in the same time, beyond the noise, and whether both do
+//! the same work.
 
 use super::fairness;
 use super::{
@@ -38,7 +38,7 @@ impl Headline {
     }
 }
 
-/// Returns the verdict: in tokens or samples if they are known, otherwise in steps.
+/// Returns the verdict: in tokens or samples if they are known, and in steps if not.
 pub fn headline(comparison: &Comparison, change: &StepTimeChange) -> Headline {
     let (ours, theirs) = (name(comparison, change.run), name(comparison, comparison.baseline));
     let (Some(step), Some(base)) = (change.typical_us, change.baseline_typical_us) else {
@@ -80,7 +80,7 @@ pub fn headline(comparison: &Comparison, change: &StepTimeChange) -> Headline {
             could_have_shown();
             caveats.push("Capture more often, or on an otherwise idle machine.".to_owned());
             format!(
-                "The captures of one run differ too much among themselves to compare {ours} with {theirs}: {numbers}"
+                "The captures of one run differ too much from each other to compare {ours} with {theirs}: {numbers}"
             )
         }
         _ if is_claim && change.work == FairnessStatus::Unknown => {
@@ -105,8 +105,7 @@ pub fn headline(comparison: &Comparison, change: &StepTimeChange) -> Headline {
     Headline { verdict: format!("{body}{}.", others.collect::<String>()), caveats }
 }
 
-/// Returns the name of a run. Across platforms, returns its device as well, which is more important
-/// than the name of a file.
+/// Returns the name of a run. Across platforms, adds the device, which is more important than the name of a file.
 fn name(comparison: &Comparison, run: u32) -> String {
     comparison.runs.get(run as usize).map_or(String::new(), |run| {
         if comparison.kind == ComparisonKind::AcrossPlatforms {
@@ -229,8 +228,7 @@ fn other_measure(measure: &RateMeasure, unit: WorkUnit, first: StepTimeVerdict, 
     format!("; {begin} {thing} {who} does {ratio:.2}x the {unit}s of {whose}{numbers}")
 }
 
-/// For steps with different batch sizes, describes the part whose time per token or sample differs
-/// most.
+/// If batch sizes differ, describes the part of the step whose time per token or sample differs most.
 pub fn largest_part(comparison: &Comparison, run: u32) -> Option<String> {
     let parts = comparison.waterfall.iter().filter(|part| part.run == run && part.per != WorkUnit::Step);
     let most = parts.reduce(|a, b| if b.delta_us_per_step.abs() > a.delta_us_per_step.abs() { b } else { a })?;

@@ -43,14 +43,13 @@ impl Change {
         if place.is_empty() { title } else { format!("{title} ({})", place.join(", ")) }
     }
 
-    /// Returns true if the title stands for several ops, and so needs a plural verb.
+    /// Returns true if the title names several ops, and so needs a plural verb.
     pub fn is_several(&self) -> bool {
         let [ours, theirs] = self.ops;
         ours.max(theirs) > 1 && !self.is_of_names_apart()
     }
 
-    /// Returns true if the change combines ops that two platforms name differently. Neither name then
-    /// describes it.
+    /// Returns true if the change combines ops that two platforms name differently, so that neither name describes it.
     fn is_of_names_apart(&self) -> bool {
         self.matched_by == MatchedBy::FrameworkPath && self.slowdown.is_none() && self.change != ChangeKind::Rewritten
     }

@@ -1,4 +1,4 @@
-//! Computes how long the steps of one capture take, and how certain that is.
+//! Computes the typical step time of one capture, and its uncertainty.
 //!
 //! *The typical step* is the mean of the middle half of the steps (trimmed by a quarter at both
 //! ends), so that a few outliers neither create nor hide a difference. Its variance is Yuen's: the
@@ -12,8 +12,8 @@
 //! ```
 //!
 //! Steps are not independent: a slow host slows several of them in a row, so twenty steps may
-//! contain no more information than five independent ones. This is measured by the correlation of a
-//! step's distance from the mean with that of the next step, after winsorizing the outermost tenths
+//! contain no more information than five independent ones. The measure is the correlation between
+//! the distances of consecutive steps from the mean, after winsorizing the outermost tenths
 //! ([`Correlation`]).
 
 use base::sort;
@@ -69,8 +69,8 @@ impl Level {
         Some(Level { us: profile.step_timing.avg_step_time_us?, ..level })
     }
 
-    /// Returns the typical value of steps, given in their order and in any unit. Returns `None` for no
-    /// steps and for values without a finite mean.
+    /// Returns the typical value of steps, given in order and in any unit. Returns `None` if there are no steps, or if their
+    /// values have no finite mean.
     pub fn of_values(values: &[f64]) -> Option<Level> {
         let level = match values {
             [] => return None,
@@ -80,8 +80,8 @@ impl Level {
         Some(level).filter(|level| level.us.is_finite())
     }
 
-    /// Returns the indices of the steps that the typical step is the mean of. Returns `None` if the
-    /// profile does not list its steps, so that the typical step is the mean of all.
+    /// Returns the indices of the steps whose mean is the typical step. Returns `None` if the profile does not list its steps;
+    /// the typical step is then the mean of all steps.
     pub fn typical_indices(profile: &UnifiedProfile) -> Option<Vec<u64>> {
         let mut steps = listed(profile)?;
         sort::sort_by(&mut steps, |a, b| a.duration_us.total_cmp(&b.duration_us).then_with(|| a.index.cmp(&b.index)));
@@ -126,8 +126,8 @@ impl Level {
     }
 }
 
-/// Returns the counted steps, if there are at least two. A profile that lists its steps lists those
-/// of the mean. Other profiles contain only their number and spread.
+/// Returns the counted steps, if there are at least two. Some profiles do not list their steps, and contain only the number and
+/// the spread of the steps.
 fn listed(profile: &UnifiedProfile) -> Option<Vec<&Step>> {
     let steps: Vec<&Step> = profile.steps.iter().filter(|step| step.counted && step.duration_us.is_finite()).collect();
     let is_whole = profile.step_timing.num_steps_counted.is_none_or(|count| count == steps.len() as u64);
@@ -165,7 +165,7 @@ fn correlation(steps: &[f64], sorted: &[f64]) -> Option<Correlation> {
 }
 
 fn without_ends<T>(sorted: &[T], share: f64) -> Option<&[T]> {
-    // Cuts none of four steps, and one at each end of five.
+    // Trims no step of four, and one step at each end of five.
     let cut = (share * sorted.len().saturating_sub(1) as f64) as usize;
     sorted.get(cut..sorted.len() - cut)
 }

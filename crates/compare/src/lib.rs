@@ -105,7 +105,7 @@ impl Comparison {
     }
 }
 
-/// Returns true if the runs are from different platforms, and so are compared for their hardware.
+/// Returns true if the runs are from different platforms, so that the comparison is about hardware.
 fn are_of_several_platforms(subjects: &[Subject]) -> bool {
     subjects.windows(2).any(|pair| matches!(pair, [a, b] if a.profile.metadata.platform != b.profile.metadata.platform))
 }
@@ -142,8 +142,7 @@ pub struct Options {
     /// Weak scaling (`true`: the work grows with the devices) or strong scaling (`false`: the work
     /// stays the same). Derived from the batch sizes if absent.
     pub weak_scaling: Option<bool>,
-    /// Smallest relative difference that counts, however certain it is. [`DEFAULT_THRESHOLD`] if
-    /// absent.
+    /// Smallest relative difference that counts, even if smaller differences are certain. [`DEFAULT_THRESHOLD`] if absent.
     pub threshold: Option<f64>,
 }
 
@@ -200,7 +199,7 @@ pub fn compare(subjects: &[Subject], options: &Options) -> Comparison {
         if u32::try_from(index).is_ok_and(|run| detailed.contains(&run)) {
             add_run(&mut comparison, index, subject, base, unit);
         } else {
-            // For this run, its place in the trend is the result.
+            // The result for this run is its place in the trend.
             let mut change = step_time::step_time_change(index, subject, base, comparison.threshold);
             (change.work, change.work_evidence) = work::work(subject, base, OpsAlike::Unknown);
             comparison.rates.extend(rates::rate(&change, unit, subject, base, comparison.threshold));
@@ -213,7 +212,7 @@ pub fn compare(subjects: &[Subject], options: &Options) -> Comparison {
             metric.title = metric.title.replace(" per step", "");
         }
     }
-    // For a series, the answer is about the whole series. Sentences about single runs follow.
+    // The answer of a series is about the whole series. Sentences about individual runs follow.
     let mut sentences: Vec<String> =
         comparison.scaling.iter().flat_map(|it| scaling::sentences(it, subjects)).collect();
     if comparison.kind == ComparisonKind::Trend {
@@ -240,7 +239,8 @@ fn add_run(comparison: &mut Comparison, index: usize, subject: &Subject, base: &
         };
         let begin = if both_timed { " begin is unknown" } else { " are unknown" };
         comparison.warnings.push(format!(
-            "{unknown} {} or of {}{begin}: one run is measured per step, the other over its whole window, so neither parts nor ops of a step are compared. {remedy}",
+            "{unknown} {} or of {}{begin}. One run is measured per step and the other over its whole window, so \
+                neither the parts nor the ops of a step are compared. {remedy}",
             subject.name, base.name
         ));
         (step_time.work, step_time.work_evidence) = work::work(subject, base, OpsAlike::Unknown);
@@ -261,7 +261,7 @@ fn add_run(comparison: &mut Comparison, index: usize, subject: &Subject, base: &
             if !across {
                 alike = OpsAlike::of(&ops, &matched.1, [&ours, &theirs]);
                 let kernels = matching::kernels(index, &ours, &theirs);
-                // Devices of two vendors run the same program with different kernels, so none of them is new or gone.
+                // Devices of two vendors run the same program with different kernels, so no kernel counts as new or gone.
                 if kernels.iter().any(|it| it.matched_by != MatchedBy::None) {
                     comparison.kernels.extend(kernels);
                 }

@@ -1,6 +1,5 @@
-//! Compares live memory from device memory profiles: totals, the lines of code that hold more or
-//! less than in the baseline, and the answer in sentences for runs that are files about memory
-//! alone.
+//! Compares live memory from device memory profiles: the totals, and the lines of code that hold more or less memory than in
+//! the baseline. Also writes the answer for runs that are files with only memory.
 
 use super::headline::signed_percent;
 use super::{MemoryComparison, Subject};
@@ -27,7 +26,7 @@ pub struct MemoryLineChange {
     pub bytes_change: i64,
 }
 
-/// Returns true if all runs are files about memory alone. Then only memory can be compared.
+/// Returns true if all runs are files that contain only memory, so that only memory can be compared.
 pub(super) fn is_all(subjects: &[Subject]) -> bool {
     subjects.iter().all(|subject| subject.profile.is_of_memory_alone())
 }
@@ -71,9 +70,8 @@ fn of_line<'a>(live: &'a LiveMemory, line: &LiveMemoryLine) -> Option<&'a LiveMe
     live.lines.iter().find(|it| it.line == line.line && it.function == line.function)
 }
 
-/// Returns `(count, bytes)` of a line of code in `live`. A profile lists only its largest lines. A
-/// line that is not listed may still hold memory, unless the listed lines add up to the total; the
-/// result is then `None`.
+/// Returns `(count, bytes)` of a line of code in `live`. A profile lists only its largest lines. If a line is not listed, it
+/// may still hold memory, and the result is `None`. If the listed lines add up to the total, it holds none.
 fn sum(live: &LiveMemory, line: &LiveMemoryLine) -> Option<(i64, i64)> {
     let whole = |value: u64| i64::try_from(value).unwrap_or(i64::MAX);
     match of_line(live, line) {
@@ -87,11 +85,11 @@ fn lists_all(live: &LiveMemory) -> bool {
     live.lines.iter().map(|line| u128::from(line.bytes)).sum::<u128>() >= u128::from(live.total_bytes)
 }
 
-/// Returns the answer for runs that are files about memory alone: live memory, or the memory that
-/// programs need, against the baseline.
+/// Returns the answer for runs that are files with only memory: live memory, or the memory that programs need, compared with
+/// the baseline's.
 pub(super) fn sentences(memory: Option<&MemoryComparison>, subjects: &[Subject], baseline: usize) -> Vec<String> {
     let Some(memory) = memory else {
-        return vec!["The files contain no totals of memory that could be compared.".to_owned()];
+        return vec!["The files contain no memory totals that could be compared.".to_owned()];
     };
     let name = |run: usize| subjects.get(run).map_or("", |subject| subject.name.as_str());
     let figure = |of: &[Option<u64>], run: usize| of.get(run).copied().flatten();
@@ -112,7 +110,7 @@ pub(super) fn sentences(memory: Option<&MemoryComparison>, subjects: &[Subject],
         sentences.extend(largest.map(|line| format!("Largest change by line of code: {}.", line.text())));
     }
     if sentences.is_empty() {
-        sentences.push("The files contain different figures of memory, which cannot be compared.".to_owned());
+        sentences.push("The files contain different memory figures, which cannot be compared.".to_owned());
     }
     sentences
 }

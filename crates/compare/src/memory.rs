@@ -22,8 +22,8 @@ pub struct MemoryComparison {
     /// Program that runs at the peak of the fullest device of each run; the buffers belong to it. If no
     /// device is known, the largest program.
     pub programs: Vec<Option<String>>,
-    /// Bytes at the peak by class, sorted by difference, largest first. The classes of a run add up to
-    /// its `peak_bytes`, unless its file does not record the contents of the memory.
+    /// Bytes at the peak by class, sorted by difference, largest first. The classes of a run add up to its `peak_bytes` if its
+    /// file records the contents of the memory.
     pub classes: Vec<MemoryClassChange>,
     /// Buffers that were added or removed against the baseline, sorted by bytes, largest first.
     pub buffers: Vec<MemoryBuffersChange>,
@@ -61,7 +61,7 @@ pub struct MemoryBuffersChange {
     pub bytes_change: i64,
 }
 
-/// Compares the memory of all runs. Returns `None` unless at least two of them record theirs.
+/// Compares the memory of all runs. Returns `None` if fewer than two runs record their memory.
 pub(super) fn memory(subjects: &[Subject], baseline: usize) -> Option<MemoryComparison> {
     let of = |subject: &Subject| subject.profile.memory.clone().unwrap_or_default();
     let sections: Vec<Memory> = subjects.iter().map(of).collect();
@@ -95,8 +95,8 @@ struct Peak<'a> {
 }
 
 impl<'a> Peak<'a> {
-    /// Returns the peak of the device that uses the most bytes, otherwise of the program that needs the
-    /// most.
+    /// Returns the peak of the device that uses the most bytes. If no device is known, returns that of the program that needs
+    /// the most bytes.
     fn of(section: &'a Memory) -> Peak<'a> {
         // Reversed, so that the first of several equal peaks is used.
         let fullest = section.devices.iter().rev().filter(|it| it.peak_bytes.is_some()).max_by_key(|it| it.peak_bytes);

@@ -1,5 +1,5 @@
-//! Computes the typical step times of runs in a trend, with the noise of each. For the noise of a
-//! difference of two runs see `difference.rs`.
+//! Computes the typical step time of each run in a trend, with its noise. `difference.rs` computes the noise of the difference
+//! of two runs.
 
 use super::Subject;
 use super::level::Level;

@@ -1,9 +1,9 @@
 //! Computes how much the times of an op must differ to exceed the noise.
 //!
-//! If a side has several captures, the noise is the variation among the captures of one side.
-//! Otherwise it is the variation of the steps in both captures, corrected for correlated steps
-//! ([`difference`](super::difference)). A comparison makes hundreds of these tests at once, so each
-//! is made at 99.9 %.
+//! If a side has several captures, the noise is the variation among them. If each side has one
+//! capture, the noise is the variation of the steps in both captures, corrected for correlated
+//! steps ([`difference`](super::difference)). A comparison makes hundreds of these tests at once,
+//! so each is made at 99.9 %.
 
 use super::difference::{Inflation, of_values};
 use super::subject::CaptureTimes;

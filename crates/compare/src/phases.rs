@@ -1,5 +1,5 @@
-//! Splits the steps of two platforms by kind of work. Ops of one product have different names on
-//! different platforms, but the same purpose.
+//! Splits the steps of two platforms by kind of work. The ops of a matrix product have different names on different platforms,
+//! but the same purpose.
 //!
 //! ```text
 //! parts of the typical step     compute 60            communication 10   copies 5   idle 25
@@ -69,8 +69,8 @@ pub fn phases(parts: &[PartChange], ours: &Classes, theirs: &Classes) -> Vec<Pha
     computing.chain(rest).filter(|phase| phase.run_us != 0.0 || phase.baseline_us != 0.0).collect()
 }
 
-/// Returns the share of these classes in the op time of computation. Without classes, returns the
-/// share that belongs to no other phase.
+/// Returns the share of the computation's op time that belongs to these classes. Without classes, returns the share that
+/// belongs to no other phase.
 fn share(all: &Classes, classes: &[&str]) -> f64 {
     let is_named = |class: &str| COMPUTE.iter().any(|(.., classes)| classes.contains(&class));
     let time = |is: &dyn Fn(&str) -> bool| -> f64 {

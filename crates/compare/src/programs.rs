@@ -1,5 +1,5 @@
-//! Checks whether runs ran the same program, from the compiler's output: instructions, types and
-//! shapes, versions and flags.
+//! Checks whether the runs executed the same program, by the compiler's output: instructions, types and shapes, versions and
+//! flags.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,8 +16,7 @@ const MOST_LISTED: usize = 3;
 const MANY_PERCENT: f64 = 5.0;
 const HARDLY_ANY_PERCENT: f64 = 0.5;
 
-/// Types of indices, masks and random bits, whose share says nothing about the precision of a
-/// model.
+/// Types of indices, masks and random bits, whose share does not depend on the precision of the model.
 const NO_ARITHMETIC: [&str; 7] = ["pred", "s16", "s32", "s64", "u16", "u32", "u64"];
 
 /// Names and values that a run records for one condition.
@@ -38,10 +37,7 @@ pub fn checks(subjects: &[Subject]) -> Vec<FairnessCheck> {
 /// Returns the consequence of a difference.
 fn note(check: &str) -> &'static str {
     match check {
-        "program" => {
-            "The compiled programs differ. If they do the same work, this is the difference that is \
-            measured."
-        }
+        "program" => "The compiled programs differ. If they do the same work, the comparison measures this difference.",
         "parameter_shapes" => "A step takes arrays of different types or shapes, so it does different work.",
         "operand_types" => "Arithmetic of a different width has a different peak and different results.",
         "compiler" => "Different compiler versions compile the same source to different programs.",
@@ -87,8 +83,7 @@ fn shortened(list: Vec<String>) -> String {
     if text.is_empty() { "none".to_owned() } else { text }
 }
 
-/// Compares facts, which are the same if every run has the same names and values. If they differ,
-/// only the differences are shown.
+/// Compares facts. They are the same if every run has the same names and values. If they differ, only the differences are shown.
 fn by_facts(subjects: &[Subject], check: &str, title: &str, of: fn(&UnifiedProfile) -> Option<Facts>) -> FairnessCheck {
     let runs: Vec<Option<Facts>> = subjects.iter().map(|it| of(&it.profile)).collect();
     let known = || runs.iter().flatten();

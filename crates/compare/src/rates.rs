@@ -30,15 +30,14 @@ pub fn per_step(profile: &UnifiedProfile, unit: WorkUnit) -> Option<f64> {
     (units.is_finite() && units > 0.0).then_some(units)
 }
 
-/// Returns true if one unit is the same work in both runs, even if the number of units per step
-/// differs.
+/// Returns true if one unit represents the same work in both runs, even if the number of units per step differs.
 pub fn is_same_work(change: &StepTimeChange, unit: WorkUnit) -> bool {
     let is_of_batch = unit != WorkUnit::Step && change.work_evidence == ["batch_size"];
     change.work == FairnessStatus::Same || is_of_batch
 }
 
-/// Returns the rates of a run against the baseline. Returns `None` if the work differs, and for
-/// steps unless a power or a price is known.
+/// Returns the rates of a run, compared with the baseline's. Returns `None` if the work differs. Rates in steps also need a
+/// power or a price.
 pub fn rate(
     change: &StepTimeChange,
     unit: WorkUnit,

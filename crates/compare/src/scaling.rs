@@ -31,12 +31,11 @@ const LEAST_PERCENT: f64 = 1.0;
 
 /// Compares runs with different device counts on one platform. Returns `None` if there are none.
 ///
-/// `weak` states whether the work grows with the devices, if the user gives it. Otherwise this is
-/// derived from the batch sizes.
+/// `weak` is the user's statement whether the work grows with the devices. Without it, this is derived from the batch sizes.
 pub fn scaling(subjects: &[Subject], weak: Option<bool>) -> Option<Scaling> {
     let series = series(subjects);
     let (mode, mode_source) = mode(&series, weak);
-    // Nothing shows that the work is the same, and the ops show that the programs differ.
+    // There is no evidence that the work is the same, and the ops show that the programs differ.
     if mode_source == ScalingSource::Assumed && series.iter().any(Series::has_strangers) {
         return None;
     }
@@ -63,7 +62,7 @@ pub fn scaling(subjects: &[Subject], weak: Option<bool>) -> Option<Scaling> {
             let share = work(most, reference, mode) * reference.devices as f64 / most.devices as f64;
             let ops = excess::excess_ops(most, reference, share);
             scaling.excess_ops.extend(ops.into_iter().map(|op| ExcessOp { series: name.clone(), ..op }));
-            // If more devices are slower, the law does not fit the runs, so it cannot predict others.
+            // If steps get longer with more devices, the law does not fit the runs, so it cannot predict others.
             let law = fit.filter(|_| series.turns_at().is_none());
             let forecast = match mode {
                 ScalingMode::Strong => {
@@ -124,8 +123,8 @@ impl Series<'_> {
         self.runs.iter().find(|run| run.devices == most)
     }
 
-    /// Returns the fastest run if it has fewer than the most devices and is faster beyond the noise of
-    /// the steps. Amdahl's law has no such minimum.
+    /// Returns the fastest run if it does not have the most devices, and is faster beyond the noise of the steps. Amdahl's law
+    /// has no such minimum.
     fn turns_at(&self) -> Option<&ScaledRun<'_>> {
         let last = self.on_most_devices()?;
         let best = self.runs.iter().min_by(|a, b| a.step_time_us.total_cmp(&b.step_time_us))?;
@@ -239,7 +238,7 @@ fn work(run: &ScaledRun<'_>, reference: &ScaledRun<'_>, mode: ScalingMode) -> f6
     match mode {
         ScalingMode::Strong => 1.0,
         ScalingMode::Mixed => batches.unwrap_or(1.0),
-        // The user's choice. The batch sizes are more exact if they also grow.
+        // The user's choice applies. If the batch sizes also grow, they give the growth more exactly.
         ScalingMode::Weak => {
             batches.filter(|growth| *growth != 1.0).unwrap_or(run.devices as f64 / reference.devices as f64)
         }
@@ -289,7 +288,7 @@ fn point(run: &ScaledRun<'_>, reference: &ScaledRun<'_>, mode: ScalingMode) -> S
     }
 }
 
-/// Rounds a percentage that is only a rounding error to 0, without a sign.
+/// Replaces a percentage that is only a rounding error by 0, without a sign.
 fn without_dust(percent: f64) -> f64 {
     if percent.abs() < 1e-9 { 0.0 } else { percent }
 }
@@ -304,7 +303,7 @@ fn idle(steps: &StepBreakdown) -> f64 {
     causes.into_iter().flatten().sum::<f64>() + parts.other_idle_us
 }
 
-/// Fits Amdahl's law to the runs of a series that have more devices than its reference.
+/// Fits Amdahl's law to those runs of a series that have more devices than the reference.
 fn fit(points: &[ScalingPoint]) -> Option<AmdahlFit> {
     let more = points.iter().filter(|point| point.ideal_speedup > 1.0);
     AmdahlFit::of(&more.map(|point| (point.ideal_speedup, point.speedup)).collect::<Vec<_>>())

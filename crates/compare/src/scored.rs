@@ -1,4 +1,4 @@
-//! Compares the numbers of the runs: which is better, by what ratio, and which conditions make them incomparable.
+//! Compares the numbers of the runs: which run is better, by what ratio, and which conditions make the numbers incomparable.
 
 use super::difference::{self, Difference};
 use super::fairness::WORKLOAD;
@@ -81,7 +81,7 @@ const fn metric(
     Metric { path, title, unit, direction, definition, depends_on, basis, value }
 }
 
-/// Name of the typical step among the numbers. The comparison contains it, but profiles do not.
+/// Path of the typical step among the numbers. Only comparisons contain this number; profiles do not.
 pub const TYPICAL_STEP: &str = "step_time.typical_us";
 
 /// Returns the work per second of a capture, from its typical step.
@@ -94,7 +94,7 @@ fn per_device(profile: &UnifiedProfile, unit: WorkUnit) -> Option<f64> {
     Some(per_second(profile, unit)? / devices as f64)
 }
 
-/// Numbers that mean the same on every platform.
+/// Numbers with the same meaning on every platform.
 const COMMON: [Metric; 14] = [
     Metric {
         path: TYPICAL_STEP,
@@ -338,8 +338,8 @@ pub fn costs(subjects: &[Subject], comparison: &Comparison) -> Vec<ComparedMetri
 
 const JOULES_PER_WH: f64 = 3600.0;
 
-/// Returns the work per unit of energy and money, if the user gives power or price: in tokens if
-/// all runs record them, otherwise in samples, otherwise in steps.
+/// Returns the work per unit of energy and money, if the user gives power or price: in tokens if all runs record them, or else
+/// in samples, or else in steps.
 fn efficiency(runs: &Runs<'_>) -> Vec<ComparedMetric> {
     let subjects = runs.subjects;
     type Work = (&'static str, [&'static str; 2], &'static [&'static str], fn(&UnifiedProfile) -> Option<f64>);
@@ -416,7 +416,7 @@ enum CommonWork {
     /// Each token or sample requires the same work, according to the known conditions. Everything
     /// except numbers per step is comparable.
     Tokens,
-    /// No common work is known. The numbers are shown without verdicts.
+    /// The runs have no known work in common. The numbers are shown without verdicts.
     Nothing,
 }
 
@@ -505,7 +505,7 @@ fn compare(
     }
 }
 
-/// Returns the number of a run. A rate over several captures is computed from their mean time, like the headline's.
+/// Returns the number of a run. A rate over several captures is computed from their mean time, like the rate in the headline.
 fn over_captures(metric: &Metric, subject: &Subject, value: impl Fn(&UnifiedProfile) -> Option<f64>) -> Option<f64> {
     if metric.basis == Basis::TypicalStep && metric.direction == Direction::Higher {
         return mean(subject.captures(), |it| value(it).filter(|rate| *rate > 0.0).map(f64::recip)).map(f64::recip);
@@ -524,9 +524,9 @@ fn is_better(metric: &Metric, a: f64, b: f64) -> bool {
 
 /// Returns true if the values of two runs differ by more than the noise and by enough to matter.
 ///
-/// A number that follows the step time uses its test: between captures, otherwise over the steps.
-/// Any other number is tested between captures, and more strictly, because a report makes many of
-/// these tests at once. With one capture per side, only its size is tested.
+/// A number that follows the step time uses the test of the step time: between captures or, with one capture per side, over the
+/// steps. Any other number is tested between captures, and more strictly, because a report makes many of these tests at once.
+/// With one capture per side, only the size of the difference is tested.
 fn is_clear(metric: &Metric, found: &RunValues, runs: &Runs<'_>, [run, other]: [usize; 2]) -> bool {
     let value = |run: usize| found.means.get(run).copied().flatten();
     let (Some(ours), Some(theirs), Some(subject), Some(against)) =

@@ -5,8 +5,8 @@ use std::borrow::Cow;
 
 use report::{StepKernel, StepOp, StepOps, UnifiedProfile, WindowKind};
 
-/// Returns the ops of a step. For a profile without that section, spreads its top kernels evenly
-/// over steps and devices. Returns `None` if its steps are unknown or it lists no kernels.
+/// Returns the ops of a step. For a profile without that section, spreads its top kernels evenly over
+/// steps and devices. Returns `None` if the profile's steps are unknown, or if it lists no kernels.
 pub fn ops(profile: &UnifiedProfile) -> Option<Cow<'_, StepOps>> {
     if let Some(ops) = &profile.step_ops {
         return Some(Cow::Borrowed(ops));
@@ -28,7 +28,7 @@ pub fn ops(profile: &UnifiedProfile) -> Option<Cow<'_, StepOps>> {
         Cow::Owned(StepOps {
             device_steps,
             op_time_us: per_step(of_all.max(listed)),
-            // One more than listed if the list is incomplete; the time of the rest is known.
+            // If the list is incomplete, there is at least one more op than listed; the time of the unlisted ops is known.
             num_ops: kernels.len() as u64 + u64::from(of_all > listed),
             ops: kernels.iter().map(op).collect(),
             kernels: Vec::<StepKernel>::new(),

@@ -115,7 +115,7 @@ fn combined(first: &UnifiedProfile, captures: &[UnifiedProfile]) -> UnifiedProfi
     };
     // The spread of one capture's steps is not that of the group.
     profile.step_timing.stddev_step_time_us = None;
-    // If a capture has no busy time, the group has none: a mean over the others would be another number.
+    // If a capture has no busy time, the group has none, because a mean over the others would be a different number.
     profile.compute_utilization = profile.compute_utilization.and_then(|busy| {
         let of =
             |value: fn(&ComputeUtilization) -> f64| mean(captures, |it| it.compute_utilization.as_ref().map(value));
@@ -171,10 +171,10 @@ fn op_key(op: &StepOp) -> OpKey<'_> {
     (&op.name, &op.family, op.framework_op.as_deref(), op.fingerprint.as_deref())
 }
 
-/// Key by which ops of two captures are the same: name, family, framework path and fingerprint.
+/// Key that identifies an op across captures: name, family, framework path and fingerprint.
 type OpKey<'a> = (&'a str, &'a str, Option<&'a str>, Option<&'a str>);
 
-/// Averages the ops of all captures. An op that a capture lacks took no time there.
+/// Averages the ops of all captures. If a capture lacks an op, the op took no time there.
 fn step_ops(captures: &[UnifiedProfile]) -> Option<StepOps> {
     let all: Option<Vec<&StepOps>> = captures.iter().map(|it| it.step_ops.as_ref()).collect();
     let all = all.filter(|all| !all.is_empty())?;

@@ -1,5 +1,4 @@
-//! Writes the answer in sentences: the verdict, its largest cause, work that only one run does, and
-//! limits of its fairness.
+//! Writes the answer in sentences: the verdict, the largest cause, work that only one run does, and limits of fairness.
 
 use super::{
     Answer, Cause, CauseKind, CollectiveChange, Comparison, ComparisonKind, FairnessStatus, MOST_RUNS, StepTimeChange,
@@ -45,11 +44,11 @@ pub fn answer(comparison: &Comparison, subjects: &[Subject]) -> Answer {
             continue;
         }
         let whole = whole_capture::sentence(comparison, change);
-        // If the typical steps are the same, the interruptions are the answer.
+        // If the typical steps are the same, only the interruptions make a difference.
         let (before, after) = if is_different { (None, whole) } else { (whole, None) };
         answer.verdict.extend(before);
         answer.verdict.push(verdict);
-        // If the step time is too noisy, the work comes before the causes. Otherwise it supplements them.
+        // If the step time is too noisy, the device work comes before the causes. If not, it supplements them.
         let (noisy, work) = if is_proven { (None, work) } else { (work, None) };
         let told = &mut answer.causes;
         told.extend(noisy);
@@ -113,7 +112,7 @@ fn only_in_one(comparison: &Comparison, change: &StepTimeChange, told: Option<&C
 /// Describes the conditions that differ or are unknown.
 pub fn conditions(comparison: &Comparison) -> Option<String> {
     let with = |status: FairnessStatus| -> Vec<String> {
-        // Runs are compared because their programs differ.
+        // Programs usually differ, because the comparison is about them.
         let of = comparison.fairness.iter().filter(|it| it.status == status && it.check != "program");
         of.map(|it| {
             let value = |value: &Option<String>| value.clone().unwrap_or_else(|| format::DASH.to_owned());
@@ -136,7 +135,7 @@ pub fn conditions(comparison: &Comparison) -> Option<String> {
         text.push(format!("Conditions that differ: {}.", differs.join(", ")));
     }
     if !unknown.is_empty() {
-        text.push(format!("Not known for every run: {}.", unknown.join(", ")));
+        text.push(format!("Conditions that are unknown for some runs: {}.", unknown.join(", ")));
     }
     (!text.is_empty()).then(|| text.join(" "))
 }

@@ -1,5 +1,4 @@
-//! Quantiles of Student's t distribution: how far the mean of few values may be from the truth, in
-//! standard errors.
+//! Quantiles of Student's t distribution: how many standard errors the mean of a few values may be from the true mean.
 
 /// Row of the table: degrees of freedom, and the quantiles at 97.5 % and at 99.95 %.
 type Row = (f64, f64, f64);
@@ -44,7 +43,7 @@ pub fn t_quantile_975(df: f64) -> f64 {
 }
 
 /// Returns the quantile at 99.95 %: 99.9 % of values are within plus and minus it. A report makes
-/// many of these tests. With 100 comparisons of equal things, one report in ten has a value outside.
+/// many of these tests. In 100 comparisons of equal values, one report in ten has a value outside.
 pub fn t_quantile_9995(df: f64) -> f64 {
     quantile(df, |row| row.2)
 }

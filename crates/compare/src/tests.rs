@@ -83,7 +83,7 @@ fn twice_as_fast_is_two_times_faster_for_the_fast_one() {
     }
     let found = compare(&[gpu.clone(), tpu.clone()], &Options { baseline: 1, ..Options::default() });
     let speed = metric(&found, "throughput.steps_per_sec");
-    // One capture of each cannot prove a difference of the programs.
+    // One capture per side cannot prove that the programs differ.
     assert_eq!((speed.ratios[0], speed.winner), (Some(2.0), None));
     let groups = compare(&[twice(&gpu), twice(&tpu)], &Options { baseline: 1, ..Options::default() });
     assert_eq!(metric(&groups, "throughput.steps_per_sec").winner, Some(0));
@@ -335,8 +335,7 @@ fn no_run_is_faster_if_the_work_differs_or_is_unknown() {
     let same = found(&a, &b);
     assert_eq!((said(&same), winner(&same)), (("same", "ops".to_owned()), Some(0)));
     assert!(same.summary[0].starts_with("b is 2.00x slower than a"), "{:?}", same.summary);
-    // One of them has one more op, and nothing else is known: times and causes are shown without a
-    // winner.
+    // One run has one more op, and nothing else is known: times and causes are shown without a winner.
     let mut more = b.clone();
     more.profile.step_ops.as_mut().unwrap().ops.push(op("gemm", "matmul", 20.0));
     let unknown = found(&a, &more);
@@ -365,8 +364,7 @@ fn no_run_is_faster_if_the_work_differs_or_is_unknown() {
     assert!(differs.metrics.iter().all(|it| it.ratios[1].is_none() && it.differences[1].is_none()));
 }
 
-/// Expressions contain the shapes: ops with the same name but different expressions are no
-/// evidence.
+/// Expressions contain shapes, so ops with the same name but different expressions are not evidence.
 #[test]
 fn ops_of_one_path_with_other_shapes_are_not_the_same_work() {
     let with = |name: &str, step_us: f64, fingerprint: &str| {
@@ -380,8 +378,8 @@ fn ops_of_one_path_with_other_shapes_are_not_the_same_work() {
     assert_eq!((work("1", "1"), work("1", "2")), (FairnessStatus::Same, FairnessStatus::Unknown));
 }
 
-/// Different parameters are different work, even if all else is equal. Equal parameters are the
-/// same work, even if the compiler's output differs.
+/// Different parameters mean different work, even if everything else is equal. Equal parameters mean the same work, even if the
+/// compiler's output differs.
 #[test]
 fn parameters_identify_the_work() {
     let with = |name: &str, step_us: f64, fingerprint: &str, shape: &str| {
@@ -418,8 +416,8 @@ fn with_batch(mut run: Subject, batch: u64) -> Subject {
     run
 }
 
-/// Twice the batch in 1.5 times the step: 1.33 times the tokens. The parts of a token add up to its
-/// time.
+/// Twice the batch in 1.5 times the step time gives 1.33 times the tokens per second. The parts of a token add up to the time
+/// of a token.
 #[test]
 fn steps_with_different_batches_are_compared_by_token() {
     let a = with_batch(subject("a", "TPU", 1000.0, 0.1, 20, [800.0, 0.0, 200.0]), 10);
@@ -467,7 +465,7 @@ fn a_different_winner_by_price_or_device_is_mentioned() {
     let tokens_per_second = 1e6 / 500.0 * 100.0;
     assert!((dollars / (1e6 / tokens_per_second * 2.0 * 4.0 / 3600.0) - 1.0).abs() < 1e-9, "{dollars}");
     assert!((energy / (1e6 / tokens_per_second * 2.0 * 400.0 / 3600.0) - 1.0).abs() < 1e-9, "{energy}");
-    // Twice the devices for twice the speed is not a faster device.
+    // Twice the speed on twice the devices does not mean a faster device.
     b.profile.metadata.num_devices = 4;
     let said = compare(&[a, b], &Options::default()).summary.join(" ");
     assert!(plain(&said).contains("; per device both do as many tokens: 50 000 and 50 000"), "{said}");

@@ -1,4 +1,4 @@
-//! Checks whether all ops change alike. If so, the cause is the machine and not the program.
+//! Checks whether all ops change by the same factor. If so, the cause is the machine, not the program.
 //!
 //! ```text
 //! ratio   0.9   1.0   1.1
@@ -9,7 +9,7 @@
 
 use super::{Change, ChangeKind};
 
-/// Smallest number of ops. Fewer may be alike by chance.
+/// Smallest number of ops. Fewer ops may change alike by chance.
 const LEAST_OPS: usize = 4;
 
 /// Share of the baseline's op time that must be in the band.
@@ -23,7 +23,7 @@ const BAND: f64 = 0.3;
 pub struct UniformChange {
     /// Increase of the time of each op, as a share.
     pub longer: f64,
-    /// Difference between the runs in the time of these ops per step, in microseconds.
+    /// Difference of the time of these ops per step between the runs, in microseconds.
     pub delta_us: f64,
     /// Share of the baseline's op time that these ops take.
     pub time_share: f64,

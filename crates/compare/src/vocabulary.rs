@@ -1,7 +1,7 @@
 //! Enumerations of the comparison document.
 
 base::words! {
-    /// Kind of comparison that the runs allow.
+    /// Kind of comparison that fits the runs.
     pub enum ComparisonKind {
         /// Runs on one platform.
         #[default]
@@ -25,13 +25,13 @@ base::words! {
         Unknown = "unknown",
     }
 
-    /// Verdict on a step time against the baseline's.
+    /// Verdict on a step time, compared with the baseline's.
     pub enum StepTimeVerdict {
         /// The run's step is shorter, beyond the noise.
         Faster = "faster",
         /// The run's step is longer, beyond the noise.
         Slower = "slower",
-        /// The steps differ by less than the threshold, or by less than twice the threshold at most.
+        /// The steps differ by less than the threshold. This is proven, or the margin is at most twice the threshold.
         Same = "same",
         /// No difference is proven, but the noise could hide one.
         WithinNoise = "within_noise",
@@ -70,16 +70,16 @@ base::words! {
 
     /// Source of the noise estimate of a difference.
     pub enum ComparisonBasis {
-        /// Variation among the captures of one side. The difference is one of the programs.
+        /// Variation among the captures of one side. The verdict is about the programs.
         Captures = "captures",
-        /// Variation among the steps of one capture. The difference is one of these two captures.
+        /// Variation among the steps of one capture. The verdict is about these two captures only.
         Steps = "steps",
         /// Unknown, because a side has only one step.
         #[default]
         None = "none",
     }
 
-    /// Reason why a step is longer than the typical one.
+    /// Reason why a step is longer than the typical step.
     pub enum TimeLossKind {
         /// The host compiles during the step.
         Compilation = "compilation",
@@ -101,7 +101,7 @@ base::words! {
         Neither = "neither",
     }
 
-    /// Verdict on a number against the baseline's.
+    /// Verdict on a number, compared with the baseline's.
     pub enum MetricVerdict {
         /// Better by more than the noise.
         Better = "better",
@@ -131,7 +131,7 @@ base::words! {
         Straggler = "straggler",
         /// A part of the step.
         Part = "part",
-        /// Another compiler, or other flags.
+        /// A different compiler, or different flags.
         Condition = "condition",
         /// Remainder of a part of the step that no other cause explains.
         Rest = "rest",
@@ -143,7 +143,7 @@ base::words! {
         Name = "name",
         /// By the op's computation.
         Fingerprint = "fingerprint",
-        /// By the framework's path.
+        /// By the framework path.
         FrameworkPath = "framework_path",
         /// By the op's name without numbers.
         SimilarName = "similar_name",

@@ -9,7 +9,7 @@
 //! Parts are exclusive and add up to the step, so their differences add up to the difference of the
 //! steps. All are whole picoseconds, so that the sums are exact. The parts of the typical step are
 //! means over the steps that it is computed from. If only one of two profiles records a part, the
-//! other is not assumed to have measured zero: causes of idle time that require launches or host
+//! part is not assumed to be zero in the other: causes of idle time that require launches or host
 //! threads become "idle: other" on both sides.
 
 use super::level::Level;
@@ -117,8 +117,8 @@ fn breakdown(subject: &Subject, step: StepKind) -> Option<Vec<WaterfallPart>> {
     Some(of_parts(std::array::from_fn(of)))
 }
 
-/// Parts that only some platforms have. They take no time on the others. Parts that require
-/// launches or host threads are unknown if those are missing.
+/// Parts that only some platforms have. On other platforms they take no time. Parts that require launches or host threads are
+/// unknown without these.
 const OF_SOME_PLATFORMS: [&str; 2] = ["infeed_outfeed", "barrier"];
 
 /// Adds names to the parts, in the order of [`STEP_PARTS`].
@@ -167,7 +167,7 @@ fn complete(parts: &mut [WaterfallPart], subject: &Subject, step: StepKind) {
     let step_us = mean(subject.captures().iter().map(|it| step.time_us(it)));
     if let (Some(step_us), Some(last)) = (step_us, parts.last_mut()) {
         last.time = us_to_ps(step_us) - sum;
-        // Rounding of the parts to picoseconds is not time.
+        // A rest from rounding the parts to picoseconds does not count as time.
         let rounding = last.time;
         if rounding.as_ps().abs() <= 20 {
             last.time = Ps::ZERO;
@@ -201,7 +201,7 @@ mod tests {
         })
     }
 
-    /// A step of 500 us makes the mean step 180 us and leaves the typical one at 100.
+    /// A step of 500 us raises the mean step to 180 us, but the typical step stays at 100 us.
     #[test]
     fn a_stall_does_not_change_the_typical_step() {
         let (before, after) = (run(60.0, 20.0), run(80.0, 420.0));

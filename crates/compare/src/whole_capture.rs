@@ -1,19 +1,16 @@
-//! Describes whole captures beyond their typical steps: time that single steps lose, and findings
-//! that are new or gone.
+//! Describes whole captures beyond their typical steps: time that is lost in individual steps, and findings that are new or gone.
 
 use super::{CaptureTime, Comparison, StepTimeChange, Subject, TimeLoss, TimeLossKind};
 use base::format;
 use report::{Finding, FindingSeverity, STEP_PARTS, UnifiedProfile};
 
-/// Returns the relative increase of the mean step over the baseline's, minus that of the typical
-/// step.
+/// Returns the relative increase of the mean step over the baseline's mean step, minus the relative increase of the typical step.
 pub fn beyond_typical(comparison: &Comparison, change: &StepTimeChange) -> Option<f64> {
     let (ours, theirs) = times(comparison, change)?;
     Some(ours.us_per_step / theirs.us_per_step - ours.typical_us / theirs.typical_us)
 }
 
-/// Describes the time over the whole capture, if single steps make its result differ from that of
-/// the typical step.
+/// Describes the time over the whole capture, if individual steps make the result differ from that of the typical step.
 pub fn sentence(comparison: &Comparison, change: &StepTimeChange) -> Option<String> {
     let (ours, theirs) = times(comparison, change)?;
     if beyond_typical(comparison, change)?.abs() < comparison.threshold {
@@ -28,7 +25,8 @@ pub fn sentence(comparison: &Comparison, change: &StepTimeChange) -> Option<Stri
         format!("{losses} in {}", name(time.run))
     };
     Some(format!(
-        "Over the whole capture, interruptions included, a step takes {} in {} and {} in {} ({sign}{}). Interruptions: {}; {}.",
+        "Over the whole capture, including interruptions, a step takes {} in {} and {} in {} ({sign}{}). \
+            Interruptions: {}; {}.",
         format::time_us(ours.us_per_step),
         name(ours.run),
         format::time_us(theirs.us_per_step),
@@ -128,7 +126,7 @@ mod tests {
         let change = StepTimeChange { run: 1, ..StepTimeChange::default() };
         assert_eq!(
             sentence(&comparison, &change).unwrap(),
-            "Over the whole capture, interruptions included, a step takes 11.0 ms in new and 10.0 ms in main (+10.0 %). \
+            "Over the whole capture, including interruptions, a step takes 11.0 ms in new and 10.0 ms in main (+10.0 %). \
              Interruptions: 2 stalls of 10.0 ms each (in load_batch; idle: input pipeline) in new; none in main."
         );
         comparison.capture_time[1].us_per_step = 10_050.0;

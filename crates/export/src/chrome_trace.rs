@@ -8,9 +8,10 @@
 //! ]}
 //! ```
 //!
-//! Times count from the start of the capture, in microseconds with all digits of a picosecond. An
-//! event that crosses the edge of the range is written with the part inside the range and the full
-//! duration as an argument. Arguments have their names from Chrome traces, otherwise from xplanes.
+//! Times count from the start of the capture, in microseconds with all digits of a picosecond. If
+//! an event crosses an edge of the range, only the part inside the range is written, with the full
+//! duration as an argument. Arguments have their names from Chrome traces or, if they have none
+//! there, from xplanes.
 
 use std::fmt::Write as _;
 
@@ -72,8 +73,7 @@ impl Writer<'_> {
         (self.out)(&shared(std::mem::take(&mut self.text)));
     }
 
-    /// Begins an event with this phase, process and optional thread. The caller must write the closing
-    /// brace.
+    /// Writes the start of an event with this phase, process and optional thread. The caller must write the closing brace.
     fn begin(&mut self, phase: &str, plane: Option<PlaneId>, line: Option<LineId>) {
         if self.text.len() >= CHUNK {
             self.hand_over();
@@ -202,7 +202,7 @@ impl Writer<'_> {
             self.name(trace.text(instant.name));
             self.put(format_args!(",\"s\":\"{scope}\"}}"));
         }
-        // Omits flows with only one end inside the range, which would lead nowhere.
+        // Omits flows with only one end inside the range, because their other end would be missing.
         let inside = || trace.flows.iter().filter(|it| is_inside(it.time) && is_chosen(chosen, &it.line));
         let starts: FxHashSet<u32> = inside().filter(|it| it.role == FlowRole::Start).map(|it| it.flow).collect();
         let ends: FxHashSet<u32> = inside().filter(|it| it.role == FlowRole::End).map(|it| it.flow).collect();
@@ -226,8 +226,7 @@ fn is_chosen(chosen: Option<&[LineId]>, line: &LineId) -> bool {
     chosen.is_none_or(|chosen| chosen.contains(line))
 }
 
-/// Returns the thread number of each line: that of the file, if no other line of the process has
-/// it.
+/// Returns the thread number of each line. Keeps the number in the file if no other line of the process has it.
 fn threads(trace: &Trace) -> Vec<i64> {
     let mut used: FxHashSet<(PlaneId, i64)> = FxHashSet::default();
     let mut next = 1;
@@ -275,7 +274,7 @@ fn fragment(trace: &Trace, kind: &EventKind) -> String {
     text
 }
 
-/// Returns the name from Chrome traces, otherwise the one from xplanes.
+/// Returns the name from Chrome traces or, if there is none, the name from xplanes.
 fn key<'k>(json: &[&'k [u8]], xplane: &[&'k [u8]]) -> &'k str {
     let known = json.first().or(xplane.first()).copied().unwrap_or_default();
     std::str::from_utf8(known).unwrap_or_default()

@@ -16,7 +16,7 @@ pub use pages::warning::warning_line;
 /// Largest number of characters of a name in a whole table on a terminal.
 const NAME: usize = 60;
 
-/// Largest width of a cell to which others are padded. Longer cells exceed the column.
+/// Largest width that the cells of a column are padded to. Longer cells exceed the column.
 const PADDED: usize = 300;
 
 /// Returns the report of one run.

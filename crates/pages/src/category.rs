@@ -5,13 +5,12 @@ use document::Link;
 use metrics::family_of;
 use report::View;
 
-/// Returns a link to the rows of a category on the kernels page of an earlier result, which lists only data
-/// in the profile.
+/// Returns a link to the rows of a category on the Kernels page of an earlier result, whose page lists only data in the profile.
 pub(super) fn rows_of_category(category: &str) -> Option<Link> {
     Link::equal(View::Kernels, "category", category)
 }
 
-/// Returns a link to the ops of a category. If the ops have other categories, links to the kernels.
+/// Returns a link to the ops of a category. If no op has this category, returns a link to the kernels.
 pub(super) fn link_of_category(source: Source<'_>, category: &str) -> Option<Link> {
     let Some(context) = source.context() else { return rows_of_category(category) };
     let (ops, trace) = (&context.analysis.ops, context.trace());

@@ -1,6 +1,5 @@
-//! Selects and orders the columns of a table on a page: the leading ones or those that the user
-//! chose. Columns that the table is sorted or filtered by are always visible. Parts of a step that
-//! no row has are hidden.
+//! Selects and orders the columns of a table on a page: the leading columns, or those that the user chose. Columns that the
+//! table is sorted or filtered by are always visible. Step parts that no row has are hidden.
 
 use crate::PageQuery;
 use document::{ColumnBlock, TableBlock};
@@ -27,7 +26,7 @@ pub(crate) fn arrange(block: &mut TableBlock, query: &PageQuery) {
         None => leading.is_empty() || leading.contains(&key),
     };
     let place = |key: &str| leading.iter().position(|column| *column == key).unwrap_or(leading.len());
-    // Hides parts of a step, for example compilation, that no step has.
+    // Hides parts that no step has, such as compilation.
     let folds_zeros = block.table == TableName::StepBreakdown && chosen.is_none();
     let is_folded = |(at, column): (usize, &ColumnBlock)| {
         let is_empty = folds_zeros && block.rows.iter().all(|row| is_zero(row.get(at)));

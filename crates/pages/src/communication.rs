@@ -13,11 +13,11 @@ const TABLE: &str = "by";
 /// Largest number of devices whose matrix is readable.
 const MOST_DEVICES: usize = 64;
 
-/// Returns the reason why there is no matrix of senders and receivers.
+/// Explains why there is no matrix of senders and receivers.
 fn why_no_matrix(all: &Collectives) -> String {
     let devices = all.devices.len();
     if all.matrix.is_some() {
-        return format!("The bytes between each pair of devices are not drawn for {devices} devices.");
+        return format!("The matrix of bytes sent between devices is too large to draw for {devices} devices.");
     }
     let groups = all.ops.iter().filter_map(|op| Some((all.members_of(op)?, op.message.groups.as_ref()?)));
     let outside = groups
@@ -122,7 +122,7 @@ fn of_trace(context: &Context<'_>, query: &PageQuery) -> Vec<Block> {
     }
     let mut forms = vec![("op", "By op"), ("kind", "By kind"), ("run", "Every run")];
     if between.is_some() {
-        // Sums by kind cover all devices, and collectives measured apart belong to none.
+        // Sums by kind cover all devices, and separately measured collectives belong to no device.
         forms.retain(|(form, _)| *form != "kind");
     } else if !all.apart.is_empty() {
         forms.push(("apart", "Measured apart"));
@@ -156,12 +156,15 @@ fn nothing(context: &Context<'_>) -> Block {
         _ if is_of_steps => "No collective, send or receive ran in the counted steps.",
         _ => "No collective, send or receive ran in the window.",
     };
-    let remedy = is_of_steps
-        .then(|| "Choose the whole capture as the window to see those that ran outside of the steps.".to_owned());
+    let remedy = is_of_steps.then(|| {
+        "To see communication that ran outside the steps, choose the whole capture as the \
+            window."
+            .to_owned()
+    });
     Block::Empty { reason: reason.to_owned(), remedy }
 }
 
-/// Values of the figures, from the events or from the profile.
+/// Values of the figures, computed from the events or read from the profile.
 struct CommunicationFigures<'a> {
     /// Exposed communication, in percent of the device time.
     exposed_percent: Option<f64>,
@@ -252,7 +255,7 @@ impl<'a> CommunicationFigures<'a> {
 
     fn straggler(&self) -> Figure {
         let note = match self.straggler {
-            Some((name, _)) => format!("of its runs, others wait for {name}"),
+            Some((name, _)) => format!("of its runs, other devices wait for {name}"),
             None => "No device stands out.".to_owned(),
         };
         percent("Straggler", self.straggler.map(|(_, share)| share), note)
@@ -262,7 +265,7 @@ impl<'a> CommunicationFigures<'a> {
 fn why_no_waits(num_devices: usize) -> &'static str {
     match num_devices {
         0 | 1 => "The devices that this one communicates with are not in this capture.",
-        _ => "No collective was found on two devices of the same group.",
+        _ => "No collective ran on two devices of the same group.",
     }
 }
 
@@ -305,8 +308,7 @@ fn kinds(all: &Collectives) -> Bars {
     }
 }
 
-/// Draws each device's communication: waiting for other devices, transferring, and time without a
-/// known wait.
+/// Draws the communication of each device: waiting for other devices, transferring, and time for which waiting is unknown.
 fn devices(context: &Context<'_>) -> Stack {
     let series = |label: &str, class: ColourClass| Series { label: label.to_owned(), class, link: None };
     let rows = context.analysis.devices.used.iter().zip(&context.analysis.collectives.devices).map(|(device, it)| {
@@ -367,7 +369,7 @@ mod tests {
     use table::Cell;
     use trace::TraceBuilder;
 
-    /// Devices 0 and 1, and 2 and 3, reduce; 0 sends to 2.
+    /// Devices 0 and 1 reduce, and so do devices 2 and 3. Device 0 sends to device 2.
     fn page_of(filter: &str, by: &str) -> Page {
         page_on(4, filter, by)
     }

@@ -44,8 +44,7 @@ fn busy(profile: &UnifiedProfile, most: usize) -> Bars {
     Bars { title: "Devices, busy share".to_owned(), unit: Unit::Percent, bars, whole: Some(100.0), ..Bars::default() }
 }
 
-/// Returns bars for devices that did nothing. No measurements include them, and the table has no
-/// rows for them.
+/// Returns bars for devices that did nothing. No measurement includes these devices, and the table has no rows for them.
 fn unused(profile: &UnifiedProfile) -> impl Iterator<Item = Bar> {
     let names = profile.multi_device.iter().flat_map(|devices| &devices.unused_devices);
     names.map(|name| Bar {
@@ -99,8 +98,8 @@ fn between(profile: &UnifiedProfile, devices: &MultiDevice, most: usize) -> Stri
     sentences.join(" ")
 }
 
-/// Describes the work of the devices without communication, which includes waiting for other devices: a device that waits
-/// looks as busy as one that computes. `None` without communication.
+/// Describes the work of the devices without communication. Communication includes waiting for other devices, so a device that
+/// waits looks as busy as one that computes. `None` without communication.
 fn work_outside_communication(profile: &UnifiedProfile) -> Option<String> {
     let breakdown = profile.step_breakdown.as_ref()?;
     let has_communication = breakdown.devices.iter().any(|device| device.parts.communication_us > 0.0);

@@ -1,14 +1,12 @@
 //! Applies a filter that was set on one page to the tables of all pages: selects its terms for a
 //! table, and the columns that the table lacks.
 //!
-//! A condition on a column that a table lacks would hide all of its rows for no reason. Such a
-//! condition is set aside, and named next to the table. A term that is not about any table's column
-//! is a plain search word.
+//! A condition on a column that a table lacks would hide all of its rows for no reason. Such a condition is set aside, and
+//! named next to the table. A term that names no column of any table is a plain search word.
 
 use table::{Column, Filter, has_column, terms};
 
-/// Key of a filter that only one page uses ([`pair`]) and that is no table's column: two devices,
-/// `between=0-3`.
+/// Key of a filter for two devices, `between=0-3`. Only one page uses it ([`pair`]), and it is not a column of any table.
 pub const BETWEEN: &str = "between";
 
 /// Filter as it applies to a table.
@@ -45,7 +43,7 @@ pub fn pair(filter: &str, key: &str) -> (Option<(u32, u32)>, String) {
     (own.last().and_then(of), others.join(" "))
 }
 
-/// Returns the terms of a filter that are about this column.
+/// Returns the terms of a filter that name this column.
 pub fn terms_on(filter: &str, key: &str) -> String {
     let is_about = |term: &String| {
         let term = term.strip_prefix('-').unwrap_or(term);
@@ -60,7 +58,7 @@ fn is_unfinished(term: &str) -> bool {
     name.len() < term.len() && column_of(&format!("{term}0")).is_some()
 }
 
-/// Returns the column that a term is about, if any table has a column of that name.
+/// Returns the column that a term names, if any table has it.
 fn column_of(term: &str) -> Option<String> {
     let filter = Filter::parse(term);
     let key = filter.columns().next()?;

@@ -15,7 +15,7 @@ use tables::TableName;
 const FIRST: usize = 3;
 /// Share of the time above which devices are busy for most of it.
 const MOSTLY: f64 = 0.5;
-/// Share of the time below which a warning is about a small part of it, in percent (ours).
+/// Share of the time, in percent, below which a warning counts as minor (our limit).
 const SMALL_PERCENT: f64 = 20.0;
 /// Option for the form of the findings.
 const FORM: &str = "form";
@@ -42,8 +42,7 @@ pub(super) fn blocks(source: Source<'_>, query: &PageQuery) -> Vec<Block> {
     }
 }
 
-/// Returns the findings, then the rules that could not be checked. Both pass the filter of the
-/// table form.
+/// Returns the findings, then the rules that could not be checked. The filter of the table form applies to both.
 fn cards(source: Source<'_>, table: Option<&TableBlock>) -> Vec<Block> {
     let (checked, lacking): (Vec<&Finding>, Vec<&Finding>) = source.profile().findings.iter().partition(is_checked);
     let filter = Filter::parse(table.map_or("", |table| &table.filter));
@@ -55,7 +54,8 @@ fn cards(source: Source<'_>, table: Option<&TableBlock>) -> Vec<Block> {
     if checked.is_empty() && source.context().is_none() && lacking.is_empty() {
         blocks.push(source.not_measured("findings"));
     } else if checked.is_empty() {
-        let note = "No rule found anything. Rules that lacked an input are listed below. They do not judge the run.";
+        let note = "No rule found a problem. Rules that lacked an input are listed below; they say nothing about \
+            the run.";
         blocks.push(Block::Note { text: note.to_owned() });
     }
     if !found.is_empty() {
@@ -80,8 +80,7 @@ fn not_checked<'a>(lacking: impl Iterator<Item = &'a Finding>) -> Block {
     }
 }
 
-/// Returns all findings, the categories with most of the time, and the rules that lacked their
-/// input, for reports.
+/// Returns all findings, the categories that take most of the time, and the rules that lacked their input, for reports.
 pub(super) fn all(source: Source<'_>) -> Vec<Block> {
     let (checked, lacking): (Vec<&Finding>, Vec<&Finding>) = source.profile().findings.iter().partition(is_checked);
     let mut blocks = Vec::new();
@@ -93,14 +92,14 @@ pub(super) fn all(source: Source<'_>) -> Vec<Block> {
     blocks
 }
 
-/// Returns the first findings and what takes most of the time, for the overview.
+/// Returns the first findings, and the categories that take most of the time, for the overview.
 pub(super) fn first(source: Source<'_>) -> Vec<FindingBlock> {
     with_most_time(source, source.profile().findings.iter().filter(is_checked).take(FIRST))
 }
 
-/// Returns findings in their order, and what takes most of the time. If devices are busy for most of the time, the ops are what to
-/// improve: then it comes before notes, and before warnings about a small part of the time if it names source lines. Else it is
-/// last.
+/// Returns the findings in their order, and an entry for the categories that take most of the time. If devices are mostly busy,
+/// the ops are what to improve, so the entry comes before notes. If the entry names source lines, it also comes before minor
+/// warnings. If devices are not mostly busy, the entry comes last.
 fn with_most_time<'a>(source: Source<'_>, findings: impl Iterator<Item = &'a Finding>) -> Vec<FindingBlock> {
     let breakdown = source.profile().step_breakdown.as_ref();
     let are_busy = breakdown.is_some_and(|it| it.device_busy_us > MOSTLY * it.duration_us);
@@ -119,7 +118,7 @@ fn with_most_time<'a>(source: Source<'_>, findings: impl Iterator<Item = &'a Fin
     blocks
 }
 
-/// Returns what takes most of the time, shown with the findings.
+/// Returns the entry for the categories that take most of the time, shown with the findings.
 fn most_time(source: Source<'_>) -> Option<FindingBlock> {
     most_time::most_time(source.profile()).map(|found| block_of_most_time(source, found))
 }

@@ -9,11 +9,10 @@ use report::{FindingSeverity, Metric, Step, StepTiming, Tracing, UnifiedProfile,
 use table::Unit;
 use trace::{Platform, SourceFormat};
 
-/// Returns the figures in reading order. For an earlier result, omits figures that no data can fill
-/// any more.
+/// Returns the figures in reading order. For an earlier result, omits figures whose data the result cannot contain.
 pub(super) fn figures(source: Source<'_>) -> Vec<Figure> {
     let mut figures = vec![step_time(source), busy(source)];
-    // The mean duration of an op means little by itself, so it is only shown if it is judged.
+    // The mean duration of an op means little by itself, so it is shown only if it is judged.
     figures.extend(Some(mean_kernel(source)).filter(|figure| figure.level.is_some()));
     figures.extend([compilation(source), throughput(source)]);
     figures.extend(source.profile().tracing.as_ref().map(|measured| slowed_by_tracing(source.profile(), measured)));
@@ -66,7 +65,7 @@ fn step_time(source: Source<'_>) -> Figure {
     Figure { value: Some(mean), note, ..figure }
 }
 
-/// Relative spread of the steps above which the mean does not represent them (our own limit).
+/// Relative spread of the steps above which their mean is not representative (our limit).
 const UNEVEN: f64 = 1.0 / 3.0;
 
 /// Returns median and range if the counted steps differ a lot.
@@ -77,8 +76,8 @@ fn uneven(timing: &StepTiming) -> Option<String> {
     (most - least > UNEVEN * mean).then(|| format!("median {median}, {least_time} to {most_time}"))
 }
 
-/// Describes the warm-up: the first steps, which are slower than the rest and not counted. They
-/// would otherwise be most of the spread.
+/// Describes the warm-up: the first steps, which are slower than the others. They are not counted, because they would make up
+/// most of the spread.
 fn warm_up(steps: &[Step]) -> String {
     let slow = || steps.iter().filter(|step| step.warm_up && !step.compiles && !step.counted && !step.partial);
     let longest = slow().map(|step| step.duration_us).fold(0.0, f64::max);
@@ -132,7 +131,7 @@ fn busy(source: Source<'_>) -> Figure {
     } else {
         note.push_str(&format!("; {} without a device op", format::time_us(usage.overhead_time_us)));
     }
-    // If ops are missing, idle time may not be real. Findings do not judge it either.
+    // If ops are missing, the idle time may not be real. Findings do not judge it either.
     if base::cut(&source.profile().warnings).is_some_and(|cut| cut > Cut::Earliest) {
         note.push_str("; not judged, since events are missing");
         return Figure { value: Some(share), note, ..figure };
@@ -140,12 +139,11 @@ fn busy(source: Source<'_>) -> Figure {
     judged(Figure { value: Some(share), note, ..figure }, assessments::device_utilization(source.profile()))
 }
 
-/// Smallest share of waiting that is mentioned with the busy share. Less does not change the
-/// judgement.
+/// Smallest share of waiting that is mentioned with the busy share. A smaller share does not change the judgement.
 const LEAST_WAITING: f64 = 0.01;
 
-/// Returns the mean kernel duration for GPUs, as on the page of kernels. Otherwise returns the mean
-/// self time of ops, including copies.
+/// Returns the mean kernel duration for GPUs, as on the Kernels page. For other platforms, returns the mean self time of ops,
+/// including copies.
 fn mean_kernel(source: Source<'_>) -> Figure {
     let profile = source.profile();
     let gpu = profile.kernel_statistics.as_ref().filter(|_| profile.metadata.platform() == Some(Platform::Gpu));
@@ -193,7 +191,7 @@ fn recompiles(profile: &UnifiedProfile) -> bool {
     fired.any(|it| it.id == "recompilation")
 }
 
-/// Returns the most informative known rate: tokens, otherwise samples, otherwise steps.
+/// Returns the most informative known rate: tokens, or else samples, or else steps.
 fn throughput(source: Source<'_>) -> Figure {
     let profile = source.profile();
     let rates = &profile.throughput;

@@ -74,7 +74,7 @@ fn host_figures(host: &HostActivity) -> Vec<Figure> {
         let Some(first) = programs().next() else { continue };
         let name = format::printable(&format::shorten(&first.name, 40));
         let note = format!("most time: {name}, {}", format::time_us(first.total_time_us));
-        // Executions and compilations are nested, so the name with the most time represents them.
+        // Executions and compilations are nested, so only the name with the most time is shown.
         let count = if activity == "call" { programs().map(|program| program.calls).sum() } else { first.calls };
         figures.push(figure(label, count as f64, Unit::Count, note, metric!("host_activity.programs[].calls")));
     }

@@ -1,5 +1,4 @@
-//! Page of kernels: their number, durations and kinds of work, their use of tensor cores, and the
-//! cost of launches.
+//! Kernels page: the number, durations and kinds of work of kernels, their use of tensor cores, and the cost of launches.
 
 use crate::category::rows_of_category;
 use crate::overview::categories;
@@ -23,7 +22,7 @@ pub(super) fn blocks(source: Source<'_>, query: &PageQuery) -> Vec<Block> {
     }
 }
 
-/// Returns the data that the profile alone contains, with all kernels that it lists.
+/// Returns the data that the profile alone contains, with all kernels that the profile lists.
 fn of_profile(source: Source<'_>, query: &PageQuery) -> Vec<Block> {
     let profile = source.profile();
     let mut blocks = Vec::new();
@@ -93,7 +92,7 @@ fn share(part: f64, whole: f64) -> Option<f64> {
     (whole > 0.0).then(|| 100.0 * part / whole)
 }
 
-/// Values of the first figures, from the events or from the profile.
+/// Values of the first figures, computed from the events or read from the profile.
 struct KernelFigures {
     is_gpu: bool,
     count: u64,
@@ -197,8 +196,8 @@ fn tensor_cores(context: &Context<'_>, stats: &KernelStats) -> Figure {
     Figure { link: Some(Link::to(View::Kernels, &filter)), ..figure(&label, share(fast, matrix), Unit::Percent, note) }
 }
 
-/// Returns true if the device may have tensor cores. NVIDIA's GPUs have them from compute
-/// capability 7.0 on; traces do not record it for others.
+/// Returns true if the device may have tensor cores. NVIDIA GPUs have them from compute capability 7.0 on; traces of other
+/// devices do not record this.
 fn may_have_tensor_cores(context: &Context<'_>) -> bool {
     let trace = context.trace();
     let plane = context.analysis.devices.used.first().and_then(|device| trace.planes.get(device.plane));
@@ -235,7 +234,7 @@ fn durations(histogram: &Histogram, title: String, class: ColourClass) -> Bars {
             link: None,
         })
     };
-    // A gap is one row, however many buckets it spans.
+    // A gap is one row, regardless of the number of buckets it spans.
     let bars = filled.chunk_by(|a, b| a.1 == 0 && b.1 == 0).filter_map(bar).collect();
     Bars { title, unit: Unit::Count, bars, whole: Some(all as f64), ..Bars::default() }
 }
@@ -256,7 +255,8 @@ fn families<'a>(all: impl Iterator<Item = (&'a str, f64)>, total_us: f64) -> Bar
 fn graphs(stats: &KernelStats) -> String {
     let (with, without) = (&stats.graph_with_op, &stats.graph_without_op);
     format!(
-        "{} kernels ran in CUDA graphs (XLA's command buffers), whose events name no op. {} of them ({}) were matched with an op by their graph node or name; {} ({}) were not.",
+        "{} kernels ran in CUDA graphs (XLA's command buffers), whose events do not name the op. {} of these \
+            kernels ({}) were matched with an op by graph node or name; {} ({}) were not.",
         format::count(with.count + without.count),
         format::count(with.count),
         format::time_us(with.time.as_us()),
@@ -309,7 +309,7 @@ fn delays(launches: &Launches, total: &LaunchStatistics) -> String {
         return known;
     }
     format!(
-        "{known}; {} of {} start before their call: the clocks of host and device differ by at least {}",
+        "{known}; {} of {} start before their call: the host and device clocks differ by at least {}",
         format::count(total.early),
         format::count(total.launches),
         format::time_us(launches.early_max.as_us())

@@ -1,9 +1,9 @@
 //! Pages of a run as values: the figures, charts and tables of each. One page is one file, with the
 //! same name in code, docs and addresses. The web page only draws the blocks.
 //!
-//! A run that was read from its trace and a run with only a profile have the same pages, made by
-//! the same code: data in the profile comes from the profile, and data that requires the events is
-//! omitted. If nothing is left, the page states the reason.
+//! The same code makes the pages of runs that were read from a trace and of runs with only a profile. Data that is in the
+//! profile always comes from the profile. Without events, data that requires them is omitted. If nothing is left, the page
+//! states the reason.
 
 #![warn(clippy::indexing_slicing, clippy::panic, clippy::unwrap_used)]
 
@@ -72,7 +72,7 @@ pub struct PageQuery {
 }
 
 impl PageQuery {
-    /// Returns the selected value of an option if it is one of `values`, otherwise the first of them.
+    /// Returns the selected value of an option if it is one of `values`. If it is not, returns the first of them.
     pub fn chosen<'v>(&self, option: &str, values: &[&'v str]) -> &'v str {
         let chosen = self.options.get(option);
         let known = values.iter().find(|&&value| chosen.is_some_and(|chosen| chosen == value));
@@ -95,8 +95,7 @@ pub fn page(source: Source<'_>, view: View, query: &PageQuery) -> Page {
         View::Transfers => transfers::blocks(source, query),
         View::Devices => devices::blocks(source, query),
         View::Checklist => checklist::blocks(source, query),
-        // The memory page of a run that was read from its trace uses data that is not available here:
-        // [`memory::page`].
+        // The Memory page of a run that was read from its trace uses data that is not available here: [`memory::page`].
         View::Memory => memory::of_earlier_result(source),
         View::Model => Vec::new(),
     };
@@ -165,7 +164,7 @@ pub fn table_block_of(
     block
 }
 
-/// Returns the categories in the rows with their colours.
+/// Returns the categories of the rows with their colours.
 fn classes(table: &Table) -> Vec<(String, ColourClass)> {
     let mut found: Vec<(String, ColourClass)> = Vec::new();
     let Some(at) = table.columns.iter().position(|column| column.key == "category") else { return found };

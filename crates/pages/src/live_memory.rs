@@ -1,5 +1,5 @@
-//! Overview of a file about memory alone: the memory of each device, by kind and by line of code. Also the live memory of a
-//! run with a trace, for its report.
+//! Overview of a file that contains only memory: the memory of each device, by kind and by line of code. Also the live memory
+//! of a run with a trace, for its report.
 
 use crate::{PageQuery, Source};
 use base::format;
@@ -43,7 +43,7 @@ fn of_live(live: &LiveMemory) -> Vec<Figure> {
     figures
 }
 
-/// Lists the data that a file of live memory cannot contain.
+/// Lists the data that a live memory file cannot contain.
 fn not_included(profile: &UnifiedProfile) -> Option<Block> {
     profile.memory.as_ref()?.live.as_ref()?;
     let absent = profile.not_measured.iter().filter(|it| it.field.starts_with("memory."));
@@ -74,7 +74,7 @@ fn kind(kind: &LiveMemoryKind) -> Figure {
     figure(title_of_kind(&kind.kind), kind.bytes, note)
 }
 
-/// Returns the bytes that a device holds, needs or lacks, depending on the file.
+/// Returns the bytes that a device uses, needs or lacks, depending on the file.
 fn device(device: &DeviceMemory) -> Option<Figure> {
     let of_capacity = || match device.capacity_bytes {
         Some(capacity) => format!("of {}", format::bytes(capacity)),

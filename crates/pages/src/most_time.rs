@@ -7,17 +7,16 @@ use report::{KernelCategory, TopOp, UnifiedProfile};
 /// Percentage that the named categories must reach together, and the largest number of them.
 const NAMED_PERCENT: f64 = 80.0;
 const MOST_NAMED: usize = 3;
-/// Share of busy time from which a source line is named, in percent.
+/// Share of the busy time, in percent, at which a source line is named.
 const NAMED_LINE_PERCENT: f64 = 20.0;
-/// Share that source lines must reach together for the title to name them instead of the categories, and the least share of
-/// each.
+/// Combined share, in percent, at which the title names source lines instead of categories, and the smallest share of each line.
 const TITLE_LINES_PERCENT: f64 = 50.0;
 const LEAST_LINE_PERCENT: f64 = 10.0;
-/// Share of a function's time in one of its lines above which the line is named instead of the function (ours).
+/// Share of a function's time above which one of its lines is named instead of the function (our limit).
 const ONE_LINE_PERCENT: f64 = 75.0;
-/// Fewest iterations of a loop that is named (ours).
+/// Minimum number of iterations of a loop that is named (our limit).
 const FEWEST_ITERATIONS: u64 = 4;
-/// Share of busy time from which the shapes of the largest op are named, in percent.
+/// Share of the busy time, in percent, at which the shapes of the largest op are named.
 const NAMED_OP_PERCENT: f64 = 10.0;
 
 /// Categories that take most of the time of device ops.
@@ -75,7 +74,7 @@ pub fn most_time(profile: &UnifiedProfile) -> Option<MostTime> {
     })
 }
 
-/// A function whose lines take most of the time together.
+/// A function whose lines together take most of the time.
 struct FunctionTime {
     /// For the title: `62.0 % in new_level (main.py:11 to 15)`.
     title: String,
@@ -83,8 +82,8 @@ struct FunctionTime {
     percent: f64,
 }
 
-/// Returns the function that takes most of the time with several of its lines. `None` if no function takes half of it, or if
-/// one of its lines takes nearly all of it. The lines of a function are those that name it as their innermost one.
+/// Returns the function whose lines together take most of the time. `None` if no function takes half of the time, or if one
+/// line takes nearly all of the function's time. A line belongs to the innermost function that contains it.
 fn function_of_most(lines: &[LineTime<'_>]) -> Option<FunctionTime> {
     let file = |line: &LineTime<'_>| line.source.rsplit_once(':').map_or(line.source, |(file, _)| file).to_owned();
     let mut functions: Vec<(&str, String, Vec<&LineTime<'_>>)> = Vec::new();
@@ -110,7 +109,7 @@ fn function_of_most(lines: &[LineTime<'_>]) -> Option<FunctionTime> {
     Some(FunctionTime { title, percent })
 }
 
-/// Returns the function around functions without a name: `new_level` for `new_level.<locals>.<lambda>`.
+/// Returns the named function that contains an unnamed one: `new_level` for `new_level.<locals>.<lambda>`.
 fn function_with_name(mut function: &str) -> &str {
     while let Some((outer, _)) = function.rsplit_once(".<locals>.").filter(|(_, inner)| inner.starts_with('<')) {
         function = outer;
@@ -118,8 +117,8 @@ fn function_with_name(mut function: &str) -> &str {
     function
 }
 
-/// Returns the source lines for the title, most time first: until they take most of the time. Empty if three lines take less
-/// than half of it.
+/// Returns the source lines that the title names, most time first, until they cover [`NAMED_PERCENT`] of the busy time. Empty
+/// if the first [`MOST_NAMED`] cover less than [`TITLE_LINES_PERCENT`].
 fn named<'a>(lines: &[LineTime<'a>]) -> Vec<LineTime<'a>> {
     let mut before = 0.0;
     let is_needed = |line: &&LineTime<'_>| {
@@ -139,7 +138,7 @@ struct LineTime<'a> {
     /// Share of the busy time.
     percent: f64,
     ops: u64,
-    /// Work of the largest op: its category, or for a fusion or custom call the last part of the framework's path (`dot_general`).
+    /// Work of the largest op: its category, or for a fusion or custom call the last part of the framework path (`dot_general`).
     /// Empty if unknown.
     operation: &'a str,
     /// Function that contains the line. Empty if unknown.
@@ -166,8 +165,8 @@ impl LineTime<'_> {
     }
 }
 
-/// Returns the source lines by the time of their ops, most first. The profile lists the largest ops only, so a line may take
-/// more.
+/// Returns the source lines by the time of their ops, most first. The profile lists only the largest ops, so a line may take
+/// more time.
 fn lines(profile: &UnifiedProfile) -> Vec<LineTime<'_>> {
     let listed = || profile.op_statistics.iter().flat_map(|found| &found.top_ops);
     let mut lines: Vec<LineTime<'_>> = Vec::new();
@@ -193,21 +192,21 @@ fn lines(profile: &UnifiedProfile) -> Vec<LineTime<'_>> {
     lines
 }
 
-/// A loop that takes most of the time with its body.
+/// A loop that, together with its body, takes most of the time.
 struct LoopTime {
     /// For the title: `55.1 % in a loop of 80 iterations at train.py:18`.
     title: String,
     sentence: String,
 }
 
-/// Returns the loop that takes most of the time. `None` if no loop takes half of it, or if the body's ops do not show how often
-/// it runs.
+/// Returns the loop that takes most of the time. `None` if no loop takes half of the time, or if the ops of the body do not
+/// show how often it runs.
 fn loop_of_most(profile: &UnifiedProfile) -> Option<LoopTime> {
     let found = profile.op_statistics.as_ref()?;
     let loops = found.top_ops.iter().filter(|op| op.category == "while");
     let longest = loops.max_by(|a, b| a.total_time_us.total_cmp(&b.total_time_us))?;
     let percent = 100.0 * longest.total_time_us / found.op_time_us.max(f64::MIN_POSITIVE);
-    // The body of a loop inside this one runs more often. Its ops are deeper in loops.
+    // The body of a nested loop runs more often, and its ops have a larger loop depth.
     let depth = |op: &&TopOp| op.framework_op.as_ref().map_or(0, |path| path.matches("while/body").count());
     let in_body = || found.top_ops.iter().filter(|op| op.program_id == longest.program_id && depth(op) > 0);
     let outermost = in_body().map(|op| depth(&op)).min().unwrap_or(0);
@@ -223,7 +222,7 @@ fn loop_of_most(profile: &UnifiedProfile) -> Option<LoopTime> {
     Some(LoopTime {
         title: format!("{share} in a loop of {times} iterations{place}"),
         sentence: format!(
-            " The loop {name}{place} runs its body {times} times and takes {share} of the busy time with it."
+            " The loop {name}{place} runs its body {times} times. Together they take {share} of the busy time."
         ),
     })
 }
@@ -236,8 +235,8 @@ fn last_operation(path: &str) -> &str {
     inner.split(')').next().unwrap_or(inner)
 }
 
-/// Describes the largest op by its shapes, as a sentence with a leading blank. Empty if it takes little or its shapes are
-/// unknown.
+/// Describes the largest op by its shapes, as a sentence with a leading blank. Empty if the op takes little time, or if its
+/// shapes are unknown.
 fn largest_op(profile: &UnifiedProfile) -> String {
     let top = profile.op_statistics.as_ref().and_then(|found| found.top_ops.first());
     let known = top.and_then(|op| Some((op, op.busy_self_time_percent?, op.result_shape.as_deref()?)));

@@ -1,5 +1,4 @@
-//! Explains why no row of a table passes a filter: names the condition that no row passes, and the
-//! values of the column.
+//! Explains why no row of a table passes a filter: names the condition that no row passes, and the values that the column has.
 
 use base::format::{printable, shorten};
 use table::{Cell, Column, Filter, Query, Sort, Table, Unit, is_called, terms, unit};
@@ -12,7 +11,7 @@ pub(super) fn why(filter: &str, columns: &[Column], ask: &mut dyn FnMut(&Query) 
     }
     let mut matches = |term: &str| ask(&Query { filter: term.to_owned(), sort: None, top: Some(0) }).matched_rows;
     let Some(term) = terms(filter).into_iter().find(|term| matches(term) == 0) else {
-        return "Each condition of the filter matches rows, but no row passes all of them.".to_owned();
+        return "Each condition of the filter matches some rows, but no row passes all conditions.".to_owned();
     };
     let said = format!("No row passes {}", shorten(&printable(&term), 60));
     let parsed = Filter::parse(&term);
@@ -61,7 +60,11 @@ mod tests {
         let why = |filter: &str| why(filter, &table.columns, &mut |asked| query(&table, asked));
         assert_eq!(why("gemm mean>50us"), "No row passes mean>50us: Mean goes from 3.00 µs to 30.2 µs.");
         assert_eq!(why("bytes>1"), "No row passes bytes>1: Bytes has no values in this run.");
-        assert_eq!(why("gemm mean>20"), "Each condition of the filter matches rows, but no row passes all of them.");
+        assert_eq!(
+            why("gemm mean>20"),
+            "Each condition of the filter matches some rows, but no row passes all \
+            conditions."
+        );
         assert_eq!(why("kernel=conv"), "No row passes kernel=conv.");
         assert_eq!(why("conv"), "No row passes conv.");
         assert_eq!(why("self>1ms"), "There is no column self in this table.");

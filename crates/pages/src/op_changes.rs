@@ -1,5 +1,5 @@
-//! Changes of the ops of a run against another run, as matched by the comparison. They determine
-//! the colours of ops next to that run.
+//! Changes of a run's ops against another run, as matched by the comparison. They determine the colours of the ops if both runs
+//! are shown.
 
 use std::collections::BTreeMap;
 
@@ -11,8 +11,8 @@ use timeline::Change;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct OpChanges {
     by_name: BTreeMap<String, Change>,
-    /// Changes of ops that stand for the equal ops of all layers, by name without number.
-    /// [`Change::Same`] if several ops with one name disagree.
+    /// Changes of ops that represent the equal ops of all layers, by name without number. [`Change::Same`] if the changes of
+    /// several ops with one name disagree.
     by_stem: BTreeMap<String, Change>,
 }
 
@@ -61,8 +61,8 @@ impl OpChanges {
     }
 
     /// Returns the change of an event that runs the HLO instruction `op`, or else is the op `name`.
-    /// Returns `None` for events that are not ops. `is_op` states that the event is an op, even if the
-    /// comparison lists no difference for it.
+    /// Returns `None` for events that are not ops. Set `is_op` if the event is an op even though
+    /// the comparison lists no difference for it.
     pub fn of(&self, op: &str, name: &str, is_op: bool) -> Option<Change> {
         let of_layers = || self.by_stem.get(stem(if op.is_empty() { name } else { op }));
         let known = self.by_name.get(op).or_else(|| self.by_name.get(name)).or_else(of_layers);
@@ -139,7 +139,7 @@ mod tests {
         let changes = OpChanges::new(&comparison, 1);
         let of = |name| changes.of(name, "", true);
         assert_eq!(of("attention.77"), Some(Change::Lost));
-        // The ops of two kinds of layers have this name, so it distinguishes neither.
+        // Ops in two kinds of layers have this name, so the name does not distinguish them.
         assert_eq!([of("fusion.2"), of("fusion.77")], [Some(Change::Gained), Some(Change::Same)]);
         assert_eq!(of("copy.77"), Some(Change::Same));
     }

@@ -1,5 +1,4 @@
-//! Page of ops: the ops with the most time, as a tree and as a table, and the known share of their
-//! cost.
+//! Ops page: the ops with the most time, as a tree and as a table, and the share of their cost that is known.
 
 use crate::filter::applied;
 use crate::source::nothing_ran;
@@ -45,7 +44,7 @@ fn of_trace(context: &Context<'_>, query: &PageQuery) -> Vec<Block> {
     let rows = tables::rows(context, TableName::Ops, "");
     let applied = applied(&query.filter, rows.columns()).filter;
     let filter = Filter::parse(&applied);
-    // Figures, chart and table cover the same ops.
+    // The figures, the chart and the table cover the same ops.
     let passing = (!filter.is_empty()).then(|| filter.passing(&*rows));
     let passing = passing.as_deref();
     let mut blocks = vec![Block::Figures { figures: figures(context, passing) }];
@@ -102,16 +101,15 @@ fn of_trace(context: &Context<'_>, query: &PageQuery) -> Vec<Block> {
     blocks
 }
 
-/// Explains why ops of the table have no source line, if the column is visible and some cells are
-/// empty.
+/// If the source column is visible and has empty cells, explains why these ops have no source line.
 fn without_source(table: &TableBlock) -> Option<Block> {
     let is_source = |column: &&ColumnBlock| column.key == "source_info" && !column.is_folded;
     let at = table.columns.iter().position(|column| is_source(&column))?;
     let text = match &table.columns.get(at)?.empty {
         Some(reason) => format!("No source lines: {reason}"),
         None if table.rows.iter().any(|row| row.get(at) == Some(&Cell::Absent)) => {
-            "Ops without a source line: XLA added them itself, or the program does not record their line. Click on \
-                a row to see which."
+            "XLA added the ops without a source line, or the program does not record their lines. Click on a row \
+                to see the reason."
                 .to_owned()
         }
         None => return None,
@@ -126,7 +124,7 @@ fn groups(context: &Context<'_>, form: &str, filter: &str, query: &PageQuery) ->
     Block::Table(table_block(context, TableName::OpGroups, &variant, "Groups of ops", &unfiltered))
 }
 
-/// Returns the arguments of the programs, with those that every device holds a copy of.
+/// Returns the arguments of the programs, including the bytes of arguments that several devices hold copies of.
 fn arguments(context: &Context<'_>, query: &PageQuery) -> Vec<Block> {
     let all = context.arguments();
     let Some(first) = all.first() else {
@@ -183,7 +181,7 @@ fn figures(context: &Context<'_>, passing: Option<&[bool]>) -> Vec<Figure> {
             why_empty(context, "flops").unwrap_or_else(|| "The profile contains no costs.".to_owned())
         }
         _ => match percent(sums.unknown_calls, whole).filter(|&share| share >= 0.05) {
-            Some(share) => format!("{of_busy}; {} in custom calls of unknown cost", format::percent(share)),
+            Some(share) => format!("{of_busy}; {} in custom calls with unknown cost", format::percent(share)),
             None => of_busy.to_owned(),
         },
     };
@@ -212,8 +210,7 @@ fn figures(context: &Context<'_>, passing: Option<&[bool]>) -> Vec<Figure> {
     ]
 }
 
-/// Formats the number of op events. On GPUs an execution of an op may launch several kernels,
-/// copies and fills.
+/// Formats the number of op events. On GPUs, one execution of an op may launch several kernels, copies and fills.
 fn counted(context: &Context<'_>, events: u64) -> String {
     let is_gpu = context.analysis.devices.platform == Some(Platform::Gpu);
     format!("{} {}", format::count(events), if is_gpu { "device ops" } else { "runs" })
@@ -361,7 +358,7 @@ fn icicle(context: &Context<'_>, grouping: Grouping, with_idle: bool, passing: O
     Icicle { title: "Self time of all devices".to_owned(), unit: Unit::TimeUs, nodes }
 }
 
-/// Returns the colour of a node: its op's for a leaf, and none of its own for a group.
+/// Returns the colour of a node: the colour of the op for a leaf, and none for a group.
 fn class(op: Option<&Op>, node: &OpNode) -> ColourClass {
     match op {
         Some(op) => op.family.into(),

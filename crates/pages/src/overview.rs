@@ -1,9 +1,9 @@
 //! Overview: the headline figures, the first findings, the steps, and the categories, kernels and
 //! devices with the most time, each with a link to its rows.
 //!
-//! The report groups its categories and names by kernel, whereas tables list ops and what XProf
-//! calls kernels. A copy is an op but not a kernel, and the kernel of a library has the category
-//! `custom-call` as an op. So each link is chosen such that its rows exist.
+//! The report groups categories and names by kernel, whereas tables list ops and what XProf calls kernels. A copy is an op but
+//! not a kernel, and an op that runs a library kernel has the category `custom-call`. So each link is chosen such that its
+//! target has rows.
 
 use crate::category::link_of_category;
 use crate::{
@@ -71,7 +71,7 @@ fn to_do(source: Source<'_>) -> Vec<FindingBlock> {
     findings::first(source)
 }
 
-/// Returns the most informative figure of each view, if it has a value.
+/// Returns the most informative figure of each view. Omits figures without a value.
 fn of_other_views(source: Source<'_>) -> impl Iterator<Item = Figure> {
     let all = [
         (View::Roofline, roofline::mfu(source)),
@@ -118,10 +118,10 @@ fn largest_categories(source: Source<'_>) -> Bars {
         all.note = "No device op was read.".to_owned();
     } else if source.profile().metadata.platform() == Some(Platform::Gpu) {
         all.note = match source.profile().metadata.framework() {
-            Framework::PyTorch => "By the work of each kernel and copy.",
+            Framework::PyTorch => "Grouped by the work that each kernel or copy does.",
             _ => {
-                "By the work of each kernel and copy. The Ops page shows XLA's categories of the ops that launch \
-                them."
+                "Grouped by the work that each kernel or copy does. The Ops page shows XLA's categories of the \
+                    ops that launch them."
             }
         }
         .to_owned();
@@ -179,7 +179,7 @@ fn top_groups(context: &Context<'_>, query: &PageQuery) -> TableBlock {
         let is_one = row.get(count_at) == Some(&Cell::Int(1));
         let largest = row.get(largest_at).cloned();
         let Some(Cell::Text(name)) = row.get_mut(name_at) else { continue };
-        // A single op, or several ops with the same name, are shown under that name in its readable form.
+        // One or several ops with the same name are shown under the readable form of that name.
         table.links.push(match largest {
             Some(Cell::Text(op)) if is_one || op == *name => {
                 *name = demangle(&op).unwrap_or_else(|| op.clone());
@@ -191,8 +191,8 @@ fn top_groups(context: &Context<'_>, query: &PageQuery) -> TableBlock {
     table
 }
 
-/// Returns a link to the ops whose names contain the common part of the group's names: the text before the
-/// first number, which the first op lacks.
+/// Returns a link to the ops whose names contain the common part of the group's names: the text before the first number. The
+/// name of the first op has no number.
 fn link_of_group(name: &str) -> Option<Link> {
     let common = name.split('*').next().unwrap_or_default().trim_end_matches('.');
     (!common.contains('"')).then(|| Link::to(View::Ops, &format!("hlo_op_name:\"{common}\"")))
@@ -226,7 +226,7 @@ fn op_placement(context: &Context<'_>, query: &PageQuery) -> TableBlock {
     table
 }
 
-/// Returns a link to the kernel. If it is none (for example a copy), links to the op.
+/// Returns a link to the kernel. If the op is not a kernel (for example, a copy), returns a link to the op.
 fn link_of_kernel(context: &Context<'_>, name: &str, readable: &str) -> Option<Link> {
     // The kernels with the most time come first.
     let stats = &context.analysis.kernel_stats;

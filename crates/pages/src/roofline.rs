@@ -1,5 +1,4 @@
-//! Page of the roofline: the peaks of the devices, how close the program comes to them, and what
-//! bounds each op.
+//! Roofline page: the peaks of the devices, how close the program comes to them, and what bounds each op.
 
 use crate::filter::applied;
 use crate::source::nothing_ran;
@@ -36,7 +35,7 @@ pub(super) fn mfu(source: Source<'_>) -> Option<Figure> {
     RooflineFigures::of(source).map(|sums| sums.mfu())
 }
 
-/// Returns the figure for the bandwidth of the main memory that the program uses.
+/// Returns the figure for the share of the main memory's bandwidth that the program uses.
 pub(super) fn memory_bandwidth(source: Source<'_>) -> Option<Figure> {
     RooflineFigures::of(source).map(|sums| sums.memory_bandwidth())
 }
@@ -52,7 +51,7 @@ fn of_trace(context: &Context<'_>, query: &PageQuery) -> Vec<Block> {
     let rows = tables::rows(context, TableName::Roofline, "");
     let applied = applied(&query.filter, rows.columns()).filter;
     let filter = Filter::parse(&applied);
-    // Chart and table cover the same ops.
+    // The chart and the table cover the same ops.
     let passing = (!filter.is_empty()).then(|| filter.passing(&*rows));
     let passing = passing.as_deref();
     match &roofline.peaks {
@@ -94,8 +93,7 @@ fn no_peaks(context: &Context<'_>) -> Block {
 fn no_points(context: &Context<'_>, query: &PageQuery) -> String {
     let known = context.analysis.ops.rows.iter().any(|op| placed(context, op).is_some());
     if known && !query.filter.is_empty() {
-        return "None of the ops that pass the filter both computes and has known bytes, so the chart is empty."
-            .to_owned();
+        return "The chart is empty: no op that passes the filter has both FLOPs and known bytes.".to_owned();
     }
     let trace = context.trace();
     let why = if trace.framework == Framework::PyTorch {
@@ -114,12 +112,12 @@ fn figure(label: &str, value: Option<f64>, unit: Unit, note: String, metric: Met
     Figure { label: label.to_owned(), value, unit, note, ..Figure::of(metric) }
 }
 
-/// Values of the figures, from the events or from the profile.
+/// Values of the figures, computed from the events or read from the profile.
 struct RooflineFigures<'a> {
     mfu: Result<f64, &'a str>,
     hfu: Result<f64, &'a str>,
-    /// Percentage of the op time with known FLOPs. The next field is the percentage in custom calls
-    /// with unknown cost.
+    /// Percentage of the op time with known FLOPs. The next field is the percentage of the op time in custom calls with unknown
+    /// cost.
     known_percent: Option<f64>,
     unknown_calls_percent: Option<f64>,
     gflops: Option<f64>,
@@ -192,15 +190,20 @@ impl<'a> RooflineFigures<'a> {
         figures
     }
 
-    /// Returns a figure for a share, with its base and the covered time in the note. If the share is
-    /// unknown, the note states the reason.
+    /// Returns a figure for a share. The note contains the base of the share and the covered time or, if the share is unknown,
+    /// the reason.
     fn share(&self, label: &str, share: Result<f64, &str>, of: &str, metric: Metric) -> Figure {
         let note = match share {
             Ok(_) => {
                 let known = self.known_percent.filter(|&share| share < 99.95).map_or_else(String::new, |share| {
                     let calls = self.unknown_calls_percent.filter(|&share| share >= 0.05);
-                    let calls =
-                        calls.map(|share| format!("; {} is custom calls of unknown cost", format::percent(share)));
+                    let calls = calls.map(|share| {
+                        format!(
+                            "; {} is in custom calls with unknown \
+                            cost",
+                            format::percent(share)
+                        )
+                    });
                     format!(
                         "; FLOPs are known for {} of the op time{}",
                         format::percent(share),
@@ -219,7 +222,7 @@ impl<'a> RooflineFigures<'a> {
     }
 
     fn hfu(&self) -> Figure {
-        self.share("HFU", self.hfu, "of peak, recomputation included", metric!("roofline.hfu_percent"))
+        self.share("HFU", self.hfu, "of peak, including recomputation", metric!("roofline.hfu_percent"))
     }
 
     fn program(&self) -> Figure {
@@ -289,7 +292,7 @@ fn peak_figures(peaks: &Peaks) -> Vec<Figure> {
     figures
 }
 
-/// Distance of ops without computation from the leftmost other op, as a factor.
+/// Factor between the intensity of the leftmost other op and the place of the ops without computation.
 const LEFT_OF_ALL: f64 = 0.5;
 
 /// Draws the roofline of the ops that pass the filter, and describes the omitted ops.
@@ -324,8 +327,8 @@ fn chart(context: &Context<'_>, peaks: &Peaks, passing: Option<&[bool]>) -> (Sca
     let largest = points.iter().map(|(time, _)| time.as_ps()).max().unwrap_or(0).max(1) as f64;
     let mut points: Vec<Point> =
         points.into_iter().map(|(time, point)| Point { size: time.as_ps() as f64 / largest, ..point }).collect();
-    // Ops without computation have no position on a logarithmic axis. They are drawn to the left of all
-    // others, as far below the memory roof as their bandwidth is below the peak.
+    // Ops without computation have no position on a logarithmic axis. They are drawn to the left of all others. Their distance
+    // below the memory roof shows how far their bandwidth is below the peak.
     let left = points.iter().map(|point| point.x).filter(|&x| x > 0.0).fold(1.0, f64::min) * LEFT_OF_ALL;
     for point in points.iter_mut().filter(|point| point.x == 0.0) {
         (point.x, point.y) = (left, point.y * left);
@@ -334,8 +337,8 @@ fn chart(context: &Context<'_>, peaks: &Peaks, passing: Option<&[bool]>) -> (Sca
     for (count, what) in [
         (more, "with less time than those shown"),
         (without, "of unknown FLOPs or bytes"),
-        (asynchronous, "of an asynchronous copy's start or end, whose bytes move during other ops"),
-        (over_link, "that copy to or from the host, which its link limits"),
+        (asynchronous, "that start or end an asynchronous copy, whose bytes move during other ops"),
+        (over_link, "that copy to or from the host, and are limited by the host link"),
     ] {
         if count > 0 {
             left_out.push(format!("{} {what}", format::count(count)));
@@ -344,13 +347,13 @@ fn chart(context: &Context<'_>, peaks: &Peaks, passing: Option<&[bool]>) -> (Sca
     let mut notes = Vec::new();
     if stands_left {
         let which = if context.analysis.ops.rows.iter().any(|op| context.analysis.roofline.counts_cycles(op)) {
-            "Ops without FLOPs, and elementwise ops, whose FLOPs XLA states as cycles on GPUs,"
+            "Ops without FLOPs, and elementwise ops, for which XLA gives cycles instead of FLOPs on GPUs,"
         } else {
             "Ops without FLOPs"
         };
         notes.push(format!(
-            "{which} are drawn to the left of all others, as far below the memory's line as their bandwidth is \
-                below its peak."
+            "{which} are drawn to the left of all others. Their distance below the memory line shows how far \
+                their bandwidth is below the peak."
         ));
     }
     if !left_out.is_empty() {
@@ -388,7 +391,12 @@ fn placed(context: &Context<'_>, op: &Op) -> Option<(Point, roofline::Point)> {
         format!("self time {}, {} times", format::time_us(op.self_time.as_us()), format::count(op.occurrences)),
     ];
     if let Some(share) = place.roofline_efficiency {
-        notes.push(format!("{} of its roof, bound by {}", format::percent(100.0 * share), place.bound_by.label()));
+        notes.push(format!(
+            "{} of its roofline bound, limited by \
+            {}",
+            format::percent(100.0 * share),
+            place.bound_by.label()
+        ));
     }
     if let Some((kind, peak)) = place.arithmetic.zip(place.peak_flop_rate) {
         notes.push(format!("peak of {}: {}", kind.label(), format::si(peak, "FLOP/s")));

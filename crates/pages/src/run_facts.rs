@@ -6,7 +6,7 @@ use base::format::{self, percent, shorten, time_us};
 use document::{Block, Fact, Facts};
 use report::{LayerFreezing, NotMeasured, StepTiming, UnifiedProfile};
 
-/// Display names of fields that a run may lack, if they differ from the words in the field name.
+/// Display names of the fields that a run may lack, if these names differ from the words in the field name.
 const NAMES: [(&str, &str); 12] = [
     ("metadata.timestamp", "Time of the capture"),
     ("parameter_counts.total_params", "Parameters"),
@@ -199,8 +199,7 @@ pub(super) fn environment(profile: &UnifiedProfile) -> Block {
     Block::Facts(Facts { title: "Run environment".to_owned(), facts })
 }
 
-/// Lists data that was not measured with the reasons, folded. Returns `None` if everything was
-/// measured.
+/// Lists the data that was not measured and the reasons, folded. Returns `None` if everything was measured.
 pub(super) fn not_measured(profile: &UnifiedProfile) -> Option<Block> {
     let missing = &profile.not_measured;
     let facts = missing.iter().map(fact).collect();

@@ -53,7 +53,7 @@ pub struct Found {
     pub link: Link,
 }
 
-/// Finds names that contain every word of `text`. Returns those with the most time of each kind.
+/// Finds names that contain every word of `text`. Of each kind, returns the names with the most time.
 pub fn search(context: Context<'_>, text: &str) -> Vec<Found> {
     // Quoting every word prevents a colon from making a condition.
     let words: Vec<String> = text.split_whitespace().map(|word| format!("\"{}\"", word.replace('"', ""))).collect();
@@ -69,7 +69,7 @@ pub fn search(context: Context<'_>, text: &str) -> Vec<Found> {
         found.extend(ops(context, &in_ops));
         found.extend(scopes(context, &filter, &in_ops));
     }
-    // Both are the same trace if the window covers all events.
+    // The two traces are the same if the window covers all events.
     let of_events =
         (!std::ptr::eq(ops_trace, events_trace)).then(|| filter.passing_texts(&[events_trace.strings.parts()]));
     found.extend(events(context, of_events.as_ref().unwrap_or(&in_ops.texts)));
@@ -244,7 +244,7 @@ mod tests {
         assert!(found("").is_empty() && found("fusion zzz").is_empty());
     }
 
-    /// Names with the most time come first, also if only some of them match, and events outside of the window are found.
+    /// Names with the most time come first, even if only some of the names match. Events outside the window are found.
     #[test]
     fn of_many_names_those_with_the_most_time_are_found() {
         let mut b = TraceBuilder::new();
@@ -254,7 +254,7 @@ mod tests {
             b.event(line, &format!("op.{at}"), 1000 * at, 1 + at % 100).hlo_category("loop fusion").tf_op(&path);
         }
         let run = Run { trace: b.build(), ..Run::default() };
-        // The range cuts an op, so events outside of it are in another trace.
+        // The range cuts an op, so the events outside the range are in another trace.
         for window in [WindowChoice::All, WindowChoice::Range { from_us: 99_050.0, to_us: 2_000_000.0 }] {
             let examined = analyse(&run, &Settings { window, ..Settings::default() });
             let of = |text: &str, kind: FoundKind| {

@@ -1,8 +1,8 @@
 //! Report of a run, section by section: the only list of the contents of terminal output, Markdown,
 //! HTML and notebook card.
 //!
-//! The blocks are those of the pages, made from the profile alone. So imported results have a
-//! report too, and the same profile always gives the same bytes.
+//! The blocks are those of the pages, made from the profile alone. So imported results also have a report, and the same profile
+//! always gives the same bytes.
 
 use crate::warning::warning_line;
 use crate::{PageQuery, Source, communication, findings, host, live_memory, overview, run_facts, steps, transfers};
@@ -100,7 +100,7 @@ fn has_many_devices(profile: &UnifiedProfile) -> bool {
     profile.multi_device.as_ref().is_some_and(|devices| devices.device_stats.len() > 1)
 }
 
-/// Returns how busy each device is, and the devices that ran nothing.
+/// Returns the busy share of each device, and the devices that ran nothing.
 pub fn devices(profile: &UnifiedProfile) -> Section {
     let bars = profile.multi_device.as_ref().map(|_| Block::Bars(super::devices::first(profile, DEVICES)));
     let unused = profile.multi_device.iter().flat_map(|devices| &devices.unused_devices);

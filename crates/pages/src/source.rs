@@ -61,8 +61,7 @@ impl<'a> Source<'a> {
         let (reason, remedy) = match self {
             Source::Trace(_) => ("This run has no data for this view.", None),
             Source::Profile(_) => (
-                "This is an earlier result. It contains the numbers of a run, but not its events, so this view has \
-                    nothing to show.",
+                "This view needs events. This run is an earlier result, which contains numbers but no events.",
                 Some("Open the profile that it was made from."),
             ),
         };

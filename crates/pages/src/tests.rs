@@ -135,7 +135,7 @@ fn a_trace_and_its_profile_have_the_same_pages() {
         (
             tpu as fn() -> Trace,
             &[
-                // The overview of a trace lists ops, that of a profile only kernels.
+                // The overview of a trace lists ops; the overview of a profile lists only kernels.
                 (View::Overview, 8),
                 (View::Findings, 1),
                 (View::Steps, 8),
@@ -169,7 +169,7 @@ fn findings_are_cards_or_a_table() {
     let [Block::Choice(_), Block::Findings { findings }, cards @ ..] = &cards[..] else { panic!("{cards:?}") };
     let [Block::Choice(_), Block::Table(table), below @ ..] = &table[..] else { panic!("{table:?}") };
     assert!(!findings.is_empty());
-    // The lines with most time are not a row. They are one of the cards, and come after the table.
+    // The source lines with the most time are a card after the table, not a row.
     let [Block::Fold { title, blocks }] = cards else { panic!("{cards:?}") };
     let [Block::Findings { findings: most_time }] = below else { panic!("{below:?}") };
     assert!(most_time.len() == 1 && findings.contains(&most_time[0]), "{findings:?}");
@@ -240,8 +240,8 @@ fn every_figure_of_the_overview_that_is_a_field_has_its_definition() {
     assert!(metrics.iter().all(|figure| figure.definition.ends_with('.')), "{metrics:?}");
 }
 
-/// By hand: 3 MB move in the 15 µs from 20 to 35, which is 200 GB/s. The profile contains the 20 µs
-/// of both transfers, so 150 GB/s.
+/// By hand: 3 MB move in the 15 µs from 20 to 35, which is 200 GB/s. The profile contains only the 20 µs of both transfers,
+/// which gives 150 GB/s.
 #[test]
 fn a_bandwidth_states_its_time() {
     let mut b = TraceBuilder::new();
@@ -254,8 +254,7 @@ fn a_bandwidth_states_its_time() {
         let figure = figures(page)[0];
         (figure.value.unwrap(), figure.note.clone())
     };
-    let in_flight =
-        "2 transfers: 2.86 MiB in 15.0 µs with one in flight; they overlap, so their times add up to 20.0 µs";
+    let in_flight = "2 transfers: 2.86 MiB in 15.0 µs while a transfer is in flight; they overlap, so their times add up to 20.0 µs";
     assert_eq!(said(&of_trace), (200.0, in_flight.to_owned()));
     assert_eq!(said(&of_profile), (150.0, "2 transfers: 2.86 MiB in 20.0 µs, added up".to_owned()));
 }

@@ -1,4 +1,4 @@
-//! Page of transfers: bytes and bandwidth by direction, time by step, and every kind of copy.
+//! Transfers page: bytes and bandwidth by direction, time by step, and every kind of copy.
 
 use crate::source::nothing_ran;
 use crate::{PageQuery, Source, table_block};
@@ -63,7 +63,8 @@ fn nothing(copies: &Copies) -> Block {
     let (reason, remedy) = match copies.platform {
         Some(Platform::Cpu) => ("XLA's CPU backend computes in host memory, so nothing is copied to a device.", None),
         Some(_) => (
-            "The trace contains no copy between host and devices. Copies before the capture are not recorded.",
+            "The trace contains no copies between host and devices. Copies that ran before the capture are not \
+                recorded.",
             Some(
                 "with jax.profiler.trace(\"/tmp/profile\"):\n    batch = jax.device_put(next(batches))\n    jax.block_until_ready(train_step(state, batch))",
             ),
@@ -104,7 +105,7 @@ fn link(direction: Direction) -> Option<Link> {
 struct Sum {
     count: u64,
     time_us: f64,
-    /// Number of copies with a known size. The next fields are their bytes and bandwidth.
+    /// Number of copies with a known size. The next fields contain the bytes and bandwidth of these copies.
     sized: u64,
     bytes: u64,
     gb_per_sec: Option<f64>,
@@ -113,7 +114,7 @@ struct Sum {
     sized_time: SizedTime,
 }
 
-/// Kind of time of the transfers with a known size.
+/// Kind of time that the bandwidth of the transfers with a known size is based on.
 enum SizedTime {
     /// Time in which at least one transfer is in flight, summed over this number of devices.
     InFlight(usize),
@@ -192,7 +193,7 @@ impl Sum {
                 } else {
                     String::new()
                 };
-                format!("{moved} with one in flight{all}{overlap}")
+                format!("{moved} while a transfer is in flight{all}{overlap}")
             }
         }
     }
@@ -206,7 +207,7 @@ fn figures(context: &Context<'_>) -> Vec<Figure> {
     Direction::ALL.into_iter().filter_map(figure).collect()
 }
 
-/// Returns the number of the host's calls, if only these are known.
+/// Returns the number of host calls, if only the calls are known.
 fn host_calls(copies: &Copies, direction: Direction) -> Option<Figure> {
     let row = copies.rows.iter().find(|row| row.class.direction == direction)?;
     Some(Figure {
@@ -265,7 +266,7 @@ fn by_row(copies: &Copies) -> Bars {
             ("", "") => String::new(),
             ("", target) => format!(", {target}"),
             (source, "") => format!(", {source}"),
-            // The direction already contains this.
+            // The direction already shows this.
             ("host", "device") | ("device", "host") => String::new(),
             (source, target) => format!(", {source} to {target}"),
         };

@@ -11,9 +11,9 @@ pub struct Communication {
     pub num_collectives: u64,
     /// Summed durations of collectives, sends and receives.
     pub total_time_us: f64,
-    /// Exposed communication: the device computes nothing meanwhile.
+    /// Exposed communication: time in which the device communicates without computing.
     pub exposed_time_us: f64,
-    /// Overlapped share of communication in the window. `100 * (1 - exposed_time_us / total_time_us)`, each run counted.
+    /// Overlapped share of communication in the window. `100 * (1 - exposed_time_us / total_time_us)`, over all runs.
     /// `step_breakdown.communication_overlap_percent` covers the counted steps only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hidden_percent: Option<f64>,
@@ -22,14 +22,14 @@ pub struct Communication {
     /// overlap and end together form a group. Absent if no run was compared.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wait_time_us: Option<f64>,
-    /// Time without waiting for other devices. The shortest duration of the group, once for each of its devices, over the
-    /// compared runs. Absent if no run was compared.
+    /// Time without waiting for other devices. For each compared run, the shortest duration in the group, counted once per
+    /// device of the group. Absent if no run was compared.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub transfer_time_us: Option<f64>,
     /// Device that arrives last far more often than the others. It had the shortest duration, and so arrived last, in at least
     /// twice its fair share of its compared runs (in a group of four, the fair share is a quarter; 75 % is always enough). If
-    /// several devices qualify, the one that the others waited for longest. Absent if no device qualifies, or if waiting is below
-    /// 1 % of the compared time.
+    /// several devices qualify, the one that the others waited for the longest. Absent if no device qualifies, or if waiting
+    /// is below 1 % of the compared time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub straggler: Option<String>,
     /// Share of the straggler's compared runs in which it arrived last and another device of the group waited.
@@ -39,8 +39,8 @@ pub struct Communication {
     pub kinds: Vec<CommunicationKind>,
     /// The ops with the most time, at most 50.
     pub top_ops: Vec<CommunicationOp>,
-    /// Communication that is not an op of a device, or that repeats one. No sum above includes it. At most 50 entries, by track
-    /// and time.
+    /// Communication that is not a device op, or that repeats one. No sum above includes it. At most 50 entries, by track and
+    /// time.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub apart: Vec<CommunicationApart>,
 }
@@ -48,19 +48,19 @@ pub struct Communication {
 /// Communication that is measured separately. Added in 1.1.0.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct CommunicationApart {
-    /// Name of the instruction, or of the collective that messages belong to (`dcn_label`). This communication is not an op of a
-    /// device, or it repeats one. No sum above includes it, so that nothing counts twice.
+    /// Name of the instruction, or of the collective that messages belong to (`dcn_label`). This communication is not a device
+    /// op, or it repeats one. No sum above includes it, so that nothing counts twice.
     pub name: String,
-    /// HLO's name of the kind. `megascale-send` and `megascale-receive` are messages between TPU slices.
+    /// Kind of communication, as HLO names it. `megascale-send` and `megascale-receive` are messages between TPU slices.
     pub kind: String,
     /// `async` (spans on the profiler's line `Async XLA Ops`, whose start and end are also ops) or `megascale` (marks on host
     /// threads).
     pub track: String,
     /// Number of spans or messages.
     pub count: u64,
-    /// Summed durations. The duration of a message is its `duration_us`; its mark is its end.
+    /// Summed durations. The duration of a message comes from its `duration_us`, because its mark is only its end.
     pub total_time_us: f64,
-    /// Exposed time: the device computes nothing meanwhile. Absent for messages, which belong to no device.
+    /// Time in which the device communicates without computing. Absent for messages, which belong to no device.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exposed_time_us: Option<f64>,
     /// Payload of all messages. Absent if unknown.
@@ -71,13 +71,13 @@ pub struct CommunicationApart {
 /// One kind of communication. Added in 1.1.0.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct CommunicationKind {
-    /// HLO's name of the kind: `all-reduce`, `all-gather`, ...
+    /// Kind of communication, as HLO names it: `all-reduce`, `all-gather`, ...
     pub kind: String,
     /// Runs of this kind.
     pub count: u64,
     /// Summed durations.
     pub total_time_us: f64,
-    /// Exposed time: the device computes nothing meanwhile.
+    /// Time in which the device communicates without computing.
     pub exposed_time_us: f64,
 }
 
@@ -92,16 +92,16 @@ pub struct CommunicationOp {
     pub count: u64,
     /// Summed durations.
     pub total_time_us: f64,
-    /// Exposed time: the device computes nothing meanwhile.
+    /// Time in which the device communicates without computing.
     pub exposed_time_us: f64,
     /// Bytes of one run on one device, by NCCL's convention: the size of the result for an all-gather, of the operands for all
     /// others. Source: the embedded HLO, else the shapes in the op's expression. Absent if the trace contains neither.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bytes: Option<u64>,
-    /// Devices per group. From `replica_groups` in all its forms.
+    /// Devices per group, from `replica_groups` in any of its forms.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub group_size: Option<u64>,
-    /// Bytes of a run divided by its mean time (waiting included). In 1e9 bytes per second.
+    /// Bytes of a run divided by its mean time, including waiting. In 1e9 bytes per second.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub algorithm_gb_per_sec: Option<f64>,
     /// Bandwidth of each link, comparable with its peak. `algorithm_gb_per_sec` times the factor of NCCL's tests for a group of n

@@ -62,7 +62,7 @@ pub struct Evidence {
     pub name: String,
     /// Value of the number.
     pub value: f64,
-    /// Limit that the number exceeds. Absent if it has none.
+    /// Limit that the number exceeds. Absent if the number has no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub threshold: Option<f64>,
 }
@@ -74,8 +74,8 @@ pub struct Finding {
     pub id: String,
     /// `critical`, `warning`, `note`, or `not_checked` if the rule lacks its input.
     pub severity: FindingSeverity,
-    /// `high` if the numbers show the cause, `medium` if they show it under an assumption that the message names, `low` if they
-    /// only suggest it.
+    /// Confidence in the cause: `high` if the numbers show it, `medium` if they show it under an assumption that the message
+    /// names, `low` if they only suggest it.
     pub confidence: Confidence,
     /// The finding in one line.
     pub title: String,
@@ -87,9 +87,9 @@ pub struct Finding {
     /// Numbers that support the finding.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub evidence: Vec<Evidence>,
-    /// Share of the step that the finding affects: an upper bound of the time that the remedy can save. It is a share of the
-    /// window if the window does not consist of steps. Absent if the finding is not about time. Findings of equal severity are
-    /// sorted by it.
+    /// Share of the step that the finding affects: an upper bound of the time that the remedy can save. If the window does not
+    /// consist of steps, the share of the window. Absent if the finding is not about time. Findings of equal severity are
+    /// sorted by this share.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub time_at_stake_percent: Option<f64>,
     /// View that shows the evidence.

@@ -11,8 +11,8 @@ pub struct HostActivity {
     pub num_threads: u64,
     /// Time in which at least one thread of a host works rather than waits, summed over hosts.
     pub busy_time_us: f64,
-    /// Share of the capture in which at least one thread of a host is busy. `busy_time_us` divided by the duration of the
-    /// capture, summed over hosts.
+    /// Share of the capture in which at least one thread of a host is busy. `busy_time_us` divided by the capture's duration,
+    /// which is summed over hosts.
     pub busy_percent: f64,
     /// The threads with the most busy time, at most 50.
     pub threads: Vec<HostThread>,
@@ -35,9 +35,9 @@ pub struct HostThread {
     pub role: String,
     /// Events of the thread.
     pub num_events: u64,
-    /// Union of the thread's events, waits included.
+    /// Length of the union of the thread's events, including waits.
     pub busy_time_us: f64,
-    /// Share of the capture in which the thread is in an event, waits included. `busy_time_us` divided by the duration of the
+    /// Share of the capture in which the thread is in an event, including waits. `busy_time_us` divided by the duration of the
     /// capture.
     pub busy_percent: f64,
     /// Name of the events with the most self time on the thread.
@@ -51,15 +51,15 @@ pub struct HostSpan {
     pub name: String,
     /// Role of the events: `python`, `launch`, `input`, `compile`, `transfer`, `wait` or `other`.
     pub role: String,
-    /// Number of the events. An event inside another one with its name and thread does not count.
+    /// Number of events with this name. An event nested in another one with the same name and thread does not count.
     pub occurrences: u64,
-    /// Threads with at least one of the events.
+    /// Threads with at least one of these events.
     pub threads: u64,
     /// Sum of the events' durations.
     pub total_time_us: f64,
-    /// Time of the spans without the spans nested in them.
+    /// Time of these events without the events nested in them.
     pub self_time_us: f64,
-    /// Longest duration of one of the events.
+    /// Longest duration of an event.
     pub max_time_us: f64,
     /// Share of the self time of all host events.
     pub percent: f64,
@@ -68,18 +68,19 @@ pub struct HostSpan {
 /// Host spans that call, execute or compile one program.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct HostProgram {
-    /// Name of a program that host events call, execute or compile: `f` for JAX's `PjitFunction(f)`, else the module that the
-    /// event names, else the name of the event (XLA's execution spans). The list contains the 100 programs with the most time.
+    /// Name of a program that host events call, execute or compile: `f` for JAX's `PjitFunction(f)`. For other events, the
+    /// module that the event names or, if it names none, the name of the event (XLA's execution spans). The list contains the
+    /// 100 programs with the most time.
     pub name: String,
     /// `call`, `execute` (`crates/facts/src/program_spans.csv`) or `compile` (`crates/facts/src/host_spans.csv`).
     pub activity: String,
-    /// Calls of the program. A call inside another one with the same program, activity and thread does not count: JAX marks the
-    /// first call of a function twice.
+    /// Number of calls of the program. A call nested in another one with the same program, activity and thread does not count,
+    /// because JAX marks the first call of a function twice.
     pub calls: u64,
     /// Summed durations of the events. Rows do not add up, because executions are inside calls, and the runtime marks one
     /// execution by several nested events. If the device works asynchronously, a call only dispatches the program.
     pub total_time_us: f64,
-    /// Longest duration of one of the events.
+    /// Longest duration of an event.
     pub max_time_us: f64,
 }
 
@@ -96,7 +97,7 @@ pub struct OtherDevice {
     pub num_lines: u64,
     /// Events with a duration.
     pub num_events: u64,
-    /// Length of the union of its events over all lines.
+    /// Length of the union of the device's events over all lines.
     pub busy_time_us: f64,
     /// Active span: from the start of the first to the end of the last event with a duration.
     pub total_time_us: f64,
@@ -111,12 +112,12 @@ pub struct OtherDevice {
 pub struct OtherDeviceEvent {
     /// Name of the events. The list contains the 10 names with the most self time.
     pub name: String,
-    /// Number of the events.
+    /// Number of events with this name.
     pub occurrences: u64,
     /// Sum of the events' durations.
     pub total_time_us: f64,
     /// Time of the events without the events nested in them on their line.
     pub self_time_us: f64,
-    /// Longest duration of one of the events.
+    /// Longest duration of an event.
     pub max_time_us: f64,
 }

@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 /// GPU kernels by name, launch shape and op; ops on other platforms. Added in 1.1.0.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct KernelStatistics {
-    /// Kernels of all devices that start in the window and have a duration. Ops of length 0, which some TPU ops have, count in
-    /// `step_timing.total_kernels` but not here.
+    /// Kernels of all devices that start in the window and have a duration. Ops with a duration of 0, which occur on TPUs,
+    /// count towards `step_timing.total_kernels` but not here.
     pub count: u64,
     /// Sum of the kernels' durations. Kernels on several streams may overlap.
     pub total_time_us: f64,
@@ -16,9 +16,9 @@ pub struct KernelStatistics {
     pub avg_time_us: f64,
     /// Kernels shorter than 10 us.
     pub short_count: u64,
-    /// Rows of the table of kernels.
+    /// Number of rows in the kernel table.
     pub distinct_count: u64,
-    /// Time of kernels of the families `matmul`, `convolution` and `attention`. GPUs only.
+    /// Time of kernels in the families `matmul`, `convolution` and `attention`. GPUs only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub matrix_time_us: Option<f64>,
     /// Share of `matrix_time_us` in kernels that use tensor cores, judging by their names. A kernel with an unknown name counts
@@ -33,11 +33,11 @@ pub struct KernelStatistics {
     pub without_op_count: u64,
     /// Sum of the durations of kernels with neither an HLO instruction nor a framework op.
     pub without_op_time_us: f64,
-    /// Kernels of CUDA graphs that crossprof assigned to an op.
+    /// CUDA graph kernels that crossprof assigned to an op.
     pub graph_with_op_count: u64,
-    /// Kernels of CUDA graphs without a known op.
+    /// CUDA graph kernels without a known op.
     pub graph_without_op_count: u64,
-    /// Sum of the durations of kernels of CUDA graphs without a known op.
+    /// Sum of the durations of CUDA graph kernels without a known op.
     pub graph_without_op_time_us: f64,
     /// Time by kernel family, most time first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -65,7 +65,7 @@ pub struct KernelFamilyTime {
 /// One kernel with one launch shape, run for one op.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct KernelStatistic {
-    /// Name of the kernel as in C++. The list contains the 50 rows of the [table of kernels](#table-kernels) with the most time;
+    /// Name of the kernel as in C++. The list contains the 50 rows of the [kernel table](#table-kernels) with the most time;
     /// that table defines these columns.
     pub kernel_name: String,
     /// Framework op.
@@ -117,9 +117,10 @@ pub struct KernelStatistic {
 /// Time of the kernels that compute with one data type.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct DataTypeTime {
-    /// Data type that kernels compute with, as HLO names it (`bf16`, `f32`; `tf32` if a kernel's name contains it). From the HLO,
-    /// else for matrix kernels from the name, else `unknown`. Most time first, `unknown` last. XProf has two classes: names with
-    /// `half` or `fp16` are 16 bits, all others (including bf16 and copies) 32 bits.
+    /// Data type that kernels compute with, as HLO names it (`bf16`, `f32`; `tf32` if a kernel's name contains it). The type
+    /// comes from the HLO. If the HLO is missing, it comes from the kernel's name for matrix kernels, and is `unknown` for
+    /// others. Most time first, `unknown` last. XProf has two classes: names with `half` or `fp16` are 16 bits, and all others
+    /// (including bf16 and copies) are 32 bits.
     pub data_type: String,
     /// Sum of the kernels' durations.
     pub time_us: f64,

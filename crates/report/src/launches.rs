@@ -16,7 +16,7 @@ pub struct LaunchSection {
     /// Mean duration of the launch call.
     pub avg_host_us: f64,
     /// Mean time from the end of the call to the start of the work. It is 0 if the work starts during the call. All delays
-    /// exclude launches whose work starts before the call. Absent if that is true for all launches.
+    /// exclude launches whose work starts before the call. Absent if the work of every launch starts before its call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub avg_launch_delay_us: Option<f64>,
     /// Median launch delay by nearest rank.
@@ -28,11 +28,10 @@ pub struct LaunchSection {
     /// Longest launch delay.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_launch_delay_us: Option<f64>,
-    /// Launches whose work starts before the call according to the clocks of host and device. Their delay is unknown.
+    /// Launches whose work starts before the call, according to the host and device clocks. Their delay is unknown.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub early_count: u64,
-    /// Lower bound of the difference between the clocks of host and device: the longest time by which work starts before its
-    /// call.
+    /// Lower bound of the difference between the host and device clocks: the longest time by which work starts before its call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clock_difference_us: Option<f64>,
     /// Launches whose device time is shorter than the call, excluding calls longer than 50 us.
@@ -57,14 +56,14 @@ pub struct StreamQueue {
     pub device_name: String,
     /// Name of the stream.
     pub stream: String,
-    /// Largest number of ops in the queue: their call has started, but they have not.
+    /// Largest number of ops in the queue. An op is in the queue from the start of its call until the op starts.
     pub max_length: u64,
     /// Mean length of the queue from the first call to the last start of an op.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mean_length: Option<f64>,
-    /// Time at a length of 1024 or more, at which CUDA blocks the host.
+    /// Time during which the queue has at least 1024 ops. At this length, CUDA blocks the host.
     pub blocked_us: f64,
-    /// Time at a length of 0 between the first call and the last start of an op. The device then waits for the host, unless it is
-    /// still busy.
+    /// Time during which the queue is empty, between the first call and the last start of an op. The device then waits for the
+    /// host, unless it is still busy.
     pub empty_us: f64,
 }

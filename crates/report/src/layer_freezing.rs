@@ -9,8 +9,9 @@ use serde::{Deserialize, Serialize};
 pub struct LayerFreezing {
     /// Name of the program that computes the gradients.
     pub program: String,
-    /// `high` if parameters are recognised by name and the program returns all of them. `medium` if it does not return some of
-    /// them (they are frozen, or another program trains them), or if they are recognised only because they are updated.
+    /// Confidence in the split: `high` if parameters are recognised by name and the program returns all of them. `medium` if
+    /// the program does not return some of them (they are frozen, or another program trains them), or if parameters are
+    /// recognised only because they are updated.
     pub confidence: String,
     /// Parameter arrays that the program returns updated.
     pub trained_arrays: u64,
@@ -18,13 +19,13 @@ pub struct LayerFreezing {
     /// unchanged, because the new value of a shard may be computed from other shards. The other sharded arrays count neither as
     /// trained nor as frozen.
     pub frozen_arrays: u64,
-    /// Elements of the trained arrays. Absent if they are sharded, because the program contains only one shard.
+    /// Number of elements in the trained arrays. Absent if the arrays are sharded, because the program contains only one shard.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trained_params: Option<u64>,
-    /// Elements of the frozen arrays. Absent if they are sharded, because the program contains only one shard.
+    /// Number of elements in the frozen arrays. Absent if the arrays are sharded, because the program contains only one shard.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub frozen_params: Option<u64>,
-    /// Names of the frozen arrays, the first 100 by name. If all arrays of a scope are frozen, the name of the scope.
+    /// Names of the first 100 frozen arrays, sorted by name. If all arrays of a scope are frozen, the name of the scope.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub frozen: Vec<String>,
 }

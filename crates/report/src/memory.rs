@@ -27,7 +27,7 @@ pub struct LiveMemory {
     /// Memory of arrays and of programs, the larger first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub kinds: Vec<LiveMemoryKind>,
-    /// Source lines that allocated them, the largest first, at most 1,000.
+    /// Source lines that allocated the arrays and programs, the largest first, at most 1,000.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub lines: Vec<LiveMemoryLine>,
 }
@@ -48,8 +48,8 @@ pub struct LiveMemoryKind {
 /// Live memory that one source line allocated. Added in 1.1.0.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct LiveMemoryLine {
-    /// `file:line` of the innermost frame outside installed packages, else of the innermost frame. Empty if the profile has no
-    /// call stack.
+    /// `file:line` of the innermost frame outside installed packages. If all frames are in packages, the innermost frame. Empty
+    /// if the profile has no call stack.
     pub line: String,
     /// Function that contains the line. Empty if unknown.
     pub function: String,
@@ -75,7 +75,8 @@ impl super::UnifiedProfile {
 /// Memory use of one device. Added in 1.1.0.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct DeviceMemory {
-    /// Name of the device as in `multi_device`, else of its allocator. In a device memory profile, its label (`cuda:0`).
+    /// Name of the device as in `multi_device`. If the device is not listed there, the name of its allocator. In a device
+    /// memory profile, the label of the device (`cuda:0`).
     pub device_name: String,
     /// Source of the device's figures: `allocator` (events of its allocator), `programs` (the largest program that runs on it, a
     /// lower bound that excludes the memory of other programs and of the caller), `memory_profile` (live memory when the profile
@@ -90,14 +91,14 @@ pub struct DeviceMemory {
     /// Bytes of live arrays when a device memory profile was saved, without temporary values of a running program.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub live_bytes: Option<u64>,
-    /// Capacity in bytes: the limit of the allocator, or the size in the profile or in the facts of the device.
+    /// Capacity in bytes: the limit of the allocator, the memory size in the profile, or the size in the vendor's data sheet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub capacity_bytes: Option<u64>,
     /// Source of the capacity: `allocator`, `profile` (`memory_size` of the device), `facts` (the vendor's data sheet) or
     /// `error`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub capacity_source: Option<String>,
-    /// Peak as a share of the capacity. By default, JAX's allocator on a GPU has three quarters of the device's memory.
+    /// Peak as a share of the capacity. By default, JAX's allocator takes three quarters of a GPU's memory.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub peak_percent: Option<f64>,
     /// Most bytes in use at once since the process started.
@@ -118,7 +119,8 @@ pub struct DeviceMemory {
     /// Program that `by_class` describes: the program with the largest peak that fits into the device's peak.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub program: Option<String>,
-    /// Memory at the peak by class, the largest first. Memory beyond the program's has the class `outside the program`.
+    /// Memory at the peak by class, the largest first. Memory that the program does not cover has the class `outside the
+    /// program`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub by_class: Vec<MemoryClass>,
 }
@@ -160,10 +162,10 @@ pub struct ProgramMemory {
     /// Bytes of allocations that contain arguments.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parameter_bytes: Option<u64>,
-    /// Bytes of allocations that contain results. Results that reuse the memory of an argument count in both.
+    /// Bytes of allocations that contain results. Results that reuse the memory of an argument count towards both.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output_bytes: Option<u64>,
-    /// Bytes of allocations that contain an argument and a result: donated arguments.
+    /// Bytes of allocations that contain both an argument and a result: donated arguments.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub aliased_bytes: Option<u64>,
     /// Bytes of allocations that contain constants of the program.
@@ -191,7 +193,7 @@ pub struct ProgramMemory {
 pub struct MemoryBuffers {
     /// Class of the buffers.
     pub class: String,
-    /// Scopes of the framework's path. For an argument, its path in the argument tree. Empty if unknown.
+    /// Scopes of the framework path. For an argument, its path in the argument tree. Empty if unknown.
     pub scope: String,
     /// Type and shape without layout. Empty if unknown.
     pub shape: String,

@@ -12,8 +12,8 @@ impl Metadata {
         given.or_else(|| log_folder(&self.trace_file)).or(own).unwrap_or(&self.trace_file)
     }
 
-    /// Returns a second name that distinguishes the run from others with the same name: the run's own name or its log folder,
-    /// whichever [`Metadata::name`] does not use.
+    /// Returns a second name that distinguishes the run from others with the same name: the one of the run's own name and its
+    /// log folder that [`Metadata::name`] does not use.
     pub fn other_name(&self) -> Option<&str> {
         let both = [self.run_name.as_deref(), log_folder(&self.trace_file)];
         both.into_iter().flatten().find(|other| !other.is_empty() && *other != self.name())
@@ -49,7 +49,7 @@ fn parts(path: &str) -> impl Iterator<Item = &str> {
     path.split(['/', '\\'])
 }
 
-/// Properties that a run can be named by.
+/// Properties that a name of a run can be made from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Naming<'a> {
     /// [`Metadata::name`], or a name that the user chose.
@@ -69,7 +69,7 @@ pub struct Naming<'a> {
 }
 
 impl Metadata {
-    /// Returns the properties that the run can be named by.
+    /// Returns the properties that a name of the run can be made from.
     pub fn naming(&self) -> Naming<'_> {
         Naming {
             name: self.name(),
@@ -89,12 +89,12 @@ impl<'a> Naming<'a> {
         paths::parts(self.path).contains(&self.name)
     }
 
-    /// Returns name and path of the file that the run was read from, if another run has the same capture file but was read from
-    /// another file.
+    /// Returns the name and path of the file that the run was read from, if another run has the same capture file but was read
+    /// from a different file.
     fn as_read(&self, files: &Files<'a>) -> Naming<'a> {
         let key = (self.name, paths::parts(self.path));
         let is_copied = files.of_captures.get(&key).is_some_and(|files| files.len() > 1);
-        // The name of a file with several profiles names none of them.
+        // The name of a file with several profiles identifies none of them.
         let is_alone = files.runs.get(&self.file) == Some(&1);
         match self.file.and_then(|path| Some((path, *paths::parts(path).last()?))) {
             Some((path, name)) if is_alone && is_copied => Naming { name, path, ..*self },
@@ -135,8 +135,8 @@ impl<'a> Files<'a> {
 }
 
 /// Returns names that distinguish runs, independent of their order. If names from paths are equal, all names from paths consist
-/// of the differing parts of the paths (`paths::differing`: `4gpu lcam`). Names that are still equal get a suffix: the other name
-/// if it distinguishes them, else the differing devices, times or files, else a number.
+/// of the differing parts of the paths (`paths::differing`: `4gpu lcam`). Names that are still equal get a suffix: the other
+/// name if it distinguishes the runs, or else the differing devices, times or files, or else a number.
 pub fn distinct(runs: &[Naming<'_>]) -> Vec<String> {
     let files = Files::of(runs);
     let runs: &[Naming<'_>] = &runs.iter().map(|run| run.as_read(&files)).collect::<Vec<_>>();
@@ -215,8 +215,8 @@ impl<'a> Alike<'a> {
         }
     }
 
-    /// Returns the details that distinguish a run from others with its name: the first detail that no other run has, else all
-    /// that differ.
+    /// Returns the details that distinguish a run from others with its name: the first detail that no other run has. If there
+    /// is none, returns all details that differ.
     fn distinguishing(&self, own: &[String; 4]) -> Option<String> {
         let times = |at: usize, detail: &str| self.details.get(&(at, detail)).copied().unwrap_or(0);
         let known = || own.iter().enumerate().filter(|(_, detail)| !detail.is_empty());
@@ -285,7 +285,7 @@ mod tests {
         let steps = of("2026_01_31_12_00_00_steps_000011-000015", &file("scaling/4_devices/"));
         assert_eq!(steps.full_name(), "4_devices (2026_01_31_12_00_00_steps_000011-000015)");
         assert_eq!(of("host", "logs/host.xplane.pb").name(), "host");
-        // Any other name comes from the user and stays.
+        // Any other name comes from the user, and is kept.
         for own in ["mine", "2026_01_31", "2026_01_31_12_00_0x", "2026_01_31_12_00_00_decoder", "my_steps_1-2"] {
             let run = of(own, &file("logs/"));
             assert_eq!((run.name(), run.other_name()), (own, Some("logs")));
@@ -367,7 +367,7 @@ mod tests {
         let mut found = names(&turned);
         found.reverse();
         assert_eq!(found, expected);
-        // Two runs with different names keep them. A name from the user stays.
+        // Two runs with different names keep their names. A name from the user stays.
         assert_eq!(names(&runs[..2]), ["lcam_trace", "tad_trace"]);
         let mut chosen = runs.clone();
         chosen[0].run_name = Some("mine".to_owned());

@@ -14,8 +14,8 @@ pub struct OpStatistics {
     pub device_time_us: f64,
     /// Self time of all ops.
     pub op_time_us: f64,
-    /// Time of the windows in which no op runs. On a TPU, it equals `device_time_us - op_time_us`. On several streams ops
-    /// overlap, so `op_time_us` exceeds the busy time.
+    /// Time in the windows in which no op runs. On a TPU, it equals `device_time_us - op_time_us`. On a device with several
+    /// streams, ops overlap, so `op_time_us` exceeds the busy time.
     pub idle_time_us: f64,
     /// Idle share of the windows. `100 * idle_time_us / device_time_us`, XProf's `device_idle_time_percent`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -30,7 +30,7 @@ pub struct OpStatistics {
 /// One op. Added in 1.1.0.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct TopOp {
-    /// Name of the instruction, else of the kernel. The list contains at most 50 ops, most self time first.
+    /// Name of the instruction. If there is none, the name of the kernel. The list contains at most 50 ops, most self time first.
     pub name: String,
     /// XLA's category.
     pub category: String,
@@ -53,7 +53,8 @@ pub struct TopOp {
     /// Number of operands. Absent if the capture does not contain the instruction.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub num_operands: u64,
-    /// Shapes of the four largest operands, in the order of the instruction. Empty if the capture does not contain it.
+    /// Shapes of the four largest operands, in the order of the instruction. Empty if the capture does not contain the
+    /// instruction.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub operand_shapes: Vec<String>,
     /// Number of events. On GPUs, the number of kernels; one execution of the op may launch several.
@@ -68,13 +69,13 @@ pub struct TopOp {
     /// Self time as a share of `device_time_us`, which includes idle time. Tables call it "Share of measured time".
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub self_time_percent: Option<f64>,
-    /// Self time as a share of the self time of all ops (`op_time_us`), without idle time. Tables call it "Share of busy time".
+    /// Self time as a share of the self time of all ops (`op_time_us`), excluding idle time. Tables call it "Share of busy time".
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub busy_self_time_percent: Option<f64>,
     /// FLOPs of all executions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flops: Option<f64>,
-    /// Bytes read and written by all executions, all memories together.
+    /// Bytes that all executions read from and write to all memories.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bytes_accessed: Option<f64>,
     /// Source of FLOPs and bytes: `profile`, `hlo` or `from shapes`.

@@ -6,7 +6,8 @@
 //! tensorboard_logs/4gpu_20241201_144500/lcam_trace/plugins/profile/<time>/host.xplane.pb    "4gpu lcam"
 //! ```
 
-/// Returns the parts of a path that users name: the folders above the profiler's folder, or all folders and the name of the file.
+/// Returns the parts of a path that users choose: the folders above the profiler's folder or, if there is none, all folders and
+/// the name of the file.
 pub fn parts(path: &str) -> Vec<&str> {
     let mut parts: Vec<&str> = path.split(['/', '\\']).filter(|part| !matches!(*part, "" | "." | "..")).collect();
     let is_log = |parts: &[&str]| matches!(parts, ["plugins", "profile"]);
@@ -19,8 +20,8 @@ pub fn parts(path: &str) -> Vec<&str> {
     parts
 }
 
-/// Returns, for each path, the words (separated by `_` or folders) that not all paths have. Words of one folder stay joined.
-/// Omits dates and times if the other words distinguish as many paths. Empty if nothing differs.
+/// Returns the words of each path that not all paths have. Underscores and folders separate words; words of one folder stay
+/// joined. Omits dates and times if the other words distinguish as many paths. Empty if nothing differs.
 pub fn differing(paths: &[&str]) -> Vec<String> {
     let count = |names: &[String]| {
         let mut names: Vec<&String> = names.iter().collect();
@@ -33,8 +34,8 @@ pub fn differing(paths: &[&str]) -> Vec<String> {
     if count(&without) < count(&with_times) { with_times } else { without }
 }
 
-/// Returns, for each path, the measured method: the words that not all paths have, without the number of devices. `None` if a
-/// path does not contain a number of devices.
+/// Returns the measured method of each path: the words that not all paths have, without the number of devices. `None` if a path
+/// does not contain a number of devices.
 pub fn methods(paths: &[&str]) -> Option<Vec<String>> {
     let names_devices = |path: &&str| parts(path).iter().any(|part| part.split(SEPARATORS).any(is_device_count));
     let is_omitted = |word: &str| is_time(word) || is_device_count(word);

@@ -9,9 +9,9 @@ use serde::{Deserialize, Serialize};
 /// Peaks of one device, and the program's point on the roofline. Added in 1.1.0.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct Roofline {
-    /// Name of the device whose peaks these are.
+    /// Name of the device that the peaks belong to.
     pub device: String,
-    /// Key of the device in the table of devices (`--device`). Absent if the table does not contain it.
+    /// Key of the device in the device table (`--device`). Absent if the table does not contain the device.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device_key: Option<String>,
     /// Source of the arithmetic peaks: `profile`, `facts` or `chosen`; see [Device peaks](#device-peaks).
@@ -27,7 +27,7 @@ pub struct Roofline {
     /// Peak rate that XProf uses for all data types. Absent if the profile does not contain it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub xprof_peak_gflops: Option<f64>,
-    /// Point of all ops together. Absent if neither FLOPs nor bytes of any op are known.
+    /// Roofline point of all ops together. Absent if no op has known FLOPs or bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub program: Option<ProgramPoint>,
     /// Share of the ops' self time in ops with known FLOPs. MFU excludes the other ops.
@@ -37,13 +37,15 @@ pub struct Roofline {
     /// `custom_calls_without_cost`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unknown_custom_call_time_percent: Option<f64>,
-    /// Window that MFU and HFU cover: `window.kind`. Absent if both are.
+    /// Window that MFU and HFU cover: `window.kind`. Absent if MFU and HFU are.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub window: Option<String>,
-    /// Model FLOPs utilisation (MFU): share of the devices' peak FLOP rate that the model's arithmetic uses. The sum of model
-    /// FLOPs / peak of the op's data type, over the ops of the window, divided by the window's length summed over devices. With
-    /// one data type, this is the usual model FLOPs of a step / (step time x peak x devices). Recomputed ops (`.remat`,
-    /// `rematted_computation`) do not count. If it is absent, `not_measured` contains the reason.
+    /// Model FLOPs utilisation (MFU): share of the devices' peak FLOP rate that the model's
+    /// arithmetic uses. The model FLOPs of each op are divided by the peak of the op's data type.
+    /// The sum over the ops of the window is divided by the window's length, summed over devices.
+    /// With one data type, this is the usual formula: model FLOPs of a step / (step time x peak x
+    /// devices). Recomputed ops (`.remat`, `rematted_computation`) do not count. If it is absent,
+    /// `not_measured` contains the reason.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mfu_percent: Option<f64>,
     /// Hardware FLOPs utilisation (HFU): MFU including recomputed ops. Equal to MFU if there are none. Absent if recomputation
@@ -65,7 +67,7 @@ pub struct Roofline {
 pub struct MemoryLevel {
     /// `HBM`, `CMEM Read`, `CMEM Write`, `VMEM Read`, `VMEM Write`, `Shm/L1`.
     pub level: String,
-    /// Peak bandwidth of the level. In 1e9 bytes per second; XProf prints GiB/s.
+    /// Peak bandwidth of the level. In 1e9 bytes per second; XProf shows GiB/s.
     pub gb_per_s: f64,
     /// Source of the bandwidth: `profile`, `facts` or `chosen`.
     pub source: String,
@@ -81,12 +83,12 @@ pub struct ProgramPoint {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gflops: Option<f64>,
     /// Share of the main memory's peak bandwidth that the program uses. A lower bound if costs are unknown. `hbm_gibps` divided
-    /// by the bandwidth of main memory in `memory_levels`. The page judges it by the JAX guide: good above 60 %, bad below 40 %.
-    /// It does not judge it if arithmetic limits the program, nor a low share if the cost of more than 5 % of the op time is
-    /// unknown.
+    /// by the bandwidth of main memory in `memory_levels`. The page judges this share by the JAX guide: good above 60 %, bad
+    /// below 40 %. It is not judged if arithmetic limits the program. A low share is not judged if the cost of more than 5 % of
+    /// the op time is unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hbm_bandwidth_percent: Option<f64>,
-    /// FLOPs of all ops divided by the time that they need at the peaks of their data types.
+    /// FLOPs of all ops divided by the time that these ops would take at the peaks of their data types.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub peak_gflops: Option<f64>,
     /// Memory traffic of one device: bytes that ops move to and from main memory divided by the sum of the devices' windows. In
@@ -97,11 +99,11 @@ pub struct ProgramPoint {
     /// FLOPs per byte of main memory traffic.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hbm_operational_intensity: Option<f64>,
-    /// Limit that the program is closest to: `Compute`, a level of memory, or `Unknown`. The one with the largest ratio of FLOP/s
-    /// to peak, or of bytes per second to the level's bandwidth.
+    /// Limit that the program is closest to: `Compute`, a level of memory, or `Unknown`. It is the limit with the largest ratio
+    /// of FLOP/s to peak, or of bytes per second to the level's bandwidth.
     pub bound_by: String,
-    /// Share of that limit that the program reaches: the largest ratio of FLOP/s to peak, or of bytes per second to a level's
-    /// bandwidth.
+    /// Share of the limit `bound_by` that the program reaches: the largest ratio of FLOP/s to peak, or of bytes per second to a
+    /// level's bandwidth.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub roofline_efficiency_percent: Option<f64>,
 }

@@ -11,15 +11,15 @@ use serde::{Deserialize, Serialize};
 pub struct StepTiming {
     /// Number of steps found, including partial and warm-up steps, or the user's count. 0 if unknown.
     pub num_steps: u64,
-    /// Length of the window, mean over the devices that it covers. For counted steps, the sum of their lengths.
+    /// Length of the window: the mean over the devices that it covers. For counted steps, the sum of their lengths.
     pub total_time_us: f64,
     /// Mean duration of the counted steps. It is the mean of `steps[].duration_us`, or `total_time_us / num_steps` if the user
     /// gives the number of steps. Absent if steps are unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub avg_step_time_us: Option<f64>,
-    /// Ops that start in the window, all devices.
+    /// Number of ops that start in the window, on all devices.
     pub total_kernels: u64,
-    /// Ops that start in a step, mean over devices and counted steps. Absent if steps are unknown.
+    /// Number of ops that start in a step: the mean over devices and counted steps. Absent if steps are unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kernels_per_step: Option<f64>,
     /// Source of the steps: `user`, `step_num`, `steps_line`, `module_runs`, `host_spans`, `device_ops` or `unknown`. See
@@ -28,7 +28,7 @@ pub struct StepTiming {
     /// Number of counted steps, which the statistics cover. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub num_steps_counted: Option<u64>,
-    /// Median step time. For an even number of steps, the mean of the two middle ones. Added in 1.1.0.
+    /// Median step time. For an even number of steps, the mean of the middle two. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub median_step_time_us: Option<f64>,
     /// 95th percentile of the step time by nearest rank, so it is always the time of an actual step. Added in 1.1.0.
@@ -52,12 +52,14 @@ pub struct StepTiming {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub devices_in_step: Option<String>,
     /// Latest minus earliest start of the same step over the devices, median over steps. If devices run one after another, it
-    /// compares the i-th steps of all devices. Absent if `devices_in_step` is, or if no step runs on several devices. Added in
+    /// compares the i-th steps of all devices. Absent if `devices_in_step` is absent, or if no step runs on several devices.
+    /// Added in
     /// 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub step_start_skew_us: Option<f64>,
-    /// Time in which a device runs at least one op of a step, mean of `steps[].device_work_us` over the counted steps. It does
-    /// not depend on the time at which the host started the step. Absent if steps are unknown. Added in 1.1.0.
+    /// Time in which a device runs at least one op of a step: the mean of `steps[].device_work_us` over the
+    /// counted steps. It does not depend on the time at which the host started the step. Absent if steps are
+    /// unknown. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device_work_us: Option<f64>,
     /// Sample standard deviation of `steps[].device_work_us` over the counted steps (n - 1). Added in 1.1.0.
@@ -93,7 +95,7 @@ impl StepTiming {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct Throughput {
     /// Samples per second times the sequence length, so padding counts as tokens. `samples_per_sec * model_config.seq_length`.
-    /// Absent if a step would have more than 2^53 samples or tokens, which must be a typing error.
+    /// Absent if a step would have more than 2^53 samples or tokens, which must be a typo.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tokens_per_sec: Option<f64>,
     /// Batch size times steps per second. `model_config.batch_size * steps_per_sec`. The batch covers all devices. Absent if
@@ -125,13 +127,13 @@ pub struct Throughput {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct ComputeUtilization {
     /// Share of a step in which a device is busy. `100 * kernel_time_us / (kernel_time_us + overhead_time_us)`. Copies and
-    /// collectives count too, so it does not show how well the arithmetic units are used.
+    /// collectives count as busy, so the share does not show how well the arithmetic units are used.
     pub compute_util_percent: f64,
-    /// Busy time per step and device: the sum over all devices divided by the number of steps on devices in the window. Divided
-    /// by the number of used devices if the window does not consist of steps.
+    /// Busy time per step and device: the sum over all devices divided by the number of (step, device) pairs in the window. If
+    /// the window does not consist of steps, the sum is divided by the number of used devices.
     pub kernel_time_us: f64,
-    /// Idle time per step and device: the sum over all devices divided by the number of steps on devices in the window. Divided
-    /// by the number of used devices if the window does not consist of steps.
+    /// Idle time per step and device: the sum over all devices divided by the number of (step, device) pairs in the window. If
+    /// the window does not consist of steps, the sum is divided by the number of used devices.
     pub overhead_time_us: f64,
     /// Window that these numbers cover: `window.kind`. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -161,7 +163,7 @@ pub struct Kernel {
     pub category: String,
     /// Sum of self times. XProf's GPU tables sum durations, which differ if kernels of one stream overlap.
     pub total_us: f64,
-    /// Occurrences, all devices.
+    /// Number of occurrences on all devices.
     pub count: u64,
     /// Mean self time of an occurrence. `total_us / count`.
     pub avg_us: f64,
@@ -174,7 +176,7 @@ pub struct Kernel {
     /// Share of the self time of all ops. Absent if no op has a duration. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub percent: Option<f64>,
-    /// Framework path of the first occurrence that has one. From the stat `tf_op`, or `name` on GPUs. Added in 1.1.0.
+    /// Framework path of the first occurrence that has one. Source: the stat `tf_op`, or `name` on GPUs. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub framework_op: Option<String>,
 }
@@ -187,7 +189,7 @@ pub struct KernelCategory {
     /// Copy of `time_us` under the name that the comparison of version 1.0.0 reads.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub total_time_us: Option<f64>,
-    /// Occurrences, all devices.
+    /// Number of occurrences on all devices.
     pub count: u64,
     /// Share of the self time of all ops. The shares add up to 100. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -200,19 +202,19 @@ pub struct MemoryOperations {
     /// Copies from host to device.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub h2d_count: Option<u64>,
-    /// Summed durations of copies from host to device. Each of several concurrent copies counts.
+    /// Summed durations of copies from host to device. Concurrent copies count separately.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub h2d_total_time_us: Option<f64>,
     /// Copies from device to host.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub d2h_count: Option<u64>,
-    /// Summed durations of copies from device to host. Each of several concurrent copies counts.
+    /// Summed durations of copies from device to host. Concurrent copies count separately.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub d2h_total_time_us: Option<f64>,
     /// Copies within one device.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub d2d_count: Option<u64>,
-    /// Summed durations of copies within one device. Each of several concurrent copies counts.
+    /// Summed durations of copies within one device. Concurrent copies count separately.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub d2d_total_time_us: Option<f64>,
     /// Number of all copies and fills.
@@ -231,8 +233,8 @@ pub struct Transfer {
     pub count: u64,
     /// Summed durations.
     pub total_time_us: f64,
-    /// Bytes of the copies with a known size. From `size:` in `memcpy_details` of the copy or its call, or from Kineto's `bytes`.
-    /// ROCm writes an unknown size as 0. Absent if no size is known.
+    /// Bytes of the copies with a known size. Source: `size:` in the `memcpy_details` of the copy or its call, or Kineto's
+    /// `bytes`. ROCm records an unknown size as 0. Absent if no size is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub total_bytes: Option<u64>,
     /// Number of copies with a known size.
@@ -287,7 +289,7 @@ pub struct DeviceStats {
     pub device_id: u64,
     /// Ops that start in the window.
     pub kernel_count: u64,
-    /// Sum of op durations. Each of several nested or concurrent ops counts.
+    /// Sum of op durations. Nested and concurrent ops count separately.
     pub total_kernel_time_us: f64,
     /// Busy time: the length of the union of op intervals.
     pub actual_busy_time_us: f64,
@@ -316,7 +318,7 @@ pub struct DeviceStats {
 pub struct Gaps {
     /// Number of gaps between ops.
     pub total_gaps: u64,
-    /// Summed length of the gaps. Together with the busy time, it adds up to the window (of several devices, to the sum of their
+    /// Summed length of the gaps. The gaps and the busy time add up to the window (for several devices, to the sum of their
     /// windows).
     pub total_gap_time_us: f64,
     /// Mean length of a gap. Absent if there are no gaps.
@@ -325,8 +327,8 @@ pub struct Gaps {
     /// Length of the longest gap. Absent if there are no gaps.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_gap_us: Option<f64>,
-    /// Share of the window in which no op runs. `100 * total_gap_time_us` divided by the window (of several devices, by the sum
-    /// of their windows).
+    /// Share of the window in which no op runs. `100 * total_gap_time_us` divided by the window (for several devices, by the
+    /// sum of their windows).
     pub gap_time_percent: f64,
     /// Gaps shorter than 10 us.
     pub gaps_under_10us: u64,
@@ -359,9 +361,9 @@ pub struct Gap {
     pub start_us: f64,
     /// Length of the gap.
     pub duration_us: f64,
-    /// Name of the op that ended before the gap (if several did, the innermost).
+    /// Name of the op that ended before the gap. If several ops ended at the same time, the innermost.
     pub after: String,
-    /// Name of the op that started after the gap (if several did, the outermost).
+    /// Name of the op that started after the gap. If several ops started at the same time, the outermost.
     pub before: String,
 }
 
@@ -371,8 +373,8 @@ pub struct Compilation {
     /// Length of the union of the host's compile spans over all threads.
     pub compilation_time_us: f64,
     /// Number of distinct modules that ran on the used devices: names on `XLA Modules` lines, which contain the program's
-    /// fingerprint, else pairs of module and program in the ops. Absent if ops name their module but not its program, as in a
-    /// trace JSON of a CPU or GPU: programs with one name cannot be distinguished there.
+    /// fingerprint, or if there are none, pairs of module and program in the ops. Absent if ops name their module but not its
+    /// program, as in a trace JSON of a CPU or GPU, where programs with one name cannot be distinguished.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub num_xla_modules: Option<u64>,
     /// Number of compile spans that are not inside another one.
@@ -406,14 +408,14 @@ pub struct Step {
     /// Time from the start of the step to the start of the next one on the same device. [Steps](#steps) defines it for the last
     /// step.
     pub duration_us: f64,
-    /// Length of the union of all ops inside the step.
+    /// Time in which at least one op runs inside the step (union over all ops).
     pub busy_us: f64,
-    /// Time in which at least one compute op runs. Each instant counts in one part only; compute has priority.
+    /// Time in which at least one compute op runs. Each instant counts towards one part only; compute has priority.
     pub compute_us: f64,
     /// Exposed communication: time in which communication but no compute op runs.
     pub communication_us: f64,
-    /// Exposed copies and fills: time in which they but neither compute nor communication run. XProf counts JAX's `Memcpy*` as
-    /// compute.
+    /// Exposed copies and fills: time in which copies or fills run, but neither compute nor
+    /// communication. XProf counts JAX's `Memcpy*` as compute.
     pub transfer_us: f64,
     /// Time in which the device runs nothing. `duration_us - busy_us`.
     pub idle_us: f64,

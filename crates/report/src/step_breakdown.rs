@@ -16,29 +16,30 @@ pub struct StepBreakdown {
     pub duration_us: f64,
     /// Parts of the step (or window).
     pub parts: StepParts,
-    /// Share of the communication in flight that computation overlaps. `100 * overlapped / in flight`, both summed like the
+    /// Share of the communication in flight that overlaps with computation. `100 * overlapped / in flight`, both summed like the
     /// parts. Communication is *in flight* while a collective, send or receive runs on the device's lines. On a TPU, it is also
     /// in flight from the `-start` op to the end of the `-done` op. The source is the line `Async XLA Ops` if the chip has it
-    /// (xplane, often one chip only), else the `-start` that the `-done` names. Communication is *overlapped* while an op also
-    /// computes; the rest is `parts.communication_us`. Absent without communication. Holistic Trace Analysis defines its
-    /// `comp_comm_overlap` in the same way, with two differences. Its window is the whole capture (`communication.hidden_percent`
-    /// with `--window all`). It counts every kernel that is neither a collective nor a `Memcpy` or `Memset` as computation, even
-    /// one that copies or changes a layout, which here is data movement. So its figure is slightly higher: 14.95 and 19.93 % for
-    /// two PyTorch ranks whose `communication.hidden_percent` is 14.57 and 19.34 %.
+    /// (only in an xplane, and often for only one chip). If not, it is the `-start` that the `-done` names. Communication is
+    /// *overlapped* while an op also computes; the rest is `parts.communication_us`. Absent without communication. Holistic Trace
+    /// Analysis defines `comp_comm_overlap` in the same way, with two differences. Its window is the whole capture
+    /// (`communication.hidden_percent` with `--window all`). It counts every kernel that is neither a collective nor a `Memcpy`
+    /// or `Memset` as computation, even kernels that copy or change a layout, which crossprof counts as data movement. So its
+    /// figure is slightly higher: 14.95 and
+    /// 19.93 % for two PyTorch ranks whose `communication.hidden_percent` is 14.57 and 19.34 %.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub communication_overlap_percent: Option<f64>,
-    /// Share of the copies, fills and layout changes in flight that computation overlaps. `100 * overlapped / in flight`. Absent
-    /// without copies.
+    /// Share of the copies, fills and layout changes in flight that overlaps with computation. `100
+    /// * overlapped / in flight`. Absent without copies.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub transfer_overlap_percent: Option<f64>,
-    /// Mean number of streams of a device that run an op at once while the device is busy. `sum over streams of their busy time /
-    /// busy time of the device`, over all devices.
+    /// Mean number of a device's streams that run an op at the same time, while the device is busy.
+    /// `sum over streams of their busy time / busy time of the device`, over all devices.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stream_concurrency: Option<f64>,
     /// Time in which a device runs at least one op: the sum of the parts that are not idle.
     pub device_busy_us: f64,
-    /// Time inside the step in which a thread of the device's host works rather than waits (union over its threads). If the host
-    /// is busy all the time and the device is idle, the step waits for the host. Absent if the trace has no host thread.
+    /// Time inside the step in which at least one thread of the device's host works rather than waits. If the host is always
+    /// busy and the device is idle, the step waits for the host. Absent if the trace has no host thread.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host_busy_us: Option<f64>,
     /// Share of the window in which a TPU chip works, by XProf's definition (`device_duty_cycle_percent`): waiting for the host
@@ -74,7 +75,7 @@ pub struct StepBreakdown {
 pub struct StepParts {
     /// Time in which at least one op computes.
     pub compute_us: f64,
-    /// Exposed communication: no computation runs meanwhile.
+    /// Exposed communication: time in which communication runs without computation.
     pub communication_us: f64,
     /// Exposed copies from the host.
     pub h2d_us: f64,
@@ -89,7 +90,7 @@ pub struct StepParts {
     pub infeed_outfeed_us: Option<f64>,
     /// Exposed fills, layout changes and copies with unknown direction.
     pub data_movement_us: f64,
-    /// Idle because the program waits for other chips or its inputs. TPU only.
+    /// Idle because the program waits for other chips or for its inputs. TPU only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub barrier_us: Option<f64>,
     /// Idle before a late launch while the host compiled. Absent if the trace has no host thread.
@@ -114,28 +115,30 @@ pub struct StepParts {
 /// Time of host threads in one role.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct HostRoleTime {
-    /// Role of host threads: `python`, `launch`, `input`, `compile`, `transfer`, `wait` or `other`. It depends on the name of the
-    /// event (`facts/host_spans.csv`), else of the thread (`facts/host_threads.csv`); a Python frame is `python`. If events on a
-    /// thread nest, the first of `compile`, `input`, `wait`, `transfer`, `launch`, `python` counts. `wait` means waiting for a
-    /// device, a lock or another thread. Ops of a CPU backend are not host work.
+    /// Role of host threads: `python`, `launch`, `input`, `compile`, `transfer`, `wait` or `other`. The role follows from the
+    /// name of the event (`facts/host_spans.csv`) or, if that is unknown, from the name of the thread
+    /// (`facts/host_threads.csv`). A Python frame is `python`. If events on a thread are nested, the first of these roles
+    /// counts: `compile`, `input`, `wait`, `transfer`, `launch`, `python`. `wait` means waiting for a device, a lock or
+    /// another thread. Ops of a CPU backend are not host work.
     pub role: String,
-    /// Time in this role: union over the threads of a host, summed over hosts. Threads run concurrently, so roles do not add up.
-    /// The capture contains host spans only if the profiler's host tracer was on. XProf considers only TensorFlow ops, so it
-    /// reports JAX hosts as 100 % idle.
+    /// Time in which at least one thread of a host has this role, summed over hosts. Threads run concurrently, so the roles
+    /// do not add up. The capture contains host spans only if the profiler's host tracer was on. XProf considers only
+    /// TensorFlow ops, so it reports JAX hosts as 100 % idle.
     pub time_us: f64,
-    /// Share of the window, summed over hosts.
+    /// Time in this role as a share of the window, which is summed over hosts.
     pub percent: f64,
 }
 
 /// Activity of host threads while devices are idle.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct HostMeanwhile {
-    /// The 20 ranges and functions of the user with the most time.
+    /// The 20 ranges and user functions with the most time.
     pub ranges: Vec<HostRangeTime>,
-    /// Idle time in which no Python thread is in any range. Like the times of the ranges, a mean over devices and counted steps.
+    /// Idle time during which no Python thread is in any range. Like the times of the ranges, it is a mean over devices and
+    /// counted steps.
     pub outside_us: f64,
-    /// The 20 spans and frames with the most time while no Python thread is in a range, or while it is in a range that waits. On
-    /// the Python threads that feed devices, all spans count. On other threads, and inside a range that waits, spans that wait do
+    /// The 20 spans and frames with the most time while no Python thread is in a range, or while one is in a range that waits.
+    /// On the Python threads that feed devices, all spans count. On other threads, and inside a waiting range, waiting spans do
     /// not count.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub behind: Vec<HostRangeTime>,
@@ -144,16 +147,16 @@ pub struct HostMeanwhile {
     pub silent_us: Option<f64>,
 }
 
-/// A range or function of the user, or a span of the runtime.
+/// A user range, a user function, or a span of the runtime.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct HostRangeTime {
-    /// Name of an annotation without the number of its step, of a function in the user's files, or of a call that waits for
-    /// devices (`block_until_ready`).
+    /// Name of an annotation (without its step number), of a function in the user's files, or of a call that waits for devices
+    /// (`block_until_ready`).
     pub name: String,
-    /// Idle time of a device in which a Python thread of its host is in this range, but in no range inside it. Threads run
-    /// concurrently, so ranges may add up to more than the idle time.
+    /// Idle time of a device during which a Python thread of its host is in this range, but in no range nested in it. Threads
+    /// run concurrently, so ranges may add up to more than the idle time.
     pub time_us: f64,
-    /// Thread that is in the range. If several are, the first. A thread of a pool has no number.
+    /// Thread that is in the range. If several threads are in it, the first. The names of pool threads have no number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub thread: Option<String>,
     /// True if the thread waits in the range for a device, a lock or another thread.
@@ -162,11 +165,11 @@ pub struct HostRangeTime {
     /// File and line of the function, like `train.py:12`. Present for the three ranges with the most time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub place: Option<String>,
-    /// Calls inside the range, from the outermost, each with at least half of the time of the range. Present for the three ranges
+    /// Calls inside the range, outermost first, that each take at least half of the range's time. Present for the three ranges
     /// with the most time, if the Python tracer recorded calls inside them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub calls: Vec<HostCall>,
-    /// Functions that another thread runs meanwhile. Present if the last of `calls` waits for a lock or another thread.
+    /// Functions that another thread runs during the range. Present if the last of `calls` waits for a lock or another thread.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub other_thread: Option<HostOtherThread>,
 }
@@ -185,14 +188,15 @@ pub struct HostCall {
     pub count: u64,
 }
 
-/// The thread whose functions of the user overlap most with a range that waits for a lock. It may hold the lock: the capture
-/// does not say.
+/// Another thread, whose user functions overlap most with a range in which a thread waits for a lock. This thread may hold the
+/// lock; the capture does not record the holder.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct HostOtherThread {
     /// Name of the thread. Absent if it has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub thread: Option<String>,
-    /// Its functions of the user, from the outermost, and the last call inside them. Each takes at least half of the range's time.
+    /// User functions of the thread, outermost first, and the last call inside them. Each takes at least half of the range's
+    /// time.
     pub calls: Vec<HostCall>,
 }
 
@@ -216,9 +220,9 @@ pub struct StepBreakdownStep {
     pub index: u64,
     /// Parts of the step.
     pub parts: StepParts,
-    /// Range or function of the user that takes most of the step's idle time on its hosts, else the span of their threads that
-    /// does (`host_meanwhile.behind`). Present only for the 20 longest of the steps whose idle time exceeds the mean by 5 % of a
-    /// step.
+    /// User range or function that the hosts are in during most of the step's idle time. If there is none, the span of a host
+    /// thread that takes most of it (`host_meanwhile.behind`). Present only for steps whose idle time exceeds the mean by 5 %
+    /// of a step, and of these only for the 20 longest.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host_range: Option<String>,
     /// Thread that is in `host_range`.
@@ -226,7 +230,7 @@ pub struct StepBreakdownStep {
     pub host_thread: Option<String>,
 }
 
-/// All parts of a step in the order of [`StepParts`]: name in the report, and title for users.
+/// All parts of a step in the order of [`StepParts`], each with its name in the report and its display title.
 pub const STEP_PARTS: [(&str, &str); 14] = [
     ("compute", "Compute"),
     ("communication", "Exposed communication"),

@@ -7,10 +7,9 @@ use serde::{Deserialize, Serialize};
 /// Ops and kernels of a step: means over counted steps and devices. Absent if no device was used. Added in 1.1.0.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct StepOps {
-    /// Number of steps on devices: the window's steps times the devices that ran them. The number of devices if the window does
-    /// not consist of steps.
+    /// Number of (step, device) pairs in the window. If the window does not consist of steps, the number of devices.
     pub device_steps: u64,
-    /// Self time of all ops. It may exceed the step time, because ops on several streams overlap.
+    /// Self time of all ops in a step. It may exceed the step time, because ops on several streams overlap.
     pub op_time_us: f64,
     /// Number of distinct ops that run in a step.
     pub num_ops: u64,
@@ -21,8 +20,8 @@ pub struct StepOps {
     /// The kernels with the most time, at most 200 (GPU).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub kernels: Vec<StepKernel>,
-    /// Operands of the ops by data type, most bytes first. They show the types that the program computes with and stores its
-    /// weights in. Empty if the trace contains no HLO expressions. Added in 1.1.0.
+    /// Operands of the ops by data type, most bytes first. The types show what the program computes with, and how it stores its
+    /// weights. Empty if the trace contains no HLO expressions. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub operand_types: Vec<OperandType>,
 }
@@ -51,11 +50,11 @@ pub struct StepFamily {
 /// One op in a step.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct StepOp {
-    /// Name of the instruction, else of the kernel. The list contains the 300 ops with the most time.
+    /// Name of the instruction. If there is none, the name of the kernel. The list contains the 300 ops with the most time.
     pub name: String,
-    /// Number of equal ops that this entry sums. It is 1 unless the program has more than 300 ops. In such a program, equal ops
-    /// of repeated layers (the same computation, and the same framework path except for numbers) form one entry, named after the
-    /// op with the most time.
+    /// Number of equal ops that this entry sums up. It is 1 unless the program has more than 300 ops. In such a program, equal
+    /// ops of repeated layers (the same computation, and the same framework path except for numbers) form one entry, named after
+    /// the op with the most time.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub instances: u64,
     /// Family of the op, see [kernel categories](#kernel-categories).
@@ -63,7 +62,7 @@ pub struct StepOp {
     /// Name of the op's program, without the number that changes with every compilation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub module: Option<String>,
-    /// Framework path of the op. If several ops with different paths form the entry, each number is a `*`.
+    /// Framework path of the op. If the entry sums up ops with different paths, each number in the path is replaced by `*`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub framework_op: Option<String>,
     /// Source file with its folder, and line (`model/attention.py:52`), as [Source lines](#source-lines) defines.
@@ -77,12 +76,12 @@ pub struct StepOp {
     pub fingerprint: Option<String>,
     /// Self time.
     pub self_time_us: f64,
-    /// Variation of the self time from step to step: the sample standard deviation over the counted steps (the first 200). The
-    /// time in a step is the mean over the devices that ran the op. An op belongs to the step in which it starts. Absent for
-    /// fewer than two steps.
+    /// Variation of the self time from step to step: the sample standard deviation over the first
+    /// 200 counted steps. The time in a step is the mean over the devices that ran the op. An op
+    /// belongs to the step in which it starts. Absent for fewer than two steps.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stddev_us: Option<f64>,
-    /// Exposed time of communication: its device computes nothing meanwhile.
+    /// Time of a communication op during which its device does not compute.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exposed_time_us: Option<f64>,
     /// Number of runs of the op (on GPUs, of its kernels).

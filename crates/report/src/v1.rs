@@ -36,7 +36,7 @@ pub const PROFILER_VERSION: &str = "1.0.0";
 /// Analysis of one run: the document that `--output-json` and the page's download write.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct UnifiedProfile {
-    /// Program, devices, files and time of the capture.
+    /// Program, devices, files and start time of the capture.
     pub metadata: Metadata,
     /// Dimensions of the model, from the user or a sidecar file.
     pub model_config: ModelConfig,
@@ -135,11 +135,12 @@ impl UnifiedProfile {
     }
 }
 
-/// Program, devices, files and time of the capture.
+/// Program, devices, files and start time of the capture.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct Metadata {
-    /// Start of the capture, ISO 8601. Source: the start time in the profile (UTC, with `Z`), else the name of its folder (local
-    /// time of the capturing machine, no zone). Absent if neither contains it. It is never the time of the analysis.
+    /// Start of the capture, ISO 8601. Source: the start time in the profile (UTC, with `Z`). If the profile has none, the name
+    /// of its folder (local time of the capturing machine, without zone). Absent if neither contains it. It is never the time
+    /// of the analysis.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timestamp: Option<String>,
     /// `TPU`, `GPU`, `CPU`, or `Unknown` if no op ran. It depends on the planes that ran ops, not on all planes in the file.
@@ -153,9 +154,9 @@ pub struct Metadata {
     /// Path of the run's main file, as given.
     pub trace_file: String,
     /// `JAX`, `TensorFlow`, `PyTorch` or `Unknown`, or the library on top of JAX (`PAXml`, `Haiku`, `Flax`). It is derived from
-    /// traces of the framework in the file; imported profiles keep their value. A library is recognised in two ways, which
-    /// `crates/facts/src/frameworks.csv` lists. One of its source files occurs in an op, in the op's call stack, in a compiled
-    /// program that ran, or in a Python frame with its path. Or a program has a name that only the library uses (PAXml's
+    /// marks that the framework leaves in the file; imported profiles keep their value. A library is recognised in two ways,
+    /// which `crates/facts/src/frameworks.csv` lists. One of its source files occurs in an op, in the op's call stack, in a
+    /// compiled program that ran, or in a Python frame with its path. Or a program has a name that only the library uses (PAXml's
     /// `_wrapped_step_fn`). PAXml has priority over Flax, because its layers are Flax modules. Names of scopes and classes are no
     /// evidence, because users choose them. So a Flax program whose capture has neither source files nor such names stays `JAX`.
     pub framework: String,
@@ -172,10 +173,10 @@ pub struct Metadata {
     /// Name of the configuration. Only in imported profiles.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub config_name: Option<String>,
-    /// Name of the profile folder, else of the file. JAX names that folder by the time (`2026_01_31_12_00_00`), and the capture
-    /// kit of the Python package by time and steps. Page, command line and reports then show the name of the log folder instead
-    /// (`step_1000` for `logs/step_1000/plugins/profile/2026_01_31_12_00_00`), followed by the time if several runs have the same
-    /// name. Added in 1.1.0.
+    /// Name of the profile folder. If there is none, the name of the file. JAX names that folder by the time
+    /// (`2026_01_31_12_00_00`), and the capture kit of the Python package by time and steps. Page, command line and reports then
+    /// show the name of the log folder instead (`step_1000` for `logs/step_1000/plugins/profile/2026_01_31_12_00_00`), followed
+    /// by the time if several runs have the same name. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run_name: Option<String>,
     /// Number of devices of the platform in the profile, used or not. Added in 1.1.0.
@@ -196,13 +197,15 @@ pub struct Metadata {
     /// Program and version that wrote the document (`crossprof 0.1.0`). Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub generator: Option<String>,
-    /// Versions, drivers and device capabilities from the planes (first used device, then hosts, then others). The units are the
-    /// profiler's: `clock_rate` kHz, `memory_bandwidth` bytes/s, `memory_size` bytes. It also contains the values that the
-    /// capture kit of the Python package stores with the capture: versions, `argv`, `git_commit`, `mesh`, `XLA_FLAGS`. Added in
+    /// Versions, drivers and device capabilities from the planes (first used device, then hosts, then others). The units are
+    /// those of the profiler: `clock_rate` is in kHz, `memory_bandwidth` in bytes/s, and `memory_size` in bytes. It also
+    /// contains the values that the capture kit of the Python package stores with the capture: versions, `argv`, `git_commit`,
+    /// `mesh`, `XLA_FLAGS`. Added in
     /// 1.1.0.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub environment: BTreeMap<String, String>,
-    /// Settings of the run in the comparison whose report contains this profile. The document contains its fields among these.
+    /// Settings of the run in the comparison whose report contains this profile. The document lists these fields directly in
+    /// `metadata`.
     #[serde(flatten)]
     pub compared: Compared,
 }
@@ -225,10 +228,10 @@ pub struct ModelConfig {
     /// Tokens per sample.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seq_length: Option<u64>,
-    /// Number of entries of the vocabulary.
+    /// Number of entries in the vocabulary.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub vocab_size: Option<u64>,
-    /// Hidden size of the feed-forward network (of one expert).
+    /// Hidden size of the feed-forward network. In a mixture of experts, the hidden size of one expert.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ffn_hidden_dims: Option<u64>,
     /// Number of items in a recommender's catalogue.
@@ -312,21 +315,22 @@ impl ModelConfig {
 /// Parameters of the model.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct ParameterCounts {
-    /// Number of all parameters: the user's number, else trainable plus frozen if the user gives both, else the computed number,
-    /// else the parameters of the compiled training step. See [layer_freezing](#layer_freezing). Absent if unknown.
+    /// Number of all parameters. It is the first known of these: the user's number, the sum of trainable and frozen if the user
+    /// gives both, the computed number, the parameters of the compiled training step. See [layer_freezing](#layer_freezing).
+    /// Absent if unknown.
     pub total_params: u64,
-    /// Number of parameters that training changes: the user's number, else total minus frozen, else the number in the training
-    /// step if its total is the same.
+    /// Number of parameters that training changes: the user's number, or else total minus frozen, or else the number in the
+    /// training step if its total is the same.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trainable_params: Option<u64>,
-    /// Number of parameters that training does not change: the user's number, else total minus trainable, else the number in the
-    /// training step if its total is the same.
+    /// Number of parameters that training does not change: the user's number, or else total minus trainable, or else the number
+    /// in the training step if its total is the same.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub frozen_params: Option<u64>,
     /// True if `frozen_params` is above 0, or if the training step leaves parameters unchanged.
     pub has_frozen_layers: bool,
-    /// Number of parameters that process one token. Only the experts that it is routed to count. Present only for computed
-    /// numbers. Added in 1.1.0.
+    /// Number of parameters that process one token. Only the experts that the token is routed to count. Present only for
+    /// computed numbers. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub active_params: Option<u64>,
     /// `given` (entered by the user), `computed` (from the model configuration) or `program` (from the arguments of the compiled
@@ -352,7 +356,7 @@ pub struct NotMeasured {
 pub struct SourceFile {
     /// Path of the file as given. For a file in an archive, the path inside the archive. The main file is first.
     pub path: String,
-    /// Size of the file as stored.
+    /// Size of the file on disk, which may be compressed.
     pub size_bytes: u64,
     /// Format of the file (`xplane`, `trace_json`, `unified_profile`, `model_config`).
     pub format: String,

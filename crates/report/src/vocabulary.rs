@@ -1,5 +1,5 @@
 //! The words of fields that code decides by: platforms, sources and windows. Fields store texts, because profiles of other
-//! tools contain other words; the enums here are what crossprof knows of them.
+//! tools contain other words; the enums list the words that crossprof knows.
 
 use crate::{Framework, MainWindow, Metadata};
 
@@ -33,7 +33,7 @@ pub enum SourceFormat {
 pub enum WindowKind {
     /// Steps of the trace.
     Steps,
-    /// As many steps as the user gave, from the first to the last.
+    /// The number of steps that the user gave, from the first to the last.
     GivenSteps,
     /// From the first op of each device to its last.
     #[default]

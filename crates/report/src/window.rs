@@ -16,29 +16,29 @@ pub struct MainWindow {
     /// The user's selection (`all`, `active`, `steps:3-98`, `1500-2500`). Absent if the user did not select a window.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chosen: Option<String>,
-    /// Part of the capture that all numbers cover, unless they are said to cover the whole capture; select another one with
-    /// Measure on the page or `--window` on the command line. In words: `Counted steps 3 to 98: 95 steps, 74.5 s of 98.0 s
-    /// captured.`
+    /// Part of the capture that all numbers cover, except numbers that are marked as covering the
+    /// whole capture. To select another part, use Measure on the page or `--window` on the command
+    /// line. In words: `Counted steps 3 to 98: 95 steps, 74.5 s of 98.0 s captured.`
     pub sentence: String,
-    /// Caution before all other text. Present if the active spans of the devices cover less than half of the capture (`The
-    /// devices worked for 67 ms of 2.3 s captured.`), or if a window that the user did not select contains less than a quarter of
-    /// their work (`work_percent`).
+    /// Caution that is shown before all other text. Present if the active spans of the devices cover less than half of the
+    /// capture (`The devices worked for 67 ms of 2.3 s captured.`), or if a window that the user did not select contains less
+    /// than a quarter of their work (`work_percent`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub caution: Option<String>,
     /// First instant of the window on any device, from the start of the capture.
     pub start_us: f64,
     /// Last instant of the window on any device.
     pub end_us: f64,
-    /// Length of the window without gaps between steps, mean over the devices that it covers. A step may run on some devices
-    /// only.
+    /// Length of the window without gaps between steps: the mean over the devices that it covers. A step may run on only some
+    /// of the devices.
     pub duration_us: f64,
     /// Number of steps in the window. Absent if the window does not consist of steps.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub num_steps: Option<u64>,
-    /// Number of the window's first step in the trace, else its index.
+    /// Number of the window's first step in the trace. If the trace has no numbers, its index.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first_step: Option<String>,
-    /// Number of the window's last step in the trace, else its index.
+    /// Number of the window's last step in the trace. If the trace has no numbers, its index.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_step: Option<String>,
     /// Active span of a device (from its first to its last op) in the whole capture, mean over devices.
@@ -46,7 +46,7 @@ pub struct MainWindow {
     /// Share of the capture in which a device is between its first and its last op. Absent for an empty capture.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub active_percent: Option<f64>,
-    /// Share of the busy time of all devices inside the window. Absent if they ran nothing.
+    /// Share of the busy time of all devices that is inside the window. Absent if the devices ran nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub work_percent: Option<f64>,
 }

@@ -41,7 +41,7 @@ pub enum LineQuery {
     Indices(Vec<u32>),
 }
 
-/// Column of names, which all forms of the table of a range have.
+/// Name column, which all forms of the range table have.
 pub(super) const NAME: Column = column(
     "name",
     "Name",
@@ -50,11 +50,11 @@ pub(super) const NAME: Column = column(
         `scope`, `line`); or the name of the counter.",
 )
 .caveat(
-    "Op, category and name scope come from the table [ops](#table-ops). For other events, they are the HLO op, \
-        category and framework path recorded in the event, if any.",
+    "The op, category and name scope of device ops come from the table [ops](#table-ops). For other events, they \
+        are the HLO op, category and framework path that the event records, if any.",
 );
 
-/// Why a table of an area does not exist.
+/// Reason why an area has no table.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AreaError {
     /// A pattern selects no line.
@@ -63,12 +63,12 @@ pub enum AreaError {
     /// The area selects no time.
     #[error("the range ends before it starts")]
     EndsBeforeStart,
-    /// The table belongs to another program of the page.
+    /// Another program of the page has this table.
     #[error("this is not a memory table")]
     NotOfMemory,
 }
 
-/// Input of a table of an area.
+/// Input of an area table.
 #[derive(Clone)]
 pub(super) struct AreaOf<'a> {
     pub context: Context<'a>,
@@ -76,7 +76,7 @@ pub(super) struct AreaOf<'a> {
     pub area: Area,
     /// Start of the capture, from which times count.
     pub origin: Ps,
-    /// Length of the range. For an open range, the part inside the capture.
+    /// Length of the range. If an end of the range is open, the capture's end is used.
     pub length: Ps,
 }
 

@@ -16,7 +16,8 @@ pub(super) static COLUMNS: [(Column, CellOf); 12] = [
             "argument",
             "Argument",
             Unit::Text,
-            "Name of the argument in the framework (`state.params['w']`), otherwise the name of its instruction.",
+            "Name of the argument in the framework (`state.params['w']`). If it has none, the name of its \
+                instruction.",
         ),
         |it| CellRef::text(&it.argument.name),
     ),
@@ -30,10 +31,9 @@ pub(super) static COLUMNS: [(Column, CellOf); 12] = [
             "bytes_per_device",
             "Bytes per device",
             Unit::Bytes,
-            "Number of elements on one device times the \
-            size of the data type.",
+            "Number of elements on one device, times the size of the data type.",
         )
-        .caveat("Excludes padding of tiles.")
+        .caveat("Excludes tile padding.")
         .real(),
         |it| CellRef::Float(it.argument.bytes_per_device),
     ),

@@ -34,7 +34,7 @@ pub(crate) const SHOWN: Shown = Shown {
     ..Shown::WHOLE
 };
 
-const OP: Column = column("hlo_op_name", "Op", Unit::Text, "HLO instruction, otherwise the kernel.");
+const OP: Column = column("hlo_op_name", "Op", Unit::Text, "HLO instruction. If there is none, the kernel.");
 
 const KIND: Column = Column::of_field("kind", "Kind", Unit::Text, "communication.kinds[].kind");
 
@@ -48,7 +48,7 @@ const SUMS: [Column; 8] = [
             of messages.",
     ),
     column("total_time_us", "Time", Unit::TimeUs, "Summed durations."),
-    column("avg_time_us", "Mean", Unit::TimeUs, "Mean duration of one run."),
+    column("avg_time_us", "Mean", Unit::TimeUs, "Mean duration of a run."),
     column("min_time_us", "Shortest", Unit::TimeUs, "Shortest duration of one run."),
     column("max_time_us", "Longest", Unit::TimeUs, "Longest duration of one run."),
     Column::of_field("exposed_time_us", "Exposed", Unit::TimeUs, "communication.exposed_time_us"),
@@ -74,19 +74,19 @@ const BY_OP: [Column; 12] = [
     Column::of_field("group_size", "Group", Unit::Count, "communication.top_ops[].group_size"),
     column("replica_groups", "Groups", Unit::Text, "Members of each group, with iota and mesh forms expanded."),
     column("data_type", "Type", Unit::Text, "Data type of the transferred values.")
-        .source("The expression or the HLO. Absent if neither records it.")
+        .source("The op's expression or the embedded HLO. Absent if neither contains it.")
         .caveat(
-            "Kernels of PyTorch record their collective, elements, data type, group size and ranks themselves, so \
-                each message size is a row.",
+            "PyTorch kernels record their own collective, element count, data type, group size and ranks, so each \
+                message size has its own row.",
         ),
     column("channel_id", "Channel", Unit::Count, "Channel of the instruction.")
-        .source("The expression or the HLO. Absent if neither records it."),
+        .source("The op's expression or the embedded HLO. Absent if neither contains it."),
     column("sharding", "Sharding", Unit::Text, "Sharding in the syntax of HLO text.")
-        .source("The expression or the HLO. Absent if neither records it."),
+        .source("The op's expression or the embedded HLO. Absent if neither contains it."),
     column("algorithm", "Algorithm", Unit::Text, "Algorithm, as named by NCCL's kernels."),
     column("protocol", "Protocol", Unit::Text, "Protocol, as named by NCCL's kernels."),
-    column("tf_op_name", "Framework op", Unit::Text, "Path of the framework's op.")
-        .source("The trace, otherwise the embedded HLO."),
+    column("tf_op_name", "Framework op", Unit::Text, "Path of the framework op.")
+        .source("The trace. If it lacks the path, the embedded HLO."),
     column("program_id", "Program", Unit::Text, "Number of the program, as an unsigned decimal."),
 ];
 
@@ -128,7 +128,7 @@ pub fn columns_of_form(form: &str) -> Vec<Column> {
     }
 }
 
-/// Returns the table of a run. Uses the form by op for an unknown variant.
+/// Returns the table of a run. An unknown variant gives the form by op.
 pub fn table(context: &Context<'_>, variant: &str) -> Table {
     let (form, pair) = match variant.split_once(':') {
         Some((form, pair)) => (form, pair.split_once('-').and_then(|(a, b)| Some((a.parse().ok()?, b.parse().ok()?)))),
@@ -142,7 +142,7 @@ pub fn table(context: &Context<'_>, variant: &str) -> Table {
     }
 }
 
-/// Returns true if an op moves data between the two given devices, or if none are given.
+/// Returns true if an op moves data between the two given devices, or if no devices are given.
 fn sends(all: &Collectives, op: &CollectiveOp, pair: Option<(u32, u32)>) -> bool {
     let Some((from, to)) = pair else { return true };
     let message = &op.message;

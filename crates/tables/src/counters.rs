@@ -16,26 +16,21 @@ pub(super) const COLUMNS: [Column; 7] = [
         "mean_value",
         "Mean value",
         Unit::Number,
-        "Mean of the counter, weighted by time: a sample holds until the next one.",
+        "Time-weighted mean of the counter: each sample holds until the next one.",
     )
-    .caveat(
-        "Covers the part of the range from the first sample on. In the unit of the file, which does not record \
-        it.",
-    ),
+    .caveat("Covers the range from the first sample on. The file does not record the counter's unit."),
     column("min_value", "Smallest value", Unit::Number, "Smallest value in the range."),
     column("max_value", "Largest value", Unit::Number, "Largest value in the range."),
     column(
         "first_value",
         "First value",
         Unit::Number,
-        "Value at the start of the range, otherwise the first value \
-        in it.",
+        "Value at the start of the range. If there is none yet, the first value in the range.",
     ),
     column("last_value", "Last value", Unit::Number, "Value just before the end of the range."),
 ];
 
-/// Lists the counters with a value in the range: those of the file in its order, then the derived
-/// ones.
+/// Lists the counters with a value in the range: those of the file, in file order, then the derived ones.
 pub(super) fn table(of: &AreaOf<'_>, timeline: &Timeline, asked: &AreaQuery) -> Table {
     let row = |(trace, track): (&Trace, &CounterTrack)| {
         let values = counter_in(track, range_of(of, track))?;
@@ -72,8 +67,8 @@ fn counters<'a>(
     })
 }
 
-/// Returns the range for a counter. An open edge is that of the capture, or of the counter's
-/// samples if they extend beyond it.
+/// Returns the range for a counter. An open edge is replaced by the capture's, or by that of the counter's samples if they
+/// extend beyond the capture.
 fn range_of(of: &AreaOf<'_>, track: &CounterTrack) -> Interval {
     let (asked, open) = (of.area.range, Area::EVERYTHING);
     let capture = of.source.by_line.extent.unwrap_or(Interval::new(of.origin, of.origin));

@@ -1,13 +1,12 @@
-//! Merges equal ops of repeated layers for reports. Otherwise one op of a model with 64 layers
-//! would fill a list.
+//! Merges equal ops of repeated layers for reports, so that one op of a model with 64 layers does not fill a list.
 
 use super::op_groups::equal_name;
 use base::sort;
 use report::TopOp;
 
-/// Returns the ops of a profile's list, sorted by self time, with ops merged if they have the same
-/// category and their names differ only in numbers. Values that the ops of a group do not share, or
-/// that some of them lack, are absent. Paths and lines are those of the op with the most time.
+/// Returns the ops listed in a profile, sorted by self time. Ops are merged if they have the same category and their names
+/// differ only in numbers. A merged op lacks values that differ between its ops or that some of them lack. Its path and line
+/// are those of the op with the most time.
 pub(crate) fn equal_ops(ops: &[TopOp]) -> Vec<TopOp> {
     let mut groups: Vec<(String, u64, TopOp)> = Vec::new();
     for op in ops {

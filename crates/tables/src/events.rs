@@ -28,14 +28,14 @@ pub(super) static COLUMNS: [(Column, CellOf); 7] = [
             "process",
             "Process",
             Unit::Text,
-            "Device or host of the line, under its name in the file. Prefixed by its host if the run has several.",
+            "Device or host of the line, as named in the file. Prefixed by its host if the run has several.",
         ),
         |it| it.rows.processes.get(it.event.line.index()).map_or(CellRef::Absent, |name| CellRef::text(name)),
     ),
     (column("name", "Name", Unit::Text, "Its name."), |it| CellRef::text(it.rows.of.source.trace.text(it.event.name))),
     (
         column("start_us", "Start", Unit::TimeUs, "Start, from the start of the capture.")
-            .caveat("Events that cross the edge of the range are listed with their full time."),
+            .caveat("An event that crosses an edge of the range keeps its own start."),
         |it| CellRef::Float((it.at.start - it.rows.of.origin).as_us()),
     ),
     (
@@ -43,10 +43,9 @@ pub(super) static COLUMNS: [(Column, CellOf); 7] = [
             "duration_us",
             "Duration",
             Unit::TimeUs,
-            "Duration of the event in the file, even if it crosses the \
-            edge of the range.",
+            "Full duration of the event in the file, even if it crosses an edge of the range.",
         )
-        .caveat("For an op of XLA's CPU backend, the time for which it occupies its thread."),
+        .caveat("For an op of XLA's CPU backend, the time during which it occupies its thread."),
         |it| CellRef::Float(it.at.length().as_us()),
     ),
     (
@@ -54,8 +53,8 @@ pub(super) static COLUMNS: [(Column, CellOf); 7] = [
             "self_us",
             "Self time",
             Unit::TimeUs,
-            "Part of the duration in which no event that started later runs on the line, even if it is outside the \
-                range.",
+            "Part of the duration in which no event that started later runs on the same line. Covers the whole \
+                event, including the parts outside the range.",
         )
         .caveat("If events start together, the shorter one counts as the later one."),
         |it| CellRef::Float(it.listed.self_time.as_us()),
@@ -65,8 +64,7 @@ pub(super) static COLUMNS: [(Column, CellOf); 7] = [
             "depth",
             "Depth",
             Unit::Count,
-            "Number of events of the line that the event is nested in. 0 for \
-            none.",
+            "Number of events on the line that contain the event. 0 if there are none.",
         )
         .caveat("Events that overlap without nesting have the same depth."),
         |it| CellRef::Int(u64::from(it.listed.depth)),

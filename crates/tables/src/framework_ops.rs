@@ -2,8 +2,8 @@
 //! its column ids.
 //!
 //! A framework op (`jit(f)/layer_3/dot_general`) becomes several HLO ops, in several programs. Ops
-//! without a path are separate rows. Excludes XProf's rows for the host, which are marks of its own
-//! preprocessing. The step breakdown splits host time by thread role.
+//! without a path are separate rows. Excludes XProf's host rows, which XProf's preprocessing adds.
+//! The step breakdown splits host time by thread role.
 
 use rustc_hash::FxHashMap;
 
@@ -45,8 +45,8 @@ pub(super) static COLUMNS: [(Column, CellOf); 18] = [
             "type",
             "Type",
             Unit::Text,
-            "Text after `:` (`MatMul` for `dense/MatMul:MatMul`), otherwise the last part of the path without \
-                parameters; `Unknown` without a path.",
+            "Text after `:` (`MatMul` for `dense/MatMul:MatMul`). If there is no `:`, the last part of the path \
+                without parameters. `Unknown` if there is no path.",
         )
         .xprof("type"),
         |rows, it| CellRef::text(rows.kind(it.group)),
@@ -69,7 +69,7 @@ pub(super) static COLUMNS: [(Column, CellOf); 18] = [
             Unit::Percent,
             "Self time as a share of the time of all devices, including idle time.",
         )
-        .caveat("XProf has a fraction of 1 in its first table.")
+        .caveat("XProf's first table shows a fraction instead of a percentage.")
         .xprof("device_total_self_time_percent"),
         |rows, it| share(it.group.self_time, rows.device_time()),
     ),
@@ -89,7 +89,7 @@ pub(super) static COLUMNS: [(Column, CellOf); 18] = [
             Unit::Percent,
             "Sum of the shares of this row and the rows above.",
         )
-        .caveat("XProf has a fraction of 1.")
+        .caveat("XProf shows a fraction instead of a percentage.")
         .xprof("device_cumulative_total_self_time_percent"),
         |rows, it| share(it.group.cumulative, rows.device_time()),
     ),
@@ -98,7 +98,7 @@ pub(super) static COLUMNS: [(Column, CellOf); 18] = [
             "occurrences",
             "Events",
             Unit::Count,
-            "Number of events of its HLO op with the most events (kernels on GPUs), as in XProf.",
+            "Number of events (kernels on GPUs) of the row's most frequent HLO op, as in XProf.",
         )
         .xprof("occurrences"),
         |_, it| CellRef::Int(it.group.occurrences),
@@ -113,7 +113,7 @@ pub(super) static COLUMNS: [(Column, CellOf); 18] = [
         CellRef::Float(it.group.total.as_us())
     }),
     (
-        column("avg_time_us", "Mean time", Unit::TimeUs, "Duration of one occurrence.").bound().xprof("avg_time"),
+        column("avg_time_us", "Mean time", Unit::TimeUs, "Mean duration of an occurrence.").bound().xprof("avg_time"),
         |_, it| it.mean(it.group.total),
     ),
     (
@@ -121,9 +121,9 @@ pub(super) static COLUMNS: [(Column, CellOf); 18] = [
             "bound_by",
             "Bound by",
             Unit::Text,
-            "Roof that its ops together are closest to, see [Roofline](#roofline).",
+            "Limit that the ops of the row, taken together, are closest to; see [Roofline](#roofline).",
         )
-        .caveat("The compute roof takes their mix of data types into account.")
+        .caveat("The compute limit takes their mix of data types into account.")
         .xprof("bound_by"),
         |_, it| it.group.bound_by.map_or(CellRef::Absent, CellRef::Text),
     ),
@@ -132,8 +132,7 @@ pub(super) static COLUMNS: [(Column, CellOf); 18] = [
             "measured_flop_rate_gflops",
             "FLOP/s",
             Unit::GigaflopsPerSecond,
-            "FLOPs of its ops divided by total \
-            time.",
+            "FLOPs of the row's ops divided by total time.",
         )
         .caveat("For asynchronous pairs, the time from start to end counts.")
         .xprof("measured_flop_rate"),
@@ -150,9 +149,9 @@ pub(super) static COLUMNS: [(Column, CellOf); 18] = [
             "gpu_tensorcore_utilization_percent",
             "On tensor cores",
             Unit::Percent,
-            "Time of its kernels whose names indicate tensor cores, as a share of total time.",
+            "Time of kernels whose names indicate tensor cores, as a share of the row's total time.",
         )
-        .caveat("Absent if this is unknown for ops without a path, and if no GPU ran.")
+        .caveat("Absent if no GPU ran, or if the use of tensor cores is unknown because the ops have no path.")
         .xprof("gpu_tensorcore_utilization"),
         |_, it| CellRef::float(it.group.tensor_core_percent),
     ),
@@ -195,8 +194,7 @@ pub(super) struct Group {
     flops: Option<f64>,
     model_flops: Option<f64>,
     bytes: Option<f64>,
-    /// Time in which the work was done: the total, except for asynchronous pairs, which count from
-    /// start to end.
+    /// Time in which the work was done: the total time or, for asynchronous pairs, the time from start to end.
     work_time: Ps,
     num_ops: u64,
     bound_by: Option<&'static str>,
@@ -261,7 +259,7 @@ impl<'a> FrameworkOpRows<'a> {
         }
         let tensor_cores = TensorCores::new(context);
         for (group, members) in groups.iter_mut().zip(&members) {
-            // A row with a single op has that op's cost and rates, even if another op also records them.
+            // A row with a single op has the cost and rates of that op, even if another op records the same cost.
             if let [op] = members.as_slice()
                 && op.is_left_out()
             {
@@ -337,7 +335,7 @@ fn operation(text: &str, has_path: bool) -> &str {
     if has_path { parts(text).0 } else { text }
 }
 
-/// Returns the operation of a path: its recorded type, otherwise its last part without parameters
+/// Returns the operation of a path: the recorded type or, if there is none, the last part of the path without parameters
 /// (`while[cond=...]`).
 fn op_type(text: &str) -> &str {
     let (path, kind) = parts(text);

@@ -69,20 +69,23 @@ pub fn programs(profile: &UnifiedProfile) -> Table {
     of_rows("host-programs", &PROGRAMS, profile.host_activity.iter().flat_map(|host| &host.programs))
 }
 
-/// Explains why the table of threads or programs of a run with device ops is empty, and names the tables to read instead. `None`
-/// for other tables and runs.
+/// Explains why the table of host threads or host programs is empty for a run with device ops, and names the tables to read
+/// instead. Returns `None` for other tables and runs.
 pub fn why_empty(name: TableName, profile: &UnifiedProfile) -> Option<String> {
     let instead = match name {
-        TableName::HostThreads => "range --by line for the time of each thread, host-ops for what the threads did",
+        TableName::HostThreads => {
+            "range --by line for the time of each thread, and host-ops for the activity of \
+            the threads"
+        }
         TableName::HostPrograms => {
-            "op-groups --by program for the time of each program, host-ops for calls on the host"
+            "op-groups --by program for the time of each program, and host-ops for calls on the host"
         }
         _ => return None,
     };
     let has_device_ops = profile.host_activity.is_none() && profile.metadata.num_devices > 0;
     has_device_ops.then(|| {
         format!(
-            "The table {} is only for captures without device ops, and this run has some. Use {instead}.",
+            "The table {} only covers captures without device ops, but this run has device ops. Use {instead}.",
             name.key()
         )
     })

@@ -22,15 +22,15 @@ pub(super) static COLUMNS: [(Column, CellOf); 9] = [
             "Kind of activity: `python`, `launch`, `input`, `compile`, `transfer`, `wait` or `other`.",
         )
         .source(
-            "The name (`crates/facts/src/host_spans.csv`; a Python frame is `python`), otherwise the thread \
-                (`crates/facts/src/host_threads.csv`).",
+            "The event's name (`crates/facts/src/host_spans.csv`; a Python frame is `python`). If the name is \
+                unknown, the thread (`crates/facts/src/host_threads.csv`).",
         ),
         |_, op| CellRef::Text(op.role.label()),
     ),
     (
         column("occurrences", "Count", Unit::Count, "Number of events that are at least partly in the window.").caveat(
-            "An event nested in another of the same name on its thread is part of that event. Ops of a CPU \
-                backend are device work and not in the table.",
+            "An event nested in another event of the same name on its thread is not counted separately. Excludes \
+                ops of a CPU backend, which are device work.",
         ),
         |_, op| CellRef::Int(op.tally.occurrences),
     ),
@@ -38,7 +38,7 @@ pub(super) static COLUMNS: [(Column, CellOf); 9] = [
         CellRef::Int(op.threads)
     }),
     (
-        column("total_time_us", "Time", Unit::TimeUs, "Sum of their durations inside the window.")
+        column("total_time_us", "Time", Unit::TimeUs, "Sum of the events' durations inside the window.")
             .caveat("Includes nested events. The time of a recursive function counts once."),
         |_, op| CellRef::Float(op.tally.total.as_us()),
     ),
@@ -53,8 +53,8 @@ pub(super) static COLUMNS: [(Column, CellOf); 9] = [
             "total_self_time_us",
             "Self time",
             Unit::TimeUs,
-            "Part of their time in which nothing nested in them ran on their thread, including ops of a CPU \
-                backend.",
+            "Part of the events' time in which no nested event ran on their thread. Ops of a CPU backend count as \
+                nested events.",
         )
         .caveat(
             "If spans overlap, the one that started last counts as running. Threads run in parallel, so the sum \

@@ -99,8 +99,8 @@ pub(super) static COLUMNS: [(Column, CellOf); 26] = [
             "op_name",
             "Framework op",
             Unit::Text,
-            "Framework op of the HLO instruction (empty if it has none, as in XProf). Without HLO, that of the \
-                event.",
+            "Framework op of the HLO instruction (empty if it has none, as in XProf). Without HLO, the framework \
+                op that the event records.",
         )
         .xprof("op_name"),
         |table, it| table.text(it.kernel.op_name),
@@ -138,7 +138,7 @@ pub(super) static COLUMNS: [(Column, CellOf); 26] = [
             "hlo_op_name",
             "HLO op",
             Unit::Text,
-            "HLO instruction, the first of several that ran this kernel for one framework op.",
+            "HLO instruction of the kernel. If several instructions of one framework op ran the kernel, the first.",
         ),
         |table, it| table.text(it.kernel.hlo_op),
     ),
@@ -150,9 +150,9 @@ pub(super) static COLUMNS: [(Column, CellOf); 26] = [
             "data_type",
             "Data type",
             Unit::Text,
-            "Data type of the matrix product's first operand. For other ops, that of the result.",
+            "Data type of the first operand of a matrix product. For other ops, the data type of the result.",
         )
-        .source("HLO, otherwise the name; `tf32` only from the name."),
+        .source("The HLO or, without HLO, the kernel's name. `tf32` comes only from the name."),
         |_, it| CellRef::text(it.kernel.data_type.unwrap_or("")),
     ),
     (
@@ -160,9 +160,9 @@ pub(super) static COLUMNS: [(Column, CellOf); 26] = [
             "launch_delay_us",
             "Launch delay",
             Unit::TimeUs,
-            "Mean time from the end of the launch call to the start.",
+            "Mean time from the end of the launch call to the start of the kernel.",
         )
-        .caveat("Excludes kernels of graphs."),
+        .caveat("Excludes graph kernels."),
         |_, it| CellRef::float(it.kernel.occurrences.delay_mean_us()),
     ),
     (

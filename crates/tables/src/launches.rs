@@ -50,8 +50,7 @@ pub(super) static COLUMNS: [(Column, CellOf); 17] = [
             "device_ops",
             "Device ops",
             Unit::Count,
-            "Number of ops that the launches started. Graphs start several \
-        per launch.",
+            "Number of ops that the launches started. A graph launch starts several.",
         ),
         |it| CellRef::Int(it.of().device_ops),
     ),
@@ -75,7 +74,8 @@ pub(super) static COLUMNS: [(Column, CellOf); 17] = [
             "avg_launch_delay_us",
             "Mean delay",
             Unit::TimeUs,
-            "Mean time from the end of the call to the start on the device; 0 if the device starts before the call ends, unknown if it starts before the call.",
+            "Mean time from the end of the call to the start on the device. 0 if the work starts before the call \
+                ends, and unknown if it starts before the call.",
         ),
         |it| CellRef::float(it.of().mean_delay_us()),
     ),

@@ -3,7 +3,7 @@
 //!
 //! Column keys are the field names of the unified profile or XProf's column ids, with units, so
 //! that a CSV, the JSON and XProf's own export can be joined. Each column declares its definition,
-//! from which docs/metrics.md and the page's tips are made.
+//! which docs/metrics.md and the page's tips show.
 
 #![warn(clippy::indexing_slicing, clippy::panic, clippy::unwrap_used)]
 
@@ -53,14 +53,13 @@ use trace::EventId;
 
 use area::AreaOf;
 
-/// Form of the table of a range that lists counters instead of events.
+/// Form of the range table that lists counters instead of events.
 pub const COUNTER: &str = "counter";
 
-/// Declares the tables: doc comment and name of each, its key, its forms (the default first), its
-/// columns, its source, which is a function of the unified profile, or of the run and the requested form, and how a page
-/// shows it. A table with both sources uses the run if it is available, with all columns.
-/// [`rows_of_area`] makes tables of an area of the timeline, and [`rows_of_memory`] makes tables of
-/// memory.
+/// Declares the tables: the doc comment, name, key, forms (the default first), columns, source and display of each. The source
+/// is a function of the unified profile, or of the run and the requested form. A table with both sources uses the run if it is
+/// available, with all columns. [`rows_of_area`] makes the tables of a timeline area, and [`rows_of_memory`] makes the memory
+/// tables.
 macro_rules! tables {
     ($($(#[doc = $doc:literal])+ $name:ident $key:literal [$($form:literal),*] with $columns:expr, from $source:ident $make:expr $(, or $of_report:path)? $(, shown $shown:expr)?;)+) => {
         /// Table of a run.
@@ -109,14 +108,14 @@ macro_rules! tables {
             }
         }
 
-        /// Returns the columns of a table, for all forms, each once.
+        /// Returns the columns of all forms of a table, without duplicates.
         pub fn columns_of(name: TableName) -> Vec<Column> {
             match name {
                 $(TableName::$name => $columns,)+
             }
         }
 
-        /// Returns the columns of a table whose forms all have the same columns, or of a table of memory.
+        /// Returns the columns of a memory table, or of a table whose forms all have the same columns.
         fn columns_of_plain_form(name: TableName, variant: &str) -> Vec<Column> {
             match name {
                 $(TableName::$name => made!(form_columns $source $make, $columns, variant),)+
@@ -150,7 +149,7 @@ macro_rules! tables {
     };
 }
 
-/// Returns how a page shows a table: completely, unless the table declares otherwise.
+/// Returns how a page shows a table. A table that declares no display is shown completely.
 macro_rules! shown {
     () => {
         Shown::WHOLE
@@ -242,7 +241,7 @@ tables! {
     MemoryWhatIf "memory-what-if" ["scope", "buffer", "argument", "batch"] with memory::what_if::columns(), from memory memory::what_if::table;
     /// Allocators of the devices.
     Allocators "allocators" [] with memory::allocations::allocator_columns(), from memory |recorded, _| memory::allocations::allocator_table(recorded), shown memory::allocations::ALLOCATORS_SHOWN;
-    /// Contents of each allocator at its fullest.
+    /// Contents of each allocator at its peak.
     Allocations "allocations" ["peak", "xprof"] with memory::allocations::columns(), from memory memory::allocations::table, shown memory::allocations::ALLOCATIONS_SHOWN;
     /// Every allocation and release.
     MemoryTimeline "memory-timeline" [] with memory::timeline::columns(), from memory |recorded, _| memory::timeline::TimelineRows::new(recorded), shown memory::timeline::SHOWN;
@@ -307,8 +306,7 @@ pub fn columns_of_form(name: TableName, variant: &str) -> Vec<Column> {
     }
 }
 
-/// Returns a table of a run's memory data that is expensive to make, so that it is worth caching.
-/// Returns `None` for any other table.
+/// Returns a memory table that is expensive to make, so that callers can cache it. Returns `None` for any other table.
 pub fn memory_table(recorded: &Recorded, name: TableName, variant: &str) -> Option<Table> {
     match name {
         TableName::Buffers => Some(memory::buffers::table(recorded, variant)),
@@ -317,8 +315,7 @@ pub fn memory_table(recorded: &Recorded, name: TableName, variant: &str) -> Opti
     }
 }
 
-/// Returns true if a table of a run's memory data has rows in this form. Does not make expensive
-/// tables.
+/// Returns true if a memory table has rows in this form. Does not make expensive tables.
 pub fn has_rows_of_memory(recorded: &Recorded, name: TableName, variant: &str) -> bool {
     match name {
         TableName::Buffers => memory::buffers::has_rows(recorded),
@@ -327,7 +324,7 @@ pub fn has_rows_of_memory(recorded: &Recorded, name: TableName, variant: &str) -
     }
 }
 
-/// Returns a table of a run. A table of an area of the timeline has the rows of `asked`.
+/// Returns a table of a run. A table that covers a timeline area has the rows of `asked`.
 ///
 /// # Errors
 ///

@@ -1,5 +1,4 @@
-//! Columns that tables of ops share, so that a number of an op has the same definition in all of
-//! them.
+//! Columns that op tables share, so that each number has the same definition in all of them.
 
 use table::{Column, Unit, column};
 
@@ -11,7 +10,7 @@ pub(super) const DMA_STALL: Column = column(
         a share of its total time.",
 )
 .caveat(
-    "Absent if no event of the trace records it. XProf prints a fraction of 1 under this name, and 0 if it is \
+    "Absent if no event in the trace records it. XProf shows a fraction instead of a percentage, and 0 if it is \
         absent.",
 )
 .xprof("dma_stall_percent");
@@ -20,7 +19,7 @@ pub(super) const MODEL_FLOP_RATE: Column = column(
     "model_flop_rate_gflops",
     "Model FLOP/s",
     Unit::GigaflopsPerSecond,
-    "FLOPs of the model divided by total time, if the profile separates them from all FLOPs.",
+    "Model FLOPs divided by total time, if the profile records model FLOPs separately.",
 )
 .xprof("model_flop_rate");
 
@@ -37,7 +36,8 @@ pub(super) const HBM_BANDWIDTH: Column = column(
     "hbm_bw_gibps",
     "HBM",
     Unit::GibibytesPerSecond,
-    "Bytes to and from main memory divided by total time, or all bytes if the profile does not split them.",
+    "Bytes to and from main memory divided by total time. If the profile does not split bytes by memory, all \
+        bytes count.",
 )
 .xprof("hbm_bw");
 
@@ -75,9 +75,14 @@ pub(super) const INTENSITY: Column =
     column("operational_intensity", "FLOPs/byte", Unit::FlopsPerByte, "FLOPs divided by all bytes read and written.")
         .xprof("operational_intensity");
 
-pub(super) const DATA_TYPE: Column =
-    column("data_type", "Type", Unit::Text, "Data type of the main arithmetic's operands, otherwise of the result.")
-        .source("HLO.");
+pub(super) const DATA_TYPE: Column = column(
+    "data_type",
+    "Type",
+    Unit::Text,
+    "Data type of the operands of the main arithmetic. If there is none, \
+        the data type of the result.",
+)
+.source("HLO.");
 
 pub(super) const COST_SOURCE: Column =
     column("cost_source", "Cost from", Unit::Text, "Source of FLOPs and bytes: `profile`, `hlo` or `from shapes`.");
@@ -86,8 +91,8 @@ pub(super) const SOURCE: Column = column(
     "source_info",
     "Source",
     Unit::Text,
-    "Source file and line: the innermost of the call stack outside libraries. Empty if XLA added the op itself, for \
-        example a copy, without a line.",
+    "Source file and line: the innermost frame of the call stack outside libraries. Empty if XLA added the op \
+        itself, such as a copy, without a line.",
 )
 .caveat("See [Source lines](#source-lines). XProf shows the line that XLA records, which may be in a library.")
 .xprof("source_info");

@@ -61,12 +61,13 @@ pub(super) static COLUMNS: [(Column, CellOf); 12] = [
             "Common property of the ops. By name: the name without its number (`fusion.*`); by scope: the framework \
                 path with `*` for layer numbers.",
         )
-        .caveat("Ops with equal names are grouped even if they compute different things."),
+        .caveat("Ops with equal names form one group even if they compute different things."),
         |it, _| text(&it.name),
     ),
-    (column("num_ops", "Different ops", Unit::Count, "Number of ops from the table of ops in the group."), |it, _| {
-        Cell::Int(it.ops)
-    }),
+    (
+        column("num_ops", "Different ops", Unit::Count, "Number of ops in the group, as listed in the table ops."),
+        |it, _| Cell::Int(it.ops),
+    ),
     (
         column("total_self_time_us", "Self time", Unit::TimeUs, "Self time of the ops, summed over devices.").bound(),
         |it, _| Cell::Float(it.self_time.as_us()),
@@ -104,7 +105,7 @@ pub(super) static COLUMNS: [(Column, CellOf); 12] = [
             Unit::GigaflopsPerSecond,
             "Known FLOPs of the ops divided by their self time.",
         )
-        .caveat("For groups of only asynchronous pairs, the time from start to end counts."),
+        .caveat("If a group contains only asynchronous pairs, their time from start to end is used."),
         |it, _| float(rate(it.flops, it.work_time.time()).filter(|_| it.flops > 0.0).map(|rate| rate * 1e-9)),
     ),
     (
@@ -114,7 +115,7 @@ pub(super) static COLUMNS: [(Column, CellOf); 12] = [
             Unit::GibibytesPerSecond,
             "Known bytes read and written by the ops divided by their self time.",
         )
-        .caveat("For groups of only asynchronous pairs, the time from start to end counts."),
+        .caveat("If a group contains only asynchronous pairs, their time from start to end is used."),
         |it, _| {
             let speed = rate(it.bytes, it.work_time.time()).filter(|_| it.bytes > 0.0);
             float(speed.map(|speed| speed / (1u64 << 30) as f64))
@@ -147,9 +148,8 @@ enum By {
     Scope,
 }
 
-/// Returns the groups, sorted by self time, largest first. `variant` is `name` (also for unknown
-/// words), `scope`, `category`, `program` or `source`. A filter of the table of ops may follow a
-/// colon; only its rows are grouped.
+/// Returns the groups, sorted by self time, largest first. `variant` is `name` (also the default for unknown words), `scope`,
+/// `category`, `program` or `source`. It may end with a colon and a filter of the ops table; only matching ops are grouped.
 pub fn table(context: &Context<'_>, variant: &str) -> Table {
     let (form, filter) = variant.split_once(':').unwrap_or((variant, ""));
     let by = match form {
@@ -206,7 +206,7 @@ impl OpGroup {
             self.largest = (op.self_time, name.to_owned());
             self.source = source.to_owned();
         }
-        // The work of an asynchronous pair counts once.
+        // Counts the work of an asynchronous pair once.
         let known = |value: Option<f64>| value.filter(|_| !op.is_left_out());
         for (sum, value) in [(&mut self.flops, known(op.flops)), (&mut self.bytes, known(op.bytes))] {
             *sum += value.unwrap_or(0.0);

@@ -1,5 +1,4 @@
-//! Table of op types that run on the devices, and of those that run on the host although the
-//! program targets a device.
+//! Table of the op types that run on devices, and of those that run on the host although the program targets a device.
 
 use crate::shown::{RowKey, Shown};
 use metrics::{Context, Placement, PlacementRow};

@@ -38,9 +38,10 @@ pub(super) static COLUMNS: [(Column, NodeValue); 15] = [
             "wasted_time_us",
             "Wasted time",
             Unit::TimeUs,
-            "Idle time, plus self time times one minus the roofline efficiency for ops whose efficiency is known.",
+            "Idle time, plus the self time that ops lose below the roofline. An op loses `self time * (1 - \
+                roofline efficiency)`; ops with unknown efficiency do not count.",
         )
-        .caveat("Absent if there is neither."),
+        .caveat("Absent if the node has no idle time and no op with a known efficiency."),
         NodeValue::Cell(|_, node| CellRef::float(node.unused().map(|time| time.as_us()))),
     ),
     (
@@ -48,12 +49,12 @@ pub(super) static COLUMNS: [(Column, NodeValue); 15] = [
             "utilization_percent",
             "Of peak",
             Unit::Percent,
-            "`100 * (1 - wasted time / judged time)`. Judged time is idle time plus the self time of ops whose \
-                efficiency is known.",
+            "Share of the judged time that is not wasted: `100 * (1 - wasted time / judged time)`. Judged time is \
+                idle time plus the self time of ops with a known efficiency.",
         )
         .caveat(
-            "An op of unknown cost counts neither as used nor as wasted. Absent if no op's cost is known; 0 for \
-                idle time.",
+            "An op with unknown cost counts neither as used nor as wasted. Absent if no op has a known cost; 0 \
+                for idle time.",
         ),
         NodeValue::Cell(|_, node| CellRef::float(node.utilization().map(|share| 100.0 * share))),
     ),
@@ -62,7 +63,7 @@ pub(super) static COLUMNS: [(Column, NodeValue); 15] = [
             "known_cost_percent",
             "Cost known",
             Unit::Percent,
-            "Share of the node's time with a known cost, on which its share of the peak is based.",
+            "Share of the node's time in ops with a known cost. The node's share of the peak is based on these ops.",
         ),
         NodeValue::Cell(|_, node| CellRef::float(node.judged().map(|share| 100.0 * share))),
     ),
@@ -76,8 +77,8 @@ pub(super) static COLUMNS: [(Column, NodeValue); 15] = [
         )
         .caveat(
             "XProf's \"FLOPS utilization\" of programs, categories and ops of a TPU. Its root excludes idle time; \
-                ours includes it. XProf derives wasted time from this number alone, so a copy at full bandwidth is \
-                all waste; `utilization_percent` uses the roof that limits the op.",
+                ours includes it. XProf derives wasted time from this number alone, so a copy at full bandwidth \
+                counts as wasted; `utilization_percent` uses the limit that applies to the op.",
         ),
         NodeValue::Cell(|rows, node| CellRef::float(rows.of_peak(node))),
     ),
@@ -92,7 +93,7 @@ pub(super) static COLUMNS: [(Column, NodeValue); 15] = [
             Unit::GigaflopsPerSecond,
             "Known FLOPs below the node divided by the self time of its ops.",
         )
-        .caveat("For nodes of only asynchronous pairs, the time from start to end counts."),
+        .caveat("If a node contains only asynchronous pairs, their time from start to end is used."),
         NodeValue::Cell(|_, node| {
             CellRef::float(node.flops.and_then(|flops| rate(flops, node.work_time.time())).map(|rate| rate * 1e-9))
         }),
@@ -105,8 +106,9 @@ pub(super) static COLUMNS: [(Column, NodeValue); 15] = [
             "Known bytes below the node divided by the self time of its ops.",
         )
         .caveat(
-            "For nodes of only asynchronous pairs, the time from start to end counts. The bytes of a `copy-done` \
-                repeat those of its `copy-start`, so they count in its own row only.",
+            "If a node contains only asynchronous pairs, their time from start to end is used. The bytes of a \
+                `copy-done` \
+                repeat those of its `copy-start`, so they count towards the row of the `copy-done` only.",
         ),
         NodeValue::Cell(|_, node| {
             let speed = node.bytes.and_then(|bytes| rate(bytes, node.work_time.time()));
@@ -145,8 +147,7 @@ impl<'a> OpTreeRows<'a> {
         OpTreeRows { tree: context.tree(grouping), peak, texts, kept, columns: columns(&COLUMNS) }
     }
 
-    /// Returns what XProf's op profile calls FLOPS utilization: known FLOPs over the whole time, in
-    /// percent of its peak.
+    /// Returns the FLOPS utilization of XProf's op profile: known FLOPs divided by the whole time, in percent of XProf's peak.
     fn of_peak(&self, node: &OpNode) -> Option<f64> {
         let share = rate(node.flops.unwrap_or(0.0), node.time)? / self.peak?;
         Some(100.0 * share.min(1.0))

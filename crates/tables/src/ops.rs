@@ -41,8 +41,14 @@ pub(super) static COLUMNS: [(Column, OpValue); 39] = [
         OpValue::Cell(|_, row, _| CellRef::Int(row as u64 + 1)),
     ),
     (
-        column("hlo_op_name", "Op", Unit::Text, "Name of the HLO instruction, otherwise of the kernel.")
-            .xprof("hlo_op_name"),
+        column(
+            "hlo_op_name",
+            "Op",
+            Unit::Text,
+            "Name of the HLO instruction. If there is none, the name of the \
+            kernel.",
+        )
+        .xprof("hlo_op_name"),
         OpValue::Text(OpText::Name),
     ),
     (
@@ -79,7 +85,7 @@ pub(super) static COLUMNS: [(Column, OpValue); 39] = [
             "total_self_time_percent",
             "Share of measured time",
             Unit::Percent,
-            "Self time as a share of device time, idle time included.",
+            "Self time as a share of device time, including idle time.",
         )
         .xprof("total_self_time_percent"),
         OpValue::Cell(|rows, row, _| share(rows.kept.time(row).0, rows.ops.device_time)),
@@ -98,7 +104,7 @@ pub(super) static COLUMNS: [(Column, OpValue); 39] = [
             "cumulative_total_self_time_percent",
             "Cumulative share of measured time",
             Unit::Percent,
-            "Self time of this row and those above it as a share of device time.",
+            "Self time of this row and the rows above it, as a share of device time.",
         )
         .xprof("cumulative_total_self_time_percent"),
         OpValue::Cell(|rows, row, _| {
@@ -117,8 +123,8 @@ pub(super) static COLUMNS: [(Column, OpValue); 39] = [
     ),
     (
         column("executions", "Executions", Unit::Count, "Number of executions of the instruction.").caveat(
-            "GPU library calls launch several kernels. On CPUs an instruction may have several events, for example \
-                a sort has one for a copy and one for sorting.",
+            "A GPU library call may launch several kernels. On CPUs, an instruction may have several events: a \
+                sort has one for copying and one for sorting.",
         ),
         OpValue::Cell(|_, _, op| CellRef::Int(op.executions)),
     ),
@@ -127,7 +133,7 @@ pub(super) static COLUMNS: [(Column, OpValue); 39] = [
             "execution_self_time_us",
             "Time per execution",
             Unit::TimeUs,
-            "Mean self time per execution, over all kernels that it launches.",
+            "Mean self time per execution, summed over the kernels that the execution launches.",
         )
         .bound(),
         OpValue::Cell(|rows, row, op| mean(rows.kept.time(row).0, op.executions)),
@@ -168,8 +174,8 @@ pub(super) static COLUMNS: [(Column, OpValue); 39] = [
             "bound_by",
             "Bound by",
             Unit::Text,
-            "Limit that the op comes closest to: `Compute`, the peak of the arithmetic units, or the bandwidth of a \
-                memory (`HBM` is the device's main memory). `Host link` for copies to and from the host.",
+            "Limit that the op comes closest to: `Compute` (the peak of the arithmetic units) or the bandwidth of \
+                a memory (`HBM` is the device's main memory). `Host link` for copies to and from the host.",
         )
         .caveat("See [Roofline](#roofline). XProf shows `HBM` for copies between the memories of device and host.")
         .xprof("bound_by"),
@@ -219,7 +225,7 @@ pub(super) static COLUMNS: [(Column, OpValue); 39] = [
         OpValue::Cell(|_, _, op| CellRef::flag(op.rematerialized)),
     ),
     (
-        column("tf_op_name", "Framework op", Unit::Text, "Path of the framework's op.")
+        column("tf_op_name", "Framework op", Unit::Text, "Path of the framework op.")
             .caveat("For a GPU op, the path comes from its instruction, even if the kernel's event has none.")
             .xprof("tf_op_name"),
         OpValue::Text(OpText::FrameworkPath),

@@ -49,7 +49,7 @@ static COLUMNS: [(Column, GroupValue); 10] = [
         GroupValue::Count(|group| group.sums.count),
     ),
     (
-        column("total_us", "Time", Unit::TimeUs, "Sum of their durations inside the range.")
+        column("total_us", "Time", Unit::TimeUs, "Sum of the events' durations inside the range.")
             .caveat("Includes nested events. If events of one name are nested in each other, both count."),
         GroupValue::Cell(|_, group| Some(group.sums.total.as_us())),
     ),
@@ -58,9 +58,9 @@ static COLUMNS: [(Column, GroupValue); 10] = [
             "self_us",
             "Self time",
             Unit::TimeUs,
-            "Part of the total time in which no event that started later, of any name, runs on the same line.",
+            "Part of the total time in which no later event, of any name, runs on the same line.",
         )
-        .caveat("The self times of a line add up to the time in which anything runs on it."),
+        .caveat("The self times on a line add up to the time in which any event runs on it."),
         GroupValue::Cell(|_, group| Some(group.sums.self_time.as_us())),
     ),
     (
@@ -68,7 +68,7 @@ static COLUMNS: [(Column, GroupValue); 10] = [
         GroupValue::Cell(|_, group| group.sums.mean_us()),
     ),
     (
-        column("p50_us", "Median", Unit::TimeUs, "Median of their durations inside the range.")
+        column("p50_us", "Median", Unit::TimeUs, "Median of the events' durations inside the range.")
             .caveat("For an even number of events, the mean of the middle two."),
         GroupValue::Percentile(|of| of.median_us),
     ),
@@ -77,7 +77,7 @@ static COLUMNS: [(Column, GroupValue); 10] = [
             "p95_us",
             "95th percentile",
             Unit::TimeUs,
-            "95th percentile of their durations inside the range, by nearest rank.",
+            "95th percentile of the events' durations inside the range, by nearest rank.",
         ),
         GroupValue::Percentile(|of| of.p95.as_us()),
     ),
@@ -94,11 +94,11 @@ static COLUMNS: [(Column, GroupValue); 10] = [
             "percent_of_range",
             "Share of range, lines added up",
             Unit::Percent,
-            "Time summed over all lines and devices, as a share of the length of the range.",
+            "Total time over all lines and devices, as a share of the length of the range.",
         )
         .caveat(
-            "182 % of a range of 10 ms is 18.2 ms: events that run at the same time, on several devices or lines or \
-                nested in each other, each count. Without a range, the share is relative to the whole capture.",
+            "Concurrent and nested events each count, so the share may exceed 100 %: 182 % of a 10 ms range is \
+                18.2 ms. Without a range, the share is relative to the whole capture.",
         ),
         GroupValue::Cell(|rows, group| {
             let length = rows.of.length.as_ps();
@@ -156,7 +156,7 @@ impl<'a> RangeRows<'a> {
     }
 
     fn known(&self) -> MutexGuard<'_, Vec<Option<Percentiles>>> {
-        // The existing values are correct even if a thread ended before it computed the rest.
+        // Values that were computed are correct even if a thread ended before it computed the rest.
         self.percentiles.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

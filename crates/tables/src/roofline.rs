@@ -37,7 +37,7 @@ pub(super) struct RooflineRow<'r, 'a> {
 pub(super) enum RooflineValue {
     /// Text of an op, and the text of the program in its place.
     Text(OpText, &'static str),
-    /// Label, one of a few. The program only has the one for its bound.
+    /// Label from a short list. The program has only the label of its bound.
     Label(OpLabel),
     /// Any other cell.
     Cell(for<'r, 'a> fn(&RooflineRow<'r, 'a>) -> CellRef<'a>),
@@ -97,7 +97,7 @@ pub(super) static COLUMNS: [(Column, RooflineValue); 40] = [
             Unit::Percent,
             "Self time as a share of the program's time, including idle time.",
         )
-        .caveat("XProf prints a fraction of 1.")
+        .caveat("XProf shows a fraction instead of a percentage.")
         .xprof("total_self_time_percent"),
         RooflineValue::Cell(|row| row.share(row.self_time())),
     ),
@@ -106,9 +106,9 @@ pub(super) static COLUMNS: [(Column, RooflineValue); 40] = [
             "cumulative_total_self_time_percent",
             "Cumulative share of measured time",
             Unit::Percent,
-            "Sum of the shares of self time of this row and the rows above.",
+            "Sum of the self time shares of this row and the rows above.",
         )
-        .caveat("XProf prints a fraction of 1.")
+        .caveat("XProf shows a fraction instead of a percentage.")
         .xprof("cumulative_total_self_time_percent"),
         RooflineValue::Cell(|row| {
             row.share(
@@ -142,7 +142,7 @@ pub(super) static COLUMNS: [(Column, RooflineValue); 40] = [
         RooflineValue::Cell(|row| giga(row.point().and_then(|point| point.peak_flop_rate))),
     ),
     (
-        column("peak_data_type", "Peak of", Unit::Text, "Data type of the arithmetic of that peak."),
+        column("peak_data_type", "Peak of", Unit::Text, "Data type that the peak applies to."),
         RooflineValue::Label(OpLabel::PeakDataType),
     ),
     (op_columns::MEMORY_BANDWIDTH, RooflineValue::Cell(|row| row.bandwidth(row.work.bytes))),
@@ -157,7 +157,7 @@ pub(super) static COLUMNS: [(Column, RooflineValue); 40] = [
             "hbm_operational_intensity",
             "FLOPs/byte of HBM",
             Unit::FlopsPerByte,
-            "FLOPs divided by the bytes of main memory.",
+            "FLOPs divided by the bytes moved to and from main memory.",
         )
         .xprof("hbm_operational_intensity"),
         RooflineValue::Cell(|row| row.intensity(Level::Hbm)),
@@ -221,8 +221,8 @@ pub(super) static COLUMNS: [(Column, RooflineValue); 40] = [
             "`Compute`, a level of memory, `Host link` for copies to and from the host, or `Unknown`.",
         )
         .caveat(
-            "The peak of the link to the host is unknown, so its copies have no roofline efficiency. XProf \
-            shows `HBM` for them.",
+            "The peak of the host link is unknown, so copies over it have no roofline efficiency. XProf shows \
+                `HBM` for these copies.",
         )
         .xprof("bound_by"),
         RooflineValue::Label(OpLabel::BoundOrUnknown),
@@ -246,10 +246,9 @@ pub(super) static COLUMNS: [(Column, RooflineValue); 40] = [
             "total_time_in_percentage",
             "Share of total time",
             Unit::Percent,
-            "Total time as a share of the \
-            program's.",
+            "Total time as a share of the program's total time.",
         )
-        .caveat("XProf prints a fraction of 1.")
+        .caveat("XProf shows a fraction instead of a percentage.")
         .xprof("total_time_in_percentage"),
         RooflineValue::Cell(|row| row.share(row.work.time)),
     ),
@@ -271,15 +270,16 @@ pub(super) static COLUMNS: [(Column, RooflineValue); 40] = [
             "Greater of compute efficiency and memory utilization.",
         )
         .caveat(
-            "Far above 100 for `copy-start` and `copy-done`, whose bytes move between them. XProf prints a fraction \
-                of 1.",
+            "May be far above 100 for `copy-start` and `copy-done`, because the bytes move between these two ops. \
+                XProf shows a \
+                fraction instead of a percentage.",
         )
         .xprof("roofline_efficiency"),
         RooflineValue::Cell(|row| percent(row.point().and_then(|point| point.roofline_efficiency))),
     ),
     (
         column("compute_efficiency_percent", "Compute efficiency", Unit::Percent, "FLOP/s as a share of the peak.")
-            .caveat("XProf prints a fraction of 1.")
+            .caveat("XProf shows a fraction instead of a percentage.")
             .xprof("compute_efficiency"),
         RooflineValue::Cell(|row| percent(row.point().and_then(|point| point.compute_efficiency))),
     ),
@@ -288,9 +288,9 @@ pub(super) static COLUMNS: [(Column, RooflineValue); 40] = [
             "max_mem_bw_utilization_percent",
             "Memory utilisation",
             Unit::Percent,
-            "Largest used share of the bandwidth of a memory level.",
+            "Used share of the bandwidth, of the memory level with the largest share.",
         )
-        .caveat("XProf prints a fraction of 1.")
+        .caveat("XProf shows a fraction instead of a percentage.")
         .xprof("max_mem_bw_utilization"),
         RooflineValue::Cell(|row| percent(row.point().and_then(|point| point.max_mem_bw_utilization))),
     ),

@@ -8,14 +8,14 @@ pub struct Shown {
     /// of 1,280 pixels. All others can be selected, are in the details of a row, and are in every export. Empty if a page
     /// shows the whole table.
     pub leading: &'static [&'static str],
-    /// Names of the rows in filters. The first one for the form of the table applies. Empty if rows have no link.
+    /// Names of the rows in filters. The first name that applies to the form of the table is used. Empty if rows have no link.
     pub row_keys: &'static [RowKey],
     /// True if the table contains sentences, which wrap instead of being shortened. Such a table has few rows.
     pub has_sentences: bool,
 }
 
-/// Name of a row in a filter: `key="value"` with the value of the first of `columns` that is not empty in the row. All
-/// tables use the same name for an op.
+/// Name of a row in a filter: `key="value"`. The value is that of the first non-empty cell among `columns`. All tables use the
+/// same name for an op.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RowKey {
     /// Form of the table. `None` for all forms.

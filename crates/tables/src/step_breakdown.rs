@@ -36,7 +36,7 @@ pub(crate) const SHOWN: Shown = Shown {
 const FIRST: [Column; 6] = [
     column("kind", "Row", Unit::Text, "`mean`, `step`, or `window` if the steps are unknown."),
     column("step", "Position", Unit::Count, "Position of the step, from 0."),
-    column("name", "Step", Unit::Text, "Number or name of the step in the trace, otherwise its position."),
+    column("name", "Step", Unit::Text, "Number or name of the step in the trace. If it has neither, its position."),
     column("device_name", "Device", Unit::Text, "Device, or `all devices`."),
     column("start_us", "Start", Unit::TimeUs, "Start, from the start of the capture."),
     column(
@@ -68,15 +68,15 @@ const LAST: [Column; 11] = [
         "num_kernels",
         "Ops",
         Unit::Number,
-        "Number of ops that the host launched in the step, otherwise of \
-        those that start in it.",
+        "Number of ops that the host launched in the step. If launches are unknown, the number of ops that start \
+            in the step.",
     ),
     column(
         "device_work_us",
         "Device work",
         Unit::TimeUs,
-        "Time in which at least one op of the step runs. Its ops are those that the host launched in it, whenever \
-            they run, otherwise those in its window.",
+        "Time in which at least one op of the step runs. Covers the ops that the host launched in the step, even \
+            if they run later. If launches are unknown, covers the ops that run during the step.",
     ),
     column(
         "lag_us",
@@ -88,7 +88,7 @@ const LAST: [Column; 11] = [
         "host_busy_us",
         "Host busy",
         Unit::TimeUs,
-        "Time in which a thread of the device's host does anything but wait.",
+        "Time in which at least one thread of the device's host works instead of waiting.",
     ),
     Column::of_field("partial", "Partial", Unit::Flag, "steps[].partial"),
     Column::of_field("warm_up", "Warm-up", Unit::Flag, "steps[].warm_up"),
@@ -96,7 +96,8 @@ const LAST: [Column; 11] = [
         "counted",
         "Counted",
         Unit::Flag,
-        "True if the means include the row: the step counts, and a next step ended it on this device (or on none).",
+        "True if the means include the row: the step counts, and the next step ended it on this device (or on no \
+            device).",
     ),
 ];
 
@@ -214,7 +215,7 @@ impl<'a> StepBreakdownRows<'a> {
     }
 }
 
-/// Returns the name of each step in the trace, otherwise its position.
+/// Returns the name of each step in the trace or, if it has none, its position.
 pub(super) fn step_names(steps: &[Step]) -> Vec<String> {
     steps.iter().map(|step| step.name.clone().unwrap_or_else(|| step.index.to_string())).collect()
 }

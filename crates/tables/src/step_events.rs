@@ -28,9 +28,16 @@ pub(super) static COLUMNS: [(Column, CellOf); 9] = [
     (column("step", "Position", Unit::Count, "Position of the step, from 0."), |it| {
         CellRef::int(it.of.step.map(u64::from))
     }),
-    (column("name", "Step", Unit::Text, "Number or name of the step in the trace, otherwise its position."), |it| {
-        step_name(&it.rows.step_names, it.of.step)
-    }),
+    (
+        column(
+            "name",
+            "Step",
+            Unit::Text,
+            "Number or name of the step in the trace. If it has neither, its \
+        position.",
+        ),
+        |it| step_name(&it.rows.step_names, it.of.step),
+    ),
     (column("device_name", "Device", Unit::Text, "The device."), |it| {
         let device = it.rows.context.analysis.devices.used.get(it.of.device as usize);
         device.map_or(CellRef::Absent, |device| CellRef::text(&device.name))
@@ -46,8 +53,14 @@ pub(super) static COLUMNS: [(Column, CellOf); 9] = [
         |it| CellRef::Text(it.event.part.label()),
     ),
     (
-        column("hlo_op_name", "Op", Unit::Text, "HLO op that the event names, otherwise the event's own name.")
-            .caveat("Empty for idle time."),
+        column(
+            "hlo_op_name",
+            "Op",
+            Unit::Text,
+            "HLO op that the event names. If it names none, the name of the \
+            event.",
+        )
+        .caveat("Empty for idle time."),
         |it| if it.is_idle() { CellRef::Absent } else { it.names().0 },
     ),
     (column("kernel_name", "Kernel", Unit::Text, "Name of the event, if it also names an HLO op."), |it| {
@@ -63,12 +76,12 @@ pub(super) static COLUMNS: [(Column, CellOf); 9] = [
             Unit::TimeUs,
             "Start, from the start of the capture. For events that began before the step, the start of the step.",
         )
-        .caveat("Idle time with several causes is listed once for each, with the same start."),
+        .caveat("Idle time with several causes has one row per cause, all with the same start."),
         |it| CellRef::Float((it.event.start - it.rows.origin).as_us()),
     ),
     (
-        column("time_us", "Time", Unit::TimeUs, "Time inside the step, without ops nested in the op.")
-            .caveat("Includes ops that overlap with an op of another stream."),
+        column("time_us", "Time", Unit::TimeUs, "Time of the event inside the step, without ops nested in it.")
+            .caveat("Includes time that overlaps with an op on another stream."),
         |it| CellRef::Float(it.event.time.as_us()),
     ),
 ];

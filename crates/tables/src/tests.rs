@@ -1,5 +1,4 @@
-//! Properties of all tables: each column is declared once, with its definition, and rows have no
-//! other columns.
+//! Checks all tables: each column is declared once, with its definition, and rows have only declared columns.
 
 use std::collections::BTreeSet;
 

@@ -33,8 +33,8 @@ pub(super) static COLUMNS: [(Column, CellOf); 17] = [
             "`h2d`, `d2h`, `d2d` (within a device), `p2p`, `memset` or `other`.",
         )
         .source(
-            "The event, otherwise the call that launched it (ROCm runs copies as kernels, which do not record \
-            it).",
+            "The event or, if it lacks the direction, the call that launched it (ROCm runs copies as kernels, \
+                which do not record the direction).",
         ),
         |it| CellRef::Text(it.class.direction.label()),
     ),
@@ -46,8 +46,9 @@ pub(super) static COLUMNS: [(Column, CellOf); 17] = [
             "`copy` (GPU stream), `host offload` (TPU), `infeed`, `outfeed` or `host call`.",
         )
         .caveat(
-            "A host offload lasts from `copy-start` to the end of `copy-done`, if one end is host memory (memory \
-                space 5). A host call starts a TPU's transfer; its time is the host's.",
+            "A host offload is a copy to or from host memory (memory space 5); it lasts from the start of \
+                `copy-start` to the end of `copy-done`. A host call starts a TPU transfer; its time is the time \
+                of the call on the host.",
         ),
         |it| CellRef::Text(it.class.kind.label()),
     ),
@@ -68,16 +69,17 @@ pub(super) static COLUMNS: [(Column, CellOf); 17] = [
     ),
     (
         column("asynchronous", "Asynchronous", Unit::Flag, "True if the caller continued immediately.")
-            .source("The collector, otherwise the name of the call."),
+            .source("The collector or, if it does not record this, the name of the call."),
         |it| CellRef::flag(it.class.asynchronous),
     ),
     (column("measured_on", "Measured on", Unit::Text, "`device` or `host`."), |it| {
         CellRef::Text(if it.class.kind.on_device() { "device" } else { "host" })
     }),
     (column("count", "Count", Unit::Count, "Number of copies and fills."), |it| CellRef::Int(it.count)),
-    (column("total_time_us", "Time", Unit::TimeUs, "Sum of durations. Overlapping transfers each count."), |it| {
-        CellRef::Float(it.time.as_us())
-    }),
+    (
+        column("total_time_us", "Time", Unit::TimeUs, "Sum of durations. Overlapping transfers count separately."),
+        |it| CellRef::Float(it.time.as_us()),
+    ),
     (column("avg_time_us", "Mean", Unit::TimeUs, "Mean duration."), |it| {
         CellRef::Float(it.time.as_us() / it.count.max(1) as f64)
     }),
@@ -85,8 +87,8 @@ pub(super) static COLUMNS: [(Column, CellOf); 17] = [
     (column("max_time_us", "Longest", Unit::TimeUs, "Longest duration."), |it| CellRef::Float(it.max.as_us())),
     (
         column("total_bytes", "Bytes", Unit::Bytes, "Bytes of copies and fills with a known size.").source(
-            "`memcpy_details`, Kineto's `bytes`, or the call. For offloaded arrays the size of the array, because \
-                `bytes_accessed` counts some ends twice.",
+            "`memcpy_details`, Kineto's `bytes`, or the call. For offloaded arrays, the size of the array, \
+                because `bytes_accessed` may count an array twice.",
         ),
         |it| CellRef::int(it.bytes),
     ),
@@ -108,7 +110,7 @@ pub(super) static COLUMNS: [(Column, CellOf); 17] = [
             .caveat("XProf does not show bytes of copies."),
         |it| CellRef::float(it.bandwidth_gb_per_sec()),
     ),
-    (column("wait_us", "Waited for", Unit::TimeUs, "Time in which the core waited in `copy-done`."), |it| {
+    (column("wait_us", "Waited for", Unit::TimeUs, "Time during which the core waited in `copy-done`."), |it| {
         CellRef::float(it.wait.map(|wait| wait.as_us()))
     }),
     (
@@ -116,8 +118,8 @@ pub(super) static COLUMNS: [(Column, CellOf); 17] = [
             "call_site",
             "Call site",
             Unit::Text,
-            "Innermost span around the call on the calling thread, otherwise the op. If there are several, the one \
-                with the most time.",
+            "Innermost span around the call on the calling thread. If there is no span, the op. If there are \
+                several, the one with the most time.",
         ),
         |it| CellRef::text(it.call_site.as_deref().unwrap_or("")),
     ),

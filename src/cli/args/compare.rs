@@ -47,14 +47,14 @@ pub struct Compare {
     /// several times
     #[arg(long, value_name = "NAME=FILE|DIR,...", value_parser = group)]
     pub group: Vec<Group>,
-    /// Treat each capture as a run, even if every FILE is a folder with several captures of the same program (by default,
-    /// each folder is then one run)
+    /// Treat each capture as a run. By default, if every FILE is a folder with several captures of the same program, each
+    /// folder is one run
     #[arg(long)]
     pub no_groups: bool,
-    /// Smallest difference between two runs that counts, in percent, even if a smaller difference is certain
+    /// Smallest difference between two runs that counts, in percent. Smaller differences do not count, even if they are certain
     #[arg(long, value_name = "PERCENT", value_parser = threshold)]
     pub threshold: Option<f64>,
-    /// Run that the others are compared with: its index (the first is 0) or its name [default: that of a report, or the
+    /// Run that the others are compared with: its index (from 0) or its name [default: the baseline of a report, or else the
     /// first run]
     #[arg(long, value_name = "N|NAME")]
     pub baseline: Option<String>,
@@ -67,10 +67,10 @@ pub struct Compare {
     /// Price of one device of each run in dollars per hour (a single value applies to all runs): adds work per dollar
     #[arg(long, value_name = "DOLLARS,...", value_delimiter = ',', value_parser = positive)]
     pub price: Vec<f64>,
-    /// How the work grows with the number of devices, instead of deriving it from the batch sizes
+    /// How the work grows with the number of devices. By default, this is derived from the batch sizes
     #[arg(long, value_enum, value_name = "KIND")]
     pub scaling: Option<Scaling>,
-    /// Part of the comparison to print: everything, or only rates, kernels or times. Files of --output always contain
+    /// Part of the comparison to print: everything, or only rates, kernels or times. Files written by --output always contain
     /// everything
     #[arg(long, value_enum, default_value_t = Focus::All)]
     pub focus: Focus,
@@ -84,14 +84,15 @@ pub struct Compare {
     /// Also write the comparison as JSON to this file
     #[arg(long, alias = "output_json", value_name = "OUT")]
     pub output_json: Option<PathBuf>,
-    /// Exit with status 3 if this is true of a run compared with the baseline: 'slower > 3 %', 'capture slower > 5 %', 'new
-    /// finding', 'new critical finding', 'unstable'. May be given several times
+    /// Exit with status 3 if this condition is true for a run, compared with the baseline: 'slower
+    /// > 3 %', 'capture slower > 5 %', 'new finding', 'new critical finding', 'unstable'. May be
+    /// given several times
     #[arg(long, alias = "fail_on", value_name = "CONDITION", value_parser = condition)]
     pub fail_on: Vec<Condition>,
     /// Format of the printed comparison
     #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
     pub format: OutputFormat,
-    /// Facts that are not in the traces. They apply to every run.
+    /// Facts that the traces do not contain. They apply to every run.
     #[command(flatten)]
     pub model: Model,
 }

@@ -88,9 +88,9 @@ pub fn known_device(name: &str) -> Result<String, String> {
     let word = name.to_lowercase().replace([' ', '_'], "-");
     match suggest::words(&word, &keys) {
         near if near.is_empty() => {
-            Err(format!("the peaks of this device are not known. The devices are {}.", keys.join(", ")))
+            Err(format!("the peaks of this device are unknown. The devices are {}.", keys.join(", ")))
         }
-        near => Err(format!("the peaks of this device are not known.{}", suggest::question(&near))),
+        near => Err(format!("the peaks of this device are unknown.{}", suggest::question(&near))),
     }
 }
 

@@ -22,14 +22,14 @@ pub struct View {
     /// Same as LOGDIR
     #[arg(long, value_name = "LOGDIR", hide_short_help = true)]
     logdir: Option<PathBuf>,
-    /// Address to listen on. With any address other than 127.0.0.1, everyone who has the link and can reach this machine can
-    /// read the profiles
+    /// Address to listen on. With any address other than 127.0.0.1, anyone who has the link and can reach this machine can read
+    /// the profiles
     #[arg(long, value_name = "ADDRESS", default_value_t = IpAddr::V4(Ipv4Addr::LOCALHOST))]
     pub host: IpAddr,
     /// Port to listen on. By default 8321, or any free port if 8321 is taken
     #[arg(long, value_name = "PORT")]
     pub port: Option<u16>,
-    /// Additional name to answer to: the name of a proxy that forwards requests to this machine
+    /// Additional host name to accept: the name of a proxy that forwards requests to this machine
     #[arg(long, value_name = "NAME")]
     pub proxy: Option<String>,
     /// Do not start a browser

@@ -29,8 +29,8 @@ pub fn threads(files: usize) -> Option<usize> {
     (threads > 1 && files >= 2 * threads).then_some(threads)
 }
 
-/// Reads the files into `session` in their order, and returns their problems in the same order. The calling thread is one of
-/// the `threads`, so that its later work can reuse the memory that it allocates here.
+/// Reads the files into `session` in order, and returns their problems in the same order. The calling thread is one of the
+/// `threads`, so that it can later reuse the memory that it allocates here.
 pub fn read(session: &mut Session, inputs: &[&Input], threads: usize, progress: &mut Progress) -> Vec<String> {
     let next = AtomicUsize::new(0);
     let progress = Mutex::new(progress);

@@ -42,7 +42,7 @@ fn places_of(name: TableName, columns: &[Column], word: &str) -> Result<Vec<usiz
     }
     let place = |key: &str| columns.iter().position(|column| is_called(column.key, column.title, key));
     if word == LEADING {
-        // A form of a table may lack some of them.
+        // A form of a table may lack some columns.
         return Ok(leading.iter().filter_map(|key| place(key)).collect());
     }
     place(word).map(|place| vec![place]).ok_or_else(|| {

@@ -1,5 +1,5 @@
-//! Accepts as many connections as the process has file descriptors for. Above that, the connection that was silent for
-//! longest is closed.
+//! Accepts as many connections as the process has file descriptors for. If there are more, closes the connection that was
+//! silent for longest.
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
@@ -25,10 +25,10 @@ const OTHER_DESCRIPTORS: usize = 24;
 /// A connection without a request for this long is closed.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A client that accepts no bytes for this long may be closed in favour of others.
+/// If a client accepts no bytes for this long, its connection may be closed in favour of others.
 const STALLED: Duration = Duration::from_secs(10);
 
-/// Pause when the system accepts no connection.
+/// Pause after the system failed to accept a connection.
 const PAUSE: Duration = Duration::from_millis(20);
 
 /// The open connections.
@@ -69,7 +69,7 @@ pub async fn serve(listener: StdListener, server: Arc<Server>) -> std::io::Resul
             Ok((stream, _)) => {
                 let mut connections = lock(&open);
                 if connections.all.len() >= most && !connections.make_room() {
-                    // The new connection is dropped, so that all others receive their responses.
+                    // Drops the new connection, so that all others receive their responses.
                     continue;
                 }
                 let number = connections.next;

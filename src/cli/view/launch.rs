@@ -1,5 +1,5 @@
-//! Starts the browser. All users of a machine can read command lines, so the browser's command line does not contain the
-//! link. It names a file that only this user can read, and that redirects to the link.
+//! Starts the browser. All users of a machine can read command lines, so the browser's command line does not contain the link.
+//! It names a file that redirects to the link, and that only this user can read.
 
 use std::io::Write;
 

@@ -1,4 +1,4 @@
-//! The list of runs, built from the files of a scan. It does not change afterwards.
+//! An immutable list of runs, built from the files of a scan.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -60,7 +60,7 @@ pub struct Page<'a> {
     pub runs: Vec<&'a RunEntry>,
 }
 
-/// All runs at one time.
+/// All runs at one point in time.
 #[derive(Default)]
 pub struct Listing {
     /// Increases with every change of the list.

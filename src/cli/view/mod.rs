@@ -100,7 +100,7 @@ fn serve(command: &View) -> Result<u8, String> {
     })
 }
 
-/// Future of a slice of a scan. It returns the scan, the list if it has changed, and true if nothing is left to read.
+/// Future of a slice of a scan. Returns the scan, the list if it has changed, and true if nothing is left to read.
 type Look = Pin<Box<dyn Future<Output = Option<(Scan, Option<Listing>, bool)>> + Send>>;
 
 /// Looks for changes for about `most` time.
@@ -121,7 +121,7 @@ async fn keep(mut looking: Look, server: Arc<Server>, workers: Arc<Workers>) {
     while let Some((mut scan, listing, is_done)) = looking.await {
         if let Some(listing) = listing {
             let earlier = server.set_listing(listing);
-            // A long list takes time to free.
+            // Freeing a long list takes time.
             workers.run(move || drop(earlier)).await;
         }
         if let Some(note) = scan.take_note() {
@@ -145,7 +145,7 @@ async fn forget(opening: NamedTempFile) {
 /// Returns a secret text: 128 random bits from the system.
 fn token() -> Result<String, String> {
     let mut bytes = [0; 16];
-    getrandom::fill(&mut bytes).map_err(|error| format!("The system gives no random numbers: {error}."))?;
+    getrandom::fill(&mut bytes).map_err(|error| format!("The system provides no random numbers: {error}."))?;
     Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
@@ -170,7 +170,7 @@ fn announcement(name: &str, listing: &Listing, link: &str, address: SocketAddr, 
     let runs = match listing.runs.len() {
         0 if listing.is_partial => "the folder is being searched".to_owned(),
         more if listing.is_partial => format!("{more} runs so far, the folder is being searched"),
-        0 => "no run yet: new captures will appear".to_owned(),
+        0 => "no runs yet: new captures will appear".to_owned(),
         1 => "1 run".to_owned(),
         more => format!("{more} runs"),
     };
@@ -186,7 +186,7 @@ fn announcement(name: &str, listing: &Listing, link: &str, address: SocketAddr, 
     text + "Ctrl+C ends it.\n"
 }
 
-/// This machine, as a user on another machine addresses it.
+/// Address of this machine for a user on another machine.
 struct Remote {
     user: Option<String>,
     address: String,

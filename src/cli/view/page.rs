@@ -8,8 +8,8 @@ use super::files::open_regular;
 /// Written by the build script from the folder that `CROSSPROF_PAGE` names.
 const EMBEDDED: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/page_files.rs"));
 
-/// The page's script for starting offline. A served page does not need it, so the server replaces it with its own script,
-/// which opens the runs in the address.
+/// The page's script for starting offline. A served page does not need this script, so the server replaces it with its own,
+/// which opens the runs that the address names.
 pub const REPLACED: &str = "offline.js";
 
 /// A file of the page.
@@ -45,7 +45,7 @@ impl Page {
         match (page.file("index.html"), folder) {
             (Some(_), _) => Ok(page),
             (None, Some(folder)) => Err(format!(
-                "--page {}: this folder holds no index.html. Give the folder dist/ of the page.",
+                "--page {}: this folder contains no index.html. Give the folder dist/ of the page.",
                 folder.display()
             )),
             (None, None) => {

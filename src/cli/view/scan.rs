@@ -1,6 +1,6 @@
-//! Searches a folder for runs. It works in slices of time, so that a server without threads can answer requests in between.
-//! Only the start of a new or changed file is read. Folders are watched if the system supports it, or else walked
-//! periodically.
+//! Searches a folder for runs. The search runs in time slices, so that a server without threads can answer requests in between.
+//! Only the start of a new or changed file is read. Folders are watched if the system supports it, and walked periodically if
+//! not.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};

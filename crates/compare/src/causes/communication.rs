@@ -31,7 +31,7 @@ pub(super) fn kinds<'a>(evidence: &Evidence<'a>, part: &PartChange, found: &mut 
                 it.kind
             ),
             _ => format!(
-                "{} is exposed for {run_time} per step, for {baseline_time} in {baseline}: {}.",
+                "{} is exposed for {run_time} per step, against {baseline_time} in {baseline}: {}.",
                 it.kind,
                 signed(delta)
             ),
@@ -46,7 +46,7 @@ pub(super) fn straggler(run: u32, subject: &Subject, baseline: &Subject, total: 
     let (name, ours) = behind(subject)?;
     let theirs = behind(baseline).map_or(0.0, |(_, behind)| behind);
     let delta = ours - theirs;
-    // If the run is faster, the sentence is the same with the sides swapped.
+    // If the run is faster, swaps the sides in the same sentence.
     let (delta, name, slow) =
         if delta >= 0.0 { (delta, name, &subject.name) } else { (delta, behind(baseline)?.0, &baseline.name) };
     let matters = delta * total > 0.0 && delta.abs() >= 0.3 * total.abs();

@@ -27,7 +27,7 @@ pub use text::{per_step, signed};
 /// parts of the step.
 const MOST: usize = 10;
 
-/// Smallest difference that is a cause, as a share of the step, unless it exceeds [`LEAST_REST`].
+/// Smallest difference that is a cause, as a share of the step. A smaller one is still a cause if it exceeds [`LEAST_REST`].
 const LEAST_SHARE: f64 = 0.002;
 
 /// Smallest unexplained remainder of a part that is listed, as a share of the difference.
@@ -35,7 +35,7 @@ const LEAST_REST: f64 = 0.05;
 
 /// Data in which the causes of one run's difference are searched.
 pub struct Evidence<'a> {
-    /// Step time of the run against the baseline.
+    /// Step time of the run, compared with the baseline's.
     pub change: &'a StepTimeChange,
     /// Smallest relative difference that counts.
     pub threshold: f64,
@@ -95,8 +95,7 @@ impl<'a> CauseList<'a> {
     }
 }
 
-/// Orders causes by size, largest first. Causes that work against the difference come last, because
-/// they explain none of it.
+/// Sorts causes by size, largest first. Causes with the opposite sign come last, because they explain none of the difference.
 fn by_size(a: &Cause, b: &Cause, total: f64) -> std::cmp::Ordering {
     let against = |cause: &Cause| cause.delta_us_per_step * total < 0.0;
     let size = |cause: &Cause| cause.delta_us_per_step.abs();
@@ -130,7 +129,7 @@ pub fn causes(evidence: &Evidence<'_>) -> (Vec<Cause>, Option<f64>) {
     found.keep(least, MOST + parts.len(), total);
     let mut causes: Vec<Cause> = found.causes.into_iter().map(|(_, cause)| cause).collect();
     let listed: f64 = causes.iter().map(|cause| cause.delta_us_per_step).sum();
-    // Scopes split the same time as the parts in another way, so they are not part of the sum.
+    // Scopes split the same time as the parts do, so they are not part of the sum.
     if evidence.across {
         let scopes = of_scopes(evidence);
         causes.extend(scopes.into_iter().filter(|cause| cause.delta_us_per_step.abs() > least).take(MOST));
@@ -145,8 +144,8 @@ pub fn causes(evidence: &Evidence<'_>) -> (Vec<Cause>, Option<f64>) {
     (causes, explained.filter(|percent| percent.is_finite()))
 }
 
-/// Checks of the compiler. A change of one of these leads to other ops for the same work. Other
-/// types and shapes are other work, which has no causes.
+/// Checks of the compiler. If one of these changes, different ops do the same work. Different types or shapes mean different
+/// work, which has no causes.
 const OF_COMPILATION: [&str; 2] = ["compiler", "compiler_flags"];
 
 /// Returns the compiler settings that differ as causes. The cost of each is unknown, so they come
@@ -164,8 +163,8 @@ pub fn conditions(fairness: &[FairnessCheck], run: usize, baseline: usize) -> Ve
     fairness.iter().filter(differs).filter_map(cause).collect()
 }
 
-/// Adds causes from ops: one cause if all ops change alike, otherwise communication op by op and
-/// computation by scope.
+/// Adds causes from ops. If all ops change alike, this is one cause. If not, communication is listed by op and computation by
+/// scope.
 fn of_ops<'a>(evidence: &Evidence<'a>, found: &mut CauseList<'a>) {
     let Evidence { subject, baseline, ops, threshold, .. } = *evidence;
     let names = (subject.name.as_str(), baseline.name.as_str());
@@ -219,9 +218,8 @@ fn of_op(kind: CauseKind, op: &Change, delta: f64, ops: &[Change], names: (&str,
     }
 }
 
-/// Adds the part of each change that no listed cause explains, or the whole part if it has no
-/// cause. Ops of data movement do not record which of the [`DATA_PARTS`] they belong to, so these
-/// parts are one entry.
+/// Adds the changes of step parts that the listed causes do not explain, in whole or in part. Data movement ops do not record
+/// which of the [`DATA_PARTS`] they belong to, so these parts form one entry.
 fn of_parts<'a>(evidence: &Evidence<'a>, total: f64, found: &mut CauseList<'a>) {
     let moves: Vec<&PartChange> =
         evidence.parts.iter().filter(|part| DATA_PARTS.contains(&part.part.as_str())).collect();
@@ -247,9 +245,8 @@ fn add_rest<'a>(found: &mut CauseList<'a>, part: &'a str, title: &str, rest: f64
     }
 }
 
-/// Returns the time differences by scope, largest first, for runs on two platforms. Falls back to
-/// classes of ops if one capture does not record its scopes: a scope without time there would not
-/// mean anything.
+/// Returns the time differences by scope, largest first, for runs on two platforms. Falls back to classes of ops if one capture
+/// does not record its scopes, because the missing time of a scope would then mean nothing.
 fn of_scopes(evidence: &Evidence<'_>) -> Vec<Cause> {
     let (run, baseline) = (evidence.change.run, evidence.baseline.name.as_str());
     let by_scope = have_common_scopes(evidence.ops);
@@ -270,7 +267,11 @@ fn of_scopes(evidence: &Evidence<'_>) -> Vec<Cause> {
             _ if by_scope => format!("{name} ops without a scope"),
             _ => format!("{name} ops"),
         };
-        let text = format!("{what} take {time} per step, {base_time} in {baseline}: {}.", signed(ours - theirs));
+        let text = format!(
+            "{what} take {time} per step, against {base_time} in {baseline}: \
+            {}.",
+            signed(ours - theirs)
+        );
         let scope = (kind == CauseKind::Scope).then(|| name.clone());
         Cause { run, scope, ..Cause::new(kind, &name, ours - theirs, text) }
     };
@@ -335,7 +336,7 @@ fn small_ops<'a>(evidence: &Evidence<'a>, found: &mut CauseList<'a>) {
             format!(" ({} calls per step instead of {})", runs[0], runs[1])
         };
         let text = format!(
-            "Small {} ops, which are not listed, take {ours} per step, {theirs} in {}{of_count}: {}.",
+            "Small {} ops, which are not listed, take {ours} per step, against {theirs} in {}{of_count}: {}.",
             class.name.replace('_', " "),
             evidence.baseline.name,
             signed(delta)

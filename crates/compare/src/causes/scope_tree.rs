@@ -10,9 +10,8 @@
 //! listed           dot.2                dot.1 and dot.2       layer_*/attn and layer_*/mlp
 //! ```
 //!
-//! A scope is one entry if many of its ops change alike. If a few ops make up most of the
-//! difference, or some change in the opposite direction, each of its scopes and ops is an entry.
-//! All layers of a model count as one scope.
+//! A scope is one entry if many of its ops change alike. If a few ops make up most of the difference, or some change in the
+//! opposite direction, each scope and op inside it is an entry. All layers of a model count as one scope.
 
 use crate::Change;
 use base::{framework_path, sort};

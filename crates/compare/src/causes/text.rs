@@ -31,10 +31,10 @@ pub(super) fn of_op(op: &Change, delta: f64, all: &[Change], (ours, theirs): (&s
         }
         _ if op.exposed_us.is_some() => {
             let [exposed, base_exposed] = op.exposed_us.unwrap_or_default().map(format::time_us);
-            format!("{name} {is} exposed for {exposed} per step, for {base_exposed} in {theirs}: {adds}.")
+            format!("{name} {is} exposed for {exposed} per step, against {base_exposed} in {theirs}: {adds}.")
         }
         ChangeKind::MoreOften | ChangeKind::LessOften => format!(
-            "{name} {runs} {} times per step, {} times in {theirs}: {adds} per step.",
+            "{name} {runs} {} times per step, against {} times in {theirs}: {adds} per step.",
             per_step(op.per_step[0]),
             per_step(op.per_step[1])
         ),
@@ -48,9 +48,8 @@ pub(super) fn of_op(op: &Change, delta: f64, all: &[Change], (ours, theirs): (&s
     }
 }
 
-/// For an op that is new or gone, names an op of the same scope that changed in the opposite
-/// direction and was compiled differently: a fusion that took over the work or gave it up. Returns
-/// an empty string if there is none.
+/// For an op that is new or gone, names a fusion that took over the work or gave it up: an op of the same scope that changed in
+/// the opposite direction and was compiled differently. Returns an empty string if there is none.
 fn took_over(op: &Change, all: &[Change]) -> String {
     let Some(scope) = scope(op) else { return String::new() };
     let delta = op.delta_us_per_step;
@@ -109,9 +108,9 @@ pub(super) fn of_part(part: &PartChange, evidence: &Evidence<'_>) -> String {
     )
 }
 
-/// Describes the host range whose share of the idle time changes most. Returns an empty string if
-/// it explains little of the part's change. Its time covers all counted steps and all causes of
-/// idle time, so it is not a share of the part.
+/// Describes the host range whose share of the idle time changes most. Returns an empty string if the range explains little of
+/// the part's change. The time of the range covers all counted steps and all causes of idle time, so it is not a share of the
+/// part.
 fn host(part: &PartChange, subject: &Subject, baseline: &Subject) -> String {
     let ranges = |of: &Subject| -> Vec<(String, f64)> {
         let meanwhile = of.profile.step_breakdown.as_ref().and_then(|it| it.host_meanwhile.as_ref());
@@ -145,7 +144,8 @@ const LEAST_OF_HOST: f64 = 0.3;
 /// Describes the change of a part that no other cause explains.
 pub(super) fn of_rest(title: &str, rest: f64) -> String {
     format!(
-        "{title}, remainder: {}, from ops that overlap with others or whose own difference is small or not proven.",
+        "{title}, remainder: {}. It comes from ops that overlap with others, or whose own difference is small or \
+            not proven.",
         signed(rest)
     )
 }

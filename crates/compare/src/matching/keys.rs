@@ -4,7 +4,7 @@ use super::Item;
 use crate::MatchedBy;
 use base::framework_path;
 
-/// Data that the ops of both sides record. Data that only one side has is no evidence.
+/// Data that the ops of both sides record. Data that only one side records is not evidence.
 #[derive(Clone, Copy)]
 pub(super) struct Witnesses {
     /// True if the ops of both sides have framework paths.
@@ -71,8 +71,8 @@ fn detail(item: &Item<'_>, witnesses: Witnesses) -> String {
     if fingerprint.is_empty() && path.is_empty() { String::new() } else { format!("{fingerprint}\n{path}") }
 }
 
-/// Returns the scopes of an op with the pass of the training step. All layers of a model are merged
-/// into one.
+/// Returns the scopes of an op and its pass in the training step (forward or backward). All layers of a model are merged into
+/// one.
 pub(super) fn scope(path: &str) -> String {
     let scopes = framework_path::layered(&framework_path::scopes(path).join("/"));
     match framework_path::training_pass(path) {

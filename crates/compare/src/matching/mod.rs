@@ -1,8 +1,7 @@
 //! Matches the ops of one run with those of another.
 //!
-//! `fusion.12` does not identify an op: the next build numbers its fusions differently. So ops are
-//! matched in passes. Each pass handles the ops that the previous ones left, and the result records
-//! the pass:
+//! `fusion.12` does not identify an op: the next build numbers its fusions differently. So ops are matched in
+//! passes. Each pass handles the ops that the previous passes left over, and the result records the pass:
 //!
 //! | pass | equal | meaning |
 //! |---|---|---|
@@ -138,9 +137,8 @@ pub fn families(
     classes
 }
 
-/// Reduces a change across platforms to the time per step. The number of ops into which each
-/// platform splits its work means nothing, and a class or scope that one of them lacks is time that
-/// the other spends under another name.
+/// Reduces a change across platforms to the time per step. The platforms split work into different numbers of ops, so counts
+/// mean nothing. If a platform lacks a class or scope, it does that work under another name.
 fn by_time_alone(change: &mut Change) {
     change.slowdown = None;
     if !matches!(change.change, ChangeKind::Slower | ChangeKind::Faster | ChangeKind::Rewritten) {
@@ -195,9 +193,9 @@ fn changes(run: usize, sides: &[Vec<Item<'_>>; 2], noise: &OpNoise, passes: &[(M
     changes
 }
 
-/// Splits a group of a few ops with the same framework path that compute different things. If both
-/// sides have the same number of ops, pairs them by time, longest with longest, which minimizes the
-/// changes. Equal ops are interchangeable and stay together.
+/// Splits a group of a few ops with the same framework path that compute different things. If both sides have the same number
+/// of ops, pairs them by time, longest with longest, which minimizes the changes. Equal ops are interchangeable and stay
+/// together.
 fn split(sides: &[Vec<Item<'_>>; 2], group: [Vec<usize>; 2]) -> Vec<[Vec<usize>; 2]> {
     let [ours, theirs] = &group;
     let items = || {
@@ -217,8 +215,7 @@ fn split(sides: &[Vec<Item<'_>>; 2], group: [Vec<usize>; 2]) -> Vec<[Vec<usize>;
     vec![group]
 }
 
-/// Largest number of ops that are paired. More ops with the same path are layers that the path does
-/// not name.
+/// Largest number of ops that are paired. If more ops have the same path, they are layers that the path does not name.
 const MOST_PAIRED: usize = 8;
 
 /// Returns an upper bound of the variation of a group of ops from step to step, as if all of them
@@ -247,7 +244,7 @@ fn change<'i>(run: usize, sides: &'i [Vec<Item<'i>>; 2], group: &[Vec<usize>; 2]
         group.iter().filter_map(|&at| items.get(at)).collect()
     };
     let found = [pick(&sides[0], &group[0]), pick(&sides[1], &group[1])];
-    // Starts from 0, because the sum of an empty list is -0 and would appear so in the document.
+    // Starts from 0, because the sum of an empty list is -0, which would appear in the document.
     let sum = |value: fn(&Item<'_>) -> f64| {
         found.each_ref().map(|items| items.iter().map(|item| value(item)).fold(0.0, |sum, it| sum + it))
     };

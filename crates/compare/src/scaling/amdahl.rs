@@ -34,8 +34,8 @@ impl AmdahlFit {
     /// Fits the law to `(growth of the devices, speed-up)` of the runs on more devices than the
     /// reference.
     ///
-    /// A speed-up beyond the ideal gives 0. Returns `None` if more devices are slower overall, which
-    /// Amdahl's law does not allow, and if there are no runs other than the reference.
+    /// A speed-up beyond the ideal gives 0. Returns `None` if there are no runs other than the reference, or if steps get
+    /// longer with more devices overall, which Amdahl's law does not allow.
     pub fn of(runs: &[(f64, f64)]) -> Option<AmdahlFit> {
         let points: Vec<(f64, f64)> =
             runs.iter().map(|(growth, speedup)| (1.0 - 1.0 / growth, 1.0 / speedup - 1.0 / growth)).collect();

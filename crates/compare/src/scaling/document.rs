@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::super::{MatchedBy, ScalingMode, ScalingSource};
 
-/// Op that takes longer on the most devices of its series than ideal scaling would give.
+/// Op that, on the most devices of its series, takes longer than with ideal scaling.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ExcessOp {
     /// Index of the run on the most devices.
@@ -17,7 +17,7 @@ pub struct ExcessOp {
     pub name: String,
     /// Class of op.
     pub family: String,
-    /// Path of the framework, if known.
+    /// Framework path, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub framework_op: Option<String>,
     /// Method by which the op was matched with the reference's, or `none` if the reference lacks it.
@@ -26,8 +26,8 @@ pub struct ExcessOp {
     pub ops: [u64; 2],
     /// Self time per step and device, in the reference.
     pub reference_us: f64,
-    /// `reference_us` times the growth of the work divided by that of the devices. Strong scaling
-    /// divides it by the growth of the devices; weak scaling leaves it unchanged.
+    /// `reference_us` times the growth of the work, divided by the growth of the devices. For strong scaling, this is
+    /// `reference_us` divided by the growth of the devices; for weak scaling, it is `reference_us`.
     pub ideal_us: f64,
     /// Self time per step and device, in the run.
     pub measured_us: f64,
@@ -79,12 +79,11 @@ pub struct Scaling {
     /// Programs or platforms that scale separately. Empty if there is only one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub series: Vec<ScalingSeries>,
-    /// Ops that take longer on the most devices than ideal scaling would give, largest excess first; at
-    /// most 20 per series.
+    /// Ops that, on the most devices, take longer than with ideal scaling, largest excess first; at most 20 per series.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub excess_ops: Vec<ExcessOp>,
-    /// Forecast for two and four times the most devices by the fitted law. Empty without a law (mixed
-    /// scaling), and if fewer devices are faster.
+    /// Forecast for two and four times the most devices by the fitted law. Empty if no law fits (mixed scaling), or if fewer
+    /// devices are faster.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub forecast: Vec<ScalingForecast>,
     /// Assumption of the forecast, as a sentence.
@@ -98,7 +97,7 @@ pub(crate) const MAX_EXCESS_OPS: usize = 20;
 /// One program on one platform.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ScalingSeries {
-    /// Name of the experiment, otherwise of the platform. Points refer to it as `series`.
+    /// Name of the experiment. If it has none, the name of the platform. Points refer to this name as `series`.
     pub name: String,
     /// Index of the run that the speed-ups are relative to.
     pub reference: u32,
@@ -136,11 +135,11 @@ pub struct ScalingPoint {
     pub idle_percent: Option<f64>,
     /// Percentage by which perfect balance would reduce the work of the busiest device.
     pub imbalance_percent: Option<f64>,
-    /// Percentage points of efficiency lost to exposed communication beyond the reference's. The three
-    /// `lost_to_*` add up to `100 - efficiency_percent`. Negative if there is less communication than
-    /// in the reference.
+    /// Percentage points of efficiency lost to exposed communication beyond that of the reference. The three
+    /// `lost_to_*` add up to `100 - efficiency_percent`. Negative if there is less communication than in the
+    /// reference.
     pub lost_to_communication_percent: Option<f64>,
-    /// Percentage points of efficiency lost to idle time beyond the reference's.
+    /// Percentage points of efficiency lost to idle time beyond that of the reference.
     pub lost_to_idle_percent: Option<f64>,
     /// Percentage points of efficiency lost to everything else, for example computation that does not
     /// shrink with the number of devices, and transfers.

@@ -11,7 +11,7 @@ use super::{ScaledRun, ScalingForecast};
 
 /// Assumption of the forecast, as a sentence.
 pub(super) const ASSUMPTION: &str = "The forecast assumes that each further doubling of the devices adds as much \
-    time to a step as the measured ones.";
+    time to a step as the measured doublings did.";
 
 /// Share of the reference's step that each doubling adds.
 ///

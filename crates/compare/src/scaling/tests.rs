@@ -154,8 +154,8 @@ fn ops_that_do_not_shrink_are_listed() {
         .iter()
         .map(|op| (op.name.as_str(), [op.reference_us, op.ideal_us, op.measured_us, op.excess_us]))
         .collect();
-    // A quarter of 80 is 20. The reduction is new. The dot shrinks ideally, and 0.1 of 400 us is too
-    // little to name.
+    // A quarter of 80 is 20. The reduction is new. The dot shrinks ideally. An excess of 0.1 us in a step of 400 us is too
+    // small to name.
     assert_eq!(listed, [("copy", [80.0, 20.0, 90.0, 70.0]), ("reduce", [0.0, 0.0, 60.0, 60.0])]);
     assert!(found.excess_ops.iter().all(|op| op.run == 2));
     let words = sentences(&found, &subjects);
@@ -258,7 +258,7 @@ fn methods_named_in_paths_scale_separately() {
     let both = scaling(&subjects, Some(false)).unwrap();
     let found: Vec<_> = both.series.iter().map(|it| (it.name.as_str(), it.reference)).collect();
     assert_eq!(found, [("lcam", 1), ("tad", 0)]);
-    // One device is the reference of each method; it does not compare the efficiency of the methods.
+    // The run on one device is the reference of each method. The methods' efficiencies are not compared.
     let on_one = both.points.iter().filter(|point| point.devices == 1);
     assert!(on_one.clone().count() == 2 && on_one.clone().all(|point| point.efficiency_percent == 100.0));
     assert!(close(both.points[1].efficiency_percent, 100.0 * 680.0 / 255.0 / 4.0));
@@ -289,8 +289,8 @@ fn a_law_that_does_not_hold_is_not_fitted() {
             "More than 1 device make a step longer: 100 µs on 1, 130 µs on 4."
         ]
     );
-    // Within 1 %, which counts as equal because the noise of the steps is unknown, but the law still
-    // does not apply.
+    // The times differ by less than 1 %, which counts as equal because the noise of the steps is unknown. The law still does
+    // not apply.
     let alike = [subject("a", 1, 100.0), subject("b", 4, 100.5)];
     let words = sentences(&scaling(&alike, Some(false)).unwrap(), &alike);
     assert_eq!(words[1], "More devices make a step longer, which Amdahl's law does not describe.");

@@ -15,13 +15,13 @@
 //! reduction of the error per additional change, divided by the remaining variance, is the square
 //! of Student's t (for one change, of the two samples on its sides). The variance is that of all
 //! runs about the means of their levels (degrees of freedom: runs minus levels), and at least the
-//! variance of the runs' means that their steps imply: runs that agree by accident are not that
-//! exact. It is pooled rather than Welch's, because the noise of a machine does not depend on the
-//! program's level, and because a side of two runs contains little information about its own
-//! variance. The best of many placements exceeds the limit of a single test by accident too, so t
-//! must exceed [`SEARCH_FACTOR`] times the 95 % limit: among series of 3 to 40 runs of pure noise,
-//! at most one in twenty then has a change (a test counts them). Levels must also differ by 1 %,
-//! because long series reveal differences that do not matter in practice.
+//! variance of the runs' means that their steps imply, because runs may agree by accident. It is
+//! pooled rather than Welch's, because the noise of a machine does not depend on the program's
+//! level, and because a side of two runs contains little information about its own variance. The
+//! best of many placements exceeds the limit of a single test by accident too, so t must exceed
+//! [`SEARCH_FACTOR`] times the 95 % limit: among series of 3 to 40 runs of pure noise, at most one
+//! in twenty then has a change (a test counts them). Levels must also differ by 1 %, because long
+//! series reveal differences that do not matter in practice.
 //!
 //! A level contains at least two runs, so that one outlier is not a change. The first and the last
 //! level may contain one run.
@@ -60,7 +60,7 @@ struct Places {
     error: f64,
 }
 
-/// Returns the optimal placements of 0, 1, 2, ... changes, as many as leave a degree of freedom.
+/// Returns the optimal placements of 0, 1, 2, ... changes, for as many changes as leave a degree of freedom.
 fn places(sums: &RunningSums) -> Vec<Places> {
     let runs = sums.runs;
     let most = runs.saturating_sub(2).min(MOST_CHANGES);
@@ -159,7 +159,7 @@ impl RunningSums {
             return 0.0;
         }
         let sum = RunningSums::between(&self.values, start, end);
-        // Rounding can make it negative.
+        // Rounding errors can make the result negative.
         (RunningSums::between(&self.squares, start, end) - sum * sum / (end - start) as f64).max(0.0)
     }
 
@@ -226,7 +226,7 @@ mod tests {
 
     #[test]
     fn small_or_uncertain_differences_are_no_change() {
-        // Exact times, but less than a percent.
+        // The times are exact, but the change is less than a percent.
         assert_eq!(found(&[(5, 100.0), (5, 100.9)], 0.0, 1), [0; 0]);
         assert_eq!(found(&[(5, 100.0), (5, 101.1)], 0.0, 1), [5]);
         // Runs that agree only by accident, because their steps vary a lot: with 4 steps, a mean is exact

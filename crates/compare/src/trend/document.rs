@@ -59,7 +59,7 @@ pub struct Trend {
     pub points: Vec<TrendPoint>,
     /// Points at which the step time changes permanently. Empty if it drifts.
     pub change_points: Vec<ChangePoint>,
-    /// Line through the step times, if it fits them better than change points do.
+    /// Line through the step times. Present if the line fits them better than change points do.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub drift: Option<Drift>,
     /// Single runs that differ from those before and after them. They belong to no level and to no

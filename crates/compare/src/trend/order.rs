@@ -40,7 +40,7 @@ pub(super) fn places(subjects: &[Subject]) -> Option<(OrderedBy, Vec<OrderedRun>
     if let Some(places) = by_step {
         return Some((OrderedBy::TrainingStep, places));
     }
-    // A capture on other devices is another experiment, not a later run.
+    // A capture on different devices is a different experiment, not a later run.
     let devices = |subject: &Subject| {
         let metadata = &subject.profile.metadata;
         (metadata.platform.clone(), metadata.num_devices, metadata.experiment_name.clone())
@@ -57,8 +57,7 @@ pub(super) fn places(subjects: &[Subject]) -> Option<(OrderedBy, Vec<OrderedRun>
     by_time.map(|places| (OrderedBy::Timestamp, places))
 }
 
-/// Returns the training step in the name of a run, otherwise in a folder of its path, innermost
-/// first.
+/// Returns the training step in the name of a run. If the name has none, searches the folders of the path, innermost first.
 fn step_of(subject: &Subject) -> Option<u64> {
     let metadata = &subject.profile.metadata;
     let names = [Some(subject.name.as_str()), metadata.run_name.as_deref()];

@@ -3,13 +3,13 @@
 use super::super::noise::{LEAST_RELATIVE_DIFFERENCE, Sample, t_quantile_975};
 use super::drift::error_of_means;
 
-/// Number of runs on each side that a run is compared with, or fewer if there are not as many.
+/// Largest number of runs on each side that a run is compared with.
 const NEIGHBOURS: usize = 3;
 
 /// Smallest number of runs on each side. The first and the last runs could begin a new level.
 const FEWEST_NEIGHBOURS: usize = 2;
 
-/// Factor for the 95 % limit of one test, because every run is tested.
+/// Factor on the 95 % limit of a single test, because every run is tested.
 const SEARCH_FACTOR: f64 = 2.5;
 
 /// Run that differs from its neighbours.
@@ -23,8 +23,8 @@ pub(super) struct Outlier {
 
 /// Returns the runs that differ from the mean of their neighbours (up to three on each side) by
 /// more than `2.5 * t * sqrt(v + v / n)` and by a percent. `n` is the number of neighbours, and `v`
-/// their variance or, if larger, the squared standard error of the means over their steps. The
-/// neighbours of a jump or of another outlier vary a lot, so they hide outliers.
+/// their variance or, if larger, the squared standard error of the means over their steps.
+/// Neighbours that contain a jump or another outlier vary widely, so they hide outliers.
 pub(super) fn outliers(samples: &[Sample]) -> Vec<Outlier> {
     (0..samples.len()).filter_map(|at| outlier(samples, at)).collect()
 }
@@ -66,7 +66,7 @@ mod tests {
         // A level that lasts is not an outlier, and neither are runs at the ends.
         assert_eq!(found(&[100.0, 101.0, 99.0, 150.0, 151.0, 149.0, 150.0]), [0; 0]);
         assert_eq!(found(&[150.0, 100.0, 101.0, 99.0, 100.0, 150.0]), [0; 0]);
-        // Exact times, but less than a percent.
+        // The times are exact, but the difference is less than a percent.
         assert_eq!(found(&[100.0, 100.0, 100.9, 100.0, 100.0]), [0; 0]);
         assert_eq!(found(&[100.0, 100.0, 101.1, 100.0, 100.0]), [2]);
         assert_eq!(found(&[]), [0; 0]);

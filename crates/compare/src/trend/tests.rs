@@ -33,7 +33,7 @@ fn a_change_at_the_seventh_run_is_found_in_any_order() {
     assert_eq!((change.run, change.after_us), (6, 120e3));
     assert!((change.before_us - 100e3).abs() < 1e-6);
     // Medians of 99.8, 99.9, 99.9, 100, 100.1, 100.3 and of 119.8, 119.9, 120.1, 120.2.
-    let said = "From training step 700 on a step takes 120 ms instead of 99.9 ms (+20.1 %, +20.0 ms; medians of 4 runs and of 6 \
+    let said = "From training step 700 on, a step takes 120 ms instead of 99.9 ms (+20.1 %, +20.0 ms; medians of 4 runs and of 6 \
                 before).";
     assert_eq!((change.runs, change.changes.len()), ([6, 4], 0));
     assert!((change.medians_us[0] - 99.95e3).abs() < 1e-6 && (change.medians_us[1] - 120e3).abs() < 1e-6);
@@ -73,7 +73,7 @@ fn a_drift_is_distinguished_from_a_jump() {
     let subjects: Vec<Subject> = (0..8)
         .map(|run| {
             let mut subject = subject(&format!("step_{}", 10 * (run + 1)), time(run));
-            // The steps agree, so the noise is that of the runs.
+            // The steps within each run agree, so the noise comes from the runs.
             subject.profile.step_timing.stddev_step_time_us = Some(1.0);
             subject
         })
@@ -81,8 +81,7 @@ fn a_drift_is_distinguished_from_a_jump() {
     let found = trend(&subjects).unwrap();
     assert_eq!((found.change_points.len(), found.outliers.len()), (0, 0));
     let drift = found.drift.clone().unwrap();
-    // The deviations have a slope of their own: the sum of (run - 3.5) times the deviation, over 42, is
-    // -0.0245 / 42.
+    // The deviations themselves have a slope: the sum of (run - 3.5) times the deviation, divided by 42, is -0.0245 / 42.
     let slope: f64 = (0..8).map(|run| (run as f64 - 3.5) * beside[run]).sum::<f64>() / 42.0;
     assert!((drift.slope_us - 1e3 * (0.5 + slope)).abs() < 1e-6, "{drift:?}");
     assert!((drift.last_us - drift.first_us - 7.0 * drift.slope_us).abs() < 1e-6);
@@ -111,7 +110,7 @@ fn an_outlier_is_named_and_belongs_to_no_level() {
     let [change] = found.change_points.as_slice() else { panic!("{:?}", found.change_points) };
     assert_eq!((change.run, change.runs), (6, [5, 4]));
     assert!((change.before_us - 99.94e3).abs() < 1e-6, "without the run apart: {change:?}");
-    // Without a change, the level is that of the other runs.
+    // Without a change, the level is the mean of the other runs.
     let texts = sentences(&trend(&subjects[..6]).unwrap(), &subjects[..6]);
     assert!(
         texts[1].ends_with("of its 5 runs: 99.9 ms on average, 99.8 ms to 100 ms; no other run differs."),
@@ -165,8 +164,8 @@ fn a_change_at_the_last_run_is_marked_as_uncertain() {
     assert_eq!(
         sentences(&found, subjects),
         [
-            "From training step 700 on a step takes 120 ms instead of 99.9 ms (+20.3 %, +20.3 ms; medians of 1 run and of 6 before) \
-          (the last run: whether it stays so is not known)."
+            "From training step 700 on, a step takes 120 ms instead of 99.9 ms (+20.3 %, +20.3 ms; medians of 1 run and of 6 before) \
+          (this is the last run, so the change may not last)."
         ]
     );
 }
@@ -187,7 +186,7 @@ fn folders_and_timestamps_also_give_the_order() {
     assert_eq!(found.points[0].label, "2026-01-05T10:00:11");
     assert_eq!(found.change_points[0].run, 5);
     let change = &found.change_points[0];
-    assert!(change.text.starts_with("From 2026-01-05T10:00:15 on a step takes "), "{}", change.text);
+    assert!(change.text.starts_with("From 2026-01-05T10:00:15 on, a step takes "), "{}", change.text);
     assert!(change.after_us < 0.84 * change.before_us);
     // Another time zone, another device count, or an unknown time: no order.
     let without = |change: &dyn Fn(&mut Subject)| {

@@ -65,7 +65,7 @@ fn header(comparison: &Comparison) -> Markup {
     html! {
         header {
             h1 {
-                // Long lists of names make no title; the table below contains them.
+                // A long list of names is not a useful title; the table below contains the names.
                 @if names.len() <= 4 {
                     (join(&names, &html! { " " span.note { "and" } " " }))
                 } @else {
@@ -152,14 +152,13 @@ fn efficiency(metric: &str) -> Option<&'static str> {
     }
     let (_, per) = metric.strip_prefix("efficiency.")?.rsplit_once('_')?;
     Some(match per {
-        "joule" => "The rate over the power of all devices: rate / (watts * devices).",
-        _ => "The rate over the price of all devices: 3600 * rate / (dollars an hour * devices).",
+        "joule" => "The rate divided by the power of all devices: rate / (watts * devices).",
+        _ => "The rate divided by the price of all devices: 3600 * rate / (dollars per hour * devices).",
     })
 }
 
-/// Returns the profiles, each under its name in the comparison and with the options of the user, so
-/// that loading the page reproduces the comparison. If there are many runs, includes only those
-/// that are compared in detail.
+/// Returns the profiles, so that loading the page reproduces the comparison. Each has its name in the comparison and the user's
+/// options. If there are many runs, includes only those that are compared in detail.
 fn profiles(comparison: &Comparison, subjects: &[Subject]) -> Vec<UnifiedProfile> {
     let given = comparison.scaling.as_ref().filter(|scaling| scaling.mode_source == ScalingSource::Given);
     let mut profiles = Vec::new();

@@ -24,13 +24,12 @@ use serde::Serialize;
 pub(super) const STYLE: &str = include_str!("report.css");
 /// Script of the button.
 const SCRIPT: &str = include_str!("download.js");
-/// Policy that allows only the script and the style with these hashes (a test checks them). Nothing
-/// is fetched.
+/// Policy that allows only the script and the style with these hashes (a test checks the hashes). Nothing is fetched.
 const POLICY: &str = "default-src 'none'; base-uri 'none'; form-action 'none'; \
     style-src 'sha256-1cdDabw1GX1MO/sQYMj680Jg4P/ieZHUXh4jHfE9HUo='; \
     script-src 'sha256-HzuAAQqYtAKGbtVfkm3u67P5h1t1rmtTiCa7/vM0HWk='";
 
-/// Content in which reports differ.
+/// Content that differs between reports.
 pub struct Frame<'a> {
     /// Title of the report.
     pub title: &'a str,

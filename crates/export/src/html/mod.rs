@@ -36,7 +36,7 @@ pub fn report(profile: &UnifiedProfile) -> String {
 
 /// Renders the name and origin of the run, then the sections.
 fn body(profile: &UnifiedProfile, mut sections: Vec<Section>) -> Markup {
-    // A terminal needs no heading if the next block has a title, but a page does.
+    // If the next block has a title, a terminal needs no heading, but a page does.
     for (id, title) in [("summary", "Summary"), ("host", "Hosts and other devices"), ("ops", "Ops")] {
         sections.iter_mut().filter(|section| section.id == id).for_each(|section| section.title = title.to_owned());
     }

@@ -11,7 +11,7 @@ use table::Filter;
 /// Largest number of rows in a list of ops or kernels of one run. The JSON contains all of them.
 const MOST_ROWS: usize = 40;
 
-/// Returns the causes that the answer does not contain.
+/// Returns the causes that the answer omits.
 pub(super) fn causes(comparison: &Comparison) -> Section {
     let is_told = |cause: &Cause| comparison.summary.iter().any(|sentence| sentence.contains(&cause.text));
     let left: Vec<&Cause> = comparison.causes.iter().filter(|cause| !is_told(cause)).take(MOST_ROWS).collect();
@@ -43,7 +43,7 @@ fn grid_or_nothing(grid: Grid) -> Vec<Block> {
     if grid.rows.is_empty() { Vec::new() } else { vec![Block::Grid(grid)] }
 }
 
-/// Returns the ops that differ most, and the time of ops without a partner.
+/// Returns the ops that differ most, and the time of unmatched ops.
 pub(super) fn ops(comparison: &Comparison, filter: Option<&Filter>) -> Section {
     let mut blocks = of_runs(comparison, &comparison.ops, filter);
     blocks.extend(others(comparison).filter_map(|run| words::without_partner(comparison, run)).map(|it| note(&[it])));
@@ -119,7 +119,7 @@ fn row(change: &Change, most: f64) -> Vec<GridCell> {
     ]
 }
 
-/// Describes an op's name in the baseline, the method by which both were matched, and its place in the program.
+/// Describes the name of the op in the baseline, the method that matched both ops, and the place in the program.
 fn how_matched(change: &Change) -> String {
     let renamed = change.baseline_name.as_deref().filter(|other| *other != change.name);
     let was = renamed.map(|other| format!("was {other}"));

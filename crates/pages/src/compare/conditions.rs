@@ -1,16 +1,16 @@
-//! Conditions under which the runs were captured: which are the same, which differ, which are unknown, and what follows.
+//! Conditions under which the runs were captured: which are equal, which differ, which are unknown, and the consequences.
 
 use super::{Block, CellStatus, Grid, GridCell, headings, words};
 use base::format;
 use compare::{Comparison, FairnessCheck, FairnessStatus, MOST_RUNS};
 use document::{Place, Section};
 
-/// Largest number of runs with a column of their own. The values of more are counted.
+/// Largest number of runs that get one column each. For more runs, equal values are counted.
 const COLUMNS: usize = 5;
 
 /// Returns the conditions, those that differ first.
 pub(super) fn section(comparison: &Comparison) -> Section {
-    // Files about memory alone have no steps whose conditions could differ.
+    // Files that contain only memory have no steps whose conditions could differ.
     let is_shown = !comparison.fairness.is_empty() && !comparison.is_of_memory_alone();
     let blocks = is_shown.then(|| Block::Grid(grid(comparison))).into_iter().collect();
     super::section("fairness", &title(comparison), Place::Appendix, blocks)
@@ -67,7 +67,7 @@ fn counted(values: &[&str]) -> String {
     for value in values {
         match known.iter().position(|(other, _)| other == value) {
             Some(place) => known.get_mut(place).into_iter().for_each(|(_, count)| *count += 1),
-            // Values of thousands of runs may all differ.
+            // Thousands of runs may all have different values.
             None if known.len() == MOST_RUNS => return format!("more than {MOST_RUNS} different values"),
             None => known.push((value, 1)),
         }

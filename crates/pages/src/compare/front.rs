@@ -32,13 +32,13 @@ pub(super) fn section(comparison: &Comparison) -> Section {
     super::section("summary", "", Place::Front, blocks)
 }
 
-/// States how many runs are compared in detail. Returns `None` if all of them are.
+/// States how many runs are compared in detail. Returns `None` if all runs are.
 fn chosen(comparison: &Comparison) -> Option<String> {
     let (chosen, all) = (comparison.detailed().len(), comparison.runs.len());
     (chosen < all).then(|| {
         format!(
-            "Of {all} runs {chosen} are compared in detail: the baseline, the first and the last, those at which the step time \
-             changes, and outliers. The trend has all of them."
+            "{chosen} of {all} runs are compared in detail: the baseline, the first and the last, those at which \
+                the step time changes, and outliers. The trend shows all runs."
         )
     })
 }
@@ -64,11 +64,11 @@ fn cost_grid(comparison: &Comparison, costs: &[&ComparedMetric]) -> Grid {
     }
 }
 
-/// Returns the phases of a step of a run next to the baseline's. Returns `None` if ops of both runs have the same names.
+/// Returns the step phases of a run next to those of the baseline. Returns `None` if the ops of both runs have the same names.
 fn phases(comparison: &Comparison, run: u32) -> Option<Grid> {
     let of_run: Vec<&PhaseChange> = comparison.phases.iter().filter(|phase| phase.run == run).collect();
     let [name, baseline] = [run, comparison.baseline].map(|run| name_of(comparison, run).to_owned());
-    // If the work differs, its time is neither better nor worse.
+    // If the work differs, the time of a run is neither better nor worse.
     let is_judged = !comparison.is_of_other_work(run);
     let row = |phase: &&PhaseChange| {
         let judgement = Judgement::of_time(phase.run_us - phase.baseline_us);

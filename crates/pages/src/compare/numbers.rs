@@ -10,7 +10,7 @@ use document::{Figure, Judgement, Place, Section};
 use report::Level;
 use table::Unit;
 
-/// Most important numbers: of each list, the first that a run has.
+/// Most important numbers. Of each list, the first number that a run has is shown.
 const KEY_NUMBERS: [&[&str]; 8] = [
     &["step_time.typical_us"],
     &["step_timing.device_work_us"],
@@ -76,9 +76,9 @@ pub(super) fn step_times(comparison: &Comparison) -> Section {
     let mut blocks = Vec::new();
     if !rows.is_empty() {
         blocks.push(Block::Note {
-            text: "The difference of the typical steps (means without the fastest and the slowest quarter) with its 95 % interval, \
-                   from the variation among the captures of one run, otherwise among their steps. An interval that contains 0 is \
-                   within the noise."
+            text: "The difference of the typical steps (means without the fastest and the slowest quarter) with \
+                its 95 % interval. The interval comes from the variation among the captures of a run or, with one \
+                capture, among its steps. If the interval contains 0, the difference is within the noise."
                 .to_owned(),
         });
         let columns = headings(&["Run", "Typical step", "Baseline", "Difference", "Steps"]);
@@ -101,7 +101,7 @@ pub(super) fn scored(comparison: &Comparison) -> Section {
     if !blocks.is_empty() {
         let has_one_capture = shown.iter().all(|metric| metric.winner.is_none() && metric.spreads.is_empty());
         let legend = match has_one_capture {
-            true => format!("{} No run is marked as best, because each has one capture.", words::LEGEND),
+            true => format!("{} No run is marked as best, because each run has only one capture.", words::LEGEND),
             false => words::LEGEND.to_owned(),
         };
         blocks.insert(0, note(&[legend]));
@@ -167,7 +167,7 @@ fn direction(metric: &ComparedMetric) -> &'static str {
     }
 }
 
-/// Returns the value of a run, with the range of its captures, and its verdict and difference against the baseline.
+/// Returns the value of a run with the range of its captures, and its verdict and difference against the baseline.
 fn cell(metric: &ComparedMetric, run: usize) -> GridCell {
     let most = largest(metric.values.iter().flatten().copied());
     let number = metric.values.get(run).copied().flatten();
@@ -182,7 +182,7 @@ fn cell(metric: &ComparedMetric, run: usize) -> GridCell {
     }
 }
 
-/// Describes a run's number against the baseline's in words with a symbol, and whether it is better.
+/// Describes in words and with a symbol how a run's number compares with the baseline's, and whether it is better.
 pub(super) fn judged(metric: &ComparedMetric, run: u32) -> (String, Option<CellStatus>) {
     let best = if metric.winner == Some(run) { "★ best" } else { "" };
     let Some((judgement, said)) = words::verdict(metric, run) else {

@@ -1,4 +1,4 @@
-//! Scaling over devices: the speed-up with its ideal, what efficiency is lost to, the ops that do not shrink, and a forecast.
+//! Scaling over devices: the speed-up with its ideal, the causes of lost efficiency, the ops that do not shrink, and a forecast.
 
 use super::{Block, Grid, GridCell, headings, largest, name_of, note, section, words};
 use base::format;
@@ -135,7 +135,7 @@ fn points(scaling: &Scaling, comparison: &Comparison) -> Grid {
     Grid { title: String::new(), rows: rows.collect(), columns }
 }
 
-/// Lists the time of each op beyond its ideal share of the reference's.
+/// Lists the time of each op beyond its ideal share of the time in the reference.
 fn excess_ops(scaling: &Scaling) -> Grid {
     let most = largest(scaling.excess_ops.iter().map(|op| op.excess_us));
     let row = |op: &ExcessOp| {

@@ -37,7 +37,7 @@ fn more_time_is_worse_and_signed() {
     assert_eq!((cell.text.as_str(), cell.status, cell.bar), ("▲ −2.00 ms", Some(CellStatus::Better), Some(0.5)));
 }
 
-/// The title of each section stands in the page and in every report, so none has a section that another lacks.
+/// The page and every report contain the title of each section, so all have the same sections.
 #[test]
 fn the_page_and_all_reports_have_the_same_sections() {
     let comparison = ::compare::example::comparison();
@@ -53,7 +53,7 @@ fn the_page_and_all_reports_have_the_same_sections() {
         for output in [&page, &html] {
             assert!(output.contains(&section.title), "{}: {output}", section.title);
         }
-        // Texts omit a heading above a block that has a title.
+        // Text reports omit the heading above a block that has a title.
         let first = section.blocks.iter().find_map(title).unwrap_or(&section.title);
         for output in [&text, &markdown] {
             assert!(output.contains(&section.title) || output.contains(first), "{}: {output}", section.title);

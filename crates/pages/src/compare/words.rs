@@ -10,14 +10,13 @@ use compare::{
 };
 use document::Judgement;
 
-/// Largest distance from 1 of a ratio that counts as equal for users.
+/// Largest distance from 1 at which a ratio is shown as equal.
 const SAME: f64 = 0.005;
 
 /// Minus sign with the width of a plus sign.
 const MINUS: &str = "−";
 
-/// Judges the change of an op or a kernel. It is noise if captures of one side differ by as much
-/// among themselves.
+/// Judges the change of an op or a kernel. The change is noise if the captures of one side differ by as much from each other.
 pub fn judgement_of(change: &Change) -> Judgement {
     let delta = change.delta_us_per_step;
     let is_noise = change.margin_us.is_some_and(|margin| delta != 0.0 && delta.abs() <= margin);
@@ -29,8 +28,7 @@ pub fn of_steps<'t>(comparison: &Comparison, step: &'t str, window: &'t str) -> 
     if comparison.times_are_of_steps() { step } else { window }
 }
 
-/// Returns the heading for the parts of a run and of the baseline. If the work differs, they are
-/// only listed.
+/// Returns the heading for the parts of a run and of the baseline. If the work differs, the parts are listed without differences.
 pub fn parts_title(comparison: &Comparison, run: u32, name: &str, baseline: &str) -> String {
     let time = time_of_parts(comparison, run);
     if comparison.is_of_other_work(run) {
@@ -46,8 +44,8 @@ pub fn sums_of_parts(comparison: &Comparison, run: u32) -> [f64; 2] {
     [of_run().map(|part| part.baseline_us).sum(), of_run().map(|part| part.run_us).sum()]
 }
 
-/// Returns the unit of time that the parts of a run and of the baseline add up to: a step, a token
-/// or a sample, or the window if the steps are unknown.
+/// Returns the name of the whole that the parts of a run and of the baseline add up to: a step, a token or a sample, or the
+/// window if the steps are unknown.
 pub fn time_of_parts(comparison: &Comparison, run: u32) -> &'static str {
     let per = comparison.waterfall.iter().find(|part| part.run == run).map(|part| part.per);
     match per {
@@ -79,10 +77,10 @@ pub fn without_partner(comparison: &Comparison, run: u32) -> Option<String> {
 }
 
 /// Definition of the typical step.
-pub const TYPICAL_STEP: &str = "Mean of the counted steps without the fastest and the slowest quarter. For several \
-    captures, the mean over them.";
+pub const TYPICAL_STEP: &str = "Mean of the counted steps without the fastest and the slowest quarter. For \
+    several captures, the mean over the captures.";
 
-/// Meaning of the symbols, for places where no words accompany them.
+/// Meaning of the symbols, for places that show them without words.
 pub const LEGEND: &str =
     "▲ better and ▼ worse than the baseline, = the same, ≈ too little to count or within the noise, ★ best of all.";
 
@@ -91,8 +89,7 @@ pub fn value(value: Option<f64>, unit: &str) -> String {
     value_of_digits(value, unit, format::DIGITS)
 }
 
-/// Largest number of digits used to distinguish two values. Values that still look equal are equal
-/// for every purpose.
+/// Largest number of digits used to distinguish two values. Values that still look equal are treated as equal.
 const MOST_DIGITS: usize = 7;
 
 /// Largest number of runs whose values get more digits to distinguish them.
@@ -178,8 +175,8 @@ pub fn times(ratio: f64) -> String {
     if ratio < 100.0 { format!("{ratio:.2}x") } else { format!("{}x", format::number(ratio)) }
 }
 
-/// Describes a run against the baseline in one number: "2.00x faster" for speeds, "1.20x higher"
-/// for other numbers. Returns `None` if that has no meaning, and for numbers that are not scored.
+/// Compares a run with the baseline in one number: "2.00x faster" for speeds, "1.20x higher" for
+/// other numbers. Returns `None` if that has no meaning, and for numbers that are not scored.
 pub fn verdict(metric: &ComparedMetric, run: u32) -> Option<(Judgement, String)> {
     let verdict = (*metric.verdicts.get(run as usize)?)?;
     let ratio = metric.ratios.get(run as usize).copied().flatten().filter(|ratio| ratio.is_finite() && *ratio > 0.0);

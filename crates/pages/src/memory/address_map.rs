@@ -1,5 +1,4 @@
-//! Map of addresses and buffers over time: the location of each buffer while a program runs, and
-//! the free space between buffers.
+//! Map of buffers by address and time: the location of each buffer while a program runs, and the free space between buffers.
 
 use std::cmp::Reverse;
 
@@ -11,7 +10,7 @@ use base::format;
 use document::{Link, Point, Scatter};
 use report::View;
 
-/// Largest number of rectangles. Keeps those with the most bytes for the longest time.
+/// Largest number of rectangles. Keeps those with the largest product of bytes and time.
 const MOST_BLOCKS: usize = 600;
 
 /// Draws the map of a memory space's heap, with allocations stacked. Returns `None` if nothing is

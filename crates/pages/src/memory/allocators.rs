@@ -23,7 +23,7 @@ pub fn blocks(kept: &KeptMemory, query: &PageQuery) -> Vec<Block> {
     fullest.sort_by_key(|(used, _)| std::cmp::Reverse(*used));
     let values = recorded.allocators.iter().filter(|it| it.peak().is_some());
     let values = values.map(|it| (key(it), format!("{}{}", it.title, host(recorded, it)))).collect();
-    // Lists allocators in the order of the devices. The fullest is selected initially.
+    // Lists allocators in the order of the devices. The fullest allocator is selected initially.
     let mut query = query.clone();
     if let Some((_, fullest)) = fullest.first() {
         query.options.entry(ALLOCATOR.to_owned()).or_insert_with(|| key(fullest));
@@ -118,7 +118,7 @@ pub(super) fn of_process(process_bytes: u64, peak_bytes: u64, reserved_bytes: u6
     match (process_bytes < peak_bytes, reserved_bytes) {
         (false, 0) => "most memory allocated since the process started, including before the capture".to_owned(),
         (true, 0) => {
-            "counted by the allocator since the process started, without a part of the memory in use here".to_owned()
+            "counted by the allocator since the process started, excluding part of the memory in use here".to_owned()
         }
         (_, _) => format!(
             "allocated since the process started. The peak also includes {reserved} reserved for \
@@ -130,11 +130,11 @@ pub(super) fn of_process(process_bytes: u64, peak_bytes: u64, reserved_bytes: u6
 /// Times beyond this, in microseconds, are shown in seconds.
 const SECONDS_FROM_US: f64 = 10e6;
 
-/// Smallest share of the capacity that must be used at the peak for the capacity to be drawn.
-/// Otherwise the curve would be flattened.
+/// Smallest share of the capacity that must be used at the peak for the capacity to be drawn. Below it, the capacity would
+/// flatten the curve.
 const DRAWN_CAPACITY: f64 = 0.25;
 
-/// Draws used bytes as a step curve: the value of an event holds until the next.
+/// Draws used bytes as a step curve: the value of an event holds until the next event.
 fn over_time(allocator: &Allocator) -> Scatter {
     let most = allocator.peak().and_then(|at| allocator.events.get(at)).map_or(0, AllocatorEvent::used_bytes);
     let (unit, scale) = curve::unit_of(most);
@@ -186,7 +186,7 @@ mod tests {
             reserved,
             "allocated since the process started. The peak also includes 10.0 GiB reserved for programs"
         );
-        assert!(of_process(10 * GIB, 20 * GIB, 0).contains("without a part of the memory in use here"));
+        assert!(of_process(10 * GIB, 20 * GIB, 0).contains("excluding part of the memory in use here"));
         assert!(of_process(20 * GIB, 20 * GIB, 0).starts_with("most memory allocated since the process started"));
     }
 }

@@ -1,5 +1,5 @@
-//! Memory page of an earlier result, from its section `memory`. The result does not contain the
-//! programs and allocations themselves.
+//! Memory page of an earlier result, made from its section `memory`. The result contains neither the programs nor the
+//! allocations.
 
 use super::figures::{bytes_figure, fullness};
 use crate::Source;
@@ -12,8 +12,8 @@ use table::Unit;
 /// Returns the blocks, or the reason why there are none.
 pub fn blocks(source: Source<'_>) -> Vec<Block> {
     let Some(memory) = &source.profile().memory else { return vec![source.not_measured("memory")] };
-    let text = "This is an earlier result. Memory over time, the buffers and their lines of code are in the profile \
-        that it was made from.";
+    let text = "This is an earlier result. For memory over time, buffers and lines of code, open the profile that \
+        the result was made from.";
     let mut blocks = vec![Block::Note { text: text.to_owned() }];
     let used = |device: &DeviceMemory| device.peak_bytes.or(device.live_bytes);
     let fullest = memory.devices.iter().max_by_key(|device| used(device));
@@ -21,9 +21,9 @@ pub fn blocks(source: Source<'_>) -> Vec<Block> {
         let text = format!("Memory of {}", format::printable(&device.device_name));
         let note = match device.source.as_str() {
             "allocator" => "Reported by its allocator.",
-            "programs" => "The largest program that runs on it, which is a lower bound.",
+            "programs" => "From the largest program that runs on the device. This is a lower bound.",
             "memory_profile" => "When the device memory profile was saved.",
-            "error" => "When it ran out.",
+            "error" => "When the memory ran out.",
             _ => "",
         };
         blocks.push(Block::Heading { text, note: Some(note.to_owned()).filter(|note| !note.is_empty()) });

@@ -1,7 +1,7 @@
 //! Caches the memory data of a run with the charts and tables made from it.
 //!
-//! A request from the page concerns one table: its form, its filter or its order. The other tables
-//! and all charts stay the same, and for a program with 100,000 buffers they take most of the time.
+//! A request from the page changes the form, filter or order of one table. The other tables and all charts stay the same; for a
+//! program with 100,000 buffers, making them takes most of the time.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -36,9 +36,9 @@ impl KeptMemory {
     }
 
     /// Calls `look` with a table in one of its forms, or in another variant that it accepts (a change
-    /// of a what-if estimate). Returns `None` if the table is not about memory.
+    /// of a what-if estimate). Returns `None` if the table is not a memory table.
     pub fn rows<T>(&self, name: TableName, variant: &str, look: impl FnOnce(&dyn Rows) -> T) -> Option<T> {
-        // Values that a user types are requested only once, so only forms are cached.
+        // Only forms are cached, because variants that users type are rarely requested twice.
         let is_form = variant.is_empty() || name.forms().contains(&variant);
         let kept = is_form.then(|| self.table(name, variant)).flatten();
         match kept {
@@ -59,7 +59,7 @@ impl KeptMemory {
         Some(made)
     }
 
-    /// Returns the charts of a memory space of a program, and calls `make` the first time.
+    /// Returns the charts of a program's memory space. Calls `make` the first time.
     pub(super) fn charts(&self, program: &str, space: i64, make: impl FnOnce() -> Vec<Block>) -> Arc<[Block]> {
         let mut charts = self.charts.lock().unwrap_or_else(PoisonError::into_inner);
         Arc::clone(charts.entry((program.to_owned(), space)).or_insert_with(|| make().into()))

@@ -1,9 +1,9 @@
-//! Page of memory: its contents when it is fullest, the time of the peak, and its owners.
+//! Memory page: the contents of the memory at its peak, the time of the peak, and the owners of the memory.
 //!
 //! Uses only the memory data of a run ([`Recorded`]), so that a worker without the events can make
 //! it. Each source is independent: compiled programs (over the order of a program), allocators
 //! (over time), a device memory profile (at one moment), and the text of an out-of-memory error
-//! (its largest buffers). Missing sources are listed with the way to record them.
+//! (its largest buffers). The page lists missing sources, and explains how to record them.
 
 mod address_map;
 mod allocators;
@@ -62,7 +62,7 @@ fn links(recorded: &Recorded, row: &row::ChosenRow<'_>) -> Vec<(String, Link)> {
     if recorded.has_events { [View::Ops, View::Timeline].into_iter().filter_map(link).collect() } else { Vec::new() }
 }
 
-/// Lists the sources that this run lacks, with the reason and the way to record each.
+/// Lists the sources that this run lacks, with the reason, and explains how to record each.
 fn absent(recorded: &Recorded) -> Option<Block> {
     if recorded.is_error() || recorded.heap_profile().is_some() && !recorded.has_events {
         return None;
@@ -75,7 +75,7 @@ fn absent(recorded: &Recorded) -> Option<Block> {
         fact(
             "Compiled programs",
             if recorded.is_json {
-                "A trace in JSON contains no programs. Open the .xplane.pb of the same capture."
+                "A JSON trace does not contain programs. Open the .xplane.pb of the same capture."
             } else if recorded.programs.is_empty() {
                 "The capture contains no programs. Record them with jax.profiler.ProfileOptions().enable_hlo_proto \
                     = True, or set XLA_FLAGS=--xla_dump_to=FOLDER and open that folder."
@@ -108,7 +108,7 @@ fn absent(recorded: &Recorded) -> Option<Block> {
     (!facts.is_empty()).then(|| Block::Facts(Facts { title: "Not in this run".to_owned(), facts }))
 }
 
-/// Returns the buttons of a choice, if it has more than one value.
+/// Returns the buttons of a choice that has more than one value.
 fn choice(option: &str, label: &str, values: Vec<(String, String)>, query: &PageQuery) -> (String, Option<Block>) {
     let keys: Vec<&str> = values.iter().map(|(key, _)| key.as_str()).collect();
     let chosen = query.chosen(option, &keys).to_owned();

@@ -16,7 +16,7 @@ use tables::TableName;
 /// Number of programs that the user can choose from: those with the largest peak.
 const MOST_PROGRAMS: usize = 12;
 
-/// Returns the blocks. Empty if no program has its buffers recorded.
+/// Returns the blocks. Empty if no program has recorded buffers.
 pub fn blocks(kept: &KeptMemory, query: &PageQuery) -> Vec<Block> {
     let recorded = kept.recorded();
     let peak = |classifier: &Classifier| classifier.program().space(MAIN).map_or(0, SpaceMemory::peak_bytes);

@@ -13,7 +13,7 @@ fn a_run_without_memory_data_explains_how_to_record_it() {
     for (platform, is_json, needle) in [
         ("CPU", false, "XLA's CPU backend reports no allocations."),
         ("GPU", false, "host_tracer_level"),
-        ("TPU", true, "A trace in JSON contains no programs."),
+        ("TPU", true, "A JSON trace does not contain programs."),
     ] {
         let mut recorded = Recorded::default();
         (recorded.platform, recorded.is_json, recorded.has_events) = (platform.to_owned(), is_json, true);

@@ -8,7 +8,7 @@ use document::{Block, Fact, Facts, Grid, GridCell};
 /// Columns of op tables that the code block already shows.
 pub(super) const COLUMNS: [&str; 5] = ["hlo_op_name", "operation", "source_info", "tf_op_name", "hlo_op_expression"];
 
-/// Frames of a call stack that are visible, and the largest number in total.
+/// Number of call stack frames that are visible, and the largest number in total.
 const FIRST_FRAMES: usize = 8;
 const MOST_FRAMES: usize = 50;
 /// Largest number of operands that are listed.
@@ -45,7 +45,7 @@ impl<'a> Op<'a> {
         } else if self.text(self.op.framework_path).is_empty() {
             "None: XLA added this op itself."
         } else {
-            "None: the program records the framework's path of this op, but no line."
+            "None: the program records the framework path of this op, but not its line."
         })
     }
 

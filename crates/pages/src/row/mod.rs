@@ -1,5 +1,5 @@
-//! Details of one row of a table: its links, its main columns, and for an op its code before its
-//! numbers. All other columns are folded.
+//! Details of one table row: its links, its main columns and, for an op, its code before its numbers. All other columns are
+//! folded.
 
 mod code;
 mod op;
@@ -120,7 +120,7 @@ impl ChosenRow<'_> {
         metrics::family_of(category) == metrics::OpFamily::Communication
     }
 
-    /// Lists the leading columns of the table, and what is missing.
+    /// Lists the leading columns of the table, and the missing values.
     fn facts(&self, op: Option<&op::Op<'_>>) -> Option<Block> {
         let mut facts: Vec<Fact> = self.cells_of(op, true).filter_map(fact).collect();
         facts.extend(op.and_then(op::Op::unknown_bound));
@@ -135,7 +135,7 @@ impl ChosenRow<'_> {
             .then(|| Block::Fold { title, blocks: vec![Block::Facts(Facts { title: String::new(), facts })] })
     }
 
-    /// Returns the cells of the leading columns if `leads`, otherwise those of the others. Excludes
+    /// Returns the cells of the leading columns if `leads` is true, and those of the other columns if it is false. Excludes
     /// columns that the code of an op shows.
     fn cells_of(&self, op: Option<&op::Op<'_>>, leads: bool) -> impl Iterator<Item = (&Column, &Cell)> {
         let first = self.name.shown().leading;

@@ -27,7 +27,7 @@ pub(super) struct Op<'a> {
 }
 
 impl<'a> Op<'a> {
-    /// Returns the op that a row is about. Returns `None` if it is ambiguous.
+    /// Returns the op of a row. Returns `None` if it is ambiguous.
     pub fn of(context: Context<'a>, row: &ChosenRow<'_>) -> Option<Op<'a>> {
         let (ops, trace) = (&context.analysis.ops, context.trace());
         if !matches!(row.name, TableName::Ops | TableName::Roofline | TableName::Kernels) {
@@ -96,7 +96,7 @@ impl<'a> Op<'a> {
         (!figures.is_empty()).then_some(Block::Figures { figures })
     }
 
-    /// Returns links to its longest run, and to all ops of its source line.
+    /// Returns links to the longest run of the op, and to all ops of its source line.
     pub fn links(&self) -> Vec<(String, Link)> {
         let source = self.text(self.op.source);
         let of_line = Link::equal(View::Ops, "source_info", source).filter(|_| !source.is_empty());
@@ -153,17 +153,17 @@ impl<'a> Op<'a> {
         Some(match (roofline.point(self.op), missing) {
             (None, Some(missing)) => format!("Unknown. {}", missing.reason),
             (None, None) => "Unknown, because the peaks of this device are unknown.".to_owned(),
-            (Some(_), _) => "Unknown, because neither its FLOPs nor its bytes are known.".to_owned(),
+            (Some(_), _) => "Unknown, because neither the FLOPs nor the bytes of the op are known.".to_owned(),
         })
     }
 
-    /// Returns its kernels, and its times by device and step.
+    /// Returns the kernels of the op, and its times by device and step.
     pub fn blocks(&self) -> Vec<Block> {
         let runs = self.runs();
         [self.kernels(), self.devices(&runs), self.steps(&runs)].into_iter().flatten().collect()
     }
 
-    /// Lists the kernels that it launches.
+    /// Lists the kernels that the op launches.
     fn kernels(&self) -> Option<Block> {
         if self.context.analysis.kernel_stats.platform != Some(Platform::Gpu) {
             return None;
@@ -190,12 +190,12 @@ impl<'a> Op<'a> {
         (!rows.is_empty()).then(|| Block::Grid(Grid { title: "Kernels".to_owned(), columns: heads.collect(), rows }))
     }
 
-    /// Returns the word for one of its events. An execution may launch several kernels.
+    /// Returns the word for one event of the op. An execution may launch several kernels.
     fn event(&self) -> &'static str {
         if self.context.analysis.devices.platform == Some(Platform::Gpu) { "kernel" } else { "run" }
     }
 
-    /// Returns the names and arguments of its events.
+    /// Returns the names and arguments of the op's events.
     fn keys(&self) -> Vec<(StrId, ArgsId)> {
         let of_op = self.context.analysis.ops.entries.iter().filter(|(_, row)| *row as usize == self.index);
         of_op.map(|(key, _)| *key).collect()

@@ -20,7 +20,7 @@ pub(super) fn by_step(source: Source<'_>, device: Option<u32>) -> Stack {
         1 => "Step by step".to_owned(),
         _ => format!("Step by step: means of {size} steps each"),
     };
-    // Column of steps in the page's table for this source.
+    // Step column in the page's table for this source.
     let key = if source.context().is_some() { "step" } else { "index" };
     let profile = source.profile();
     let rows = steps.chunks(size).filter_map(|group| {
@@ -68,7 +68,7 @@ pub(crate) fn mean(profile: &UnifiedProfile) -> Option<Bars> {
         Some(Bar { label: part.title().to_owned(), value, class: part.into(), note, link: None })
     };
     let bars = StepPart::ALL.into_iter().zip(breakdown.parts.values_us()).filter_map(bar).collect();
-    let note = format!("Every instant is in one part. The parts add up to {}.", format::time_us(whole));
+    let note = format!("Each instant belongs to one part. The parts add up to {}.", format::time_us(whole));
     Some(Bars { title, unit: Unit::TimeUs, bars, whole: Some(whole), note, ..Bars::default() })
 }
 
@@ -86,8 +86,8 @@ pub(super) fn by_device(source: Source<'_>, has_steps: bool) -> Stack {
     stack(title.to_owned(), all_parts(source), rows.collect())
 }
 
-/// Returns the kinds of parts, and each step with its parts: those of the breakdown, or the four
-/// parts of a profile without one.
+/// Returns the kinds of parts, and each step with its parts: those of the breakdown or, if the profile has no breakdown, its
+/// four parts.
 fn steps(source: Source<'_>, device: Option<u32>) -> (Vec<Series>, Vec<(u64, Vec<f64>)>) {
     if let Some(context) = source.context() {
         let steps = context.analysis.step_breakdown.steps().filter_map(|step| {
@@ -130,7 +130,7 @@ fn step(profile: &UnifiedProfile, index: u64) -> Option<&Step> {
     profile.steps.get(at).filter(|step| step.index == index)
 }
 
-/// Returns the name of a step in the trace, otherwise its position.
+/// Returns the name of a step in the trace. If it has none, returns its position.
 pub(super) fn step_name(profile: &UnifiedProfile, index: u64) -> String {
     match step(profile, index).and_then(|step| step.name.as_deref()) {
         Some(name) => format!("step {name}"),
@@ -160,8 +160,7 @@ fn mark(profile: &UnifiedProfile, mut group: impl Iterator<Item = u64>) -> Strin
     .to_owned()
 }
 
-/// Describes the source of the steps and the meaning of the marks. Without single steps, explains
-/// why there are none.
+/// Describes the source of the steps and the meaning of the marks. If there are no individual steps, explains why.
 fn note(source: Source<'_>) -> String {
     let profile = source.profile();
     let said = step_source(&profile.step_timing);
@@ -206,7 +205,7 @@ fn summary(steps: &[Step]) -> String {
     if !left_out.is_empty() {
         text.push_str(&format!(" Underlined and not counted: {left_out}."));
         if left_out.contains("warm-up") {
-            text.push_str(" Warm-up steps are the first ones, while they take more than 1.5 times the median.");
+            text.push_str(" Warm-up steps are the first steps that each take more than 1.5 times the median.");
         }
     }
     if !counted.is_empty() {
@@ -215,7 +214,7 @@ fn summary(steps: &[Step]) -> String {
     text
 }
 
-/// Counts partial, compiling and warm-up steps. A step counts as the first of these that applies.
+/// Counts partial, compiling and warm-up steps. Each step counts as the first of these kinds that applies.
 fn kinds(steps: &[&Step]) -> String {
     let number = |is: fn(&Step) -> bool| steps.iter().filter(|step| is(step)).count();
     let kinds = [

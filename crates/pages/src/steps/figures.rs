@@ -25,7 +25,7 @@ struct Shown<'a> {
     step_key: &'static str,
 }
 
-/// Returns the figures of the mean of the run, or of one of its devices.
+/// Returns the figures for the mean over the devices, or for one device.
 pub(super) fn of_trace(context: &Context<'_>, mean: &MeanPart, device: Option<u32>) -> Vec<Figure> {
     let breakdown = &context.analysis.step_breakdown;
     figures(&Shown {
@@ -114,7 +114,7 @@ fn figures(shown: &Shown<'_>) -> Vec<Figure> {
     figures.extend(shown.has_steps.then(|| worst(shown)));
     figures.extend(device_work(&shown.profile.step_timing));
     figures.push(biggest(BIGGEST, mean, mean.biggest_part()));
-    // If the biggest part is idle time, its cause is already named.
+    // If the largest part is idle time, its cause is already named.
     if mean.biggest_idle_cause() != mean.biggest_part() {
         let mut cause = biggest("Biggest idle cause", mean, mean.biggest_idle_cause());
         if !shown.knows_launches {
@@ -125,7 +125,7 @@ fn figures(shown: &Shown<'_>) -> Vec<Figure> {
     figures.push(overlap(shown));
     figures.push(host_busy(mean));
     let metric = metric!("step_breakdown.duty_cycle_percent");
-    let note = || "as defined by XProf, which counts waiting for the host as off duty".to_owned();
+    let note = || "as defined by XProf, which does not count waiting for the host as work".to_owned();
     figures.extend(shown.duty_percent.map(|duty| figure("Duty cycle", Some(duty), Unit::Percent, note(), metric)));
     figures
 }
@@ -194,13 +194,13 @@ fn worst(shown: &Shown<'_>) -> Figure {
     Figure { link, ..figure("Longest step", value, Unit::TimeUs, note, metric!("step_timing.max_step_time_us")) }
 }
 
-/// Returns a figure whose hover text describes the figure, then the part that is named below it.
+/// Returns a figure whose hover text describes the figure first, and then the part that is named below it.
 fn biggest(label: &str, mean: &MeanPart, part: Option<StepPart>) -> Figure {
     let of = part.map_or_else(Figure::default, |part| Figure::of(part_metric(part)));
     let which = if label == BIGGEST { "part of a step" } else { "cause of idle time" };
     let what = part.map_or_else(String::new, |part| format!(" {}: {}", part.title(), of.definition));
     Figure {
-        definition: format!("The {which} that takes the most time, as a share of the step.{what}"),
+        definition: format!("The {which} with the most time, as a share of the step.{what}"),
         label: label.to_owned(),
         value: part.and_then(|part| mean.percent(part)),
         unit: Unit::Percent,
@@ -234,7 +234,9 @@ fn host_busy(mean: &MeanPart) -> Figure {
     };
     let value = mean.host_busy_us.and_then(percent);
     Figure {
-        definition: "Share of a step in which a thread of the device's host does anything but wait.".to_owned(),
+        definition: "Share of a step in which at least one thread of the device's host works instead of \
+            waiting."
+            .to_owned(),
         ..figure("Host busy", value, Unit::Percent, note, metric!("step_breakdown.host_busy_us"))
     }
 }

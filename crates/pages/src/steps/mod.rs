@@ -80,7 +80,7 @@ fn of_profile(source: Source<'_>, query: &PageQuery) -> Vec<Block> {
     blocks
 }
 
-/// Draws the steps, and the devices if they add information.
+/// Draws the steps. Also draws the devices if they add information.
 fn charts(source: Source<'_>, device: Option<u32>, num_devices: usize, has_steps: bool) -> Vec<Block> {
     let mut blocks =
         vec![if has_steps { Block::Stack(by_step(source, device)) } else { unknown_steps(source.profile()) }];
@@ -120,8 +120,8 @@ fn events(context: &Context<'_>, query: &PageQuery) -> Option<TableBlock> {
 }
 
 fn unknown_steps(profile: &UnifiedProfile) -> Block {
-    let reason = "No step markers found: the parts below are those of the whole window. Give the number of steps on the Model page, or \
-                  mark the steps when capturing:";
+    let reason = "No step markers were found, so the parts below cover the whole window. Enter the number of \
+        steps on the Model page, or mark the steps when you capture:";
     let words = profile.metadata.framework().words();
     Block::Empty { reason: reason.to_owned(), remedy: Some(words.step_loop.to_owned()) }
 }
@@ -154,7 +154,7 @@ pub(super) fn host_roles(source: Source<'_>) -> Option<Bars> {
                 let class = ColourClass::of_label(&it.role);
                 bar(title(&it.role).unwrap_or(&it.role), class, it.time_us, Some(it.percent))
             });
-            // Length of the capture, computed from one of the shares.
+            // Length of the capture, computed from one of its shares.
             let whole =
                 breakdown.host_roles.iter().find(|it| it.percent > 0.0).map(|it| 100.0 * it.time_us / it.percent);
             let idle = breakdown.host_idle_percent.zip(whole);

@@ -13,7 +13,7 @@ use timeline::{Bookmark, Origin, RowContent, Scene, Shows, Timeline};
 /// Option for the grouping of events.
 const OPTION: &str = "area";
 
-/// Number of rows of a first look, more than fit on the screen.
+/// Number of rows in a first response: more than fit on the screen.
 const FIRST_ROWS: u32 = 50;
 /// Largest number of counters that are listed below the table. The form by counter lists all of
 /// them.

@@ -5,8 +5,8 @@ use timeline::{Arrangement, EventRef, Hit, Scene, Sight, TrackId, turn};
 
 use super::{Outcome, on_name};
 
-/// Change to the display of tracks. Most apply to one track: the one whose name is below the
-/// pointer, otherwise that of the selected event, otherwise the one below the pointer.
+/// Change to the display of tracks. Most changes apply to one track. This is the track whose name is below the pointer, or else
+/// the track of the selected event, or else the track below the pointer.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TrackChange {

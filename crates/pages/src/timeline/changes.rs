@@ -5,8 +5,7 @@ use timeline::{Paint, Source};
 
 pub use crate::op_changes::OpChanges;
 
-/// Returns true if colours can distinguish the ops of the first two runs of a comparison, because
-/// most of them have a match.
+/// Returns true if most ops of the first two runs of a comparison have a match, so that colours can show their changes.
 pub fn tells_apart(comparison: &Comparison) -> bool {
     OpChanges::telling(comparison, comparison.baseline).is_some()
 }

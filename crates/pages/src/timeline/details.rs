@@ -34,7 +34,7 @@ pub fn page(context: Context<'_>, kept: &Timeline, scene: &Scene<'_>, event: Eve
     let mut figures = vec![
         figure("Duration", time.length(), format!("{share} of the capture")),
         figure("Start", time.start - scene.zero, "from the start of the capture".to_owned()),
-        figure("Self time", self_time, "in which nothing nested in it runs".to_owned()),
+        figure("Self time", self_time, "in which no event nested in it runs".to_owned()),
         Figure {
             label: "Depth".to_owned(),
             value: Some(f64::from(depth)),

@@ -5,14 +5,13 @@ use metrics::Context;
 use timeline::extent;
 use trace::Interval;
 
-/// The initial range is limited to the devices' work if that is less than one part in this many of
-/// the capture.
+/// The initial range is limited to the devices' work if the work takes less than 1/n of the capture, with this n.
 const LEAST_PART: i64 = 4;
-/// Margin on both sides of the work, as one part in this many of it.
+/// The margin on each side of the work is 1/n of the work, with this n.
 const MARGIN_PART: i64 = 10;
 
-/// Returns start and end of the devices' work with a margin, in picoseconds from the start of the
-/// capture. Returns `None`, for everything, unless the work is a small part of the capture.
+/// Returns the start and end of the devices' work with a margin, in picoseconds from the start of the capture. Returns `None`,
+/// which stands for the whole capture, unless the work is a small part of it.
 ///
 /// ```text
 /// capture   [start_trace                                    ops|  stop_trace    ]

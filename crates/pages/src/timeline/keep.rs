@@ -15,9 +15,8 @@ use timeline::{Bookmark, Bookmarks, Scene, Sight, Timeline};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Keep {
-    /// Sets a flag at the pointer, or at the edge of an event near the pointer. If the pointer is
-    /// elsewhere, sets it at the start of the selected event, otherwise in the middle of the visible
-    /// range.
+    /// Sets a flag at the pointer, or at the edge of an event near the pointer. If the pointer is elsewhere, sets the flag at
+    /// the start of the selected event. If no event is selected, sets it in the middle of the visible range.
     Flag,
     /// Keeps a range.
     Range {

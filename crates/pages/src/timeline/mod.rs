@@ -50,8 +50,7 @@ pub enum Action {
         range_ps: (i64, i64),
         /// Heights among the rows at which the range begins and ends. Absent for all tracks.
         rows: Option<(u32, u32)>,
-        /// True to return only as many rows of the range's table as are visible initially, which takes a
-        /// fraction of the time.
+        /// True to return only the rows of the range's table that are visible initially, which takes a fraction of the time.
         first_look: bool,
     },
     /// Returns the time of a step, without a selection.
@@ -111,8 +110,8 @@ pub struct Outcome {
     pub has_more_rows: bool,
 }
 
-/// Returns the blocks below the picture: none for a run with events. A run without events and an
-/// earlier result have no picture, and a block explains why.
+/// Returns the blocks below the picture: none for a run with events. Earlier results and other runs without events have no
+/// picture; a block explains why.
 pub(super) fn blocks(source: super::Source<'_>) -> Vec<Block> {
     match source {
         super::Source::Trace(context) if context.trace().events.is_empty() => vec![Block::Empty {
@@ -165,7 +164,7 @@ fn done(
             }
         }
         Action::Show => scene.selected,
-        // If a step leads nowhere, the selection does not change.
+        // If there is no next event, the selection does not change.
         Action::Step(step) => scene.step(step).or(scene.selected),
         Action::Find { forward } => scene.next_passing(forward),
         Action::Area { range_ps, rows, first_look } => {
@@ -220,8 +219,7 @@ pub fn scene<'a>(context: Context<'a>, kept: &'a Timeline, stage: &'a mut Stage,
     stage.scene(kept, context, sight, &|trace, kind| place::passes(&filter, trace, devices_of(trace), kind))
 }
 
-/// Returns the lines of the tip at the pointer: the event, or the track and its meaning if the
-/// pointer is on a name.
+/// Returns the lines of the tip at the pointer: the event or, if the pointer is on a name, the track and its meaning.
 pub fn tip(scene: &Scene<'_>, sight: &Sight) -> Vec<String> {
     let pointer = sight.pointer.filter(|_| !sight.is_dragging);
     let hit = pointer.and_then(|(x, y)| scene.hit(x, y)).map(|hit| on_name(sight, hit));

@@ -35,12 +35,12 @@ pub const SELECTION: &str = "selection";
 const TIMES: [(&str, &str); 2] =
     [("longest_gap_start_us", "longest_gap_us"), ("longest_step_start_us", "longest_step_us")];
 
-/// Columns that contain the duration of what begins at `start_us`.
+/// Columns with the duration of the event or time that begins at `start_us`.
 const LENGTHS: [&str; 2] = ["duration_us", "time_us"];
 
-/// Returns true if events of a kind pass the filter of all views. Words match name, op, category,
-/// path and thread; conditions match if they are on one of these. `devices` contains the categories
-/// of ops that do not record them; a derived trace has none.
+/// Returns true if events of a kind pass the filter of all views. Words match the name, op, category, path and thread;
+/// conditions apply if they name one of these. `devices` contains the categories of ops that do not record their own; a derived
+/// trace has none.
 pub(super) fn passes(filter: &Filter, trace: &Trace, devices: Option<&Devices>, kind: &EventKind) -> bool {
     let args = trace.args.get(kind.args);
     let name = trace.text(kind.name);
@@ -65,15 +65,15 @@ pub(super) fn passes(filter: &Filter, trace: &Trace, devices: Option<&Devices>, 
     filter.passes_named_texts(&texts)
 }
 
-/// Returns true for ops of devices, which are on op lines, and for ops of XLA's CPU backend, which
-/// are on host threads and have the name of an instruction.
+/// Returns true for device ops, which are on op lines, and for ops of XLA's CPU backend, which are on host threads and name an
+/// instruction.
 fn is_device_op(trace: &Trace, kind: &EventKind) -> bool {
     let is_line_of_ops = trace.lines.get(kind.line.index()).is_some_and(|line| line.kind == LineKind::DeviceOps);
     is_line_of_ops || !trace.args.get(kind.args).hlo_op.is_empty()
 }
 
-/// Returns a link to the row with this index on the timeline: to its time, otherwise to the events of its
-/// name.
+/// Returns a link from the row with this index to the timeline: to the time of the row or, if it has none, to the events with
+/// its name.
 pub fn link_to_row(table: &TableBlock, row: usize) -> Option<Link> {
     let cells = table.rows.get(row)?;
     let cell = |key: &str| cells.get(table.columns.iter().position(|column| column.key == key)?);
@@ -108,16 +108,15 @@ pub(crate) fn link_to_time_of(finding: &Finding, context: &Context<'_>) -> Optio
     Some(Link { range_ps: Some((start, end)), event, ..Link::to(View::Timeline, "") })
 }
 
-/// Returns a link to the same events on the timeline. Returns `None` if the filter says nothing about
-/// events.
+/// Returns a link to the same events on the timeline. Returns `None` if the filter has no condition on events.
 pub(crate) fn link_to_events(link: &Link) -> Option<Link> {
     let filter = Filter::parse(&link.filter);
     let tells = !filter.is_empty() && filter.columns().all(|key| KEYS.contains(&key));
     tells.then(|| Link::to(View::Timeline, &link.filter))
 }
 
-/// Returns the options of the address in addition to the filter. The visible range is the selected
-/// range with half of its length on each side. A selected event alone gets a wider range.
+/// Returns the options of the address in addition to the filter. The visible range extends past each end of the selected range
+/// by half its length. A selected event alone gets a wider margin.
 pub fn options(link: &Link) -> Vec<(&'static str, String)> {
     let selected = link.range_ps.map(|(start, end)| (SELECTION, format!("{start}-{end}")));
     let length = |(start, end): (i64, i64)| end.saturating_sub(start);
@@ -136,7 +135,7 @@ fn host_event(context: &Context<'_>, (start, end): (i64, i64)) -> Option<EventId
     let origin = captured.capture?.start;
     let within = Interval::new(origin + Ps::new(start), origin + Ps::new(end));
     let meanwhile = context.profile.step_breakdown.as_ref()?.host_meanwhile.as_ref()?;
-    // Events that explain a wait have priority over the wait itself; among equals, the longest.
+    // Events that explain a wait have priority over the wait itself. Among equals, the longest event is returned.
     let (waits, works): (Vec<_>, Vec<_>) = meanwhile.ranges.iter().chain(&meanwhile.behind).partition(|it| it.waits);
     let found = works.into_iter().chain(waits).filter_map(|it| {
         let (event, time) = event_in(context.captured_trace(), captured, (&it.name, it.thread.as_deref()?), within)?;

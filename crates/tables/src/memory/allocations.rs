@@ -1,4 +1,4 @@
-//! Tables of the contents of each allocator at its fullest, and of all allocators.
+//! Tables of all allocators, and of the contents of each allocator at its peak.
 
 use memory::Recorded;
 use memory::allocator::{Allocator, AllocatorEvent, Contents, Labels, xprof};
@@ -38,7 +38,7 @@ const KIND: Column = column(
     "`allocation`, `before the capture` (in use, but allocated earlier: weights, optimizer state, ...) or \
         `reserved` (the stack of programs).",
 )
-.caveat("In the form `xprof` the last two have XProf's names: `unused preallocated device memory` and `stack`.");
+.caveat("In the form `xprof`, the last two have XProf's names: `unused preallocated device memory` and `stack`.");
 
 const COUNT: Column = column(
     "count",
@@ -52,7 +52,7 @@ const BYTES: Column = column("bytes", "Bytes", Unit::Bytes, "Total bytes of thes
 const PERCENT: Column =
     column("peak_percent", "Share of peak", Unit::Percent, "Bytes as a share of the bytes used at the peak.");
 
-/// Columns of an event that also apply to one or several equal allocations.
+/// Event columns that also apply to one or several equal allocations.
 fn of_event() -> impl Iterator<Item = Column> {
     const KEYS: [&str; 6] = ["requested_bytes", "allocation_bytes", "address", "tf_op_name", "region_type", "shape"];
     timeline::COLUMNS.iter().map(|(column, _)| *column).filter(|column| KEYS.contains(&column.key))
@@ -64,8 +64,7 @@ pub fn columns() -> Vec<Column> {
     [allocator, host, KIND, COUNT, BYTES, PERCENT, TIME].into_iter().chain(of_event()).collect()
 }
 
-/// Lists the allocations that are alive when an allocator is fullest, largest first. The variant
-/// `xprof` lists those that XProf lists.
+/// Lists the allocations that are alive at an allocator's peak, largest first. The variant `xprof` lists those that XProf lists.
 pub fn table(recorded: &Recorded, variant: &str) -> Table {
     let mut cells = Vec::new();
     let is_xprof = variant == "xprof";
@@ -142,10 +141,10 @@ pub fn allocator_columns() -> Vec<Column> {
             "peak_time_us",
             "Peak at",
             Unit::TimeUs,
-            "Time of the peak, from the start of the capture. If there are several, the first.",
+            "Time of the peak, from the start of the capture. If there are several equal peaks, the first.",
         )
-        .caveat("XProf has the time of the last one, from the start of the line."),
-        column("capacity_bytes", "Capacity", Unit::Bytes, "Bytes at that time, used and available.")
+        .caveat("XProf shows the time of the last peak, from the start of the line."),
+        column("capacity_bytes", "Capacity", Unit::Bytes, "Used and available bytes at the peak.")
             .xprof("memoryCapacity"),
         column("peak_percent", "Peak of capacity", Unit::Percent, "Peak as a share of the capacity."),
         column(

@@ -1,5 +1,4 @@
-//! Table of buffers that are alive when the memory of a program is fullest: buffer by buffer, or by
-//! class, scope or source line.
+//! Table of the buffers that are alive at the peak of a program's memory: individually, or by class, scope or source line.
 
 use super::errors;
 use super::groups::{Part, groups, said, share};
@@ -57,22 +56,21 @@ const SCOPE: Column = column(
     "scope",
     "Scope",
     Unit::Text,
-    "Scopes of the framework's path. For an argument, its path in the argument \
-        tree.",
+    "Scopes of the framework path. For an argument, its path in the argument tree.",
 );
 const SOURCE: Column = column("source", "Source", Unit::Text, "Source line that creates the value: `file:line`.")
-    .caveat("Absent if the file does not record it, for example for arguments.");
+    .caveat("Absent if the file does not record the line, as for arguments.");
 
 /// Columns of sizes, in all forms.
 const SIZES: [Column; 4] = [
-    column("bytes", "Bytes", Unit::Bytes, "Bytes of the buffer: those of a memory space add up to its peak.")
-        .caveat("Buffers that share memory are counted once. XProf merges those under 16 KiB into one row."),
+    column("bytes", "Bytes", Unit::Bytes, "Bytes of the buffer. The buffers of a memory space add up to its peak.")
+        .caveat("Buffers that share memory count once. XProf merges buffers under 16 KiB into one row."),
     column("peak_percent", "Share of peak", Unit::Percent, "Bytes as a share of the peak of the memory space."),
     column(
         "unpadded_bytes",
         "Without padding",
         Unit::Bytes,
-        "Bytes of the value in the default layout: elements without tiles.",
+        "Bytes of the value in the default layout, without tiles.",
     ),
     column("padding_bytes", "Padding", Unit::Bytes, "Bytes that the layout adds as padding."),
 ];
@@ -90,12 +88,12 @@ const OF_BUFFER: [Column; 12] = [
         "category",
         "Category",
         Unit::Text,
-        "Content of the allocation in the terms of XProf's memory viewer: `Parameter`, `Output`, `Temporary`, ...",
+        "Content of the allocation, as XProf's memory viewer names it: `Parameter`, `Output`, `Temporary`, ...",
     )
     .xprof("groupName"),
     column("shape", "Shape", Unit::Text, "Type and shape of the value with its layout.").xprof("shapeString"),
     column("opcode", "Opcode", Unit::Text, "Operation of the instruction.").xprof("opCode"),
-    column("tf_op_name", "Framework op", Unit::Text, "Path of the framework's op. For an argument, its name.")
+    column("tf_op_name", "Framework op", Unit::Text, "Path of the framework op. For an argument, its name.")
         .xprof("tfOpName"),
     column("allocation", "Allocation", Unit::Count, "Number of the allocation that contains the buffer."),
     column("offset_bytes", "Offset", Unit::Bytes, "Offset of the buffer in its allocation."),
@@ -103,12 +101,14 @@ const OF_BUFFER: [Column; 12] = [
         .caveat("Absent if the buffer exists as long as the program runs."),
     column("freed_at", "Freed at", Unit::Text, "Last instruction that allocates memory before the buffer is freed.")
         .caveat(
-            "XLA does not record the last use of a value: it is this instruction, or a later one that allocates no \
-                memory. Absent if the buffer exists as long as the program runs, or is never freed.",
+            "XLA does not record the last use of a value. The last use is this instruction, or a later one that \
+                allocates no memory. Absent if the buffer exists as long as the program runs, or is never freed.",
         ),
-    column("logical_buffer_id", "Buffer number", Unit::Count, "Number of the buffer in XLA.").xprof("logicalBufferId"),
-    column("stated_bytes", "As stated", Unit::Bytes, "Rounded bytes in the text of an out-of-memory error.")
-        .caveat("Only for such texts. `bytes` is computed from the shape if it rounds to the number in the text."),
+    column("logical_buffer_id", "Buffer number", Unit::Count, "XLA's number of the buffer.").xprof("logicalBufferId"),
+    column("stated_bytes", "As stated", Unit::Bytes, "Rounded bytes in the text of an out-of-memory error.").caveat(
+        "Only for such texts. `bytes` is computed from the shape if the result rounds to the number in \
+            the text.",
+    ),
 ];
 
 const BUFFER: Column = column(
@@ -143,7 +143,7 @@ struct Space<'p> {
     name: String,
 }
 
-/// Returns true if anything is alive at a peak. The table then has rows in every form.
+/// Returns true if a buffer is alive at a peak. The table then has rows in every form.
 pub fn has_rows(recorded: &Recorded) -> bool {
     let has_any =
         |memory: &ProgramMemory| memory.spaces.iter().any(|space| memory.live_at_peak(space).next().is_some());

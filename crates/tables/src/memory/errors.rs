@@ -34,7 +34,7 @@ pub(super) fn program(error: &OutOfMemory, columns: &[Column]) -> Vec<Cell> {
     columns.iter().map(cell).collect()
 }
 
-/// Appends the rows of an error to the table of buffers, in its form.
+/// Appends the rows of an error to the table of buffers, in the form of the table.
 pub(super) fn add_buffers(error: &OutOfMemory, variant: &str, cells: &mut Vec<Vec<Cell>>) {
     let mut buffers: Vec<&ListedBuffer> = error.buffers.iter().collect();
     sort::sort_by(&mut buffers, |a, b| b.bytes.cmp(&a.bytes));

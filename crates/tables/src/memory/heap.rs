@@ -14,7 +14,8 @@ const LINE: Column = column(
     "line",
     "Line",
     Unit::Text,
-    "Innermost line of the call stack outside installed packages, `file:line`, otherwise the innermost line.",
+    "Innermost line of the call stack outside installed packages, `file:line`. If all lines are in packages, the \
+        innermost line.",
 );
 const FUNCTION: Column = column("function", "Function", Unit::Text, "Function that contains the line.");
 const STACK: Column = column("stack", "Call stack", Unit::Text, "Call stack, outermost frame first.");
@@ -30,11 +31,11 @@ const SUMS: [Column; 6] = [
         "bytes_change",
         "Change",
         Unit::Bytes,
-        "Change in bytes from the earlier profile. Negative if there are fewer.",
+        "Change in bytes from the earlier profile. Negative if the memory shrank.",
     )
     .caveat(
-        "Only if another profile was opened before, which is the earlier one. Rows are then sorted by the size of \
-            the change.",
+        "Present only if another profile was opened before this one; that profile is the earlier one. Rows are \
+            then sorted by the size of the change.",
     ),
     column("bytes_before", "Before", Unit::Bytes, "Bytes in the earlier profile."),
     column("count_before", "Count before", Unit::Count, "Arrays and executables in the earlier profile."),

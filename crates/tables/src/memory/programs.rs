@@ -60,11 +60,14 @@ static COLUMNS: [(Column, CellOf); 27] = [
             "peak_heap_bytes",
             "Peak",
             Unit::Bytes,
-            "Most bytes that are alive at once: permanent allocations, which exist as long as the program runs, and \
-                the peak of the heap.",
+            "Most bytes that are alive at once: the permanent allocations, which exist as long as the program \
+                runs, plus the peak of the heap.",
         )
         .source("The heap trace that XProf selects, replayed in the same way.")
-        .caveat("Follows the order of the program, not time. Excludes other programs and the runtime's pool.")
+        .caveat(
+            "Follows the order of the program's instructions, not time. Excludes other programs and the \
+            runtime's pool.",
+        )
         .xprof("peakHeapMib"),
         |row| int(row.peak()),
     ),
@@ -73,10 +76,9 @@ static COLUMNS: [(Column, CellOf); 27] = [
             "peak_unpadded_heap_bytes",
             "Peak without padding",
             Unit::Bytes,
-            "Peak if temporary values had no \
-            padding from their layouts.",
+            "Peak without the padding that layouts add to temporary values.",
         )
-        .caveat("Permanent allocations count with their padding, as in XProf.")
+        .caveat("Permanent allocations include their padding, as in XProf.")
         .xprof("peakUnpaddedHeapMib"),
         |row| row.bytes(SpaceMemory::peak_unpadded_bytes),
     ),
@@ -89,9 +91,9 @@ static COLUMNS: [(Column, CellOf); 27] = [
             `compiled.memory_analysis().peak_memory_in_bytes`.",
         )
         .caveat(
-            "Covers all memory spaces together and all heap traces in sequence (`memory_analysis()` of a CPU \
-                    program excludes the heap traces), so it may differ from `peak_heap_bytes`. Shown in the row \
-                    of the main memory.",
+            "Covers all memory spaces together and all heap traces in sequence, so it may differ from \
+                `peak_heap_bytes`. For a CPU program, `memory_analysis()` excludes the heap traces. Shown in the \
+                row of the main memory.",
         ),
         |row| int(row.space.filter(|(_, space)| space.space == MAIN).map(|(memory, _)| xla_peak(&memory.assignment))),
     ),
@@ -100,8 +102,7 @@ static COLUMNS: [(Column, CellOf); 27] = [
             "total_allocation_bytes",
             "Allocated",
             Unit::Bytes,
-            "Bytes of all allocations except memory of \
-            calls.",
+            "Bytes of all allocations except the memory of calls.",
         )
         .xprof("totalBufferAllocationMib"),
         |row| row.bytes(|space| space.total_bytes),
@@ -123,7 +124,7 @@ static COLUMNS: [(Column, CellOf); 27] = [
     ),
     (
         column("output_bytes", "Results", Unit::Bytes, "Bytes of allocations that hold results.")
-            .caveat("Results that reuse the memory of an argument count in both.")
+            .caveat("Results that reuse the memory of an argument count towards both.")
             .xprof("maybeLiveOutMib"),
         |row| row.bytes(|space| space.output_bytes),
     ),
@@ -151,7 +152,7 @@ static COLUMNS: [(Column, CellOf); 27] = [
             Unit::Bytes,
             "Bytes of allocations for temporary values whose lifetimes are not in the file.",
         )
-        .caveat("No peak includes them. With them, the peak is at most `total_allocation_bytes`."),
+        .caveat("The peaks exclude these bytes. Even with them, the peak is at most `total_allocation_bytes`."),
         |row| row.bytes(|space| space.untraced_bytes),
     ),
     (
@@ -165,7 +166,7 @@ static COLUMNS: [(Column, CellOf); 27] = [
         |row| row.bytes(|space| space.thread_local_bytes),
     ),
     (
-        column("non_reusable_bytes", "Not reusable", Unit::Bytes, "Bytes of tuple tables and of memory of calls.")
+        column("non_reusable_bytes", "Not reusable", Unit::Bytes, "Bytes of tuple tables and of the memory of calls.")
             .xprof("nonReusableMib"),
         |row| row.bytes(|space| space.fixed_bytes),
     ),
@@ -174,7 +175,7 @@ static COLUMNS: [(Column, CellOf); 27] = [
             "fragmentation_percent",
             "Fragmentation",
             Unit::Percent,
-            "Free share of the memory for temporary values, at the peak.",
+            "Share of the memory for temporary values that is free at the peak.",
         )
         .caveat(
             "`100 * (total - peak) / (total - indefinite)`. Absent if a program has no temporary values, and \
@@ -182,7 +183,7 @@ static COLUMNS: [(Column, CellOf); 27] = [
         ),
         |row| float(row.space.and_then(|(_, space)| space.fragmentation_percent())),
     ),
-    (column("peak_instruction", "Fullest at", Unit::Text, "Instruction at which the heap is fullest."), |row| {
+    (column("peak_instruction", "Fullest at", Unit::Text, "Instruction at the heap's peak."), |row| {
         let at_peak =
             |space: &SpaceMemory| space.heap.as_ref().and_then(|heap| *heap.instructions.get(heap.peak_event)?);
         let name = row.space.and_then(|(memory, space)| Some(memory.module.at(at_peak(space)?)?.name.as_str()));
@@ -213,7 +214,7 @@ static COLUMNS: [(Column, CellOf); 27] = [
             "Number of heap traces: orders in which XLA allocated and \
             freed the temporary values of this space.",
         )
-        .caveat("If there are several, the peak is that of the last one, as in XProf."),
+        .caveat("If there are several heap traces, the peak is that of the last one, as in XProf."),
         |row| row.bytes(|space| space.traces as u64),
     ),
     (
@@ -221,8 +222,7 @@ static COLUMNS: [(Column, CellOf); 27] = [
             "problems",
             "Problems",
             Unit::Text,
-            "Damaged or unusual parts of the program's buffer assignment, \
-            with their number. Empty if there are none.",
+            "Damaged or unusual parts of the program's buffer assignment, with counts. Empty if there are none.",
         )
         .caveat("The numbers cover the readable part."),
         |row| {

@@ -65,8 +65,8 @@ pub(super) static COLUMNS: [(Column, CellOf); 16] = [
     (
         column("available_bytes", "Available", Unit::Bytes, "Bytes that can still be allocated after the event.")
             .caveat(
-                "Limited by the memory that the allocator takes from the device. JAX takes three quarters of a \
-                GPU at its start.",
+                "Limited by the memory that the allocator takes from the device. By default, JAX takes three \
+                    quarters of a GPU's memory when it starts.",
             )
             .xprof("freeMemoryBytes"),
         |_, _, event| CellRef::Int(event.available_bytes),
@@ -108,20 +108,25 @@ pub(super) static COLUMNS: [(Column, CellOf); 16] = [
             "tf_op_name",
             "Framework op",
             Unit::Text,
-            "Op that requested the memory. For a release, that of its \
-            allocation.",
+            "Op that requested the memory. For a release, the op of its allocation.",
         )
         .caveat("Usually empty in JAX.")
         .xprof("tfOpName"),
         |_, allocator, event| CellRef::text(allocator.labels_of(event).map_or("", |labels| &labels.op)),
     ),
     (
-        column("region_type", "Region", Unit::Text, "Purpose of the memory. For a release, that of its allocation.")
-            .xprof("regionType"),
+        column(
+            "region_type",
+            "Region",
+            Unit::Text,
+            "Purpose of the memory. For a release, the purpose of its \
+            allocation.",
+        )
+        .xprof("regionType"),
         |_, allocator, event| CellRef::text(allocator.labels_of(event).map_or("", |labels| &labels.region)),
     ),
     (
-        column("shape", "Shape", Unit::Text, "Shape of the value. For a release, that of its allocation.")
+        column("shape", "Shape", Unit::Text, "Shape of the value. For a release, the shape of its allocation.")
             .xprof("tensorShape"),
         |_, allocator, event| CellRef::text(allocator.labels_of(event).map_or("", |labels| &labels.shape)),
     ),

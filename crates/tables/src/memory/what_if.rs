@@ -1,5 +1,4 @@
-//! Table of what-if estimates: the peak of each program without some of its memory, from the
-//! lifetimes of its buffers.
+//! Table of what-if estimates: the peak of each program after a change, computed from the lifetimes of its buffers.
 
 use memory::{Change, Recorded, RecordedProgram, WhatIf};
 
@@ -35,7 +34,7 @@ const COLUMNS: [Column; 7] = [
         "Peak with the change, estimated from lifetimes alone.",
     )
     .caveat("The compiler would choose other fusions, another order and other addresses."),
-    column("saved_bytes", "Saved", Unit::Bytes, "Current peak minus the estimate. Negative if it grows."),
+    column("saved_bytes", "Saved", Unit::Bytes, "Current peak minus the estimate. Negative if the peak grows."),
     column("saved_percent", "Saved, share", Unit::Percent, "Savings as a share of the current peak."),
     column("assumes", "Assumes", Unit::Text, "Assumptions of the estimate."),
 ];
@@ -83,7 +82,7 @@ pub fn has_rows(recorded: &Recorded, variant: &str) -> bool {
     all.any(|(program, what_if)| !changes(program, what_if, variant).is_empty())
 }
 
-/// Returns changes with their names and assumptions.
+/// Returns the changes with their names and assumptions.
 fn changes(program: &RecordedProgram, what_if: &WhatIf, variant: &str) -> Vec<(String, Change, &'static str)> {
     match variant {
         "buffer" => {
