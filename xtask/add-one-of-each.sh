@@ -4,7 +4,8 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 sources=$PWD copy=$PWD/target/one-of-each
-export CARGO_TARGET_DIR=$sources/target
+# Not the target folder of the sources: Cargo would take the libraries of the one for those of the other.
+export CARGO_TARGET_DIR=$sources/target/one-of-each-build
 rm -rf "$copy"
 git clone --quiet "$sources" "$copy"
 cd "$copy"

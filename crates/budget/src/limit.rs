@@ -265,7 +265,7 @@ mod tests {
             ),
             ("findings.warning <= 0", "warning", "Did you mean count(findings[severity=warning])?"),
             ("throughput[0] > 3", "[0]", "throughput is not a list"),
-            ("throughput.steps_per_sec.mean > 3", "mean", "throughput.steps_per_sec is one value"),
+            ("throughput.steps_per_sec.mean > 3", "mean", "throughput.steps_per_sec is a single value"),
             (
                 "throughput > 3",
                 "throughput",

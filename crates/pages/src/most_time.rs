@@ -292,7 +292,11 @@ mod tests {
             Some(report::OpStatistics { top_ops, op_time_us: 100.0, ..report::OpStatistics::default() });
         let found = most_time(&profile).unwrap();
         assert_eq!(found.title, "Most time: 55.0 % in a loop of 80 iterations");
-        assert!(found.text.contains("The loop while.3 runs its body 80 times and takes 55.0 %"), "{}", found.text);
+        assert!(
+            found.text.contains("The loop while.3 runs its body 80 times. Together they take 55.0 %"),
+            "{}",
+            found.text
+        );
         // A loop inside the body runs its own body more often.
         let mut inner = op("add.7", "add", 1600, 5.0);
         inner.framework_op = Some("jit(f)/while/body/while/body/add".to_owned());
