@@ -243,7 +243,7 @@ impl State {
         });
     }
 
-    /// Sets the filter of the view, also in the address.
+    /// Sets the view's filter and writes it to the page's URL.
     pub fn filter(&self, text: String) {
         if self.route.with_untracked(|route| route.query.filter != text) {
             self.change(|route| route.query.filter = text);

@@ -30,9 +30,9 @@ const NEW: &[&str] = &[
 /// A JAX version that is one year older, without optional packages.
 const OLD: &[&str] = &["pytest==9.2.0", "jax[cpu]==0.8.1"];
 
-/// `cargo xtask wheel [--page DIR]`: builds the wheel for this machine in target/wheels. The wheel contains the page in DIR,
-/// or a page that is built first. On Linux it is linked with the symbols of glibc 2.28, so that it runs on Ubuntu 20.04 and
-/// RHEL 8.
+/// `cargo xtask wheel [--page DIR]`: builds the wheel for this machine in target/wheels. The wheel contains the page in
+/// DIR, or a page that is built first. On Linux it is linked against glibc 2.28, so that it also runs on Ubuntu 20.04
+/// and RHEL 8.
 pub fn command(words: &[String]) -> Result {
     let page = match words {
         [] => build::page(Variant::Release)?,

@@ -53,7 +53,7 @@ pub struct Words {
     pub top_k: &'static str,
     /// Code that prints the device memory in use.
     pub print_memory: &'static str,
-    /// Code that prints the device model.
+    /// Snippet that a user can run to print the device model.
     pub print_device: &'static str,
     /// Instruction to check which devices the program uses, as a sentence.
     pub check_devices: &'static str,

@@ -4,8 +4,8 @@ use super::{Metadata, paths};
 use std::collections::{BTreeMap, BTreeSet};
 
 impl Metadata {
-    /// Returns the name of the run. JAX names the folder of a run by its time (`2026_01_31_12_00_00`); the log folder, which the
-    /// user named, replaces such a name. Without either, returns the path of the file.
+    /// Returns the name of the run. JAX names a run's folder after its time (`2026_01_31_12_00_00`). The name of the
+    /// log folder, which the user chose, is shown instead. Without either, returns the path of the file.
     pub fn name(&self) -> &str {
         let own = self.run_name.as_deref().filter(|name| !name.is_empty());
         let given = own.filter(|own| !is_time(own));

@@ -306,7 +306,7 @@ pub fn columns_of_form(name: TableName, variant: &str) -> Vec<Column> {
     }
 }
 
-/// Returns a memory table that is expensive to make, so that callers can cache it. Returns `None` for any other table.
+/// Returns a memory table. It is expensive to build, so callers should cache it. Returns `None` for any other table.
 pub fn memory_table(recorded: &Recorded, name: TableName, variant: &str) -> Option<Table> {
     match name {
         TableName::Buffers => Some(memory::buffers::table(recorded, variant)),

@@ -150,7 +150,7 @@ impl<T: Copy> Column<T> {
         })
     }
 
-    /// Returns the values in order, in the blocks that hold them. Leaves out blocks that were taken.
+    /// Returns the values in order, as one slice per storage block. Leaves out blocks that were taken.
     pub(crate) fn into_blocks(self) -> impl Iterator<Item = Vec<T>> {
         let last = Some(self.last).filter(|last| !last.is_empty());
         self.full.into_iter().skip(self.taken).map(Arc::unwrap_or_clone).chain(last)

@@ -24,7 +24,7 @@ pub enum Holds {
 }
 
 impl Holds {
-    /// Converts a number of the file to the stored value. Returns `None` if it is not stored.
+    /// Converts a number read from the file to the value in the column. Returns `None` if it is not stored.
     #[inline]
     pub fn kept(self, number: i64) -> Option<i64> {
         match self {

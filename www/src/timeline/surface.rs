@@ -46,7 +46,7 @@ pub struct Said {
     pub failed: RwSignal<Option<String>>,
 }
 
-/// Callback that receives a range in picoseconds from the start of the capture, if there is one.
+/// Callback that receives the range, if one is selected, in picoseconds from the start of the capture.
 type HeardRange = Box<dyn FnOnce(Option<(i64, i64)>)>;
 
 /// A selected range.

@@ -12,7 +12,7 @@ use base::wire::{Fault, Reader, Value};
 /// Maximum size of a text in bytes. Longer texts are skipped, because no profiler writes such an error message.
 const MAX_TEXT_BYTES: u64 = 1 << 20;
 
-/// Maximum size of a tag with a length or a number, ten bytes each.
+/// Maximum size of a tag and the length or number after it: two varints of up to ten bytes each.
 const MAX_HEADER_BYTES: usize = 20;
 
 /// A complete length-delimited field of the XSpace.

@@ -61,7 +61,7 @@ pub struct Process {
     pub tracks: Vec<Track>,
     /// Number of events on the lines of the process.
     pub events: u64,
-    /// True for a host. Hosts have many threads, so they are folded if there are devices, too.
+    /// True for a host. Hosts have many threads, so their tracks start folded if the trace also contains devices.
     pub is_host: bool,
 }
 

@@ -128,7 +128,7 @@ impl Choice {
         });
     }
 
-    /// Moves a run. The baseline stays the same run.
+    /// Moves a run. The same run remains the baseline.
     pub fn move_run(&mut self, from: usize, to: usize) {
         if from < self.runs.len() && to < self.runs.len() {
             let run = self.runs.remove(from);

@@ -23,8 +23,8 @@ use base::Ps;
 /// Largest difference between ends that count as the same (our limit: kernels of one host end within a few microseconds
 /// of each other).
 const SAME_END: Ps = Ps::new(5_000_000);
-/// Ends of longer runs may differ by more: by this fraction of the shorter run, and at most by [`MOST_APART`] (our
-/// limits).
+/// If both runs are long, their ends may differ by more: by this fraction of the shorter of the two, but by no more
+/// than [`MOST_APART`] (our limits).
 const PART_OF_RUN: i64 = 10;
 const MOST_APART: Ps = Ps::new(100_000_000);
 /// Number of runs, out of ten, that must end together (our limit: the profiler may lose or misplace an event).

@@ -113,7 +113,8 @@ pub struct Point {
     pub intensity: Option<f64>,
     /// FLOPs per byte of each [`Level`].
     pub level_intensity: [Option<f64>; Level::ALL.len()],
-    /// The arithmetic whose peak the op is compared with. `None` in a comparison by XProf's rules.
+    /// The arithmetic type (for example bf16) whose peak rate the op is compared with. `None` in a comparison by
+    /// XProf's rules.
     pub arithmetic: Option<Arithmetic>,
     /// Peak of that arithmetic, in FLOP/s.
     pub peak_flop_rate: Option<f64>,

@@ -181,7 +181,7 @@ fn total(marks: &[Mark]) -> Ps {
     marks.iter().map(|mark| mark.interval.length()).sum()
 }
 
-/// Removes the number of a name: returns `ProfilerStep` for `ProfilerStep#7`.
+/// Removes the number from a name: returns `ProfilerStep` for `ProfilerStep#7`.
 fn without_number(name: &str) -> &str {
     match name.rsplit_once('#') {
         Some((stem, number)) if !stem.is_empty() && number.bytes().all(|b| b.is_ascii_digit()) => stem,

@@ -123,7 +123,7 @@ fn tied(windows: &[Vec<Option<StepWindow>>], times: &[DeviceTime]) -> bool {
     windows.iter().zip(times).filter(communicates).count() > 1
 }
 
-/// Returns true if the time when all devices run steps is shorter than half of the shortest device's extent.
+/// Returns true if all devices run steps at the same time for less than half of the shortest extent of any device.
 fn barely_meet(extents: &[Interval]) -> bool {
     let starts = extents.iter().map(|extent| extent.start);
     let ends = extents.iter().map(|extent| extent.end);
