@@ -50,7 +50,7 @@ use runs::LoadedRun;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FileId(u32);
 
-/// Location of an event, for an [`ArgumentsReader`](input::ArgumentsReader).
+/// Location of an event, for an [`ArgumentsReader`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct EventInFile {
     /// Path of the event's file. For a member of an archive, the path of the member.
@@ -92,7 +92,7 @@ impl Session {
         id
     }
 
-    /// Passes in the [`Outliner`](input::Outliner)'s results for a file that has received no bytes yet, plane by plane.
+    /// Passes in the [`Outliner`]'s results for a file that has received no bytes yet, plane by plane.
     /// These planes are then decoded as they arrive and are never held in memory as a whole.
     pub fn add_outline(&mut self, file: FileId, outline: Outline) {
         if let Some(File { intake: Some(intake), .. }) = self.files.get_mut(file.0 as usize) {

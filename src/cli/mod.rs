@@ -52,7 +52,7 @@ pub fn run(arguments: impl Iterator<Item = OsString>) -> u8 {
     run_with(arguments, &[])
 }
 
-/// Runs the command line like [`run`]. `others` are commands that the caller implements, each with its help text. They are
+/// Runs the command line like [`run()`]. `others` are commands that the caller implements, each with its help text. They are
 /// listed and completed.
 pub fn run_with(arguments: impl Iterator<Item = OsString>, others: &[(&'static str, &'static str)]) -> u8 {
     let command = others

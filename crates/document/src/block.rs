@@ -324,7 +324,7 @@ pub struct Matrix {
 }
 
 /// Choice between values. The page sends the selected value back under the key `option`
-/// ([`pages::PageQuery::options`]).
+/// (`PageQuery::options` of the pages).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Choice {
     /// Key of the choice.

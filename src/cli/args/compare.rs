@@ -84,9 +84,9 @@ pub struct Compare {
     /// Also write the comparison as JSON to this file
     #[arg(long, alias = "output_json", value_name = "OUT")]
     pub output_json: Option<PathBuf>,
-    /// Exit with status 3 if this condition is true for a run, compared with the baseline: 'slower
-    /// > 3 %', 'capture slower > 5 %', 'new finding', 'new critical finding', 'unstable'. May be
-    /// given several times
+    /// Exit with status 3 if this condition is true for a run, compared with the baseline:
+    /// 'slower > 3 %', 'capture slower > 5 %', 'new finding', 'new critical finding', 'unstable'.
+    /// May be given several times
     #[arg(long, alias = "fail_on", value_name = "CONDITION", value_parser = condition)]
     pub fail_on: Vec<Condition>,
     /// Format of the printed comparison

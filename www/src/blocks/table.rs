@@ -155,7 +155,7 @@ pub fn TableView(
                 at,
                 &look,
                 (active, chosen),
-                traced.and_then(|run| href(run, link_to_row(&table, at).as_ref())),
+                traced.and_then(|run| href(run, link_to_row(table, at).as_ref())),
             ))
         };
         shown.table().map(|table| (part.first..part.end).map(|at| row(table, at)).collect_view())
@@ -182,7 +182,7 @@ pub fn TableView(
                 };
                 view! { <button class="plain" on:click=filter>"Filter by it"</button> }
             });
-            let place = traced.zip(link_to_row(&table, at)).and_then(|(run, link)| {
+            let place = traced.zip(link_to_row(table, at)).and_then(|(run, link)| {
                 let href = href(run, Some(&link))?;
                 Some(view! { <a class="plain" href=href>{bounded(&link.title())}</a> })
             });
