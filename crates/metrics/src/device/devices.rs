@@ -44,7 +44,7 @@ pub struct Device {
     /// Index of the device's host in [`Trace::hosts`].
     pub host: u16,
     /// Ops of the device by ascending start, longest first, then file order: a nested op follows its parent. If the
-    /// device is [limited](crate::step::window::Limited), contains only the ops that are at least partly inside its
+    /// device is limited, contains only the ops that are at least partly inside its
     /// window.
     pub ops: Arc<Vec<EventId>>,
     /// Number of ops that start before the window. They do not count inside it.

@@ -32,7 +32,7 @@ pub fn captured_at(run: &Run) -> Option<String> {
     start.or_else(|| iso_8601_of_run_name(&run.name))
 }
 
-/// Builds the `metadata` of a run. `framework` comes from [`crate::framework`]. `chosen` is the device that the user
+/// Builds the `metadata` of a run. `framework` comes from [`crate::profile::framework`]. `chosen` is the device that the user
 /// names.
 pub fn metadata(run: &Run, devices: &Devices, framework: &str, chosen: Option<&str>) -> Metadata {
     let trace = &run.trace;
