@@ -140,7 +140,7 @@ test("errors in a worker become messages", async ({ page, site, expected }) => {
     await page.locator(".file.failed .message", { hasText: sentence }).waitFor();
   };
   // A message from another worker, which the page passes on.
-  await fails((data) => data[1] === 5 && (data[2] = 7), /damaged on its way/);
+  await fails((data) => data[1] === 5 && (data[2] = 7), /damaged during the transfer/);
   // A message without its files: an error in the worker's program.
   expected.push(/TypeError|RuntimeError|undefined|unreachable/);
   await fails((data) => data[2]?.Unpack && (data[3] = null), /analysis stopped/);
