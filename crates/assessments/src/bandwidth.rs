@@ -88,8 +88,8 @@ mod tests {
         assert_eq!((level(70.0, 0.0, 1.0), level(70.0, 100.0, 0.75)), (Ok(Level::Good), Ok(Level::Good)));
     }
 
-    /// 200 µs on one device, of which half is idle. Of the rest, memory limits 60 µs, arithmetic limits 30 µs, and 10 µs wait
-    /// for a copy.
+    /// One device for 200 µs. It is idle for 100 µs, memory-bound for 60 µs, compute-bound for 30 µs, and waits for a copy for
+    /// 10 µs.
     #[test]
     fn memory_bound_time_is_a_share_of_the_measured_time() {
         let op = |category: &str, bound_by: &str, self_time_us: f64| TopOp {

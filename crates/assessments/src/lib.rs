@@ -258,8 +258,8 @@ mod tests {
         assert!(all(&UnifiedProfile::default()).iter().all(|answer| answer.value.is_none()));
     }
 
-    /// A capture of 7 steps, of which 6 are counted. In these, `matmul` takes 600 µs of the 1,000 µs of all ops, on 2 devices
-    /// that were busy for half of the time.
+    /// A capture of 7 steps; 6 of them are counted. In the counted steps, all ops take 1,000 µs, and `matmul` takes 600 µs of
+    /// that. They ran on 2 devices that were busy for half of the time.
     #[test]
     fn ops_are_of_the_counted_steps_and_of_the_time_of_all_ops() {
         let mut profile = report::example::profile();

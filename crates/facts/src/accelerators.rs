@@ -1,4 +1,4 @@
-//! Recognises accelerators for which crossprof has no rules of its own, by the name or label of their plane
+//! Recognises accelerators that crossprof does not support specifically, by the name or label of their plane
 //! (`accelerators.csv`).
 
 use std::sync::LazyLock;

@@ -7,7 +7,7 @@
 //! step. Remedy: decompose every k-th step. Not checked if the file contains no paths.
 
 use super::draft::{Draft, equals, lacks};
-use super::limits::OVERHEAD_PERCENT;
+use super::limits::{EACH_STEP, OVERHEAD_PERCENT};
 use super::numbers::{Numbers, shown};
 use super::{Needs, Rule, Verdict};
 use base::{Ps, format};
@@ -23,8 +23,6 @@ pub(super) static RULE: Rule = Rule {
 
 /// Share of the op time from which the finding is a note (ours).
 const NOTE_PERCENT: f64 = 2.0 * OVERHEAD_PERCENT.good;
-/// Runs per step from which each step runs an op (ours: an edge of the window cuts a step).
-const EACH_STEP: f64 = 0.9;
 
 /// JAX primitives, and names of programs inside a path, that decompose matrices, with names for messages.
 const DECOMPOSITIONS: [(&str, &str); 12] = [
@@ -96,8 +94,8 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     Draft::new(severity, Confidence::Medium, &title, message)
         .remedy(
             "If the matrices change slowly, as the statistics of an optimizer do, decompose them every k-th step (10 to 100) and reuse the \
-             result: with jax.lax.cond on the number of the step, passed as an array, or in a program of its own. Also decompose many \
-             matrices of one shape in one batched call, or replace the decomposition: a Cholesky solve, or Newton iterations of matrix \
+             result: pass the step number as an array and skip the decomposition with jax.lax.cond, or compile it as a separate program. Decompose \
+             many matrices of one shape in one batched call, or replace the decomposition: a Cholesky solve, or Newton iterations of matrix \
              products.",
         )
         .passed("decompositions_percent", share, limit)

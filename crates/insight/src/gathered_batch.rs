@@ -274,7 +274,7 @@ mod tests {
     fn only_batches_of_ops_that_are_not_split_count() {
         let eigh = ("custom-call", "jit(f)/jit(eigh)/eigh");
         assert_eq!(finding(steps(eigh, (77, 4), 200), &RULE).severity, Critical);
-        // A dot reads its gathered weights as a part of its own work, and so does the library that computes it.
+        // A dot needs its gathered weights for its own work. So does the library call that computes a dot.
         fine(steps(("dot", "jit(f)/dot_general"), (77, 4), 200), &RULE);
         fine(steps(("custom-call", "jit(f)/dot_general"), (77, 4), 200), &RULE);
         // A sort along the dimension that the devices split.

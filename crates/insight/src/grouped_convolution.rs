@@ -8,8 +8,7 @@
 //! program. Remedy: shifted products, a dense convolution. Not checked without the compiled program.
 
 use super::draft::{Draft, equals, lacks};
-use super::limits::{OVERHEAD_PERCENT, SHORTEST_OP_US};
-use super::low_flop_rate::ROOF_PERCENT;
+use super::limits::{OVERHEAD_PERCENT, SHORTEST_OP_US, SLOW_OP_PERCENT};
 use super::numbers::Numbers;
 use super::{Needs, Rule, Verdict};
 use base::{Ps, format};
@@ -80,7 +79,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     }
     let share = numbers.op_percent(grouped.time);
     let rate_percent = 100.0 * grouped.rate() / others.rate().max(f64::MIN_POSITIVE);
-    let near_roofline = grouped.efficiency.is_some_and(|sum| 100.0 * sum / grouped.time.as_us() >= ROOF_PERCENT);
+    let near_roofline = grouped.efficiency.is_some_and(|sum| 100.0 * sum / grouped.time.as_us() >= SLOW_OP_PERCENT);
     let Some((largest, product)) = grouped.largest else { return Verdict::Fine };
     if share < LEAST_PERCENT || others.flops <= 0.0 || rate_percent >= RATE_PERCENT || near_roofline {
         return Verdict::Fine;

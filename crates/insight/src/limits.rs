@@ -82,6 +82,10 @@ pub const BANDWIDTH_PERCENT: Limits = Limits::new(60.0, 40.0);
 pub const UTILIZED_PERCENT: f64 = 70.0;
 /// Share of the other peak below which it does not limit the run, percent (XProf, as above).
 pub const UNDERUTILIZED_PERCENT: f64 = 50.0;
+/// Share of its roofline bound below which an op is slow, percent (ours: half the rate of a tuned library kernel).
+pub const SLOW_OP_PERCENT: f64 = 35.0;
+/// Calls or runs per step from which each step makes them (ours: an edge of the window cuts a step).
+pub const EACH_STEP: f64 = 0.9;
 /// Theoretical occupancy below which a kernel's occupancy is low, percent (JAX guide).
 pub const OCCUPANCY_PERCENT: f64 = 50.0;
 /// Share of the op time from which one op dominates, percent (JAX guide).

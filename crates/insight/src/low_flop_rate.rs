@@ -7,7 +7,7 @@
 //! include masked products. Remedy: shapes, data type, another kernel. Not checked if the peak is unknown.
 
 use super::draft::{Draft, equals, lacks};
-use super::limits::{OVERHEAD_PERCENT, SHORTEST_OP_US};
+use super::limits::{OVERHEAD_PERCENT, SHORTEST_OP_US, SLOW_OP_PERCENT};
 use super::numbers::Numbers;
 use super::{Rule, Verdict, derivative_matrix, grouped_convolution};
 use base::format;
@@ -22,8 +22,6 @@ pub(super) static RULE: Rule = Rule {
     ..Rule::checked_by(check)
 };
 
-/// Share of the roofline bound below which ops are slow (ours: half the rate of a tuned library kernel).
-pub(super) const ROOF_PERCENT: f64 = 35.0;
 /// Share of the window in slow ops of one family from which the rule fires (ours: twice the JAX guide's limit for overheads).
 const TIME_PERCENT: f64 = 2.0 * OVERHEAD_PERCENT.good;
 
@@ -98,7 +96,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     // FLOPs come from the compiler, or from the definition of a library call.
     Draft::new(FindingSeverity::Warning, Confidence::Medium, &format!("{what} {runs} far below the peak"), message)
         .remedy(&remedy(numbers, family))
-        .passed("roofline_efficiency_percent", slow.reached, ROOF_PERCENT)
+        .passed("roofline_efficiency_percent", slow.reached, SLOW_OP_PERCENT)
         .passed("time_percent", numbers.of_window(slow.share), TIME_PERCENT)
         .at_stake(numbers.of_window(slow.share) * (1.0 - slow.reached / 100.0))
         .link(View::Ops, &equals("family", family.label()))
@@ -119,7 +117,7 @@ fn slow<'a>(numbers: &Numbers<'a>, family: (OpFamily, &'static str)) -> Option<S
     let reached = ops.iter().map(|(op, reached)| reached * op.self_time.as_us()).sum::<f64>() / time.as_us();
     let (slowest, _) = ops.into_iter().max_by_key(|(op, _)| op.self_time)?;
     let found = Slow { family, slowest, share, reached: 100.0 * reached };
-    (found.reached < ROOF_PERCENT && numbers.of_window(share) >= TIME_PERCENT).then_some(found)
+    (found.reached < SLOW_OP_PERCENT && numbers.of_window(share) >= TIME_PERCENT).then_some(found)
 }
 
 #[cfg(test)]

@@ -150,7 +150,7 @@ mod tests {
         fine(eager_steps(29), &RULE);
     }
 
-    /// Steps with 40 calls, of which the first compiles for `compile` us while the device is idle.
+    /// Builds steps with 40 calls. The first call compiles for `compile` us while the device is idle.
     fn compiling(compile: i64) -> Trace {
         let mut trace = gpu_steps(12, |b, at| {
             kernel(b, "gemm", at + 1, at + 5, 990 - 8 * 40 - compile);

@@ -8,10 +8,10 @@
 //! events or steps.
 
 use super::draft::Draft;
-use super::limits::OVERHEAD_PERCENT;
-use super::numbers::{Numbers, shown};
+use super::limits::{EACH_STEP, OVERHEAD_PERCENT};
+use super::numbers::{Numbers, function};
 use super::{Needs, Rule, Verdict};
-use base::{Ps, format};
+use base::format;
 use facts::module_graphs;
 use metrics::named_calls;
 use report::{Confidence, View};
@@ -23,9 +23,6 @@ pub(super) static RULE: Rule = Rule {
     ..Rule::checked_by(check)
 };
 
-/// Calls per step from which each step takes modules apart (ours: an edge of the window cuts a step).
-const EACH_STEP: f64 = 0.9;
-
 fn check(numbers: &Numbers<'_>) -> Verdict {
     let devices = &numbers.context.analysis.devices;
     if devices.by_line.host_names.is_empty() {
@@ -36,17 +33,12 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     }
     let Some(steps) = numbers.steps_in_window() else { return numbers.lacks_steps("the steps are unknown.") };
     let found = named_calls(numbers.trace, devices, &module_graphs::is);
-    let per_step = found.calls as f64 / steps / found.hosts.max(1) as f64;
-    let share =
-        if found.window > Ps::ZERO { 100.0 * found.idle.as_ps() as f64 / found.window.as_ps() as f64 } else { 0.0 };
+    let (per_step, share) = (found.per_step(steps), found.idle_percent());
     if per_step < EACH_STEP || share < OVERHEAD_PERCENT.good {
         return Verdict::Fine;
     }
     let (severity, limit) = OVERHEAD_PERCENT.severity(share);
-    let caller = found.caller.map(|call| match call.place {
-        Some(place) => format!(" {} ({}) makes most of these calls.", shown(&call.name), shown(&place)),
-        None => format!(" {} makes most of these calls.", shown(&call.name)),
-    });
+    let caller = found.caller.map(|call| format!(" {} makes most of these calls.", function(&call)));
     let message = format!(
         "Devices are idle for {} of the time while Flax NNX turns module graphs into trees of arrays, or back, in Python: {} per step \
          (to_tree, from_tree, flatten, unflatten).{} nnx.jit does this in each call, for each module and optimizer that it takes or returns. \
@@ -77,7 +69,7 @@ mod tests {
     use report::FindingSeverity::{Critical, Warning};
     use trace::Trace;
 
-    /// Builds steps of 1000 us, of which every `each`-th spends `time` us in the functions of this file.
+    /// Builds steps of 1000 us, in which every `each`-th step spends `time` us in functions of `file`.
     fn steps(time: i64, each: i64, file: &'static str) -> Trace {
         gpu_steps(12, move |b, at| {
             let python = b.line("/host:CPU", "python");

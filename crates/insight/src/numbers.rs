@@ -10,7 +10,7 @@ use super::limits::{INPUT_BOUND_PERCENT, SHORT_KERNEL_US};
 use base::framework_path::training_pass;
 use base::{Ps, format};
 use hlo::{Instruction, Module};
-use metrics::{Context, HostRole, Op, OpFamily, StepPart, family_of};
+use metrics::{Context, HostRole, Op, OpFamily, RangeCall, StepPart, family_of};
 use report::{UnifiedProfile, View, WindowKind};
 use trace::{Framework, Platform, SourceFormat, StatValue, Trace, Words};
 
@@ -483,6 +483,12 @@ const GRADIENTS: [&str; 8] =
 /// Shortens a name of the trace for a sentence.
 pub(super) fn shown(name: &str) -> String {
     base::format::printable(&base::format::shorten(name, 60))
+}
+
+/// Names a function with its file and line, if they are known: `load (train.py:12)`.
+pub(super) fn function(call: &RangeCall) -> String {
+    let place = call.place.as_ref().map_or(String::new(), |place| format!(" ({})", shown(place)));
+    format!("{}{place}", shown(&call.name))
 }
 
 /// Returns a count with its noun: `1 step`, `7 steps`.

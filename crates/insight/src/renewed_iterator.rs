@@ -7,11 +7,11 @@
 //! epoch. Not reported without the Python tracer; not checked without host events or steps.
 
 use super::draft::Draft;
-use super::limits::OVERHEAD_PERCENT;
-use super::numbers::{Numbers, shown};
+use super::limits::{EACH_STEP, OVERHEAD_PERCENT};
+use super::numbers::{Numbers, function};
 use super::{Needs, Rule, Verdict};
-use base::{Ps, format};
-use metrics::{RangeCall, named_calls};
+use base::format;
+use metrics::named_calls;
 use report::{Confidence, View};
 
 pub(super) static RULE: Rule = Rule {
@@ -21,8 +21,6 @@ pub(super) static RULE: Rule = Rule {
     ..Rule::checked_by(check)
 };
 
-/// Calls per step from which each step makes an iterator (ours: an edge of the window cuts a step).
-const EACH_STEP: f64 = 0.9;
 /// Number of functions that the message names.
 const MOST_NAMED: usize = 4;
 /// Event of Python's `iter`, which is not written in Python.
@@ -38,20 +36,14 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     }
     let Some(steps) = numbers.steps_in_window() else { return numbers.lacks_steps("the steps are unknown.") };
     let found = named_calls(numbers.trace, devices, &|name| name == ITER);
-    let per_step = found.calls as f64 / steps / found.hosts.max(1) as f64;
-    let share =
-        if found.window > Ps::ZERO { 100.0 * found.idle.as_ps() as f64 / found.window.as_ps() as f64 } else { 0.0 };
+    let (per_step, share) = (found.per_step(steps), found.idle_percent());
     let makes = found.inside.get(1).is_some_and(|call| call.name == "__iter__");
     if per_step < EACH_STEP || share < OVERHEAD_PERCENT.good || !makes {
         return Verdict::Fine;
     }
     let (severity, limit) = OVERHEAD_PERCENT.severity(share);
-    let named = |call: &RangeCall| match &call.place {
-        Some(place) => format!("{} ({})", shown(&call.name), shown(place)),
-        None => shown(&call.name),
-    };
-    let path: Vec<String> = found.inside.iter().take(MOST_NAMED).map(named).collect();
-    let caller = found.caller.as_ref().map_or_else(|| "the step".to_owned(), named);
+    let path: Vec<String> = found.inside.iter().take(MOST_NAMED).map(function).collect();
+    let caller = found.caller.as_ref().map_or_else(|| "the step".to_owned(), function);
     let message = format!(
         "{caller} calls iter in each step ({}), and devices are idle for {} of the time until it returns: {}. So work that a data loader \
          does once per epoch, such as shuffling all examples, is repeated for each batch.",
@@ -82,7 +74,7 @@ mod tests {
     use report::FindingSeverity::{Critical, Warning};
     use trace::Trace;
 
-    /// Builds steps of 1000 us, of which every `each`-th calls `iter` for `time` us, which calls `inside`.
+    /// Builds steps of 1000 us, in which every `each`-th step calls `iter` for `time` us. That call runs `inside`.
     fn steps(time: i64, each: i64, inside: &'static str) -> Trace {
         gpu_steps(12, move |b, at| {
             let python = b.line("/host:CPU", "python 2");

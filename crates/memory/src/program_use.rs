@@ -24,19 +24,19 @@ pub struct ProgramUse {
     pub summary: Summary,
     /// Arguments that share their memory with no result, although a result could use it.
     pub unshared: Vec<UnsharedArgument>,
-    /// Arguments of which several devices hold the same part, with their bytes.
+    /// Arguments that are replicated on several devices, with their bytes.
     pub replicated: Replicated,
 }
 
 /// XLA's memory space for host memory.
 const HOST: i64 = 5;
 
-/// Arguments of which several devices hold the same part.
+/// Arguments that are replicated: several devices hold the same part of the array.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Replicated {
     /// Number of devices that the program runs on.
     pub devices: u64,
-    /// Number of arguments of which several devices hold the same part.
+    /// Number of replicated arguments.
     pub arguments: u64,
     /// Bytes of these arguments on one device.
     pub bytes: u64,
@@ -115,7 +115,7 @@ pub fn memory_classes(summary: &Summary) -> Vec<MemoryClass> {
     summary.classes.iter().filter(|class| class.bytes > 0).map(class).collect()
 }
 
-/// Finds the arguments of which several devices hold the same part, by the sharding in the program.
+/// Finds the replicated arguments by the sharding in the program.
 fn replicated(module: &hlo::Module) -> Replicated {
     let mut found = Replicated::default();
     let Some(devices) =

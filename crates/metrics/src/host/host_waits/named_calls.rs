@@ -36,6 +36,18 @@ pub struct NamedCalls {
     pub inside: Vec<RangeCall>,
 }
 
+impl NamedCalls {
+    /// Returns the number of calls per step and host. `steps` is the number of steps in the window.
+    pub fn per_step(&self, steps: f64) -> f64 {
+        self.calls as f64 / steps / self.hosts.max(1) as f64
+    }
+
+    /// Returns the idle time of the devices in these calls, in percent of the window.
+    pub fn idle_percent(&self) -> f64 {
+        if self.window > Ps::ZERO { 100.0 * self.idle.as_ps() as f64 / self.window.as_ps() as f64 } else { 0.0 }
+    }
+}
+
 /// Measures the calls of the functions whose event name is wanted, on threads that launch device work. Counts all threads if none
 /// launches any.
 pub fn named_calls(trace: &Trace, devices: &Devices, wanted: &dyn Fn(&str) -> bool) -> NamedCalls {
