@@ -1,25 +1,19 @@
 //! Formats the limits of an assessment: "Good above 80 %, warning from 50 %, bad below."
 
+use base::format::without_zeros;
 use insight::limits::Limits;
 use table::{Unit, unit};
 
 /// Formats limits. Omits the bad limit if no value is bad.
 pub(crate) fn of(limits: Limits, unit: Unit) -> String {
     let Limits { good, bad } = limits;
-    let value = |limit: f64| rounded(&unit::short(limit, unit));
+    let value = |limit: f64| without_zeros(&unit::short(limit, unit));
     match (good >= bad, bad.is_finite()) {
         (true, true) => format!("Good above {}, warning from {}, bad below.", value(good), value(bad)),
         (false, true) => format!("Good below {}, warning up to {}, bad above.", value(good), value(bad)),
         (true, false) => format!("Good above {}, warning below.", value(good)),
         (false, false) => format!("Good below {}, warning above.", value(good)),
     }
-}
-
-/// Removes zeros after the decimal point: `80.0 %` becomes `80 %`.
-fn rounded(value: &str) -> String {
-    let (number, unit) = value.split_once(' ').unwrap_or((value, ""));
-    let number = if number.contains('.') { number.trim_end_matches('0').trim_end_matches('.') } else { number };
-    format!("{number} {unit}").trim_end().to_owned()
 }
 
 #[cfg(test)]

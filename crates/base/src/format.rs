@@ -82,6 +82,13 @@ pub fn time_us(us: f64) -> String {
 
 const HALF_A_PICOSECOND_US: f64 = 0.5e-6;
 
+/// Removes zeros at the end of a formatted number's decimals: `80.0 %` becomes `80 %`.
+pub fn without_zeros(text: &str) -> String {
+    let (number, unit) = text.split_once(' ').unwrap_or((text, ""));
+    let number = if number.contains('.') { number.trim_end_matches('0').trim_end_matches('.') } else { number };
+    format!("{number} {unit}").trim_end().to_owned()
+}
+
 /// Formats a time in microseconds, or returns a dash.
 pub fn optional_time_us(us: Option<f64>) -> String {
     us.map_or_else(|| DASH.to_owned(), time_us)

@@ -140,15 +140,7 @@ fn width_px(size: f64) -> f64 {
 
 fn axis_label(tick: f64) -> String {
     let text = if (0.01..1000.0).contains(&tick) || tick == 0.0 { format::number(tick) } else { format::si(tick, "") };
-    let text = text.trim_end().to_owned();
-    match text.split_once(' ') {
-        Some((number, unit)) if number.contains('.') => {
-            format!("{} {unit}", number.trim_end_matches('0').trim_end_matches('.'))
-        }
-        Some(_) => text,
-        None if text.contains('.') => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
-        None => text,
-    }
+    format::without_zeros(&text)
 }
 
 fn marks(scatter: Arc<Scatter>, places: Arc<[Option<Place>]>, far: Arc<[Option<Place>]>) -> Marks {

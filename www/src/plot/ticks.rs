@@ -1,6 +1,7 @@
 //! Round values for an axis that starts at zero.
 
 use crossprof::table::{Unit, unit};
+use crossprof::text::format::without_zeros;
 
 /// An axis from zero to a round value that covers the data.
 #[derive(Clone, Debug, PartialEq)]
@@ -29,13 +30,7 @@ pub fn label(value: f64, of: Unit) -> String {
     if value == 0.0 {
         return "0".to_owned();
     }
-    let text = unit::short(value, of);
-    match text.split_once(' ') {
-        Some((number, unit)) if number.contains('.') => {
-            format!("{} {unit}", number.trim_end_matches('0').trim_end_matches('.'))
-        }
-        _ => text,
-    }
+    without_zeros(&unit::short(value, of))
 }
 
 #[cfg(test)]
