@@ -64,6 +64,11 @@ pub fn scopes(path: &str) -> Vec<&str> {
     scopes
 }
 
+/// Returns the primitive of a path: its last segment. `None` for an empty path.
+pub fn primitive(path: &str) -> Option<&str> {
+    segments(path).last().and_then(|segment| untransformed(segment).rsplit('/').next())
+}
+
 /// Strips transformations: `transpose(jvp(layer_3))` becomes `layer_3`.
 fn untransformed(segment: &str) -> &str {
     let mut inner = segment;
@@ -122,6 +127,13 @@ mod tests {
             ("jit(f)/dot", vec![]),
         ] {
             assert_eq!(scopes(path), found);
+        }
+    }
+
+    #[test]
+    fn the_primitive_is_the_last_segment() {
+        for (path, name) in [("jit(f)/a/dot_general", Some("dot_general")), ("jvp(a/mul):", Some("mul")), ("", None)] {
+            assert_eq!(primitive(path), name);
         }
     }
 

@@ -27,6 +27,7 @@ mod instruction;
 mod module;
 mod modules;
 mod operand_types;
+mod phases;
 mod placement;
 mod read;
 mod replica_groups;
@@ -49,6 +50,7 @@ pub use instruction::{ComputationIndex, Instruction, InstructionIndex, Metadata}
 pub use module::{Computation, Module};
 pub use modules::Modules;
 pub use operand_types::operand_types;
+pub use phases::{Phases, named as named_phase};
 pub use placement::Placement;
 pub use read::{module as read_module, proto as read_proto};
 pub use replica_groups::lists as replica_lists;

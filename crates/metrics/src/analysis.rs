@@ -11,6 +11,7 @@ use crate::host::launches::{self, CallIndex, Launches};
 use crate::op::collectives::Collectives;
 use crate::op::copies::Copies;
 use crate::op::kernel_stats::KernelStats;
+use crate::op::layers::{LayerGrouping, Layers};
 use crate::op::ops::{Op, Ops, Tallies};
 use crate::op::roofline::{self, Roofline};
 use crate::profile::missing;
@@ -160,6 +161,11 @@ impl Analysis {
     /// Returns the limiting resource of an op: the one that the op uses most.
     pub fn bound_by(&self, op: &Op) -> Option<&'static str> {
         self.roofline.bound_label(op)
+    }
+
+    /// Groups the ops of the run by layer of the model. `trace` is that of [`Analysis::trace`].
+    pub fn layers(&self, trace: &Trace, grouping: LayerGrouping) -> Layers {
+        Layers::new(trace, &self.ops, &self.collectives, grouping, &|op| self.bound_by(op))
     }
 
     /// Returns the share of the op's time that it would need at the peak of its limiting resource, from 0 to 1.

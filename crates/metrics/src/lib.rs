@@ -37,6 +37,7 @@ pub use op::copies::{Copies, CopyRow, StepCopies, bandwidth_gb_per_sec};
 pub use op::kernel_stats::demangle::demangle;
 pub use op::kernel_stats::{KernelColumns, KernelRow, KernelStats, KernelSum, Occurrences, SHORT_KERNEL};
 pub use op::kernels::kernels;
+pub use op::layers::{Layer, LayerGrouping, Layers, Members, NO_PATH, NO_SCOPE};
 pub use op::ops::shapes::{elements, of_expression as op_shapes};
 pub use op::ops::tree::{OpNode, OpTree};
 pub use op::ops::{

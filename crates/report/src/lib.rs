@@ -12,6 +12,7 @@ mod host_activity;
 mod kernel_statistics;
 mod launches;
 mod layer_freezing;
+mod layers;
 mod level;
 mod memory;
 mod metric;

@@ -17,6 +17,7 @@ pub use super::host_activity::*;
 pub use super::kernel_statistics::*;
 pub use super::launches::*;
 pub use super::layer_freezing::*;
+pub use super::layers::*;
 pub use super::memory::*;
 pub use super::op_statistics::*;
 pub use super::programs::*;
@@ -79,6 +80,10 @@ pub struct UnifiedProfile {
     /// Op statistics. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub op_statistics: Option<OpStatistics>,
+    /// Time of the phases of a training step and of the layers of the model. Absent if no op has a framework path. Added in
+    /// 1.1.0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub layers: Option<Layers>,
     /// Ops and kernels of a step, for the comparison of runs. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub step_ops: Option<StepOps>,

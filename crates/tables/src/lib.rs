@@ -20,6 +20,7 @@ mod host_activity;
 mod host_ops;
 mod kernels;
 mod launches;
+mod layers;
 mod memory;
 mod op_columns;
 mod op_groups;
@@ -229,6 +230,8 @@ tables! {
     Ops "ops" [] with columns(&ops::COLUMNS), from run |context, _| ops::OpRows::new(context), shown ops::SHOWN;
     /// Ops grouped by a common property.
     OpGroups "op-groups" ["name", "scope", "category", "program", "source"] with columns(&op_groups::COLUMNS), from run op_groups::table, shown op_groups::SHOWN;
+    /// Layers of the model with their time by phase.
+    Layers "layers" ["layer", "each-layer", "phase", "source"] with columns(&layers::COLUMNS), from run layers::table, shown layers::SHOWN;
     /// Ops of the framework, each with the time and cost of its HLO ops.
     FrameworkOps "framework-ops" [] with columns(&framework_ops::COLUMNS), from run |context, _| framework_ops::FrameworkOpRows::new(context), shown framework_ops::SHOWN;
     /// Arguments of the programs, and their distribution over the devices.

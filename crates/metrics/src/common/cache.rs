@@ -4,6 +4,7 @@ use std::sync::OnceLock;
 
 use crate::host::host_ops::HostOps;
 use crate::op::kernel_stats::KernelColumns;
+use crate::op::layers::{LayerGrouping, Layers};
 use crate::op::ops::tree::{OpTree, Wasted};
 use crate::op::ops::{Coverage, Grouping, Groups, OpColumns, TreeColumns};
 use crate::op::placement::Placement;
@@ -22,6 +23,8 @@ pub(crate) struct Cache {
     pub(crate) host_ops: OnceLock<HostOps>,
     pub(crate) arguments: OnceLock<Vec<Argument>>,
     pub(crate) placement: OnceLock<Placement>,
+    pub(crate) layers: [OnceLock<Layers>; LayerGrouping::ALL.len()],
+    pub(crate) layer_bytes: [OnceLock<Option<Vec<u64>>>; LayerGrouping::ALL.len()],
     pub(crate) groupings: [Grouped; Grouping::ALL.len()],
 }
 

@@ -4,6 +4,7 @@ use crate::common::cache::Grouped;
 use crate::context::Context;
 use crate::host::host_ops::HostOps;
 use crate::op::kernel_stats::KernelColumns;
+use crate::op::layers::{LayerGrouping, Layers};
 use crate::op::ops::tree::{OpTree, Wasted};
 use crate::op::ops::{Coverage, Grouping, Groups, OpColumns, TreeColumns};
 use crate::op::placement::Placement;
@@ -67,6 +68,31 @@ impl<'a> Context<'a> {
             Grouping::Scope => scope,
             Grouping::Source => source,
         }
+    }
+
+    /// Returns the layers of the model.
+    pub fn layers(&self, grouping: LayerGrouping) -> &'a Layers {
+        let [layer, each, phase, source] = &self.cache.layers;
+        let kept = match grouping {
+            LayerGrouping::Layer => layer,
+            LayerGrouping::EachLayer => each,
+            LayerGrouping::Phase => phase,
+            LayerGrouping::Source => source,
+        };
+        kept.get_or_init(|| self.analysis.layers(self.trace(), grouping))
+    }
+
+    /// Returns the bytes of the values that are alive at the peak, by row of [`Context::layers`]. `None` if they are unknown.
+    pub fn layer_bytes(&self, grouping: LayerGrouping) -> Option<&'a [u64]> {
+        let [layer, each, phase, source] = &self.cache.layer_bytes;
+        let kept = match grouping {
+            LayerGrouping::Layer => layer,
+            LayerGrouping::EachLayer => each,
+            LayerGrouping::Phase => phase,
+            LayerGrouping::Source => source,
+        };
+        let bytes = || self.layers(grouping).bytes_at_peak(self.run, &self.analysis.ops, grouping);
+        kept.get_or_init(bytes).as_deref()
     }
 
     /// Returns the groups of the ops.

@@ -5,6 +5,7 @@ pub(crate) mod collectives;
 pub(crate) mod copies;
 pub(crate) mod kernel_stats;
 pub(crate) mod kernels;
+pub(crate) mod layers;
 pub(crate) mod ops;
 pub(crate) mod placement;
 pub mod roofline;

@@ -3,7 +3,8 @@
 use crate::analysis::{Analysis, DocumentParts};
 use crate::device::{gaps, other_devices, utilization};
 use crate::host::{host_activity, io, launches};
-use crate::op::{collectives, kernel_stats, kernels, ops, roofline, transfers};
+use crate::op::layers::{LayerGrouping, Layers};
+use crate::op::{collectives, kernel_stats, kernels, layers, ops, roofline, transfers};
 use crate::profile::{framework, metadata, missing, not_measured};
 use crate::program::{compilation, freezing, parameters, programs};
 use crate::step::{step_breakdown, step_ops, throughput, window};
@@ -46,6 +47,11 @@ pub(crate) fn document(run: &Run, settings: &Settings, found: &Analysis, rest: D
         launches: launches::section(trace, devices, &found.launches),
         roofline: roofline::section(&found.roofline, found.window.kind),
         op_statistics: ops::section(trace, &found.ops, &|op| found.roofline.bound_label(op)),
+        layers: layers::section(
+            &found.ops,
+            // The section does not contain the limiting resources.
+            &Layers::new(trace, &found.ops, &found.collectives, LayerGrouping::Layer, &|_| None),
+        ),
         step_ops: step_ops::section(
             trace,
             devices,

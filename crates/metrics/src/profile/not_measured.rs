@@ -271,7 +271,7 @@ fn host(profile: &UnifiedProfile, trace: &Trace, list: &mut List) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use report::{Compilation, Metadata, StepTiming, Throughput};
+    use report::{Compilation, Metadata, StepTiming};
     use trace::TraceBuilder;
 
     fn profile(platform: &str, num_devices: u64) -> UnifiedProfile {
@@ -282,36 +282,7 @@ mod tests {
                 num_devices,
                 ..Metadata::default()
             },
-            model_config: Default::default(),
-            window: None,
-            parameter_counts: None,
-            step_timing: StepTiming::default(),
-            throughput: Throughput::default(),
-            compute_utilization: None,
-            kernels: Default::default(),
-            memory_operations: None,
-            multi_device: None,
-            timeline_analysis: None,
-            compilation: None,
-            io_operations: None,
-            steps: Vec::new(),
-            step_breakdown: None,
-            step_ops: None,
-            programs: Vec::new(),
-            host_activity: None,
-            tracing: None,
-            other_devices: Vec::new(),
-            roofline: None,
-            kernel_statistics: None,
-            memory: None,
-            launches: None,
-            layer_freezing: None,
-            warnings: Vec::new(),
-            not_measured: Vec::new(),
-            communication: None,
-            op_statistics: None,
-            findings: Vec::new(),
-            provenance: Vec::new(),
+            ..UnifiedProfile::default()
         }
     }
 

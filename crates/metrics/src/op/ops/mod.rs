@@ -43,6 +43,7 @@ use crate::device::devices::{Device, Devices};
 use crate::op::categories::OpFamily;
 use base::Ps;
 use hlo::{DataType, Modules};
+use report::Phase;
 use trace::{ArgsId, MemoryBytes, StrId, Trace};
 
 /// Name of the sum of all ops in lists of ops.
@@ -136,6 +137,10 @@ pub struct Op {
     pub devices: u32,
     /// True if the op copies between the memories of device and host, or waits for such a copy.
     pub over_host_link: bool,
+    /// Phase of the training step that the op belongs to. [`Phase::Other`] if no program computes gradients.
+    pub phase: Phase,
+    /// True for a fusion that contains ops of several phases. It counts towards `phase` only.
+    pub is_mixed: bool,
     /// Set for the ops of an asynchronous pair (`copy-start` and `copy-done`). They share the work of the pair.
     pub pair: Option<Pair>,
 }
@@ -249,6 +254,13 @@ impl WorkTime {
         }
     }
 
+    /// Adds the ops of another group.
+    pub fn add_all(&mut self, other: WorkTime) {
+        self.self_time += other.self_time;
+        self.of_pairs += other.of_pairs;
+        self.in_flight += other.in_flight;
+    }
+
     /// Returns the work time.
     pub fn time(self) -> Ps {
         if self.of_pairs == self.self_time { self.in_flight } else { self.self_time }
@@ -275,6 +287,10 @@ pub struct Ops {
     pub op_time: Ps,
     /// Time in the windows when devices ran nothing.
     pub idle: Ps,
+    /// True if one of the programs computes gradients, so that ops have phases.
+    pub has_gradients: bool,
+    /// True if phases follow from a compiled program, and not from framework paths alone.
+    pub has_phases_of_programs: bool,
 }
 
 impl Ops {

@@ -9,7 +9,8 @@ use crate::device::device_time::copy_space::crosses_host_link;
 use crate::device::devices::Devices;
 use crate::op::categories::{Categorizer, CategoryId};
 use base::{Ps, sort, source_line};
-use hlo::{Conventions, DataType, Instruction, Module, Modules};
+use hlo::{Conventions, DataType, Instruction, Module, Modules, Phases};
+use report::Phase;
 use trace::{Args, ArgsId, EventColumn, Numbering, Platform, StrId, Trace, in_blocks, in_blocks_mut};
 
 /// Identity of an op: its program, and the name with the expression (TPU), the instruction (GPU, CPU), or the kernel
@@ -35,6 +36,8 @@ struct Resolver<'a> {
     programs: FxHashMap<i64, Text>,
     /// Source lines of ops, by source and call stack.
     sources: FxHashMap<(StrId, StrId), Text>,
+    /// Phases of the instructions of each module that was used. `None` for a module without gradients.
+    phases: FxHashMap<*const Module, Option<Phases>>,
     /// Rows of the ops.
     numbers: Numbering<OpKey>,
     /// Number of runs of each kernel of an op, by row and kernel name (GPU).
@@ -57,6 +60,7 @@ pub(super) fn resolve(trace: &Trace, devices: &Devices, tallies: &Tallies, modul
         categories: Vec::new(),
         programs: FxHashMap::default(),
         sources: FxHashMap::default(),
+        phases: FxHashMap::default(),
         numbers: Numbering::with_capacity(tallies.entries.len()),
         kernels: FxHashMap::default(),
         times: FxHashMap::default(),
@@ -71,6 +75,7 @@ pub(super) fn resolve(trace: &Trace, devices: &Devices, tallies: &Tallies, modul
         entries.push(((name, args), row as u32));
     });
     let executions = executions(&resolver.kernels);
+    let has_phases_of_programs = resolver.phases.values().any(Option::is_some);
     let Ops { mut rows, mut texts, .. } = resolver.ops;
     for (row, count) in executions {
         if let Some(op) = rows.get_mut(row) {
@@ -82,9 +87,13 @@ pub(super) fn resolve(trace: &Trace, devices: &Devices, tallies: &Tallies, modul
     let name = |op: &Op| (texts.get(trace, op.name), op.program_id);
     let places = sort::by_number(&mut rows, |op| op.self_time.as_ps(), |a, b| name(a).cmp(&name(b)));
     in_blocks_mut(&mut entries, |(_, row)| *row = places.get(*row as usize).copied().unwrap_or_default());
+    let has_gradients = rows.iter().any(|op| op.phase == Phase::Backward);
+    if !has_gradients {
+        rows.iter_mut().for_each(|op| op.phase = Phase::Other);
+    }
     // Name of the roofline's first row.
     texts.keep(trace, PROGRAM);
-    Ops { rows, texts, entries, ..Ops::default() }
+    Ops { rows, texts, entries, has_gradients, has_phases_of_programs, ..Ops::default() }
 }
 
 /// Sets [`Op::devices`]. `entries` has the row of each of `tallies`. A device that ran an op with several argument sets
@@ -237,6 +246,8 @@ impl Resolver<'_> {
             missing: 0,
             devices: 0,
             over_host_link: false,
+            phase: Phase::Other,
+            is_mixed: false,
             pair: None,
         };
         let modules = self.modules;
@@ -253,10 +264,26 @@ impl Resolver<'_> {
         let category = self.ops.texts.get(self.trace, op.category);
         op.over_host_link = crosses_host_link(category, self.ops.texts.get(self.trace, op.expression));
         op.rematerialized = has_text.then(|| name.contains(".remat") || path.contains("rematted_computation"));
+        match program {
+            Some((module, instruction)) => self.set_phase(&mut op, module, instruction),
+            None => op.phase = hlo::named_phase(path).unwrap_or_default(),
+        }
         if op.data_type.is_none() {
             op.data_type = result_type(self.ops.texts.get(self.trace, op.expression));
         }
         op
+    }
+
+    /// Sets the phase of an op from its compiled program.
+    fn set_phase(&mut self, op: &mut Op, module: &Module, instruction: &Instruction) {
+        let phases = self.phases.entry(std::ptr::from_ref(module)).or_insert_with(|| Phases::of(module));
+        let Some((phases, at)) = phases.as_ref().zip(module.index_of(instruction)) else {
+            // A program that only applies gradients.
+            op.phase = hlo::named_phase(&instruction.metadata.op_name).unwrap_or_default();
+            return;
+        };
+        op.phase = phases.phase(at);
+        op.is_mixed = phases.is_mixed(module, instruction);
     }
 
     /// Returns the source line of an op from its event.

@@ -81,6 +81,8 @@ fn op(data_type: &str, family: OpFamily, flops: Option<f64>, bytes: Option<f64>,
         missing: 0,
         devices: 1,
         over_host_link: false,
+        phase: report::Phase::Other,
+        is_mixed: false,
         pair: None,
     }
 }

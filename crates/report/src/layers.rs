@@ -1,0 +1,115 @@
+//! The layers section: the time of the phases of a training step and of the layers of the model.
+
+use base::fields::Fields;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Phase of a training step.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema, Fields,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum Phase {
+    /// Computes the loss.
+    Forward,
+    /// Computes the gradients.
+    Backward,
+    /// Computes values of the forward pass again, to save memory.
+    Recomputed,
+    /// Uses the gradients: reduces, clips and applies them.
+    Update,
+    /// Belongs to no phase: prepares the input, draws random numbers, computes metrics, or belongs to a program without
+    /// gradients.
+    #[default]
+    Other,
+}
+
+impl Phase {
+    /// All phases, in the order of a step.
+    pub const ALL: [Phase; 5] = [Phase::Forward, Phase::Backward, Phase::Recomputed, Phase::Update, Phase::Other];
+
+    /// Returns the phase's word in profiles and tables.
+    pub fn key(self) -> &'static str {
+        match self {
+            Phase::Forward => "forward",
+            Phase::Backward => "backward",
+            Phase::Recomputed => "recomputed",
+            Phase::Update => "update",
+            Phase::Other => "other",
+        }
+    }
+
+    /// Returns the display name.
+    pub fn title(self) -> &'static str {
+        match self {
+            Phase::Forward => "Forward",
+            Phase::Backward => "Backward",
+            Phase::Recomputed => "Recomputed",
+            Phase::Update => "Update",
+            Phase::Other => "Other",
+        }
+    }
+}
+
+/// Time of the phases of a training step and of the layers of the model. Absent if no op has a framework path. Added in
+/// 1.1.0.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
+pub struct Layers {
+    /// Self time of ops without a name scope, as a share of `op_statistics.op_time_us`. Their path has only the function and the
+    /// primitive, or they have no path.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub without_scope_percent: Option<f64>,
+    /// Self time of fusions that contain ops of several phases, as a share of `op_statistics.op_time_us`. Each counts towards
+    /// one phase. Absent if no program computes gradients or no program is in the file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mixed_percent: Option<f64>,
+    /// Phases with their time, in the order of a step. Empty if no program computes gradients.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub phases: Vec<PhaseTime>,
+    /// Layers of the model, largest self time first: those with at least 0.5 % of `op_statistics.op_time_us`, at most 100. The
+    /// numbers of equal layers are replaced by `*`. A layer contains the layers whose path begins with its own.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub layers: Vec<LayerTime>,
+}
+
+/// Time of one phase. Added in 1.1.0.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
+pub struct PhaseTime {
+    /// Phase of the step. See [Phases](#phases).
+    pub phase: Phase,
+    /// Self time of the phase's ops, summed over devices.
+    pub self_time_us: f64,
+    /// Self time as a share of `op_statistics.op_time_us`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub busy_self_time_percent: Option<f64>,
+}
+
+/// Time of one layer. Added in 1.1.0.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
+pub struct LayerTime {
+    /// Program and name scopes, outermost first: `jit_train_step/layer_*/attention`.
+    pub path: String,
+    /// Number of layers that the path stands for. 1 if it contains no `*`.
+    pub members: u64,
+    /// Self time of the layer's ops, summed over devices.
+    pub self_time_us: f64,
+    /// Self time as a share of `op_statistics.op_time_us`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub busy_self_time_percent: Option<f64>,
+    /// Known FLOPs of the layer's ops.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub flops: Option<f64>,
+    /// Known bytes that the layer's ops read and write.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bytes_accessed: Option<f64>,
+    /// Time of the layer's collectives during which their device computes nothing, summed over devices. Absent if the layer has
+    /// no collective.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exposed_communication_us: Option<f64>,
+    /// Layer with the most self time among the `members`, if there are at least 4.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slowest_member: Option<String>,
+    /// Self time of the slowest member above the median of all members, as a share of the median.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slowest_excess_percent: Option<f64>,
+}

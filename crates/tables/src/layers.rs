@@ -1,0 +1,269 @@
+//! Table of the layers of the model: the ops by name scope, phase of the training step, or source line.
+
+use crate::shown::{RowKey, Shown};
+use base::Ps;
+use metrics::{Context, Layer, LayerGrouping, Layers, rate};
+use report::Phase;
+use table::{Cell, Column, Table, Unit, column, columns};
+
+/// Display of the table on a page.
+pub(crate) const SHOWN: Shown = Shown {
+    leading: &[
+        "path",
+        "total_self_time_us",
+        "busy_self_time_percent",
+        "forward_self_time_us",
+        "backward_self_time_us",
+        "bound_by",
+        "num_layers",
+        "slowest_layer",
+        "slowest_excess_percent",
+    ],
+    row_keys: &[
+        RowKey::new("tf_op_name", &["scope"]).of_form("layer"),
+        RowKey::new("tf_op_name", &["scope"]).of_form("each-layer"),
+        RowKey::new("tf_op_name", &["scope"]).of_form("phase"),
+        RowKey::new("source_info", &["scope"]).of_form("source"),
+    ],
+    ..Shown::WHOLE
+};
+
+/// A layer with its sums and what they are compared with.
+pub(super) struct Row<'a> {
+    layer: &'a Layer,
+    path: String,
+    /// Self time of all ops.
+    whole: Ps,
+    /// Peak that XProf compares all ops with, in FLOP/s.
+    peak: Option<f64>,
+    bytes_at_peak: Option<u64>,
+}
+
+type CellOf = fn(&Row<'_>) -> Cell;
+
+pub(super) static COLUMNS: [(Column, CellOf); 24] = [
+    (
+        column(
+            "path",
+            "Layer",
+            Unit::Text,
+            "Program and name scopes, outermost first, and the primitive. By phase: the phase, name scopes and the primitive. By \
+                source: file, function and line.",
+        )
+        .caveat(
+            "`*` stands for the numbers of layers that differ only by them. Transformations (`jvp`, `transpose`, `vmap`) are left \
+                out, so that the forward and the backward pass of a layer are one row.",
+        ),
+        |it| Cell::Text(it.path.clone()),
+    ),
+    (column("depth", "Depth", Unit::Count, "Depth of the layer. 1 for a program, phase or file."), |it| {
+        Cell::Int(u64::from(it.layer.depth))
+    }),
+    (column("num_ops", "Different ops", Unit::Count, "Number of ops, as listed in the table ops."), |it| {
+        Cell::Int(it.layer.ops)
+    }),
+    (
+        column(
+            "total_self_time_us",
+            "Self time",
+            Unit::TimeUs,
+            "Self time of the ops of the layer and of the layers inside it, summed over devices.",
+        )
+        .bound(),
+        |it| Cell::Float(it.layer.self_time.as_us()),
+    ),
+    (
+        column(
+            "busy_self_time_percent",
+            "Share of busy time",
+            Unit::Percent,
+            "Self time as a share of busy time: the self time of all ops.",
+        ),
+        |it| share(it.layer.self_time, it.whole),
+    ),
+    (
+        column("total_time_us", "Total time", Unit::TimeUs, "Summed durations of the ops.")
+            .bound()
+            .caveat("An op that contains others, such as a loop, counts in addition to them."),
+        |it| Cell::Float(it.layer.total.as_us()),
+    ),
+    (
+        column("forward_self_time_us", "Forward", Unit::TimeUs, "Self time in the forward pass. See [Phases](#phases)."),
+        |it| in_phase(it, Phase::Forward),
+    ),
+    (column("backward_self_time_us", "Backward", Unit::TimeUs, "Self time in the backward pass."), |it| {
+        in_phase(it, Phase::Backward)
+    }),
+    (
+        column("recomputed_self_time_us", "Recomputed", Unit::TimeUs, "Self time of values that are computed again."),
+        |it| in_phase(it, Phase::Recomputed),
+    ),
+    (
+        column("update_self_time_us", "Update", Unit::TimeUs, "Self time of ops that reduce, clip and apply gradients."),
+        |it| in_phase(it, Phase::Update),
+    ),
+    (column("other_self_time_us", "Other", Unit::TimeUs, "Self time of ops that belong to no phase."), |it| {
+        in_phase(it, Phase::Other)
+    }),
+    (
+        column(
+            "mixed_self_time_us",
+            "Mixed",
+            Unit::TimeUs,
+            "Self time of fusions that contain ops of several phases. It is part of the time of one of these phases.",
+        ),
+        |it| Cell::Float(it.layer.mixed.as_us()),
+    ),
+    (
+        column(
+            "exposed_communication_us",
+            "Exposed communication",
+            Unit::TimeUs,
+            "Time of the layer's collectives during which their device computes nothing, summed over devices.",
+        )
+        .caveat("Absent if the layer has no collective."),
+        |it| it.layer.exposed.map_or(Cell::Absent, |time| Cell::Float(time.as_us())),
+    ),
+    (
+        column(
+            "bound_by",
+            "Bound by",
+            Unit::Text,
+            "Limit of the ops with the most self time: the sum over the ops that are limited by one resource is the largest.",
+        )
+        .caveat("Absent if the cost of no op is known."),
+        |it| it.layer.bound_by().map_or(Cell::Absent, |bound| Cell::Text(bound.to_owned())),
+    ),
+    (column("flops", "FLOPs", Unit::Flops, "Known FLOPs of all executions."), |it| float(it.layer.flops)),
+    (
+        column("bytes_accessed", "Bytes", Unit::Bytes, "Known bytes that all executions read and write.").real(),
+        |it| float(it.layer.bytes),
+    ),
+    (
+        column(
+            "measured_flop_rate_gflops",
+            "FLOP/s",
+            Unit::GigaflopsPerSecond,
+            "Known FLOPs of the ops divided by their self time.",
+        )
+        .caveat("If a layer contains only asynchronous pairs, their time from start to end is used."),
+        |it| float(speed(it, it.layer.flops).map(|rate| rate * 1e-9)),
+    ),
+    (
+        column(
+            "measured_memory_bw_gibps",
+            "Memory",
+            Unit::GibibytesPerSecond,
+            "Known bytes of the ops divided by their self time.",
+        )
+        .caveat("If a layer contains only asynchronous pairs, their time from start to end is used."),
+        |it| float(speed(it, it.layer.bytes).map(|rate| rate / (1u64 << 30) as f64)),
+    ),
+    (
+        column(
+            "flops_utilization_percent",
+            "FLOPs of peak",
+            Unit::Percent,
+            "Known FLOPs divided by the self time, as a share of the peak that XProf compares with \
+                (`roofline.xprof_peak_gflops`), at most 100.",
+        ),
+        |it| float(of_peak(it)),
+    ),
+    (
+        column(
+            "bytes_at_peak",
+            "Memory at peak",
+            Unit::Bytes,
+            "Bytes of the values that the layer computes and that are alive when the memory of the main program is fullest.",
+        )
+        .caveat(
+            "The main program is the one whose ops take the most self time. Arguments, such as parameters, belong to no layer. Absent \
+                if the capture contains no buffer assignment.",
+        ),
+        |it| it.bytes_at_peak.map_or(Cell::Absent, Cell::Int),
+    ),
+    (
+        column("num_layers", "Layers", Unit::Count, "Number of layers that the row stands for.")
+            .caveat("Absent if the path contains no `*`, and in the other forms of the table."),
+        |it| it.layer.members.as_ref().map_or(Cell::Absent, |members| Cell::Int(members.count)),
+    ),
+    (
+        column(
+            "slowest_layer",
+            "Slowest layer",
+            Unit::Text,
+            "Layer with the most self time among the layers that the row stands for and that do the same work.",
+        )
+        .caveat(
+            "Layers do the same work if their known FLOPs are within 5 % of the median or, without known FLOPs, if they run equally \
+                often. Absent if fewer than 4 layers, or fewer than half of them, do the same work.",
+        ),
+        |it| slowest(it).map_or(Cell::Absent, |(name, _)| Cell::Text(name)),
+    ),
+    (
+        column(
+            "slowest_excess_percent",
+            "Slowest over median",
+            Unit::Percent,
+            "Self time of the slowest layer above the median of the layers that do the same work, as a share of the median.",
+        ),
+        |it| slowest(it).map_or(Cell::Absent, |(_, excess)| Cell::Float(excess)),
+    ),
+    (
+        column("scope", "Name", Unit::Text, "Innermost name of the path. Filters by it show the ops of the layer.")
+            .caveat("For a path with `*`, the part before it."),
+        |it| Cell::Text(it.layer.name.split('*').next().unwrap_or_default().to_owned()),
+    ),
+];
+
+fn share(part: Ps, whole: Ps) -> Cell {
+    if whole <= Ps::ZERO {
+        return Cell::Absent;
+    }
+    Cell::Float(100.0 * part.as_ps() as f64 / whole.as_ps() as f64)
+}
+
+fn in_phase(row: &Row<'_>, phase: Phase) -> Cell {
+    Cell::Float(row.layer.in_phase(phase).as_us())
+}
+
+fn float(value: Option<f64>) -> Cell {
+    value.map_or(Cell::Absent, Cell::Float)
+}
+
+/// Returns the amount per second of the time in which the work was done.
+fn speed(row: &Row<'_>, amount: Option<f64>) -> Option<f64> {
+    rate(amount?, row.layer.work_time.time())
+}
+
+fn of_peak(row: &Row<'_>) -> Option<f64> {
+    Some(100.0 * (rate(row.layer.flops?, row.layer.self_time)? / row.peak?).min(1.0))
+}
+
+fn slowest(row: &Row<'_>) -> Option<(String, f64)> {
+    let slowest = row.layer.members.as_ref()?.slowest.as_ref()?;
+    Some((slowest.name.clone(), slowest.excess_percent()?))
+}
+
+/// Returns the layers of a run, most self time first. `variant` is one of the [groupings](LayerGrouping).
+pub(super) fn table(context: &Context<'_>, variant: &str) -> Table {
+    let grouping = LayerGrouping::from_key(variant);
+    let layers = context.layers(grouping);
+    let bytes = context.layer_bytes(grouping);
+    let whole = layers.rows.first().map_or(Ps::ZERO, |run| run.self_time);
+    let peak = context.analysis.roofline.peaks.as_ref().and_then(|peaks| peaks.xprof_flops_per_second);
+    let mut order: Vec<usize> = (1..layers.rows.len()).collect();
+    // Stable, so that a layer stays before the layers inside it.
+    base::sort::sort_by_key(&mut order, |&at| std::cmp::Reverse(time(layers, at)));
+    let cells = |at: usize| {
+        let layer = layers.rows.get(at)?;
+        let bytes_at_peak = bytes.and_then(|bytes| bytes.get(at).copied());
+        let row = Row { layer, path: layers.path(at), whole, peak, bytes_at_peak };
+        Some(COLUMNS.iter().map(|(_, cell)| cell(&row)).collect())
+    };
+    Table::new("layers", columns(&COLUMNS), order.into_iter().filter_map(cells).collect())
+}
+
+fn time(layers: &Layers, at: usize) -> Ps {
+    layers.rows.get(at).map_or(Ps::ZERO, |layer| layer.self_time)
+}
