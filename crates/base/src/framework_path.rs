@@ -37,6 +37,25 @@ pub fn segments(path: &str) -> impl Iterator<Item = &str> {
     segments.filter(|segment| !segment.is_empty())
 }
 
+/// Splits off the first path of several that XLA joined, as the part that all have in common and the rest of the first one.
+/// Joined paths are separated by `;`, or by `:` inside parentheses after their common part: `jit(f)/(jvp(a)/dot:jvp(b)/dot)`.
+fn first_path(path: &str) -> (&str, &str) {
+    let first = path.split(';').next().unwrap_or(path);
+    let Some((common, joined)) = first.split_once("/(") else { return (first, "") };
+    let mut depth = 0i32;
+    let end = joined.find(|c: char| {
+        depth += i32::from(c == '(') - i32::from(c == ')');
+        depth < 0 || (c == ':' && depth == 0)
+    });
+    (common, joined.split_at(end.unwrap_or(joined.len())).0)
+}
+
+/// Splits the first path of several that XLA joined into its segments.
+fn first_segments(path: &str) -> impl Iterator<Item = &str> {
+    let (common, rest) = first_path(path);
+    segments(common).chain(segments(rest))
+}
+
 /// Segments that describe how the program is compiled and run, and not a part of the model.
 const STRUCTURE: [&str; 9] = [
     "main",
@@ -54,9 +73,9 @@ const STRUCTURE: [&str; 9] = [
 const TRANSFORMATIONS: [&str; 6] = ["transpose(", "jvp(", "vmap(", "remat(", "checkpoint(", "shard_map("];
 
 /// Returns the scopes of the program, outermost first. Compiled functions, transformations and the primitive at the end
-/// are left out.
+/// are left out. If XLA joined several paths, returns the scopes of the first one.
 pub fn scopes(path: &str) -> Vec<&str> {
-    let mut scopes: Vec<&str> = segments(path).flat_map(|segment| untransformed(segment).split('/')).collect();
+    let mut scopes: Vec<&str> = first_segments(path).flat_map(|segment| untransformed(segment).split('/')).collect();
     scopes.pop();
     scopes.retain(|scope| {
         !scope.is_empty() && !scope.starts_with("jit(") && !scope.starts_with("pjit(") && !STRUCTURE.contains(scope)
@@ -66,7 +85,7 @@ pub fn scopes(path: &str) -> Vec<&str> {
 
 /// Returns the primitive of a path: its last segment. `None` for an empty path.
 pub fn primitive(path: &str) -> Option<&str> {
-    segments(path).last().and_then(|segment| untransformed(segment).rsplit('/').next())
+    first_segments(path).last().and_then(|segment| untransformed(segment).rsplit('/').next())
 }
 
 /// Strips transformations: `transpose(jvp(layer_3))` becomes `layer_3`.
@@ -125,6 +144,9 @@ mod tests {
             ("jit(loss)/transpose(jvp())/dot", vec![]),
             ("jvp(block/mlp)/dot:", vec!["block", "mlp"]),
             ("jit(f)/dot", vec![]),
+            ("jit(f)/a/mul;jit(f)/b/add", vec!["a"]),
+            ("jit(f)/(transpose(jvp(a))/dot:transpose(jvp(b/c))/dot:jvp()/sum)", vec!["a"]),
+            ("jit(f)/a/(b/dot", vec!["a", "b"]),
         ] {
             assert_eq!(scopes(path), found);
         }
@@ -132,7 +154,13 @@ mod tests {
 
     #[test]
     fn the_primitive_is_the_last_segment() {
-        for (path, name) in [("jit(f)/a/dot_general", Some("dot_general")), ("jvp(a/mul):", Some("mul")), ("", None)] {
+        for (path, name) in [
+            ("jit(f)/a/dot_general", Some("dot_general")),
+            ("jvp(a/mul):", Some("mul")),
+            ("", None),
+            ("f/(jvp(a)/dot:b)", Some("dot")),
+            ("f/a;f/b", Some("a")),
+        ] {
             assert_eq!(primitive(path), name);
         }
     }

@@ -192,6 +192,7 @@ pub fn profile() -> UnifiedProfile {
         not_measured: Vec::new(),
         communication: None,
         op_statistics: None,
+        layers: None,
         findings: vec![Finding {
             id: "idle_gaps".into(),
             severity: FindingSeverity::Note,

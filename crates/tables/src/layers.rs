@@ -37,6 +37,8 @@ pub(super) struct Row<'a> {
     /// Peak that XProf compares all ops with, in FLOP/s.
     peak: Option<f64>,
     bytes_at_peak: Option<u64>,
+    has_phases: bool,
+    has_mixed: bool,
 }
 
 type CellOf = fn(&Row<'_>) -> Cell;
@@ -88,7 +90,8 @@ pub(super) static COLUMNS: [(Column, CellOf); 24] = [
         |it| Cell::Float(it.layer.total.as_us()),
     ),
     (
-        column("forward_self_time_us", "Forward", Unit::TimeUs, "Self time in the forward pass. See [Phases](#phases)."),
+        column("forward_self_time_us", "Forward", Unit::TimeUs, "Self time in the forward pass. See [Phases](#phases).")
+            .caveat("Absent if no program computes gradients."),
         |it| in_phase(it, Phase::Forward),
     ),
     (column("backward_self_time_us", "Backward", Unit::TimeUs, "Self time in the backward pass."), |it| {
@@ -111,8 +114,9 @@ pub(super) static COLUMNS: [(Column, CellOf); 24] = [
             "Mixed",
             Unit::TimeUs,
             "Self time of fusions that contain ops of several phases. It is part of the time of one of these phases.",
-        ),
-        |it| Cell::Float(it.layer.mixed.as_us()),
+        )
+        .caveat("Absent if no program computes gradients or the capture contains no program."),
+        |it| if it.has_mixed { Cell::Float(it.layer.mixed.as_us()) } else { Cell::Absent },
     ),
     (
         column(
@@ -224,7 +228,7 @@ fn share(part: Ps, whole: Ps) -> Cell {
 }
 
 fn in_phase(row: &Row<'_>, phase: Phase) -> Cell {
-    Cell::Float(row.layer.in_phase(phase).as_us())
+    if row.has_phases { Cell::Float(row.layer.in_phase(phase).as_us()) } else { Cell::Absent }
 }
 
 fn float(value: Option<f64>) -> Cell {
@@ -250,6 +254,7 @@ pub(super) fn table(context: &Context<'_>, variant: &str) -> Table {
     let grouping = LayerGrouping::from_key(variant);
     let layers = context.layers(grouping);
     let bytes = context.layer_bytes(grouping);
+    let ops = &context.analysis.ops;
     let whole = layers.rows.first().map_or(Ps::ZERO, |run| run.self_time);
     let peak = context.analysis.roofline.peaks.as_ref().and_then(|peaks| peaks.xprof_flops_per_second);
     let mut order: Vec<usize> = (1..layers.rows.len()).collect();
@@ -258,7 +263,15 @@ pub(super) fn table(context: &Context<'_>, variant: &str) -> Table {
     let cells = |at: usize| {
         let layer = layers.rows.get(at)?;
         let bytes_at_peak = bytes.and_then(|bytes| bytes.get(at).copied());
-        let row = Row { layer, path: layers.path(at), whole, peak, bytes_at_peak };
+        let row = Row {
+            layer,
+            path: layers.path(at),
+            whole,
+            peak,
+            bytes_at_peak,
+            has_phases: ops.has_gradients,
+            has_mixed: ops.has_phases_of_programs,
+        };
         Some(COLUMNS.iter().map(|(_, cell)| cell(&row)).collect())
     };
     Table::new("layers", columns(&COLUMNS), order.into_iter().filter_map(cells).collect())

@@ -45,6 +45,7 @@ pub(super) fn convert(document: &Value, notes: &mut Notes) -> UnifiedProfile {
             tracing: None,
             other_devices: Vec::new(),
             op_statistics: None,
+            layers: None,
             findings: vec![],
             provenance: vec![],
             step_timing,
