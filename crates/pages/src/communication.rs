@@ -41,14 +41,12 @@ fn why_no_matrix(all: &Collectives) -> String {
 
 /// Returns the blocks of the page.
 pub(super) fn blocks(source: Source<'_>, query: &PageQuery) -> Vec<Block> {
-    match (source, CommunicationFigures::of(source)) {
-        (Source::Trace(context), _) => of_trace(&context, query),
-        (Source::Profile(profile), Some(sums)) => {
-            let kinds = kinds_of_profile(profile).map(Block::Bars);
-            [Block::Figures { figures: sums.figures().to_vec() }].into_iter().chain(kinds).collect()
-        }
-        (Source::Profile(_), None) => vec![source.not_measured("communication")],
+    if let Some(context) = source.context() {
+        return of_trace(&context, query);
     }
+    let Some(sums) = CommunicationFigures::of(source) else { return vec![source.not_measured("communication")] };
+    let kinds = kinds_of_profile(source.profile()).map(Block::Bars);
+    [Block::Figures { figures: sums.figures().to_vec() }].into_iter().chain(kinds).collect()
 }
 
 /// Describes a kind of collective: share of all communication, number of runs, and exposed time.
@@ -183,11 +181,11 @@ struct CommunicationFigures<'a> {
 impl<'a> CommunicationFigures<'a> {
     /// Returns the figures of a run. Returns `None` if there was no communication.
     fn of(source: Source<'a>) -> Option<CommunicationFigures<'a>> {
-        match source {
-            Source::Trace(context) => {
+        match source.context() {
+            Some(context) => {
                 (!context.analysis.collectives.runs.is_empty()).then(|| CommunicationFigures::of_trace(&context))
             }
-            Source::Profile(profile) => CommunicationFigures::of_profile(profile),
+            None => CommunicationFigures::of_profile(source.profile()),
         }
     }
 
@@ -396,7 +394,7 @@ mod tests {
         let examined = analyse(&run, &Settings::default());
         let options = [(TABLE.to_owned(), by.to_owned())].into();
         let query = PageQuery { filter: filter.to_owned(), options, ..PageQuery::default() };
-        page(Source::Trace(examined.context(&run)), View::Communication, &query)
+        page(Source::of_events(examined.context(&run)), View::Communication, &query)
     }
 
     fn table(page: &Page) -> &TableBlock {

@@ -16,9 +16,9 @@ use trace::{Platform, StatValue};
 
 /// Returns the blocks of the page.
 pub(super) fn blocks(source: Source<'_>, query: &PageQuery) -> Vec<Block> {
-    match source {
-        Source::Trace(context) => of_trace(&context, query),
-        Source::Profile(_) => of_profile(source, query),
+    match source.context() {
+        Some(context) => of_trace(&context, query),
+        None => of_profile(source, query),
     }
 }
 

@@ -93,6 +93,13 @@ macro_rules! tables {
                 }
             }
 
+            /// Returns true if every run has the table, because it can be made from a unified profile.
+            pub fn is_of_profile(self) -> bool {
+                match self {
+                    $(TableName::$name => const { $record.made.from_profile().is_some() },)+
+                }
+            }
+
             /// Returns true if the table covers an [area](AreaQuery) of the timeline instead of the window of other tables.
             pub fn is_of_area(self) -> bool {
                 match self {

@@ -136,8 +136,8 @@ pub(super) fn host_roles(source: Source<'_>) -> Option<Bars> {
         note: percent.map_or_else(String::new, format::percent),
         link: None,
     };
-    let (mut bars, idle, whole) = match source {
-        Source::Trace(context) => {
+    let (mut bars, idle, whole) = match source.context() {
+        Some(context) => {
             let threads = context.analysis.step_breakdown.host_threads.as_ref()?;
             let roles = threads.roles.iter();
             let of = |&(role, time): &(HostRole, _)| {
@@ -146,8 +146,8 @@ pub(super) fn host_roles(source: Source<'_>) -> Option<Bars> {
             let idle = bar(ALL_IDLE, ColourClass::IDLE, threads.idle.as_us(), threads.percent(threads.idle));
             (roles.map(of).collect::<Vec<Bar>>(), Some(idle), Some(threads.window.as_us()))
         }
-        Source::Profile(profile) => {
-            let breakdown = profile.step_breakdown.as_ref()?;
+        None => {
+            let breakdown = source.profile().step_breakdown.as_ref()?;
             let title = |label: &str| HostRole::ALL.into_iter().find(|role| role.label() == label).map(HostRole::title);
             let roles = breakdown.host_roles.iter();
             let bars = roles.map(|it| {
