@@ -10,8 +10,8 @@ use base::{Warning, json};
 use input::Sidecar;
 use report::{SourceFile, UnifiedProfile};
 use run::{EarlierHeapProfile, Run};
-use trace::snapshot::{Damaged, Reader, Writer};
 use trace::RowBlock;
+use trace::snapshot::{Damaged, Reader, Writer};
 
 /// Separates the notes from the bytes of the device memory profiles. The notes are JSON text, which never contains this byte.
 const END_OF_TEXT: u8 = 0;

@@ -154,10 +154,8 @@ fn share(part: f64, whole: f64) -> String {
 /// Returns the ops with the most self time, with equal ops of repeated layers merged. For an
 /// earlier result, which lists no ops, returns its kernels.
 fn top_ops(source: Source<'_>, query: &PageQuery) -> Option<TableBlock> {
-    let mut table = match source.context() {
-        Some(context) => top_groups(&context, query),
-        None => top_kernels(source, query)?,
-    };
+    let mut table =
+        source.measured_or_recorded(|context| Some(top_groups(context, query)), |_| top_kernels(source, query))?;
     table.mark_bounds(source.profile());
     Some(table)
 }

@@ -21,13 +21,13 @@ const MOST_SHARE: f64 = 1.25;
 
 /// Returns the blocks of the page.
 pub(super) fn blocks(source: Source<'_>, query: &PageQuery) -> Vec<Block> {
-    if let Some(context) = source.context() {
-        return of_trace(&context, query);
-    }
-    match RooflineFigures::of(source) {
-        Some(sums) => vec![Block::Figures { figures: sums.figures() }],
-        None => vec![source.not_measured("roofline")],
-    }
+    source.measured_or_recorded(
+        |context| of_trace(context, query),
+        |profile| match RooflineFigures::of_profile(profile) {
+            Some(sums) => vec![Block::Figures { figures: sums.figures() }],
+            None => vec![source.not_measured("roofline")],
+        },
+    )
 }
 
 /// Returns the figure for model FLOPs utilization.
@@ -133,10 +133,10 @@ struct RooflineFigures<'a> {
 
 impl<'a> RooflineFigures<'a> {
     fn of(source: Source<'a>) -> Option<RooflineFigures<'a>> {
-        match source.context() {
-            Some(context) => (!context.analysis.ops.rows.is_empty()).then(|| RooflineFigures::of_trace(&context)),
-            None => RooflineFigures::of_profile(source.profile()),
-        }
+        source.measured_or_recorded(
+            |context| (!context.analysis.ops.rows.is_empty()).then(|| RooflineFigures::of_trace(context)),
+            RooflineFigures::of_profile,
+        )
     }
 
     fn of_trace(context: &Context<'a>) -> RooflineFigures<'a> {

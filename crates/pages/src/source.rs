@@ -73,6 +73,19 @@ impl<'a> Source<'a> {
         self.context.ok_or_else(|| self.not_measured(section))
     }
 
+    /// Returns the result of the first function if the run has events, and of the second function otherwise. Pages use it for
+    /// contents that the events give in more detail than the profile.
+    pub(super) fn measured_or_recorded<T>(
+        self,
+        of_events: impl FnOnce(&Context<'a>) -> T,
+        of_profile: impl FnOnce(&'a UnifiedProfile) -> T,
+    ) -> T {
+        match &self.context {
+            Some(context) => of_events(context),
+            None => of_profile(self.profile),
+        }
+    }
+
     /// Returns the events with their timeline.
     pub fn timeline(self) -> Option<(Context<'a>, &'a Timeline)> {
         self.context.zip(self.timeline)
@@ -126,10 +139,10 @@ impl<'a> Source<'a> {
 
     /// Returns why a table has no rows, if the reason is known.
     pub fn why_empty(self, name: TableName) -> Option<String> {
-        let lacks_events = self.context.is_none() && !name.is_of_profile();
         let needs = if name.is_of_memory() { "the memory data of the run" } else { "events" };
-        let absent = lacks_events.then(|| format!("This table needs {needs}. {EARLIER_RESULT} {OPEN_ORIGINAL}"));
-        absent.or_else(|| tables::why_empty(name, self.profile))
+        let lacks_events = self.context.is_none() && !name.is_of_profile();
+        let absent = || lacks_events.then(|| format!("This table needs {needs}. {EARLIER_RESULT} {OPEN_ORIGINAL}"));
+        tables::why_empty(name, self.profile).or_else(absent)
     }
 
     /// Returns a table from the profile, with the page's filter and order. Returns `None` if it has no
