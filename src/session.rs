@@ -18,6 +18,7 @@
 //! must be finished before [`Session::runs`] is called. Files finished later become separate runs.
 
 mod handover;
+mod imported;
 mod intake;
 mod peek;
 mod programs;
@@ -36,7 +37,7 @@ pub use trace::{Interval, RowBlock, snapshot};
 use std::collections::VecDeque;
 
 use document::Page;
-use pages::{PageQuery, View};
+use pages::{PageQuery, Source, View};
 use plan::FileKind;
 use report::UnifiedProfile;
 use table::{self, Query, Rows, Table};
@@ -168,7 +169,7 @@ impl Session {
 
     /// Returns true if the run is an imported result, which has no events.
     pub fn is_imported(&self, run: u32) -> bool {
-        matches!(self.runs.get(run as usize), Some(LoadedRun::Imported(_)))
+        self.runs.get(run as usize).is_some_and(LoadedRun::is_imported)
     }
 
     /// Returns the runs so far, in the order of their files.
@@ -186,7 +187,17 @@ impl Session {
 
     /// Returns the report of a run. `run` is its index in [`Session::runs`]. `None` if there is no such run.
     pub fn report(&mut self, run: u32, settings: &Settings) -> Option<UnifiedProfile> {
-        self.runs.get_mut(run as usize).map(|run| run.report(settings))
+        Some(self.source(run, settings)?.profile().copied())
+    }
+
+    /// Returns what pages and tables read of a run.
+    fn source(&mut self, run: u32, settings: &Settings) -> Option<Source<'_>> {
+        Some(self.runs.get_mut(run as usize)?.source(settings))
+    }
+
+    /// Returns why a table of a run has no rows, if the reason is known. An imported result lacks the tables that need events.
+    pub fn why_empty(&mut self, run: u32, settings: &Settings, name: TableName) -> Option<String> {
+        self.source(run, settings)?.why_empty(name)
     }
 
     /// Returns a table of a run. See [`tables::rows`] for `variant`. The analysis is cached until the settings change.
@@ -212,8 +223,7 @@ impl Session {
         area: &AreaQuery,
         query: &Query,
     ) -> Option<Result<Table, AreaError>> {
-        let run = self.runs.get_mut(run as usize)?;
-        Some(run.rows(settings, name, variant, area, |rows| table::query(rows, query)))
+        Some(self.source(run, settings)?.rows(name, variant, area, |rows| table::query(rows, query)))
     }
 
     /// Calls `look` with a table of a run and returns the result. `look` can read any cell without copying the table.
@@ -225,7 +235,7 @@ impl Session {
         variant: &str,
         look: impl FnOnce(&dyn Rows) -> T,
     ) -> Option<T> {
-        self.runs.get_mut(run as usize)?.rows(settings, name, variant, &AreaQuery::default(), look).ok()
+        self.source(run, settings)?.rows(name, variant, &AreaQuery::default(), look).ok()
     }
 
     /// Returns the events in an area of a run's timeline. Fails if the area names an unknown track, or ends before it starts.
@@ -256,20 +266,21 @@ impl Session {
         settings: &Settings,
         look: impl FnOnce(Context<'_>, &Timeline) -> T,
     ) -> Option<T> {
-        self.runs.get_mut(run as usize)?.timeline(settings, look)
+        let (context, timeline) = self.source(run, settings)?.timeline()?;
+        Some(look(context, timeline))
     }
 
     /// Returns the picture of a run's median step as text ([`timeline::StepPicture`]), to be drawn next to those of other
     /// runs. It is drawn from the events, or taken from an imported report. `None` if the run has no steps, or if the
     /// imported report has no picture.
     pub fn median_step(&mut self, run: u32, settings: &Settings) -> Option<String> {
-        self.runs.get_mut(run as usize)?.median_step(settings)
+        self.source(run, settings)?.median_step()
     }
 
     /// Returns the memory data of a run, from which another worker makes tables and pages. `None` if there is no such run,
     /// or if it is an imported result.
     pub fn memory(&mut self, run: u32, settings: &Settings) -> Option<&Recorded> {
-        self.runs.get_mut(run as usize)?.memory(settings)
+        Some(self.source(run, settings)?.memory()?.recorded())
     }
 
     /// Returns the details of one row of a table. The row is given by its index among the rows that match `query`. `None` if
@@ -283,13 +294,13 @@ impl Session {
         query: &Query,
         index: u32,
     ) -> Option<Page> {
-        self.runs.get_mut(run as usize).map(|run| run.row(settings, name, variant, query, index))
+        Some(pages::row(self.source(run, settings)?, name, variant, query, index))
     }
 
     /// Returns the page of a view of a run. For an imported result, the page shows the numbers that the result contains.
     /// `None` if there is no such run.
     pub fn page(&mut self, run: u32, settings: &Settings, view: View, query: &PageQuery) -> Option<Page> {
-        self.runs.get_mut(run as usize).map(|run| run.page(settings, view, query))
+        Some(pages::page(self.source(run, settings)?, view, query))
     }
 }
 

@@ -12,7 +12,7 @@ use base::suggest;
 use crossprof::memory::Change;
 use crossprof::table::Filter;
 use crossprof::tables::AreaError;
-use crossprof::{Column, Query, Sort, TableName, tables};
+use crossprof::{Column, Query, Sort, TableName};
 
 use super::analyze::Reports;
 use super::args::{Table, TableFormat};
@@ -107,8 +107,7 @@ pub fn run(command: &Table) -> u8 {
         // Several runs are separated by an empty line and a title in text, by an empty line in CSV. JSON has one line per
         // run.
         let before = if index > 0 { "\n" } else { "" };
-        let why = reports.profiles.get(run as usize).and_then(|profile| tables::why_empty(name, profile));
-        let why = why.filter(|_| table.rows.is_empty());
+        let why = table.rows.is_empty().then(|| reports.session.why_empty(run, &reports.settings, name)).flatten();
         if let Some(why) = why.as_ref().filter(|_| command.format != TableFormat::Text) {
             complain(why);
         }

@@ -3,14 +3,15 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::runs::{Imported, LoadedRun, Traced, link_heap_profiles};
+use super::imported::Imported;
+use super::runs::{LoadedRun, link_heap_profiles};
 use super::{FileId, Session};
 use base::{Warning, json};
 use input::Sidecar;
 use report::{SourceFile, UnifiedProfile};
 use run::{EarlierHeapProfile, Run};
+use trace::RowBlock;
 use trace::snapshot::{Damaged, Reader, Writer};
-use trace::{RowBlock, Trace};
 
 /// Separates the notes from the bytes of the device memory profiles. The notes are JSON text, which never contains this byte.
 const END_OF_TEXT: u8 = 0;
@@ -46,48 +47,41 @@ impl Session {
     /// Takes the first run out of this session and returns its image, in chunks for another session's [`Reader`]. Memory is
     /// freed as the chunks are taken. `None` if no run is left.
     pub fn hand_over(&mut self) -> Option<Writer> {
-        let (notes, trace, heap_profiles) = match self.runs.pop_front()? {
-            LoadedRun::Traced(traced) => {
-                let Run {
-                    name,
-                    mut trace,
-                    model,
-                    device,
-                    tracing,
-                    capture_notes,
-                    files,
-                    warnings,
-                    heap_profile,
-                    earlier_heap_profile: earlier,
-                    memory_error,
-                    sorted: _,
-                    compiled: _,
-                } = traced.into_run();
-                let trace_warnings = std::mem::take(&mut trace.warnings);
-                let memory_error = memory_error.map(|text| text.to_string());
-                // The clocks were already aligned when the run was built.
-                let sidecar = Sidecar { model, device, tracing, capture_notes, clock_ahead_ns: None };
-                let own_bytes = heap_profile.as_ref().map_or(0, |bytes| bytes.len());
-                let earlier_heap_profile = earlier.as_ref().map(|earlier| (earlier.name.clone(), own_bytes));
-                let notes = Notes {
-                    name,
-                    sidecar,
-                    files,
-                    warnings,
-                    trace_warnings,
-                    memory_error,
-                    earlier_heap_profile,
-                    ..Notes::default()
-                };
-                (notes, trace, [heap_profile, earlier.map(|earlier| earlier.bytes)])
-            }
-            LoadedRun::Imported(imported) => {
-                let Imported { name, file, profile, sidecar, sidecar_files: files, warnings, median_step } = *imported;
-                let imported = Some((file, Box::new(profile)));
-                let notes = Notes { name, sidecar, files, warnings, imported, median_step, ..Notes::default() };
-                (notes, Trace::default(), [None, None])
-            }
+        let (run, imported) = self.runs.pop_front()?.into_parts();
+        let Run {
+            name,
+            mut trace,
+            model,
+            device,
+            tracing,
+            capture_notes,
+            files,
+            warnings,
+            heap_profile,
+            earlier_heap_profile: earlier,
+            memory_error,
+            sorted: _,
+            compiled: _,
+        } = run;
+        // The clocks were already aligned when the run was built.
+        let sidecar = Sidecar { model, device, tracing, capture_notes, clock_ahead_ns: None };
+        let own_bytes = heap_profile.as_ref().map_or(0, |bytes| bytes.len());
+        let (imported, median_step) = match imported.map(|imported| *imported) {
+            Some(Imported { file, profile, median_step }) => (Some((file, Box::new(profile))), median_step),
+            None => (None, None),
         };
+        let notes = Notes {
+            name,
+            sidecar,
+            files,
+            warnings,
+            trace_warnings: std::mem::take(&mut trace.warnings),
+            imported,
+            median_step,
+            memory_error: memory_error.map(|text| text.to_string()),
+            earlier_heap_profile: earlier.as_ref().map(|earlier| (earlier.name.clone(), own_bytes)),
+        };
+        let heap_profiles = [heap_profile, earlier.map(|earlier| earlier.bytes)];
         // Serialization fails only for maps with keys that are not strings, and there are none.
         let mut notes = serde_json::to_vec(&notes).unwrap_or_default();
         if heap_profiles.iter().any(Option::is_some) {
@@ -117,31 +111,22 @@ impl Session {
             (heap_profile, earlier_heap_profile) =
                 (Some(own), Some(EarlierHeapProfile { name, bytes: earlier.into() }));
         }
-        self.runs.push_back(match imported {
-            Some((file, profile)) => LoadedRun::Imported(Box::new(Imported {
-                name,
-                file,
-                profile: *profile,
-                sidecar,
-                sidecar_files: files,
-                warnings,
-                median_step,
-            })),
-            None => LoadedRun::Traced(Box::new(Traced::new(Run {
-                name,
-                trace,
-                model: sidecar.model,
-                device: sidecar.device,
-                tracing: sidecar.tracing,
-                capture_notes: sidecar.capture_notes,
-                files,
-                warnings,
-                heap_profile: heap_profile.map(Into::into),
-                earlier_heap_profile,
-                memory_error: memory_error.map(Into::into),
-                ..Run::default()
-            }))),
-        });
+        let run = Run {
+            name,
+            trace,
+            model: sidecar.model,
+            device: sidecar.device,
+            tracing: sidecar.tracing,
+            capture_notes: sidecar.capture_notes,
+            files,
+            warnings,
+            heap_profile: heap_profile.map(Into::into),
+            earlier_heap_profile,
+            memory_error: memory_error.map(Into::into),
+            ..Run::default()
+        };
+        let imported = imported.map(|(file, profile)| Imported { file, profile: *profile, median_step });
+        self.runs.push_back(LoadedRun::new(run, imported));
         link_heap_profiles(&mut self.runs);
         Ok(())
     }
@@ -151,6 +136,7 @@ impl Session {
 mod tests {
     use super::*;
     use run::Settings;
+    use trace::Trace;
     use trace::snapshot::Piece;
     use wire_writer::message;
 

@@ -4,7 +4,7 @@
 //! its first profile analyses these runs repeatedly and discards the results.
 
 use super::Session;
-use super::runs::{LoadedRun, Traced};
+use super::runs::LoadedRun;
 use run::Run;
 use trace::{Trace, TraceBuilder};
 
@@ -16,7 +16,7 @@ impl Session {
     pub fn rehearsal(steps: i64) -> Session {
         let runs = [("gpu", on_gpu(steps)), ("tpu", on_tpu(steps))].map(|(name, trace)| {
             let run = Run { name: name.to_owned(), trace, ..Run::default() };
-            LoadedRun::Traced(Box::new(Traced::new(run)))
+            LoadedRun::new(run, None)
         });
         Session { runs: runs.into(), ..Session::default() }
     }

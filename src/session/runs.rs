@@ -3,21 +3,18 @@
 use std::cell::OnceCell;
 use std::collections::BTreeSet;
 
+use super::imported::{self, Imported};
 use super::intake::{Content, Member};
 use super::programs;
-use base::{Ps, Severity, Warning, WarningCode};
-use document::Page;
+use base::{Severity, Warning, WarningCode};
+use input::Sidecar;
 use input::plan::{self, Candidate, FileKind, Plan, PlannedRun};
-use input::{NamedProfile, Sidecar};
-use memory::Recorded;
-use metrics::{Context, Examined};
+use metrics::Examined;
+use pages::Source;
 use pages::memory::KeptMemory;
-use pages::{self, PageQuery, Source, View};
-use report::{SourceFile, StepTiming, UnifiedProfile};
+use report::{SourceFile, UnifiedProfile};
 use run::{EarlierHeapProfile, Run, Settings};
-use table::{Query, Rows};
-use tables::{self, AreaError, AreaQuery, TableName};
-use timeline::{StepPicture, Timeline};
+use timeline::Timeline;
 use trace::{SourceFormat, StatValue, Trace, merge};
 
 /// Largest number of files that one warning names.
@@ -38,15 +35,10 @@ pub struct RunSummary {
     pub imported: bool,
 }
 
-/// A run of the session.
-pub(super) enum LoadedRun {
-    Traced(Box<Traced>),
-    Imported(Box<Imported>),
-}
-
-/// A run that was read from traces, with its cached analysis.
-pub(super) struct Traced {
+/// A run of the session. A run that was imported from an earlier result has no events.
+pub(super) struct LoadedRun {
     run: Run,
+    imported: Option<Box<Imported>>,
     /// Set on the first request.
     cache: Option<Box<dyn AnyCache>>,
 }
@@ -54,8 +46,12 @@ pub(super) struct Traced {
 /// Cached results of a run.
 #[derive(Default)]
 struct Cache {
-    /// Latest analysis and its settings.
-    examined: Option<(Settings, Examined)>,
+    /// Settings of the results in the next two fields.
+    settings: Settings,
+    /// Latest analysis of the events.
+    examined: Option<Examined>,
+    /// Latest report of an imported run.
+    report: Option<UnifiedProfile>,
     timeline: Timeline,
     /// Memory data of the run, computed on the first request.
     memory: OnceCell<KeptMemory>,
@@ -73,242 +69,56 @@ impl AnyCache for Cache {
     }
 }
 
-impl Traced {
-    pub(super) fn new(run: Run) -> Traced {
-        Traced { run, cache: None }
-    }
-
-    /// Returns the run as it was read, without the changes that an analysis made to its events.
-    pub(super) fn into_run(self) -> Run {
-        self.run.as_read()
-    }
-
-    /// Returns the analysis with these settings. It is cached until the settings change.
-    fn analyse(&mut self, settings: &Settings) -> Context<'_> {
-        self.timeline(settings).0
-    }
-
-    /// Returns the analysis with these settings, and the timeline of the run.
-    fn timeline(&mut self, settings: &Settings) -> (Context<'_>, &Timeline) {
-        self.run.complete_cpu_ops();
-        let cache = self.cache.get_or_insert_with(|| Box::new(Cache::default())).cache();
-        let known = cache.examined.take().filter(|(known, _)| known == settings);
-        let known = known.unwrap_or_else(|| (settings.clone(), insight::examine(&self.run, settings)));
-        let (_, examined) = cache.examined.insert(known);
-        (examined.context(&self.run), &cache.timeline)
-    }
-
-    /// Returns the memory data of the run.
-    fn memory(&mut self, settings: &Settings) -> &KeptMemory {
-        let is_known = self.cache.as_mut().is_some_and(|kept| kept.cache().memory.get().is_some());
-        // A trace without planes needs no analysis, which costs as much as reading its programs for the first time.
-        let analysed = (!is_known && !self.run.trace.planes.is_empty()).then(|| {
-            let context = self.analyse(settings);
-            let start = context.analysis.devices.capture.map(|capture| capture.start);
-            let metadata = &context.profile.metadata;
-            let device_memory_bytes = metadata.environment.get("memory_size").and_then(|size| size.parse().ok());
-            (start, metadata.platform.clone(), device_memory_bytes)
-        });
-        let run = &self.run;
-        let cache = self.cache.get_or_insert_with(|| Box::new(Cache::default())).cache();
-        cache.memory.get_or_init(|| {
-            let (start, platform, device_memory_bytes) = analysed.unwrap_or_default();
-            let earlier = run.earlier_heap_profile.as_ref().map(|it| (it.name.clone(), it.bytes.clone()));
-            let mut recorded = Recorded::new(&run.trace, start.unwrap_or(Ps::ZERO))
-                .with_heap_profile(run.heap_profile.clone(), earlier)
-                .with_error(run.memory_error.as_deref());
-            (recorded.platform, recorded.device_memory_bytes) = (platform, device_memory_bytes);
-            KeptMemory::new(recorded)
-        })
-    }
-}
-
-/// An imported result. The document itself is its report.
-pub(super) struct Imported {
-    pub(super) name: String,
-    pub(super) file: String,
-    pub(super) profile: UnifiedProfile,
-    pub(super) sidecar: Sidecar,
-    /// Files from which `sidecar` was read.
-    pub(super) sidecar_files: Vec<SourceFile>,
-    pub(super) warnings: Vec<Warning>,
-    /// Picture of the median step as text, if the document contains one.
-    pub(super) median_step: Option<String>,
-}
-
 impl LoadedRun {
-    /// Returns the warnings about the run's files.
-    fn warnings(&mut self) -> &mut Vec<Warning> {
-        match self {
-            LoadedRun::Traced(traced) => &mut traced.run.warnings,
-            LoadedRun::Imported(run) => &mut run.warnings,
-        }
+    pub(super) fn new(run: Run, imported: Option<Imported>) -> LoadedRun {
+        LoadedRun { run, imported: imported.map(Box::new), cache: None }
+    }
+
+    /// Returns true if the run was imported from an earlier result.
+    pub(super) fn is_imported(&self) -> bool {
+        self.imported.is_some()
+    }
+
+    /// Returns the run as it was read, without the changes that an analysis made to its events, and the result that it was
+    /// imported from.
+    pub(super) fn into_parts(self) -> (Run, Option<Box<Imported>>) {
+        (self.run.as_read(), self.imported)
     }
 
     pub(super) fn summary(&self, index: usize) -> RunSummary {
-        let index = u32::try_from(index).unwrap_or(u32::MAX);
-        match self {
-            LoadedRun::Traced(traced) => {
-                let run = &traced.run;
-                RunSummary {
-                    index,
-                    name: run.name.clone(),
-                    files: run.files.iter().map(|file| file.path.clone()).collect(),
-                    events: run.trace.events.len() as u64,
-                    imported: false,
-                }
-            }
-            LoadedRun::Imported(run) => RunSummary {
-                index,
-                name: run.name.clone(),
-                files: vec![run.file.clone()],
-                events: run.profile.metadata.num_events.unwrap_or(0),
-                imported: true,
-            },
+        let (run, imported) = (&self.run, self.imported.as_deref());
+        let files = || run.files.iter().map(|file| file.path.clone()).collect();
+        RunSummary {
+            index: u32::try_from(index).unwrap_or(u32::MAX),
+            name: run.name.clone(),
+            files: imported.map_or_else(files, |imported| vec![imported.file.clone()]),
+            events: imported
+                .map_or(run.trace.events.len() as u64, |imported| imported.profile.metadata.num_events.unwrap_or(0)),
+            imported: imported.is_some(),
         }
     }
 
     /// Returns the capture time in ISO 8601.
     pub(super) fn captured_at(&self) -> Option<String> {
-        match self {
-            LoadedRun::Traced(traced) => metrics::captured_at(&traced.run),
-            LoadedRun::Imported(run) => run.profile.metadata.timestamp.clone(),
-        }
+        let recorded = self.imported.as_ref().map(|imported| imported.profile.metadata.timestamp.clone());
+        recorded.unwrap_or_else(|| metrics::captured_at(&self.run))
     }
 
-    pub(super) fn report(&mut self, settings: &Settings) -> UnifiedProfile {
-        match self {
-            LoadedRun::Traced(traced) => traced.analyse(settings).profile.copied(),
-            LoadedRun::Imported(run) => run.report(settings),
+    /// Returns what pages and tables read of the run, with these settings. This is the only place that distinguishes imported
+    /// runs. The results are cached until the settings change.
+    pub(super) fn source(&mut self, settings: &Settings) -> Source<'_> {
+        let cache = self.cache.get_or_insert_with(|| Box::new(Cache::default())).cache();
+        if cache.settings != *settings {
+            (cache.examined, cache.report) = (None, None);
+            cache.settings = settings.clone();
         }
-    }
-
-    /// Calls `look` with a table and returns the result, without building the whole table. An imported result has only the
-    /// tables that its document contains.
-    pub(super) fn rows<T>(
-        &mut self,
-        settings: &Settings,
-        name: TableName,
-        variant: &str,
-        area: &AreaQuery,
-        look: impl FnOnce(&dyn Rows) -> T,
-    ) -> Result<T, AreaError> {
-        match self {
-            LoadedRun::Traced(traced) if name.is_of_memory() => {
-                let memory = traced.memory(settings);
-                memory.rows(name, variant, look).ok_or(AreaError::NotOfMemory)
-            }
-            LoadedRun::Traced(traced) => {
-                let (context, timeline) = traced.timeline(settings);
-                Ok(look(&*tables::rows_of_area(&context, timeline, area, name, variant)?))
-            }
-            LoadedRun::Imported(run) => {
-                let rows = tables::of_report(&run.report(settings), name);
-                Ok(look(&rows.unwrap_or_else(|| tables::empty(name))))
-            }
+        if let Some(imported) = &self.imported {
+            let report = cache.report.get_or_insert_with(|| imported.report(&self.run, settings));
+            return Source::of_profile(report).with_median_step(imported.median_step.as_deref());
         }
-    }
-
-    /// Calls `look` with the events of a run and returns the result. `None` for an imported result, which has no events.
-    pub(super) fn timeline<T>(
-        &mut self,
-        settings: &Settings,
-        look: impl FnOnce(Context<'_>, &Timeline) -> T,
-    ) -> Option<T> {
-        match self {
-            LoadedRun::Traced(traced) => {
-                let (context, timeline) = traced.timeline(settings);
-                Some(look(context, timeline))
-            }
-            LoadedRun::Imported(_) => None,
-        }
-    }
-
-    /// Returns the memory data of the run. `None` for an imported result.
-    pub(super) fn memory(&mut self, settings: &Settings) -> Option<&Recorded> {
-        match self {
-            LoadedRun::Traced(traced) => Some(traced.memory(settings).recorded()),
-            LoadedRun::Imported(_) => None,
-        }
-    }
-
-    /// Returns the picture of the median step. For an imported result it comes from the document.
-    pub(super) fn median_step(&mut self, settings: &Settings) -> Option<String> {
-        let of_events = |context: Context<'_>, timeline: &Timeline| StepPicture::of_median_step(context, timeline);
-        match self {
-            LoadedRun::Traced(_) => self.timeline(settings, of_events)?.map(|picture| picture.to_string()),
-            LoadedRun::Imported(run) => run.median_step.clone(),
-        }
-    }
-
-    /// Returns the details of a row. For an imported result they come from the document.
-    pub(super) fn row(
-        &mut self,
-        settings: &Settings,
-        name: TableName,
-        variant: &str,
-        asked: &Query,
-        index: u32,
-    ) -> Page {
-        match self {
-            LoadedRun::Traced(traced) => {
-                pages::row(Source::Trace(traced.analyse(settings)), name, variant, asked, index)
-            }
-            LoadedRun::Imported(run) => pages::row(Source::Profile(&run.report(settings)), name, variant, asked, index),
-        }
-    }
-
-    pub(super) fn page(&mut self, settings: &Settings, view: View, asked: &PageQuery) -> Page {
-        match self {
-            LoadedRun::Traced(traced) if view == View::Memory => {
-                pages::memory::page(Some(traced.memory(settings)), asked)
-            }
-            LoadedRun::Traced(traced) => pages::page(Source::Trace(traced.analyse(settings)), view, asked),
-            LoadedRun::Imported(run) => pages::page(Source::Profile(&run.report(settings)), view, asked),
-        }
-    }
-}
-
-impl Imported {
-    /// Returns the document unchanged, so that exporting an import gives the same document. Only values that the user or a
-    /// sidecar gives are merged in, and the numbers that depend on them are recomputed.
-    fn report(&self, settings: &Settings) -> UnifiedProfile {
-        let mut profile = self.profile.copied();
-        // The document's own model configuration takes precedence over that of a sidecar file next to it.
-        let model = self.sidecar.model.overridden_by(&profile.model_config).overridden_by(&settings.model);
-        let timing = &mut profile.step_timing;
-        let steps = settings.num_steps.filter(|&steps| steps > 0 && steps != timing.num_steps);
-        if let Some(steps) = steps {
-            let average = timing.total_time_us / steps as f64;
-            // The other fields need the times of single steps, which a document does not contain.
-            *timing = StepTiming {
-                num_steps: steps,
-                avg_step_time_us: Some(average),
-                step_count_source: "user".to_owned(),
-                total_time_us: timing.total_time_us,
-                total_kernels: timing.total_kernels,
-                step_marker: timing.step_marker.take(),
-                ..StepTiming::default()
-            };
-            profile.throughput.all_devices_steps_per_sec = None;
-            if let Some(busy) = &mut profile.compute_utilization {
-                // The utilization stays the same, but a step is now a different fraction of the time.
-                busy.kernel_time_us = average * busy.compute_util_percent / 100.0;
-                busy.overhead_time_us = average - busy.kernel_time_us;
-            }
-        }
-        if model != profile.model_config || steps.is_some() {
-            let all_devices = profile.throughput.all_devices_steps_per_sec;
-            profile.throughput = metrics::throughput(timing, &model, profile.metadata.num_devices, all_devices);
-            profile.parameter_counts = metrics::parameter_counts(&model).or(profile.parameter_counts.take());
-            profile.model_config = model;
-            profile.provenance.extend(self.sidecar_files.iter().chain(&settings.model_files).cloned());
-        }
-        if let Some(device) = settings.device.as_deref().or(self.sidecar.device.as_deref()) {
-            metrics::name_device(&mut profile.metadata, device);
-        }
-        profile.warnings.extend(self.warnings.iter().cloned());
-        profile
+        self.run.complete_cpu_ops();
+        let examined = cache.examined.get_or_insert_with(|| insight::examine(&self.run, settings));
+        Source::of_events(examined.context(&self.run)).with_timeline(&cache.timeline).with_memory(&cache.memory)
     }
 }
 
@@ -317,7 +127,7 @@ pub(super) fn build(members: &mut Vec<Member>) -> Vec<LoadedRun> {
     let unread = unread_memory(members);
     let plan = plan_members(members);
     let mut runs: Vec<LoadedRun> = plan.runs.iter().flat_map(|planned| build_runs(members, planned)).collect();
-    let first = runs.first_mut().map(LoadedRun::warnings);
+    let first = runs.first_mut().map(|first| &mut first.run.warnings);
     if let Some((warnings, warning)) = first.zip(unread) {
         warnings.push(warning);
     }
@@ -342,15 +152,15 @@ fn unread_memory(members: &[Member]) -> Option<Warning> {
     })
 }
 
-/// Links each file with a device memory profile to the one before it. A traced run already has its own two profiles.
+/// Links each file with a device memory profile to the one before it. A run with a trace already has its own two profiles.
 pub(super) fn link_heap_profiles<'r>(runs: impl IntoIterator<Item = &'r mut LoadedRun>) {
     let mut earlier = None;
     for run in runs {
-        let LoadedRun::Traced(traced) = run else { continue };
-        let is_of_memory_alone = traced.run.trace.format.is_none();
-        if let Some(bytes) = traced.run.heap_profile.clone().filter(|_| is_of_memory_alone) {
-            let own = EarlierHeapProfile { name: traced.run.name.clone(), bytes };
-            traced.run.earlier_heap_profile = earlier.replace(own);
+        let run = &mut run.run;
+        let is_of_memory_alone = run.trace.format.is_none();
+        if let Some(bytes) = run.heap_profile.clone().filter(|_| is_of_memory_alone) {
+            let own = EarlierHeapProfile { name: run.name.clone(), bytes };
+            run.earlier_heap_profile = earlier.replace(own);
         }
     }
 }
@@ -392,7 +202,7 @@ fn build_runs(members: &mut [Member], planned: &PlannedRun) -> Vec<LoadedRun> {
             Content::Profiles(profiles) => {
                 let (file, warnings) = (member.path.clone(), std::mem::take(&mut run.warnings));
                 let sidecar = sidecars(members, planned);
-                return imported_runs(profiles, &planned.name, &file, &sidecar, &warnings);
+                return imported::runs(profiles, &planned.name, &file, &sidecar, &warnings);
             }
             _ => {}
         }
@@ -423,7 +233,7 @@ fn build_runs(members: &mut [Member], planned: &PlannedRun) -> Vec<LoadedRun> {
     let sidecar = embedded_sidecar(&run.trace).unwrap_or_default().overridden_by(&sidecar);
     Sidecar { model: run.model, device: run.device, tracing: run.tracing, capture_notes: run.capture_notes, .. } =
         sidecar;
-    vec![LoadedRun::Traced(Box::new(Traced::new(run)))]
+    vec![LoadedRun::new(run, None)]
 }
 
 /// Adds the device memory profiles of a planned run, or the text of an error. The last profile is the run's own, and the first
@@ -445,37 +255,6 @@ fn add_memory(members: &mut [Member], planned: &PlannedRun, run: &mut Run) {
         run.warnings.append(&mut member.warnings);
         run.files.push(member.source_file(None));
     }
-}
-
-/// Returns the runs of one document. Runs without a name get the name of the file, with their position if there are several.
-fn imported_runs(
-    profiles: Vec<NamedProfile>,
-    file_name: &str,
-    file: &str,
-    (sidecar, sidecar_files): &(Sidecar, Vec<SourceFile>),
-    warnings: &[Warning],
-) -> Vec<LoadedRun> {
-    let several = profiles.len() > 1;
-    let named = profiles.into_iter().enumerate().map(|(index, NamedProfile { name, mut profile, median_step })| {
-        let of_file = || if several { format!("{file_name} {}", index + 1) } else { file_name.to_owned() };
-        let name = name.unwrap_or_else(of_file);
-        // A document without a name is named after its file. Without a trace path, the file is the trace path.
-        let metadata = &mut profile.metadata;
-        metadata.run_name.get_or_insert_with(|| name.clone());
-        if metadata.trace_file.is_empty() {
-            metadata.trace_file = file.to_owned();
-        }
-        LoadedRun::Imported(Box::new(Imported {
-            name,
-            file: file.to_owned(),
-            profile,
-            sidecar: sidecar.clone(),
-            sidecar_files: sidecar_files.clone(),
-            warnings: warnings.to_vec(),
-            median_step,
-        }))
-    });
-    named.collect()
 }
 
 /// Warns about hosts whose files end before the plane with the capture times. The profiler writes this plane last, and the

@@ -72,7 +72,7 @@ mod tests {
         let mut asked = PageQuery::default();
         asked.sorts.set("checklist", Some(table::Sort::parse("-judgement")));
         for asked in [PageQuery::default(), asked] {
-            let blocks = blocks(Source::Profile(&profile), &asked);
+            let blocks = blocks(Source::of_profile(&profile), &asked);
             let Some(Block::Table(table)) = blocks.last() else { panic!("{blocks:?}") };
             assert_eq!((table.rows.len(), table.links.len()), (20, 20));
             for (row, link) in table.rows.iter().zip(&table.links) {

@@ -41,14 +41,16 @@ fn why_no_matrix(all: &Collectives) -> String {
 
 /// Returns the blocks of the page.
 pub(super) fn blocks(source: Source<'_>, query: &PageQuery) -> Vec<Block> {
-    match (source, CommunicationFigures::of(source)) {
-        (Source::Trace(context), _) => of_trace(&context, query),
-        (Source::Profile(profile), Some(sums)) => {
-            let kinds = kinds_of_profile(profile).map(Block::Bars);
-            [Block::Figures { figures: sums.figures().to_vec() }].into_iter().chain(kinds).collect()
-        }
-        (Source::Profile(_), None) => vec![source.not_measured("communication")],
-    }
+    source.measured_or_recorded(
+        |context| of_trace(context, query),
+        |profile| match CommunicationFigures::of(profile) {
+            Some(sums) => {
+                let kinds = kinds_of_profile(profile).map(Block::Bars);
+                [Block::Figures { figures: sums.figures().to_vec() }].into_iter().chain(kinds).collect()
+            }
+            None => vec![source.not_measured("communication")],
+        },
+    )
 }
 
 /// Describes a kind of collective: share of all communication, number of runs, and exposed time.
@@ -84,7 +86,7 @@ fn kinds_of_profile(profile: &UnifiedProfile) -> Option<Bars> {
 
 /// Returns the figure for exposed communication, as a share of the device time.
 pub(super) fn exposed(source: Source<'_>) -> Option<Figure> {
-    CommunicationFigures::of(source).map(|sums| sums.exposed())
+    CommunicationFigures::of(source.profile()).map(|sums| sums.exposed())
 }
 
 fn of_trace(context: &Context<'_>, query: &PageQuery) -> Vec<Block> {
@@ -164,7 +166,7 @@ fn nothing(context: &Context<'_>) -> Block {
     Block::Empty { reason: reason.to_owned(), remedy }
 }
 
-/// Values of the figures, computed from the events or read from the profile.
+/// Values of the figures, read from the profile.
 struct CommunicationFigures<'a> {
     /// Exposed communication, in percent of the device time.
     exposed_percent: Option<f64>,
@@ -182,35 +184,7 @@ struct CommunicationFigures<'a> {
 
 impl<'a> CommunicationFigures<'a> {
     /// Returns the figures of a run. Returns `None` if there was no communication.
-    fn of(source: Source<'a>) -> Option<CommunicationFigures<'a>> {
-        match source {
-            Source::Trace(context) => {
-                (!context.analysis.collectives.runs.is_empty()).then(|| CommunicationFigures::of_trace(&context))
-            }
-            Source::Profile(profile) => CommunicationFigures::of_profile(profile),
-        }
-    }
-
-    fn of_trace(context: &Context<'a>) -> CommunicationFigures<'a> {
-        let (all, used) = (&context.analysis.collectives, &context.analysis.devices.used);
-        let sums = &all.sums;
-        let share =
-            |part: Ps, whole: Ps| (whole > Ps::ZERO).then(|| 100.0 * part.as_ps() as f64 / whole.as_ps() as f64);
-        CommunicationFigures {
-            exposed_percent: share(sums.exposed, all.device_time),
-            exposed_us: sums.exposed.as_us(),
-            devices: used.len(),
-            hidden_percent: all.hidden_percent(),
-            total_us: sums.total.as_us(),
-            wait_percent: share(sums.wait, sums.wait + sums.transfer).filter(|_| sums.compared > 0),
-            why_no_waits: why_no_waits(all.devices.len()),
-            straggler: all
-                .straggler()
-                .and_then(|(device, share)| Some((used.get(device)?.name.as_str(), 100.0 * share))),
-        }
-    }
-
-    fn of_profile(profile: &'a UnifiedProfile) -> Option<CommunicationFigures<'a>> {
+    fn of(profile: &'a UnifiedProfile) -> Option<CommunicationFigures<'a>> {
         let section = profile.communication.as_ref().filter(|section| section.num_collectives > 0)?;
         let share = |part: f64, whole: f64| (whole > 0.0).then(|| 100.0 * part / whole);
         let device_time = profile.op_statistics.as_ref().map(|ops| ops.device_time_us);
@@ -287,7 +261,7 @@ fn figures(context: &Context<'_>) -> Vec<Figure> {
         ),
         ..Figure::default()
     };
-    CommunicationFigures::of_trace(context).figures().into_iter().chain([best]).collect()
+    CommunicationFigures::of(context.profile).iter().flat_map(|it| it.figures()).chain([best]).collect()
 }
 
 fn kinds(all: &Collectives) -> Bars {
@@ -396,7 +370,7 @@ mod tests {
         let examined = analyse(&run, &Settings::default());
         let options = [(TABLE.to_owned(), by.to_owned())].into();
         let query = PageQuery { filter: filter.to_owned(), options, ..PageQuery::default() };
-        page(Source::Trace(examined.context(&run)), View::Communication, &query)
+        page(Source::of_events(examined.context(&run)), View::Communication, &query)
     }
 
     fn table(page: &Page) -> &TableBlock {

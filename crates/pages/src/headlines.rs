@@ -235,7 +235,7 @@ mod tests {
     }
 
     fn all(profile: &UnifiedProfile) -> Vec<Figure> {
-        figures(Source::Profile(profile))
+        figures(Source::of_profile(profile))
     }
 
     fn spent(profile: &mut UnifiedProfile, category: &str, time_us: f64, count: u64) {
@@ -320,7 +320,7 @@ mod tests {
         profile.throughput.samples_per_sec = Some(8.0);
         assert!(says(&profile, 3).starts_with("Batch size times"), "{}", says(&profile, 3));
         spent(&mut profile, "loop fusion", 140.0, 10);
-        let mean = |profile: &UnifiedProfile| mean_kernel(Source::Profile(profile));
+        let mean = |profile: &UnifiedProfile| mean_kernel(Source::of_profile(profile));
         assert_eq!((mean(&profile).label.as_str(), mean(&profile).definition), ("Mean op", MEAN_OP.to_owned()));
         assert!(all(&profile).iter().all(|figure| figure.label != "Mean op"), "nothing judges it");
         profile.metadata.platform = "GPU".to_owned();
@@ -348,7 +348,7 @@ mod tests {
         spent(&mut profile, "loop fusion", 140.0, 10);
         let mut of = |platform: &str| {
             profile.metadata.platform = platform.to_owned();
-            let figure = mean_kernel(Source::Profile(&profile));
+            let figure = mean_kernel(Source::of_profile(&profile));
             (figure.value, figure.level)
         };
         assert_eq!(of("GPU"), (Some(14.0), Some(Level::Warning)));
@@ -362,7 +362,7 @@ mod tests {
         spent(&mut profile, "matmul", 140.0, 10);
         let mut at = |busy: f64| {
             profile.compute_utilization = usage(busy);
-            mean_kernel(Source::Profile(&profile)).level
+            mean_kernel(Source::of_profile(&profile)).level
         };
         assert_eq!((at(96.0), at(70.0)), (None, Some(Level::Warning)));
     }

@@ -92,7 +92,7 @@ mod tests {
         let run = Run { trace, ..Run::default() };
         let examined = examine(&run, &Settings::default());
         let context = examined.context(&run);
-        let found = super::blocks(Source::Trace(context), &PageQuery::default());
+        let found = super::blocks(Source::of_events(context), &PageQuery::default());
         let name = |block: &Block| match block {
             Block::Figures { figures } => {
                 assert!(figures.iter().all(|figure| figure.value.is_some()), "no dash: {figures:?}");

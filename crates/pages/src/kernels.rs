@@ -16,15 +16,11 @@ use trace::{Platform, StatValue};
 
 /// Returns the blocks of the page.
 pub(super) fn blocks(source: Source<'_>, query: &PageQuery) -> Vec<Block> {
-    match source {
-        Source::Trace(context) => of_trace(&context, query),
-        Source::Profile(_) => of_profile(source, query),
-    }
+    source.measured_or_recorded(|context| of_trace(context, query), |profile| of_profile(source, profile, query))
 }
 
 /// Returns the data that the profile alone contains, with all kernels that the profile lists.
-fn of_profile(source: Source<'_>, query: &PageQuery) -> Vec<Block> {
-    let profile = source.profile();
+fn of_profile(source: Source<'_>, profile: &UnifiedProfile, query: &PageQuery) -> Vec<Block> {
     let mut blocks = Vec::new();
     if let Some(section) = &profile.kernel_statistics {
         let sums = KernelFigures {

@@ -20,6 +20,7 @@ mod findings;
 mod headlines;
 mod host;
 mod kernels;
+mod layers;
 mod live_memory;
 pub mod memory;
 mod most_time;
@@ -87,16 +88,16 @@ pub fn page(source: Source<'_>, view: View, query: &PageQuery) -> Page {
         View::Findings => findings::blocks(source, query),
         View::Steps => steps::blocks(source, query),
         // An analyst draws the picture.
-        View::Timeline => timeline::blocks(source),
-        View::Ops => ops::blocks(source, query),
+        View::Timeline => timeline::blocks(source).unwrap_or_else(|absent| vec![absent]),
+        View::Layers => layers::blocks(source, query),
+        View::Ops => ops::blocks(source, query).unwrap_or_else(|absent| vec![absent]),
         View::Kernels => kernels::blocks(source, query),
         View::Roofline => roofline::blocks(source, query),
         View::Communication => communication::blocks(source, query),
         View::Transfers => transfers::blocks(source, query),
         View::Devices => devices::blocks(source, query),
         View::Checklist => checklist::blocks(source, query),
-        // The Memory page of a run that was read from its trace uses data that is not available here: [`memory::page`].
-        View::Memory => memory::of_earlier_result(source),
+        View::Memory => memory::blocks(source, query),
         View::Model => Vec::new(),
     };
     let is_jax =

@@ -27,17 +27,15 @@ const ROW_KINDS: [(&str, &str); 5] = [
 const MOST_NODES: usize = 400;
 
 /// Returns the blocks of the page.
-pub(super) fn blocks(source: Source<'_>, query: &PageQuery) -> Vec<Block> {
-    match source {
-        Source::Trace(context) => of_trace(&context, query),
-        Source::Profile(_) => vec![source.not_measured("op_statistics")],
-    }
-}
-
-fn of_trace(context: &Context<'_>, query: &PageQuery) -> Vec<Block> {
+///
+/// # Errors
+///
+/// Returns the block that explains why the run lists no ops.
+pub(super) fn blocks(source: Source<'_>, query: &PageQuery) -> Result<Vec<Block>, Block> {
+    let context = &source.events("op_statistics")?;
     let ops = &context.analysis.ops;
     if ops.rows.is_empty() {
-        return vec![nothing_ran()];
+        return Err(nothing_ran());
     }
     let grouping = Grouping::from_key(query.chosen(GROUP, &Grouping::ALL.map(Grouping::key)));
     let with_idle = query.chosen(IDLE, &["without", "with"]) == "with";
@@ -98,7 +96,7 @@ fn of_trace(context: &Context<'_>, query: &PageQuery) -> Vec<Block> {
         chosen: if with_idle { "with" } else { "without" }.to_owned(),
     }));
     blocks.push(Block::Icicle(icicle(context, grouping, with_idle, passing)));
-    blocks
+    Ok(blocks)
 }
 
 /// If the source column is visible and has empty cells, explains why these ops have no source line.
@@ -398,7 +396,7 @@ mod tests {
         let examined = analyse(&run, &Settings::default());
         let of = |filter: &str| {
             let query = PageQuery { filter: filter.to_owned(), ..PageQuery::default() };
-            match blocks(Source::Trace(examined.context(&run)), &query).remove(0) {
+            match blocks(Source::of_events(examined.context(&run)), &query).unwrap().remove(0) {
                 Block::Figures { figures } => figures,
                 other => panic!("{other:?}"),
             }

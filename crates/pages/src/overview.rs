@@ -7,8 +7,8 @@
 
 use crate::category::link_of_category;
 use crate::{
-    PageQuery, Source, columns_option, communication, devices, findings, headlines, host, live_memory, roofline,
-    run_facts, steps, table_block, transfers,
+    PageQuery, Source, columns_option, communication, devices, findings, headlines, host, layers, live_memory,
+    roofline, run_facts, steps, table_block, transfers,
 };
 use base::{format, sort};
 use document::{About, Bar, Bars, Block, Figure, FindingBlock, Link, TableBlock};
@@ -40,6 +40,8 @@ pub(super) fn blocks(source: Source<'_>, query: &PageQuery) -> Vec<Block> {
     } else {
         blocks.push(Block::Stack(steps::overview(source)));
         blocks.push(Block::Bars(largest_categories(source)));
+        blocks.extend(layers::largest(profile).map(Block::Bars));
+        blocks.extend(layers::phases(profile).map(Block::Bars));
         blocks.push(Block::Bars(devices::first(profile, MAX_DEVICES)));
         blocks.extend(top_ops(source, query).map(Block::Table));
         blocks.extend(source.context().map(|context| Block::Table(op_placement(&context, query))));
@@ -154,10 +156,8 @@ fn share(part: f64, whole: f64) -> String {
 /// Returns the ops with the most self time, with equal ops of repeated layers merged. For an
 /// earlier result, which lists no ops, returns its kernels.
 fn top_ops(source: Source<'_>, query: &PageQuery) -> Option<TableBlock> {
-    let mut table = match source {
-        Source::Trace(context) => top_groups(&context, query),
-        Source::Profile(_) => top_kernels(source, query)?,
-    };
+    let mut table =
+        source.measured_or_recorded(|context| Some(top_groups(context, query)), |_| top_kernels(source, query))?;
     table.mark_bounds(source.profile());
     Some(table)
 }

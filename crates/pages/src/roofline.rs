@@ -21,13 +21,13 @@ const MOST_SHARE: f64 = 1.25;
 
 /// Returns the blocks of the page.
 pub(super) fn blocks(source: Source<'_>, query: &PageQuery) -> Vec<Block> {
-    match source {
-        Source::Trace(context) => of_trace(&context, query),
-        Source::Profile(profile) => match RooflineFigures::of_profile(profile) {
+    source.measured_or_recorded(
+        |context| of_trace(context, query),
+        |profile| match RooflineFigures::of_profile(profile) {
             Some(sums) => vec![Block::Figures { figures: sums.figures() }],
             None => vec![source.not_measured("roofline")],
         },
-    }
+    )
 }
 
 /// Returns the figure for model FLOPs utilization.
@@ -133,12 +133,10 @@ struct RooflineFigures<'a> {
 
 impl<'a> RooflineFigures<'a> {
     fn of(source: Source<'a>) -> Option<RooflineFigures<'a>> {
-        match source {
-            Source::Trace(context) => {
-                (!context.analysis.ops.rows.is_empty()).then(|| RooflineFigures::of_trace(&context))
-            }
-            Source::Profile(profile) => RooflineFigures::of_profile(profile),
-        }
+        source.measured_or_recorded(
+            |context| (!context.analysis.ops.rows.is_empty()).then(|| RooflineFigures::of_trace(context)),
+            RooflineFigures::of_profile,
+        )
     }
 
     fn of_trace(context: &Context<'a>) -> RooflineFigures<'a> {
@@ -163,7 +161,7 @@ impl<'a> RooflineFigures<'a> {
         let section = profile.roofline.as_ref()?;
         let program = section.program.as_ref();
         let why = |field: &str| {
-            let missing = Source::Profile(profile).why_missing(field);
+            let missing = Source::of_profile(profile).why_missing(field);
             missing.unwrap_or("not in this profile")
         };
         let (gflops, peak) = program.map_or((None, None), |program| (program.gflops, program.peak_gflops));

@@ -21,7 +21,7 @@ const OP_DETAILS: [&str; 3] = ["min_us", "max_us", "program"];
 
 /// Returns all sections, in order. Sections without content have no blocks.
 pub fn sections(profile: &UnifiedProfile) -> Vec<Section> {
-    let source = Source::Profile(profile);
+    let source = Source::of_profile(profile);
     let query = PageQuery::default();
     let short = |id, title: &str, blocks| Section { id, title: title.to_owned(), blocks, place: Place::Front };
     let long = |id, title: &str, blocks| Section { id, title: title.to_owned(), blocks, place: Place::Appendix };
@@ -47,7 +47,7 @@ pub fn sections(profile: &UnifiedProfile) -> Vec<Section> {
 pub fn summary(profile: &UnifiedProfile) -> Section {
     let figures = match profile.is_of_memory_alone() {
         true => Vec::new(),
-        false => overview::figures(Source::Profile(profile)),
+        false => overview::figures(Source::of_profile(profile)),
     };
     let blocks = vec![Block::Figures { figures }, run_facts::run(profile)];
     Section { id: "summary", title: String::new(), blocks, place: Place::Front }
@@ -55,7 +55,7 @@ pub fn summary(profile: &UnifiedProfile) -> Section {
 
 /// Returns the findings, and the categories with most of the time.
 pub fn what_to_do(profile: &UnifiedProfile) -> Section {
-    let blocks = findings::all(Source::Profile(profile));
+    let blocks = findings::all(Source::of_profile(profile));
     Section { id: "findings", title: "What to do first".to_owned(), blocks, place: Place::Front }
 }
 

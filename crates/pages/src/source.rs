@@ -1,42 +1,154 @@
-//! Input of the pages.
+//! Input of the pages: the parts of a run that pages and tables read.
 
+use std::cell::OnceCell;
+
+use crate::memory::KeptMemory;
 use crate::{PageQuery, table_block_of};
 use document::{Block, TableBlock};
 use metrics::Context;
 use report::UnifiedProfile;
-use table::query;
-use tables::{self, TableName};
+use table::{Rows, query};
+use tables::{self, AreaError, AreaQuery, TableName};
+use timeline::{StepPicture, Timeline};
 
-/// Available data of a run.
+/// Statement that a run has a profile only.
+const EARLIER_RESULT: &str = "This run is an earlier result, which contains numbers but no events.";
+/// Remedy for such a run.
+const OPEN_ORIGINAL: &str = "Open the profile that it was made from.";
+
+/// Parts of a run that pages and tables read. Every run has a profile. A run that was imported from an earlier result has no
+/// other part: requests for them return `None`, or the [reason](Source::events).
 #[derive(Clone, Copy, Debug)]
-pub enum Source<'a> {
-    /// Events of the run, and the measurements from them.
-    Trace(Context<'a>),
-    /// Only the profile of the run, for example of an earlier result.
-    Profile(&'a UnifiedProfile),
+pub struct Source<'a> {
+    profile: &'a UnifiedProfile,
+    context: Option<Context<'a>>,
+    timeline: Option<&'a Timeline>,
+    memory: Option<&'a OnceCell<KeptMemory>>,
+    /// Picture of the median step that was saved with the profile.
+    median_step: Option<&'a str>,
 }
 
 impl<'a> Source<'a> {
+    /// Creates the source of a run with a profile only.
+    pub fn of_profile(profile: &'a UnifiedProfile) -> Source<'a> {
+        Source { profile, context: None, timeline: None, memory: None, median_step: None }
+    }
+
+    /// Creates the source of a run with events.
+    pub fn of_events(context: Context<'a>) -> Source<'a> {
+        Source { context: Some(context), ..Source::of_profile(context.profile) }
+    }
+
+    /// Adds the timeline of the events.
+    pub fn with_timeline(self, timeline: &'a Timeline) -> Source<'a> {
+        Source { timeline: Some(timeline), ..self }
+    }
+
+    /// Adds the memory data of the events. It is made on the first request.
+    pub fn with_memory(self, memory: &'a OnceCell<KeptMemory>) -> Source<'a> {
+        Source { memory: Some(memory), ..self }
+    }
+
+    /// Adds a saved picture of the median step.
+    pub fn with_median_step(self, median_step: Option<&'a str>) -> Source<'a> {
+        Source { median_step, ..self }
+    }
+
     /// Returns the profile of the run.
     pub fn profile(self) -> &'a UnifiedProfile {
-        match self {
-            Source::Trace(context) => context.profile,
-            Source::Profile(profile) => profile,
+        self.profile
+    }
+
+    /// Returns the events of the run and their measurements, if the run has them.
+    pub fn context(self) -> Option<Context<'a>> {
+        self.context
+    }
+
+    /// Returns the events of the run and their measurements.
+    ///
+    /// # Errors
+    ///
+    /// Returns the block that explains why they, or a section of the profile, are missing.
+    pub(super) fn events(self, section: &str) -> Result<Context<'a>, Block> {
+        self.context.ok_or_else(|| self.not_measured(section))
+    }
+
+    /// Returns the result of the first function if the run has events, and of the second function otherwise. Pages use it for
+    /// contents that the events give in more detail than the profile.
+    pub(super) fn measured_or_recorded<T>(
+        self,
+        of_events: impl FnOnce(&Context<'a>) -> T,
+        of_profile: impl FnOnce(&'a UnifiedProfile) -> T,
+    ) -> T {
+        match &self.context {
+            Some(context) => of_events(context),
+            None => of_profile(self.profile),
         }
     }
 
-    /// Returns the events of the run, if they are available.
-    pub fn context(self) -> Option<Context<'a>> {
-        match self {
-            Source::Trace(context) => Some(context),
-            Source::Profile(_) => None,
+    /// Returns the events with their timeline.
+    pub fn timeline(self) -> Option<(Context<'a>, &'a Timeline)> {
+        self.context.zip(self.timeline)
+    }
+
+    /// Returns the memory data of the run.
+    pub fn memory(self) -> Option<&'a KeptMemory> {
+        let context = self.context?;
+        Some(self.memory?.get_or_init(|| KeptMemory::of_run(&context)))
+    }
+
+    /// Returns the picture of the median step as text: drawn from the events, or saved with the profile.
+    pub fn median_step(self) -> Option<String> {
+        match self.timeline() {
+            Some((context, timeline)) => {
+                StepPicture::of_median_step(context, timeline).map(|picture| picture.to_string())
+            }
+            None => self.median_step.map(str::to_owned),
         }
+    }
+
+    /// Calls `look` with a table and returns the result, without building the whole table. A run has only the tables that its
+    /// parts provide; the others are empty.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the table covers an area that selects no line or no time.
+    pub fn rows<T>(
+        self,
+        name: TableName,
+        variant: &str,
+        area: &AreaQuery,
+        look: impl FnOnce(&dyn Rows) -> T,
+    ) -> Result<T, AreaError> {
+        if let Some(memory) = self.memory.filter(|_| name.is_of_memory()).and_then(|_| self.memory()) {
+            return memory.rows(name, variant, look).ok_or(AreaError::NotOfMemory);
+        }
+        match self.timeline() {
+            Some((context, timeline)) => Ok(look(&*tables::rows_of_area(&context, timeline, area, name, variant)?)),
+            None => Ok(look(&*self.rows_of_window(name, variant))),
+        }
+    }
+
+    /// Returns a table that covers the window. Has no rows if the run lacks a part that the table needs.
+    pub(super) fn rows_of_window(self, name: TableName, variant: &str) -> Box<dyn Rows + 'a> {
+        match self.context {
+            Some(context) => tables::rows(&context, name, variant),
+            None => Box::new(tables::of_report(self.profile, name).unwrap_or_else(|| tables::empty(name))),
+        }
+    }
+
+    /// Returns why a table has no rows, if the reason is known.
+    pub fn why_empty(self, name: TableName) -> Option<String> {
+        let needs = if name.is_of_memory() { "the memory data of the run" } else { "events" };
+        let lacks_events = self.context.is_none() && !name.is_of_profile();
+        let absent = || lacks_events.then(|| format!("This table needs {needs}. {EARLIER_RESULT} {OPEN_ORIGINAL}"));
+        tables::why_empty(name, self.profile).or_else(absent)
     }
 
     /// Returns a table from the profile, with the page's filter and order. Returns `None` if it has no
     /// rows.
     pub(super) fn table(self, name: TableName, title: &str, asked: &PageQuery) -> Option<TableBlock> {
-        let rows = tables::of_report(self.profile(), name).filter(|table| !table.rows.is_empty())?;
+        let rows = tables::of_report(self.profile, name).filter(|table| !table.rows.is_empty())?;
         Some(table_block_of(name, "", title, asked, &rows.columns, &mut |asked| query(&rows, asked)))
     }
 
@@ -49,7 +161,7 @@ impl<'a> Source<'a> {
     /// profile records it. The reason for a section also applies to its fields.
     pub(super) fn why_missing(self, field: &str) -> Option<&'a str> {
         let section = field.split('.').next().unwrap_or(field);
-        let all = &self.profile().not_measured;
+        let all = &self.profile.not_measured;
         let found = all.iter().find(|missing| missing.field == field);
         let found = found.or_else(|| all.iter().find(|missing| missing.field == section));
         found.map(|missing| missing.reason.as_str())
@@ -57,17 +169,16 @@ impl<'a> Source<'a> {
 
     /// Returns the block that explains why a section of the profile, or the events, are missing.
     pub(super) fn not_measured(self, section: &str) -> Block {
-        let missing = self.profile().not_measured.iter().find(|missing| missing.field == section);
-        let (reason, remedy) = match self {
-            Source::Trace(_) => ("This run has no data for this view.", None),
-            Source::Profile(_) => (
-                "This view needs events. This run is an earlier result, which contains numbers but no events.",
-                Some("Open the profile that it was made from."),
-            ),
+        let missing = self.profile.not_measured.iter().find(|missing| missing.field == section);
+        let has_events = self.context.is_some();
+        let reason = || match has_events {
+            true => "This run has no data for this view.".to_owned(),
+            false => format!("This view needs events. {EARLIER_RESULT}"),
         };
+        let remedy = missing.and_then(|missing| missing.remedy.as_deref());
         Block::Empty {
-            reason: missing.map_or(reason, |missing| &missing.reason).to_owned(),
-            remedy: missing.and_then(|missing| missing.remedy.as_deref()).or(remedy).map(str::to_owned),
+            reason: missing.map_or_else(reason, |missing| missing.reason.clone()),
+            remedy: remedy.or((!has_events).then_some(OPEN_ORIGINAL)).map(str::to_owned),
         }
     }
 }

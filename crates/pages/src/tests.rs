@@ -57,7 +57,7 @@ fn both(trace: Trace, view: View) -> (Page, Page) {
     let text = serde_json::to_string(&examined.profile).unwrap();
     let profile: UnifiedProfile = serde_json::from_str(&text).unwrap();
     let query = PageQuery::default();
-    (page(Source::Trace(context), view, &query), page(Source::Profile(&profile), view, &query))
+    (page(Source::of_events(context), view, &query), page(Source::of_profile(&profile), view, &query))
 }
 
 fn figures(page: &Page) -> Vec<&Figure> {
@@ -163,7 +163,7 @@ fn findings_are_cards_or_a_table() {
     let shown = |form: &str| {
         let options = BTreeMap::from([("form".to_owned(), form.to_owned())]);
         let query = PageQuery { options, ..PageQuery::default() };
-        page(Source::Trace(examined.context(&run)), View::Findings, &query).blocks
+        page(Source::of_events(examined.context(&run)), View::Findings, &query).blocks
     };
     let (cards, table) = (shown("cards"), shown("table"));
     let [Block::Choice(_), Block::Findings { findings }, cards @ ..] = &cards[..] else { panic!("{cards:?}") };
@@ -184,7 +184,7 @@ fn findings_are_cards_or_a_table() {
 fn an_earlier_result_has_every_page_or_a_reason() {
     let profile = report::example::profile();
     for view in View::ALL {
-        let found = page(Source::Profile(&profile), view, &PageQuery::default());
+        let found = page(Source::of_profile(&profile), view, &PageQuery::default());
         assert_eq!(found.blocks.is_empty(), view == View::Model, "{view:?}");
         let is_empty = matches!(found.blocks[..], [Block::Empty { .. }]);
         let lacks = match view {
@@ -200,7 +200,7 @@ fn an_earlier_result_has_every_page_or_a_reason() {
     for view in
         [View::Steps, View::Ops, View::Kernels, View::Roofline, View::Communication, View::Transfers, View::Devices]
     {
-        let found = page(Source::Profile(&empty), view, &PageQuery::default());
+        let found = page(Source::of_profile(&empty), view, &PageQuery::default());
         let [Block::Empty { reason, .. }] = &found.blocks[..] else { panic!("{view:?}: {found:?}") };
         assert!(reason.ends_with('.'), "{reason}");
     }
@@ -210,7 +210,7 @@ fn an_earlier_result_has_every_page_or_a_reason() {
 #[test]
 fn links_of_an_earlier_result_have_targets() {
     let profile = report::example::profile();
-    let overview = page(Source::Profile(&profile), View::Overview, &PageQuery::default());
+    let overview = page(Source::of_profile(&profile), View::Overview, &PageQuery::default());
     let mut links: Vec<Link> = Vec::new();
     for block in &overview.blocks {
         match block {
@@ -223,7 +223,7 @@ fn links_of_an_earlier_result_have_targets() {
     assert!(links.len() >= 3, "{links:?}");
     for link in links {
         let query = PageQuery { filter: link.filter.clone(), ..PageQuery::default() };
-        let found = page(Source::Profile(&profile), link.view, &query);
+        let found = page(Source::of_profile(&profile), link.view, &query);
         let rows = found.blocks.iter().any(|block| match block {
             Block::Table(table) => table.matched_rows > 0 && table.lacking.is_empty(),
             _ => false,
@@ -234,7 +234,7 @@ fn links_of_an_earlier_result_have_targets() {
 
 #[test]
 fn every_figure_of_the_overview_that_is_a_field_has_its_definition() {
-    let page = page(Source::Profile(&report::example::profile()), View::Overview, &PageQuery::default());
+    let page = page(Source::of_profile(&report::example::profile()), View::Overview, &PageQuery::default());
     let metrics: Vec<_> = figures(&page).into_iter().filter(|figure| figure.metric.is_some()).collect();
     assert!(metrics.len() >= 5, "{metrics:?}");
     assert!(metrics.iter().all(|figure| figure.definition.ends_with('.')), "{metrics:?}");

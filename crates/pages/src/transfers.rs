@@ -16,9 +16,10 @@ const MOST_STEPS: usize = 200;
 
 /// Returns the blocks of the page.
 pub(super) fn blocks(source: Source<'_>, query: &PageQuery) -> Vec<Block> {
-    let Source::Profile(profile) = source else {
-        return source.context().map_or_else(Vec::new, |context| of_trace(&context, query));
-    };
+    source.measured_or_recorded(|context| of_trace(context, query), |profile| of_profile(source, profile, query))
+}
+
+fn of_profile(source: Source<'_>, profile: &UnifiedProfile, query: &PageQuery) -> Vec<Block> {
     let figures: Vec<Figure> =
         Direction::ALL.into_iter().filter_map(|it| Some(Sum::of_profile(profile, it)?.figure(it))).collect();
     let mut blocks = Vec::new();
@@ -35,10 +36,10 @@ pub(super) fn blocks(source: Source<'_>, query: &PageQuery) -> Vec<Block> {
 /// Returns the figure for the bandwidth from the host to the devices.
 pub(super) fn host_to_device(source: Source<'_>) -> Option<Figure> {
     let direction = Direction::HostToDevice;
-    let sum = match source {
-        Source::Trace(context) => Sum::of_trace(&context, direction),
-        Source::Profile(profile) => Sum::of_profile(profile, direction),
-    };
+    let sum = source.measured_or_recorded(
+        |context| Sum::of_trace(context, direction),
+        |profile| Sum::of_profile(profile, direction),
+    );
     sum.map(|sum| sum.figure(direction))
 }
 

@@ -19,6 +19,8 @@ pub enum View {
     Steps,
     /// Every event at its time.
     Timeline,
+    /// Time by layer of the model, phase of the training step and source line.
+    Layers,
     /// Every op with its time and cost.
     Ops,
     /// Kernels and their categories.
@@ -41,11 +43,12 @@ pub enum View {
 
 impl View {
     /// All views, in display order.
-    pub const ALL: [View; 13] = [
+    pub const ALL: [View; 14] = [
         View::Overview,
         View::Findings,
         View::Steps,
         View::Timeline,
+        View::Layers,
         View::Ops,
         View::Kernels,
         View::Roofline,
@@ -64,6 +67,7 @@ impl View {
             View::Findings => "findings",
             View::Steps => "steps",
             View::Timeline => "timeline",
+            View::Layers => "layers",
             View::Ops => "ops",
             View::Kernels => "kernels",
             View::Roofline => "roofline",
@@ -83,6 +87,7 @@ impl View {
             View::Findings => "Findings",
             View::Steps => "Steps",
             View::Timeline => "Timeline",
+            View::Layers => "Layers",
             View::Ops => "Ops",
             View::Kernels => "Kernels",
             View::Roofline => "Roofline",

@@ -72,6 +72,7 @@ pub enum AreaError {
 #[derive(Clone)]
 pub(super) struct AreaOf<'a> {
     pub context: Context<'a>,
+    pub timeline: &'a Timeline,
     pub source: Source<'a>,
     pub area: Area,
     /// Start of the capture, from which times count.
@@ -100,7 +101,7 @@ impl<'a> AreaOf<'a> {
             lines: lines(*context, source, &asked.lines)?,
         };
         let length = Interval::new(from.unwrap_or(capture.start), to.unwrap_or(capture.end)).length();
-        Ok(AreaOf { context: *context, source, area, origin: capture.start, length })
+        Ok(AreaOf { context: *context, timeline, source, area, origin: capture.start, length })
     }
 }
 

@@ -1,12 +1,22 @@
 //! Arguments of the compiled programs and their distribution over the devices.
 
+use crate::record::{Made, TableRecord};
 use crate::shown::Shown;
 use metrics::{Argument, Context};
 use table::{CellRef, Column, Rows, Unit, column, columns};
 
-/// Display of the table on a page.
-pub(crate) const SHOWN: Shown =
-    Shown { leading: &["argument", "shape", "bytes_per_device", "placement", "copies", "module"], ..Shown::WHOLE };
+/// Record of the table.
+pub(super) const TABLE: TableRecord = TableRecord {
+    shown: Shown {
+        leading: &["argument", "shape", "bytes_per_device", "placement", "copies", "module"],
+        ..Shown::WHOLE
+    },
+    ..TableRecord::new(
+        "arguments",
+        || columns(&COLUMNS),
+        Made::Events(|context, _| Box::new(ArgumentRows::new(context)), None),
+    )
+};
 
 type CellOf = for<'t> fn(&'t ArgumentRow<'t>) -> CellRef<'t>;
 

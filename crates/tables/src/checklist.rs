@@ -1,14 +1,21 @@
 //! Assessments as a table: every question with its answer, its level and its limits.
 
 use super::profile_table::{ProfileColumns, float, of_rows, text};
+use crate::record::{Made, TableRecord};
 use crate::shown::Shown;
 use assessments::Assessment;
 use report::UnifiedProfile;
-use table::{Cell, Table, Unit, column, unit};
+use table::{Cell, Table, Unit, column, columns, unit};
 
-/// Display of the table on a page.
-pub(crate) const SHOWN: Shown =
-    Shown { leading: &["question", "judgement", "shown", "answer", "remedy"], has_sentences: true, ..Shown::WHOLE };
+/// Record of the table.
+pub(super) const TABLE: TableRecord = TableRecord {
+    shown: Shown {
+        leading: &["question", "judgement", "shown", "answer", "remedy"],
+        has_sentences: true,
+        ..Shown::WHOLE
+    },
+    ..TableRecord::new("checklist", || columns(&COLUMNS), Made::Profile(table))
+};
 
 /// Creates a text, or an absent cell if it is empty.
 fn some_text(value: &str) -> Cell {

@@ -2,36 +2,42 @@
 //! run by run (`run`), or those measured separately (`apart`). The suffix `:0-3` keeps only data
 //! sent from device 0 to device 3.
 
+use crate::record::{Made, TableRecord};
 use crate::shown::{RowKey, Shown};
 use base::format;
 use metrics::{CollectiveOp, CollectiveSums, Collectives, Context};
 use table::{Cell, Column, Table, Unit, column};
 
-/// Display of the table on a page.
-pub(crate) const SHOWN: Shown = Shown {
-    leading: &[
-        "device_name",
-        "track",
-        "hlo_op_name",
-        "name",
-        "kind",
-        "start_us",
-        "duration_us",
-        "occurrences",
-        "total_time_us",
-        "exposed_time_us",
-        "avg_time_us",
-        "bytes",
-        "busbw_gb_per_sec",
-        "gb_per_sec",
-        "group_size",
-    ],
-    row_keys: &[
-        RowKey::new("kind", &["kind"]).of_form("kind"),
-        RowKey::new("name", &["name"]).of_form("apart"),
-        RowKey::new("hlo_op_name", &["hlo_op_name"]),
-    ],
-    ..Shown::WHOLE
+/// Record of the table.
+pub(super) const TABLE: TableRecord = TableRecord {
+    forms: &["op", "kind", "run", "apart"],
+    columns_of_form: Some(columns_of_form),
+    shown: Shown {
+        leading: &[
+            "device_name",
+            "track",
+            "hlo_op_name",
+            "name",
+            "kind",
+            "start_us",
+            "duration_us",
+            "occurrences",
+            "total_time_us",
+            "exposed_time_us",
+            "avg_time_us",
+            "bytes",
+            "busbw_gb_per_sec",
+            "gb_per_sec",
+            "group_size",
+        ],
+        row_keys: &[
+            RowKey::new("kind", &["kind"]).of_form("kind"),
+            RowKey::new("name", &["name"]).of_form("apart"),
+            RowKey::new("hlo_op_name", &["hlo_op_name"]),
+        ],
+        ..Shown::WHOLE
+    },
+    ..TableRecord::new("collectives", columns, Made::Events(|context, form| Box::new(table(context, form)), None))
 };
 
 const OP: Column = column("hlo_op_name", "Op", Unit::Text, "HLO instruction. If there is none, the kernel.");

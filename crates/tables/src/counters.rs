@@ -2,7 +2,7 @@
 
 use base::Ps;
 use timeline::statistics::{Area, counter_in};
-use timeline::{Origin, Timeline, process_name};
+use timeline::{Origin, process_name};
 use trace::{CounterTrack, Interval, Trace};
 
 use super::area::{AreaOf, AreaQuery, LineQuery, NAME};
@@ -31,7 +31,7 @@ pub(super) const COLUMNS: [Column; 7] = [
 ];
 
 /// Lists the counters with a value in the range: those of the file, in file order, then the derived ones.
-pub(super) fn table(of: &AreaOf<'_>, timeline: &Timeline, asked: &AreaQuery) -> Table {
+pub(super) fn table(of: &AreaOf<'_>, asked: &AreaQuery) -> Table {
     let row = |(trace, track): (&Trace, &CounterTrack)| {
         let values = counter_in(track, range_of(of, track))?;
         let process = trace.planes.get(track.plane.index()).map(|plane| process_name(trace, plane).into_owned());
@@ -41,19 +41,11 @@ pub(super) fn table(of: &AreaOf<'_>, timeline: &Timeline, asked: &AreaQuery) -> 
         row.extend(numbers.map(Cell::Float));
         Some(row)
     };
-    Table::new(
-        "range",
-        std::iter::once(NAME).chain(COLUMNS).collect(),
-        counters(of, timeline, asked).filter_map(row).collect(),
-    )
+    Table::new("range", std::iter::once(NAME).chain(COLUMNS).collect(), counters(of, asked).filter_map(row).collect())
 }
 
 /// Returns the counters of the area, each with its trace.
-fn counters<'a>(
-    of: &'a AreaOf<'a>,
-    timeline: &'a Timeline,
-    asked: &'a AreaQuery,
-) -> impl Iterator<Item = (&'a Trace, &'a CounterTrack)> {
+fn counters<'a>(of: &'a AreaOf<'a>, asked: &'a AreaQuery) -> impl Iterator<Item = (&'a Trace, &'a CounterTrack)> {
     let lines = || of.area.lines.iter().filter_map(|line| of.source.trace.lines.get(line.index()));
     let is_meant = move |origin: Origin, place: u32, track: &CounterTrack| match (&asked.counters, &asked.lines) {
         (Some(chosen), _) => chosen.contains(&(origin, place)),
@@ -61,7 +53,7 @@ fn counters<'a>(
         (None, _) => lines().any(|line| line.plane.index() == track.plane.index()),
     };
     [Origin::Captured, Origin::Derived].into_iter().flat_map(move |origin| {
-        let trace = timeline.source(of.context, origin).trace;
+        let trace = of.timeline.source(of.context, origin).trace;
         let meant = (0..).zip(&trace.counters).filter(move |&(place, track)| is_meant(origin, place, track));
         meant.map(move |(_, track)| (trace, track))
     })

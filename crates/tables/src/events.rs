@@ -1,11 +1,16 @@
 //! Table of the events in an area of the timeline, one by one.
 
+use crate::record::{Made, TableRecord};
 use timeline::process_name;
 use timeline::statistics::{self, ListedEvent};
 
 use super::area::AreaOf;
 use table::{CellRef, Column, Rows, Unit, column, columns};
 use trace::{Event, EventId, Interval, Trace};
+
+/// Record of the table.
+pub(super) const TABLE: TableRecord =
+    TableRecord::new("events", || columns(&COLUMNS), Made::Area(|area, _, _| Box::new(EventRows::new(area))));
 
 /// Event with the data for its cells.
 pub(super) struct EventRow<'a> {

@@ -1,15 +1,19 @@
 //! Table of findings: recommended actions, with the numbers behind them.
 
 use super::profile_table::{ProfileColumns, float, of_rows, text};
+use crate::record::{Made, TableRecord};
 use crate::shown::Shown;
 use report::{Evidence, Finding, UnifiedProfile};
-use table::{Cell, Column, Table, Unit, column};
+use table::{Cell, Column, Table, Unit, column, columns};
 
-/// Display of the table on a page.
-pub(crate) const SHOWN: Shown = Shown {
-    leading: &["severity", "title", "message", "remedy", "time_at_stake_percent"],
-    has_sentences: true,
-    ..Shown::WHOLE
+/// Record of the table.
+pub(super) const TABLE: TableRecord = TableRecord {
+    shown: Shown {
+        leading: &["severity", "title", "message", "remedy", "time_at_stake_percent"],
+        has_sentences: true,
+        ..Shown::WHOLE
+    },
+    ..TableRecord::new("findings", || columns(&COLUMNS), Made::Profile(table))
 };
 
 pub(super) static COLUMNS: ProfileColumns<Finding, 8> = [

@@ -8,25 +8,33 @@
 use rustc_hash::FxHashMap;
 
 use super::op_columns;
+use crate::record::{Made, TableRecord};
 use crate::shown::Shown;
 use base::{Ps, sort};
 use metrics::roofline::Bound;
 use metrics::{Context, Op, Text, rate};
 use table::{CellRef, Column, Rows, Unit, column, columns};
 
-/// Display of the table on a page.
-pub(crate) const SHOWN: Shown = Shown {
-    leading: &[
-        "operation",
-        "type",
-        "total_self_time_us",
-        "busy_self_time_percent",
-        "occurrences",
-        "avg_self_time_us",
-        "bound_by",
-        "num_hlo_ops",
-    ],
-    ..Shown::WHOLE
+/// Record of the table.
+pub(super) const TABLE: TableRecord = TableRecord {
+    shown: Shown {
+        leading: &[
+            "operation",
+            "type",
+            "total_self_time_us",
+            "busy_self_time_percent",
+            "occurrences",
+            "avg_self_time_us",
+            "bound_by",
+            "num_hlo_ops",
+        ],
+        ..Shown::WHOLE
+    },
+    ..TableRecord::new(
+        "framework-ops",
+        || columns(&COLUMNS),
+        Made::Events(|context, _| Box::new(FrameworkOpRows::new(context)), None),
+    )
 };
 
 type CellOf = for<'t> fn(&'t FrameworkOpRows<'t>, &PlacedGroup<'t>) -> CellRef<'t>;

@@ -3,25 +3,34 @@
 
 use super::TableName;
 use super::profile_table::{ProfileColumns, of_rows, optional_text, text};
+use crate::record::{Made, TableRecord};
 use crate::shown::{RowKey, Shown};
 use report::{HostProgram, HostThread, OtherDevice, OtherDeviceEvent, UnifiedProfile};
-use table::{Cell, Column, Table, Unit, column};
+use table::{Cell, Column, Table, Unit, column, columns};
 
-/// Display of the table of host threads on a page.
-pub(crate) const HOST_THREADS_SHOWN: Shown =
-    Shown { row_keys: &[RowKey::new("thread_name", &["thread_name"])], ..Shown::WHOLE };
+/// Record of the table of host threads.
+pub(super) const HOST_THREADS_TABLE: TableRecord = TableRecord {
+    shown: Shown { row_keys: &[RowKey::new("thread_name", &["thread_name"])], ..Shown::WHOLE },
+    ..TableRecord::new("host-threads", || columns(&THREADS), Made::Profile(threads))
+};
 
-/// Display of the table of host programs on a page.
-pub(crate) const HOST_PROGRAMS_SHOWN: Shown =
-    Shown { row_keys: &[RowKey::new("program", &["program"])], ..Shown::WHOLE };
+/// Record of the table of host programs.
+pub(super) const HOST_PROGRAMS_TABLE: TableRecord = TableRecord {
+    shown: Shown { row_keys: &[RowKey::new("program", &["program"])], ..Shown::WHOLE },
+    ..TableRecord::new("host-programs", || columns(&PROGRAMS), Made::Profile(programs))
+};
 
-/// Display of the table of other devices on a page.
-pub(crate) const OTHER_DEVICES_SHOWN: Shown =
-    Shown { row_keys: &[RowKey::new("device_name", &["device_name"])], ..Shown::WHOLE };
+/// Record of the table of other devices.
+pub(super) const OTHER_DEVICES_TABLE: TableRecord = TableRecord {
+    shown: Shown { row_keys: &[RowKey::new("device_name", &["device_name"])], ..Shown::WHOLE },
+    ..TableRecord::new("other-devices", || columns(&OTHER_DEVICES), Made::Profile(other_devices))
+};
 
-/// Display of the table of other device events on a page.
-pub(crate) const OTHER_DEVICE_EVENTS_SHOWN: Shown =
-    Shown { row_keys: &[RowKey::new("device_name", &["device_name"])], ..Shown::WHOLE };
+/// Record of the table of other device events.
+pub(super) const OTHER_DEVICE_EVENTS_TABLE: TableRecord = TableRecord {
+    shown: Shown { row_keys: &[RowKey::new("device_name", &["device_name"])], ..Shown::WHOLE },
+    ..TableRecord::new("other-device-events", || columns(&OTHER_DEVICE_EVENTS), Made::Profile(other_device_events))
+};
 
 pub(super) static THREADS: ProfileColumns<HostThread, 7> = [
     (Column::of_field("thread_name", "Thread", Unit::Text, "host_activity.threads[].name"), |it| text(&it.name)),

@@ -1,12 +1,20 @@
 //! Table of the host threads' activity, by name.
 
+use crate::record::{Made, TableRecord};
 use crate::shown::{RowKey, Shown};
 use metrics::{Context, HostOp, HostOps};
 use table::{CellRef, Column, Rows, Unit, column, columns};
 use trace::Trace;
 
-/// Display of the table on a page.
-pub(crate) const SHOWN: Shown = Shown { row_keys: &[RowKey::new("host_op_name", &["host_op_name"])], ..Shown::WHOLE };
+/// Record of the table.
+pub(super) const TABLE: TableRecord = TableRecord {
+    shown: Shown { row_keys: &[RowKey::new("host_op_name", &["host_op_name"])], ..Shown::WHOLE },
+    ..TableRecord::new(
+        "host-ops",
+        || columns(&COLUMNS),
+        Made::Events(|context, _| Box::new(HostOpRows::new(context)), None),
+    )
+};
 
 type CellOf = for<'t> fn(&'t HostOpRows<'t>, &'t HostOp) -> CellRef<'t>;
 

@@ -1,24 +1,32 @@
 //! Table of kernel statistics: columns with XProf's ids, followed by crossprof's own columns.
 
+use crate::record::{Made, TableRecord};
 use crate::shown::{RowKey, Shown};
 use metrics::{Context, KernelColumns, KernelRow, KernelStats, Text};
 use table::{CellRef, Column, Rows, SharedColumn, SharedTexts, Unit, column, columns};
 use trace::Trace;
 
-/// Display of the table on a page.
-pub(crate) const SHOWN: Shown = Shown {
-    leading: &[
-        "kernel_name",
-        "total_duration_us",
-        "time_percent",
-        "occurrences",
-        "avg_duration_us",
-        "family",
-        "hlo_op_name",
-        "occupancy_pct",
-    ],
-    row_keys: &[RowKey::new("hlo_op_name", &["hlo_op_name", "kernel_name"])],
-    ..Shown::WHOLE
+/// Record of the table.
+pub(super) const TABLE: TableRecord = TableRecord {
+    shown: Shown {
+        leading: &[
+            "kernel_name",
+            "total_duration_us",
+            "time_percent",
+            "occurrences",
+            "avg_duration_us",
+            "family",
+            "hlo_op_name",
+            "occupancy_pct",
+        ],
+        row_keys: &[RowKey::new("hlo_op_name", &["hlo_op_name", "kernel_name"])],
+        ..Shown::WHOLE
+    },
+    ..TableRecord::new(
+        "kernels",
+        || columns(&COLUMNS),
+        Made::Events(|context, _| Box::new(KernelTable::new(context)), None),
+    )
 };
 
 /// Kernel with its index in the table.

@@ -1,24 +1,32 @@
 //! Table of launches, by call and by launched work.
 
+use crate::record::{Made, TableRecord};
 use crate::shown::{RowKey, Shown};
 use metrics::{Context, LaunchGroup, LaunchStatistics, demangle};
 use table::{CellRef, Column, Rows, Unit, column, columns};
 use trace::Trace;
 
-/// Display of the table on a page.
-pub(crate) const SHOWN: Shown = Shown {
-    leading: &[
-        "kernel_name",
-        "call",
+/// Record of the table.
+pub(super) const TABLE: TableRecord = TableRecord {
+    shown: Shown {
+        leading: &[
+            "kernel_name",
+            "call",
+            "launches",
+            "median_launch_delay_us",
+            "p95_launch_delay_us",
+            "avg_host_us",
+            "avg_device_us",
+            "short_kernels",
+        ],
+        row_keys: &[RowKey::new("kernel_name", &["kernel_name"])],
+        ..Shown::WHOLE
+    },
+    ..TableRecord::new(
         "launches",
-        "median_launch_delay_us",
-        "p95_launch_delay_us",
-        "avg_host_us",
-        "avg_device_us",
-        "short_kernels",
-    ],
-    row_keys: &[RowKey::new("kernel_name", &["kernel_name"])],
-    ..Shown::WHOLE
+        || columns(&COLUMNS),
+        Made::Events(|context, _| Box::new(LaunchTable::new(context)), None),
+    )
 };
 
 /// Group of launches with the data for its cells.

@@ -1,31 +1,35 @@
 //! Table of the layers of the model: the ops by name scope, phase of the training step, or source line.
 
+use crate::record::{Made, TableRecord};
 use crate::shown::{RowKey, Shown};
 use base::Ps;
 use metrics::{Context, Layer, LayerGrouping, Layers, rate};
-use report::Phase;
+use report::{LayerTime, Phase, UnifiedProfile};
 use table::{Cell, Column, Table, Unit, column, columns};
 
-/// Display of the table on a page.
-pub(crate) const SHOWN: Shown = Shown {
-    leading: &[
-        "path",
-        "total_self_time_us",
-        "busy_self_time_percent",
-        "forward_self_time_us",
-        "backward_self_time_us",
-        "bound_by",
-        "num_layers",
-        "slowest_layer",
-        "slowest_excess_percent",
-    ],
-    row_keys: &[
-        RowKey::new("tf_op_name", &["scope"]).of_form("layer"),
-        RowKey::new("tf_op_name", &["scope"]).of_form("each-layer"),
-        RowKey::new("tf_op_name", &["scope"]).of_form("phase"),
-        RowKey::new("source_info", &["scope"]).of_form("source"),
-    ],
-    ..Shown::WHOLE
+/// Record of the table.
+pub(super) const TABLE: TableRecord = TableRecord {
+    forms: &["layer", "each-layer", "phase", "source"],
+    shown: Shown {
+        leading: &[
+            "path",
+            "total_self_time_us",
+            "busy_self_time_percent",
+            "forward_self_time_us",
+            "backward_self_time_us",
+            "bound_by",
+            "num_layers",
+            "slowest_layer",
+            "slowest_excess_percent",
+        ],
+        row_keys: &[RowKey::new("source_info", &["scope"]).of_form("source"), RowKey::new("tf_op_name", &["scope"])],
+        ..Shown::WHOLE
+    },
+    ..TableRecord::new(
+        "layers",
+        || columns(&COLUMNS),
+        Made::Events(|context, form| Box::new(table(context, form)), Some(of_profile)),
+    )
 };
 
 /// A layer with its sums and what they are compared with.
@@ -249,8 +253,35 @@ fn slowest(row: &Row<'_>) -> Option<(String, f64)> {
     Some((slowest.name.clone(), slowest.excess_percent()?))
 }
 
+/// Returns the layers that a profile lists.
+fn of_profile(profile: &UnifiedProfile) -> Table {
+    let listed = profile.layers.iter().flat_map(|section| &section.layers);
+    let wanted: Vec<usize> = COLUMNS_OF_PROFILE.iter().filter_map(|(key, _)| place(key)).collect();
+    let all = columns(&COLUMNS);
+    let columns = wanted.into_iter().filter_map(|at| all.get(at).cloned()).collect();
+    let cells = |layer: &LayerTime| COLUMNS_OF_PROFILE.iter().map(|(_, cell)| cell(layer)).collect();
+    Table::new("layers", columns, listed.map(cells).collect())
+}
+
+fn place(key: &str) -> Option<usize> {
+    COLUMNS.iter().position(|(column, _)| column.key == key)
+}
+
+/// Columns that a profile contains, with their cells.
+static COLUMNS_OF_PROFILE: [(&str, fn(&LayerTime) -> Cell); 9] = [
+    ("path", |it| Cell::Text(it.path.clone())),
+    ("total_self_time_us", |it| Cell::Float(it.self_time_us)),
+    ("busy_self_time_percent", |it| float(it.busy_self_time_percent)),
+    ("exposed_communication_us", |it| float(it.exposed_communication_us)),
+    ("flops", |it| float(it.flops)),
+    ("bytes_accessed", |it| float(it.bytes_accessed)),
+    ("num_layers", |it| if it.path.contains('*') { Cell::Int(it.members) } else { Cell::Absent }),
+    ("slowest_layer", |it| it.slowest_member.clone().map_or(Cell::Absent, Cell::Text)),
+    ("slowest_excess_percent", |it| float(it.slowest_excess_percent)),
+];
+
 /// Returns the layers of a run, most self time first. `variant` is one of the [groupings](LayerGrouping).
-pub(super) fn table(context: &Context<'_>, variant: &str) -> Table {
+fn table(context: &Context<'_>, variant: &str) -> Table {
     let grouping = LayerGrouping::from_key(variant);
     let layers = context.layers(grouping);
     let bytes = context.layer_bytes(grouping);

@@ -29,6 +29,7 @@ mod op_tree;
 mod ops;
 mod profile_table;
 mod range;
+mod record;
 mod report;
 mod roofline;
 mod shown;
@@ -48,21 +49,20 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use ::memory::Recorded;
 use ::report::UnifiedProfile;
 use metrics::Context;
-use table::{Column, Query, Rows, Table, columns, has_column, query_indexed};
+use table::{Column, Query, Rows, Table, has_column, query_indexed};
 use timeline::Timeline;
 use trace::EventId;
 
 use area::AreaOf;
+use record::{Made, TableRecord};
 
 /// Form of the range table that lists counters instead of events.
 pub const COUNTER: &str = "counter";
 
-/// Declares the tables: the doc comment, name, key, forms (the default first), columns, source and display of each. The source
-/// is a function of the unified profile, or of the run and the requested form. A table with both sources uses the run if it is
-/// available, with all columns. [`rows_of_area`] makes the tables of a timeline area, and [`rows_of_memory`] makes the memory
-/// tables.
+/// Declares the tables, each with a line about its contents and with its [record](TableRecord). Each function below uses one
+/// part of the records as a constant, so that a program that does not make tables does not link the functions that make them.
 macro_rules! tables {
-    ($($(#[doc = $doc:literal])+ $name:ident $key:literal [$($form:literal),*] with $columns:expr, from $source:ident $make:expr $(, or $of_report:path)? $(, shown $shown:expr)?;)+) => {
+    ($($(#[doc = $doc:literal])+ $name:ident = $record:path;)+) => {
         /// Table of a run.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum TableName {
@@ -71,12 +71,12 @@ macro_rules! tables {
 
         impl TableName {
             /// All tables, in the order of the pages.
-            pub const ALL: [TableName; [$($key),+].len()] = [$(TableName::$name),+];
+            pub const ALL: [TableName; [$($record.key),+].len()] = [$(TableName::$name),+];
 
             /// Returns the name on the command line and in file names.
             pub fn key(self) -> &'static str {
                 match self {
-                    $(TableName::$name => $key,)+
+                    $(TableName::$name => const { $record.key },)+
                 }
             }
 
@@ -90,21 +90,42 @@ macro_rules! tables {
             /// Returns true if the table is made from the [memory data](rows_of_memory) of a run.
             pub fn is_of_memory(self) -> bool {
                 match self {
-                    $(TableName::$name => made!(is_of_memory $source),)+
+                    $(TableName::$name => const { $record.made.is_of_memory() },)+
+                }
+            }
+
+            /// Returns true if every run has the table, because it can be made from a unified profile.
+            pub fn is_of_profile(self) -> bool {
+                match self {
+                    $(TableName::$name => const { $record.made.from_profile().is_some() },)+
+                }
+            }
+
+            /// Returns true if the table covers an [area](AreaQuery) of the timeline instead of the window of other tables.
+            pub fn is_of_area(self) -> bool {
+                match self {
+                    $(TableName::$name => const { $record.made.is_of_area() },)+
                 }
             }
 
             /// Returns how a page shows the table.
             pub fn shown(self) -> Shown {
                 match self {
-                    $(TableName::$name => shown!($($shown)?),)+
+                    $(TableName::$name => const { $record.shown },)+
                 }
             }
 
             /// Returns the forms of the table, the default first. Empty if there is only one.
             pub fn forms(self) -> &'static [&'static str] {
                 match self {
-                    $(TableName::$name => &[$($form),*],)+
+                    $(TableName::$name => const { $record.forms },)+
+                }
+            }
+
+            /// Returns the whole record.
+            fn record(self) -> TableRecord {
+                match self {
+                    $(TableName::$name => $record,)+
                 }
             }
         }
@@ -112,187 +133,99 @@ macro_rules! tables {
         /// Returns the columns of all forms of a table, without duplicates.
         pub fn columns_of(name: TableName) -> Vec<Column> {
             match name {
-                $(TableName::$name => $columns,)+
-            }
-        }
-
-        /// Returns the columns of a memory table, or of a table whose forms all have the same columns.
-        fn columns_of_plain_form(name: TableName, variant: &str) -> Vec<Column> {
-            match name {
-                $(TableName::$name => made!(form_columns $source $make, $columns, variant),)+
-            }
-        }
-
-        /// Returns a table of a run's memory data. Returns `None` for any other table. `variant` as in
-        /// [`rows`].
-        pub fn rows_of_memory<'a>(recorded: &'a Recorded, name: TableName, variant: &str) -> Option<Box<dyn Rows + 'a>> {
-            match name {
-                $(TableName::$name => made!(recorded $source $make, recorded, variant),)+
-            }
-        }
-
-        /// Returns a table of a run. Has no rows if the table requires the [timeline](rows_of_area) or
-        /// [memory data](rows_of_memory). `variant` selects one of the [forms](TableName::forms) that some
-        /// tables have; an empty text selects the first.
-        pub fn rows<'a>(context: &Context<'a>, name: TableName, variant: &str) -> Box<dyn Rows + 'a> {
-            match name {
-                $(TableName::$name => made!(rows $source $make, context, variant),)+
+                $(TableName::$name => (const { $record.columns })(),)+
             }
         }
 
         /// Returns a table from a unified profile, so that imported results have it too. Returns `None` for
         /// a table that requires the run itself.
         pub fn of_report(profile: &UnifiedProfile, name: TableName) -> Option<Table> {
-            match name {
-                $(TableName::$name => made!(report $source $make, profile $(, $of_report)?),)+
-            }
+            let make = match name {
+                $(TableName::$name => const { $record.made.from_profile() },)+
+            };
+            make.map(|make| make(profile))
         }
-    };
-}
-
-/// Returns how a page shows a table. A table that declares no display is shown completely.
-macro_rules! shown {
-    () => {
-        Shown::WHOLE
-    };
-    ($shown:expr) => {
-        $shown
-    };
-}
-
-/// Makes a table from its source.
-macro_rules! made {
-    (rows profile $make:expr, $context:ident, $variant:ident) => {
-        Box::new($make(&$context.profile))
-    };
-    (rows area $make:expr, $context:ident, $variant:ident) => {
-        Box::new(Table::new($make.key(), columns_of($make), Vec::new()))
-    };
-    (rows run $make:expr, $context:ident, $variant:ident) => {
-        Box::new($make($context, $variant))
-    };
-    (rows memory $make:expr, $context:ident, $variant:ident) => {
-        Box::new(Table::new("", Vec::new(), Vec::new()))
-    };
-    (recorded memory $make:expr, $recorded:ident, $variant:ident) => {
-        Some(Box::new($make($recorded, $variant)))
-    };
-    (recorded $source:ident $make:expr, $recorded:ident, $variant:ident) => {
-        None
-    };
-    (is_of_memory memory) => {
-        true
-    };
-    (is_of_memory $source:ident) => {
-        false
-    };
-    (form_columns memory $make:expr, $columns:expr, $variant:ident) => {
-        Rows::columns(&$make(&Recorded::default(), $variant)).to_vec()
-    };
-    (form_columns $source:ident $make:expr, $columns:expr, $variant:ident) => {
-        $columns
-    };
-    (report memory $make:expr, $profile:ident) => {
-        None
-    };
-    (report profile $make:expr, $profile:ident) => {
-        Some($make($profile))
-    };
-    (report run $make:expr, $profile:ident) => {
-        None
-    };
-    (report area $make:expr, $profile:ident) => {
-        None
-    };
-    (report run $make:expr, $profile:ident, $of_report:path) => {
-        Some($of_report($profile))
     };
 }
 
 tables! {
     /// Every step of the capture.
-    Steps "steps" [] with columns(&report::STEPS), from profile report::steps, shown report::STEPS_SHOWN;
+    Steps = report::STEPS_TABLE;
     /// Breakdown of the time of each step, by device.
-    StepBreakdown "step-breakdown" [] with step_breakdown::columns(), from run |context, _| step_breakdown::StepBreakdownRows::new(context), shown step_breakdown::SHOWN;
+    StepBreakdown = step_breakdown::TABLE;
     /// Events in steps, one by one.
-    StepEvents "step-events" [] with columns(&step_events::COLUMNS), from run step_events::StepEventRows::new, shown step_events::SHOWN;
+    StepEvents = step_events::TABLE;
     /// Activity of the host threads, by name.
-    HostOps "host-ops" [] with columns(&host_ops::COLUMNS), from run |context, _| host_ops::HostOpRows::new(context), shown host_ops::SHOWN;
+    HostOps = host_ops::TABLE;
     /// Threads of the hosts, if no device op ran.
-    HostThreads "host-threads" [] with columns(&host_activity::THREADS), from profile host_activity::threads, shown host_activity::HOST_THREADS_SHOWN;
+    HostThreads = host_activity::HOST_THREADS_TABLE;
     /// Programs that the hosts called, executed or compiled, if no device op ran.
-    HostPrograms "host-programs" [] with columns(&host_activity::PROGRAMS), from profile host_activity::programs, shown host_activity::HOST_PROGRAMS_SHOWN;
+    HostPrograms = host_activity::HOST_PROGRAMS_TABLE;
     /// Devices of unknown kinds.
-    OtherDevices "other-devices" [] with columns(&host_activity::OTHER_DEVICES), from profile host_activity::other_devices, shown host_activity::OTHER_DEVICES_SHOWN;
+    OtherDevices = host_activity::OTHER_DEVICES_TABLE;
     /// Events of devices of unknown kinds with the most time.
-    OtherDeviceEvents "other-device-events" [] with columns(&host_activity::OTHER_DEVICE_EVENTS), from profile host_activity::other_device_events, shown host_activity::OTHER_DEVICE_EVENTS_SHOWN;
+    OtherDeviceEvents = host_activity::OTHER_DEVICE_EVENTS_TABLE;
     /// Every op with its time and cost.
-    Ops "ops" [] with columns(&ops::COLUMNS), from run |context, _| ops::OpRows::new(context), shown ops::SHOWN;
+    Ops = ops::TABLE;
     /// Ops grouped by a common property.
-    OpGroups "op-groups" ["name", "scope", "category", "program", "source"] with columns(&op_groups::COLUMNS), from run op_groups::table, shown op_groups::SHOWN;
+    OpGroups = op_groups::TABLE;
     /// Layers of the model with their time by phase.
-    Layers "layers" ["layer", "each-layer", "phase", "source"] with columns(&layers::COLUMNS), from run layers::table, shown layers::SHOWN;
+    Layers = layers::TABLE;
     /// Ops of the framework, each with the time and cost of its HLO ops.
-    FrameworkOps "framework-ops" [] with columns(&framework_ops::COLUMNS), from run |context, _| framework_ops::FrameworkOpRows::new(context), shown framework_ops::SHOWN;
+    FrameworkOps = framework_ops::TABLE;
     /// Arguments of the programs, and their distribution over the devices.
-    Arguments "arguments" [] with columns(&arguments::COLUMNS), from run |context, _| arguments::ArgumentRows::new(context), shown arguments::SHOWN;
+    Arguments = arguments::TABLE;
     /// Memory of the compiled programs.
-    ProgramMemory "program-memory" ["program", "space"] with memory::programs::columns(), from memory memory::programs::table, shown memory::programs::SHOWN;
+    ProgramMemory = memory::programs::TABLE;
     /// Buffers that are alive when the memory of a program is fullest.
-    Buffers "buffers" ["buffer", "class", "scope", "source"] with memory::buffers::columns(), from memory memory::buffers::table, shown memory::buffers::SHOWN;
+    Buffers = memory::buffers::TABLE;
     /// Estimated peaks without some of the memory.
-    MemoryWhatIf "memory-what-if" ["scope", "buffer", "argument", "batch"] with memory::what_if::columns(), from memory memory::what_if::table;
+    MemoryWhatIf = memory::what_if::TABLE;
     /// Allocators of the devices.
-    Allocators "allocators" [] with memory::allocations::allocator_columns(), from memory |recorded, _| memory::allocations::allocator_table(recorded), shown memory::allocations::ALLOCATORS_SHOWN;
+    Allocators = memory::allocations::ALLOCATORS_TABLE;
     /// Contents of each allocator at its peak.
-    Allocations "allocations" ["peak", "xprof"] with memory::allocations::columns(), from memory memory::allocations::table, shown memory::allocations::ALLOCATIONS_SHOWN;
+    Allocations = memory::allocations::ALLOCATIONS_TABLE;
     /// Every allocation and release.
-    MemoryTimeline "memory-timeline" [] with memory::timeline::columns(), from memory |recorded, _| memory::timeline::TimelineRows::new(recorded), shown memory::timeline::SHOWN;
+    MemoryTimeline = memory::timeline::TABLE;
     /// Contents of a device memory profile (pprof).
-    Heap "heap" ["line", "stack", "kind", "device"] with memory::heap::columns(), from memory memory::heap::table, shown memory::heap::SHOWN;
+    Heap = memory::heap::TABLE;
     /// Lines of code that allocated live device memory, as listed in the unified profile.
-    LiveMemory "live-memory" [] with columns(&report::LIVE_MEMORY), from profile report::live_memory;
+    LiveMemory = report::LIVE_MEMORY_TABLE;
     /// Types of op by where they run.
-    OpPlacement "op-placement" [] with columns(&op_placement::COLUMNS), from run |context, _| op_placement::OpPlacementRows::new(context), shown op_placement::SHOWN;
+    OpPlacement = op_placement::TABLE;
     /// Ops as a tree: by program, category, name scope or source.
-    OpTree "op-tree" ["program", "category", "scope", "source"] with columns(&op_tree::COLUMNS), from run op_tree::OpTreeRows::new;
+    OpTree = op_tree::TABLE;
     /// Ops against the peaks of the device.
-    Roofline "roofline" [] with columns(&roofline::COLUMNS), from run |context, _| roofline::RooflineRows::new(context), shown roofline::SHOWN;
+    Roofline = roofline::TABLE;
     /// Kernel statistics.
-    Kernels "kernels" [] with columns(&kernels::COLUMNS), from run |context, _| kernels::KernelTable::new(context), shown kernels::SHOWN;
+    Kernels = kernels::TABLE;
     /// Kernels with the most self time, as listed in the unified profile.
-    TopKernels "top-kernels" [] with columns(&report::KERNELS), from profile report::kernels, shown report::TOP_KERNELS_SHOWN;
+    TopKernels = report::TOP_KERNELS_TABLE;
     /// Self time by category.
-    Categories "categories" [] with columns(&report::CATEGORIES), from profile report::categories, shown report::CATEGORIES_SHOWN;
+    Categories = report::CATEGORIES_TABLE;
     /// Launches of device work on the host, and the work that they started.
-    Launches "launches" [] with columns(&launches::COLUMNS), from run |context, _| launches::LaunchTable::new(context), shown launches::SHOWN;
+    Launches = launches::TABLE;
     /// Collectives, sends and receives.
-    Collectives "collectives" ["op", "kind", "run", "apart"] with collectives::columns(), from run collectives::table, shown collectives::SHOWN;
+    Collectives = collectives::TABLE;
     /// Copies by direction.
-    Transfers "transfers" [] with columns(&transfers::COLUMNS), from run |context, _| transfers::TransferTable::new(context), or report::transfers, shown transfers::SHOWN;
+    Transfers = transfers::TABLE;
     /// Devices that ran at least one op.
-    Devices "devices" [] with columns(&report::DEVICES), from profile report::devices, shown report::DEVICES_SHOWN;
+    Devices = report::DEVICES_TABLE;
     /// Longest idle gaps.
-    Gaps "gaps" [] with columns(&report::GAPS), from profile report::gaps, shown report::GAPS_SHOWN;
+    Gaps = report::GAPS_TABLE;
     /// Findings: recommended actions with their evidence.
-    Findings "findings" [] with columns(&findings::COLUMNS), from profile findings::table, shown findings::SHOWN;
+    Findings = findings::TABLE;
     /// Questions of the profiling guide with their answers.
-    Checklist "checklist" [] with columns(&checklist::COLUMNS), from profile checklist::table, shown checklist::SHOWN;
+    Checklist = checklist::TABLE;
     /// Events in a range of time on some lines, one by one.
-    Events "events" [] with columns(&events::COLUMNS), from area TableName::Events;
+    Events = events::TABLE;
     /// Statistics of a range of time on some lines.
-    Range "range" ["name", "op", "category", "scope", "line", "counter"] with range::all_columns(), from area TableName::Range, shown range::SHOWN;
+    Range = range::TABLE;
     /// Warnings about lost or unusual data.
-    Warnings "warnings" [] with columns(&report::WARNINGS), from profile report::warnings;
+    Warnings = report::WARNINGS_TABLE;
 }
 
 impl TableName {
-    /// Returns true if the table covers an [area](AreaQuery) of the timeline instead of the window of
-    /// other tables.
-    pub fn is_of_area(self) -> bool {
-        matches!(self, TableName::Events | TableName::Range)
-    }
-
     /// Returns the table with a name.
     pub fn from_key(key: &str) -> Option<TableName> {
         TableName::ALL.into_iter().find(|name| name.key() == key)
@@ -302,28 +235,48 @@ impl TableName {
 /// Returns the columns of a table in one of its [forms](TableName::forms), independent of the run.
 /// An empty text selects the default form.
 pub fn columns_of_form(name: TableName, variant: &str) -> Vec<Column> {
-    match name {
-        TableName::Collectives => collectives::columns_of_form(variant),
-        TableName::Range => range::columns_of_form(variant),
-        _ => columns_of_plain_form(name, variant),
+    let record = name.record();
+    match (record.columns_of_form, record.made) {
+        (Some(columns_of_form), _) => columns_of_form(variant),
+        (None, Made::Memory(make)) => make(&Recorded::default(), variant).columns().to_vec(),
+        (None, Made::KeptMemory(make, _)) => make(&Recorded::default(), variant).columns,
+        (None, _) => (record.columns)(),
     }
 }
 
-/// Returns a memory table. It is expensive to build, so callers should cache it. Returns `None` for any other table.
+/// Returns a memory table that is expensive to make, so that callers can keep it. Returns `None` for any other table.
 pub fn memory_table(recorded: &Recorded, name: TableName, variant: &str) -> Option<Table> {
-    match name {
-        TableName::Buffers => Some(memory::buffers::table(recorded, variant)),
-        TableName::MemoryWhatIf => Some(memory::what_if::table(recorded, variant)),
+    match name.record().made {
+        Made::KeptMemory(make, _) => Some(make(recorded, variant)),
         _ => None,
     }
 }
 
 /// Returns true if a memory table has rows in this form. Does not make expensive tables.
 pub fn has_rows_of_memory(recorded: &Recorded, name: TableName, variant: &str) -> bool {
-    match name {
-        TableName::Buffers => memory::buffers::has_rows(recorded),
-        TableName::MemoryWhatIf => memory::what_if::has_rows(recorded, variant),
+    match name.record().made {
+        Made::KeptMemory(_, has_rows) => has_rows(recorded, variant),
         _ => rows_of_memory(recorded, name, variant).is_some_and(|rows| !rows.is_empty()),
+    }
+}
+
+/// Returns a table of a run's memory data. Returns `None` for any other table. `variant` as in [`rows`].
+pub fn rows_of_memory<'a>(recorded: &'a Recorded, name: TableName, variant: &str) -> Option<Box<dyn Rows + 'a>> {
+    match name.record().made {
+        Made::Memory(make) => Some(make(recorded, variant)),
+        Made::KeptMemory(make, _) => Some(Box::new(make(recorded, variant))),
+        _ => None,
+    }
+}
+
+/// Returns a table of a run. Has no rows if the table requires the [timeline](rows_of_area) or [memory data](rows_of_memory).
+/// `variant` selects one of the [forms](TableName::forms) that some tables have; an empty text selects the first.
+pub fn rows<'a>(context: &Context<'a>, name: TableName, variant: &str) -> Box<dyn Rows + 'a> {
+    match name.record().made {
+        Made::Profile(make) => Box::new(make(context.profile)),
+        Made::Events(make, _) => make(context, variant),
+        Made::Area(_) => Box::new(Table::new(name.key(), columns_of(name), Vec::new())),
+        Made::Memory(_) | Made::KeptMemory(..) => Box::new(empty(name)),
     }
 }
 
@@ -339,13 +292,10 @@ pub fn rows_of_area<'a>(
     name: TableName,
     variant: &str,
 ) -> Result<Box<dyn Rows + 'a>, AreaError> {
-    let area = || AreaOf::new(context, timeline, asked);
-    Ok(match name {
-        TableName::Events => Box::new(events::EventRows::new(area()?)),
-        TableName::Range if variant == COUNTER => Box::new(counters::table(&area()?, timeline, asked)),
-        TableName::Range => Box::new(range::RangeRows::new(area()?, variant)),
-        _ => rows(context, name, variant),
-    })
+    match name.record().made {
+        Made::Area(make) => Ok(make(AreaOf::new(context, timeline, asked)?, asked, variant)),
+        _ => Ok(rows(context, name, variant)),
+    }
 }
 
 /// Returns the table of the [events](TableName::Events) of an area, with the event of each row.

@@ -5,29 +5,38 @@ use std::borrow::Cow;
 
 use rustc_hash::FxHashMap;
 
+use crate::record::{Made, TableRecord};
 use crate::shown::{RowKey, Shown};
 use base::Ps;
 use metrics::{Context, Op, OpText, WorkTime, rate};
 use table::{Cell, Column, Filter, Table, Unit, column, columns};
 
-/// Display of the table on a page.
-pub(crate) const SHOWN: Shown = Shown {
-    leading: &[
-        "name",
-        "num_ops",
-        "total_self_time_us",
-        "busy_self_time_percent",
-        "executions",
-        "execution_self_time_us",
-        "source_info",
-        "largest",
-    ],
-    row_keys: &[
-        RowKey::new("category", &["name"]).of_form("category"),
-        RowKey::new("hlo_module", &["name"]).of_form("program"),
-        RowKey::new("source_info", &["name"]).of_form("source"),
-    ],
-    ..Shown::WHOLE
+/// Record of the table.
+pub(super) const TABLE: TableRecord = TableRecord {
+    forms: &["name", "scope", "category", "program", "source"],
+    shown: Shown {
+        leading: &[
+            "name",
+            "num_ops",
+            "total_self_time_us",
+            "busy_self_time_percent",
+            "executions",
+            "execution_self_time_us",
+            "source_info",
+            "largest",
+        ],
+        row_keys: &[
+            RowKey::new("category", &["name"]).of_form("category"),
+            RowKey::new("hlo_module", &["name"]).of_form("program"),
+            RowKey::new("source_info", &["name"]).of_form("source"),
+        ],
+        ..Shown::WHOLE
+    },
+    ..TableRecord::new(
+        "op-groups",
+        || columns(&COLUMNS),
+        Made::Events(|context, form| Box::new(table(context, form)), None),
+    )
 };
 
 /// Sums over the ops of a group.

@@ -1,11 +1,19 @@
 //! Table of the op types that run on devices, and of those that run on the host although the program targets a device.
 
+use crate::record::{Made, TableRecord};
 use crate::shown::{RowKey, Shown};
 use metrics::{Context, Placement, PlacementRow};
 use table::{CellRef, Column, Rows, Unit, column, columns};
 
-/// Display of the table on a page.
-pub(crate) const SHOWN: Shown = Shown { row_keys: &[RowKey::new("op_type", &["op_type"])], ..Shown::WHOLE };
+/// Record of the table.
+pub(super) const TABLE: TableRecord = TableRecord {
+    shown: Shown { row_keys: &[RowKey::new("op_type", &["op_type"])], ..Shown::WHOLE },
+    ..TableRecord::new(
+        "op-placement",
+        || columns(&COLUMNS),
+        Made::Events(|context, _| Box::new(OpPlacementRows::new(context)), None),
+    )
+};
 
 type CellOf = for<'t> fn(&'t OpPlacementRows<'t>, &'t PlacementRow) -> CellRef<'t>;
 

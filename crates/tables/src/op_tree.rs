@@ -1,7 +1,18 @@
 //! Op profile: the ops as a tree, one row per node, each below its parent.
 
+use crate::record::{Made, TableRecord};
 use metrics::{Context, Grouping, NodeText, OpNode, OpTree, TreeColumns, rate};
 use table::{CellRef, Column, Rows, SharedColumn, SharedTexts, Unit, column, columns};
+
+/// Record of the table.
+pub(super) const TABLE: TableRecord = TableRecord {
+    forms: &["program", "category", "scope", "source"],
+    ..TableRecord::new(
+        "op-tree",
+        || columns(&COLUMNS),
+        Made::Events(|context, form| Box::new(OpTreeRows::new(context, form)), None),
+    )
+};
 
 /// Source of a cell.
 pub(super) enum NodeValue {

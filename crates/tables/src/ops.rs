@@ -2,6 +2,7 @@
 //! one.
 
 use super::op_columns;
+use crate::record::{Made, TableRecord};
 use crate::shown::{RowKey, Shown};
 use base::Ps;
 use metrics::roofline::{OpLabel, OpLabels};
@@ -9,20 +10,23 @@ use metrics::{Context, Op, OpColumns, OpText, Ops, rate};
 use table::{CellRef, Column, Rows, SharedColumn, SharedTexts, Unit, column, columns};
 use trace::{MemoryBytes, Trace};
 
-/// Display of the table on a page.
-pub(crate) const SHOWN: Shown = Shown {
-    leading: &[
-        "hlo_op_name",
-        "category",
-        "total_self_time_us",
-        "busy_self_time_percent",
-        "executions",
-        "execution_self_time_us",
-        "bound_by",
-        "source_info",
-    ],
-    row_keys: &[RowKey::new("hlo_op_name", &["hlo_op_name"])],
-    ..Shown::WHOLE
+/// Record of the table.
+pub(super) const TABLE: TableRecord = TableRecord {
+    shown: Shown {
+        leading: &[
+            "hlo_op_name",
+            "category",
+            "total_self_time_us",
+            "busy_self_time_percent",
+            "executions",
+            "execution_self_time_us",
+            "bound_by",
+            "source_info",
+        ],
+        row_keys: &[RowKey::new("hlo_op_name", &["hlo_op_name"])],
+        ..Shown::WHOLE
+    },
+    ..TableRecord::new("ops", || columns(&COLUMNS), Made::Events(|context, _| Box::new(OpRows::new(context)), None))
 };
 
 /// Source of a cell.

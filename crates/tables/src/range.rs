@@ -8,19 +8,25 @@ use base::sort;
 use metrics::Percentiles;
 use timeline::statistics::{Group, GroupBy, Grouping, groups, percentiles_of};
 
-use super::area::{AreaOf, NAME};
+use super::area::{AreaOf, AreaQuery, NAME};
 use super::counters;
+use crate::record::{Made, TableRecord};
 use crate::shown::{RowKey, Shown};
 use table::{CellRef, Column, Rows, SharedColumn, SharedTexts, Unit, column, columns};
 
-/// Display of the table on a page.
-pub(crate) const SHOWN: Shown = Shown {
-    row_keys: &[
-        RowKey::new("hlo_op_name", &["name"]).of_form("op"),
-        RowKey::new("category", &["name"]).of_form("category"),
-        RowKey::new("name", &["name"]).of_form("name"),
-    ],
-    ..Shown::WHOLE
+/// Record of the table.
+pub(super) const TABLE: TableRecord = TableRecord {
+    forms: &["name", "op", "category", "scope", "line", "counter"],
+    columns_of_form: Some(columns_of_form),
+    shown: Shown {
+        row_keys: &[
+            RowKey::new("hlo_op_name", &["name"]).of_form("op"),
+            RowKey::new("category", &["name"]).of_form("category"),
+            RowKey::new("name", &["name"]).of_form("name"),
+        ],
+        ..Shown::WHOLE
+    },
+    ..TableRecord::new("range", all_columns, Made::Area(make))
 };
 
 /// Source of a cell.
@@ -115,6 +121,11 @@ pub(super) fn all_columns() -> Vec<Column> {
 /// Returns the columns of one form.
 pub(super) fn columns_of_form(variant: &str) -> Vec<Column> {
     if variant == super::COUNTER { counters::COLUMNS.to_vec() } else { columns(&COLUMNS) }
+}
+
+/// Makes the table of a form: counters, or groups of events.
+fn make<'a>(of: AreaOf<'a>, asked: &AreaQuery, form: &str) -> Box<dyn Rows + 'a> {
+    if form == super::COUNTER { Box::new(counters::table(&of, asked)) } else { Box::new(RangeRows::new(of, form)) }
 }
 
 /// Groups of an area, sorted by time, largest first, then by first occurrence.

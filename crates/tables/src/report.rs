@@ -3,57 +3,79 @@
 
 use super::equal_ops::equal_ops;
 use super::profile_table::{ProfileColumns, float, int, of_rows, optional_text, text};
+use crate::record::{Made, TableRecord};
 use crate::shown::{RowKey, Shown};
 use base::{Warning, WarningCode, sort};
 use report::{DeviceStats, Gap, Kernel, KernelCategory, LiveMemoryLine, Step, TopOp, Transfer, UnifiedProfile};
-use table::{Cell, Column, Table, Unit, column};
+use table::{Cell, Column, Table, Unit, column, columns};
 
-/// Display of the table of steps on a page.
-pub(crate) const STEPS_SHOWN: Shown = Shown {
-    leading: &[
-        "name",
-        "start_us",
-        "duration_us",
-        "busy_us",
-        "compute_us",
-        "communication_us",
-        "idle_us",
-        "num_kernels",
-        "counted",
-    ],
-    ..Shown::WHOLE
+/// Record of the table of warnings.
+pub(super) const WARNINGS_TABLE: TableRecord =
+    TableRecord::new("warnings", || columns(&WARNINGS), Made::Profile(warnings));
+
+/// Record of the table of live memory.
+pub(super) const LIVE_MEMORY_TABLE: TableRecord =
+    TableRecord::new("live-memory", || columns(&LIVE_MEMORY), Made::Profile(live_memory));
+
+/// Record of the table of steps.
+pub(super) const STEPS_TABLE: TableRecord = TableRecord {
+    shown: Shown {
+        leading: &[
+            "name",
+            "start_us",
+            "duration_us",
+            "busy_us",
+            "compute_us",
+            "communication_us",
+            "idle_us",
+            "num_kernels",
+            "counted",
+        ],
+        ..Shown::WHOLE
+    },
+    ..TableRecord::new("steps", || columns(&STEPS), Made::Profile(steps))
 };
 
-/// Display of the table of top kernels on a page.
-pub(crate) const TOP_KERNELS_SHOWN: Shown = Shown {
-    leading: &["name", "category", "total_us", "percent", "count", "framework_op"],
-    row_keys: &[RowKey::new("name", &["name"])],
-    ..Shown::WHOLE
+/// Record of the table of top kernels.
+pub(super) const TOP_KERNELS_TABLE: TableRecord = TableRecord {
+    shown: Shown {
+        leading: &["name", "category", "total_us", "percent", "count", "framework_op"],
+        row_keys: &[RowKey::new("name", &["name"])],
+        ..Shown::WHOLE
+    },
+    ..TableRecord::new("top-kernels", || columns(&KERNELS), Made::Profile(kernels))
 };
 
-/// Display of the table of categories on a page.
-pub(crate) const CATEGORIES_SHOWN: Shown =
-    Shown { row_keys: &[RowKey::new("category", &["category"])], ..Shown::WHOLE };
-
-/// Display of the table of devices on a page.
-pub(crate) const DEVICES_SHOWN: Shown = Shown {
-    leading: &[
-        "device_name",
-        "device_type",
-        "utilization_percent",
-        "actual_busy_time_us",
-        "total_time_us",
-        "kernel_count",
-        "total_gaps",
-        "max_gap_us",
-    ],
-    row_keys: &[RowKey::new("device_name", &["device_name"])],
-    ..Shown::WHOLE
+/// Record of the table of categories.
+pub(super) const CATEGORIES_TABLE: TableRecord = TableRecord {
+    shown: Shown { row_keys: &[RowKey::new("category", &["category"])], ..Shown::WHOLE },
+    ..TableRecord::new("categories", || columns(&CATEGORIES), Made::Profile(categories))
 };
 
-/// Display of the table of gaps on a page.
-pub(crate) const GAPS_SHOWN: Shown =
-    Shown { row_keys: &[RowKey::new("device_name", &["device_name"])], ..Shown::WHOLE };
+/// Record of the table of devices.
+pub(super) const DEVICES_TABLE: TableRecord = TableRecord {
+    shown: Shown {
+        leading: &[
+            "device_name",
+            "device_type",
+            "utilization_percent",
+            "actual_busy_time_us",
+            "total_time_us",
+            "kernel_count",
+            "total_gaps",
+            "max_gap_us",
+        ],
+        row_keys: &[RowKey::new("device_name", &["device_name"])],
+        ..Shown::WHOLE
+    },
+    ..TableRecord::new("devices", || columns(&DEVICES), Made::Profile(devices))
+};
+
+/// Record of the table of gaps.
+pub(super) const GAPS_TABLE: TableRecord = TableRecord {
+    shown: Shown { row_keys: &[RowKey::new("device_name", &["device_name"])], ..Shown::WHOLE },
+    ..TableRecord::new("gaps", || columns(&GAPS), Made::Profile(gaps))
+};
 
 pub(super) static STEPS: ProfileColumns<Step, 18> = [
     (Column::of_field("index", "Step", Unit::Count, "steps[].index"), |it| Cell::Int(it.index)),

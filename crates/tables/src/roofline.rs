@@ -2,26 +2,34 @@
 //! `roofline_model`, with its column ids.
 
 use super::op_columns;
+use crate::record::{Made, TableRecord};
 use crate::shown::{RowKey, Shown};
 use base::Ps;
 use metrics::roofline::{Bound, Level, OpLabel, OpLabels, Point, Roofline, Work};
 use metrics::{Context, Op, OpColumns, OpText, PROGRAM, Texts, rate};
 use table::{CellRef, Column, Rows, SharedColumn, SharedTexts, Unit, column, columns};
 
-/// Display of the table on a page.
-pub(crate) const SHOWN: Shown = Shown {
-    leading: &[
-        "operation",
-        "category",
-        "total_self_time_us",
-        "bound_by",
-        "roofline_efficiency_percent",
-        "measured_flop_rate_gflops",
-        "measured_memory_bw_gibps",
-        "operational_intensity",
-    ],
-    row_keys: &[RowKey::new("hlo_op_name", &["operation"])],
-    ..Shown::WHOLE
+/// Record of the table.
+pub(super) const TABLE: TableRecord = TableRecord {
+    shown: Shown {
+        leading: &[
+            "operation",
+            "category",
+            "total_self_time_us",
+            "bound_by",
+            "roofline_efficiency_percent",
+            "measured_flop_rate_gflops",
+            "measured_memory_bw_gibps",
+            "operational_intensity",
+        ],
+        row_keys: &[RowKey::new("hlo_op_name", &["operation"])],
+        ..Shown::WHOLE
+    },
+    ..TableRecord::new(
+        "roofline",
+        || columns(&COLUMNS),
+        Made::Events(|context, _| Box::new(RooflineRows::new(context)), None),
+    )
 };
 
 /// Row with the data for its cells.

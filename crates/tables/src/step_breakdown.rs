@@ -1,35 +1,43 @@
 //! Table of the breakdown of each step: the means first, then one row for each step and device.
 
+use crate::record::{Made, TableRecord};
 use crate::shown::{RowKey, Shown};
 use base::Ps;
 use metrics::{Breakdown, Context, Devices, MeanPart, StepPart, StepRow};
 use report::{Metric, Step, metric};
 use table::{CellRef, Column, Rows, Unit, column};
 
-/// Display of the table on a page.
-pub(crate) const SHOWN: Shown = Shown {
-    leading: &[
-        "name",
-        "device_name",
-        "duration_us",
-        "compute_us",
-        "communication_us",
-        "h2d_us",
-        "d2h_us",
-        "p2p_us",
-        "d2d_us",
-        "infeed_outfeed_us",
-        "data_movement_us",
-        "barrier_us",
-        "compile_us",
-        "input_bound_us",
-        "host_bound_us",
-        "kernel_wait_us",
-        "other_idle_us",
-        "idle_us",
-    ],
-    row_keys: &[RowKey::new("step", &["step"])],
-    ..Shown::WHOLE
+/// Record of the table.
+pub(super) const TABLE: TableRecord = TableRecord {
+    shown: Shown {
+        leading: &[
+            "name",
+            "device_name",
+            "duration_us",
+            "compute_us",
+            "communication_us",
+            "h2d_us",
+            "d2h_us",
+            "p2p_us",
+            "d2d_us",
+            "infeed_outfeed_us",
+            "data_movement_us",
+            "barrier_us",
+            "compile_us",
+            "input_bound_us",
+            "host_bound_us",
+            "kernel_wait_us",
+            "other_idle_us",
+            "idle_us",
+        ],
+        row_keys: &[RowKey::new("step", &["step"])],
+        ..Shown::WHOLE
+    },
+    ..TableRecord::new(
+        "step-breakdown",
+        columns,
+        Made::Events(|context, _| Box::new(StepBreakdownRows::new(context)), None),
+    )
 };
 
 /// Columns before the parts.

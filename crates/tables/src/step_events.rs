@@ -2,17 +2,25 @@
 //! step.
 
 use super::step_breakdown::{step_name, step_names};
+use crate::record::{Made, TableRecord};
 use crate::shown::{RowKey, Shown};
 use base::Ps;
 use metrics::{Analysis, Context, StepEvent, StepRow};
 use table::{CellRef, Column, Rows, Unit, column, columns};
 use trace::Trace;
 
-/// Display of the table on a page.
-pub(crate) const SHOWN: Shown = Shown {
-    leading: &["name", "device_name", "part", "hlo_op_name", "kernel_name", "before", "start_us", "time_us"],
-    row_keys: &[RowKey::new("hlo_op_name", &["hlo_op_name", "before"])],
-    ..Shown::WHOLE
+/// Record of the table.
+pub(super) const TABLE: TableRecord = TableRecord {
+    shown: Shown {
+        leading: &["name", "device_name", "part", "hlo_op_name", "kernel_name", "before", "start_us", "time_us"],
+        row_keys: &[RowKey::new("hlo_op_name", &["hlo_op_name", "before"])],
+        ..Shown::WHOLE
+    },
+    ..TableRecord::new(
+        "step-events",
+        || columns(&COLUMNS),
+        Made::Events(|context, form| Box::new(StepEventRows::new(context, form)), None),
+    )
 };
 
 /// Event with the data for its cells.

@@ -1,25 +1,33 @@
 //! Table of copies and fills by direction, kind and memory. Columns that the unified profile also
 //! contains keep their keys.
 
+use crate::record::{Made, TableRecord};
 use crate::shown::{RowKey, Shown};
 use metrics::{Context, CopyRow};
 use table::{CellRef, Column, Rows, Unit, column, columns};
 
-/// Display of the table on a page.
-pub(crate) const SHOWN: Shown = Shown {
-    leading: &[
-        "direction",
-        "source_memory",
-        "target_memory",
-        "count",
-        "total_time_us",
-        "in_flight_us",
-        "total_bytes",
-        "bandwidth_gb_per_sec",
-        "call_site",
-    ],
-    row_keys: &[RowKey::new("direction", &["direction"])],
-    ..Shown::WHOLE
+/// Record of the table.
+pub(super) const TABLE: TableRecord = TableRecord {
+    shown: Shown {
+        leading: &[
+            "direction",
+            "source_memory",
+            "target_memory",
+            "count",
+            "total_time_us",
+            "in_flight_us",
+            "total_bytes",
+            "bandwidth_gb_per_sec",
+            "call_site",
+        ],
+        row_keys: &[RowKey::new("direction", &["direction"])],
+        ..Shown::WHOLE
+    },
+    ..TableRecord::new(
+        "transfers",
+        || columns(&COLUMNS),
+        Made::Events(|context, _| Box::new(TransferTable::new(context)), Some(crate::report::transfers)),
+    )
 };
 
 type CellOf = for<'t> fn(&'t CopyRow) -> CellRef<'t>;

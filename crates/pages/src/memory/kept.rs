@@ -6,7 +6,9 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use base::Ps;
 use memory::Recorded;
+use metrics::Context;
 
 use document::Block;
 use table::{Rows, Table};
@@ -28,6 +30,23 @@ impl KeptMemory {
     /// Creates a cache for the memory data of a run.
     pub fn new(recorded: Recorded) -> KeptMemory {
         KeptMemory { recorded, ..KeptMemory::default() }
+    }
+
+    /// Creates a cache for the memory data of a run with events.
+    pub(crate) fn of_run(context: &Context<'_>) -> KeptMemory {
+        let run = context.run;
+        // A trace without planes has no device, and its times count from 0.
+        let has_planes = !run.trace.planes.is_empty();
+        let start = context.analysis.devices.capture.filter(|_| has_planes).map(|capture| capture.start);
+        let metadata = has_planes.then_some(&context.profile.metadata);
+        let earlier = run.earlier_heap_profile.as_ref().map(|it| (it.name.clone(), it.bytes.clone()));
+        let mut recorded = Recorded::new(&run.trace, start.unwrap_or(Ps::ZERO))
+            .with_heap_profile(run.heap_profile.clone(), earlier)
+            .with_error(run.memory_error.as_deref());
+        recorded.platform = metadata.map(|it| it.platform.clone()).unwrap_or_default();
+        let size = metadata.and_then(|it| it.environment.get("memory_size"));
+        recorded.device_memory_bytes = size.and_then(|size| size.parse().ok());
+        KeptMemory::new(recorded)
     }
 
     /// Returns the memory data of the run.

@@ -22,14 +22,21 @@ use memory::{Class, Recorded};
 use metrics::{HostRole, OpFamily, StepPart};
 use report::Platform;
 
-use crate::{PageQuery, row};
+use crate::{PageQuery, Source, row};
 use document::{Block, Choice, ColourClass, Fact, Facts, Link, Page};
 use report::View;
 use table::{self, Query};
 use tables::TableName;
 
-pub(super) use earlier::blocks as of_earlier_result;
 pub use kept::KeptMemory;
+
+/// Returns the blocks of the page of a run.
+pub(super) fn blocks(source: Source<'_>, query: &PageQuery) -> Vec<Block> {
+    match source.memory() {
+        Some(kept) => page(Some(kept), query).blocks,
+        None => earlier::blocks(source),
+    }
+}
 
 /// Returns the page. Empty if the run is an earlier result, whose page is made from its profile
 /// ([`super::page`]).

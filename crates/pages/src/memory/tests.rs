@@ -55,7 +55,7 @@ fn an_earlier_result_shows_its_memory_section() {
         buffers: vec![buffers],
         ..ProgramMemory::default()
     });
-    let page = super::super::page(Source::Profile(&profile), View::Memory, &PageQuery::default());
+    let page = super::super::page(Source::of_profile(&profile), View::Memory, &PageQuery::default());
     let [
         Block::Note { .. },
         Block::Heading { text, .. },

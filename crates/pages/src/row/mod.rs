@@ -9,7 +9,7 @@ use base::format::{counted, printable};
 use document::{Block, Fact, Facts, Link, Page};
 use report::View;
 use table::{Cell, Column, Query, Table, Unit, query, unit};
-use tables::{self, TableName};
+use tables::TableName;
 
 /// Longest text that can serve as the name of a row. Longer texts are descriptions.
 const LONGEST_NAME: usize = 200;
@@ -17,12 +17,7 @@ const LONGEST_NAME: usize = 200;
 /// Returns the details of the row with this index in the result of `asked`. Empty if there is none.
 pub fn row(source: Source<'_>, name: TableName, variant: &str, asked: &Query, index: u32) -> Page {
     let asked = Query { top: Some(index.saturating_add(1)), ..asked.clone() };
-    let table = match source {
-        Source::Trace(context) => query(&*tables::rows(&context, name, variant), &asked),
-        Source::Profile(profile) => {
-            tables::of_report(profile, name).map_or_else(|| tables::empty(name), |table| query(&table, &asked))
-        }
-    };
+    let table = query(&*source.rows_of_window(name, variant), &asked);
     let Some(cells) = table.rows.get(index as usize) else { return Page::default() };
     let row = ChosenRow { table: &table, cells, name, variant };
     let op = source.context().and_then(|context| op::Op::of(context, &row));

@@ -22,7 +22,7 @@ fn blocks(name: TableName, query: &Query, index: u32) -> Vec<Block> {
     }
     let run = Run { trace: b.build(), ..Run::default() };
     let examined = analyse(&run, &Settings { window: WindowChoice::All, ..Settings::default() });
-    row(Source::Trace(examined.context(&run)), name, "", query, index).blocks
+    row(Source::of_events(examined.context(&run)), name, "", query, index).blocks
 }
 
 fn facts(blocks: &[Block]) -> Vec<(&str, &str)> {

@@ -25,7 +25,11 @@ const ALL_IDLE: &str = "All threads idle";
 
 /// Returns the blocks of the page.
 pub(super) fn blocks(source: Source<'_>, query: &PageQuery) -> Vec<Block> {
-    let Some(context) = source.context() else { return of_profile(source, query) };
+    source
+        .measured_or_recorded(|context| of_events(source, context, query), |profile| of_profile(source, profile, query))
+}
+
+fn of_events(source: Source<'_>, context: &Context<'_>, query: &PageQuery) -> Vec<Block> {
     let breakdown = &context.analysis.step_breakdown;
     let Some(mean) = &breakdown.mean else { return vec![nothing_ran()] };
     let names: Vec<&str> = context.analysis.devices.used.iter().map(|device| device.name.as_str()).collect();
@@ -35,7 +39,7 @@ pub(super) fn blocks(source: Source<'_>, query: &PageQuery) -> Vec<Block> {
     let shown = device.and_then(|device| breakdown.mean_of_device.get(device)?.as_ref()).unwrap_or(mean);
     let device = device.and_then(|device| u32::try_from(device).ok());
 
-    let mut blocks = vec![Block::Figures { figures: figures::of_trace(&context, shown, device) }];
+    let mut blocks = vec![Block::Figures { figures: figures::of_trace(context, shown, device) }];
     if names.len() > 1 {
         let label = |name: &&str| ((*name).to_owned(), if *name == ALL { "Mean of devices" } else { name }.to_owned());
         blocks.push(Block::Choice(Choice {
@@ -46,20 +50,19 @@ pub(super) fn blocks(source: Source<'_>, query: &PageQuery) -> Vec<Block> {
         }));
     }
     blocks.extend(charts(source, device, names.len(), breakdown.has_steps));
-    blocks.extend(events(&context, query).map(Block::Table));
+    blocks.extend(events(context, query).map(Block::Table));
     if let Some(roles) = host_roles(source) {
         blocks.push(Block::Bars(roles));
         let title = "Host functions by time";
-        blocks.push(Block::Table(table_block(&context, TableName::HostOps, "", title, query)));
+        blocks.push(Block::Table(table_block(context, TableName::HostOps, "", title, query)));
     }
     let title = if breakdown.has_steps { "All steps by device" } else { "Window by device" };
-    blocks.push(Block::Table(table_block(&context, TableName::StepBreakdown, "", title, query)));
+    blocks.push(Block::Table(table_block(context, TableName::StepBreakdown, "", title, query)));
     blocks
 }
 
 /// Returns the data that the profile alone contains.
-fn of_profile(source: Source<'_>, query: &PageQuery) -> Vec<Block> {
-    let profile = source.profile();
+fn of_profile(source: Source<'_>, profile: &UnifiedProfile, query: &PageQuery) -> Vec<Block> {
     let figures = figures::of_profile(profile);
     let mut blocks = Vec::new();
     if figures.iter().any(|figure| figure.value.is_some()) {
@@ -129,40 +132,7 @@ fn unknown_steps(profile: &UnifiedProfile) -> Block {
 /// Draws the activity of the host threads by role, largest first, and the time in which all of them
 /// are idle.
 pub(super) fn host_roles(source: Source<'_>) -> Option<Bars> {
-    let bar = |label: &str, class: ColourClass, value: f64, percent: Option<f64>| Bar {
-        label: label.to_owned(),
-        value,
-        class,
-        note: percent.map_or_else(String::new, format::percent),
-        link: None,
-    };
-    let (mut bars, idle, whole) = match source {
-        Source::Trace(context) => {
-            let threads = context.analysis.step_breakdown.host_threads.as_ref()?;
-            let roles = threads.roles.iter();
-            let of = |&(role, time): &(HostRole, _)| {
-                bar(role.title(), role.into(), base::Ps::as_us(time), threads.percent(time))
-            };
-            let idle = bar(ALL_IDLE, ColourClass::IDLE, threads.idle.as_us(), threads.percent(threads.idle));
-            (roles.map(of).collect::<Vec<Bar>>(), Some(idle), Some(threads.window.as_us()))
-        }
-        Source::Profile(profile) => {
-            let breakdown = profile.step_breakdown.as_ref()?;
-            let title = |label: &str| HostRole::ALL.into_iter().find(|role| role.label() == label).map(HostRole::title);
-            let roles = breakdown.host_roles.iter();
-            let bars = roles.map(|it| {
-                let class = ColourClass::of_label(&it.role);
-                bar(title(&it.role).unwrap_or(&it.role), class, it.time_us, Some(it.percent))
-            });
-            // Length of the capture, computed from one of its shares.
-            let whole =
-                breakdown.host_roles.iter().find(|it| it.percent > 0.0).map(|it| 100.0 * it.time_us / it.percent);
-            let idle = breakdown.host_idle_percent.zip(whole);
-            let idle =
-                idle.map(|(percent, whole)| bar(ALL_IDLE, ColourClass::IDLE, whole * percent / 100.0, Some(percent)));
-            (bars.collect(), idle, whole)
-        }
-    };
+    let (mut bars, idle, whole) = source.measured_or_recorded(roles_of_events, roles_of_profile)?;
     base::sort::sort_by(&mut bars, |a, b| b.value.total_cmp(&a.value));
     bars.extend(idle);
     let title = "Host threads: share of the window by activity".to_owned();
@@ -171,3 +141,35 @@ pub(super) fn host_roles(source: Source<'_>) -> Option<Bars> {
 
 #[cfg(test)]
 mod tests;
+
+/// Activity of the host threads by role, the time in which all are idle, and the length of the window.
+type Roles = (Vec<Bar>, Option<Bar>, Option<f64>);
+
+fn roles_of_events(context: &Context<'_>) -> Option<Roles> {
+    let threads = context.analysis.step_breakdown.host_threads.as_ref()?;
+    let of = |&(role, time): &(HostRole, _)| {
+        bar_of_role(role.title(), role.into(), base::Ps::as_us(time), threads.percent(time))
+    };
+    let idle = bar_of_role(ALL_IDLE, ColourClass::IDLE, threads.idle.as_us(), threads.percent(threads.idle));
+    Some((threads.roles.iter().map(of).collect(), Some(idle), Some(threads.window.as_us())))
+}
+
+fn roles_of_profile(profile: &UnifiedProfile) -> Option<Roles> {
+    let breakdown = profile.step_breakdown.as_ref()?;
+    let title = |label: &str| HostRole::ALL.into_iter().find(|role| role.label() == label).map(HostRole::title);
+    let bars = breakdown.host_roles.iter().map(|it| {
+        let class = ColourClass::of_label(&it.role);
+        bar_of_role(title(&it.role).unwrap_or(&it.role), class, it.time_us, Some(it.percent))
+    });
+    // Length of the capture, computed from one of its shares.
+    let whole = breakdown.host_roles.iter().find(|it| it.percent > 0.0).map(|it| 100.0 * it.time_us / it.percent);
+    let idle = breakdown.host_idle_percent.zip(whole);
+    let idle =
+        idle.map(|(percent, whole)| bar_of_role(ALL_IDLE, ColourClass::IDLE, whole * percent / 100.0, Some(percent)));
+    Some((bars.collect(), idle, whole))
+}
+
+fn bar_of_role(label: &str, class: ColourClass, value: f64, percent: Option<f64>) -> Bar {
+    let note = percent.map_or_else(String::new, format::percent);
+    Bar { label: label.to_owned(), value, class, note, link: None }
+}

@@ -17,7 +17,7 @@ fn filtered(trace: Trace, device: &str, filter: &str) -> Page {
     let examined = analyse(&run, &Settings::default());
     let options = [("device".to_owned(), device.to_owned())].into();
     let query = PageQuery { options, filter: filter.to_owned(), ..PageQuery::default() };
-    page(Source::Trace(examined.context(&run)), View::Steps, &query)
+    page(Source::of_events(examined.context(&run)), View::Steps, &query)
 }
 
 fn stacks(page: &Page) -> Vec<&Stack> {

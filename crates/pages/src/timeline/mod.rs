@@ -112,14 +112,17 @@ pub struct Outcome {
 
 /// Returns the blocks below the picture: none for a run with events. Earlier results and other runs without events have no
 /// picture; a block explains why.
-pub(super) fn blocks(source: super::Source<'_>) -> Vec<Block> {
-    match source {
-        super::Source::Trace(context) if context.trace().events.is_empty() => vec![Block::Empty {
+///
+/// # Errors
+///
+/// Returns that block.
+pub(super) fn blocks(source: super::Source<'_>) -> Result<Vec<Block>, Block> {
+    match source.events("timeline")?.trace().events.is_empty() {
+        true => Err(Block::Empty {
             reason: "This run has no events. Its memory data is on the Memory page.".to_owned(),
             remedy: None,
-        }],
-        super::Source::Trace(_) => Vec::new(),
-        super::Source::Profile(_) => vec![source.not_measured("timeline")],
+        }),
+        false => Ok(Vec::new()),
     }
 }
 

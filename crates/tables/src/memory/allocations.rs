@@ -5,30 +5,38 @@ use memory::allocator::{Allocator, AllocatorEvent, Contents, Labels, xprof};
 
 use super::{TIME, host_name, timeline};
 use crate::profile_table::{float, int, text};
+use crate::record::{Made, TableRecord};
 use crate::shown::{RowKey, Shown};
 use table::{Cell, Column, Table, Unit, column};
 
-/// Display of the table of allocators on a page.
-pub(crate) const ALLOCATORS_SHOWN: Shown = Shown {
-    leading: &[
-        "allocator",
-        "host",
-        "peak_bytes",
-        "peak_percent",
-        "capacity_bytes",
-        "peak_time_us",
-        "before_capture_bytes",
-        "fragmentation_percent",
-    ],
-    row_keys: &[RowKey::new("allocator", &["allocator"])],
-    ..Shown::WHOLE
+/// Record of the table of allocators.
+pub(crate) const ALLOCATORS_TABLE: TableRecord = TableRecord {
+    shown: Shown {
+        leading: &[
+            "allocator",
+            "host",
+            "peak_bytes",
+            "peak_percent",
+            "capacity_bytes",
+            "peak_time_us",
+            "before_capture_bytes",
+            "fragmentation_percent",
+        ],
+        row_keys: &[RowKey::new("allocator", &["allocator"])],
+        ..Shown::WHOLE
+    },
+    ..TableRecord::new("allocators", allocator_columns, Made::Memory(|recorded, _| Box::new(allocator_table(recorded))))
 };
 
-/// Display of the table of allocations on a page.
-pub(crate) const ALLOCATIONS_SHOWN: Shown = Shown {
-    leading: &["allocator", "kind", "count", "bytes", "peak_percent", "time_us", "tf_op_name", "shape"],
-    row_keys: &[RowKey::new("allocator", &["allocator"])],
-    ..Shown::WHOLE
+/// Record of the table of allocations.
+pub(crate) const ALLOCATIONS_TABLE: TableRecord = TableRecord {
+    forms: &["peak", "xprof"],
+    shown: Shown {
+        leading: &["allocator", "kind", "count", "bytes", "peak_percent", "time_us", "tf_op_name", "shape"],
+        row_keys: &[RowKey::new("allocator", &["allocator"])],
+        ..Shown::WHOLE
+    },
+    ..TableRecord::new("allocations", columns, Made::Memory(|recorded, form| Box::new(table(recorded, form))))
 };
 
 const KIND: Column = column(

@@ -3,6 +3,7 @@
 use super::errors;
 use super::groups::{Part, groups, said, share};
 use crate::profile_table::{float, int, text};
+use crate::record::{Made, TableRecord};
 use crate::shown::{RowKey, Shown};
 use base::sort;
 use hlo::Instruction;
@@ -11,27 +12,31 @@ use memory::{
 };
 use table::{Cell, Column, Table, Unit, column};
 
-/// Display of the table on a page.
-pub(crate) const SHOWN: Shown = Shown {
-    leading: &[
-        "buffer",
-        "class",
-        "scope",
-        "source",
-        "bytes",
-        "peak_percent",
-        "padding_bytes",
-        "shape",
-        "buffers",
-        "largest",
-    ],
-    row_keys: &[
-        RowKey::new("class", &["class"]).of_form("class"),
-        RowKey::new("scope", &["scope"]).of_form("scope"),
-        RowKey::new("source", &["source"]).of_form("source"),
-        RowKey::new("buffer", &["buffer"]),
-    ],
-    ..Shown::WHOLE
+/// Record of the table.
+pub(crate) const TABLE: TableRecord = TableRecord {
+    forms: &["buffer", "class", "scope", "source"],
+    shown: Shown {
+        leading: &[
+            "buffer",
+            "class",
+            "scope",
+            "source",
+            "bytes",
+            "peak_percent",
+            "padding_bytes",
+            "shape",
+            "buffers",
+            "largest",
+        ],
+        row_keys: &[
+            RowKey::new("class", &["class"]).of_form("class"),
+            RowKey::new("scope", &["scope"]).of_form("scope"),
+            RowKey::new("source", &["source"]).of_form("source"),
+            RowKey::new("buffer", &["buffer"]),
+        ],
+        ..Shown::WHOLE
+    },
+    ..TableRecord::new("buffers", columns, Made::KeptMemory(table, |recorded, _| has_rows(recorded)))
 };
 
 /// Columns that name the program and memory space, in all forms.

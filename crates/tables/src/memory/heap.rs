@@ -4,11 +4,16 @@
 use memory::{HeapKey, HeapSums, Recorded};
 
 use crate::profile_table::{float, text};
+use crate::record::{Made, TableRecord};
 use crate::shown::{RowKey, Shown};
 use table::{Cell, Column, Table, Unit, column};
 
-/// Display of the table on a page.
-pub(crate) const SHOWN: Shown = Shown { row_keys: &[RowKey::new("line", &["line"]).of_form("line")], ..Shown::WHOLE };
+/// Record of the table.
+pub(crate) const TABLE: TableRecord = TableRecord {
+    forms: &["line", "stack", "kind", "device"],
+    shown: Shown { row_keys: &[RowKey::new("line", &["line"]).of_form("line")], ..Shown::WHOLE },
+    ..TableRecord::new("heap", columns, Made::Memory(|recorded, form| Box::new(table(recorded, form))))
+};
 
 const LINE: Column = column(
     "line",

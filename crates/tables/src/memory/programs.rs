@@ -2,25 +2,30 @@
 
 use super::errors;
 use crate::profile_table::{float, int, text};
+use crate::record::{Made, TableRecord};
 use crate::shown::{RowKey, Shown};
 use base::sort;
 use memory::{MAIN, ProgramMemory, Recorded, RecordedProgram, SpaceMemory, space_name, xla_peak};
 use table::{Cell, Column, Table, Unit, column};
 
-/// Display of the table on a page.
-pub(crate) const SHOWN: Shown = Shown {
-    leading: &[
-        "module",
-        "memory_space",
-        "peak_heap_bytes",
-        "parameter_bytes",
-        "output_bytes",
-        "aliased_bytes",
-        "temporary_bytes",
-        "fragmentation_percent",
-    ],
-    row_keys: &[RowKey::new("module", &["module"])],
-    ..Shown::WHOLE
+/// Record of the table.
+pub(crate) const TABLE: TableRecord = TableRecord {
+    forms: &["program", "space"],
+    shown: Shown {
+        leading: &[
+            "module",
+            "memory_space",
+            "peak_heap_bytes",
+            "parameter_bytes",
+            "output_bytes",
+            "aliased_bytes",
+            "temporary_bytes",
+            "fragmentation_percent",
+        ],
+        row_keys: &[RowKey::new("module", &["module"])],
+        ..Shown::WHOLE
+    },
+    ..TableRecord::new("program-memory", columns, Made::Memory(|recorded, form| Box::new(table(recorded, form))))
 };
 
 /// One memory space of a program.

@@ -5,23 +5,27 @@ use memory::Recorded;
 use memory::allocator::{Allocator, AllocatorEvent};
 
 use super::{TIME, host_name};
+use crate::record::{Made, TableRecord};
 use crate::shown::{RowKey, Shown};
 use table::{self, CellRef, Column, Rows, Unit, column};
 
-/// Display of the table on a page.
-pub(crate) const SHOWN: Shown = Shown {
-    leading: &[
-        "allocator",
-        "time_us",
-        "activity",
-        "allocation_bytes",
-        "used_bytes",
-        "available_bytes",
-        "fragmentation_percent",
-        "tf_op_name",
-    ],
-    row_keys: &[RowKey::new("allocator", &["allocator"])],
-    ..Shown::WHOLE
+/// Record of the table.
+pub(crate) const TABLE: TableRecord = TableRecord {
+    shown: Shown {
+        leading: &[
+            "allocator",
+            "time_us",
+            "activity",
+            "allocation_bytes",
+            "used_bytes",
+            "available_bytes",
+            "fragmentation_percent",
+            "tf_op_name",
+        ],
+        row_keys: &[RowKey::new("allocator", &["allocator"])],
+        ..Shown::WHOLE
+    },
+    ..TableRecord::new("memory-timeline", columns, Made::Memory(|recorded, _| Box::new(TimelineRows::new(recorded))))
 };
 
 type CellOf = for<'t> fn(&'t Recorded, &'t Allocator, &'t AllocatorEvent) -> CellRef<'t>;

@@ -1,9 +1,16 @@
 //! Table of what-if estimates: the peak of each program after a change, computed from the lifetimes of its buffers.
 
+use crate::record::{Made, TableRecord};
 use memory::{Change, Recorded, RecordedProgram, WhatIf};
 
 use crate::profile_table::{float, text};
 use table::{Cell, Column, Table, Unit, column};
+
+/// Record of the table.
+pub(crate) const TABLE: TableRecord = TableRecord {
+    forms: &["scope", "buffer", "argument", "batch"],
+    ..TableRecord::new("memory-what-if", columns, Made::KeptMemory(table, has_rows))
+};
 
 /// Largest number of rows for each program.
 const MOST: usize = 20;

@@ -1,0 +1,77 @@
+//! Record of a table: its name, forms, columns and display, and how it is made from a run.
+
+use crate::Shown;
+use crate::area::{AreaOf, AreaQuery};
+use memory::Recorded;
+use metrics::Context;
+use report::UnifiedProfile;
+use table::{Column, Rows, Table};
+
+/// Declaration of a table, next to its columns. [`crate::TableName`] lists the records.
+#[derive(Clone, Copy)]
+pub(crate) struct TableRecord {
+    /// Name on the command line and in file names.
+    pub key: &'static str,
+    /// Forms, the default first. Empty if there is only one.
+    pub forms: &'static [&'static str],
+    /// Returns the columns of all forms, without duplicates.
+    pub columns: fn() -> Vec<Column>,
+    /// Returns the columns of one form. `None` if all forms have the same columns. Memory tables do not need it.
+    pub columns_of_form: Option<fn(&str) -> Vec<Column>>,
+    /// Function that makes the table.
+    pub made: Made,
+    /// Display on a page.
+    pub shown: Shown,
+}
+
+/// Function that makes a table, by the part of a run that it reads.
+#[derive(Clone, Copy)]
+pub(crate) enum Made {
+    /// From the unified profile, which every run has.
+    Profile(ProfileMaker),
+    /// From the measurements, in the requested form. Runs without events get the second table instead, if there is one.
+    Events(EventMaker, Option<ProfileMaker>),
+    /// From the events in an area of the timeline, in the requested form.
+    Area(AreaMaker),
+    /// From the memory data, in the requested form.
+    Memory(MemoryMaker),
+    /// From the memory data, at such a cost that callers keep the table. The second function returns true if the table has
+    /// rows, without making it.
+    KeptMemory(KeptMaker, fn(&Recorded, &str) -> bool),
+}
+
+type ProfileMaker = fn(&UnifiedProfile) -> Table;
+type EventMaker = for<'a> fn(&Context<'a>, &str) -> Box<dyn Rows + 'a>;
+type AreaMaker = for<'a> fn(AreaOf<'a>, &AreaQuery, &str) -> Box<dyn Rows + 'a>;
+type MemoryMaker = for<'a> fn(&'a Recorded, &str) -> Box<dyn Rows + 'a>;
+type KeptMaker = fn(&Recorded, &str) -> Table;
+
+impl TableRecord {
+    /// Creates the record of a table with one form that a page shows completely.
+    pub const fn new(key: &'static str, columns: fn() -> Vec<Column>, made: Made) -> TableRecord {
+        TableRecord { key, forms: &[], columns, columns_of_form: None, made, shown: Shown::WHOLE }
+    }
+}
+
+/// Parts of the enum as constants. A program that uses one part, for example the page, then does not link the functions that
+/// make tables.
+impl Made {
+    /// Returns true if the table is made from memory data.
+    pub const fn is_of_memory(self) -> bool {
+        matches!(self, Made::Memory(_) | Made::KeptMemory(..))
+    }
+
+    /// Returns true if the table covers an area of the timeline.
+    pub const fn is_of_area(self) -> bool {
+        matches!(self, Made::Area(_))
+    }
+
+    /// Returns the function that makes the table from a unified profile.
+    pub const fn from_profile(self) -> Option<ProfileMaker> {
+        match self {
+            Made::Profile(make) => Some(make),
+            Made::Events(_, or) => or,
+            Made::Area(_) | Made::Memory(_) | Made::KeptMemory(..) => None,
+        }
+    }
+}
