@@ -68,8 +68,12 @@ cat > crates/tables/src/added_table.rs <<'RUST'
 //! Table of the numbers of the steps.
 
 use super::profile_table::{ProfileColumns, int, of_rows};
+use crate::record::{Made, TableRecord};
 use report::{Step, UnifiedProfile};
-use table::{Table, Unit, column};
+use table::{Table, Unit, column, columns};
+
+/// Record of the table.
+pub(super) const TABLE: TableRecord = TableRecord::new("added-table", || columns(&COLUMNS), Made::Profile(table));
 
 pub(super) static COLUMNS: ProfileColumns<Step, 1> =
     [(column("index", "Step", Unit::Count, "Number of the step."), |it| int(Some(it.index)))];
@@ -80,7 +84,7 @@ pub fn table(profile: &UnifiedProfile) -> Table {
 }
 RUST
 sed -i 's/^mod arguments;/mod added_table;\n&/
-s|^    /// Findings: recommended actions|    /// Numbers of the steps.\n    AddedTable "added-table" [] with columns(\&added_table::COLUMNS), from profile added_table::table;\n&|' crates/tables/src/lib.rs
+s|^    /// Findings: recommended actions|    /// Numbers of the steps.\n    AddedTable = added_table::TABLE;\n&|' crates/tables/src/lib.rs
 sed -i 's/^### Table: findings$/### Table: added-table\n\nOne row for each step.\n\n<!-- columns: added-table -->\n<!-- end -->\n\n&/' docs/metrics.md
 touched table
 

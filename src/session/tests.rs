@@ -24,6 +24,49 @@ fn add(session: &mut Session, path: &str, bytes: &[u8]) -> FileResult {
     session.finish(file)
 }
 
+/// Returns a session with the exported report of a run.
+fn imported() -> Session {
+    let mut session = Session::new();
+    add(&mut session, "h.xplane.pb", &xplane());
+    session.runs();
+    let report = session.report(0, &Settings::default()).unwrap();
+    let mut session = Session::new();
+    add(&mut session, "report.json", export::json::profile(&report).as_bytes());
+    session.runs();
+    session
+}
+
+#[test]
+fn an_imported_run_has_each_table_or_the_reason_why_not() {
+    let (mut session, settings) = (imported(), Settings::default());
+    let (mut found, mut absent) = (0, 0);
+    for name in TableName::ALL {
+        let rows = session.rows(0, &settings, name, "", |rows| rows.len()).unwrap();
+        let why = session.why_empty(0, &settings, name);
+        assert!(name.is_of_profile() || rows == 0 && why.is_some(), "{name:?}: {rows} rows, {why:?}");
+        found += usize::from(rows > 0);
+        absent += usize::from(!name.is_of_profile());
+    }
+    assert!(found >= 8 && absent >= 15, "{found} found, {absent} absent");
+    let why = session.why_empty(0, &settings, TableName::Ops).unwrap();
+    assert!(why.starts_with("This table needs events. ") && why.ends_with("made from."), "{why}");
+    assert_eq!(session.why_empty(0, &settings, TableName::Steps), None);
+    assert!(session.memory(0, &settings).is_none() && session.timeline(0, &settings, |_, _| ()).is_none());
+}
+
+#[test]
+fn results_follow_the_settings_in_both_kinds_of_runs() {
+    let mut traced = Session::new();
+    add(&mut traced, "h.xplane.pb", &xplane());
+    traced.runs();
+    for mut session in [traced, imported()] {
+        let (two, other) = (Settings { num_steps: Some(2), ..Settings::default() }, Settings::default());
+        let [first, given, again] = [&other, &two, &other].map(|settings| session.report(0, settings).unwrap());
+        assert_eq!((given.step_timing.num_steps, &given.step_timing.step_count_source[..]), (2, "user"));
+        assert_eq!(again, first);
+    }
+}
+
 fn names(session: &mut Session) -> Vec<String> {
     session.runs().iter().map(|run| run.name.clone()).collect()
 }

@@ -88,9 +88,9 @@ pub fn page(source: Source<'_>, view: View, query: &PageQuery) -> Page {
         View::Findings => findings::blocks(source, query),
         View::Steps => steps::blocks(source, query),
         // An analyst draws the picture.
-        View::Timeline => timeline::blocks(source).unwrap_or_else(|absent| vec![absent]),
+        View::Timeline => timeline::blocks(source).unwrap_or_else(|absent| vec![absent.into()]),
         View::Layers => layers::blocks(source, query),
-        View::Ops => ops::blocks(source, query).unwrap_or_else(|absent| vec![absent]),
+        View::Ops => ops::blocks(source, query).unwrap_or_else(|absent| vec![absent.into()]),
         View::Kernels => kernels::blocks(source, query),
         View::Roofline => roofline::blocks(source, query),
         View::Communication => communication::blocks(source, query),

@@ -1,7 +1,7 @@
 //! Ops page: the ops with the most time, as a tree and as a table, and the share of their cost that is known.
 
 use crate::filter::applied;
-use crate::source::nothing_ran;
+use crate::source::{Absent, nothing_ran};
 use crate::{PageQuery, Source, table_block, table_block_of};
 use base::{Ps, format};
 use document::{Block, Choice, ColourClass, ColumnBlock, Figure, Icicle, Link, Node, TableBlock};
@@ -30,12 +30,12 @@ const MOST_NODES: usize = 400;
 ///
 /// # Errors
 ///
-/// Returns the block that explains why the run lists no ops.
-pub(super) fn blocks(source: Source<'_>, query: &PageQuery) -> Result<Vec<Block>, Block> {
+/// Returns the reason why the run lists no ops.
+pub(super) fn blocks(source: Source<'_>, query: &PageQuery) -> Result<Vec<Block>, Absent> {
     let context = &source.events("op_statistics")?;
     let ops = &context.analysis.ops;
     if ops.rows.is_empty() {
-        return Err(nothing_ran());
+        return Ok(vec![nothing_ran()]);
     }
     let grouping = Grouping::from_key(query.chosen(GROUP, &Grouping::ALL.map(Grouping::key)));
     let with_idle = query.chosen(IDLE, &["without", "with"]) == "with";

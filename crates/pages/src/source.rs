@@ -28,6 +28,19 @@ pub struct Source<'a> {
     median_step: Option<&'a str>,
 }
 
+/// Reason why a run lacks a part, and what to do.
+#[derive(Debug)]
+pub(super) struct Absent {
+    reason: String,
+    remedy: Option<String>,
+}
+
+impl From<Absent> for Block {
+    fn from(Absent { reason, remedy }: Absent) -> Block {
+        Block::Empty { reason, remedy }
+    }
+}
+
 impl<'a> Source<'a> {
     /// Creates the source of a run with a profile only.
     pub fn of_profile(profile: &'a UnifiedProfile) -> Source<'a> {
@@ -68,9 +81,9 @@ impl<'a> Source<'a> {
     ///
     /// # Errors
     ///
-    /// Returns the block that explains why they, or a section of the profile, are missing.
-    pub(super) fn events(self, section: &str) -> Result<Context<'a>, Block> {
-        self.context.ok_or_else(|| self.not_measured(section))
+    /// Returns the reason why they, or a section of the profile, are missing.
+    pub(super) fn events(self, section: &str) -> Result<Context<'a>, Absent> {
+        self.context.ok_or_else(|| self.why_absent(section))
     }
 
     /// Returns the result of the first function if the run has events, and of the second function otherwise. Pages use it for
@@ -169,6 +182,11 @@ impl<'a> Source<'a> {
 
     /// Returns the block that explains why a section of the profile, or the events, are missing.
     pub(super) fn not_measured(self, section: &str) -> Block {
+        self.why_absent(section).into()
+    }
+
+    /// Returns the reason why a section of the profile, or the events, are missing.
+    fn why_absent(self, section: &str) -> Absent {
         let missing = self.profile.not_measured.iter().find(|missing| missing.field == section);
         let has_events = self.context.is_some();
         let reason = || match has_events {
@@ -176,7 +194,7 @@ impl<'a> Source<'a> {
             false => format!("This view needs events. {EARLIER_RESULT}"),
         };
         let remedy = missing.and_then(|missing| missing.remedy.as_deref());
-        Block::Empty {
+        Absent {
             reason: missing.map_or_else(reason, |missing| missing.reason.clone()),
             remedy: remedy.or((!has_events).then_some(OPEN_ORIGINAL)).map(str::to_owned),
         }

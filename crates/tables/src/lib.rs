@@ -97,7 +97,7 @@ macro_rules! tables {
             /// Returns true if every run has the table, because it can be made from a unified profile.
             pub fn is_of_profile(self) -> bool {
                 match self {
-                    $(TableName::$name => const { $record.made.from_profile().is_some() },)+
+                    $(TableName::$name => const { $record.made.profile_maker().is_some() },)+
                 }
             }
 
@@ -141,7 +141,7 @@ macro_rules! tables {
         /// a table that requires the run itself.
         pub fn of_report(profile: &UnifiedProfile, name: TableName) -> Option<Table> {
             let make = match name {
-                $(TableName::$name => const { $record.made.from_profile() },)+
+                $(TableName::$name => const { $record.made.profile_maker() },)+
             };
             make.map(|make| make(profile))
         }

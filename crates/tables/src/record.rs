@@ -53,7 +53,7 @@ impl TableRecord {
     }
 }
 
-/// Parts of the enum as constants. A program that uses one part, for example the page, then does not link the functions that
+/// Parts of the enum as constants. A program that uses one of them, for example the page, does not link the functions that
 /// make tables.
 impl Made {
     /// Returns true if the table is made from memory data.
@@ -67,7 +67,7 @@ impl Made {
     }
 
     /// Returns the function that makes the table from a unified profile.
-    pub const fn from_profile(self) -> Option<ProfileMaker> {
+    pub const fn profile_maker(self) -> Option<ProfileMaker> {
         match self {
             Made::Profile(make) => Some(make),
             Made::Events(_, or) => or,

@@ -24,6 +24,7 @@ fn columns_are_those_of_all_forms() {
                 made.insert(column.key);
             }
         }
+        assert_eq!(of_report(&profile, name).is_some(), name.is_of_profile(), "{}", name.key());
         for column in of_report(&profile, name).into_iter().flat_map(|table| table.columns) {
             let same = declared.iter().find(|known| known.key == column.key);
             assert!(

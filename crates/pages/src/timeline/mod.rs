@@ -21,6 +21,7 @@ pub(crate) use place::{link_to_events, link_to_time_of};
 use serde::{Deserialize, Serialize};
 
 use crate::PageQuery;
+use crate::source::Absent;
 use base::Ps;
 use base::format::{printable, si_of_digits};
 use document::{Block, Page};
@@ -115,15 +116,11 @@ pub struct Outcome {
 ///
 /// # Errors
 ///
-/// Returns that block.
-pub(super) fn blocks(source: super::Source<'_>) -> Result<Vec<Block>, Block> {
-    match source.events("timeline")?.trace().events.is_empty() {
-        true => Err(Block::Empty {
-            reason: "This run has no events. Its memory data is on the Memory page.".to_owned(),
-            remedy: None,
-        }),
-        false => Ok(Vec::new()),
-    }
+/// Returns the reason why a run has a profile only.
+pub(super) fn blocks(source: super::Source<'_>) -> Result<Vec<Block>, Absent> {
+    let is_empty = source.events("timeline")?.trace().events.is_empty();
+    let reason = "This run has no events. Its memory data is on the Memory page.";
+    Ok(is_empty.then(|| Block::Empty { reason: reason.to_owned(), remedy: None }).into_iter().collect())
 }
 
 /// Performs an action.
