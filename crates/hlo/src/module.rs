@@ -14,6 +14,8 @@ pub struct Module {
     pub(super) entry: Option<ComputationIndex>,
     pub(super) by_name: ByName,
     pub(super) damaged: bool,
+    /// True if the file contains a schedule: the order of the instructions is the order of execution.
+    pub(super) scheduled: bool,
     pub(super) frames: StackFrames,
     /// Device assignment of the module.
     pub(super) assignment: Assignment,
@@ -64,6 +66,11 @@ impl Module {
     /// Returns true if part of the module's bytes violates the format.
     pub fn damaged(&self) -> bool {
         self.damaged
+    }
+
+    /// Returns true if the file contains a schedule, so that the order of instructions is the order of execution.
+    pub fn is_scheduled(&self) -> bool {
+        self.scheduled
     }
 
     /// Returns an instruction by its name (`loop_add_fusion.3`), with or without a leading `%`.

@@ -48,6 +48,7 @@ pub fn module(message: &[u8]) -> Module {
             3 => computation(bytes(value), &damaged, &mut module, &mut rare),
             5 => module.id = int(value),
             6 => entry.0 = Some(int(value)),
+            7 => module.scheduled = true,
             8 => aliases(bytes(value), &damaged, &mut module.aliases),
             15 => module.assignment = assignment(bytes(value), &damaged),
             17 => frames = Some(stack_frames::read(bytes(value), &damaged)),
