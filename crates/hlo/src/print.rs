@@ -109,7 +109,7 @@ impl Printer {
         }
         out.push_str(" {");
         self.end(Line::Computation(index));
-        for (index, instruction) in computation.instructions.clone().zip(module.instructions_of(computation)) {
+        for (index, instruction) in module.in_order(computation) {
             self.writer.text.push_str(if computation.root == Some(index) { "  ROOT " } else { "  " });
             self.writer.expression(module, instruction);
             metadata(&instruction.metadata, &mut self.writer.text);
