@@ -219,7 +219,8 @@ fn is_alike(a: &[u64], b: &[u64]) -> bool {
             std::cmp::Ordering::Greater => drop(y.next()),
             std::cmp::Ordering::Equal => {
                 common += 1;
-                (x.next(), y.next());
+                x.next();
+                y.next();
             }
         }
     }
