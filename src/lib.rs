@@ -43,7 +43,7 @@
 
 // The façade, which the page and the Python package use.
 pub mod session;
-pub use {compare, document, export, pages, report, timeline};
+pub use {compare, document, export, graph, pages, report, timeline};
 
 /// Tables: the engine, and the tables of a run.
 pub mod table {

@@ -18,6 +18,7 @@
 //! must be finished before [`Session::runs`] is called. Files finished later become separate runs.
 
 mod handover;
+mod hlo_programs;
 mod imported;
 mod intake;
 mod peek;
@@ -25,6 +26,7 @@ mod programs;
 mod rehearsal;
 mod runs;
 
+pub use hlo_programs::HloProgram;
 pub use input::{ArgumentsReader, NOT_FOUND, Outline, Outliner, Unpacked, Unpacker, plan};
 pub use intake::{FileResult, MemberResult};
 pub use memory::Recorded;

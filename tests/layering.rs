@@ -14,6 +14,7 @@ const FLOORS: &[&str] = &[
     "facts",
     "trace",
     "hlo",
+    "graph",
     "memory",
     "run",
     "input",
@@ -166,8 +167,8 @@ fn limits_are_put_into_words_once() {
 /// The page and the Python package use the façade, not the crates behind it.
 #[test]
 fn adapters_use_the_facade() {
-    const FACADE: [&str; 10] =
-        ["session", "table", "document", "pages", "export", "timeline", "compare", "report", "text", "cli"];
+    const FACADE: [&str; 11] =
+        ["session", "table", "document", "pages", "export", "timeline", "compare", "graph", "report", "text", "cli"];
     let mut paths = 0;
     for file in sources(&["www/src", "python/src"]) {
         let text = read(&file);

@@ -26,6 +26,7 @@ mod examples;
 mod findings;
 mod golden;
 mod heap;
+mod hlo_cli;
 mod hlo_fixtures;
 mod hlo_truths;
 mod host_only;

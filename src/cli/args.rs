@@ -1,6 +1,7 @@
 //! Arguments of the command line.
 
 mod compare;
+mod hlo;
 mod named;
 #[cfg(feature = "view")]
 mod view;
@@ -11,6 +12,7 @@ use std::path::{Path, PathBuf};
 use base::suggest;
 
 pub use compare::{Compare, Group, Scaling};
+pub use hlo::{Hlo, HloFormat, HloGroups};
 #[cfg(feature = "view")]
 pub use view::View;
 
@@ -89,6 +91,9 @@ pub enum Command {
     /// Draw the timeline of a step or of any range as an SVG. Two runs are drawn one above the other, and ops are coloured by
     /// the time that they gained or lost
     Timeline(Timeline),
+    /// Print a compiled program or the neighbourhood of one op: as HLO text with the time of each instruction, or as a graph
+    #[command(after_help = hlo::HELP)]
+    Hlo(Hlo),
     /// Serve the page and the profiles below a folder on this machine, and open the browser
     #[cfg(feature = "view")]
     #[command(after_help = view::HELP)]

@@ -13,6 +13,7 @@ mod arguments;
 mod check;
 mod colour;
 mod compare;
+mod hlo;
 mod input;
 mod load;
 pub mod open;
@@ -84,6 +85,7 @@ pub fn run_with(arguments: impl Iterator<Item = OsString>, others: &[(&'static s
         Command::Check(command) => check::run(&command),
         Command::Compare(command) => compare::run(&command),
         Command::Timeline(command) => timeline::run(&command),
+        Command::Hlo(command) => hlo::run(&command),
         #[cfg(feature = "view")]
         Command::View(command) => view::run(&command),
         Command::Schema(command) => {

@@ -10,6 +10,7 @@
 use std::fmt::Write as _;
 
 use super::attributes::{Attributes, ReplicaGroups};
+use super::print::{Link, Target};
 use super::shape::join;
 use super::{ConvolutionDimensions, Instruction, MeshAxes, Module};
 
@@ -19,31 +20,143 @@ const MAX_BYTES: usize = 10_000;
 
 /// Returns `%name = shape opcode(operands), attributes`.
 pub fn expression(module: &Module, instruction: &Instruction) -> String {
-    let mut out = format!("%{} = ", instruction.name);
-    instruction.shape.write(&mut out, true);
-    let wrapped = wrapped(module, instruction);
-    match (instruction.opcode.strip_prefix("async"), wrapped) {
-        (Some(phase), Some(inner)) => {
-            let _ = write!(out, " {}{phase}(", inner.opcode);
+    let mut out = Writer { operand_shapes: true, limit: MAX_BYTES, ..Writer::default() };
+    out.expression(module, instruction);
+    truncate(out.text)
+}
+
+/// Writes instructions as text.
+#[derive(Debug)]
+pub(super) struct Writer {
+    /// Text so far.
+    pub text: String,
+    /// Names of operands and called computations in the text.
+    pub links: Vec<Link>,
+    /// True to write the shape of each operand before its name, as XProf does.
+    pub operand_shapes: bool,
+    /// Length of the text at which the list of operands ends.
+    pub limit: usize,
+}
+
+impl Default for Writer {
+    fn default() -> Writer {
+        Writer { text: String::new(), links: Vec::new(), operand_shapes: false, limit: usize::MAX }
+    }
+}
+
+impl Writer {
+    /// Appends `%name = shape opcode(operands), attributes`.
+    pub fn expression(&mut self, module: &Module, instruction: &Instruction) {
+        let out = &mut self.text;
+        let _ = write!(out, "%{} = ", instruction.name);
+        instruction.shape.write(out, true);
+        let wrapped = wrapped(module, instruction);
+        match (instruction.opcode.strip_prefix("async"), wrapped) {
+            (Some(phase), Some(inner)) => {
+                let _ = write!(out, " {}{phase}(", inner.opcode);
+            }
+            _ => {
+                let _ = write!(out, " {}(", instruction.opcode);
+            }
         }
-        _ => {
-            let _ = write!(out, " {}(", instruction.opcode);
+        match instruction.opcode.as_str() {
+            "constant" => out.push_str(constant(instruction)),
+            "parameter" => {
+                let _ = write!(out, "{}", instruction.attributes().parameter_number.unwrap_or(0));
+            }
+            _ => self.operands(module, instruction),
+        }
+        self.text.push(')');
+        match wrapped {
+            Some(inner) if instruction.is("async-start") => self.attributes(module, inner),
+            Some(_) => {}
+            None => self.attributes(module, instruction),
         }
     }
-    match instruction.opcode.as_str() {
-        "constant" => out.push_str(constant(instruction)),
-        "parameter" => {
-            let _ = write!(out, "{}", instruction.attributes().parameter_number.unwrap_or(0));
+
+    fn operands(&mut self, module: &Module, instruction: &Instruction) {
+        let operands = instruction.operands.iter().filter_map(|&index| Some((index, module.at(index)?)));
+        for (i, (index, operand)) in operands.enumerate() {
+            if self.text.len() > self.limit {
+                return;
+            }
+            if i > 0 {
+                self.text.push_str(", ");
+                if i % 5 == 0 {
+                    let _ = write!(self.text, "/*index={i}*/");
+                }
+            }
+            if self.operand_shapes {
+                operand.shape.write(&mut self.text, true);
+                self.text.push(' ');
+            }
+            self.name(&operand.name, Target::Instruction(index));
         }
-        _ => operands(module, instruction, &mut out),
     }
-    out.push(')');
-    match wrapped {
-        Some(inner) if instruction.is("async-start") => attributes(module, inner, &mut out),
-        Some(_) => {}
-        None => attributes(module, instruction, &mut out),
+
+    fn attributes(&mut self, module: &Module, instruction: &Instruction) {
+        let own = instruction.attributes();
+        let _ = own_attributes(instruction.opcode.as_str(), own, &mut self.text);
+        self.called(module, instruction);
+        let out = &mut self.text;
+        if !own.sharding.is_empty() {
+            let _ = write!(out, ", sharding={}", own.sharding);
+        }
+        if !own.frontend_attributes.is_empty() {
+            let entries = own.frontend_attributes.iter().map(|(k, v)| format!("{k}={}", quoted(v)));
+            let _ = write!(out, ", frontend_attributes={{{}}}", entries.collect::<Vec<_>>().join(","));
+        }
     }
-    truncate(out)
+
+    /// Appends a name with `%` and records its place.
+    fn name(&mut self, name: &str, target: Target) {
+        let start = self.text.len();
+        self.text.push('%');
+        self.text.push_str(name);
+        self.links.push(Link { range: start..self.text.len(), target });
+    }
+
+    /// Appends the computations that an instruction calls.
+    fn called(&mut self, module: &Module, instruction: &Instruction) {
+        let count = instruction.called.len();
+        match instruction.opcode.as_str() {
+            "while" => {
+                self.one(module, instruction, "condition", 1);
+                self.one(module, instruction, "body", 0);
+            }
+            "select-and-scatter" => {
+                self.one(module, instruction, "select", 0);
+                self.one(module, instruction, "scatter", 1);
+            }
+            "conditional" if count == 2 && is_boolean(module, instruction) => {
+                self.one(module, instruction, "true_computation", 0);
+                self.one(module, instruction, "false_computation", 1);
+            }
+            "conditional" => self.list(module, instruction, "branch_computations"),
+            "call" | "map" | "reduce" | "reduce-window" | "sort" | "scatter" | "all-reduce" | "all-reduce-start"
+            | "reduce-scatter" | "topk" => self.one(module, instruction, "to_apply", 0),
+            "custom-call" if count > 1 => self.list(module, instruction, "called_computations"),
+            "async-update" | "async-done" => {}
+            _ => self.one(module, instruction, "calls", 0),
+        }
+    }
+
+    fn one(&mut self, module: &Module, instruction: &Instruction, key: &str, n: usize) {
+        let Some(&index) = instruction.called.get(n) else { return };
+        let Some(computation) = module.computation(index) else { return };
+        let _ = write!(self.text, ", {key}=");
+        self.name(&computation.name, Target::Computation(index));
+    }
+
+    fn list(&mut self, module: &Module, instruction: &Instruction, key: &str) {
+        let _ = write!(self.text, ", {key}={{");
+        let called = instruction.called.iter().filter_map(|&index| Some((index, module.computation(index)?)));
+        for (i, (index, computation)) in called.enumerate() {
+            self.text.push_str(if i > 0 { ", " } else { "" });
+            self.name(&computation.name, Target::Computation(index));
+        }
+        self.text.push('}');
+    }
 }
 
 /// Returns the instruction that an asynchronous instruction runs. HLO text writes `reduce-scatter-start` for an
@@ -68,22 +181,6 @@ fn constant(instruction: &Instruction) -> &str {
     }
 }
 
-fn operands(module: &Module, instruction: &Instruction, out: &mut String) {
-    for (i, operand) in module.operands(instruction).enumerate() {
-        if out.len() > MAX_BYTES {
-            return;
-        }
-        if i > 0 {
-            out.push_str(", ");
-            if i % 5 == 0 {
-                let _ = write!(out, "/*index={i}*/");
-            }
-        }
-        operand.shape.write(out, true);
-        let _ = write!(out, " %{}", operand.name);
-    }
-}
-
 fn truncate(mut out: String) -> String {
     if out.len() > MAX_BYTES {
         let mut end = MAX_BYTES;
@@ -93,20 +190,6 @@ fn truncate(mut out: String) -> String {
         out.truncate(end);
     }
     out
-}
-
-fn attributes(module: &Module, instruction: &Instruction, out: &mut String) {
-    let own = instruction.attributes();
-    let opcode = instruction.opcode.as_str();
-    let _ = own_attributes(opcode, own, out);
-    called(module, instruction, out);
-    if !own.sharding.is_empty() {
-        let _ = write!(out, ", sharding={}", own.sharding);
-    }
-    if !own.frontend_attributes.is_empty() {
-        let entries: Vec<String> = own.frontend_attributes.iter().map(|(k, v)| format!("{k}={}", quoted(v))).collect();
-        let _ = write!(out, ", frontend_attributes={{{}}}", entries.join(","));
-    }
 }
 
 /// Quotes a value unless it is a list in braces.
@@ -357,41 +440,6 @@ fn sort_labels(labels: &mut [(i64, String)]) {
             labels.swap(j - 1, j);
             j -= 1;
         }
-    }
-}
-
-fn called(module: &Module, instruction: &Instruction, out: &mut String) {
-    let name = |n: usize| module.called(instruction, n).map(|computation| computation.name.as_str());
-    let mut write = |key: &str, n: usize| {
-        if let Some(name) = name(n) {
-            let _ = write!(out, ", {key}=%{name}");
-        }
-    };
-    match instruction.opcode.as_str() {
-        "while" => {
-            write("condition", 1);
-            write("body", 0);
-        }
-        "select-and-scatter" => {
-            write("select", 0);
-            write("scatter", 1);
-        }
-        "conditional" if instruction.called.len() == 2 && is_boolean(module, instruction) => {
-            write("true_computation", 0);
-            write("false_computation", 1);
-        }
-        "conditional" => {
-            let names: Vec<_> = (0..instruction.called.len()).filter_map(name).map(|name| format!("%{name}")).collect();
-            let _ = write!(out, ", branch_computations={{{}}}", names.join(", "));
-        }
-        "call" | "map" | "reduce" | "reduce-window" | "sort" | "scatter" | "all-reduce" | "all-reduce-start"
-        | "reduce-scatter" | "topk" => write("to_apply", 0),
-        "custom-call" if instruction.called.len() > 1 => {
-            let names: Vec<_> = (0..instruction.called.len()).filter_map(name).map(|name| format!("%{name}")).collect();
-            let _ = write!(out, ", called_computations={{{}}}", names.join(", "));
-        }
-        "async-update" | "async-done" => {}
-        _ => write("calls", 0),
     }
 }
 

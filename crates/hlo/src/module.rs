@@ -14,6 +14,9 @@ pub struct Module {
     pub(super) entry: Option<ComputationIndex>,
     pub(super) by_name: ByName,
     pub(super) damaged: bool,
+    /// Instructions of each computation in the order of execution, computation by computation. Empty if the file contains
+    /// no complete schedule.
+    pub(super) schedule: Vec<InstructionIndex>,
     pub(super) frames: StackFrames,
     /// Device assignment of the module.
     pub(super) assignment: Assignment,
@@ -64,6 +67,19 @@ impl Module {
     /// Returns true if part of the module's bytes violates the format.
     pub fn damaged(&self) -> bool {
         self.damaged
+    }
+
+    /// Returns true if the file contains the order of execution.
+    pub fn is_scheduled(&self) -> bool {
+        !self.schedule.is_empty()
+    }
+
+    /// Returns the instructions of a computation in the order of execution, or in the file's order if there is no schedule.
+    pub fn in_order(&self, computation: &Computation) -> impl Iterator<Item = (InstructionIndex, &Instruction)> {
+        computation.instructions.clone().filter_map(|place| {
+            let index = self.schedule.get(place as usize).copied().unwrap_or(place);
+            Some((index, self.at(index)?))
+        })
     }
 
     /// Returns an instruction by its name (`loop_add_fusion.3`), with or without a leading `%`.

@@ -138,7 +138,7 @@ pub(super) fn phases(profile: &UnifiedProfile) -> Option<Bars> {
         whole: Some(bars.iter().map(|bar| bar.value).sum()),
         bars,
         note,
-        about: Some(About::new(metric!("layers.phases.*.self_time_us"), View::Layers)),
+        about: Some(About::new(metric!("layers.phases[].self_time_us"), View::Layers)),
     })
 }
 

@@ -45,7 +45,7 @@ fn float32(value: Value<'_>) -> Option<String> {
         Value::Fixed32(bits) => bits,
         value => u32::from_le_bytes(*value.bytes()?.first_chunk()?),
     };
-    Some(f32::from_bits(bits).to_string())
+    Some(float(f32::from_bits(bits).to_string()))
 }
 
 fn float64(value: Value<'_>) -> Option<String> {
@@ -53,5 +53,10 @@ fn float64(value: Value<'_>) -> Option<String> {
         Value::Fixed64(bits) => bits,
         value => u64::from_le_bytes(*value.bytes()?.first_chunk()?),
     };
-    Some(f64::from_bits(bits).to_string())
+    Some(float(f64::from_bits(bits).to_string()))
+}
+
+/// Writes NaN as XLA does.
+fn float(text: String) -> String {
+    if text == "NaN" { "nan".to_owned() } else { text }
 }

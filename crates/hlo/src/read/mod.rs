@@ -1,7 +1,7 @@
 //! Reads `xla.HloProto` and `xla.HloModuleProto`: names, shapes, the graph, and the attributes that determine the
 //! cost, source and communication of an instruction.
 //!
-//! Skips constants of more than one element, schedules, buffer assignments, control dependencies, random-number and
+//! Skips constants of more than one element, buffer assignments, control dependencies, random-number and
 //! infeed settings, and data that only a compiler needs. Bytes that violate the format end their message. Everything
 //! read before remains.
 
@@ -10,6 +10,7 @@ mod fields;
 mod instruction;
 mod literal;
 mod mesh;
+mod schedule;
 mod shape;
 mod sharding;
 mod stack_frames;
@@ -40,7 +41,7 @@ pub fn module(message: &[u8]) -> Module {
     let mut module = Module::default();
     let mut entry = (None, String::new());
     let mut rare = Vec::new();
-    let mut frames = None;
+    let (mut frames, mut schedule) = (None, [].as_slice());
     for (number, value) in fields(message, &damaged) {
         match number {
             1 => module.name = text(value),
@@ -48,6 +49,7 @@ pub fn module(message: &[u8]) -> Module {
             3 => computation(bytes(value), &damaged, &mut module, &mut rare),
             5 => module.id = int(value),
             6 => entry.0 = Some(int(value)),
+            7 => schedule = bytes(value),
             8 => aliases(bytes(value), &damaged, &mut module.aliases),
             15 => module.assignment = assignment(bytes(value), &damaged),
             17 => frames = Some(stack_frames::read(bytes(value), &damaged)),
@@ -55,6 +57,7 @@ pub fn module(message: &[u8]) -> Module {
         }
     }
     link(&mut module, entry);
+    module.schedule = schedule::read(schedule, &damaged, &module);
     base::sort::sort_by_key(&mut module.aliases, |alias| alias.1);
     if let Some(frames) = frames {
         stack_frames::resolve(&frames, module.instructions.iter_mut().map(|instruction| &mut instruction.metadata));

@@ -1,0 +1,110 @@
+//! Arguments of `crossprof hlo`.
+
+use std::path::PathBuf;
+
+use clap::ValueEnum;
+
+use super::Inputs;
+
+pub const HELP: &str = "\
+Examples:
+  crossprof hlo host.xplane.pb
+  crossprof hlo host.xplane.pb --op fusion.273
+  crossprof hlo host.xplane.pb --program 'jit_step(17)' --op fusion.273 --radius 2 --output fusion.svg
+  crossprof hlo host.xplane.pb --program jit_step --by layers --open 'forward/layer_*' --output layers.svg
+  crossprof hlo host.xplane.pb --program jit_step --critical-path
+  crossprof hlo dumps --program jit_step --format json > step.json      for Model Explorer
+  crossprof hlo dumps --program jit_step --format node-data > times.json
+
+The text shows the self time of each instruction in front of it, as the table of ops does. A graph shows a whole computation
+in groups, which --open opens, or the neighbourhood of --op. Like XProf, it leaves out some instructions: --tuples,
+--constants, --bitcasts and --all-users include them.";
+
+/// `crossprof hlo`.
+#[derive(Debug, clap::Args)]
+pub struct Hlo {
+    /// Inputs of the command.
+    #[command(flatten)]
+    pub inputs: Inputs,
+    /// The program: its name with or without the number (`jit_step(17)`), its number, or its fingerprint. Not needed if there is
+    /// only one, or if only one contains the op
+    #[arg(long, value_name = "PROGRAM")]
+    pub program: Option<String>,
+    /// Print the neighbourhood of the instruction with this name
+    #[arg(long, value_name = "NAME", conflicts_with = "computation")]
+    pub op: Option<String>,
+    /// Number of steps from --op to the farthest operands and users
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub radius: u32,
+    /// Print this computation. By default, text and JSON contain all of them, and pictures show the entry computation
+    #[arg(long, value_name = "NAME")]
+    pub computation: Option<String>,
+    /// Groups of a graph
+    #[arg(long, value_enum, default_value_t = HloGroups::Layers)]
+    pub by: HloGroups,
+    /// Open a group or an instruction of a graph, named by its path in the picture (`forward/layer_*/%while.3`). `all` opens all.
+    /// May be given several times
+    #[arg(long, value_name = "PATH")]
+    pub open: Vec<String>,
+    /// Include tuple and get-tuple-element in a graph. Without this option, edges pass through them
+    #[arg(long)]
+    pub tuples: bool,
+    /// Draw constants as nodes, instead of writing them into their users
+    #[arg(long)]
+    pub constants: bool,
+    /// Count bitcasts as steps of --radius
+    #[arg(long)]
+    pub bitcasts: bool,
+    /// Include all users of instructions with more than 16 users, and all operands of tuples
+    #[arg(long, alias = "all_users")]
+    pub all_users: bool,
+    /// Print the chain of dependent instructions with the most device time, instead of the program
+    #[arg(long, alias = "critical_path", conflicts_with_all = ["op", "format"])]
+    pub critical_path: bool,
+    /// Format of the result. By default that of the extension of --output, or text
+    #[arg(long, value_enum)]
+    pub format: Option<HloFormat>,
+    /// File to write, instead of printing the result
+    #[arg(long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+}
+
+/// Formats of a program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum HloFormat {
+    /// HLO text with the time of each instruction
+    Text,
+    /// The graph for Graphviz
+    Dot,
+    /// The graph for Model Explorer
+    Json,
+    /// The times of the instructions as node data for Model Explorer
+    NodeData,
+    /// A picture of the graph
+    Svg,
+}
+
+/// Groups of a graph.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum HloGroups {
+    /// Name scopes. Equal numbered layers are one group
+    Layers,
+    /// Name scopes. Each layer is a group of its own
+    Scopes,
+    /// No groups except called computations
+    Computations,
+}
+
+impl Hlo {
+    /// Returns the format of the result.
+    pub fn format(&self) -> HloFormat {
+        let extension =
+            self.output.as_ref().and_then(|path| path.extension()).map(|it| it.to_string_lossy().to_lowercase());
+        self.format.unwrap_or(match extension.as_deref() {
+            Some("svg") => HloFormat::Svg,
+            Some("dot" | "gv") => HloFormat::Dot,
+            Some("json") => HloFormat::Json,
+            _ => HloFormat::Text,
+        })
+    }
+}

@@ -1,0 +1,149 @@
+//! `crossprof hlo`: prints a compiled program, or the neighbourhood of one of its ops.
+
+mod find;
+mod text;
+
+use std::io::Write as _;
+
+use base::format::printable;
+use base::home;
+use crossprof::graph::{
+    Choices, Grouping, Measured, Selection, Source, Tree, Users, Visible, dot, draw, model_explorer, neighbourhood,
+    svg, whole,
+};
+use crossprof::hlo::{InstructionIndex, Module};
+use rustc_hash::FxHashSet;
+
+use super::args::{Hlo, HloFormat, HloGroups};
+use super::output::{self, Outputs};
+use super::{FAILED, complain, print_result};
+
+/// Maximum number of visible nodes of a picture. Larger pictures are unreadable.
+const MOST_NODES: usize = 5_000;
+
+/// Reads the inputs, prints the program, and returns the exit status.
+pub fn run(command: &Hlo) -> u8 {
+    match printed(command) {
+        Ok(status) => status,
+        Err(message) => {
+            // Lists have one line per program.
+            let (first, list) = message.split_once('\n').unwrap_or((&message, ""));
+            complain(first);
+            for line in list.lines() {
+                let _ = writeln!(std::io::stderr().lock(), "{}", printable(line));
+            }
+            FAILED
+        }
+    }
+}
+
+fn printed(command: &Hlo) -> Result<u8, String> {
+    let mut reports = super::analyze::reports(&command.inputs, &Outputs::new(&command.output))?;
+    if reports.profiles.is_empty() {
+        return Ok(FAILED);
+    }
+    let titles = crossprof::export::text::titles(&reports.profiles);
+    let settings = reports.settings.clone();
+    let found = find::program(command, &mut reports.session, &settings, &titles)?;
+    let look = |module: &Module, measured: &Measured| result(command, &found.program.name, module, measured);
+    let made = reports.session.hlo_program(found.run, &settings, &found.program, look);
+    let text = home::shared(made.ok_or("the program cannot be read")??);
+    let shown = match &command.output {
+        Some(path) => {
+            output::write(path, text)?;
+            format!("{}: {} of {}\n", path.display(), found.program.name, found.title)
+        }
+        None => text,
+    };
+    reports.print_warnings();
+    Ok(print_result(&shown, reports.status()))
+}
+
+/// Returns the result for a program.
+fn result(command: &Hlo, name: &str, module: &Module, measured: &Measured) -> Result<String, String> {
+    let choices = choices(command);
+    let op = command.op.as_deref().map(|op| find::op(module, name, op)).transpose()?;
+    let computation =
+        command.computation.as_deref().map(|wanted| find::computation(module, name, wanted)).transpose()?;
+    let near = op.map(|op| neighbourhood(module, &Users::new(module), op, command.radius, choices));
+    if command.critical_path {
+        return text::critical_path(module, measured, name, computation.map_or_else(|| find::entry(module), Ok)?);
+    }
+    let grouping = match command.by {
+        HloGroups::Layers => Grouping::Layers,
+        HloGroups::Scopes => Grouping::Scopes,
+        HloGroups::Computations => Grouping::Computations,
+    };
+    let source = Source { module, measured, choices, grouping };
+    let format = command.format();
+    match format {
+        HloFormat::Text => Ok(text::program(module, measured, near.as_ref(), computation)),
+        HloFormat::Json | HloFormat::NodeData => {
+            let selection = near.or_else(|| computation.map(|index| whole(module, index, choices)));
+            Ok(match format {
+                HloFormat::Json => model_explorer::collection(source, name, selection.as_ref()),
+                _ => model_explorer::node_data(source, selection.as_ref()),
+            } + "\n")
+        }
+        HloFormat::Dot | HloFormat::Svg => {
+            let selection = match near {
+                Some(near) => near,
+                None => whole(module, computation.map_or_else(|| find::entry(module), Ok)?, choices),
+            };
+            let visible = visible(command, source, &selection, op)?;
+            let drawing = draw(module, &visible);
+            Ok(if format == HloFormat::Svg { svg(name, &visible, &drawing) } else { dot(name, &visible, &drawing) })
+        }
+    }
+}
+
+fn choices(command: &Hlo) -> Choices {
+    let usual = Choices::default();
+    Choices {
+        hides_tuples: !command.tuples,
+        inlines_constants: !command.constants,
+        frees_bitcasts: !command.bitcasts,
+        most_users: usual.most_users.filter(|_| !command.all_users),
+    }
+}
+
+/// Returns the visible nodes with the groups of `--open`. The groups around `--op` are always open.
+fn visible(
+    command: &Hlo,
+    source: Source<'_>,
+    selection: &Selection,
+    op: Option<InstructionIndex>,
+) -> Result<Visible, String> {
+    let mut opened: FxHashSet<String> = command.open.iter().cloned().collect();
+    let all = opened.remove("all");
+    // A neighbourhood is small, so its groups need not be closed.
+    let opens_groups = all || op.is_some();
+    let mut visible = Visible::new(source, selection, &Tree::new(source, selection, &opened));
+    for _ in 0..64 {
+        let closed = visible.nodes.iter().filter(|node| node.opens && !node.is_open);
+        let is_wanted = |call: bool| all || opens_groups && !call;
+        let more: Vec<String> =
+            closed.filter(|node| is_wanted(node.instruction.is_some())).map(|node| node.id.clone()).collect();
+        if more.is_empty() || visible.nodes.len() > MOST_NODES {
+            break;
+        }
+        opened.extend(more);
+        visible = Visible::new(source, selection, &Tree::new(source, selection, &opened));
+    }
+    if visible.nodes.len() > MOST_NODES {
+        return Err(format!(
+            "the graph has {} nodes, and a picture shows at most {MOST_NODES}: open fewer groups, or use --op",
+            visible.nodes.len()
+        ));
+    }
+    let unknown = command
+        .open
+        .iter()
+        .find(|wanted| *wanted != "all" && !visible.nodes.iter().any(|node| node.is_open && node.id == **wanted));
+    if let Some(unknown) = unknown {
+        let ids: Vec<&str> = visible.nodes.iter().filter(|node| node.opens).map(|node| node.id.as_str()).collect();
+        let question = base::suggest::question(&base::suggest::words(unknown, &ids));
+        return Err(format!("--open: no visible group or calling instruction has the path {unknown}.{question}"));
+    }
+    Ok(visible)
+}

@@ -1,0 +1,155 @@
+//! Finds the program, op and computation that the user names.
+
+use base::format::{count, time_us};
+use base::suggest;
+use crossprof::hlo::{ComputationIndex, InstructionIndex, Module, module_fingerprint};
+use crossprof::session::HloProgram;
+use crossprof::{Session, Settings};
+
+use crate::cli::args::Hlo;
+
+/// Maximum number of programs that an error lists.
+const MOST_LISTED: usize = 20;
+
+/// A program of a run.
+#[derive(Clone, Debug)]
+pub struct Found<'a> {
+    /// Index of the run.
+    pub run: u32,
+    /// Title of the run.
+    pub title: &'a str,
+    /// The program.
+    pub program: HloProgram,
+}
+
+/// Returns the program that the command names, or the only one that contains the op.
+pub fn program<'a>(
+    command: &Hlo,
+    session: &mut Session,
+    settings: &Settings,
+    titles: &'a [String],
+) -> Result<Found<'a>, String> {
+    let mut all: Vec<Found<'a>> = Vec::new();
+    for (run, title) in (0..).zip(titles) {
+        let programs = session.hlo_programs(run, settings).unwrap_or_default();
+        all.extend(programs.into_iter().map(|program| Found { run, title, program }));
+    }
+    if all.is_empty() {
+        return Err("no compiled program (HLO) is in the input: capture with JAX's profiler, or dump programs with \
+                    --xla_dump_to and --xla_dump_hlo_as_proto"
+            .to_owned());
+    }
+    let mut matching = match &command.program {
+        Some(wanted) => named(wanted, all, session, settings)?,
+        None => all,
+    };
+    let Some(op) = command.op.as_deref().filter(|_| matching.len() > 1) else { return only(matching, command, "") };
+    // Programs that contain the op.
+    let before = matching.clone();
+    matching.retain(|it| {
+        let contains = |module: &Module, _: &_| module.instruction(op).is_some();
+        session.hlo_program(it.run, settings, &it.program, contains) == Some(true)
+    });
+    if matching.is_empty() {
+        return Err(format!("--op: no program contains an instruction {op}. The programs:\n{}", listed(&before)));
+    }
+    only(matching, command, &format!(" contain an instruction {op}"))
+}
+
+/// Returns the programs with a name, number or fingerprint.
+fn named<'a>(
+    wanted: &str,
+    all: Vec<Found<'a>>,
+    session: &mut Session,
+    settings: &Settings,
+) -> Result<Vec<Found<'a>>, String> {
+    let by = |fits: &dyn Fn(&HloProgram) -> bool| -> Vec<Found<'a>> {
+        all.iter().filter(|it| fits(&it.program)).cloned().collect()
+    };
+    let mut found = by(&|it| it.name == wanted);
+    if found.is_empty() {
+        found = by(&|it| it.id.cast_unsigned().to_string() == wanted);
+    }
+    if found.is_empty() {
+        found = by(&|it| it.module_name() == wanted);
+    }
+    if found.is_empty() && wanted.len() == 16 && wanted.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+        let of = |module: &Module, _: &_| module_fingerprint(module);
+        found = all
+            .iter()
+            .filter(|it| session.hlo_program(it.run, settings, &it.program, of).as_deref() == Some(wanted))
+            .cloned()
+            .collect();
+    }
+    if found.is_empty() {
+        let names: Vec<&str> = all.iter().map(|it| it.program.name.as_str()).collect();
+        let bare: Vec<&str> = all.iter().map(|it| it.program.module_name()).collect();
+        let mut near = suggest::words(wanted, &names);
+        if near.is_empty() {
+            near = suggest::words(wanted, &bare);
+            near.dedup();
+        }
+        return Err(format!(
+            "--program: no program is {wanted}.{} The programs:\n{}",
+            suggest::question(&near),
+            listed(&all)
+        ));
+    }
+    Ok(found)
+}
+
+fn only<'a>(mut matching: Vec<Found<'a>>, command: &Hlo, verb: &str) -> Result<Found<'a>, String> {
+    if matching.len() > 1 {
+        let how = if command.program.is_some() { "with its number" } else { "with --program" };
+        let verb = if verb.is_empty() { " match" } else { verb };
+        let programs = count(matching.len() as u64);
+        return Err(format!("{programs} programs{verb}; name one {how}:\n{}", listed(&matching)));
+    }
+    matching.pop().ok_or_else(|| "no compiled program is in the input".to_owned())
+}
+
+/// Lists programs, one per line, with their times.
+fn listed(programs: &[Found<'_>]) -> String {
+    let several_runs = programs.iter().any(|it| programs.first().is_some_and(|first| first.run != it.run));
+    let line = |it: &Found<'_>| {
+        let time = it.program.time.map_or("not measured".to_owned(), |time| time_us(time.as_us()));
+        let run = if several_runs { format!("  {}", it.title) } else { String::new() };
+        format!("  {:<40} {time:>12}  {} instructions{run}", it.program.name, count(it.program.instructions as u64))
+    };
+    let mut lines: Vec<String> = programs.iter().take(MOST_LISTED).map(line).collect();
+    if programs.len() > MOST_LISTED {
+        lines.push(format!("  and {} more", count((programs.len() - MOST_LISTED) as u64)));
+    }
+    lines.join("\n")
+}
+
+/// Returns the instruction with a name.
+pub fn op(module: &Module, program: &str, name: &str) -> Result<InstructionIndex, String> {
+    let found = module.instruction(name).and_then(|it| module.index_of(it));
+    found.ok_or_else(|| {
+        let names: Vec<&str> = module.instructions().iter().map(|it| it.name.as_str()).collect();
+        let question = suggest::question(&suggest::words(name.trim_start_matches('%'), &names));
+        format!("--op: the program {program} has no instruction {name}.{question}")
+    })
+}
+
+/// Returns the computation with a name.
+pub fn computation(module: &Module, program: &str, name: &str) -> Result<ComputationIndex, String> {
+    let bare = name.trim_start_matches('%');
+    let found = (0..).zip(module.computations()).find(|(_, it)| it.name == bare).map(|(index, _)| index);
+    found.ok_or_else(|| {
+        let names: Vec<&str> = module.computations().iter().map(|it| it.name.as_str()).collect();
+        let question = suggest::question(&suggest::words(bare, &names));
+        format!("--computation: the program {program} has no computation {name}.{question}")
+    })
+}
+
+/// Returns the entry computation.
+pub fn entry(module: &Module) -> Result<ComputationIndex, String> {
+    let entry = module.entry().map(|entry| std::ptr::from_ref(entry));
+    let found = (0..).zip(module.computations()).find(|(_, it)| entry == Some(std::ptr::from_ref(*it)));
+    found.map(|(index, _)| index).ok_or_else(|| {
+        "the program names no entry computation, probably because the file is cut; name one with --computation"
+            .to_owned()
+    })
+}
