@@ -4,8 +4,9 @@
 use std::collections::BTreeMap;
 
 use crate::support::samples;
-use crossprof::hlo::{self, Instruction, Metadata, Module};
-use crossprof::{Unpacked, Unpacker};
+use crossprof::hlo::{self, Instruction, Metadata, Module, Modules};
+use crossprof::memory::{Assignment, MAIN, ProgramMemory};
+use crossprof::{FileKind, Query, Session, Settings, TableName, Unpacked, Unpacker};
 use serde_json::Value;
 
 /// Returns the files of the fixture by name.
@@ -27,7 +28,10 @@ pub fn fixture() -> BTreeMap<String, Vec<u8>> {
 
 /// Returns the text of each program, with its name.
 fn texts(files: &BTreeMap<String, Vec<u8>>) -> impl Iterator<Item = (&str, &[u8])> {
-    files.iter().filter_map(|(path, text)| Some((path.strip_suffix(".txt")?, text.as_slice()))).filter(|(name, _)| !name.starts_with("dump"))
+    files
+        .iter()
+        .filter_map(|(path, text)| Some((path.strip_suffix(".txt")?, text.as_slice())))
+        .filter(|(name, _)| !name.starts_with("dump"))
 }
 
 /// Everything that an instruction has, as text, by field. Other instructions and computations are named, because text and
@@ -134,7 +138,10 @@ fn costs_from_text_are_those_of_the_executable() {
     for (name, text) in texts(&files).filter(|(name, _)| name.starts_with("jit_")) {
         let module = hlo::read_module(text);
         // XLA counts one turn of a loop, one branch of a conditional, and nothing of libraries.
-        let is_plain = module.instructions().iter().all(|it| !["while", "conditional", "custom-call", "call", "fft"].contains(&it.opcode.as_str()));
+        let is_plain = module
+            .instructions()
+            .iter()
+            .all(|it| !["while", "conditional", "custom-call", "call", "fft"].contains(&it.opcode.as_str()));
         let truth: Value = serde_json::from_slice(&files[&format!("{name}.json")]).unwrap();
         let expected = truth["flops"].as_f64().unwrap();
         if is_plain && expected > 0.0 {
@@ -150,7 +157,8 @@ fn costs_from_text_are_those_of_the_executable() {
 #[test]
 fn dumps_of_a_tpu_are_read_whole() {
     for name in ["module_0262", "module_0449"] {
-        let path = samples::root().join(format!("../shared/cases/hlo-text/{name}.jit_train_step.after_optimizations.hlo.gz"));
+        let path =
+            samples::root().join(format!("../shared/cases/hlo-text/{name}.jit_train_step.after_optimizations.hlo.gz"));
         let Ok(packed) = std::fs::read(&path) else {
             eprintln!("skipped: {} is absent", path.display());
             return;
@@ -161,7 +169,10 @@ fn dumps_of_a_tpu_are_read_whole() {
         let text = String::from_utf8(text).unwrap();
         let assigns = |line: &&str| line.starts_with("  ") && line.contains(" = ");
         assert_eq!(module.instructions().len(), text.lines().filter(assigns).count());
-        assert_eq!(module.computations().len(), text.lines().filter(|line| line.ends_with(") {") || line.ends_with("] {") || line.ends_with("} {")).count());
+        assert_eq!(
+            module.computations().len(),
+            text.lines().filter(|line| line.ends_with(") {") || line.ends_with("] {") || line.ends_with("} {")).count()
+        );
         assert_eq!((module.name(), module.devices()), ("jit_train_step", Some((1, 8))));
         assert_eq!(module.entry().unwrap().name, "main.46_spmd");
         let splash = module.instruction("splash_mha_fwd_residuals.2").unwrap();
@@ -174,4 +185,107 @@ fn dumps_of_a_tpu_are_read_whole() {
         println!("{total:e} {}", total / floor);
         assert!(total > 0.9 * floor && total < 2.0 * floor, "{total:e}");
     }
+}
+
+/// Opens the files of a dump that fit.
+fn open(folder: &str, fits: impl Fn(&str) -> bool) -> Session {
+    let mut session = Session::new();
+    for (path, bytes) in fixture().iter().filter(|(path, _)| path.starts_with(folder) && fits(path)) {
+        let file = session.begin(path, Some(bytes.len() as u64));
+        session.push(file, bytes);
+        let result = session.finish(file);
+        let is_program = result.members[0].kind == FileKind::Program;
+        assert_eq!(result.error, None, "{path}");
+        assert_eq!(is_program, !path.contains("-memory-usage-report.") && !path.contains("-values."), "{path}");
+    }
+    session
+}
+
+/// Returns the name, memory and instructions of each program.
+fn programs(session: &mut Session) -> Vec<(String, Option<ProgramMemory>, usize)> {
+    let mut found = Vec::new();
+    session.runs();
+    session.timeline(0, &Settings::default(), |context, _| {
+        let modules = Modules::new(context.captured_trace());
+        for (proto, name, module) in modules.with_bytes() {
+            assert!(!module.damaged());
+            found.push((name.to_owned(), ProgramMemory::of(module, &proto.bytes), module.instructions().len()));
+        }
+    });
+    found
+}
+
+/// Returns the assignment without ids and without the order of its lists, which the text does not have.
+fn assigned(program: &ProgramMemory) -> Vec<String> {
+    let Assignment { buffers, allocations, .. } = &program.assignment;
+    let mut facts: Vec<String> = allocations
+        .iter()
+        .map(|it| {
+            let buffer = |&index: &usize| {
+                let of = &buffers[index];
+                format!("{} {} {} {} {}", of.id, program.name(index), of.size, of.offset, of.space)
+            };
+            let mut own: Vec<String> = it.buffers.iter().map(buffer).collect();
+            own.sort();
+            format!("{:?}", crossprof::memory::Allocation { buffers: Vec::new(), ..it.clone() }) + &own.join("; ")
+        })
+        .collect();
+    facts.sort();
+    facts
+}
+
+#[test]
+fn a_folder_of_text_is_as_good_as_one_of_protos() {
+    let (mut text, mut proto) = (open("dump/", |_| true), open("dump.pb/", |_| true));
+    assert_eq!(text.runs().len(), 1, "the programs of a folder are one run");
+    let (texts, protos) = (programs(&mut text), programs(&mut proto));
+    let names =
+        |list: &[(String, Option<ProgramMemory>, usize)]| list.iter().map(|it| it.0.clone()).collect::<Vec<_>>();
+    assert_eq!(names(&texts), ["jit_loop(0)", "jit_train(2)"]);
+    assert_eq!(names(&texts), names(&protos));
+    for ((name, ours, instructions), (_, theirs, of_proto)) in texts.iter().zip(&protos) {
+        let (ours, theirs) = (ours.as_ref().unwrap(), theirs.as_ref().unwrap());
+        assert_eq!(instructions, of_proto, "{name}: the last stage");
+        assert_eq!(assigned(ours), assigned(theirs), "{name}");
+        assert_eq!(ours.problems().to_string(), "");
+        let (main, truth) = (ours.space(MAIN).unwrap(), theirs.space(MAIN).unwrap());
+        assert_eq!((main.untraced_bytes, main.resident_bytes), (truth.untraced_bytes, truth.resident_bytes), "{name}");
+        // XLA writes the lifetimes of values next to the text.
+        assert_eq!(main.peak_bytes(), truth.peak_bytes(), "{name}");
+    }
+    for table in [TableName::Memory, TableName::Buffers] {
+        let mut rows = |session: &mut Session| {
+            session.table(0, &Settings::default(), table, "", &Query::default()).unwrap().rows.len()
+        };
+        let counts = (rows(&mut text), rows(&mut proto));
+        assert!(counts.0 == counts.1 && counts.0 > 0, "{table:?}: {counts:?}");
+    }
+}
+
+#[test]
+fn the_last_stage_that_is_there_is_read() {
+    let is_early = |path: &str| path.contains("before_optimizations");
+    let early = programs(&mut open("dump/", is_early));
+    let all = programs(&mut open("dump/", |_| true));
+    let names =
+        |list: &[(String, Option<ProgramMemory>, usize)]| list.iter().map(|it| it.0.clone()).collect::<Vec<_>>();
+    assert_eq!(names(&early), names(&all));
+    assert!(early.iter().all(|it| it.1.is_none()) && all.iter().all(|it| it.1.is_some()));
+    assert!(early.iter().zip(&all).all(|(early, all)| early.2 != all.2));
+}
+
+#[test]
+fn a_buffer_assignment_alone_shows_its_values() {
+    let mut session = open("dump/", |path| path.contains("jit_train") && path.ends_with("-buffer-assignment.txt"));
+    let alone = programs(&mut session);
+    let program = alone[0].1.as_ref().unwrap();
+    let all = programs(&mut open("dump/", |path| path.contains("jit_train")));
+    let whole = all[0].1.as_ref().unwrap();
+    assert_eq!((alone.len(), alone[0].0.as_str()), (1, "jit_train(2)"));
+    assert_eq!(program.space(MAIN).unwrap().total_bytes, whole.space(MAIN).unwrap().total_bytes);
+    let named =
+        |program: &ProgramMemory| program.assignment.buffers.iter().filter(|it| it.instruction.is_some()).count();
+    assert!(named(program) * 10 > named(whole) * 8, "{} of {}", named(program), named(whole));
+    let report = session.report(0, &Settings::default()).unwrap();
+    assert!(report.warnings.iter().any(|it| it.code == "program_without_instructions"), "{:?}", report.warnings);
 }
