@@ -9,6 +9,8 @@
 * hlo/NAME.txt, hlo/NAME.pb   the modules of ../hlo
 * long/NAME.txt               the same without `%`, with operand shapes and with large constants
 * dump/...                    a folder of --xla_dump_to, as text, and dump.pb/...: the same as protos
+
+and jit_loop.txt: a program of the dump with its buffer assignment and lifetimes in one file, for fuzzing.
 """
 import glob
 import gzip
@@ -220,15 +222,20 @@ def files():
 
 
 def main():
-    packed = io.BytesIO()
+    packed, joined = io.BytesIO(), []
     with tarfile.open(fileobj=packed, mode='w', format=tarfile.USTAR_FORMAT) as archive:
         for name, content in files():
             content = content.encode() if isinstance(content, str) else content
+            if name.startswith('dump/') and 'jit_loop.cpu_after_optimizations' in name:
+                parts = ('optimizations.txt', '-buffer-assignment.txt', '-live-range.txt')
+                joined += [(parts.index(part), content) for part in parts if name.endswith(part)]
             entry = tarfile.TarInfo(name)
             entry.size = len(content)
             archive.addfile(entry, io.BytesIO(content))
     with open(os.path.join(HERE, 'programs.tar.gz'), 'wb') as file:
         file.write(gzip.compress(packed.getvalue(), 9, mtime=0))
+    with open(os.path.join(HERE, 'jit_loop.txt'), 'wb') as file:
+        file.write(b'\n'.join(content for _, content in sorted(joined)))
 
 
 dump() if '--dump' in sys.argv else main()
