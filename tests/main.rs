@@ -28,6 +28,7 @@ mod golden;
 mod heap;
 mod hlo_cli;
 mod hlo_fixtures;
+mod hlo_text;
 mod hlo_truths;
 mod host_only;
 mod inputs_of_others;

@@ -1,37 +1,131 @@
 //! Compiled programs in files of their own, as written by `--xla_dump_to`. They are the programs of a run without events.
+//!
+//! ```text
+//! module_0004.jit_f.before_optimizations.txt                        an earlier stage: listed as a file, not read
+//! module_0004.jit_f.cpu_after_optimizations.txt                     the last stage
+//! module_0004.jit_f.cpu_after_optimizations-buffer-assignment.txt   its memory: joined to the text of the same name
+//! module_0004.jit_f.cpu_after_optimizations-live-range.txt          when its values live: also joined
+//! module_0004.jit_f.cpu_after_optimizations.hlo.pb                  the same stage as a proto, which wins
+//! ```
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 use base::wire::{Reader, Value};
-use input::plan::PlannedRun;
+use base::{Warning, WarningCode};
+use input::plan::{self, PlannedRun};
 use run::Run;
 use trace::{HloProto, Trace};
 
 use super::intake::{Content, Member};
 
-/// Returns the programs of a planned run as a trace without events, and adds their files to `run`. XLA dumps a program
-/// before and after compilation: if one dump has a buffer assignment, dumps of the same name without one are skipped.
+/// Texts that belong to a program: their first bytes, and what their names have after the program's.
+const PARTS: [(&[u8], &str); 2] = [(b"BufferAssignment:", "-buffer-assignment"), (b"HloLiveRange", "-live-range")];
+
+/// Returns the programs of a planned run as a trace without events, and adds their files to `run`. Of each program, only
+/// the last stage is read.
 pub(super) fn take(members: &mut [Member], planned: &PlannedRun, run: &mut Run) -> Trace {
-    let mut trace = Trace::default();
-    let mut found = Vec::new();
+    let mut found: Vec<Found> = Vec::new();
+    // Buffer assignments and lifetimes by the name of their program.
+    let mut parts: BTreeMap<(String, usize), (String, Vec<u8>)> = BTreeMap::new();
     for &file in &planned.programs {
         let Some(member) = members.get_mut(file) else { continue };
         run.warnings.append(&mut member.warnings);
         if let Content::Program(bytes) = std::mem::replace(&mut member.content, Content::Taken) {
             run.files.push(member.source_file(None));
-            found.push((Heading::of(&bytes), bytes));
+            let name = plan::file_name(&member.path);
+            let part = PARTS.iter().position(|(start, _)| bytes.starts_with(start));
+            match part.and_then(|at| Some((name.split_once(PARTS.get(at)?.1).map_or(name, |(name, _)| name), at))) {
+                Some((program, at)) => {
+                    parts.insert((program.to_owned(), at), (member.path.clone(), bytes));
+                }
+                None => found.push(Found::new(name, bytes, found.len())),
+            }
         }
     }
-    let compiled: BTreeSet<String> =
-        found.iter().filter(|(heading, _)| heading.is_compiled).map(|(heading, _)| heading.name()).collect();
-    for (heading, bytes) in found {
-        let name = heading.name();
-        if heading.is_compiled || !compiled.contains(&name) {
+    for program in found.iter_mut().filter(|program| hlo::is_text(&program.bytes)) {
+        for at in 0..PARTS.len() {
+            if let Some((_, part)) = parts.remove(&(program.stem.clone(), at)) {
+                program.bytes.push(b'\n');
+                program.bytes.extend(part);
+                program.heading.is_compiled = true;
+            }
+        }
+    }
+    for ((stem, at), (path, part)) in parts {
+        if at == 0 && found.iter().all(|program| program.stem != stem) {
+            let message = format!("The instructions of this program are missing. Open it together with {stem}.txt.");
+            run.warnings.push(Warning::new(WarningCode::ProgramWithoutInstructions, message).with_file(path));
+            found.push(Found::of_values(&stem, &part, found.len()));
+        }
+    }
+    let mut last: BTreeMap<String, usize> = BTreeMap::new();
+    for (at, program) in found.iter().enumerate() {
+        let best = last.entry(program.heading.name()).or_insert(at);
+        if found.get(*best).is_some_and(|best| program.stage() > best.stage()) {
+            *best = at;
+        }
+    }
+    let mut trace = Trace::default();
+    for (at, program) in found.into_iter().enumerate() {
+        let name = program.heading.name();
+        if last.get(&name) == Some(&at) {
             let name = trace.strings.intern(&name);
-            trace.hlo.push(HloProto { program_id: heading.id, name, host: 0, bytes: bytes.into() });
+            trace.hlo.push(HloProto { program_id: program.heading.id, name, host: 0, bytes: program.bytes.into() });
         }
     }
     trace
+}
+
+/// A program in a file of its own: one stage of its compilation.
+struct Found {
+    /// Name of the file without suffixes.
+    stem: String,
+    heading: Heading,
+    bytes: Vec<u8>,
+}
+
+impl Found {
+    /// Reads the identity of the `place`-th program.
+    fn new(name: &str, bytes: Vec<u8>, place: usize) -> Found {
+        let name = name.strip_suffix(".gz").unwrap_or(name);
+        let suffixes = [".txt", ".hlo", ".hlo.pb", ".hlo_proto.pb", ".pb"];
+        let stem = suffixes.iter().filter_map(|suffix| name.strip_suffix(suffix)).min_by_key(|stem| stem.len());
+        let heading = if hlo::is_text(&bytes) { Heading::of_text(&bytes, name, place) } else { Heading::of(&bytes) };
+        Found { stem: stem.unwrap_or(name).to_owned(), heading, bytes }
+    }
+
+    /// Returns a program that has only the values of a buffer assignment.
+    fn of_values(stem: &str, assignment: &[u8], place: usize) -> Found {
+        let module = stem.split('.').nth(1).unwrap_or(stem);
+        let mut text = format!("HloModule {module}\n\nENTRY values {{\n");
+        for line in String::from_utf8_lossy(assignment).lines() {
+            // ` value: <36 tuple.5{} @0> (size=16,offset=0): (f32[8]{0}, f32[2]{0})`: a whole value, not an element.
+            let parts = line.strip_prefix(" value: <").and_then(|rest| rest.split_once("): "));
+            let Some((name, shape)) = parts.and_then(|(value, shape)| Some((value.split(' ').nth(1)?, shape))) else {
+                continue;
+            };
+            let name = name.strip_suffix("{}").unwrap_or(name);
+            if !name.contains('{') {
+                text.push_str(&format!("  {name} = {shape} value()\n"));
+            }
+        }
+        text.push_str("}\n\n");
+        let mut bytes = text.into_bytes();
+        let mut heading = Heading::of_text(&bytes, stem, place);
+        bytes.extend(assignment);
+        heading.is_compiled = true;
+        Found { stem: stem.to_owned(), heading, bytes }
+    }
+
+    /// Returns a value that is larger for later stages, and for the better file of the same stage.
+    fn stage(&self) -> (bool, u8, bool, &str) {
+        let place = match &self.stem {
+            name if name.contains("before_optimizations") => 0,
+            name if name.contains("after_optimizations") => 2,
+            _ => 1,
+        };
+        (self.heading.is_compiled, place, !hlo::is_text(&self.bytes), &self.stem)
+    }
 }
 
 /// Identity of a program, known without decoding all of it.
@@ -55,6 +149,18 @@ impl Heading {
             }
         }
         heading
+    }
+
+    /// Reads `HloModule jit_f, ...`. Text has no id: it is in the name of the file (`module_0004.jit_f`). Otherwise, the
+    /// programs of the folder are counted.
+    fn of_text(text: &[u8], file: &str, place: usize) -> Heading {
+        let line = text.split(|&byte| byte == b'\n').next().map(String::from_utf8_lossy).unwrap_or_default();
+        let name = line.trim_start_matches("HloModule").trim_start();
+        let module = name.split([',', ' ']).next().unwrap_or_default().trim_end().to_owned();
+        let digits = file.strip_prefix("module_").map(|rest| rest.split(|c: char| !c.is_ascii_digit()).next());
+        let id = digits.flatten().and_then(|digits| digits.parse().ok());
+        let id = id.unwrap_or_else(|| i64::try_from(place).unwrap_or(i64::MAX).saturating_add(1));
+        Heading { module, id, is_compiled: false }
     }
 
     fn read_module(&mut self, module: &[u8]) {

@@ -34,6 +34,7 @@ mod read;
 mod replica_groups;
 mod shape;
 mod stack_frames;
+mod text;
 
 pub use argument_names::{NamedRole, parts as argument_parts};
 pub use arguments::{Argument, Outcome, arguments, has_gradients};
@@ -57,6 +58,7 @@ pub use print::{Line, Link, Printed, Target, print, print_computation};
 pub use read::{module as read_module, proto as read_proto};
 pub use replica_groups::lists as replica_lists;
 pub use shape::{ArrayShape, Layout, Shape};
+pub use text::is_text;
 
 /// Returns true if the instruction is a recomputation, which avoids keeping the first result in memory. The evidence is
 /// `.remat` in its name, from the compiler's own pass, or `rematted_computation` in its framework path

@@ -41,7 +41,7 @@ pub enum Decoded {
     MemoryProfile(Vec<u8>),
     /// The text of an out-of-memory error, with the surrounding lines of its log.
     MemoryError(String),
-    /// A compiled program: the bytes of its `xla.HloProto`, which are parsed on demand.
+    /// A compiled program: the bytes of its `xla.HloProto` or HLO text, which are parsed on demand.
     Program(Vec<u8>),
     /// The member belongs in a profile folder, but has no data for a report.
     Ignored {

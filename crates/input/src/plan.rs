@@ -35,7 +35,7 @@ pub enum FileKind {
     MemoryProfile,
     /// Text of an out-of-memory error.
     MemoryError,
-    /// A compiled program (`xla.HloProto`).
+    /// A compiled program (`xla.HloProto` or HLO text), or its buffer assignment as text.
     Program,
     /// A zip or tar archive. Its members are planned once it is opened.
     Archive,

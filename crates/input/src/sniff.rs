@@ -13,6 +13,7 @@
 //! | fields of an XSpace with a printable plane name | xplane |
 //! | fields of a pprof `Profile` | device memory profile |
 //! | a module with a name and an entry computation | compiled program (HLO) |
+//! | `HloModule`, `BufferAssignment:`, `HloLiveRange` | text of a compiled program |
 //! | plain text, JSON of a log | log, which may contain an out-of-memory error |
 //!
 //! A byte order mark, spaces and comments before JSON are skipped. Other known kinds are named, so that the error
@@ -32,6 +33,10 @@ const DROP_A_PROFILE: &str = "Open the *.xplane.pb or *.trace.json.gz that the p
 
 /// Number of bytes that identify every format except JSON.
 pub const HEAD_BYTES: usize = 4096;
+
+/// First bytes of the texts that XLA writes about a program: the program, its buffer assignment, and the lifetimes of its
+/// values.
+const TEXTS_OF_PROGRAMS: [&[u8]; 4] = [b"HloModule ", b"HloModule,", b"BufferAssignment:", b"HloLiveRange (max"];
 
 /// Kind of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -58,7 +63,7 @@ pub enum Format {
     Sidecar,
     /// A device memory profile (pprof).
     MemoryProfile,
-    /// A compiled program (`xla.HloProto`).
+    /// A compiled program (`xla.HloProto` or HLO text), or its buffer assignment as text.
     Program,
     /// Plain text: a log, possibly with XLA's out-of-memory error.
     Log,
@@ -102,7 +107,7 @@ pub fn sniff(head: &[u8], complete: bool) -> Option<Format> {
     if protobuf::is_pprof(head) {
         return Some(Format::MemoryProfile);
     }
-    if protobuf::is_hlo_proto(head) {
+    if protobuf::is_hlo_proto(head) || TEXTS_OF_PROGRAMS.iter().any(|start| head.starts_with(start)) {
         return Some(Format::Program);
     }
     if protobuf::is_perfetto(head) {

@@ -16,7 +16,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::messages::messages;
 use crate::problems::{MOST_BYTES, Problem, Problems};
-use crate::proto;
+use crate::{proto, text};
 
 /// Index of a buffer in [`Assignment::buffers`].
 pub type BufferIndex = usize;
@@ -170,9 +170,22 @@ pub struct Assignment {
 }
 
 impl Assignment {
-    /// Reads the buffer assignment of an `xla.HloProto` whose module was read from the same bytes. Returns `None` if
-    /// the file has none, because it was written before the compiler assigned buffers.
+    /// Reads the buffer assignment of an `xla.HloProto`, or of HLO text with a buffer assignment behind it, whose module
+    /// was read from the same bytes. Returns `None` if there is none, because it was written before the compiler assigned buffers.
     pub fn read(hlo_proto: &[u8], module: &Module) -> Option<Assignment> {
+        let mut reader = AssignmentReader {
+            module,
+            instructions: FxHashMap::default(),
+            buffers: FxHashMap::default(),
+            allocations: FxHashSet::default(),
+            buffer_bytes: 0,
+            allocation_bytes: 0,
+            assignment: Assignment::default(),
+        };
+        if hlo::is_text(hlo_proto) {
+            text::read(&text::find(hlo_proto)?, &mut reader);
+            return Some(reader.assignment);
+        }
         let mut problems = Problems::default();
         // A message may be split into several fields with the same number.
         let pieces: Vec<&[u8]> = messages(hlo_proto, &mut problems)
@@ -184,15 +197,8 @@ impl Assignment {
         }
         let mut parts = Vec::new();
         pieces.iter().for_each(|message| parts.extend(messages(message, &mut problems)));
-        let mut reader = AssignmentReader {
-            module,
-            instructions: module.instructions().iter().zip(0..).map(|(it, index)| (it.id, index)).collect(),
-            buffers: FxHashMap::default(),
-            allocations: FxHashSet::default(),
-            buffer_bytes: 0,
-            allocation_bytes: 0,
-            assignment: Assignment { problems, ..Assignment::default() },
-        };
+        reader.instructions = module.instructions().iter().zip(0..).map(|(it, index)| (it.id, index)).collect();
+        reader.assignment.problems = problems;
         let of = |number: u32| parts.iter().filter(move |part| part.0 == number).map(|part| part.1);
         of(1).for_each(|message| reader.buffer(message));
         of(3).for_each(|message| reader.allocation(message));
@@ -214,8 +220,8 @@ impl Assignment {
     }
 }
 
-/// Turns messages into an [`Assignment`].
-struct AssignmentReader<'m> {
+/// Turns messages or text into an [`Assignment`].
+pub(crate) struct AssignmentReader<'m> {
     module: &'m Module,
     /// Instructions by id.
     instructions: FxHashMap<i64, InstructionIndex>,
@@ -224,10 +230,10 @@ struct AssignmentReader<'m> {
     /// Numbers of the allocations so far.
     allocations: FxHashSet<i64>,
     /// Total bytes of all buffers so far.
-    buffer_bytes: u64,
+    pub(crate) buffer_bytes: u64,
     /// Total bytes of all allocations so far.
-    allocation_bytes: u64,
-    assignment: Assignment,
+    pub(crate) allocation_bytes: u64,
+    pub(crate) assignment: Assignment,
 }
 
 impl AssignmentReader<'_> {
@@ -340,14 +346,15 @@ impl AssignmentReader<'_> {
         own.filter(is_named).or_else(|| self.instruction(name))
     }
 
-    fn instruction(&self, name: &[u8]) -> Option<InstructionIndex> {
+    /// Returns the instruction with a name.
+    pub(crate) fn instruction(&self, name: &[u8]) -> Option<InstructionIndex> {
         let name = std::str::from_utf8(name).ok().filter(|name| !name.is_empty())?;
         self.module.index_of(self.module.instruction(name)?)
     }
 
     /// Checks a size or an offset that is added to `before` bytes. Returns 0 and counts a problem if it or the sum
     /// exceeds any possible memory.
-    fn size(&mut self, value: i64, before: u64) -> u64 {
+    pub(crate) fn size(&mut self, value: i64, before: u64) -> u64 {
         let size = u64::try_from(value).ok().filter(|&size| size < MOST_BYTES - before);
         size.unwrap_or_else(|| {
             self.assignment.problems.add(Problem::ImpossibleSize);

@@ -69,6 +69,13 @@ pub fn unshared_arguments(program: &ProgramMemory, hlo_proto: &[u8]) -> Vec<Unsh
 /// Returns the numbers of the arguments that were donated but not reused for a result: `hlo_module.buffer_donor`
 /// (field 18), its entries (field 1).
 fn donors(hlo_proto: &[u8]) -> FxHashSet<i64> {
+    if hlo::is_text(hlo_proto) {
+        // HloModule jit_f, buffer_donor={ (0, {}), (2, {}) }, ...
+        let header = hlo_proto.split(|&byte| byte == b'\n').next().map(String::from_utf8_lossy).unwrap_or_default();
+        let list =
+            header.split_once("buffer_donor={").and_then(|(_, rest)| rest.split_once(" }")).map_or("", |it| it.0);
+        return list.split('(').filter_map(|entry| entry.split_once(',')?.0.parse().ok()).collect();
+    }
     let donors = parts(hlo_proto, 1).flat_map(|module| parts(module, 18)).flat_map(|donors| parts(donors, 1));
     donors.filter_map(|entry| Some(Donor::decode(entry).ok()?.parameter_number)).collect()
 }

@@ -36,6 +36,7 @@ mod references;
 mod share;
 mod space;
 mod summary;
+mod text;
 mod tiling;
 mod unpadded;
 mod what_if;

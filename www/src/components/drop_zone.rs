@@ -175,7 +175,7 @@ pub fn DropZone() -> impl IntoView {
         <section class="drop-zone" class:dragging=move || state.dragging.get() id="drop">
             <p class="drop-lead">"Drop a profile, an archive or a whole profile folder here"</p>
             <p class="quiet">"*.xplane.pb, *.trace.json.gz, perfetto_trace.json.gz, zip, tar.gz, unified profile JSON; several at once"</p>
-            <p class="quiet">"For memory only: memory.prof, *.hlo.pb of an XLA dump, the log of an out-of-memory error (can be pasted)"</p>
+            <p class="quiet">"For memory only: memory.prof, HLO text or *.hlo.pb of an XLA dump, the log of an out-of-memory error (can be pasted)"</p>
             <p class="pickers">
                 <label class="button primary">"Choose files"<input class="visually-hidden" id="pick-files" type="file" multiple on:change=picked /></label>
                 <label class="button">"Choose a folder"<input class="visually-hidden" id="pick-folder" type="file" multiple node_ref=folder on:change=picked /></label>

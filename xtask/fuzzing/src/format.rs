@@ -11,6 +11,8 @@ pub enum Format {
     Hlo,
     /// A compiled program with its buffer assignment (`HloProto`), as `--xla_dump_to` writes it.
     HloDump,
+    /// A compiled program as text, with its buffer assignment and the lifetimes of its values.
+    HloText,
     /// A device memory profile (pprof).
     MemoryProfile,
     /// Text of an out-of-memory error.
@@ -25,11 +27,12 @@ pub enum Format {
 
 impl Format {
     /// All formats.
-    pub const ALL: [Format; 9] = [
+    pub const ALL: [Format; 10] = [
         Format::ChromeJson,
         Format::Xplane,
         Format::Hlo,
         Format::HloDump,
+        Format::HloText,
         Format::MemoryProfile,
         Format::OutOfMemory,
         Format::Archives,
@@ -45,6 +48,7 @@ impl Format {
             Format::Hlo => "hlo",
             // No name may be a prefix of another, because the file names of saved cases start with them.
             Format::HloDump => "dumped_hlo",
+            Format::HloText => "text_of_hlo",
             Format::MemoryProfile => "memory_profile",
             Format::OutOfMemory => "out_of_memory",
             Format::Archives => "archives",

@@ -85,6 +85,9 @@ codes! {
         MemberNotRead "member_not_read" Caution
             "A file in an archive was not read, because it is damaged or not a profile. The other files were read. Only the page gives this warning."
             "See the reason in the message.";
+        ProgramWithoutInstructions "program_without_instructions" Note
+            "The buffer assignment of a compiled program was opened without the program. Sizes are known, but not what made the values."
+            "Open the whole folder that XLA wrote.";
         RepeatedFileNotRead "repeated_file_not_read" Note
             "Two files of a host contain the same events. The file with more data was read. A trace JSON next to an xplane causes this warning only if the xplane is damaged."
             "Nothing.";

@@ -19,15 +19,20 @@ use std::cell::Cell;
 
 use rustc_hash::FxHashMap;
 
-use self::fields::{bytes, fields, int, ints, text};
+use self::fields::{bytes, fields, int, ints, text as string};
 use self::instruction::{Rare, low};
 use super::by_name::ByName;
 use super::cost::elementwise;
 use super::instruction::{ComputationIndex, InstructionIndex};
 use super::module::{Assignment, Computation, Module};
+use super::stack_frames::StackFrames;
+use super::text;
 
-/// Reads the module of an `xla.HloProto`.
+/// Reads the module of an `xla.HloProto`, or HLO text.
 pub fn proto(message: &[u8]) -> Module {
+    if text::is_text(message) {
+        return text::module(message);
+    }
     let damaged = Cell::new(false);
     let found = fields(message, &damaged).find(|(number, _)| *number == 1).map(|(_, value)| bytes(value));
     let mut read = module(found.unwrap_or_default());
@@ -35,8 +40,11 @@ pub fn proto(message: &[u8]) -> Module {
     read
 }
 
-/// Reads an `xla.HloModuleProto`.
+/// Reads an `xla.HloModuleProto`, or HLO text.
 pub fn module(message: &[u8]) -> Module {
+    if text::is_text(message) {
+        return text::module(message);
+    }
     let damaged = Cell::new(false);
     let mut module = Module::default();
     let mut entry = (None, String::new());
@@ -44,8 +52,8 @@ pub fn module(message: &[u8]) -> Module {
     let (mut frames, mut schedule) = (None, [].as_slice());
     for (number, value) in fields(message, &damaged) {
         match number {
-            1 => module.name = text(value),
-            2 => entry.1 = text(value),
+            1 => module.name = string(value),
+            2 => entry.1 = string(value),
             3 => computation(bytes(value), &damaged, &mut module, &mut rare),
             5 => module.id = int(value),
             6 => entry.0 = Some(int(value)),
@@ -60,11 +68,16 @@ pub fn module(message: &[u8]) -> Module {
     module.schedule = schedule::read(schedule, &damaged, &module);
     base::sort::sort_by_key(&mut module.aliases, |alias| alias.1);
     if let Some(frames) = frames {
-        stack_frames::resolve(&frames, module.instructions.iter_mut().map(|instruction| &mut instruction.metadata));
-        module.frames = frames;
+        resolve(&mut module, frames);
     }
     module.damaged = damaged.get();
     module
+}
+
+/// Sets the call stacks of a module, and the source lines that follow from them.
+pub(super) fn resolve(module: &mut Module, frames: StackFrames) {
+    stack_frames::resolve(&frames, module.instructions.iter_mut().map(|instruction| &mut instruction.metadata));
+    module.frames = frames;
 }
 
 /// Appends a computation and its instructions to the module.
@@ -75,7 +88,7 @@ fn computation<'a>(message: &'a [u8], damaged: &Cell<bool>, module: &mut Module,
     let this = index(module.computations.len());
     for (number, value) in fields(message, damaged) {
         match number {
-            1 => computation.name = text(value),
+            1 => computation.name = string(value),
             2 => module.instructions.push(instruction::read(bytes(value), damaged, this, rare)),
             5 => computation.id = int(value),
             6 => root_id = Some(int(value)),
@@ -112,6 +125,11 @@ fn link(module: &mut Module, (entry_id, entry_name): (Option<i64>, String)) {
             replace(&mut instruction.called, &computations);
         }
     }
+    index(module);
+}
+
+/// Sets what follows from the instructions: their index by name, and which computations are elementwise.
+pub(super) fn index(module: &mut Module) {
     module.by_name = ByName::new(&module.instructions);
     find_elementwise(module);
 }
@@ -193,4 +211,4 @@ fn assignment(message: &[u8], damaged: &Cell<bool>) -> Assignment {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

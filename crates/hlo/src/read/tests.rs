@@ -6,7 +6,7 @@ use wire_writer::message;
 use super::*;
 
 /// Calls every method for every instruction.
-fn ask(module: &Module) {
+pub(crate) fn ask(module: &Module) {
     for instruction in module.instructions() {
         let _ = crate::expression(module, instruction);
         let _ = crate::category(module, instruction);

@@ -27,9 +27,9 @@ pub(super) const FROM_PERFETTO: &str = "Open the *.xplane.pb or *.trace.json.gz 
 pub(super) const FROM_ROCPROF: &str =
     "Capture with jax.profiler.trace, or with torch.profiler and export_chrome_trace. Both record AMD GPUs.";
 
-/// Advice for a program as text.
-const AS_PROTO: &str = "crossprof reads compiled programs as *.hlo.pb: set XLA_FLAGS=\"--xla_dump_to=DIR --xla_dump_hlo_as_proto\" \
-                        before JAX starts. A *.xplane.pb also contains the programs.";
+/// Advice for a program in a form that does not have the compiled instructions.
+const AS_HLO: &str = "crossprof reads compiled programs as HLO, text or proto: set XLA_FLAGS=--xla_dump_to=DIR before JAX starts, and open \
+                      DIR. A *.xplane.pb also contains the programs.";
 
 /// First bytes of a file, its kind, and the advice.
 const MAGIC: &[(&[u8], &str, Advice)] = &[
@@ -74,8 +74,18 @@ const MAGIC: &[(&[u8], &str, Advice)] = &[
     (b"\xfb\xa9\x03", "a profile of Python functions (cProfile)", Advice::Custom(SAVE_MEMORY)),
     (b"\0\x05\x16\x07", "a companion file of macOS", Advice::Derived),
     (b"\0\0\0\x01Bud1", "a file with folder settings of macOS", Advice::Derived),
-    (b"HloModule ", "HLO text, a compiled program", Advice::Custom(AS_PROTO)),
-    (b"module @", "MLIR, a program before compilation", Advice::Custom(AS_PROTO)),
+    (b"module @", "MLIR (StableHLO), a program before compilation", Advice::Custom(AS_HLO)),
+    (b"module attributes {", "MLIR, one kernel or a program before compilation", Advice::Custom(AS_HLO)),
+    (b"module {", "MLIR, one kernel or a program before compilation", Advice::Custom(AS_HLO)),
+    (b"#loc", "MLIR, one kernel or a program before compilation", Advice::Custom(AS_HLO)),
+    (b"#map", "MLIR, one kernel or a program before compilation", Advice::Custom(AS_HLO)),
+    (b"ML\xefR", "MLIR bytecode, a program before compilation", Advice::Custom(AS_HLO)),
+    (b"= control target key start", "LLO, the machine code of a TPU kernel", Advice::Custom(AS_HLO)),
+    (b"// kernel: ", "LLO, the machine code of a TPU kernel", Advice::Custom(AS_HLO)),
+    (b"; ModuleID = ", "LLVM IR, the code of one kernel", Advice::Custom(AS_HLO)),
+    (b"\nTotal bytes used: ", "a list of a program's values, which its buffer assignment also has", Advice::Derived),
+    (b"Total bytes used: ", "a summary of a program's buffer assignment", Advice::Derived),
+    (b"Memory Space: ", "a summary of a program's buffer assignment", Advice::Derived),
     (b"\"Index\",\"KernelName\"", "a table of rocprof", Advice::Custom(FROM_ROCPROF)),
     (b"\"Kind\",\"Agent_Id\"", "a table of rocprofv3", Advice::Custom(FROM_ROCPROF)),
     (b"\x89PNG", "a PNG image", Advice::DropAProfile),

@@ -90,6 +90,14 @@ fn files_next_to_profiles_are_ignored() {
 
 #[test]
 fn compiled_programs() {
+    for text in [
+        "HloModule jit_f, is_scheduled=true\n",
+        "BufferAssignment:\nallocation 0: size 4, constant:\n",
+        "HloLiveRange (max 3):\n",
+    ] {
+        assert_eq!(whole(text.as_bytes()), Format::Program, "{text}");
+    }
+    assert!(matches!(whole(b"Memory Space: default (color=0)\nTotal bytes: 4 (4B)\n"), Format::Derived(_)));
     assert_eq!(whole(b"\x0a\x12\x0a\x05jit_f\x12\x06main.1\x1a\x01\x00"), Format::Program);
 }
 
@@ -106,7 +114,9 @@ fn other_files_are_named() {
         (b"\x1f\xef\xbf\xbd\x08\x08", "a gzip file that was decoded as text"),
         (b"\xff\xfe{\0\"\0", "text in UTF-16"),
         (b"version https://git-lfs.github.com/spec/v1\noid", "a Git LFS pointer"),
-        (b"HloModule jit_f, is_scheduled=true\n", "HLO text"),
+        (b"module attributes {stable_mosaic.version = 1 : i64} {\n", "MLIR"),
+        (b"#loc1 = loc(\"x\")\nmodule @jit_f attributes {mhlo.num_partitions = 1 : i32} {\n", "MLIR"),
+        (b"= control target key start\nLH: loop header\n", "LLO"),
         (b"module @jit_f attributes {", "MLIR"),
         (b"\"Index\",\"KernelName\",\"gpu-id\"\n", "rocprof"),
         (b"{\"rocprofiler-sdk-tool\": [{}]}", "rocprofv3"),

@@ -49,6 +49,8 @@ pub fn all() -> Result<Vec<Sample>, String> {
             add(Format::Xplane, stem, plain);
         } else if stem.ends_with(".hlo.pb") {
             add(Format::HloDump, stem, plain);
+        } else if stem.ends_with(".txt") && name.contains("-hlo-text-") {
+            add(Format::HloText, stem, plain);
         } else if stem.ends_with(".prof") {
             add(Format::MemoryProfile, stem, plain);
         } else if stem.ends_with(".pb") && (name.contains("-hlo-") || name.contains("-freezing-")) {

@@ -45,7 +45,7 @@ fn once(format: Format, bytes: &[u8], other: &[u8], random: &mut Random) -> Vec<
         Format::Archives => archive::changed(bytes, random),
         Format::ProfileJson if bytes.starts_with(b"<") => words::changed(bytes, random),
         Format::ProfileJson => json::changed(bytes, random),
-        Format::Budgets | Format::OutOfMemory => words::changed(bytes, random),
+        Format::Budgets | Format::OutOfMemory | Format::HloText => words::changed(bytes, random),
     }
 }
 
