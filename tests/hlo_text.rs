@@ -70,7 +70,11 @@ fn compare(name: &str, text: &Module, proto: &Module) {
     }
     let computations = |module: &Module| -> BTreeMap<String, (Vec<Vec<String>>, Option<String>, bool)> {
         let of = |it: &hlo::Computation| {
-            let all = module.instructions_of(it).iter().map(|it| facts(module, it)).collect();
+            let mut all: Vec<_> = module.instructions_of(it).iter().map(|it| facts(module, it)).collect();
+            // XLA orders the instructions of a module that it read from a proto in one way in text, in another in a proto.
+            if !name.starts_with("jit_") {
+                all.sort();
+            }
             (it.name.clone(), (all, module.root(it).map(|it| it.name.clone()), it.elementwise))
         };
         module.computations().iter().map(of).collect()
@@ -181,7 +185,7 @@ fn dumps_of_a_tpu_are_read_whole() {
         assert_eq!(module.entry().unwrap().name, "main.46_spmd");
         let splash = module.instruction("splash_mha_fwd_residuals.2").unwrap();
         assert_eq!(splash.custom_call_target(), Some("tpu_custom_call"));
-        assert!(splash.metadata.op_name.ends_with("splash_mha_fwd_residuals"), "{}", splash.metadata.op_name);
+        assert!(splash.metadata.op_name.contains("/splash_mha_fwd_residuals/"), "{}", splash.metadata.op_name);
         assert!(module.stack_of(splash).len() > 3 && module.source_of(splash).unwrap().contains("/app/trainer/"));
         // Llama 3 8B on eight devices: 6 x 8.03 G parameters x 32,768 tokens, and attention, recomputation and the optimizer.
         let total = flops(&module, Conventions::Cpu);
