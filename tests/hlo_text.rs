@@ -48,6 +48,12 @@ fn facts(module: &Module, instruction: &Instruction) -> Vec<String> {
     // Custom calls have these numbers in some protos: text leaves out the default.
     own.feature_group_count = own.feature_group_count.max(1);
     own.batch_group_count = own.batch_group_count.max(1);
+    if own.operand_precision.iter().all(|&it| it == 0) {
+        own.operand_precision.clear();
+    }
+    if instruction.is("custom-call") {
+        own.api_version = own.api_version.max(1);
+    }
     let mut facts = vec![
         format!("{name} {opcode} {shape:?} {operands:?} {called:?} {:?}", computation_name(computation)),
         format!("{op_type} {op_name} {source_file} {source_line} {deduplicated_name} {stack_frame}"),
