@@ -198,6 +198,8 @@ fn known_to_both(report: &UnifiedProfile) -> Value {
     // The JSON lacks launch shapes, the HLO with its costs, and the device's peak rates.
     report.kernel_statistics = None;
     report.roofline = None;
+    // Paths, costs and phases of ops are in the HLO.
+    report.layers = None;
     // The HLO describes programs and the parameters that they train.
     report.programs.clear();
     (report.layer_freezing, report.parameter_counts) = (None, None);

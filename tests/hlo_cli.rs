@@ -52,11 +52,11 @@ fn a_program_has_its_name_number_and_fingerprint() {
     assert_eq!(printed(&["hlo", TRAIN, "--program", "jit_train_step(4)"]), by_name);
     let profile = printed(&["analyze", TRAIN, "--format", "json"]);
     let profile: serde_json::Value = serde_json::from_str(&profile).expect("JSON");
-    let fingerprint = profile["step_ops"]["programs"][0]["fingerprint"].as_str().expect("a fingerprint").to_owned();
+    let fingerprint = profile["programs"][0]["fingerprint"].as_str().expect("a fingerprint").to_owned();
     assert_eq!(printed(&["hlo", TRAIN, "--program", &fingerprint]), by_name);
     // An op finds its program alone.
-    assert_eq!(printed(&["hlo", TRAIN, "--op", "dot_general.6"]).lines().count(), {
-        of_step(&["--op", "dot_general.6"]).lines().count()
+    assert_eq!(printed(&["hlo", TRAIN, "--op", "dot_general.1"]).lines().count(), {
+        of_step(&["--op", "dot_general.1"]).lines().count()
     });
 }
 
@@ -87,9 +87,9 @@ fn times_equal_the_table_of_ops() {
 
 #[test]
 fn the_neighbourhood_marks_its_op() {
-    let text = of_step(&["--op", "dot_general.6", "--radius", "1"]);
+    let text = of_step(&["--op", "dot_general.1", "--radius", "1"]);
     let marked: Vec<&str> = text.lines().filter(|line| line.starts_with('>')).collect();
-    assert!(marked.len() == 1 && marked[0].contains("%dot_general.6 = "), "{text}");
+    assert!(marked.len() == 1 && marked[0].contains("%dot_general.1 = "), "{text}");
     assert!(text.lines().count() < of_step(&[]).lines().count());
     let message = refused(&["hlo", TRAIN, "--program", "jit_train_step", "--op", "dot_genral.6"]);
     assert!(message.contains("Did you mean dot_general."), "{message}");
@@ -226,6 +226,6 @@ fn any_program_is_drawn() {
             let _ = hlo::print(&module);
         }
     }
-    assert!(drawn > 100, "{drawn}");
+    assert!(drawn > 20, "{drawn}");
     assert!(!module("jit_scan.pb").instructions().is_empty());
 }

@@ -203,10 +203,10 @@ fn an_ambiguous_device_name_states_the_assumed_product() {
     assert_eq!(radeon.roofline.as_ref().unwrap().device_key.as_deref(), Some("radeon-8060s"));
 }
 
-/// Programs as text are named, with advice on how to get files that can be read.
+/// Programs as text are read.
 #[test]
 #[ignore = "reads real profiles"]
-fn programs_as_text_are_named() {
+fn programs_as_text_are_read() {
     let folder = samples::traces().join("../cases/hlo-text");
     let paths = samples::files(&folder, &[".hlo.gz"]);
     assert_eq!(paths.len(), 2, "{}", folder.display());
@@ -214,7 +214,7 @@ fn programs_as_text_are_named() {
         let mut session = crossprof::Session::new();
         let file = session.begin(&path.to_string_lossy(), None);
         session.push(file, &std::fs::read(&path).unwrap());
-        let said = session.finish(file).error.unwrap().to_string();
-        assert!(said.contains("HLO text") && said.contains("--xla_dump_hlo_as_proto"), "{said}");
+        assert_eq!(session.finish(file).error, None);
+        assert_eq!(session.runs().len(), 1);
     }
 }

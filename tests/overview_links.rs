@@ -13,6 +13,7 @@ fn rows(session: &mut Session, link: &Link) -> Table {
         View::Ops => TableName::Ops,
         View::Kernels => TableName::Kernels,
         View::Devices => TableName::Devices,
+        View::Layers => TableName::Layers,
         other => panic!("no table of {other:?}"),
     };
     let query = Query { filter: link.filter.clone(), ..Query::default() };
@@ -25,7 +26,7 @@ fn sum(table: &Table, key: &str) -> u64 {
     table.rows.iter().map(|row| if let Cell::Int(value) = row[at] { value } else { 0 }).sum()
 }
 
-/// Returns the bar charts: categories, then devices.
+/// Returns the bar charts, categories first.
 fn bars(page: &Page) -> Vec<&Bars> {
     let bars = page.blocks.iter().filter_map(|block| if let Block::Bars(bars) = block { Some(bars) } else { None });
     bars.collect()

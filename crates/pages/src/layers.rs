@@ -3,7 +3,7 @@
 use crate::{PageQuery, Source, table_block};
 use base::{Ps, format};
 use document::{About, Bar, Bars, Block, Choice, ColourClass, Figure, Icicle, Link, Node, TableBlock};
-use metrics::{Context, Layer, LayerGrouping, Layers, NO_PATH};
+use metrics::{Context, Layer, LayerGrouping, Layers, NO_PATH, NO_SCOPE};
 use report::{Phase, UnifiedProfile, View, metric};
 use table::Unit;
 use tables::TableName;
@@ -74,18 +74,20 @@ fn figures(section: &report::Layers) -> Vec<Figure> {
         ..Figure::default()
     };
     let largest = first_layers(section).next();
-    let mut figures = vec![percent(
-        "Largest layer",
-        largest.and_then(|layer| layer.busy_self_time_percent),
-        &largest.map_or(String::new(), |layer| format!("of busy time: {}", inner(&layer.path))),
-    )];
+    let mut figures: Vec<Figure> = largest
+        .map(|layer| {
+            let note = format!("of busy time: {}", inner(&layer.path));
+            percent("Largest layer", layer.busy_self_time_percent, &note)
+        })
+        .into_iter()
+        .collect();
     figures.push(percent("Without a name scope", section.without_scope_percent, "of busy time"));
-    let uneven = section.layers.iter().filter(|layer| layer.slowest_excess_percent.is_some());
+    let uneven = section.layers.iter().filter(|layer| layer.slowest_ratio.is_some());
     if let Some(uneven) = uneven.max_by(|a, b| excess(a).total_cmp(&excess(b))) {
         let name = uneven.slowest_member.as_deref().unwrap_or_default();
         figures.push(percent(
             "Slowest of equal layers",
-            uneven.slowest_excess_percent,
+            uneven.slowest_ratio.map(|ratio| 100.0 * (ratio - 1.0)),
             &format!("{name}: above the median of {}", inner(&uneven.path)),
         ));
     }
@@ -98,7 +100,7 @@ fn figures(section: &report::Layers) -> Vec<Figure> {
 /// Returns the time that the slowest of equal layers loses: its excess, weighted with its share of the time.
 fn excess(layer: &report::LayerTime) -> f64 {
     let one = layer.busy_self_time_percent.unwrap_or_default() / layer.members.max(1) as f64;
-    layer.slowest_excess_percent.unwrap_or_default() * one
+    (layer.slowest_ratio.unwrap_or(1.0) - 1.0) * one
 }
 
 /// Returns the path without the program.
@@ -106,9 +108,10 @@ fn inner(path: &str) -> &str {
     path.split_once('/').map_or(path, |(_, inner)| inner)
 }
 
-/// Returns the outermost layers, largest first.
+/// Returns the outermost layers that the program names, largest first.
 fn first_layers(section: &report::Layers) -> impl Iterator<Item = &report::LayerTime> {
-    section.layers.iter().filter(|layer| layer.path.matches('/').count() == 1 && inner(&layer.path) != NO_PATH)
+    let is_named = |layer: &&report::LayerTime| ![NO_PATH, NO_SCOPE].contains(&inner(&layer.path));
+    section.layers.iter().filter(|layer| layer.path.matches('/').count() == 1).filter(is_named)
 }
 
 /// Draws the phases of the training step. `None` if no program computes gradients.
@@ -119,7 +122,7 @@ pub(super) fn phases(profile: &UnifiedProfile) -> Option<Bars> {
         value: phase.self_time_us,
         class: ColourClass::GROUP,
         note: phase.busy_self_time_percent.map_or(String::new(), format::percent),
-        link: None,
+        link: Some(Link::to(View::Layers, &format!("{}_self_time_us>0", phase.phase.key()))),
     };
     let bars: Vec<Bar> = section.phases.iter().filter(|phase| phase.self_time_us > 0.0).map(bar).collect();
     if bars.is_empty() {
@@ -204,7 +207,7 @@ fn icicle(layers: &Layers, grouping: LayerGrouping) -> Icicle {
 /// number.
 fn link(layer: &Layer, grouping: LayerGrouping, path: &str) -> Option<Link> {
     let name = layer.name.split('*').next().unwrap_or_default();
-    if layer.depth == 0 || name.is_empty() || name.contains('"') || path.contains("no name scope") || name == NO_PATH {
+    if layer.depth == 0 || name.is_empty() || name.contains('"') || path.contains(NO_SCOPE) || name == NO_PATH {
         return None;
     }
     let column = match grouping {

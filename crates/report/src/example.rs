@@ -192,7 +192,34 @@ pub fn profile() -> UnifiedProfile {
         not_measured: Vec::new(),
         communication: None,
         op_statistics: None,
-        layers: None,
+        layers: Some(Layers {
+            without_scope_percent: Some(12.5),
+            mixed_percent: Some(3.0),
+            phases: vec![
+                PhaseTime { phase: Phase::Forward, self_time_us: 30.0, busy_self_time_percent: Some(37.5) },
+                PhaseTime { phase: Phase::Backward, self_time_us: 50.0, busy_self_time_percent: Some(62.5) },
+            ],
+            layers: vec![
+                LayerTime {
+                    path: "jit_train_step".into(),
+                    members: 1,
+                    self_time_us: 80.0,
+                    busy_self_time_percent: Some(100.0),
+                    ..LayerTime::default()
+                },
+                LayerTime {
+                    path: "jit_train_step/layer_*".into(),
+                    members: 4,
+                    self_time_us: 60.0,
+                    busy_self_time_percent: Some(75.0),
+                    flops: Some(4e9),
+                    bytes_accessed: Some(2e6),
+                    exposed_communication_us: Some(1.5),
+                    slowest_member: Some("layer_3".into()),
+                    slowest_ratio: Some(1.25),
+                },
+            ],
+        }),
         findings: vec![Finding {
             id: "idle_gaps".into(),
             severity: FindingSeverity::Note,

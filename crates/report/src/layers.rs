@@ -106,10 +106,11 @@ pub struct LayerTime {
     /// no collective.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exposed_communication_us: Option<f64>,
-    /// Layer with the most self time among the `members`, if there are at least 4.
+    /// Layer with the most self time among the `members` whose known FLOPs are within 5 % of the median. Absent if there are fewer
+    /// than 4 of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slowest_member: Option<String>,
-    /// Self time of the slowest member above the median of all members, as a share of the median.
+    /// Self time of the slowest member divided by the median of the members that do the same work.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub slowest_excess_percent: Option<f64>,
+    pub slowest_ratio: Option<f64>,
 }

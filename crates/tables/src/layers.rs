@@ -20,7 +20,7 @@ pub(super) const TABLE: TableRecord = TableRecord {
             "bound_by",
             "num_layers",
             "slowest_layer",
-            "slowest_excess_percent",
+            "slowest_ratio",
         ],
         row_keys: &[RowKey::new("source_info", &["scope"]).of_form("source"), RowKey::new("tf_op_name", &["scope"])],
         ..Shown::WHOLE
@@ -51,7 +51,7 @@ pub(super) static COLUMNS: [(Column, CellOf); 24] = [
     (
         column(
             "path",
-            "Layer",
+            "Layer path",
             Unit::Text,
             "Program and name scopes, outermost first, and the primitive. By phase: the phase, name scopes and the primitive. By \
                 source: file, function and line.",
@@ -203,19 +203,19 @@ pub(super) static COLUMNS: [(Column, CellOf); 24] = [
             "Layer with the most self time among the layers that the row stands for and that do the same work.",
         )
         .caveat(
-            "Layers do the same work if their known FLOPs are within 5 % of the median or, without known FLOPs, if they run equally \
-                often. Absent if fewer than 4 layers, or fewer than half of them, do the same work.",
+            "Layers do the same work if their known FLOPs are within 5 % of the median. Absent if fewer than 4 layers, or fewer than \
+                half of them, do the same work.",
         ),
         |it| slowest(it).map_or(Cell::Absent, |(name, _)| Cell::Text(name)),
     ),
     (
         column(
-            "slowest_excess_percent",
-            "Slowest over median",
-            Unit::Percent,
-            "Self time of the slowest layer above the median of the layers that do the same work, as a share of the median.",
+            "slowest_ratio",
+            "Slowest / median",
+            Unit::Number,
+            "Self time of the slowest layer divided by the median of the layers that do the same work.",
         ),
-        |it| slowest(it).map_or(Cell::Absent, |(_, excess)| Cell::Float(excess)),
+        |it| slowest(it).map_or(Cell::Absent, |(_, ratio)| Cell::Float(ratio)),
     ),
     (
         column("scope", "Name", Unit::Text, "Innermost name of the path. Filters by it show the ops of the layer.")
@@ -250,7 +250,7 @@ fn of_peak(row: &Row<'_>) -> Option<f64> {
 
 fn slowest(row: &Row<'_>) -> Option<(String, f64)> {
     let slowest = row.layer.members.as_ref()?.slowest.as_ref()?;
-    Some((slowest.name.clone(), slowest.excess_percent()?))
+    Some((slowest.name.clone(), slowest.ratio()?))
 }
 
 /// Returns the layers that a profile lists.
@@ -277,7 +277,7 @@ static COLUMNS_OF_PROFILE: [(&str, fn(&LayerTime) -> Cell); 9] = [
     ("bytes_accessed", |it| float(it.bytes_accessed)),
     ("num_layers", |it| if it.path.contains('*') { Cell::Int(it.members) } else { Cell::Absent }),
     ("slowest_layer", |it| it.slowest_member.clone().map_or(Cell::Absent, Cell::Text)),
-    ("slowest_excess_percent", |it| float(it.slowest_excess_percent)),
+    ("slowest_ratio", |it| float(it.slowest_ratio)),
 ];
 
 /// Returns the layers of a run, most self time first. `variant` is one of the [groupings](LayerGrouping).

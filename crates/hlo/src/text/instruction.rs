@@ -112,6 +112,8 @@ fn literal(shape: &Shape, text: &[u8]) -> Option<String> {
     }
     Some(match array.data_type.name() {
         "pred" => if matches!(text, "true" | "1") { "true" } else { "false" }.to_owned(),
+        // XLA writes `nan`, and Rust `NaN`.
+        "f32" | "f64" if text == "nan" => text.to_owned(),
         "f32" => text.parse().map_or_else(|_| text.to_owned(), |number: f32| number.to_string()),
         "f64" => text.parse().map_or_else(|_| text.to_owned(), |number: f64| number.to_string()),
         _ => text.to_owned(),

@@ -54,6 +54,8 @@ pub fn all() -> Result<Vec<Sample>, String> {
         } else if stem.ends_with(".prof") {
             add(Format::MemoryProfile, stem, plain);
         } else if stem.ends_with(".pb") && (name.contains("-hlo-") || name.contains("-freezing-")) {
+            let text = crossprof::hlo::print(&crossprof::hlo::read_module(&plain)).text;
+            add(Format::HloText, format!("{stem}.txt"), text.into_bytes());
             add(Format::Hlo, stem, plain);
         } else if stem.ends_with(".json") {
             add(Format::ChromeJson, stem, plain);

@@ -28,10 +28,9 @@ pub struct Slowest {
 }
 
 impl Slowest {
-    /// Returns how much longer the layer takes than the median, in percent. `None` if the median is zero.
-    pub fn excess_percent(&self) -> Option<f64> {
-        let excess = (self.time - self.median).as_ps() as f64;
-        (self.median > Ps::ZERO).then(|| 100.0 * excess / self.median.as_ps() as f64)
+    /// Returns the layer's time divided by the median. `None` if the median is zero.
+    pub fn ratio(&self) -> Option<f64> {
+        (self.median > Ps::ZERO).then(|| self.time.as_ps() as f64 / self.median.as_ps() as f64)
     }
 }
 
@@ -78,16 +77,13 @@ fn slowest(alone: &[Layer], members: &[u32]) -> Option<Slowest> {
     Some(Slowest { name: name(alone, slowest), time: time(slowest), median })
 }
 
-/// Returns the layers that do the same work as most: within 5 % of the median FLOPs or, if no FLOPs are known, with the most
-/// frequent number of executions. Layers of different sizes also have numbered names: `Dense_0`, `Dense_1`.
+/// Returns the layers that do the same work as most: with known FLOPs within 5 % of the median. Layers of different sizes also
+/// have numbered names: `Dense_0`, `Dense_1`.
 fn equal_work(alone: &[Layer], members: &[u32]) -> Vec<u32> {
-    let of = |at: u32| alone.get(at as usize);
-    let work = |at: u32| of(at).and_then(|layer| layer.flops).unwrap_or_default();
+    let work = |at: u32| alone.get(at as usize).and_then(|layer| layer.flops).unwrap_or_default();
     let typical = median(&members.iter().map(|&at| work(at)).collect::<Vec<_>>()).unwrap_or_default();
-    let is_close = |at: u32| (work(at) - typical).abs() <= 0.05 * typical;
-    let runs = |at: u32| of(at).map_or(0, |layer| layer.executions);
-    let usual = median(&members.iter().map(|&at| runs(at) as f64).collect::<Vec<_>>()).unwrap_or_default();
-    members.iter().copied().filter(|&at| is_close(at) && (typical > 0.0 || runs(at) as f64 == usual)).collect()
+    let is_close = |at: u32| typical > 0.0 && (work(at) - typical).abs() <= 0.05 * typical;
+    members.iter().copied().filter(|&at| is_close(at)).collect()
 }
 
 /// Returns the path of a layer from its outermost numbered scope.

@@ -42,7 +42,7 @@ pub fn section(ops: &Ops, layers: &Layers) -> Option<report::Layers> {
             bytes_accessed: layer.bytes,
             exposed_communication_us: layer.exposed.map(Ps::as_us),
             slowest_member: slowest.map(|slowest| slowest.name.clone()),
-            slowest_excess_percent: slowest.and_then(super::members::Slowest::excess_percent),
+            slowest_ratio: slowest.and_then(super::members::Slowest::ratio),
         }
     };
     Some(report::Layers {

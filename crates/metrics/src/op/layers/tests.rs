@@ -64,7 +64,7 @@ fn equal_layers_are_one() {
     let layer = &found.rows[2];
     let members = layer.members.as_ref().unwrap();
     let slowest = members.slowest.as_ref().unwrap();
-    assert_eq!((members.count, slowest.name.as_str(), slowest.excess_percent()), (5, "layer_3", Some(60.0)));
+    assert_eq!((members.count, slowest.name.as_str(), slowest.ratio()), (5, "layer_3", Some(1.6)));
     assert_eq!(found.rows[3].members.as_ref().and_then(|it| it.slowest.as_ref()).unwrap().name, "layer_3/attn");
     assert_eq!((layer.flops, layer.ops, layer.bound_by()), (Some(1000.0), 10, Some("HBM")));
     assert_eq!(found.without_scope().as_us(), 5.0);
