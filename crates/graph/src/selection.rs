@@ -41,8 +41,8 @@ pub fn whole(module: &Module, index: ComputationIndex, choices: Choices) -> Sele
     Selection { computation: index, instructions, ..Selection::default() }
 }
 
-/// Selects the instructions at most `radius` steps away from `centre`, over operands and users. Applies XProf's rules as
-/// far as `choices` ask for them:
+/// Selects the instructions at most `radius` steps away from `centre`, over operands and users. Applies those of
+/// XProf's rules that `choices` select:
 ///
 /// * users of constants and of instructions with more than 16 users are not followed;
 /// * operands of tuples are not followed, except from the centre. If tuples are hidden, this is a tuple with more than 16

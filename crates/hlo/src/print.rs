@@ -46,7 +46,7 @@ pub enum Line {
 pub struct Link {
     /// Bytes of the name, including `%`.
     pub range: Range<usize>,
-    /// What the name refers to.
+    /// Instruction or computation that the name refers to.
     pub target: Target,
 }
 

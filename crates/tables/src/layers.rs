@@ -267,8 +267,10 @@ fn place(key: &str) -> Option<usize> {
     COLUMNS.iter().position(|(column, _)| column.key == key)
 }
 
+type CellOfProfile = fn(&LayerTime) -> Cell;
+
 /// Columns that a profile contains, with their cells.
-static COLUMNS_OF_PROFILE: [(&str, fn(&LayerTime) -> Cell); 9] = [
+static COLUMNS_OF_PROFILE: [(&str, CellOfProfile); 9] = [
     ("path", |it| Cell::Text(it.path.clone())),
     ("total_self_time_us", |it| Cell::Float(it.self_time_us)),
     ("busy_self_time_percent", |it| float(it.busy_self_time_percent)),

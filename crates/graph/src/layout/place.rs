@@ -117,7 +117,7 @@ fn align(layers: &Layers, conflicts: &FxHashSet<(usize, usize)>, is_down: bool, 
 }
 
 /// Places the blocks as close to the left (or right) as their order and widths allow, then moves each towards the other side
-/// as far as nothing is in the way.
+/// until something is in the way.
 fn compact(layers: &Layers, root: &[usize], spacing: Spacing, is_left: bool) -> Vec<f64> {
     let count = layers.widths.len();
     // Edges between blocks, from left to right (or right to left), with the distance of their centres.

@@ -37,7 +37,7 @@ const API_VERSIONS: [&[u8]; 5] = [
 const FFT_TYPES: [&[u8]; 4] = [b"FFT", b"IFFT", b"RFFT", b"IRFFT"];
 const PRECISIONS: [&[u8]; 4] = [b"default", b"high", b"highest", b"packed_nibble"];
 
-/// What the attributes of one instruction say.
+/// Values of the attributes of one instruction.
 #[derive(Default)]
 pub(super) struct Read<'a> {
     pub own: Option<Box<Attributes>>,
