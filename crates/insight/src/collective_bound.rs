@@ -5,7 +5,10 @@
 use super::draft::{Draft, lacks};
 use super::limits::BOTTLENECK_PERCENT;
 use super::numbers::{Numbers, is_communication};
-use super::{Needs, Rule, Verdict, gathered_batch, gradient_synchronization, straggler_device, unhidden_collectives};
+use super::{
+    Needs, Rule, Verdict, gathered_batch, gathered_sum, gradient_synchronization, straggler_device,
+    unhidden_collectives,
+};
 use base::format;
 use report::{Confidence, FindingSeverity};
 
@@ -16,6 +19,7 @@ pub(super) static RULE: Rule = Rule {
     // Devices that wait for a slow one do so in collectives.
     explained_by: &[&[
         &gathered_batch::RULE,
+        &gathered_sum::RULE,
         &gradient_synchronization::RULE,
         &unhidden_collectives::RULE,
         &straggler_device::RULE,

@@ -28,7 +28,7 @@ pub(super) static RULE: Rule = Rule {
 
 /// Number of ops between an all-gather and the op that reads it (ours: a copy, a transpose and the parts of an asynchronous
 /// collective).
-const MOST_BETWEEN: usize = 8;
+pub(super) const MOST_BETWEEN: usize = 8;
 /// Ops that change no values.
 const MOVES: [&str; 10] = [
     "bitcast",
@@ -170,10 +170,7 @@ fn is_batch(reader: &Instruction, rank: usize, dimension: usize) -> bool {
 fn gathered(module: &Module) -> Vec<Gathered<'_>> {
     let gathers = module.instructions().iter().filter(|it| it.is("all-gather") || it.is("all-gather-start"));
     let found = gathers.filter_map(|gather| {
-        let part = module.operand(gather, 0)?.shape.array()?;
-        // An asynchronous all-gather returns its operand and its result.
-        let whole = gather.shape.arrays().into_iter().last()?;
-        let dimension = part.dimensions.iter().zip(&whole.dimensions).position(|(part, whole)| part != whole)?;
+        let (part, whole, dimension) = joined(module, gather)?;
         let sizes = whole.dimensions.get(dimension).zip(part.dimensions.get(dimension));
         let parts = sizes.map(|(whole, part)| whole / (*part).max(1)).filter(|&parts| parts > 1)?;
         let reader = reader(module, gather, whole, dimension)?;
@@ -182,8 +179,20 @@ fn gathered(module: &Module) -> Vec<Gathered<'_>> {
     found.collect()
 }
 
+/// Returns the operand and the result of an all-gather, and the dimension in which it joins the parts.
+pub(super) fn joined<'a>(
+    module: &'a Module,
+    gather: &'a Instruction,
+) -> Option<(&'a ArrayShape, &'a ArrayShape, usize)> {
+    let part = module.operand(gather, 0)?.shape.array()?;
+    // An asynchronous all-gather returns its operand and its result.
+    let whole = gather.shape.arrays().into_iter().last()?;
+    let dimension = part.dimensions.iter().zip(&whole.dimensions).position(|(part, whole)| part != whole)?;
+    Some((part, whole, dimension))
+}
+
 /// Returns the instructions that read the result of one, in its computation.
-fn users<'a>(module: &'a Module, instruction: &'a Instruction) -> impl Iterator<Item = &'a Instruction> {
+pub(super) fn users<'a>(module: &'a Module, instruction: &'a Instruction) -> impl Iterator<Item = &'a Instruction> {
     let index = module.index_of(instruction);
     let all = module.computation(instruction.computation).map_or(&[][..], |it| module.instructions_of(it));
     all.iter().filter(move |it| index.is_some_and(|index| it.operands.contains(&index)))
@@ -220,7 +229,7 @@ fn reader<'a>(
 }
 
 /// Returns true if an op, or each op in a fusion, changes no values.
-fn moves(module: &Module, instruction: &Instruction) -> bool {
+pub(super) fn moves(module: &Module, instruction: &Instruction) -> bool {
     let is_move = |it: &Instruction| MOVES.contains(&it.opcode.as_str());
     let fused = hlo::fused(module, instruction);
     is_move(instruction) || (!fused.is_empty() && fused.iter().all(is_move))

@@ -190,11 +190,16 @@ fn source(range: &HostRangeTime) -> String {
 }
 
 /// Calls that have a known remedy.
-const REMEDIES: [(&[&str], &str); 4] = [
+const REMEDIES: [(&[&str], &str); 5] = [
     (
         &["gc.collect"],
         "Do not collect garbage in each step: call gc.collect rarely, or gc.freeze() once before the loop so that Python skips \
          long-lived objects.",
+    ),
+    (
+        &["hash"],
+        "It computes a hash: in a call of a jitted function, that of a static argument, in each call. Give the argument a hash that \
+         is cheap (keep it, or compare by identity), or pass large data as arrays.",
     ),
     (
         &["device_put", "make_array_from_callback", "make_array_from_process_local_data"],

@@ -36,6 +36,7 @@ mod float64;
 mod gap;
 mod gather_scatter;
 mod gathered_batch;
+mod gathered_sum;
 mod gradient_synchronization;
 mod grouped_convolution;
 mod heap_growth;
@@ -79,6 +80,7 @@ mod python_threads;
 mod recompilation;
 mod rematerialization;
 mod renewed_iterator;
+mod repeated_gradients;
 mod replicated_parameters;
 mod replicated_work;
 mod rule;
@@ -167,6 +169,7 @@ pub static CHAPTERS: &[Chapter] = &[
         title: "Communication",
         rules: &[
             &gathered_batch::RULE,
+            &gathered_sum::RULE,
             &gradient_synchronization::RULE,
             &unhidden_collectives::RULE,
             &collective_bound::RULE,
@@ -177,6 +180,7 @@ pub static CHAPTERS: &[Chapter] = &[
         rules: &[
             &dominant_op::RULE,
             &evaluation::RULE,
+            &repeated_gradients::RULE,
             &unfused_data_formatting::RULE,
             &copied_arguments::RULE,
             &data_shuffle::RULE,

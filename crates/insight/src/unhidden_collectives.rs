@@ -6,7 +6,7 @@
 use super::draft::{Draft, lacks};
 use super::limits::{BOTTLENECK_PERCENT, OVERHEAD_NOTED_PERCENT, OVERHEAD_PERCENT};
 use super::numbers::{Numbers, is_communication};
-use super::{Needs, Rule, Verdict, gathered_batch, gradient_synchronization, straggler_device};
+use super::{Needs, Rule, Verdict, gathered_batch, gathered_sum, gradient_synchronization, straggler_device};
 use base::format;
 use report::{Confidence, FindingSeverity};
 use trace::Framework;
@@ -16,7 +16,12 @@ pub(super) static RULE: Rule = Rule {
     title: "Communication is not overlapped",
     needs: Needs::AllLines,
     // Devices that wait for a slow one do so in collectives.
-    explained_by: &[&[&gathered_batch::RULE, &gradient_synchronization::RULE, &straggler_device::RULE]],
+    explained_by: &[&[
+        &gathered_batch::RULE,
+        &gathered_sum::RULE,
+        &gradient_synchronization::RULE,
+        &straggler_device::RULE,
+    ]],
     parts: &[&gradient_synchronization::RULE],
     ..Rule::checked_by(check)
 };
