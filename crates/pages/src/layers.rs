@@ -122,7 +122,7 @@ pub(super) fn phases(profile: &UnifiedProfile) -> Option<Bars> {
         value: phase.self_time_us,
         class: ColourClass::GROUP,
         note: phase.busy_self_time_percent.map_or(String::new(), format::percent),
-        link: Some(Link::to(View::Layers, &format!("{}_self_time_us>0", phase.phase.key()))),
+        link: Some(Link::to(View::Layers, "")),
     };
     let bars: Vec<Bar> = section.phases.iter().filter(|phase| phase.self_time_us > 0.0).map(bar).collect();
     if bars.is_empty() {
