@@ -10,7 +10,7 @@ use crossprof::graph::{
 use crossprof::hlo::{self, Module};
 use rustc_hash::FxHashSet;
 
-/// A capture of XLA's CPU backend with three programs, one of which was measured.
+/// CPU capture with three programs. Only one ran in the window.
 const TRAIN: &str = "tests/data/jax-cpu-train";
 
 fn run(arguments: &[&str]) -> Output {

@@ -76,7 +76,7 @@ pub(super) fn take(members: &mut [Member], planned: &PlannedRun, run: &mut Run) 
     trace
 }
 
-/// A program in a file of its own: one stage of its compilation.
+/// A file that contains one program, at one stage of its compilation.
 struct Found {
     /// Name of the file without suffixes.
     stem: String,

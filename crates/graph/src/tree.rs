@@ -29,7 +29,7 @@ pub enum Grouping {
     /// By name scope. Equal numbered layers form one group.
     #[default]
     Layers,
-    /// By name scope. Each layer is a group of its own.
+    /// By name scope, each layer apart.
     Scopes,
     /// By computation alone: an instruction contains the computations that it calls.
     Computations,

@@ -10,7 +10,7 @@
 use std::fmt::Write as _;
 
 use super::attributes::{Attributes, ReplicaGroups};
-use super::print::{Link, Target};
+use super::link::{Link, Target};
 use super::shape::join;
 use super::{ConvolutionDimensions, Instruction, MeshAxes, Module};
 

@@ -10,7 +10,7 @@
 //! ```
 //!
 //! A fusion counts towards the phase of the matrix product or convolution inside it, because that determines its time. A
-//! fusion without one counts towards the phase of its own path, which is the path of its root.
+//! fusion without one has the phase of its root, because XLA gives it the path of its root.
 
 use super::instruction::{ComputationIndex, Instruction, InstructionIndex};
 use super::module::Module;

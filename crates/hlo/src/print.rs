@@ -13,10 +13,10 @@
 //! It omits control dependencies, random-number settings and settings of the module that only a compiler needs.
 
 use std::fmt::Write as _;
-use std::ops::Range;
 
 use super::expression::Writer;
 use super::instruction::{ComputationIndex, Instruction, InstructionIndex, Metadata};
+use super::link::Link;
 use super::module::{Computation, Module};
 
 /// Text of a program, with the meaning of its lines.
@@ -39,24 +39,6 @@ pub enum Line {
     Computation(ComputationIndex),
     /// An instruction.
     Instruction(InstructionIndex),
-}
-
-/// A name in the text.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Link {
-    /// Bytes of the name, including `%`.
-    pub range: Range<usize>,
-    /// Instruction or computation that the name refers to.
-    pub target: Target,
-}
-
-/// An instruction or a computation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Target {
-    /// An instruction.
-    Instruction(InstructionIndex),
-    /// A computation.
-    Computation(ComputationIndex),
 }
 
 /// Prints a module.

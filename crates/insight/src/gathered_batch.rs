@@ -28,7 +28,7 @@ pub(super) static RULE: Rule = Rule {
 
 /// Number of ops between an all-gather and the op that reads it (ours: a copy, a transpose and the parts of an asynchronous
 /// collective).
-pub(super) const MOST_BETWEEN: usize = 8;
+const MOST_BETWEEN: usize = 8;
 /// Ops that change no values.
 const MOVES: [&str; 10] = [
     "bitcast",
@@ -198,12 +198,24 @@ pub(super) fn users<'a>(module: &'a Module, instruction: &'a Instruction) -> imp
     all.iter().filter(move |it| index.is_some_and(|index| it.operands.contains(&index)))
 }
 
-/// Finds the op that reads the whole array, through ops that only move it.
+/// Finds the op that reads the whole array.
 fn reader<'a>(
     module: &'a Module,
     gather: &'a Instruction,
     whole: &ArrayShape,
     dimension: usize,
+) -> Option<&'a Instruction> {
+    let reads_whole =
+        |operand: &Instruction| operand.shape.array().is_some_and(|array| array.dimensions == whole.dimensions);
+    let is_reader = |user: &Instruction| kind(user).is_some() && is_batch(user, whole.dimensions.len(), dimension);
+    first_user(module, gather, &|user| is_reader(user) && module.operands(user).any(reads_whole))
+}
+
+/// Finds the first op that is wanted among the users of an all-gather, through ops that only move its result.
+pub(super) fn first_user<'a>(
+    module: &'a Module,
+    gather: &'a Instruction,
+    is_wanted: &dyn Fn(&Instruction) -> bool,
 ) -> Option<&'a Instruction> {
     let mut seen: BTreeSet<InstructionIndex> = BTreeSet::new();
     let mut level: Vec<&Instruction> = vec![gather];
@@ -213,10 +225,7 @@ fn reader<'a>(
             if !module.index_of(user).is_some_and(|index| seen.insert(index)) {
                 continue;
             }
-            let reads_whole =
-                |operand: &Instruction| operand.shape.array().is_some_and(|array| array.dimensions == whole.dimensions);
-            let is_reader = kind(user).is_some() && is_batch(user, whole.dimensions.len(), dimension);
-            if is_reader && module.operands(user).any(reads_whole) {
+            if is_wanted(user) {
                 return Some(user);
             }
             if moves(module, user) {
@@ -229,7 +238,7 @@ fn reader<'a>(
 }
 
 /// Returns true if an op, or each op in a fusion, changes no values.
-pub(super) fn moves(module: &Module, instruction: &Instruction) -> bool {
+fn moves(module: &Module, instruction: &Instruction) -> bool {
     let is_move = |it: &Instruction| MOVES.contains(&it.opcode.as_str());
     let fused = hlo::fused(module, instruction);
     is_move(instruction) || (!fused.is_empty() && fused.iter().all(is_move))

@@ -9,12 +9,12 @@
 use std::collections::BTreeSet;
 
 use super::draft::{Draft, equals};
-use super::gathered_batch::{MOST_BETWEEN, joined, moves, users};
+use super::gathered_batch::{first_user, joined, users};
 use super::limits::OVERHEAD_PERCENT;
 use super::numbers::{Numbers, shown};
 use super::{Needs, Rule, Verdict};
 use base::{Ps, format};
-use hlo::{ArrayShape, Instruction, InstructionIndex, Module};
+use hlo::{ArrayShape, Instruction, Module};
 use metrics::Op;
 use report::{Confidence, View};
 
@@ -94,36 +94,10 @@ fn sums(module: &Module) -> impl Iterator<Item = (&Module, &Instruction, &Instru
     let gathers = module.instructions().iter().filter(|it| it.is("all-gather") || it.is("all-gather-start"));
     gathers.filter_map(move |gather| {
         let (_, whole, dimension) = joined(module, gather)?;
-        Some((module, gather, reducer(module, gather, whole, dimension)?))
+        let reduces = |it: &Instruction| reduces(module, it, whole, dimension);
+        let reader = first_user(module, gather, &|user| reduces(user) || hlo::fused(module, user).iter().any(reduces))?;
+        Some((module, gather, reader))
     })
-}
-
-/// Finds the op that reduces the joined array, through ops that only move it.
-fn reducer<'a>(
-    module: &'a Module,
-    gather: &'a Instruction,
-    whole: &ArrayShape,
-    dimension: usize,
-) -> Option<&'a Instruction> {
-    let mut seen: BTreeSet<InstructionIndex> = BTreeSet::new();
-    let mut level: Vec<&Instruction> = vec![gather];
-    for _ in 0..=MOST_BETWEEN {
-        let mut next = Vec::new();
-        for user in level.into_iter().flat_map(|it| users(module, it)) {
-            if !module.index_of(user).is_some_and(|index| seen.insert(index)) {
-                continue;
-            }
-            let reduces = |it: &Instruction| reduces(module, it, whole, dimension);
-            if reduces(user) || hlo::fused(module, user).iter().any(reduces) {
-                return Some(user);
-            }
-            if moves(module, user) {
-                next.push(user);
-            }
-        }
-        level = next;
-    }
-    None
 }
 
 /// Returns true if the instruction reduces an array of this shape along the dimension.

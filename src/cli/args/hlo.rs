@@ -89,7 +89,7 @@ pub enum HloFormat {
 pub enum HloGroups {
     /// Name scopes. Equal numbered layers are one group
     Layers,
-    /// Name scopes. Each layer is a group of its own
+    /// Name scopes, each layer apart
     Scopes,
     /// No groups except called computations
     Computations,

@@ -1,4 +1,5 @@
 use super::*;
+use crate::Target;
 
 fn read(name: &str) -> Module {
     let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/data/hlo").join(name);
