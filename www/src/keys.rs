@@ -164,7 +164,7 @@ mod tests {
     fn keys_are_inactive_while_text_is_typed() {
         assert_eq!(action("1", false), Some(Action::View(View::OVERVIEW)));
         assert_eq!(action("4", false), Some(Action::View(View::TIMELINE)));
-        assert_eq!(action("9", false), Some(Action::View(View::Of(pages::View::Transfers))));
+        assert_eq!(action("9", false), Some(Action::View(View::Of(pages::View::Communication))));
         assert_eq!(action("0", false), None);
         assert_eq!(action("c", false), Some(Action::Compare));
         assert_eq!(action("1", true), None);
