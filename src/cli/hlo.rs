@@ -8,8 +8,8 @@ use std::io::Write as _;
 use base::format::printable;
 use base::home;
 use crossprof::graph::{
-    Choices, Grouping, Measured, Selection, Source, Tree, Users, Visible, dot, draw, model_explorer, neighbourhood,
-    svg, whole,
+    Choices, Grouping, Measured, Opens, Selection, Source, Users, Visible, dot, draw, model_explorer, neighbourhood,
+    open, svg, whole,
 };
 use crossprof::hlo::{InstructionIndex, Module};
 use rustc_hash::FxHashSet;
@@ -115,21 +115,13 @@ fn visible(
     op: Option<InstructionIndex>,
 ) -> Result<Visible, String> {
     let mut opened: FxHashSet<String> = command.open.iter().cloned().collect();
-    let all = opened.remove("all");
-    // A neighbourhood is small, so its groups need not be closed.
-    let opens_groups = all || op.is_some();
-    let mut visible = Visible::new(source, selection, &Tree::new(source, selection, &opened));
-    for _ in 0..64 {
-        let closed = visible.nodes.iter().filter(|node| node.opens && !node.is_open);
-        let is_wanted = |call: bool| all || opens_groups && !call;
-        let more: Vec<String> =
-            closed.filter(|node| is_wanted(node.instruction.is_some())).map(|node| node.id.clone()).collect();
-        if more.is_empty() || visible.nodes.len() > MOST_NODES {
-            break;
-        }
-        opened.extend(more);
-        visible = Visible::new(source, selection, &Tree::new(source, selection, &opened));
-    }
+    let opens = match (opened.remove("all"), op) {
+        (true, _) => Opens::All,
+        // A neighbourhood is small, so its groups need not be closed.
+        (false, Some(_)) => Opens::Groups,
+        (false, None) => Opens::Around(None),
+    };
+    let (_, visible) = open(source, selection, opened, opens, MOST_NODES);
     if visible.nodes.len() > MOST_NODES {
         return Err(format!(
             "the graph has {} nodes, and a picture shows at most {MOST_NODES}: open fewer groups, or use --op",

@@ -1,16 +1,19 @@
 //! Compiled programs of a run with the measured numbers of their ops.
 
+use std::sync::Arc;
+
 use base::Ps;
 use graph::{Measured, Numbers};
 use hlo::Module;
 use metrics::Context;
 use run::Settings;
 use rustc_hash::FxHashSet;
+use serde::{Deserialize, Serialize};
 
 use super::Session;
 
 /// A compiled program of a run.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HloProgram {
     /// Name with the number of the program: `jit_f(17)`.
     pub name: String,
@@ -22,6 +25,15 @@ pub struct HloProgram {
     pub instructions: usize,
     /// Self time of the program's ops in the window. `None` if none was measured.
     pub time: Option<Ps>,
+}
+
+/// A program to send elsewhere.
+#[derive(Clone, Debug)]
+pub struct HloProgramBytes {
+    /// HLO proto or text.
+    pub bytes: Arc<[u8]>,
+    /// Numbers of its ops by name.
+    pub ops: Vec<(String, Numbers)>,
 }
 
 impl HloProgram {
@@ -56,6 +68,52 @@ impl Session {
             });
             found
         })
+    }
+
+    /// Returns the bytes of a program, an HLO proto or text, and the numbers of its ops by name. `None` if there is no such
+    /// program.
+    pub fn hlo_program_bytes(
+        &mut self,
+        run: u32,
+        settings: &Settings,
+        program: &HloProgram,
+    ) -> Option<HloProgramBytes> {
+        self.timeline(run, settings, |context, _| {
+            let bytes = context.run.programs().modules.bytes(program.host, program.id)?.clone();
+            let ops = ops(&context, program).map(|(name, numbers)| (name.to_owned(), numbers)).collect();
+            Some(HloProgramBytes { bytes, ops })
+        })?
+    }
+
+    /// Returns the index of the program that a link means: the one with this number or name, or else the one in which the op
+    /// took the most time. `None` if no program has the number or name, or if none contains the op.
+    pub fn hlo_program_of(
+        &mut self,
+        run: u32,
+        settings: &Settings,
+        programs: &[HloProgram],
+        wanted: Option<&str>,
+        op: Option<&str>,
+    ) -> Option<usize> {
+        let Some(op) = op.filter(|_| wanted.is_none()) else {
+            let Some(wanted) = wanted else { return (!programs.is_empty()).then_some(0) };
+            let is_number = |it: &HloProgram| it.id.cast_unsigned().to_string() == wanted;
+            let found = programs.iter().position(is_number);
+            return found.or_else(|| programs.iter().position(|it| it.name == wanted || it.module_name() == wanted));
+        };
+        let mut found: Option<(usize, Option<Ps>)> = None;
+        for (at, program) in programs.iter().enumerate() {
+            let time = self.hlo_program(run, settings, program, |module, measured| {
+                let index = module.instruction(op).and_then(|it| module.index_of(it))?;
+                Some(measured.own(index).and_then(|numbers| numbers.time))
+            });
+            if let Some(Some(time)) = time
+                && found.is_none_or(|(_, longest)| time > longest)
+            {
+                found = Some((at, time));
+            }
+        }
+        found.map(|(at, _)| at)
     }
 
     /// Calls `look` with a program and the numbers of its ops, as the table of ops has them. `None` if there is no such

@@ -14,6 +14,7 @@ use crate::components::top::Top;
 use crate::pages::blocks::BlocksPage;
 use crate::pages::compare::Compare;
 use crate::pages::export::Export;
+use crate::pages::graph::GraphView;
 use crate::pages::model::Model;
 use crate::pages::overview::Overview;
 use crate::pages::start::Start;
@@ -87,6 +88,7 @@ fn body(view: View, run: Run) -> AnyView {
         View::TIMELINE if run.report.with_untracked(|report| report.profile.is_from_events()) => {
             view! { <Timeline run=run /> }.into_any()
         }
+        View::GRAPH => view! { <GraphView run=run /> }.into_any(),
         View::MODEL => view! { <Model run=run /> }.into_any(),
         View::Export => view! { <Export run=run /> }.into_any(),
         // `App` renders these views itself. They appear here only for a moment, while the address changes.

@@ -81,6 +81,14 @@ pub fn median_step(run: &Run, heard: Heard<Document>) {
     ask(run.load, To::Analyst, MedianStepRequest { run: run.index }, None, &[], heard);
 }
 
+/// Sends a request about compiled programs to the analyst.
+pub fn of_programs<Q: Request<Worker = AnalystRequest>>(run: &Run, request: Q, heard: Heard<Q::Response>)
+where
+    Q::Response: Body + 'static,
+{
+    ask(run.load, To::Analyst, request, None, &[], heard);
+}
+
 /// Colors a run's timeline by the time that its ops gained or lost. `changes` is the document [`Form::Changes`].
 pub fn colour(run: &Run, changes: JsValue, heard: Heard<()>) {
     ask(run.load, To::Analyst, ColourRequest { run: run.index }, None, &[changes], heard);

@@ -53,30 +53,53 @@ pub enum Program {
     Reader,
     /// Analyzes runs, compares them, and makes their pages.
     Analyst,
+    /// Draws and prints compiled programs.
+    Graph,
 }
 
 thread_local! {
     /// Resolve to the code of the workers: the URL of the script and the compiled module.
-    static CODE: [Promise; 2] = ["worker", "analyst"].map(|name| future_to_promise(fetch_code(name)));
-    static KEPT: RefCell<Vec<(&'static str, Promise)>> = const { RefCell::new(Vec::new()) };
+    static CODE: RefCell<[Option<Promise>; 3]> = const { RefCell::new([const { None }; 3]) };
+    static KEPT: RefCell<Vec<(String, Promise)>> = const { RefCell::new(Vec::new()) };
 }
 
 /// Fetches all files. Returns when each of them has been fetched or has failed.
 pub async fn prefetch() {
-    let code = CODE.with(<[Promise; 2]>::clone);
+    let code = [Program::Reader, Program::Analyst].map(code);
     let files = EXAMPLES.iter().map(|example| example.file).chain([SCHEMA]);
     let files: Vec<Promise> = files.map(kept_promise).collect();
     for promise in code.into_iter().chain(files) {
         // Errors are ignored here: code that uses the file reports them.
         let _ = JsFuture::from(promise).await;
     }
+    // Few users open a graph, so its program is fetched last, and compiled only when it is needed.
+    for file in files_of(Program::Graph) {
+        let _ = JsFuture::from(kept_promise(&file)).await;
+    }
+}
+
+/// Returns the addresses of a program's script and module. The build id prevents the browser from using a cached file of
+/// an earlier build.
+fn files_of(program: Program) -> [String; 2] {
+    let name = match program {
+        Program::Reader => "worker",
+        Program::Analyst => "analyst",
+        Program::Graph => "graph",
+    };
+    [format!("{name}.js?build={BUILD_ID}"), format!("{name}_bg.wasm?build={BUILD_ID}")]
+}
+
+/// Returns the code of a program, which is fetched and compiled on the first call.
+fn code(program: Program) -> Promise {
+    CODE.with_borrow_mut(|code| {
+        code[program as usize].get_or_insert_with(|| future_to_promise(fetch_code(program))).clone()
+    })
 }
 
 /// Creates a worker. All workers of a program share one compiled module. Messages that arrive before the worker has
 /// started its program are lost.
 pub async fn worker(program: Program) -> Result<Worker, JsValue> {
-    let code = CODE.with(|code| code[program as usize].clone());
-    let code = Array::from(&JsFuture::from(code).await?);
+    let code = Array::from(&JsFuture::from(code(program)).await?);
     let options = WorkerOptions::new();
     options.set_type(WorkerType::Module);
     let worker = Worker::new_with_options(&code.get(0).as_string().unwrap_or_default(), &options)?;
@@ -89,23 +112,31 @@ pub async fn kept(file: &'static str) -> Result<Blob, JsValue> {
     Ok(JsFuture::from(kept_promise(file)).await?.unchecked_into())
 }
 
-fn kept_promise(file: &'static str) -> Promise {
+fn kept_promise(file: &str) -> Promise {
     KEPT.with_borrow_mut(|kept| {
-        if let Some((_, promise)) = kept.iter().find(|(name, _)| *name == file) {
+        if let Some((_, promise)) = kept.iter().find(|(name, _)| name == file) {
             return promise.clone();
         }
-        let promise = future_to_promise(async move { JsFuture::from(get(file).await?.blob()?).await });
+        let file = file.to_owned();
+        let address = file.clone();
+        let promise = future_to_promise(async move { JsFuture::from(get(&address).await?.blob()?).await });
         kept.push((file, promise.clone()));
         promise
     })
 }
 
-async fn fetch_code(name: &'static str) -> Result<JsValue, JsValue> {
-    // The build id in the address prevents the browser from using a cached file of an earlier build.
-    let script = get(&format!("{name}.js?build={BUILD_ID}")).await?;
-    let script = JsFuture::from(script.text()?).await?;
-    let module = get(&format!("{name}_bg.wasm?build={BUILD_ID}")).await?;
-    let module = JsFuture::from(WebAssembly::compile(&JsFuture::from(module.array_buffer()?).await?)).await?;
+async fn fetch_code(program: Program) -> Result<JsValue, JsValue> {
+    let [script, module] = files_of(program);
+    let (script, module) = if program == Program::Graph {
+        let kept = async |file: &str| JsFuture::from(kept_promise(file)).await.map(JsCast::unchecked_into::<Blob>);
+        let (script, module) = (kept(&script).await?, kept(&module).await?);
+        (script.text(), module.array_buffer())
+    } else {
+        let (script, module) = (get(&script).await?, get(&module).await?);
+        (script.text()?, module.array_buffer()?)
+    };
+    let script = JsFuture::from(script).await?;
+    let module = JsFuture::from(WebAssembly::compile(&JsFuture::from(module).await?)).await?;
     let kind = BlobPropertyBag::new();
     kind.set_type("text/javascript");
     let parts = Array::of2(&script, &JsValue::from_str(START));

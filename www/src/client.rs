@@ -124,6 +124,7 @@ async fn start(state: State, id: u32, sources: Vec<Source>, left_out: Vec<Source
             readers: Some(readers),
             analyst,
             second_analyst: None,
+            graph: None,
             memory_transfers: Vec::new(),
             sources,
             left_out,

@@ -50,7 +50,7 @@ impl NoWorker {
 
 thread_local! {
     static WAITING: RefCell<Vec<(Program, Worker)>> = const { RefCell::new(Vec::new()) };
-    static STARTING: Cell<[usize; 2]> = const { Cell::new([0; 2]) };
+    static STARTING: Cell<[usize; 3]> = const { Cell::new([0; 3]) };
     static REHEARSED: Cell<bool> = const { Cell::new(false) };
 }
 

@@ -30,6 +30,8 @@ impl View {
     pub const OVERVIEW: View = View::Of(pages::View::Overview);
     /// The timeline with all events.
     pub const TIMELINE: View = View::Of(pages::View::Timeline);
+    /// Compiled programs as graph and text.
+    pub const GRAPH: View = View::Of(pages::View::Graph);
     /// Memory use of the devices.
     pub const MEMORY: View = View::Of(pages::View::Memory);
     /// Form for model data that the trace does not contain.
@@ -90,6 +92,9 @@ pub struct RowKey {
     pub name: String,
 }
 
+/// Option of the address: number or name of the compiled program to show.
+pub const PROGRAM: &str = "program";
+
 /// Maximum length of a row name in the address, in characters.
 const KEY_CHARS: usize = 120;
 
@@ -125,6 +130,8 @@ impl Route {
             .query
             .options
             .extend(pages::timeline::options(link).into_iter().map(|(key, value)| (key.to_owned(), value)));
+        let program = link.program.iter().map(|program| (PROGRAM.to_owned(), program.clone()));
+        route.query.options.extend(program);
         route
     }
 

@@ -23,6 +23,8 @@ pub struct Source {
 
 /// A second analyst that is starting or has started, or an error as a sentence.
 pub type SecondAnalyst = Shared<LocalBoxFuture<'static, Result<Rc<Connection>, String>>>;
+/// A graph worker that is starting or has started, or an error as a sentence.
+pub type GraphWorker = SecondAnalyst;
 /// Completes when the second analyst has the memory records of a run. Fails with an error as a sentence.
 pub type MemoryTransfer = Shared<LocalBoxFuture<'static, Result<(), String>>>;
 
@@ -34,6 +36,8 @@ pub struct Team {
     pub analyst: Rc<Connection>,
     /// The second analyst, if it was started.
     pub second_analyst: Option<SecondAnalyst>,
+    /// The graph worker, if it was started.
+    pub graph: Option<GraphWorker>,
     /// Transfers of memory records to the second analyst, by run index.
     pub memory_transfers: Vec<(u32, MemoryTransfer)>,
     /// Files that are read.
@@ -43,8 +47,10 @@ pub struct Team {
 }
 
 impl Team {
-    fn started_second_analyst(&self) -> Option<&Rc<Connection>> {
-        self.second_analyst.as_ref()?.peek()?.as_ref().ok()
+    /// Returns the workers that were started on demand.
+    fn started_later(&self) -> impl Iterator<Item = &Rc<Connection>> {
+        let later = [&self.second_analyst, &self.graph];
+        later.into_iter().filter_map(|worker| worker.as_ref()?.peek()?.as_ref().ok())
     }
 }
 
@@ -66,6 +72,16 @@ pub fn analyst(load: u32) -> Option<Rc<Connection>> {
 /// Returns the second analyst of a load. Calls `start` if there is none yet.
 pub fn second_analyst(load: u32, start: impl FnOnce() -> SecondAnalyst) -> Option<SecondAnalyst> {
     with(load, |team| team.second_analyst.get_or_insert_with(start).clone())
+}
+
+/// Returns the graph worker of a load. Calls `start` if there is none yet.
+pub fn graph(load: u32, start: impl FnOnce() -> GraphWorker) -> Option<GraphWorker> {
+    with(load, |team| team.graph.get_or_insert_with(start).clone())
+}
+
+/// Removes the graph worker of a load that failed to start.
+pub fn forget_graph(load: u32) {
+    with(load, |team| team.graph = None);
 }
 
 /// Removes the second analyst of a load that failed to start.
@@ -90,7 +106,7 @@ pub fn cancel(place: Place) {
     TEAMS.with_borrow(|teams| {
         for (_, team) in teams {
             team.analyst.cancel(place);
-            team.started_second_analyst().into_iter().for_each(|worker| worker.cancel(place));
+            team.started_later().for_each(|worker| worker.cancel(place));
         }
     });
 }
@@ -118,9 +134,7 @@ pub fn end(load: u32) {
     let team = TEAMS.with_borrow_mut(|teams| place(teams).map(|at| teams.remove(at)));
     if let Some((_, team)) = team {
         team.analyst.end(ENDED);
-        if let Some(second) = team.started_second_analyst() {
-            second.end(ENDED);
-        }
+        team.started_later().for_each(|worker| worker.end(ENDED));
     }
 }
 

@@ -23,18 +23,27 @@ pub struct Link {
     /// Range to show with some margin if only the event is selected, in the same unit as `range_ps`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub around_ps: Option<(i64, i64)>,
+    /// Number or name of the compiled program to show. The filter is then the name of an op.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub program: Option<String>,
 }
 
 impl Link {
     /// Returns a link to a view with a filter.
     pub fn to(view: View, filter: &str) -> Link {
-        Link { view, filter: filter.to_owned(), range_ps: None, event: None, around_ps: None }
+        Link { view, filter: filter.to_owned(), ..Link::default() }
     }
 
     /// Returns a link to the rows whose column `key` is `value`. Returns `None` for a value that a filter cannot
     /// express.
     pub fn equal(view: View, key: &str, value: &str) -> Option<Link> {
         (!value.contains('"')).then(|| Link::to(view, &format!("{key}=\"{value}\"")))
+    }
+
+    /// Returns a link to an op in the graph of its program. `program` is the number or name of the program, empty if unknown.
+    pub fn graph(op: &str, program: &str) -> Link {
+        let program = Some(program.to_owned()).filter(|program| !program.is_empty());
+        Link { program, ..Link::to(View::Graph, op) }
     }
 
     /// Describes the target: `Ops: fusion.3`, `Timeline: 1.20 ms from 3.40 ms`.

@@ -1,7 +1,10 @@
 //! Classes of instructions, which decide the colour of a node. They are those of XProf's graph viewer.
 
+use serde::{Deserialize, Serialize};
+
 /// Class of a node.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Class {
     /// A group of instructions.
     Group,

@@ -6,7 +6,7 @@ use hlo::{InstructionIndex, Module};
 use rustc_hash::{FxHashMap, FxHasher};
 
 use crate::scope;
-use crate::tree::{Grouping, Source};
+use crate::source::{Grouping, Source};
 
 /// Layers' group and number of the layer, for instructions in merged layers.
 pub type Copies = FxHashMap<InstructionIndex, (u32, u32)>;

@@ -1,13 +1,14 @@
 //! Users of instructions, and the flow of data past instructions that are not drawn.
 
 use hlo::{Instruction, InstructionIndex, Module};
+use serde::{Deserialize, Serialize};
 
 /// Maximum number of steps from an operand to the instructions that are drawn for it. Only cyclic or absurd modules need
 /// more.
 const MOST_STEPS: usize = 1_000;
 
 /// Instructions that are left out of drawings.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Choices {
     /// Leaves out `tuple` and `get-tuple-element`. Edges pass through them.
     pub hides_tuples: bool,

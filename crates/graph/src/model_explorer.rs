@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use crate::flow;
 use crate::selection::{Selection, whole};
-use crate::tree::{Grouping, Source};
+use crate::source::{Grouping, Source};
 
 /// A graph of the collection.
 #[derive(Serialize)]

@@ -3,9 +3,10 @@
 use base::Ps;
 use hlo::{InstructionIndex, Module};
 use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
 
 /// Numbers of an op over the measured window. `None` means not measured.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Numbers {
     /// Self time of all occurrences on all devices.
     pub time: Option<Ps>,

@@ -9,31 +9,19 @@
 //!
 //! An instruction that calls computations is a unit that can be opened. Its contents are built only then.
 
-use hlo::{ComputationIndex, InstructionIndex, Module};
+use hlo::{ComputationIndex, InstructionIndex};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::concrete::{Concrete, Copies};
-use crate::flow::Choices;
-use crate::numbers::{Measured, Numbers};
+use crate::numbers::Numbers;
 use crate::selection::{self, Selection};
+use crate::source::Source;
 
 /// Maximum number of children of a group. More are split into groups of consecutive children.
 pub const MOST_CHILDREN: usize = 200;
 
 /// Maximum depth of opened calls. Real programs nest a few; a cyclic one has no end.
 const MOST_CALLS: usize = 32;
-
-/// How instructions form groups.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Grouping {
-    /// By name scope. Equal numbered layers form one group.
-    #[default]
-    Layers,
-    /// By name scope, each layer apart.
-    Scopes,
-    /// By computation alone: an instruction contains the computations that it calls.
-    Computations,
-}
 
 /// A group of units and other groups.
 #[derive(Clone, Debug, Default)]
@@ -120,19 +108,6 @@ pub struct Tree {
     pub levels: Vec<Level>,
 }
 
-/// Input of a tree.
-#[derive(Clone, Copy, Debug)]
-pub struct Source<'a> {
-    /// The module.
-    pub module: &'a Module,
-    /// Measured numbers.
-    pub measured: &'a Measured,
-    /// Instructions that are left out.
-    pub choices: Choices,
-    /// Kind of groups.
-    pub grouping: Grouping,
-}
-
 impl Tree {
     /// Builds the tree of a selection. `opened` contains the ids of opened groups and units. Unknown ids are ignored.
     pub fn new(source: Source<'_>, selection: &Selection, opened: &FxHashSet<String>) -> Tree {
@@ -156,6 +131,17 @@ impl Tree {
             group.is_open |= opened.contains(&group.id);
         }
         tree
+    }
+
+    /// Returns the ids of the groups that contain an instruction of the selection, the innermost first.
+    pub fn groups_around(&self, index: InstructionIndex) -> Vec<String> {
+        let unit = self.levels.first().and_then(|level| level.unit(index));
+        let first = unit.and_then(|unit| self.units.get(unit as usize)).map(|unit| unit.group);
+        let parent = |&group: &u32| self.groups.get(group as usize).and_then(|group| group.parent);
+        std::iter::successors(first, parent)
+            .map(|group| self.id(group).to_owned())
+            .filter(|id| !id.is_empty())
+            .collect()
     }
 
     /// Replaces a unit that calls computations by a group of their instructions.

@@ -5,7 +5,8 @@ use hlo::{InstructionIndex, Module};
 use crate::flow::{self, Choices};
 use crate::numbers::Numbers;
 use crate::selection::{Omitted, Selection};
-use crate::tree::{Child, Source, Tree};
+use crate::source::Source;
+use crate::tree::{Child, Tree};
 
 /// Maximum number of operand edges that one instruction may have across hidden tuples.
 const MOST_FLOWS: usize = 4_096;

@@ -112,6 +112,11 @@ impl Module {
         self.computation(self.entry?)
     }
 
+    /// Returns the index of the entry computation.
+    pub fn entry_index(&self) -> Option<ComputationIndex> {
+        self.entry.filter(|&index| self.computation(index).is_some())
+    }
+
     /// Returns the index of an instruction of this module.
     pub fn index_of(&self, instruction: &Instruction) -> Option<InstructionIndex> {
         self.by_name.find(&self.instructions, &instruction.name)

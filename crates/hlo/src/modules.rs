@@ -43,11 +43,19 @@ impl Modules {
     /// with this program id, provided that all such hosts have the same module name. The condition is needed because
     /// each process numbers its programs itself.
     pub fn find(&self, host: u16, program_id: i64) -> Option<&Module> {
+        self.place(host, program_id).and_then(|index| self.get(index))
+    }
+
+    fn place(&self, host: u16, program_id: i64) -> Option<usize> {
         let own = self.places.get(&(host, program_id)).copied();
         own.or_else(|| {
             if self.hosts.contains(&host) { None } else { self.only(|proto, _| proto.program_id == program_id) }
         })
-        .and_then(|index| self.get(index))
+    }
+
+    /// Returns the bytes of the module that [`find`](Self::find) returns.
+    pub fn bytes(&self, host: u16, program_id: i64) -> Option<&Arc<[u8]>> {
+        self.place(host, program_id).and_then(|index| self.protos.get(index)).map(|(proto, _)| &proto.bytes)
     }
 
     /// Returns the module of a host by its name, for traces whose kernels have only the module's name: `jit_f`, or

@@ -98,7 +98,8 @@ pub fn page(source: Source<'_>, view: View, query: &PageQuery) -> Page {
         View::Devices => devices::blocks(source, query),
         View::Checklist => checklist::blocks(source, query),
         View::Memory => memory::blocks(source, query),
-        View::Model => Vec::new(),
+        // The page draws programs itself.
+        View::Graph | View::Model => Vec::new(),
     };
     let is_jax =
         !matches!(source.profile().metadata.framework(), trace::Framework::TensorFlow | trace::Framework::PyTorch);

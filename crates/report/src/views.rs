@@ -23,6 +23,8 @@ pub enum View {
     Layers,
     /// Every op with its time and cost.
     Ops,
+    /// Compiled programs as graph and text.
+    Graph,
     /// Kernels and their categories.
     Kernels,
     /// Ops against the peaks of the device.
@@ -43,13 +45,14 @@ pub enum View {
 
 impl View {
     /// All views, in display order.
-    pub const ALL: [View; 14] = [
+    pub const ALL: [View; 15] = [
         View::Overview,
         View::Findings,
         View::Steps,
         View::Timeline,
         View::Layers,
         View::Ops,
+        View::Graph,
         View::Kernels,
         View::Roofline,
         View::Communication,
@@ -69,6 +72,7 @@ impl View {
             View::Timeline => "timeline",
             View::Layers => "layers",
             View::Ops => "ops",
+            View::Graph => "graph",
             View::Kernels => "kernels",
             View::Roofline => "roofline",
             View::Communication => "communication",
@@ -89,6 +93,7 @@ impl View {
             View::Timeline => "Timeline",
             View::Layers => "Layers",
             View::Ops => "Ops",
+            View::Graph => "Graph",
             View::Kernels => "Kernels",
             View::Roofline => "Roofline",
             View::Communication => "Communication",

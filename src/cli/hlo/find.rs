@@ -146,9 +146,7 @@ pub fn computation(module: &Module, program: &str, name: &str) -> Result<Computa
 
 /// Returns the entry computation.
 pub fn entry(module: &Module) -> Result<ComputationIndex, String> {
-    let entry = module.entry().map(std::ptr::from_ref);
-    let found = (0..).zip(module.computations()).find(|(_, it)| entry == Some(std::ptr::from_ref(*it)));
-    found.map(|(index, _)| index).ok_or_else(|| {
+    module.entry_index().ok_or_else(|| {
         "the program names no entry computation, probably because the file is cut; name one with --computation"
             .to_owned()
     })

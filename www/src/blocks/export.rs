@@ -31,6 +31,13 @@ pub struct Picture {
     height_px: f64,
 }
 
+impl Picture {
+    /// Returns the picture of an SVG document with its size in pixels.
+    pub fn of(svg: String, (width_px, height_px): (f64, f64)) -> Picture {
+        Picture { svg, width_px, height_px }
+    }
+}
+
 /// Converts a chart to SVG. The class `exporting` hides buttons and expands scrolling lists during the measurement.
 pub fn picture(figure: &Element) -> Picture {
     // Fails only for a malformed class name.

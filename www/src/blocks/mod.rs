@@ -4,8 +4,8 @@
 
 pub mod bars;
 mod chart;
-mod choice;
-mod export;
+pub mod choice;
+pub mod export;
 mod facts;
 pub mod figure;
 pub mod figures;

@@ -17,6 +17,9 @@ pub fn ViewIcon(
         View::Of(Page::Checklist) => "M2.5 4l1.5 1.5L6.5 3M2.5 11l1.5 1.5L6.5 10M8.5 4.5h5M8.5 11.5h5",
         View::Of(Page::Timeline) => "M2.5 3.5h6M6 8h7.5M4 12.5h5M2.5 2v12",
         View::Of(Page::Ops) => "M2.5 3h11v3.2h-11zM2.5 6.2H9v3.2H2.5zM2.5 9.4h4v3.2h-4z",
+        View::Of(Page::Graph) => {
+            "M5.500 2.500h5v3h-5zM2 10.500h4.500v3H2zM9.500 10.500H14v3H9.500zM8 5.500v2.500M4.200 10.500V8h7.600v2.500"
+        }
         View::Of(Page::Roofline) => "M2.5 2.5v11h11M3.5 11.5L8 6h5.5M6 11v.1M9.5 9v.1M11.5 11v.1",
         View::Of(Page::Communication) => "M2.5 5.5h9M9 3l2.5 2.5L9 8M13.5 10.5h-9M7 8l-2.5 2.5L7 13",
         View::Of(Page::Transfers) => "M5 13.5v-11M2.5 5L5 2.5 7.500 5M11 2.5v11M8.500 11l2.5 2.5 2.5-2.5",

@@ -4,6 +4,7 @@
 pub mod blocks;
 pub mod compare;
 pub mod export;
+pub mod graph;
 pub mod model;
 pub mod overview;
 pub mod start;

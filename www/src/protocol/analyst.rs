@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use wasm_bindgen::{JsCast, JsValue};
 
 use super::Request;
+use super::graph::{ProgramBytes, ProgramRequest, Programs, ProgramsRequest};
 use super::timeline::{
     Frame, FrameRequest, Left, PictureRequest, PrepareRequest, StripPicture, StripRequest, TimelineRequest,
 };
@@ -48,6 +49,10 @@ pub enum AnalystRequest {
     Memory(MemoryRequest),
     /// See [`StoreMemoryRequest`].
     StoreMemory(StoreMemoryRequest),
+    /// See [`ProgramsRequest`].
+    Programs(ProgramsRequest),
+    /// See [`ProgramRequest`].
+    Program(ProgramRequest),
     /// See [`PrepareRequest`].
     Prepare(PrepareRequest),
     /// See [`StripRequest`].
@@ -285,6 +290,8 @@ requests! {
     Table(TableRequest) -> Document;
     Row(RowRequest) -> Packed<Page>;
     Search(SearchRequest) -> Packed<Vec<Found>>;
+    Programs(ProgramsRequest) -> Packed<Programs>;
+    Program(ProgramRequest) -> ProgramBytes;
     Prepare(PrepareRequest) -> Left;
     Strip(StripRequest) -> StripPicture;
     Picture(PictureRequest) -> Document;

@@ -8,6 +8,7 @@
 //!                                +---- empty buffers to reuse --+      | RunChunk (bytes transferred)
 //!                                                                      v
 //! page -- AnalyseRequest, ReportRequest, PageRequest, ... -------> analyst
+//! page -- OpenRequest, PictureRequest, ListingRequest, ... ------> graph worker
 //! ```
 //!
 //! Every request has a number. Every message of a worker contains the number of its request and one of three things:
@@ -25,6 +26,7 @@
 
 pub mod analyst;
 pub mod files;
+pub mod graph;
 pub mod packed;
 pub mod pending;
 pub mod queue;
@@ -67,6 +69,10 @@ pub enum Place {
     View,
     /// The comparison of runs.
     Comparison,
+    /// The graph of a program.
+    Graph,
+    /// The text of a program.
+    Listing,
     /// Results of the command palette.
     Search,
     /// The numbers of the run with this index within its load.

@@ -30,6 +30,7 @@ use crate::protocol::analyst::{
     MemoryRequest, PageRequest, Received, RehearseRequest, ReportRequest, RowRequest, RunChunk, RunReport,
     SearchRequest, StoreMemoryRequest, TableRequest,
 };
+use crate::protocol::graph::{ProgramBytes, ProgramRequest, Programs, ProgramsRequest};
 use crate::protocol::packed;
 use crate::protocol::timeline::{
     Frame, FrameRequest, Left, PictureForm, PictureRequest, PrepareRequest, Seen, StripPicture, StripRequest,
@@ -77,6 +78,12 @@ pub fn begin(analyst: &Rc<RefCell<Analyst>>, request: AnalystRequest, asker: Ask
         }
         AnalystRequest::Search(request) => {
             asker.answer::<SearchRequest>(analyst.borrow_mut().search(request).map(Packed).ok_or(NO_RUN));
+        }
+        AnalystRequest::Programs(request) => {
+            asker.answer::<ProgramsRequest>(analyst.borrow_mut().programs(request).map(Packed).ok_or(NO_RUN));
+        }
+        AnalystRequest::Program(request) => {
+            asker.answer::<ProgramRequest>(analyst.borrow_mut().program(request).ok_or(NO_RUN));
         }
         AnalystRequest::Prepare(PrepareRequest { run }) => {
             asker.answer::<PrepareRequest>(analyst.borrow_mut().prepare(run).ok_or(NO_RUN));
@@ -241,6 +248,20 @@ impl Analyst {
         let settings = self.settings_of(run)?;
         // An imported report has no events to search.
         Some(self.session.timeline(run, &settings, |context, _| pages::search(context, &text)).unwrap_or_default())
+    }
+
+    /// Lists the compiled programs of a run. An imported report has none.
+    fn programs(&mut self, ProgramsRequest { run, wanted, op }: ProgramsRequest) -> Option<Programs> {
+        let settings = self.settings_of(run)?;
+        let programs = self.session.hlo_programs(run, &settings).unwrap_or_default();
+        let found = self.session.hlo_program_of(run, &settings, &programs, wanted.as_deref(), op.as_deref());
+        Some(Programs { programs, found })
+    }
+
+    fn program(&mut self, ProgramRequest { run, program }: ProgramRequest) -> Option<ProgramBytes> {
+        let settings = self.settings_of(run)?;
+        let found = self.session.hlo_program_bytes(run, &settings, &program)?;
+        Some(ProgramBytes::new(&found.bytes, found.ops))
     }
 
     /// Prepares a part of the timeline. When all parts are ready, draws the first picture, because the browser then

@@ -1,5 +1,5 @@
-//! The workers. There are two programs: the reader inspects, unpacks and decodes files, and the analyst analyzes the
-//! decoded runs. A load has two readers, one analyst and, on demand, a second analyst, which handles requests that need
+//! The workers. There are three programs: the reader inspects, unpacks and decodes files, the analyst analyzes the
+//! decoded runs, and the graph worker draws and prints compiled programs. A load has two readers, one analyst and, on demand, a second analyst, which handles requests that need
 //! no events. Both analysts run the same program. The request to a worker determines its task.
 
 pub mod analyst;
@@ -8,6 +8,7 @@ pub mod asker;
 pub mod comparison;
 pub mod decode;
 pub mod export;
+pub mod graph;
 pub mod groups;
 pub mod look;
 pub mod memory;

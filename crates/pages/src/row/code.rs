@@ -87,7 +87,7 @@ impl<'a> Op<'a> {
     }
 
     /// Returns the instruction of the op, if the program is embedded.
-    fn instruction(&self) -> Option<(&'a hlo::Module, &'a hlo::Instruction)> {
+    pub(super) fn instruction(&self) -> Option<(&'a hlo::Module, &'a hlo::Instruction)> {
         let modules = &self.context.run.programs().modules;
         let (name, module_name) = (self.text(self.op.name), self.text(self.op.module));
         // Each host numbers its programs independently, so the first host that has the program is used.

@@ -96,12 +96,24 @@ impl<'a> Op<'a> {
         (!figures.is_empty()).then_some(Block::Figures { figures })
     }
 
-    /// Returns links to the longest run of the op, and to all ops of its source line.
+    /// Returns links to the op in the graph of its program, to its longest run, and to all ops of its source line.
     pub fn links(&self) -> Vec<(String, Link)> {
         let source = self.text(self.op.source);
         let of_line = Link::equal(View::Ops, "source_info", source).filter(|_| !source.is_empty());
         let of_line = of_line.map(|link| (format!("Ops of {}", file_and_line(source)), link));
-        self.longest_run().into_iter().chain(of_line).collect()
+        self.graph().into_iter().chain(self.longest_run()).chain(of_line).collect()
+    }
+
+    /// Returns a link to the op in the graph of its program, if the program is embedded.
+    fn graph(&self) -> Option<(String, Link)> {
+        self.instruction()?;
+        let name = self.text(self.op.name);
+        let program = match self.op.program_id {
+            Some(id) => id.cast_unsigned().to_string(),
+            None => self.text(self.op.module).to_owned(),
+        };
+        let title = format!("Graph and HLO of {}", format::shorten(&format::printable(name), LONGEST_NAME));
+        Some((title, Link::graph(name, &program)))
     }
 
     /// Returns a link to the longest run of the op on the timeline.

@@ -1,0 +1,32 @@
+//! Input of a graph.
+
+use hlo::Module;
+use serde::{Deserialize, Serialize};
+
+use crate::flow::Choices;
+use crate::numbers::Measured;
+
+/// How instructions form groups.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Grouping {
+    /// By name scope. Equal numbered layers form one group.
+    #[default]
+    Layers,
+    /// By name scope, each layer apart.
+    Scopes,
+    /// By computation alone: an instruction contains the computations that it calls.
+    Computations,
+}
+
+/// Input of a tree.
+#[derive(Clone, Copy, Debug)]
+pub struct Source<'a> {
+    /// The module.
+    pub module: &'a Module,
+    /// Measured numbers.
+    pub measured: &'a Measured,
+    /// Instructions that are left out.
+    pub choices: Choices,
+    /// Kind of groups.
+    pub grouping: Grouping,
+}

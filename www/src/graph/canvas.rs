@@ -1,0 +1,216 @@
+//! The picture: nodes and edges as SVG elements, with zoom, drag and keyboard.
+
+use crossprof::graph::{Picture, PictureNode};
+use crossprof::text::format::printable;
+use leptos::html::Div;
+use leptos::prelude::*;
+use wasm_bindgen::JsCast;
+use web_sys::{Element, KeyboardEvent, MouseEvent, PointerEvent, WheelEvent};
+
+use super::Explorer;
+use super::walk::{Step, step};
+use crate::components::live::{follow, live};
+
+/// Scales of the picture.
+const ZOOM: (f64, f64) = (0.1, 3.0);
+/// Smallest scale that still shows text. A wider picture is scrolled rather than made smaller.
+const LEGIBLE: f64 = 0.7;
+/// Factor of one step of the zoom.
+const FACTOR: f64 = 1.25;
+/// Height of a line of text, and the first baseline of a node, in pixels of the picture.
+const LINE: f64 = 15.0;
+const BASELINE: f64 = 17.0;
+
+/// Position of the pointer and of the scrolled picture when a drag began.
+type Grip = (f64, f64, f64, f64);
+
+/// Renders the picture.
+#[component]
+pub fn Canvas(
+    /// State of the view.
+    explorer: Explorer,
+) -> impl IntoView {
+    let frame = NodeRef::<Div>::new();
+    let grip = RwSignal::new(None::<Grip>);
+    let scale = move || {
+        let width = explorer.picture.with(|picture| picture.as_ref().map_or(1.0, |picture| picture.size.0));
+        let room = frame.get().map_or(width, |frame| f64::from(frame.client_width()) - 4.0);
+        explorer.zoom.get().unwrap_or_else(|| (room / width.max(1.0)).clamp(LEGIBLE, 1.0))
+    };
+    // Scroll to the selected node when another picture is shown.
+    follow(move || {
+        explorer.picture.track();
+        let Some(frame) = frame.get() else { return };
+        request_animation_frame(move || reveal(explorer, &frame, untrack(scale)));
+    });
+    let on_click = move |event: MouseEvent| {
+        if let Some((node, is_toggle)) = node_of(&event) {
+            explorer.select(Some(node));
+            if is_toggle {
+                explorer.activate(node);
+            }
+        }
+    };
+    let on_double = move |event: MouseEvent| {
+        if let Some((node, false)) = node_of(&event) {
+            explorer.activate(node);
+        }
+    };
+    let on_key = move |event: KeyboardEvent| {
+        if event.ctrl_key() || event.meta_key() || event.alt_key() {
+            return;
+        }
+        let to = match event.key().as_str() {
+            "ArrowUp" => Some(Step::Up),
+            "ArrowDown" => Some(Step::Down),
+            "ArrowLeft" => Some(Step::Left),
+            "ArrowRight" => Some(Step::Right),
+            _ => None,
+        };
+        let scale = untrack(scale);
+        let from = explorer.selected.get_untracked();
+        match (to, event.key().as_str()) {
+            (Some(to), _) => {
+                let next = explorer.picture.with_untracked(|picture| step(picture.as_ref()?, from, to));
+                if next.is_some() {
+                    explorer.select(next);
+                }
+            }
+            (None, "Enter") => from.into_iter().for_each(|node| explorer.activate(node)),
+            (None, "+" | "=") => zoom(explorer, scale * FACTOR),
+            (None, "-") => zoom(explorer, scale / FACTOR),
+            (None, "0") => explorer.zoom.set(None),
+            _ => return,
+        }
+        event.prevent_default();
+        event.stop_propagation();
+        if let Some(frame) = frame.get_untracked() {
+            request_animation_frame(move || reveal(explorer, &frame, untrack(|| explorer.zoom.get()).unwrap_or(scale)));
+        }
+    };
+    let on_wheel = move |event: WheelEvent| {
+        if event.ctrl_key() || event.meta_key() {
+            event.prevent_default();
+            let scale = untrack(scale);
+            zoom(explorer, if event.delta_y() < 0.0 { scale * FACTOR } else { scale / FACTOR });
+        }
+    };
+    let on_down = move |event: PointerEvent| {
+        // A finger scrolls the picture without help.
+        if let (0, "mouse", Some(frame)) = (event.button(), event.pointer_type().as_str(), frame.get_untracked()) {
+            let (x, y) = (f64::from(event.client_x()), f64::from(event.client_y()));
+            grip.set(Some((x, y, f64::from(frame.scroll_left()), f64::from(frame.scroll_top()))));
+        }
+    };
+    let on_move = move |event: PointerEvent| {
+        let (Some((x, y, left, top)), Some(frame)) = (grip.get_untracked(), frame.get_untracked()) else { return };
+        if event.buttons() & 1 == 0 {
+            return grip.set(None);
+        }
+        frame.set_scroll_left((left + x - f64::from(event.client_x())) as i32);
+        frame.set_scroll_top((top + y - f64::from(event.client_y())) as i32);
+    };
+    let drawing =
+        move || explorer.picture.with(|picture| picture.as_ref().map(|picture| drawing(explorer, picture, scale)));
+    view! {
+        <div class="graph-canvas" node_ref=frame tabindex="0" role="application" class:dragged=move || grip.get().is_some()
+            aria-label="Graph. Arrow keys go from op to op, Enter opens a group or centres the op, plus and minus zoom."
+            on:click=on_click on:dblclick=on_double on:keydown=on_key on:wheel=on_wheel
+            on:pointerdown=on_down on:pointermove=on_move on:pointerup=move |_| grip.set(None) on:pointerleave=move |_| grip.set(None)>
+            {live(drawing)}
+        </div>
+    }
+}
+
+/// Sets the scale.
+pub fn zoom(explorer: Explorer, scale: f64) {
+    explorer.zoom.set(Some(scale.clamp(ZOOM.0, ZOOM.1)));
+}
+
+/// Scrolls the selected node into view. If none is selected, leaves the picture where it is.
+fn reveal(explorer: Explorer, frame: &Element, scale: f64) {
+    let Some(at) = explorer.selected.try_get_untracked().flatten() else { return };
+    let place = explorer.picture.try_with_untracked(|picture| {
+        let node = picture.as_ref()?.nodes.get(at)?;
+        Some((node.x * scale, node.y * scale, node.width * scale, node.height * scale))
+    });
+    let Some(Some((x, y, width, height))) = place else { return };
+    let along = |start: f64, length: f64, now: i32, room: i32| {
+        let (now, room) = (f64::from(now), f64::from(room));
+        let is_seen = start >= now && start + length <= now + room;
+        (!is_seen).then_some((start + length / 2.0 - room / 2.0) as i32)
+    };
+    if let Some(left) = along(x, width, frame.scroll_left(), frame.client_width()) {
+        frame.set_scroll_left(left);
+    }
+    if let Some(top) = along(y, height, frame.scroll_top(), frame.client_height()) {
+        frame.set_scroll_top(top);
+    }
+}
+
+/// Returns the index of the node below the pointer, and whether its switch was hit.
+fn node_of(event: &MouseEvent) -> Option<(usize, bool)> {
+    let target: Element = event.target()?.dyn_into().ok()?;
+    let node = target.closest("[data-node]").ok()??.get_attribute("data-node")?.parse().ok()?;
+    Some((node, target.closest(".switch").ok()?.is_some()))
+}
+
+fn drawing(explorer: Explorer, picture: &Picture, scale: impl Fn() -> f64 + Copy + Send + Sync + 'static) -> AnyView {
+    let (width, height) = picture.size;
+    let frames = picture.nodes.iter().enumerate().filter(|(_, node)| node.is_open);
+    let frames: Vec<AnyView> = frames.map(|(at, it)| node(explorer, at, it)).collect();
+    let nodes = picture.nodes.iter().enumerate().filter(|(_, node)| !node.is_open);
+    let nodes: Vec<AnyView> = nodes.map(|(at, it)| node(explorer, at, it)).collect();
+    let edges: Vec<AnyView> = picture.edges.iter().map(|edge| {
+        let (from, to) = (edge.from as usize, edge.to as usize);
+        let is_near = move || explorer.selected.get().is_some_and(|selected| selected == from || selected == to);
+        let count = (edge.count > 1).then(|| {
+            view! { <text class="count" x=edge.label.0 + 4.0 y=edge.label.1>{edge.count}</text> }
+        });
+        view! { <g class="edge" class:near=is_near><path d=edge.path.clone() marker-end="url(#arrow)" />{count}</g> }.into_any()
+    }).collect();
+    view! {
+        <svg width=move || (width * scale()).ceil() height=move || (height * scale()).ceil() viewBox=format!("0 0 {width} {height}")>
+            <defs><marker id="arrow" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto"><path d="M0 0L8 4L0 8z" /></marker></defs>
+            {frames}{edges}{nodes}
+        </svg>
+    }
+    .into_any()
+}
+
+fn node(explorer: Explorer, at: usize, node: &PictureNode) -> AnyView {
+    let is_selected = move || explorer.selected.get() == Some(at);
+    let mut class = format!("node {}", node.class.name());
+    for (is, name) in
+        [(node.is_open, " open"), (node.is_centre, " centre"), (node.is_root, " root"), (node.is_critical, " critical")]
+    {
+        class.push_str(if is { name } else { "" });
+    }
+    let (x, anchor) = match node.is_open {
+        true => (node.x + 26.0, "start"),
+        false => (node.x + node.width / 2.0, "middle"),
+    };
+    let lines = node.lines.iter().enumerate().map(|(number, line)| {
+        let y = node.y + BASELINE + number as f64 * LINE;
+        view! { <text x=x y=y text-anchor=anchor class:first={number == 0}>{printable(line)}</text> }
+    });
+    let switch = node.opens.then(|| {
+        let (x, y) = (node.x + 5.0, node.y + 5.0);
+        let sign = if node.is_open { "M3 7h8" } else { "M3 7h8M7 3v8" };
+        view! {
+            <g class="switch" transform=format!("translate({x} {y})")>
+                <title>{if node.is_open { "Close" } else { "Open" }}</title>
+                <rect width="14" height="14" rx="3" /><path d=sign />
+            </g>
+        }
+    });
+    view! {
+        <g class=class class:selected=is_selected data-node=at data-name=node.name.clone()>
+            <title>{printable(&node.id)}</title>
+            <rect x=node.x y=node.y width=node.width height=node.height rx="5" />
+            {lines.collect_view()}
+            {switch}
+        </g>
+    }
+    .into_any()
+}

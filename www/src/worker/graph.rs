@@ -1,0 +1,51 @@
+//! The graph worker: reads one compiled program, draws parts of it, and prints it.
+
+use crossprof::graph::Program;
+
+use super::asker::Asker;
+use crate::protocol::graph::{
+    DetailsRequest, GraphRequest, ListingRequest, OpenRequest, PictureRequest, SaveRequest, SearchRequest,
+};
+use crate::protocol::wire::{Body, Document, Packed};
+
+const NO_PROGRAM: &str = "The compiled program was not received. Open the view again.";
+
+/// The program that the page shows.
+#[derive(Default)]
+pub struct Graph(Option<Program>);
+
+impl Graph {
+    /// Handles a request of the page.
+    pub fn begin(&mut self, request: GraphRequest, asker: Asker) {
+        if let GraphRequest::Open(OpenRequest { name }) = request {
+            let attached = asker.attachments();
+            let bytes: Option<Document> = Body::from_js(attached.get(0));
+            let ops: Option<Packed<Vec<_>>> = Body::from_js(attached.get(1));
+            self.0 = bytes.zip(ops).map(|(bytes, Packed(ops))| Program::read(&name, &bytes.to_vec(), &ops));
+            return asker.answer::<OpenRequest>(self.0.is_some().then_some(()).ok_or(NO_PROGRAM));
+        }
+        let Some(program) = &mut self.0 else { return asker.refuse(NO_PROGRAM) };
+        match request {
+            GraphRequest::Open(_) => {}
+            GraphRequest::Picture(PictureRequest { look }) => {
+                let made = program.picture(&look);
+                asker.answer::<PictureRequest>(made.as_ref().map(|made| Packed(made.clone())).map_err(String::as_str));
+            }
+            GraphRequest::Listing(ListingRequest { computation, centre, first, lines }) => {
+                let made = program.listing(&computation, centre.as_deref(), first, lines);
+                asker.answer::<ListingRequest>(made.as_ref().map(|made| Packed(made.clone())).map_err(String::as_str));
+            }
+            GraphRequest::Details(DetailsRequest { name }) => {
+                let made = program.details(&name);
+                asker.answer::<DetailsRequest>(made.as_ref().map(|made| Packed(made.clone())).map_err(String::as_str));
+            }
+            GraphRequest::Search(SearchRequest { text }) => {
+                asker.respond::<SearchRequest>(&Packed(program.search(&text)));
+            }
+            GraphRequest::Save(SaveRequest { look, format }) => {
+                let made = program.export(&look, format);
+                asker.answer::<SaveRequest>(made.as_ref().map(|text| Document::new(text)).map_err(String::as_str));
+            }
+        }
+    }
+}
