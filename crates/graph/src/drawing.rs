@@ -20,6 +20,9 @@ const LINE: f64 = 15.0;
 /// Longest line of a node, in letters.
 const LONGEST: usize = 38;
 
+/// Space for the switch that opens a node on an interactive surface.
+const SWITCH: f64 = 16.0;
+
 /// Free space between a frame and its contents.
 const PADDING: f64 = 16.0;
 
@@ -272,7 +275,7 @@ fn measured(module: &Module, node: &Node) -> Drawn {
     }
     let longest = lines.iter().map(|line| line.chars().count()).max().unwrap_or(0);
     Drawn {
-        width: (longest as f64 * LETTER + 20.0).max(60.0),
+        width: (longest as f64 * LETTER + if node.opens { SWITCH } else { 0.0 } + 20.0).max(60.0),
         height: lines.len() as f64 * LINE + 12.0,
         lines,
         class,

@@ -100,8 +100,9 @@ impl Text {
         let all = &self.printed.links;
         let from = all.partition_point(|link| link.range.start < start);
         let links = all.get(from..).unwrap_or_default().iter().take_while(|link| link.range.end <= end);
-        // The ellipsis of a cut line may replace the end of a name.
-        let readable = if shown.len() == text.len() { text.len() } else { shown.len().saturating_sub(8) };
+        // A cut line lacks its middle.
+        let cut_at = || shown.find('…').unwrap_or_default();
+        let readable = if shown == text { text.len() } else { cut_at() };
         let links = links.filter(|link| link.range.end - start <= readable).filter_map(|link| {
             let (name, is_computation) = match link.target {
                 Target::Instruction(index) => (&module.at(index)?.name, false),

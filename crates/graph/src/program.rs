@@ -171,3 +171,6 @@ impl Program {
         found.collect()
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -142,7 +142,11 @@ fn place(explorer: Explorer) -> AnyView {
     let more = picture.callers.len().saturating_sub(3);
     let more = (more > 0).then(|| format!(" and {more} more"));
     let critical = picture.critical.map(|(path, total)| {
-        format!(". Critical path: {} of {} (outlined)", time_us(path.as_us()), time_us(total.as_us()))
+        format!(
+            ". Critical path (outlined): {} of {} of op time on all devices",
+            time_us(path.as_us()),
+            time_us(total.as_us())
+        )
     });
     let missing = picture.missing.as_ref().map(|name| {
         view! { <strong>{format!("No instruction of this program is named {}. ", shorten(&printable(name), 60))}</strong> }

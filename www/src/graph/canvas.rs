@@ -14,12 +14,15 @@ use crate::components::live::{follow, live};
 /// Scales of the picture.
 const ZOOM: (f64, f64) = (0.1, 3.0);
 /// Smallest scale that still shows text. A wider picture is scrolled rather than made smaller.
-const LEGIBLE: f64 = 0.7;
+const LEGIBLE: f64 = 0.8;
 /// Factor of one step of the zoom.
 const FACTOR: f64 = 1.25;
 /// Height of a line of text, and the first baseline of a node, in pixels of the picture.
 const LINE: f64 = 15.0;
 const BASELINE: f64 = 17.0;
+
+/// Width that the switch of a node takes, in pixels of the picture.
+const SWITCH: f64 = 16.0;
 
 /// Position of the pointer and of the scrolled picture when a drag began.
 type Grip = (f64, f64, f64, f64);
@@ -188,7 +191,8 @@ fn node(explorer: Explorer, at: usize, node: &PictureNode) -> AnyView {
     }
     let (x, anchor) = match node.is_open {
         true => (node.x + 26.0, "start"),
-        false => (node.x + node.width / 2.0, "middle"),
+        // The switch is on the left.
+        false => (node.x + node.width / 2.0 + if node.opens { SWITCH / 2.0 } else { 0.0 }, "middle"),
     };
     let lines = node.lines.iter().enumerate().map(|(number, line)| {
         let y = node.y + BASELINE + number as f64 * LINE;
