@@ -36,15 +36,14 @@ pub fn Canvas(
     let frame = NodeRef::<Div>::new();
     let grip = RwSignal::new(None::<Grip>);
     let scale = move || {
-        let width = explorer.picture.with(|picture| picture.as_ref().map_or(1.0, |picture| picture.size.0));
-        let room = frame.get().map_or(width, |frame| f64::from(frame.client_width()) - 4.0);
-        explorer.zoom.get().unwrap_or_else(|| (room / width.max(1.0)).clamp(LEGIBLE, 1.0))
+        let room = frame.get().map(|frame| f64::from(frame.client_width()));
+        explorer.zoom.get().unwrap_or_else(|| explorer.picture.with(|picture| fitting(picture.as_ref(), room)))
     };
     // Scroll to the selected node when another picture is shown.
     follow(move || {
         explorer.picture.track();
         let Some(frame) = frame.get() else { return };
-        request_animation_frame(move || reveal(explorer, &frame, untrack(scale)));
+        request_animation_frame(move || reveal(explorer, &frame));
     });
     let on_click = move |event: MouseEvent| {
         if let Some((node, is_toggle)) = node_of(&event) {
@@ -88,7 +87,7 @@ pub fn Canvas(
         event.prevent_default();
         event.stop_propagation();
         if let Some(frame) = frame.get_untracked() {
-            request_animation_frame(move || reveal(explorer, &frame, untrack(|| explorer.zoom.get()).unwrap_or(scale)));
+            request_animation_frame(move || reveal(explorer, &frame));
         }
     };
     let on_wheel = move |event: WheelEvent| {
@@ -130,10 +129,19 @@ pub fn zoom(explorer: Explorer, scale: f64) {
     explorer.zoom.set(Some(scale.clamp(ZOOM.0, ZOOM.1)));
 }
 
-/// Scrolls the selected node into view. If none is selected, leaves the picture where it is.
-fn reveal(explorer: Explorer, frame: &Element, scale: f64) {
+/// Returns the scale at which the picture fits a room of this width in pixels, as far as its text stays legible.
+fn fitting(picture: Option<&Picture>, room_px: Option<f64>) -> f64 {
+    let width = picture.map_or(1.0, |picture| picture.size.0.max(1.0));
+    room_px.map_or(1.0, |room| ((room - 4.0) / width).clamp(LEGIBLE, 1.0))
+}
+
+/// Scrolls the selected node into view. Does nothing if none is selected, or if the user has left the view.
+fn reveal(explorer: Explorer, frame: &Element) {
     let Some(at) = explorer.selected.try_get_untracked().flatten() else { return };
+    let zoom = explorer.zoom.try_get_untracked().flatten();
     let place = explorer.picture.try_with_untracked(|picture| {
+        let room = f64::from(frame.client_width());
+        let scale = zoom.unwrap_or_else(|| fitting(picture.as_ref(), Some(room)));
         let node = picture.as_ref()?.nodes.get(at)?;
         Some((node.x * scale, node.y * scale, node.width * scale, node.height * scale))
     });

@@ -82,7 +82,6 @@ impl Explorer {
             // Other settings change the times.
             run.report.track();
             let Some((program, op)) = wanted.get() else { return };
-            self.programs.set(None);
             programs::list(&run, program, op, Box::new(move |all| self.listed(all)));
         });
     }

@@ -21,6 +21,10 @@ pub fn step(picture: &Picture, from: Option<usize>, step: Step) -> Option<usize>
     let Some((from, start)) = from.and_then(|from| Some((from, nodes.get(from)?))) else {
         return nodes.iter().position(|node| !node.is_open);
     };
+    if start.is_open {
+        // The contents of a frame follow it.
+        return (from + 1..nodes.len()).find(|&at| !nodes[at].is_open);
+    }
     let (x, y) = centre(start);
     let along: Vec<usize> = match step {
         Step::Up => picture.edges.iter().filter(|it| it.to as usize == from).map(|it| it.from as usize).collect(),
@@ -76,6 +80,7 @@ mod tests {
         let nodes = vec![node(0.0, 0.0, true), node(0.0, 0.0, false), node(30.0, 2.0, false), node(25.0, 40.0, false)];
         let picture = Picture { nodes, edges: vec![edge(1, 3), edge(2, 3)], ..Picture::default() };
         assert_eq!(step(&picture, None, Step::Down), Some(1));
+        assert_eq!(step(&picture, Some(0), Step::Down), Some(1), "into a frame");
         assert_eq!(step(&picture, Some(1), Step::Right), Some(2));
         assert_eq!(step(&picture, Some(2), Step::Left), Some(1));
         assert_eq!(step(&picture, Some(1), Step::Down), Some(3));

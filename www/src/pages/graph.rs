@@ -22,16 +22,17 @@ pub fn GraphView(
     let id = run.id;
     let explorer = Explorer::new(run);
     let is_empty = move || explorer.programs.with(|all| all.as_ref().is_some_and(|all| all.programs.is_empty()));
-    let has_some = move || explorer.programs.with(|all| all.as_ref().is_none_or(|all| !all.programs.is_empty()));
+    let has_some = move || explorer.programs.with(|all| all.as_ref().is_some_and(|all| !all.programs.is_empty()));
     let failed = move || explorer.failed.get().map(|reason| view! { <p class="banner" role="alert">{reason}</p> });
-    let is_waiting =
-        move || explorer.picture.with(Option::is_none) && explorer.failed.with(Option::is_none) && has_some();
+    let is_undrawn = move || explorer.picture.with(Option::is_none) && explorer.failed.with(Option::is_none);
+    let is_unknown = move || explorer.programs.with(Option::is_none) && is_undrawn();
     view! {
+        {live(failed)}
+        {shown(is_unknown, || view! { <p class="quiet waiting" aria-busy="true">"One moment …"</p> })}
         {shown(is_empty, no_programs)}
         {shown(has_some, move || view! {
             <Bar explorer=explorer />
-            {live(failed)}
-            <div class="graph-grid" aria-busy=move || is_waiting().to_string()>
+            <div class="graph-grid" aria-busy=move || is_undrawn().to_string()>
                 <Canvas explorer=explorer />
                 <aside class="graph-side">
                     {live(move || details(explorer, id))}
