@@ -364,6 +364,9 @@ pub struct FindingBlock {
     pub link: Option<Link>,
     /// Link to the same events on the timeline.
     pub in_timeline: Option<Link>,
+    /// Link to its op in the graph of the compiled program.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub in_graph: Option<Link>,
 }
 
 /// Names and values.

@@ -306,6 +306,7 @@ mod tests {
             remedy: "Do it.".to_owned(),
             evidence: Vec::new(),
             link: None,
+            in_graph: None,
             in_timeline: None,
         }
     }

@@ -3,6 +3,7 @@
 
 use crate::category::link_of_category;
 use crate::most_time::{self, MostTime};
+use crate::program_graph::link_of_filter;
 use crate::timeline::{link_to_events, link_to_time_of};
 use crate::{PageQuery, Source, evidence};
 use base::format;
@@ -133,6 +134,7 @@ fn block_of_most_time(source: Source<'_>, found: MostTime) -> FindingBlock {
         evidence: Vec::new(),
         link: link_of_category(source, &found.category),
         in_timeline: None,
+        in_graph: None,
     }
 }
 
@@ -155,6 +157,7 @@ fn block(source: Source<'_>, finding: &Finding) -> FindingBlock {
         in_timeline: source
             .context()
             .and_then(|context| link_to_time_of(finding, &context).or_else(|| link_to_events(link.as_ref()?))),
+        in_graph: source.context().zip(link.as_ref()).and_then(|(it, link)| link_of_filter(&it, &link.filter)),
         link,
     }
 }

@@ -28,6 +28,7 @@ mod no_rows;
 pub mod op_changes;
 mod ops;
 mod overview;
+mod program_graph;
 mod roofline;
 mod row;
 mod run_facts;
@@ -40,6 +41,7 @@ mod transfers;
 pub mod warning;
 
 pub use columns::option as columns_option;
+pub use program_graph::NO_PROGRAMS;
 pub use report::View;
 pub use row::row;
 pub use search::{Found, FoundKind, search};
@@ -99,7 +101,8 @@ pub fn page(source: Source<'_>, view: View, query: &PageQuery) -> Page {
         View::Checklist => checklist::blocks(source, query),
         View::Memory => memory::blocks(source, query),
         // The page draws programs itself.
-        View::Graph | View::Model => Vec::new(),
+        View::Graph => program_graph::blocks(source),
+        View::Model => Vec::new(),
     };
     let is_jax =
         !matches!(source.profile().metadata.framework(), trace::Framework::TensorFlow | trace::Framework::PyTorch);

@@ -118,7 +118,7 @@ fn agreements(view: View, of_trace: &Page, of_profile: &Page) -> usize {
                 // Only a trace has events to show, and a list of ops to link to.
                 let of_both = |it: &FindingBlock| {
                     let link = it.link.clone().filter(|_| it.id != "most_expensive");
-                    FindingBlock { in_timeline: None, link, ..it.clone() }
+                    FindingBlock { in_timeline: None, in_graph: None, link, ..it.clone() }
                 };
                 b.iter().map(of_both).eq(a.iter().map(of_both))
             }
@@ -188,7 +188,7 @@ fn an_earlier_result_has_every_page_or_a_reason() {
         assert_eq!(found.blocks.is_empty(), view == View::Model, "{view:?}");
         let is_empty = matches!(found.blocks[..], [Block::Empty { .. }]);
         let lacks = match view {
-            View::Ops | View::Timeline => true,
+            View::Ops | View::Timeline | View::Graph => true,
             View::Memory => profile.memory.is_none(),
             View::Roofline => profile.roofline.is_none(),
             View::Communication => profile.communication.is_none(),

@@ -37,7 +37,7 @@ pub fn badge(severity: FindingSeverity) -> AnyView {
 }
 
 fn row(run: u32, finding: &FindingBlock) -> AnyView {
-    let FindingBlock { id, title, text, remedy, evidence, link, in_timeline, .. } = finding;
+    let FindingBlock { id, title, text, remedy, evidence, link, in_timeline, in_graph, .. } = finding;
     let has_evidence = !evidence.is_empty();
     let evidence =
         evidence.iter().map(|(name, value)| view! { <dt>{bounded(name)}</dt><dd><bdi>{bounded(value)}</bdi></dd> });
@@ -50,7 +50,7 @@ fn row(run: u32, finding: &FindingBlock) -> AnyView {
     let remedy = (!remedy.is_empty()).then(|| view! { <p class="remedy">{with_whole_flags(&bounded(remedy))}</p> });
     view! {
         <li class="finding" data-rule=id.clone() data-severity=finding.severity.label()>
-            <header>{badge(finding.severity)}<h2>{tied(title)}</h2>{[to(link), to(in_timeline)]}</header>
+            <header>{badge(finding.severity)}<h2>{tied(title)}</h2>{[to(link), to(in_timeline), to(in_graph)]}</header>
             <p>{with_whole_flags(&tied(text))}</p>
             {remedy}
             {has_evidence.then(|| view! {

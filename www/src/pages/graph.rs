@@ -1,7 +1,7 @@
 //! The graph of a compiled program: the picture, the selected op, and the text beside it.
 
 use crossprof::document::Link;
-use crossprof::pages::View;
+use crossprof::pages::{NO_PROGRAMS, View};
 use crossprof::text::format::printable;
 use leptos::prelude::*;
 
@@ -44,13 +44,8 @@ pub fn GraphView(
 }
 
 fn no_programs() -> AnyView {
-    view! {
-        <div class="panel empty-view">
-            <p>"This profile contains no compiled programs."</p>
-            <p class="quiet">"JAX stores them in the xplane.pb file of a capture, not in trace.json.gz. A folder of --xla_dump_to can be opened too."</p>
-        </div>
-    }
-    .into_any()
+    let [reason, remedy] = NO_PROGRAMS;
+    view! { <div class="panel empty-view"><p>{reason}</p><p class="quiet">{remedy}</p></div> }.into_any()
 }
 
 /// Renders the facts about the selected op, with links to it in other views.

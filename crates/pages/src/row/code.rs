@@ -2,6 +2,7 @@
 //! it.
 
 use super::op::Op;
+use crate::program_graph;
 use base::{format, source_line};
 use document::{Block, Fact, Facts, Grid, GridCell};
 
@@ -87,18 +88,8 @@ impl<'a> Op<'a> {
     }
 
     /// Returns the instruction of the op, if the program is embedded.
-    pub(super) fn instruction(&self) -> Option<(&'a hlo::Module, &'a hlo::Instruction)> {
-        let modules = &self.context.run.programs().modules;
-        let (name, module_name) = (self.text(self.op.name), self.text(self.op.module));
-        // Each host numbers its programs independently, so the first host that has the program is used.
-        let mut hosts = self.context.analysis.devices.used.iter().map(|device| device.host);
-        hosts.find_map(|host| {
-            let module = match self.op.program_id {
-                Some(program) => modules.find(host, program)?,
-                None => modules.find_by_name(host, module_name)?,
-            };
-            Some((module, module.instruction(name)?))
-        })
+    fn instruction(&self) -> Option<(&'a hlo::Module, &'a hlo::Instruction)> {
+        program_graph::instruction(&self.context, self.op)
     }
 
     /// Lists the instructions inside a fusion, folded.

@@ -2,6 +2,7 @@
 //! device and step. Its code is in `code.rs`.
 
 use super::ChosenRow;
+use crate::program_graph;
 use base::{Ps, format};
 use document::{Bar, Bars, Block, Fact, Figure, Grid, GridCell, Link};
 use metrics::Context;
@@ -104,16 +105,10 @@ impl<'a> Op<'a> {
         self.graph().into_iter().chain(self.longest_run()).chain(of_line).collect()
     }
 
-    /// Returns a link to the op in the graph of its program, if the program is embedded.
+    /// Returns a link to the op in the graph of its program.
     fn graph(&self) -> Option<(String, Link)> {
-        self.instruction()?;
-        let name = self.text(self.op.name);
-        let program = match self.op.program_id {
-            Some(id) => id.cast_unsigned().to_string(),
-            None => self.text(self.op.module).to_owned(),
-        };
-        let title = format!("Graph and HLO of {}", format::shorten(&format::printable(name), LONGEST_NAME));
-        Some((title, Link::graph(name, &program)))
+        let name = format::shorten(&format::printable(self.text(self.op.name)), LONGEST_NAME);
+        Some((format!("Graph and HLO of {name}"), program_graph::link(&self.context, self.op)?))
     }
 
     /// Returns a link to the longest run of the op on the timeline.

@@ -2,6 +2,7 @@
 //! all data that the file contains about it.
 
 use super::{line_of, linked};
+use crate::program_graph;
 use base::Ps;
 use base::format::{number, printable};
 use document::{Block, Figure, Grid, GridCell, Link, Page};
@@ -44,7 +45,11 @@ pub fn page(context: Context<'_>, kept: &Timeline, scene: &Scene<'_>, event: Eve
         },
     ];
     if event.origin == Origin::Captured {
-        figures.extend(op_figure(context, trace, event.id()));
+        let op = op_of(context, trace, event.id());
+        figures.extend(op.map(|op| op_figure(context, trace, op)));
+        let graph = op.and_then(|op| program_graph::link(&context, op));
+        let links: Vec<_> = graph.map(|link| ("Graph and HLO".to_owned(), link)).into_iter().collect();
+        blocks.extend((!links.is_empty()).then_some(Block::Links { links }));
     }
     blocks.push(Block::Figures { figures });
     if event.origin == Origin::Captured {
@@ -85,23 +90,28 @@ fn nested(scene: &Scene<'_>, origin: Origin, line: LineId, id: EventId, time: In
     (time.length() - trace::IntervalSet::union_of(inside).length(), depth)
 }
 
-/// Returns the figure of the op that the event is a run of.
-fn op_figure(context: Context<'_>, trace: &Trace, id: EventId) -> Option<Figure> {
+/// Returns the op that the event is a run of.
+fn op_of<'a>(context: Context<'a>, trace: &Trace, id: EventId) -> Option<&'a metrics::Op> {
     let event = trace.events.get(id)?;
     let ops = &context.analysis.ops;
     let (_, row) = ops.entries.iter().find(|(key, _)| *key == (event.name, event.args))?;
-    let op = ops.rows.get(*row as usize)?;
+    ops.rows.get(*row as usize)
+}
+
+/// Returns the figure of all runs of an op.
+fn op_figure(context: Context<'_>, trace: &Trace, op: &metrics::Op) -> Figure {
+    let ops = &context.analysis.ops;
     let total = ops.op_time;
     let share = if total > Ps::ZERO { 100.0 * op.self_time.as_us() / total.as_us() } else { 0.0 };
     let bound = context.analysis.bound_by(op).map_or(String::new(), |bound| format!(", bound by {bound}"));
-    Some(Figure {
+    Figure {
         label: "All runs of this op".to_owned(),
         value: Some(op.self_time.as_us()),
         unit: Unit::TimeUs,
         note: format!("{} of all ops' self time{bound}", base::format::percent(share)),
         link: Link::equal(View::Ops, "hlo_op_name", ops.text(trace, op.name)),
         ..Figure::default()
-    })
+    }
 }
 
 /// Lists all arguments of an event that the trace keeps, under their names in the file.

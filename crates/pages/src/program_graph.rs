@@ -1,0 +1,55 @@
+//! Links to an op in the graph of its compiled program.
+
+use document::{Block, Link};
+use metrics::{Context, Op};
+
+use crate::Source;
+
+/// Reason and remedy if a run has no compiled programs.
+pub const NO_PROGRAMS: [&str; 2] = [
+    "This profile contains no compiled programs.",
+    "JAX stores them in the xplane.pb file of a capture, not in trace.json.gz. A folder of --xla_dump_to can be opened too.",
+];
+
+/// Returns the blocks of the view: none if the page can draw a program, and otherwise the reason.
+pub(crate) fn blocks(source: Source<'_>) -> Vec<Block> {
+    let has_programs = source.context().is_some_and(|context| !context.run.programs().modules.is_empty());
+    let [reason, remedy] = NO_PROGRAMS.map(str::to_owned);
+    (!has_programs).then_some(Block::Empty { reason, remedy: Some(remedy) }).into_iter().collect()
+}
+
+/// Returns the instruction of an op and its module, if the program is embedded.
+pub(crate) fn instruction<'a>(context: &Context<'a>, op: &Op) -> Option<(&'a hlo::Module, &'a hlo::Instruction)> {
+    let modules = &context.run.programs().modules;
+    let text = |text| context.analysis.ops.text(context.trace(), text);
+    let (name, module_name) = (text(op.name), text(op.module));
+    // Each host numbers its programs independently, so the first host that has the program is used.
+    let mut hosts = context.analysis.devices.used.iter().map(|device| device.host);
+    hosts.find_map(|host| {
+        let module = match op.program_id {
+            Some(program) => modules.find(host, program)?,
+            None => modules.find_by_name(host, module_name)?,
+        };
+        Some((module, module.instruction(name)?))
+    })
+}
+
+/// Returns a link to an op in the graph of its program, if the program is embedded.
+pub(crate) fn link(context: &Context<'_>, op: &Op) -> Option<Link> {
+    instruction(context, op)?;
+    let text = |text| context.analysis.ops.text(context.trace(), text);
+    let program = match op.program_id {
+        Some(id) => id.cast_unsigned().to_string(),
+        None => text(op.module).to_owned(),
+    };
+    Some(Link::graph(text(op.name), &program))
+}
+
+/// Returns a link to the op that a filter names (`hlo_op_name="fusion.3"`). `None` if no program contains it, or several do.
+pub(crate) fn link_of_filter(context: &Context<'_>, filter: &str) -> Option<Link> {
+    let name = filter.strip_prefix("hlo_op_name=\"")?.strip_suffix('"')?;
+    let ops = &context.analysis.ops;
+    let mut named = ops.rows.iter().filter(|op| ops.text(context.trace(), op.name) == name);
+    let op = named.next()?;
+    named.next().is_none().then(|| link(context, op))?
+}
