@@ -148,3 +148,16 @@ for (const [instructions, limit_ms] of [[10_000, 200], [100_000, 1_000]]) {
     console.log(`        ${instructions} instructions: ${ms.toFixed(0)} ms to the first graph (asked ${limit_ms} ms on an idle machine)`);
   });
 }
+
+test("an event on the timeline leads to its op in the graph", async ({ page, site }) => {
+  await open(page, site);
+  await load(page, EXAMPLE);
+  await view(page, "timeline");
+  await page.locator(".timeline-filter").fill("dot");
+  await page.locator(".timeline-filter").press("Enter");
+  const link = page.locator(".timeline-details a", { hasText: "Graph and HLO" });
+  await link.waitFor();
+  const name = (await page.locator(".timeline-details h2").first().innerText()).split("\n")[0];
+  await link.click();
+  await until("the op is in the middle", async () => (await page.locator(".node.centre").getAttribute("data-name")) === name);
+});

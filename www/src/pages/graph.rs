@@ -1,4 +1,4 @@
-//! The graph of a compiled program: the picture, the selected op, and the text beside it.
+//! The graph of a compiled program: the picture, the selected op, and the HLO text.
 
 use crossprof::document::Link;
 use crossprof::pages::{NO_PROGRAMS, View};
