@@ -12,7 +12,7 @@ const MOST_STEPS: usize = 1_000;
 pub struct Choices {
     /// Leaves out `tuple` and `get-tuple-element`. Edges pass through them.
     pub hides_tuples: bool,
-    /// Writes constants into their users.
+    /// Writes constants into their users, and inside fusions the broadcasts of scalar constants.
     pub inlines_constants: bool,
     /// Bitcasts do not count as a step of the radius.
     pub frees_bitcasts: bool,
@@ -40,13 +40,24 @@ impl Choices {
     }
 
     /// Returns true if the instruction is not drawn.
-    pub fn is_hidden(self, instruction: &Instruction) -> bool {
-        self.is_passed(instruction) || self.is_inlined(instruction)
+    pub fn is_hidden(self, module: &Module, instruction: &Instruction) -> bool {
+        self.is_passed(instruction) || self.inlined(module, instruction).is_some()
     }
 
-    /// Returns true if the instruction is a constant that is written into its users.
-    pub fn is_inlined(self, instruction: &Instruction) -> bool {
-        self.inlines_constants && instruction.is("constant")
+    /// Returns the constant that is written into the users of this instruction: the instruction itself or, inside a fusion, the
+    /// scalar that it broadcasts.
+    pub fn inlined<'m>(self, module: &'m Module, instruction: &'m Instruction) -> Option<&'m Instruction> {
+        if !self.inlines_constants {
+            return None;
+        }
+        if instruction.is("constant") {
+            return Some(instruction);
+        }
+        let is_inside = || module.computation(instruction.computation).is_some_and(|it| it.is_fused);
+        let scalar = module.operand(instruction, 0).filter(|_| instruction.is("broadcast") && is_inside())?;
+        let is_scalar =
+            scalar.is("constant") && scalar.shape.arrays().iter().all(|it| it.dimensions.iter().all(|&size| size == 1));
+        is_scalar.then_some(scalar)
     }
 }
 
@@ -117,7 +128,7 @@ pub fn sources(
     for _ in 0..MOST_STEPS {
         let Some((index, mut selected)) = stack.pop() else { return };
         let Some(instruction) = module.at(index) else { continue };
-        if Some(index) == keeps || !choices.is_hidden(instruction) {
+        if Some(index) == keeps || !choices.is_hidden(module, instruction) {
             out.push(index);
         } else if instruction.is("get-tuple-element") {
             selected.push(instruction.attributes().tuple_index);

@@ -33,7 +33,8 @@ pub struct Omitted {
 pub fn whole(module: &Module, index: ComputationIndex, choices: Choices) -> Selection {
     let Some(computation) = module.computation(index) else { return Selection::default() };
     let all = computation.instructions.clone().zip(module.instructions_of(computation));
-    let mut instructions: Vec<_> = all.filter(|(_, it)| !choices.is_hidden(it)).map(|(index, _)| index).collect();
+    let mut instructions: Vec<_> =
+        all.filter(|(_, it)| !choices.is_hidden(module, it)).map(|(index, _)| index).collect();
     if instructions.is_empty() {
         // A computation of constants and tuples alone.
         instructions = computation.instructions.clone().collect();
@@ -89,7 +90,7 @@ pub fn neighbourhood(
     }
     let is_drawn = |index: InstructionIndex| {
         distance.contains_key(&index)
-            && (index == centre || module.at(index).is_some_and(|instruction| !choices.is_hidden(instruction)))
+            && (index == centre || module.at(index).is_some_and(|instruction| !choices.is_hidden(module, instruction)))
     };
     let mut instructions: Vec<_> = distance.keys().copied().filter(|&index| is_drawn(index)).collect();
     instructions.sort_unstable();

@@ -300,12 +300,13 @@ fn single(tree: &Tree, unit: u32) -> Option<&crate::tree::Level> {
 /// Returns the constants among the operands, as text.
 fn constants(module: &Module, choices: Choices, index: InstructionIndex) -> Vec<String> {
     let Some(instruction) = module.at(index).filter(|_| choices.inlines_constants) else { return Vec::new() };
-    let operands = module.operands(instruction).enumerate().filter(|(_, operand)| operand.is("constant")).take(8);
-    let text = |(number, operand): (usize, &hlo::Instruction)| {
-        let value = operand.attributes().literal.as_str();
+    let operands = module.operands(instruction).enumerate();
+    let inlined = operands.filter_map(|(number, operand)| Some((number, operand, choices.inlined(module, operand)?)));
+    let text = |(number, operand, constant): (usize, &hlo::Instruction, &hlo::Instruction)| {
+        let value = constant.attributes().literal.as_str();
         let shape = operand.shape.text(false);
         let value = if value.is_empty() { "{...}" } else { value };
         format!("operand {number} = {value} ({shape})")
     };
-    operands.map(text).collect()
+    inlined.take(8).map(text).collect()
 }

@@ -46,6 +46,8 @@ pub struct Computation {
     pub root: Option<InstructionIndex>,
     /// True if all its instructions are elementwise, including those of fusions inside it.
     pub elementwise: bool,
+    /// True if a fusion calls it.
+    pub is_fused: bool,
 }
 
 impl Module {

@@ -128,10 +128,17 @@ fn link(module: &mut Module, (entry_id, entry_name): (Option<i64>, String)) {
     index(module);
 }
 
-/// Sets what follows from the instructions: their index by name, and which computations are elementwise.
+/// Sets what follows from the instructions: their index by name, and which computations are elementwise or fused.
 pub(super) fn index(module: &mut Module) {
     module.by_name = ByName::new(&module.instructions);
     find_elementwise(module);
+    for instruction in module.instructions.iter().filter(|it| it.is("fusion")) {
+        for &called in &instruction.called {
+            if let Some(computation) = module.computations.get_mut(called as usize) {
+                computation.is_fused = true;
+            }
+        }
+    }
 }
 
 /// Replaces ids by indices. Drops ids that the file lacks.

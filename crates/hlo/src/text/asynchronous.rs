@@ -78,6 +78,7 @@ pub(super) fn expand<'a>(drafts: &mut [Draft<'a>], module: &mut Module, calls: &
             instructions: first..root + 1,
             root: Some(root),
             elementwise: false,
+            is_fused: false,
         });
         draft.instruction.called = vec![called];
     }

@@ -209,7 +209,14 @@ impl<'a> Reader<'a> {
         }
         let instructions = first..index(self.module.instructions.len());
         let (id, name) = (i64::from(this) + 1, owned(open.name));
-        self.module.computations.push(Computation { id, name, instructions, root, elementwise: false });
+        self.module.computations.push(Computation {
+            id,
+            name,
+            instructions,
+            root,
+            elementwise: false,
+            is_fused: false,
+        });
     }
 
     fn finish(mut self) -> Module {
