@@ -1,0 +1,105 @@
+//! Elementwise operations.
+
+use super::Op;
+use crate::functions::Functions;
+use crate::{Unsupported, python};
+
+/// `(opcode, function of jax.lax)` with as many arguments as operands.
+const CALLS: &[(&str, &str)] = &[
+    ("abs", "abs"),
+    ("acos", "acos"),
+    ("acosh", "acosh"),
+    ("add", "add"),
+    ("and", "bitwise_and"),
+    ("asin", "asin"),
+    ("asinh", "asinh"),
+    ("atan2", "atan2"),
+    ("atanh", "atanh"),
+    ("cbrt", "cbrt"),
+    ("ceil", "ceil"),
+    ("clamp", "clamp"),
+    ("complex", "complex"),
+    ("cosh", "cosh"),
+    ("cosine", "cos"),
+    ("count-leading-zeros", "clz"),
+    ("divide", "div"),
+    ("erf", "erf"),
+    ("exponential", "exp"),
+    ("exponential-minus-one", "expm1"),
+    ("floor", "floor"),
+    ("imag", "imag"),
+    ("is-finite", "is_finite"),
+    ("log", "log"),
+    ("log-plus-one", "log1p"),
+    ("logistic", "logistic"),
+    ("maximum", "max"),
+    ("minimum", "min"),
+    ("multiply", "mul"),
+    ("mulhi", "mulhi"),
+    ("negate", "neg"),
+    ("not", "bitwise_not"),
+    ("or", "bitwise_or"),
+    ("popcnt", "population_count"),
+    ("power", "pow"),
+    ("real", "real"),
+    ("remainder", "rem"),
+    ("rsqrt", "rsqrt"),
+    ("select", "select"),
+    ("shift-left", "shift_left"),
+    ("shift-right-arithmetic", "shift_right_arithmetic"),
+    ("shift-right-logical", "shift_right_logical"),
+    ("sign", "sign"),
+    ("sine", "sin"),
+    ("sinh", "sinh"),
+    ("sqrt", "sqrt"),
+    ("subtract", "sub"),
+    ("tan", "tan"),
+    ("tanh", "tanh"),
+    ("xor", "bitwise_xor"),
+];
+
+/// Returns the function of `jax.lax` for an elementwise opcode.
+pub(super) fn call(opcode: &str) -> Option<&'static str> {
+    CALLS.iter().find(|row| row.0 == opcode).map(|row| row.1)
+}
+
+pub(super) fn expression(
+    functions: &mut Functions<'_>,
+    op: &Op<'_>,
+    opcode: &str,
+) -> Result<Option<String>, Unsupported> {
+    let found = match opcode {
+        "compare" => {
+            let name = match op.own().comparison_direction.as_str() {
+                "EQ" => "eq",
+                "NE" => "ne",
+                "GE" => "ge",
+                "GT" => "gt",
+                "LE" => "le",
+                "LT" => "lt",
+                _ => return Err(op.lacks("the direction")),
+            };
+            format!("lax.{name}({})", op.all())
+        }
+        "convert" => format!("lax.convert_element_type({}, {})", op.arg(0)?, python::dtype(op.result()?.data_type)?),
+        "round-nearest-afz" => format!("lax.round({}, lax.RoundingMethod.AWAY_FROM_ZERO)", op.arg(0)?),
+        "round-nearest-even" => format!("lax.round({}, lax.RoundingMethod.TO_NEAREST_EVEN)", op.arg(0)?),
+        "reduce-precision" => {
+            let (exponent, mantissa) = op.own().reduced_precision.ok_or_else(|| op.lacks("the precision"))?;
+            format!("lax.reduce_precision({}, {exponent}, {mantissa})", op.arg(0)?)
+        }
+        "map" => format!("jnp.vectorize({})({})", functions.called(op.it, 0)?, op.all()),
+        _ => {
+            let Some(name) = call(opcode) else { return Ok(None) };
+            // JAX does no arithmetic with booleans.
+            let name = match name {
+                "add" | "max" if op.result()?.data_type.name() == "pred" => "bitwise_or",
+                "mul" | "min" if op.result()?.data_type.name() == "pred" => "bitwise_and",
+                "sub" if op.result()?.data_type.name() == "pred" => "bitwise_xor",
+                name => name,
+            };
+            format!("lax.{name}({})", op.all())
+        }
+    };
+    Ok(Some(found))
+}
