@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use base::Ps;
 use base::format::{count, time_us};
-use hlo::{Instruction, Module, cost, expression};
+use hlo::{Conventions, Instruction, Module, cost_by, expression};
 
 use crate::names::comment;
 
@@ -51,7 +51,8 @@ pub(crate) fn head(
     if let Some(source) = module.source_of(instruction) {
         line("Source:", source);
     }
-    let cost = cost(module, instruction);
+    // GPU conventions count cycles, which are no FLOPs.
+    let cost = cost_by(module, instruction, Conventions::Cpu);
     let calls = measured.map_or(0, |it| it.executions) as f64;
     let per_call = |total: Option<f64>| total.filter(|_| calls > 0.0).map(|total| total / calls);
     let flops = per_call(measured.and_then(|it| it.flops)).or(cost.map(|it| it.flops));

@@ -48,11 +48,6 @@ impl Mesh {
         self.groups.iter().map(Vec::len).sum()
     }
 
-    /// Returns the number of devices in a group.
-    pub fn group_size(&self) -> usize {
-        self.groups.first().map_or(1, Vec::len)
-    }
-
     /// Returns the name of the axis along which a group communicates.
     pub fn axis(&self) -> &'static str {
         "\"member\""

@@ -16,7 +16,7 @@ const RESERVED: &[&str] = &[
     "complex", "dict", "float", "int", "iter", "len", "list", "map", "max", "min", "next", "object", "pow", "print",
     "range", "reversed", "round", "set", "slice", "sorted", "str", "sum", "super", "tuple", "zip", "jax", "jnp", "lax",
     "np", "glob", "statistics", "tempfile", "time", "op", "operands", "main", "measure", "check", "placed", "random",
-    "floats", "integers", "booleans", "dominant", "compiled", "device_time", "DEVICES", "MESH", "RESULT", "Format", "Layout", "P", "_",
+    "floats", "integers", "booleans", "dominant", "jitted", "function", "indices", "device_time", "DEVICES", "MESH", "RESULT", "Format", "Layout", "P", "_",
 ];
 
 /// Identifiers in use.

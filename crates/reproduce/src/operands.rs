@@ -11,8 +11,6 @@ use crate::{Unsupported, limits, python};
 pub(crate) struct Operand {
     /// Identifier in the script.
     pub name: String,
-    /// Name of the instruction that computes it in the program.
-    pub origin: String,
     pub array: ArrayShape,
     pub numbers: Numbers,
 }
@@ -129,7 +127,7 @@ impl<'m> Operands<'m> {
                 functions.is_wide |= python::is_wide(array.data_type);
                 let numbers = self.numbers(it, index, array);
                 let name = functions.names.add(name);
-                self.list.push(Operand { name: name.clone(), origin: it.name.clone(), array: array.clone(), numbers });
+                self.list.push(Operand { name: name.clone(), array: array.clone(), numbers });
                 Ok(name)
             }
             Shape::Tuple(parts) => {

@@ -23,7 +23,7 @@ pub(super) fn expression(
     let pairs = fmha.get("intermediate_tensor_shape").and_then(|it| it.get("dimensions"));
     let pairs = numbers(pairs);
     let &[_, heads, queries, _] = pairs.as_slice() else { return Err(op.lacks("the shape of the scores")) };
-    let (q, k, v) = (op.operand(0)?, op.operand(1)?, op.operand(2)?);
+    let (q, v) = (op.operand(0)?, op.operand(2)?);
     if q.dimensions.last() != v.dimensions.last() {
         return Err(Unsupported::no_call("attention whose values have another head dimension than its keys"));
     }
@@ -60,14 +60,11 @@ pub(super) fn expression(
         )
     };
     // JAX's order is batch, sequence, heads, width.
-    let swapped = |array: &ArrayShape, sequence: Option<i64>, own_heads: Option<u64>| match *array.dimensions.as_slice() {
-        [_, a, b, _] => {
-            let is_heads = own_heads.map_or(a == heads.cast_unsigned(), |it| a == it);
-            is_heads && sequence.is_none_or(|it| b == it.cast_unsigned())
-        }
-        _ => false,
+    let (heads, queries) = (heads.cast_unsigned(), queries.cast_unsigned());
+    let has_heads_first = |array: &ArrayShape| {
+        matches!(*array.dimensions.as_slice(), [_, a, b, _] if (a, b) == (heads, queries) && heads != queries)
     };
-    let q_swapped = swapped(q, Some(queries), None) && q.dimensions.get(1) != Some(&queries.cast_unsigned());
+    let q_swapped = has_heads_first(q);
     let turn = |value: &str, is_swapped: bool| {
         if is_swapped { format!("lax.transpose({value}, {SWAP})") } else { value.to_owned() }
     };
@@ -75,11 +72,9 @@ pub(super) fn expression(
     if !is_backward {
         let value = forward(op.arg(0)?, op.arg(1)?, op.arg(2)?);
         let out = super::custom_call::first(op)?;
-        let out_swapped = out.dimensions.get(1) == Some(&heads.cast_unsigned()) && out.dimensions.len() == 4;
-        return Ok(wrapped(op, turn(&value, out_swapped && out.dimensions.get(2) == Some(&queries.cast_unsigned()))));
+        return Ok(wrapped(op, turn(&value, has_heads_first(out))));
     }
-    let gradient = op.operand(4)?;
-    let is_swapped = gradient.dimensions.get(1) == Some(&heads.cast_unsigned());
+    let is_swapped = has_heads_first(op.operand(4)?);
     let parts = op.it.shape.tuple();
     functions.note("The script runs the forward pass too, whose results the program keeps.");
     let results: Vec<String> = (0..3)

@@ -25,6 +25,10 @@ pub(super) fn expression(
     let found = match target {
         "__cublas$gemm" | "__cublas$lt$matmul" | "__cublas$lt$matmul$f8" => matmul::expression(functions, op)?,
         "__op$block_scaled_dot" => {
+            let scales = |n: usize| op.operand(n).map(|it| it.dimensions.split_last().map(|it| it.1.to_vec()));
+            if op.arguments.len() != 4 || scales(0)? != scales(2)? || scales(1)? != scales(3)? {
+                return Err(op.lacks("the scales"));
+            }
             let dtype = dtype(first(op)?.data_type)?;
             format!("jax.nn.scaled_matmul({}, preferred_element_type={dtype})", op.all())
         }

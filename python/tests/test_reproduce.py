@@ -1,0 +1,248 @@
+"""Scripts of `crossprof hlo --format jax`, run with JAX on the CPU and compared with the program by XLA's own analysis.
+
+For each instruction of the entry computation of each program in tests/data/hlo-text, a module with this instruction alone is
+made from XLA's text. The script must have the same result, opcodes and FLOPs.
+"""
+
+from __future__ import annotations
+
+import collections
+import json
+import os
+import re
+import subprocess
+import sys
+import tarfile
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+DATA = Path(__file__).parents[2] / "tests" / "data" / "hlo-text" / "programs.tar.gz"
+
+#: Opcodes that compute nothing, so they have no script.
+NOTHING = {"parameter", "constant", "tuple", "get-tuple-element", "bitcast", "after-all"}
+
+#: Opcodes that move or shape values. XLA and JAX add and remove them freely.
+SHAPING = NOTHING | {"broadcast", "reshape", "transpose", "copy", "convert", "call", "fusion", "iota", "bitcast-convert"}
+
+NAME = r"%?([\w.\-]+)"
+METADATA = re.compile(r', metadata=\{(?:[^{}"]|"(?:[^"\\]|\\.)*")*\}')
+
+#: Opcodes that JAX writes in another way, with the same work.
+ALIASES = {
+    # JAX turns a dynamic slice at constant indices into a slice.
+    "dynamic-slice": "slice",
+    "all-reduce-start": "all-reduce",
+    "all-gather-start": "all-gather",
+    "collective-permute-start": "collective-permute",
+    "reduce-scatter-start": "reduce-scatter",
+    "copy-start": "copy",
+}
+
+
+class Instruction:
+    """One instruction of XLA's text."""
+
+    def __init__(self, line: str) -> None:
+        self.line = METADATA.sub("", line.strip().removeprefix("ROOT "))
+        self.name, rest = self.line.split(" = ", 1)
+        self.name = self.name.removeprefix("%")
+        end = closing(rest) if rest.startswith("(") else rest.index(" ")
+        self.shape, rest = rest[:end], rest[end:].lstrip()
+        self.opcode = rest[: rest.index("(")]
+        arguments = rest[len(self.opcode) : len(self.opcode) + closing(rest[len(self.opcode) :])]
+        self.operands = re.findall(r"%([\w.\-]+)", arguments) if self.opcode != "constant" else []
+        self.called = re.findall(r"=%([\w.\-]+)", rest) + [
+            name for group in re.findall(r"(?:branch|called)_computations=\{([^}]*)\}", rest) for name in re.findall(r"%([\w.\-]+)", group)
+        ]
+
+
+def closing(text: str) -> int:
+    """Returns the place behind the bracket that closes the first one."""
+    depth = 0
+    for place, letter in enumerate(text):
+        depth += (letter in "([{") - (letter in ")]}")
+        if depth == 0:
+            return place + 1
+    return len(text)
+
+
+class Program:
+    """A program in XLA's text."""
+
+    def __init__(self, text: str) -> None:
+        self.header = text.splitlines()[0]
+        self.computations: dict[str, list[str]] = {}
+        self.entry = ""
+        name = ""
+        for line in text.splitlines():
+            if line.endswith("{") and not line.startswith((" ", "HloModule")):
+                name = re.findall(NAME, line.removeprefix("ENTRY "))[0]
+                self.computations[name] = []
+                self.entry = name if line.startswith("ENTRY ") else self.entry
+            elif line.startswith("  ") and name:
+                self.computations[name].append(line)
+            elif line == "}":
+                name = ""
+        self.text = text
+
+    def instructions(self, computation: str) -> dict[str, Instruction]:
+        found = [Instruction(line) for line in self.computations[computation]]
+        return {it.name: it for it in found}
+
+    def reachable(self, instruction: Instruction) -> list[str]:
+        """Returns the computations that an instruction calls, callees first."""
+        found: list[str] = []
+
+        def visit(called: list[str]) -> None:
+            for name in called:
+                if name in self.computations and name not in found:
+                    for inner in self.instructions(name).values():
+                        visit(inner.called)
+                    found.append(name)
+
+        visit(instruction.called)
+        return list(dict.fromkeys(found))
+
+    def alone(self, instruction: Instruction) -> str:
+        """Returns a module with this instruction alone."""
+        entry = self.instructions(self.entry)
+        devices = "".join(re.findall(r", (?:replica_count|num_partitions)=\d+", self.header))
+        out = [f"HloModule alone{devices}\n"]
+        for name in self.reachable(instruction):
+            lines = [re.sub(r", control-predecessors=\{[^}]*\}", "", METADATA.sub("", line)) for line in self.computations[name]]
+            out.append(f"%{name} {{\n" + "\n".join(lines) + "\n}\n")
+        out.append("ENTRY %alone_main {")
+        for number, operand in enumerate(dict.fromkeys(instruction.operands)):
+            out.append(f"  %{operand} = {entry[operand].shape} parameter({number})")
+        line = re.sub(r", control-predecessors=\{[^}]*\}", "", instruction.line)
+        out.append(f"  ROOT {line}\n}}\n")
+        return "\n".join(out)
+
+
+def kept(opcodes: collections.Counter[str]) -> collections.Counter[str]:
+    return collections.Counter({opcode: count for opcode, count in opcodes.items() if opcode not in SHAPING})
+
+
+def tool(*words: object) -> subprocess.CompletedProcess[str]:
+    """Runs the command line."""
+    return subprocess.run([sys.executable, "-m", "crossprof", *map(str, words)], capture_output=True, text=True, check=False)
+
+
+def programs(folder: Path) -> dict[str, Program]:
+    """Returns the programs of the fixture by name, and writes their texts into the folder."""
+    found = {}
+    with tarfile.open(DATA) as archive:
+        for member in archive:
+            if member.name.endswith(".txt") and not member.name.startswith(("long/", "dump/")):
+                file = archive.extractfile(member)
+                assert file is not None
+                text = file.read().decode()
+                name = member.name.removesuffix(".txt").replace("/", "-")
+                (folder / f"{name}.txt").write_text(text)
+                found[name] = Program(text)
+    return found
+
+
+def scripts(folder: Path) -> list[dict[str, Any]]:
+    """Writes a script for each instruction of each entry computation."""
+    tasks = []
+    for name, program in programs(folder).items():
+        for it in program.instructions(program.entry).values():
+            if it.opcode not in NOTHING and not it.opcode.endswith(("-done", "async-update", "reduce-scatter-update")):
+                tasks.append((name, program, it))
+
+    def make(task: tuple[str, Program, Instruction]) -> dict[str, Any]:
+        name, program, it = task
+        file = folder / f"{name}-{it.name}.py"
+        done = tool("hlo", folder / f"{name}.txt", "--op", it.name, "--format", "jax", "--output", file)
+        assert done.returncode == 0 or len(done.stderr.splitlines()) == 1, done.stderr
+        return {
+            "op": f"{name} {it.name}",
+            "opcode": it.opcode,
+            "target": "".join(re.findall(r'custom_call_target="([^"]*)"', it.line)),
+            "script": str(file) if done.returncode == 0 else "",
+            "error": done.stderr.strip(),
+            "alone": program.alone(it),
+        }
+
+    with ThreadPoolExecutor(4) as pool:
+        return list(pool.map(make, tasks))
+
+
+def compare(task: dict[str, Any]) -> dict[str, Any]:
+    """Runs a script in this process, and compares it with the instruction alone."""
+    import jax
+
+    jax.config.update("jax_enable_x64", False)
+    script: dict[str, Any] = {"__name__": "script"}
+    exec(compile(Path(task["script"]).read_text(), task["script"], "exec"), script)
+    arguments, function = script["operands"](), script["jitted"]()
+    script["check"](jax.block_until_ready(function(*arguments)))
+    module = function.lower(*arguments).compiler_ir("hlo").as_hlo_module()
+    alone = parsed(task["alone"])
+    found, expected = analysis(module), analysis(alone)
+    if found != expected:
+        # JAX drops dead code and folds constants when it lowers.
+        expected = analysis(simplified(alone))
+    return {"found": found, "expected": expected, "text": module.to_string()}
+
+
+def parsed(text: str) -> Any:
+    """Returns the module of a text. Its place in jaxlib depends on the version."""
+    try:
+        from jaxlib import _hlo
+    except ImportError:
+        from jaxlib import _jax as _hlo
+    return _hlo.hlo_module_from_text(text)
+
+
+def simplified(module: Any) -> Any:
+    """Returns the module without dead code, as the conversion from StableHLO leaves it."""
+    from jaxlib import _jax
+    try:
+        from jaxlib import _hlo
+    except ImportError:
+        from jaxlib import _jax as _hlo
+
+    computation = _hlo.XlaComputation(module.as_serialized_hlo_module_proto())
+    stablehlo = _jax.mlir.xla_computation_to_mlir_module(computation)
+    return _jax.mlir.mlir_module_to_xla_computation(stablehlo, use_tuple_args=False, return_tuple=False).as_hlo_module()
+
+
+def analysis(module: Any) -> dict[str, Any]:
+    """Returns the FLOPs by XLA's analysis, and the opcodes."""
+    import jax
+    from jaxlib import _jax
+
+    flops = _jax.hlo_module_cost_analysis(jax.devices("cpu")[0].client, module).get("flops", 0.0)
+    program = Program(module.to_string())
+    opcodes: collections.Counter[str] = collections.Counter()
+    compared: set[str] = set()
+    for name in program.computations:
+        compared.update(called for it in program.instructions(name).values() if it.opcode == "sort" for called in it.called)
+    for name in program.computations:
+        for it in program.instructions(name).values():
+            if "custom_call_target=" in it.line and re.search(r'target="(Sharding|LayoutConstraint|SPMD\w+|xla\.sdy\.\w+)"', it.line):
+                # XLA counts -1 for a call that it does not know.
+                flops += 1
+            # JAX compares in its own way.
+            elif name not in compared:
+                opcodes[ALIASES.get(it.opcode, it.opcode)] += 1
+    return {"flops": flops, "opcodes": kept(opcodes)}
+
+
+def run_all() -> None:
+    """Compares the tasks of standard input."""
+    for line in sys.stdin:
+        task = json.loads(line)
+        try:
+            print(json.dumps(compare(task)), flush=True)
+        except Exception as error:
+            print(json.dumps({"failure": f"{type(error).__name__}: {error}"}), flush=True)
+
+
+if __name__ == "__main__":
+    run_all()
