@@ -7,6 +7,7 @@ made from XLA's text. The script must have the same result, opcodes and FLOPs.
 from __future__ import annotations
 
 import collections
+import contextlib
 import json
 import os
 import re
@@ -186,8 +187,22 @@ def compare(task: dict[str, Any]) -> dict[str, Any]:
     found, expected = analysis(module), analysis(alone)
     if found != expected:
         # JAX drops dead code and folds constants when it lowers.
-        expected = analysis(simplified(alone))
-    return {"found": found, "expected": expected, "text": module.to_string()}
+        with contextlib.suppress(jax.errors.JaxRuntimeError):
+            expected = analysis(simplified(alone))
+    layouts = {"found": [], "expected": []}
+    if "Format(" in Path(task["script"]).read_text():
+        compiled = function.lower(*arguments).compile()
+        formats = jax.tree.leaves((compiled.input_formats[0], compiled.output_formats))
+        layouts["found"] = [list(it.layout.major_to_minor) for it in formats]
+        # The comments of operands and results have the program's layouts.
+        shapes = re.findall(r"# .*?\w+\[([\d,]*)\](?:\{([\d,]*)\S*\})?$", Path(task["script"]).read_text(), re.MULTILINE)
+        orders = [(sizes.split(","), [int(it) for it in order.split(",") if it][::-1]) for sizes, order in shapes]
+        layouts["expected"] = [order for _, order in orders]
+        for found_order, (sizes, order) in zip(layouts["found"], orders, strict=True):
+            # Dimensions of size 1 may be anywhere.
+            for list_ in (found_order, order):
+                list_[:] = [it for it in list_ if sizes[it] != "1"]
+    return {"found": found, "expected": expected, "layouts": layouts}
 
 
 def parsed(text: str) -> Any:

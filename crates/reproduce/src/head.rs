@@ -67,7 +67,8 @@ pub(crate) fn head(
         seconds.filter(|&it| it > 0.0).map_or(String::new(), |seconds| format!(", {}{unit}/s", si(amount / seconds)))
     };
     let of_peak = |peak: Option<f64>, unit: &str| {
-        peak.map_or(String::new(), |peak| format!(" of {}{unit}/s at the device's peak", si(peak)))
+        // Without a time there is no rate to compare.
+        peak.filter(|_| seconds.is_some()).map_or(String::new(), |peak| format!(" (peak {}{unit}/s)", si(peak)))
     };
     if let Some(flops) = flops.filter(|&it| it > 0.0) {
         let peak = of_peak(measured.and_then(|it| it.peak_flops_per_s), "FLOP");

@@ -30,3 +30,8 @@ pub(crate) fn inverse(order: &[usize]) -> Vec<usize> {
 pub(crate) fn is_identity(order: &[usize]) -> bool {
     order.iter().enumerate().all(|(place, &it)| place == it)
 }
+
+/// Returns true if an array is in the memory of the host, which accelerators number 5.
+pub(crate) fn is_on_host(array: &ArrayShape) -> bool {
+    array.layout.as_ref().is_some_and(|layout| layout.memory_space == 5)
+}

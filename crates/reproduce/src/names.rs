@@ -15,7 +15,7 @@ const RESERVED: &[&str] = &[
     "nonlocal", "not", "or", "pass", "raise", "return", "try", "type", "while", "with", "abs", "all", "any", "bool",
     "complex", "dict", "float", "int", "iter", "len", "list", "map", "max", "min", "next", "object", "pow", "print",
     "range", "reversed", "round", "set", "slice", "sorted", "str", "sum", "super", "tuple", "zip", "jax", "jnp", "lax",
-    "np", "glob", "statistics", "tempfile", "time", "op", "operands", "main", "measure", "check", "placed", "random",
+    "np", "glob", "statistics", "tempfile", "time", "op", "operands", "main", "measure", "check", "placement", "order", "memory", "random",
     "floats", "integers", "booleans", "dominant", "jitted", "function", "indices", "device_time", "DEVICES", "MESH", "RESULT", "Format", "Layout", "P", "_",
 ];
 

@@ -25,7 +25,8 @@ pub fn script(
     measured: Option<&Measured>,
 ) -> Result<String, Unsupported> {
     let it = started(module, instruction);
-    if matches!(it.opcode.as_str(), "parameter" | "constant" | "tuple" | "get-tuple-element" | "after-all") {
+    let is_empty = matches!(it.opcode.as_str(), "parameter" | "constant" | "tuple" | "get-tuple-element" | "after-all");
+    if is_empty || ops::is_mark(it) {
         return Err(Unsupported::Nothing { name: names::comment(&it.name), opcode: names::comment(&it.opcode) });
     }
     let mut functions = Functions::new(module, it, Mesh::new(module, it)?);
@@ -35,7 +36,8 @@ pub fn script(
         arguments.push(operands.expression(&mut functions, index, 0)?);
     }
     let value = ops::expression(&mut functions, it, &arguments)?;
-    let results = results(module, it);
+    let returned = returned(module, it);
+    let results = returned.arrays();
     if results.is_empty() {
         return Err(Unsupported::Nothing { name: names::comment(&it.name), opcode: names::comment(&it.opcode) });
     }
@@ -49,13 +51,13 @@ pub fn script(
     }
     let parts = Parts { functions: &functions, operands: &operands.list, results: &results };
     let mut out = head(module, program, instruction, measured, &functions.notes);
-    parts.imports(&mut out);
+    parts.imports(&mut out, &value);
     out.push_str(&functions.text);
     let parameters: Vec<&str> = operands.list.iter().map(|it| it.name.as_str()).collect();
     let _ = writeln!(out, "def op({}):\n    return {value}\n\n", parameters.join(", "));
     parts.operands(&mut out)?;
     parts.results(&mut out)?;
-    parts.jitted(&mut out);
+    parts.jitted(&mut out, &Structure::new(&returned));
     out.push_str(MEASURE);
     Ok(out)
 }
@@ -73,8 +75,8 @@ fn started<'m>(module: &'m Module, instruction: &'m Instruction) -> &'m Instruct
     it
 }
 
-/// Returns the arrays that the script returns.
-fn results<'m>(module: &'m Module, it: &'m Instruction) -> Vec<&'m ArrayShape> {
+/// Returns the shape of what the script returns.
+fn returned(module: &Module, it: &Instruction) -> Shape {
     let shape = match it.opcode.as_str() {
         "async-start" => module.called(it, 0).and_then(|called| module.root(called)).map_or(&it.shape, |it| &it.shape),
         "all-gather-start" | "collective-permute-start" => it.shape.tuple().get(1).unwrap_or(&it.shape),
@@ -83,9 +85,9 @@ fn results<'m>(module: &'m Module, it: &'m Instruction) -> Vec<&'m ArrayShape> {
     };
     match shape {
         Shape::Tuple(parts) if it.is("custom-call") => {
-            parts.iter().take(ops::results(it)).flat_map(Shape::arrays).collect()
+            Shape::Tuple(parts.iter().take(ops::results(it)).cloned().collect())
         }
-        shape => shape.arrays(),
+        shape => shape.clone(),
     }
 }
 
@@ -96,14 +98,26 @@ struct Parts<'a> {
 }
 
 impl Parts<'_> {
+    /// Returns true if an array has a layout that JAX does not choose by itself.
     fn has_layouts(&self) -> bool {
         let operands = self.operands.iter().map(|it| &it.array);
         operands.chain(self.results.iter().copied()).any(|array| layout::unusual(array).is_some())
     }
 
-    fn imports(&self, out: &mut String) {
+    /// Returns true if an array is in the memory of the host.
+    fn has_host(&self) -> bool {
+        let operands = self.operands.iter().map(|it| &it.array);
+        operands.chain(self.results.iter().copied()).any(layout::is_on_host)
+    }
+
+    /// Returns true if the script says where arrays are.
+    fn has_placement(&self) -> bool {
+        self.has_layouts() || self.has_host() || self.functions.mesh.is_some()
+    }
+
+    fn imports(&self, out: &mut String, value: &str) {
         out.push_str("import glob\nimport statistics\nimport tempfile\nimport time\n\nimport jax\n");
-        if self.functions.text.contains("jax.extend") {
+        if self.functions.text.contains("jax.extend") || value.contains("jax.extend") {
             out.push_str("import jax.extend\n");
         }
         out.push_str("import jax.numpy as jnp\nimport numpy as np\nfrom jax import lax\n");
@@ -112,7 +126,7 @@ impl Parts<'_> {
         }
         if self.functions.mesh.is_some() {
             out.push_str("from jax.sharding import Mesh, NamedSharding, PartitionSpec as P\n");
-        } else if self.has_layouts() {
+        } else if self.has_placement() {
             out.push_str("from jax.sharding import SingleDeviceSharding\n");
         }
         if self.functions.is_wide {
@@ -146,7 +160,7 @@ impl Parts<'_> {
         if uses(|it| it.numbers == Numbers::Dominant) {
             out.push_str(DOMINANT);
         }
-        self.placed(out);
+        self.placement(out);
         out.push_str("def operands():\n    \"\"\"Returns arrays with the shapes, types and layouts of the program.\"\"\"\n");
         if list.is_empty() {
             out.push_str("    return ()\n\n\n");
@@ -163,37 +177,46 @@ impl Parts<'_> {
                 Numbers::Dominant => format!("dominant({n}, {shape}, {dtype})"),
                 Numbers::All(number) => format!("np.full({shape}, {number}, {dtype})"),
             };
-            let order = match layout::unusual(array) {
-                Some(order) if self.has_layouts() => format!(", {}", python::tuple(order)),
-                _ => String::new(),
-            };
-            let text = array_text(array);
-            let _ = writeln!(out, "        placed({numbers}{order}),  # {}: {}", operand.name, names::comment(&text));
+            let place = if self.has_placement() { format!(", {}", place(array)) } else { String::new() };
+            let text = names::comment(&array_text(array));
+            let _ = writeln!(out, "        jax.device_put({numbers}{place}),  # {}: {text}", operand.name);
         }
         out.push_str("    )\n\n\n");
         Ok(())
     }
 
-    /// Writes the function that puts an array onto the devices.
-    fn placed(&self, out: &mut String) {
-        let sharding = match &self.functions.mesh {
-            Some(_) => {
-                "    # One part per device, cut along the first dimension.\n    \
-                 sharding = NamedSharding(MESH, P(MESH.axis_names) if array.ndim else P())\n"
-            }
-            None if self.has_layouts() => "    sharding = SingleDeviceSharding(jax.devices()[0])\n",
-            None => "",
+    /// Writes the function that returns devices, memory and layout of an array.
+    fn placement(&self, out: &mut String) {
+        if !self.has_placement() {
+            return;
+        }
+        let mut arguments = "rank".to_owned();
+        if self.has_layouts() {
+            arguments.push_str(", order=None");
+        }
+        let memory = if self.has_host() { ", memory_kind=memory" } else { "" };
+        if self.has_host() {
+            arguments.push_str(", memory=None");
+        }
+        let mut about = String::new();
+        let sharding = if self.functions.mesh.is_some() {
+            about.push_str("\n\n    Each device has one part of the first dimension.");
+            format!("NamedSharding(MESH, P(MESH.axis_names) if rank else P(){memory})")
+        } else {
+            format!("SingleDeviceSharding(jax.devices()[0]{memory})")
         };
-        let (arguments, target) = match (self.has_layouts(), self.functions.mesh.is_some()) {
-            (true, _) => ("array, order=None", "Format(Layout(order), sharding) if order else sharding"),
-            (false, true) => ("array", "sharding"),
-            (false, false) => ("array", "jax.devices()[0]"),
+        if self.has_layouts() {
+            about.push_str("\n\n    `order` lists the dimensions from the slowest varying to the fastest.");
+        }
+        let end = if about.is_empty() { "" } else { "\n    " };
+        let body = if self.has_layouts() {
+            format!("    sharding = {sharding}\n    return Format(Layout(order), sharding) if order else sharding\n")
+        } else {
+            format!("    return {sharding}\n")
         };
         let _ = writeln!(
             out,
-            "def placed({arguments}):\n    \"\"\"Puts an array onto the device{}.\"\"\"\n{sharding}    \
-             return jax.device_put(array, {target})\n\n",
-            if self.has_layouts() { ", with the slowest varying dimension of `order` first" } else { "" }
+            "def placement({arguments}):\n    \"\"\"Returns the place of an array.{about}{end}\"\"\"\n{body}\n"
         );
     }
 
@@ -219,48 +242,61 @@ impl Parts<'_> {
     }
 
     /// Writes the function that jits the op.
-    fn jitted(&self, out: &mut String) {
+    fn jitted(&self, out: &mut String, structure: &Structure) {
         out.push_str("def jitted():\n    \"\"\"Returns the op as a compiled function.\"\"\"\n");
-        let mut function = "op".to_owned();
+        let mut function = "op";
         if self.functions.mesh.is_some() {
             let spec = |array: &ArrayShape| {
-                if array.dimensions.is_empty() { "P()" } else { "P(MESH.axis_names)" }
+                if array.dimensions.is_empty() { "P()" } else { "P(MESH.axis_names)" }.to_owned()
             };
             let into = python::tuple(self.operands.iter().map(|it| spec(&it.array)));
             let _ = writeln!(
                 out,
                 "    into = {into}\n    outof = {}\n    \
                  function = jax.shard_map(op, mesh=MESH, in_specs=into, out_specs=outof, check_vma=False)",
-                self.structure(&|array| spec(array).to_owned())
+                structure.text(&spec)
             );
-            function = "function".to_owned();
+            function = "function";
         }
-        let unusual = self.results.iter().any(|array| layout::unusual(array).is_some());
-        if unusual {
-            let sharding = |array: &ArrayShape| match &self.functions.mesh {
-                None => "sharding".to_owned(),
-                Some(_) if array.dimensions.is_empty() => "NamedSharding(MESH, P())".to_owned(),
-                Some(_) => "NamedSharding(MESH, P(MESH.axis_names))".to_owned(),
-            };
-            if self.functions.mesh.is_none() {
-                out.push_str("    sharding = SingleDeviceSharding(jax.devices()[0])\n");
-            }
-            let format = |array: &ArrayShape| match layout::unusual(array) {
-                Some(order) => format!("Format(Layout({}), {})", python::tuple(order), sharding(array)),
-                None => sharding(array),
-            };
-            let _ = writeln!(out, "    formats = {}", self.structure(&format));
-        }
-        let options = if unusual { ", out_shardings=formats" } else { "" };
+        let special = self.results.iter().any(|array| layout::unusual(array).is_some() || layout::is_on_host(array));
+        let options = if special { format!(", out_shardings={}", structure.text(&place)) } else { String::new() };
         let _ = writeln!(out, "    return jax.jit({function}{options})\n\n");
     }
+}
 
-    /// Returns a value per result, in the structure of the results.
-    fn structure(&self, of: &dyn Fn(&ArrayShape) -> String) -> String {
-        let values: Vec<String> = self.results.iter().map(|array| of(array)).collect();
-        match values.as_slice() {
-            [one] => one.clone(),
-            several => python::tuple(several),
+/// Returns the call of `placement` for an array.
+fn place(array: &ArrayShape) -> String {
+    let mut out = format!("placement({}", array.dimensions.len());
+    if let Some(order) = layout::unusual(array) {
+        let _ = write!(out, ", order={}", python::tuple(order));
+    }
+    if layout::is_on_host(array) {
+        out.push_str(", memory=\"pinned_host\"");
+    }
+    out.push(')');
+    out
+}
+
+/// Structure of the results: an array, or a tuple of structures.
+enum Structure {
+    Array(ArrayShape),
+    Tuple(Vec<Structure>),
+}
+
+impl Structure {
+    /// Returns the structure of a shape. Tokens are `None` in Python, which has no leaf.
+    fn new(shape: &Shape) -> Structure {
+        match shape {
+            Shape::Array(array) => Structure::Array(array.clone()),
+            Shape::Tuple(parts) => Structure::Tuple(parts.iter().map(Structure::new).collect()),
+            _ => Structure::Tuple(Vec::new()),
+        }
+    }
+
+    fn text(&self, of: &dyn Fn(&ArrayShape) -> String) -> String {
+        match self {
+            Structure::Array(array) => of(array),
+            Structure::Tuple(parts) => python::tuple(parts.iter().map(|part| part.text(of))),
         }
     }
 }

@@ -43,6 +43,11 @@ pub(super) fn expression(
             }
             format!("tuple(jax.extend.random.threefry2x32_p.bind({}))", op.all())
         }
+        // Marks for a TPU's own compiler.
+        "AllocateBuffer" => zeros(op)?,
+        "PrepareAsyncCallStart" => "jnp.int32(0)".to_owned(),
+        "PrepareAsyncCallDone" => "None".to_owned(),
+        "Noop" | "AssumeGatherIndicesInBound" => op.arg(0)?.to_owned(),
         "Sharding" | "SPMDFullToShardShape" | "SPMDShardToFullShape" | "annotate_device_placement"
         | "MoveToDevice" | "MoveToHost" => format!("jnp.copy({})", op.arg(0)?),
         _ if target.starts_with("__cudnn$conv") => convolve(op, target)?,
@@ -50,6 +55,17 @@ pub(super) fn expression(
         _ => return Err(unknown(op, target)),
     };
     Ok(Some(found))
+}
+
+fn zeros(op: &Op<'_>) -> Result<String, Unsupported> {
+    let array = op.result()?;
+    Ok(format!("jnp.zeros({}, {})", tuple(&array.dimensions), dtype(array.data_type)?))
+}
+
+/// Returns true if a custom call only marks something for the compiler.
+pub(crate) fn is_mark(it: &Instruction) -> bool {
+    let target = it.custom_call_target().unwrap_or_default();
+    matches!(target, "AllocateBuffer" | "PrepareAsyncCallStart" | "PrepareAsyncCallDone" | "Noop")
 }
 
 /// Returns the error for a call that JAX does not have, with what the program tells about its origin.

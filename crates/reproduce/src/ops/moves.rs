@@ -4,7 +4,7 @@ use hlo::ArrayShape;
 
 use super::Op;
 use crate::functions::Functions;
-use crate::layout::{inverse, is_identity, major_to_minor};
+use crate::layout::{inverse, is_identity, is_on_host, major_to_minor};
 use crate::python::{dtype, scalar, sizes, tuple};
 use crate::{Unsupported, names};
 
@@ -55,7 +55,7 @@ pub(super) fn expression(
             let (operand, update) = (op.arg(0)?, op.arg(1)?);
             format!("lax.dynamic_update_slice({operand}, {update}, {indices}, allow_negative_indices=False)")
         }
-        "copy" => format!("jnp.copy({})", op.arg(0)?),
+        "copy" => copy(op)?,
         "optimization-barrier" | "opt-barrier" => format!("lax.optimization_barrier({})", op.arg(0)?),
         "tuple" => tuple(op.arguments),
         "get-tuple-element" => format!("{}[{}]", op.arg(0)?, own.tuple_index),
@@ -70,6 +70,17 @@ pub(super) fn expression(
         _ => return Ok(None),
     };
     Ok(Some(found))
+}
+
+/// Returns a copy, which may be between the memories of device and host.
+fn copy(op: &Op<'_>) -> Result<String, Unsupported> {
+    // The start of an asynchronous copy returns the result and the operand.
+    let result = op.it.shape.first_array().ok_or_else(|| op.lacks("the shape"))?;
+    Ok(match (op.operand(0).is_ok_and(is_on_host), is_on_host(result)) {
+        (true, false) => format!("jax.device_put({}, jax.memory.Space.Device)", op.arg(0)?),
+        (false, true) => format!("jax.device_put({}, jax.memory.Space.Host)", op.arg(0)?),
+        _ => format!("jnp.copy({})", op.arg(0)?),
+    })
 }
 
 /// Returns the value of a constant. The model has only those of single numbers.
