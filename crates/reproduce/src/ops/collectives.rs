@@ -19,7 +19,7 @@ pub(super) fn expression(
     let found = match opcode {
         "all-reduce" => {
             let axis = mesh()?.axis();
-            format!("lax.{}({}, {axis})", reduction(op)?, together(op))
+            format!("lax.{}({}, {axis})", reduction(op)?, typed(op)?)
         }
         "all-gather" => {
             let (axis, dimension) = (mesh()?.axis(), dimension()?);
@@ -30,7 +30,7 @@ pub(super) fn expression(
                 return Err(Unsupported::no_call("a reduce-scatter that is not a sum"));
             }
             let (axis, dimension) = (mesh()?.axis(), dimension()?);
-            format!("lax.psum_scatter({}, {axis}, scatter_dimension={dimension}, tiled=True)", together(op))
+            format!("lax.psum_scatter({}, {axis}, scatter_dimension={dimension}, tiled=True)", typed(op)?)
         }
         "all-to-all" => all_to_all(op, mesh()?),
         "collective-permute" => {
@@ -58,6 +58,19 @@ fn together(op: &Op<'_>) -> String {
     match op.arguments {
         [one] => one.clone(),
         several => tuple(several),
+    }
+}
+
+/// Returns the operands in the types of the results.
+fn typed(op: &Op<'_>) -> Result<String, Unsupported> {
+    let results = op.it.shape.arrays();
+    match op.arguments {
+        [_] => op.typed(0, results.first().ok_or_else(|| op.lacks("the shape"))?.data_type),
+        _ => {
+            let parts: Result<Vec<String>, Unsupported> =
+                results.iter().enumerate().map(|(n, result)| op.typed(n, result.data_type)).collect();
+            Ok(tuple(parts?))
+        }
     }
 }
 

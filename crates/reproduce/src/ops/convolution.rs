@@ -13,8 +13,8 @@ pub(super) fn expression(_: &mut Functions<'_>, op: &Op<'_>, opcode: &str) -> Re
     if opcode != "convolution" {
         return Ok(None);
     }
-    let (lhs, rhs) = (op.operand(0)?.data_type, op.operand(1)?.data_type);
-    general(op, op.arg(0)?, op.arg(1)?, [lhs, rhs, op.result()?.data_type]).map(Some)
+    let widest = op.widest(2)?;
+    general(op, &op.typed(0, widest)?, &op.typed(1, widest)?, [widest, widest, op.result()?.data_type]).map(Some)
 }
 
 /// Returns `lax.conv_general_dilated` of two expressions, with the window and dimension numbers of the instruction.

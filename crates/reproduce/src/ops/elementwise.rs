@@ -1,5 +1,7 @@
 //! Elementwise operations.
 
+use hlo::DataType;
+
 use super::Op;
 use crate::functions::Functions;
 use crate::{Unsupported, python};
@@ -79,7 +81,7 @@ pub(super) fn expression(
                 "LT" => "lt",
                 _ => return Err(op.lacks("the direction")),
             };
-            format!("lax.{name}({})", op.all())
+            format!("lax.{name}({})", op.all_typed(op.widest(2)?)?.join(", "))
         }
         "convert" => format!("lax.convert_element_type({}, {})", op.arg(0)?, python::dtype(op.result()?.data_type)?),
         "round-nearest-afz" => format!("lax.round({}, lax.RoundingMethod.AWAY_FROM_ZERO)", op.arg(0)?),
@@ -98,8 +100,30 @@ pub(super) fn expression(
                 "sub" if op.result()?.data_type.name() == "pred" => "bitwise_xor",
                 name => name,
             };
-            format!("lax.{name}({})", op.all())
+            arithmetic(op, name)?
         }
     };
     Ok(Some(found))
+}
+
+/// Returns the call in the type of the widest operand, converted to the type of the result if that is another one.
+fn arithmetic(op: &Op<'_>, name: &str) -> Result<String, Unsupported> {
+    let result = op.result()?.data_type;
+    // The first operand of a select is a boolean, and these change the type.
+    let changes = matches!(name, "real" | "imag" | "complex" | "is_finite" | "abs");
+    let first = usize::from(name == "select");
+    let types: Vec<DataType> = (first..op.arguments.len()).map(|n| Ok(op.operand(n)?.data_type)).collect::<Result<_, Unsupported>>()?;
+    if changes || types.iter().all(|&it| it == result) {
+        return Ok(format!("lax.{name}({})", op.all()));
+    }
+    let mut widest = result;
+    for &it in &types {
+        widest = if it.bits() > widest.bits() { it } else { widest };
+    }
+    let mut arguments = op.all_typed(widest)?;
+    if let (Some(place), true) = (arguments.first_mut(), first == 1) {
+        *place = op.arg(0)?.to_owned();
+    }
+    let value = format!("lax.{name}({})", arguments.join(", "));
+    Ok(if widest == result { value } else { format!("lax.convert_element_type({value}, {})", python::dtype(result)?) })
 }

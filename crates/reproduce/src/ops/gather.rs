@@ -61,7 +61,8 @@ fn scatter(op: &Op<'_>) -> Result<String, Unsupported> {
     if !numbers.operand_batching.is_empty() {
         dimensions += &format!(", {}, {}", tuple(&numbers.operand_batching), tuple(&numbers.index_batching));
     }
-    Ok(format!("lax.{call}({}, {}, {}, {dimensions}){}", op.arg(0)?, indices(op)?, op.arg(2)?, promises(op)))
+    let updates = op.typed(2, op.operand(0)?.data_type)?;
+    Ok(format!("lax.{call}({}, {}, {}, {dimensions}){}", op.arg(0)?, indices(op)?, updates, promises(op)))
 }
 
 /// Returns the last arguments. Indices are in bounds, as in the program, where HLO itself clamps or skips others.

@@ -17,7 +17,7 @@ mod sort;
 
 pub(crate) use custom_call::{is_mark, results};
 
-use hlo::{ArrayShape, Attributes, Instruction, Module};
+use hlo::{ArrayShape, Attributes, DataType, Instruction, Module};
 
 use crate::functions::Functions;
 use crate::{Unsupported, python};
@@ -41,6 +41,32 @@ impl<'a> Op<'a> {
     pub fn operand(&self, n: usize) -> Result<&'a ArrayShape, Unsupported> {
         let found = self.module.operand(self.it, n).and_then(|it| it.shape.array());
         found.ok_or_else(|| Unsupported::missing("the shape of an operand", &self.it.name))
+    }
+
+    /// Returns the expression of the `n`-th operand in a type. Programs for TPUs mix types of different precision in one
+    /// instruction, which JAX does not.
+    pub fn typed(&self, n: usize, wanted: DataType) -> Result<String, Unsupported> {
+        let value = self.arg(n)?;
+        let own = self.module.operand(self.it, n).and_then(|it| it.shape.array()).map(|it| it.data_type);
+        Ok(match own {
+            Some(own) if own != wanted => format!("lax.convert_element_type({value}, {})", python::dtype(wanted)?),
+            _ => value.to_owned(),
+        })
+    }
+
+    /// Returns the expressions of all operands in a type.
+    pub fn all_typed(&self, wanted: DataType) -> Result<Vec<String>, Unsupported> {
+        (0..self.arguments.len()).map(|n| self.typed(n, wanted)).collect()
+    }
+
+    /// Returns the type with the most bits among the first operands.
+    pub fn widest(&self, count: usize) -> Result<DataType, Unsupported> {
+        let mut found = self.operand(0)?.data_type;
+        for n in 1..count {
+            let next = self.operand(n)?.data_type;
+            found = if next.bits() > found.bits() { next } else { found };
+        }
+        Ok(found)
     }
 
     /// Returns the shape of the result.

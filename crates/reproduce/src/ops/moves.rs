@@ -34,11 +34,12 @@ pub(super) fn expression(
         }
         "pad" => {
             let padding = own.padding.iter().map(|&(low, high, interior)| tuple([low, high, interior]));
-            format!("lax.pad({}, {}, {})", op.arg(0)?, op.arg(1)?, tuple(padding))
+            let value = op.typed(1, op.operand(0)?.data_type)?;
+            format!("lax.pad({}, {value}, {})", op.arg(0)?, tuple(padding))
         }
         "concatenate" => {
             let dimension = own.dimensions.first().ok_or_else(|| op.lacks("the dimension"))?;
-            format!("lax.concatenate({}, {dimension})", tuple(op.arguments))
+            format!("lax.concatenate({}, {dimension})", tuple(op.all_typed(op.result()?.data_type)?))
         }
         "iota" => {
             let result = op.result()?;
@@ -52,7 +53,7 @@ pub(super) fn expression(
         }
         "dynamic-update-slice" => {
             let indices = indices(op, 2, 2)?;
-            let (operand, update) = (op.arg(0)?, op.arg(1)?);
+            let (operand, update) = (op.arg(0)?, op.typed(1, op.operand(0)?.data_type)?);
             format!("lax.dynamic_update_slice({operand}, {update}, {indices}, allow_negative_indices=False)")
         }
         "copy" => copy(op)?,

@@ -33,14 +33,16 @@ pub(super) fn expression(
 fn parts(functions: &mut Functions<'_>, op: &Op<'_>) -> Result<[String; 3], Unsupported> {
     let count = op.arguments.len() / 2;
     let (values, initial) = op.arguments.split_at_checked(count).ok_or_else(|| op.lacks("an operand"))?;
-    if let ([value], [initial]) = (values, initial) {
+    if let ([_], [_]) = (values, initial) {
+        let result = op.result()?.data_type;
+        let (value, initial) = (op.typed(0, result)?, op.typed(1, result)?);
         let known = simple(op.module, op.it, 0).and_then(elementwise::call);
         let is_boolean = op.operand(0)?.data_type.name() == "pred";
         let computation = match known.filter(|name| !is_boolean || name.starts_with("bitwise")) {
             Some(name) => format!("lax.{name}"),
             None => functions.called(op.it, 0)?,
         };
-        return Ok([value.clone(), initial.clone(), computation]);
+        return Ok([value, initial, computation]);
     }
     let computation = functions.called(op.it, 0)?;
     Ok([tuple(values), tuple(initial), format!("lambda a, b: {computation}(*a, *b)")])
