@@ -49,7 +49,8 @@ impl Session {
                         instructions: module.instructions().len(),
                         time: None,
                     };
-                    program.time = ops(&context, &program).filter_map(|(_, _, numbers)| numbers.time).reduce(|a, b| a + b);
+                    program.time =
+                        ops(&context, &program).filter_map(|(_, _, numbers)| numbers.time).reduce(|a, b| a + b);
                     found.push(program);
                 }
             }

@@ -6,7 +6,7 @@ use hlo::{Computation, ComputationIndex, Instruction, InstructionIndex, Module};
 use rustc_hash::FxHashMap;
 
 use crate::mesh::Mesh;
-use crate::names::Names;
+use crate::names::{self, Names};
 use crate::{Unsupported, limits, ops, python};
 
 /// Functions of one script, each written once.
@@ -68,7 +68,7 @@ impl<'m> Functions<'m> {
         let computation = module.computation(index);
         let computation = computation.ok_or_else(|| Unsupported::missing("a called computation", &self.op))?;
         if self.open.contains(&index) {
-            return Err(Unsupported::Cyclic(computation.name.clone()));
+            return Err(Unsupported::Cyclic(names::comment(&computation.name)));
         }
         if self.open.len() >= limits::DEPTH {
             return Err(self.too_large());
@@ -83,7 +83,7 @@ impl<'m> Functions<'m> {
     }
 
     fn too_large(&self) -> Unsupported {
-        Unsupported::TooLarge { name: self.op.clone(), limit: limits::INSTRUCTIONS }
+        Unsupported::TooLarge { name: names::comment(&self.op), limit: limits::INSTRUCTIONS }
     }
 
     fn definition(&mut self, name: &str, computation: &Computation) -> Result<String, Unsupported> {

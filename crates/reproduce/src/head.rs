@@ -103,6 +103,12 @@ fn si(number: f64) -> String {
         number /= 1000.0;
         prefix = next;
     }
-    let digits = if number >= 100.0 || number.fract() == 0.0 { 0 } else if number >= 10.0 { 1 } else { 2 };
+    let digits = if number >= 100.0 || number.fract() == 0.0 {
+        0
+    } else if number >= 10.0 {
+        1
+    } else {
+        2
+    };
     format!("{number:.digits$} {prefix}")
 }

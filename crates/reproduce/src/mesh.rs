@@ -102,14 +102,20 @@ impl Search {
         }
         self.asks |= instruction.is("partition-id") || instruction.is("replica-id");
         let is_own = instruction.called.is_empty() || collective_kind(module, instruction).is_some();
-        if is_own && !instruction.is("fusion") && !instruction.is("async-start") && !instruction.opcode.ends_with("-done") {
+        if is_own
+            && !instruction.is("fusion")
+            && !instruction.is("async-start")
+            && !instruction.opcode.ends_with("-done")
+        {
             if let Some(found) = collective(module, instruction) {
                 for &(source, target) in &found.pairs {
                     self.devices = self.devices.max(source.max(target) as usize + 1);
                 }
                 match (found.replica_groups, &self.groups) {
                     (Some(groups), Some(known)) if groups != *known => {
-                        return Err(Unsupported::no_call("several collectives over different groups of devices in one op"));
+                        return Err(Unsupported::no_call(
+                            "several collectives over different groups of devices in one op",
+                        ));
                     }
                     (Some(groups), _) => self.groups = Some(groups),
                     (None, _) if found.pairs.is_empty() && !matches!(found.kind, "send" | "recv") => {

@@ -10,13 +10,104 @@ const MAX_COMMENT: usize = 300;
 
 /// Identifiers that a name must not hide: keywords, and what the script uses.
 const RESERVED: &[&str] = &[
-    "False", "None", "True", "and", "as", "assert", "async", "await", "break", "case", "class", "continue", "def",
-    "del", "elif", "else", "except", "finally", "for", "from", "global", "if", "import", "in", "is", "lambda", "match",
-    "nonlocal", "not", "or", "pass", "raise", "return", "try", "type", "while", "with", "abs", "all", "any", "bool",
-    "complex", "dict", "float", "int", "iter", "len", "list", "map", "max", "min", "next", "object", "pow", "print",
-    "range", "reversed", "round", "set", "slice", "sorted", "str", "sum", "super", "tuple", "zip", "jax", "jnp", "lax",
-    "np", "glob", "statistics", "tempfile", "time", "op", "operands", "main", "measure", "check", "placement", "order", "memory", "random",
-    "floats", "integers", "booleans", "dominant", "jitted", "function", "indices", "device_time", "DEVICES", "MESH", "RESULT", "Format", "Layout", "P", "_",
+    "False",
+    "None",
+    "True",
+    "and",
+    "as",
+    "assert",
+    "async",
+    "await",
+    "break",
+    "case",
+    "class",
+    "continue",
+    "def",
+    "del",
+    "elif",
+    "else",
+    "except",
+    "finally",
+    "for",
+    "from",
+    "global",
+    "if",
+    "import",
+    "in",
+    "is",
+    "lambda",
+    "match",
+    "nonlocal",
+    "not",
+    "or",
+    "pass",
+    "raise",
+    "return",
+    "try",
+    "type",
+    "while",
+    "with",
+    "abs",
+    "all",
+    "any",
+    "bool",
+    "complex",
+    "dict",
+    "float",
+    "int",
+    "iter",
+    "len",
+    "list",
+    "map",
+    "max",
+    "min",
+    "next",
+    "object",
+    "pow",
+    "print",
+    "range",
+    "reversed",
+    "round",
+    "set",
+    "slice",
+    "sorted",
+    "str",
+    "sum",
+    "super",
+    "tuple",
+    "zip",
+    "jax",
+    "jnp",
+    "lax",
+    "np",
+    "glob",
+    "statistics",
+    "tempfile",
+    "time",
+    "op",
+    "operands",
+    "main",
+    "measure",
+    "check",
+    "placement",
+    "order",
+    "memory",
+    "random",
+    "floats",
+    "integers",
+    "booleans",
+    "dominant",
+    "jitted",
+    "function",
+    "indices",
+    "device_time",
+    "DEVICES",
+    "MESH",
+    "RESULT",
+    "Format",
+    "Layout",
+    "P",
+    "_",
 ];
 
 /// Identifiers in use.
@@ -57,7 +148,8 @@ pub(crate) fn comment(text: &str) -> String {
     let mut out = String::new();
     for c in text.chars().take(MAX_COMMENT) {
         // These have a meaning for editors and interpreters: line breaks, and marks that change the order of the text.
-        let invisible = matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202f}' | '\u{2060}'..='\u{206f}' | '\u{feff}');
+        let invisible =
+            matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202f}' | '\u{2060}'..='\u{206f}' | '\u{feff}');
         out.push(if c.is_control() || invisible { '?' } else { c });
     }
     if text.chars().nth(MAX_COMMENT).is_some() {
@@ -73,12 +165,10 @@ mod tests {
     #[test]
     fn names_are_identifiers_and_unique() {
         let mut names = Names::new();
-        let made: Vec<String> =
-            ["dot.1", "dot_1", "lambda", "1x", "", "__import__('os')", "é", "jax", "a\nb"].map(|it| names.add(it)).into();
-        assert_eq!(
-            made,
-            ["dot_1", "dot_1_1", "lambda_1", "v1x", "v", "import____os___", "v_1", "jax_1", "a_b"]
-        );
+        let made: Vec<String> = ["dot.1", "dot_1", "lambda", "1x", "", "__import__('os')", "é", "jax", "a\nb"]
+            .map(|it| names.add(it))
+            .into();
+        assert_eq!(made, ["dot_1", "dot_1_1", "lambda_1", "v1x", "v", "import____os__", "v_1", "jax_1", "a_b"]);
     }
 
     #[test]

@@ -84,7 +84,11 @@ fn real_number(text: &str) -> Option<String> {
     let plain = text.bytes().all(|byte| byte.is_ascii_digit() || matches!(byte, b'.' | b'-' | b'+' | b'e' | b'E'));
     (plain && text.parse::<f64>().is_ok()).then(|| {
         let whole = text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-');
-        if whole { text.to_owned() } else { text.parse::<f64>().map_or(text.to_owned(), |number| format!("{number:?}")) }
+        if whole {
+            text.to_owned()
+        } else {
+            text.parse::<f64>().map_or(text.to_owned(), |number| format!("{number:?}"))
+        }
     })
 }
 
@@ -104,9 +108,8 @@ mod tests {
 
     #[test]
     fn numbers_are_python() {
-        let made: Vec<_> = ["1", "-0.5", "1e-08", "inf", "(1, -2.5)", "true", "__import__('os')", "1_0", ""]
-            .map(number)
-            .into();
+        let made: Vec<_> =
+            ["1", "-0.5", "1e-08", "inf", "(1, -2.5)", "true", "__import__('os')", "1_0", ""].map(number).into();
         let expected = [
             Some("1"),
             Some("-0.5"),

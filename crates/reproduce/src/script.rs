@@ -161,7 +161,9 @@ impl Parts<'_> {
             out.push_str(DOMINANT);
         }
         self.placement(out);
-        out.push_str("def operands():\n    \"\"\"Returns arrays with the shapes, types and layouts of the program.\"\"\"\n");
+        out.push_str(
+            "def operands():\n    \"\"\"Returns arrays with the shapes, types and layouts of the program.\"\"\"\n",
+        );
         if list.is_empty() {
             out.push_str("    return ()\n\n\n");
             return Ok(());
@@ -246,9 +248,8 @@ impl Parts<'_> {
         out.push_str("def jitted():\n    \"\"\"Returns the op as a compiled function.\"\"\"\n");
         let mut function = "op";
         if self.functions.mesh.is_some() {
-            let spec = |array: &ArrayShape| {
-                if array.dimensions.is_empty() { "P()" } else { "P(MESH.axis_names)" }.to_owned()
-            };
+            let spec =
+                |array: &ArrayShape| if array.dimensions.is_empty() { "P()" } else { "P(MESH.axis_names)" }.to_owned();
             let into = python::tuple(self.operands.iter().map(|it| spec(&it.array)));
             let _ = writeln!(
                 out,
@@ -388,7 +389,7 @@ def main():
     check(result)
     print(\"result      \", \", \".join(f\"{jnp.dtype(dtype).name}{list(shape)}\" for shape, dtype in RESULT))
     seconds, calls = measure(function, arguments)
-    print(f\"time         {seconds * 1e6:.3f} us per call, the median of 20 times {calls} calls\")
+    print(f\"time         {seconds * 1e6:.3f} us per call, the median of 20 runs of {calls} calls\")
     busy = device_time(function, arguments, calls)
     if busy is not None:
         print(f\"device time  {busy * 1e6:.3f} us per call\")

@@ -57,6 +57,6 @@ impl Unsupported {
 
     /// Returns the error for a missing part of an instruction.
     pub(crate) fn missing(what: &'static str, name: &str) -> Unsupported {
-        Unsupported::Missing { what, name: name.to_owned() }
+        Unsupported::Missing { what, name: crate::names::comment(name) }
     }
 }

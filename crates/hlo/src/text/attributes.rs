@@ -4,8 +4,8 @@ use super::scan::{Scan, groups, inside, int, ints, numbers, text};
 use super::shape::shapes;
 use crate::MeshAxes;
 use crate::attributes::{
-    Attributes, ConvolutionDimensions, DotDimensions, GatherDimensions, ReplicaGroups, SliceDimension,
-    TriangularSolve, WindowDimension,
+    Attributes, ConvolutionDimensions, DotDimensions, GatherDimensions, ReplicaGroups, SliceDimension, TriangularSolve,
+    WindowDimension,
 };
 use crate::instruction::Metadata;
 

@@ -13,11 +13,7 @@ use crate::python::number;
 /// Order of the dimensions that swaps heads and sequence.
 const SWAP: &str = "(0, 2, 1, 3)";
 
-pub(super) fn expression(
-    functions: &mut Functions<'_>,
-    op: &Op<'_>,
-    target: &str,
-) -> Result<String, Unsupported> {
+pub(super) fn expression(functions: &mut Functions<'_>, op: &Op<'_>, target: &str) -> Result<String, Unsupported> {
     let config = config(op)?;
     let fmha = part(&config, "cudnn_fmha_backend_config");
     let pairs = fmha.get("intermediate_tensor_shape").and_then(|it| it.get("dimensions"));
@@ -61,9 +57,7 @@ pub(super) fn expression(
     };
     // JAX's order is batch, sequence, heads, width.
     let (heads, queries) = (heads.cast_unsigned(), queries.cast_unsigned());
-    let has_heads_first = |array: &ArrayShape| {
-        matches!(*array.dimensions.as_slice(), [_, a, b, _] if (a, b) == (heads, queries) && heads != queries)
-    };
+    let has_heads_first = |array: &ArrayShape| matches!(*array.dimensions.as_slice(), [_, a, b, _] if (a, b) == (heads, queries) && heads != queries);
     let q_swapped = has_heads_first(q);
     let turn = |value: &str, is_swapped: bool| {
         if is_swapped { format!("lax.transpose({value}, {SWAP})") } else { value.to_owned() }

@@ -48,8 +48,12 @@ pub(super) fn expression(
         "PrepareAsyncCallStart" => "jnp.int32(0)".to_owned(),
         "PrepareAsyncCallDone" => "None".to_owned(),
         "Noop" | "AssumeGatherIndicesInBound" => op.arg(0)?.to_owned(),
-        "Sharding" | "SPMDFullToShardShape" | "SPMDShardToFullShape" | "annotate_device_placement"
-        | "MoveToDevice" | "MoveToHost" => format!("jnp.copy({})", op.arg(0)?),
+        "Sharding"
+        | "SPMDFullToShardShape"
+        | "SPMDShardToFullShape"
+        | "annotate_device_placement"
+        | "MoveToDevice"
+        | "MoveToHost" => format!("jnp.copy({})", op.arg(0)?),
         _ if target.starts_with("__cudnn$conv") => convolve(op, target)?,
         _ if target.starts_with("__cudnn$fmha") => attention::expression(functions, op, target)?,
         _ => return Err(unknown(op, target)),
@@ -150,7 +154,9 @@ fn linear_algebra(op: &Op<'_>, target: &str) -> Result<Option<String>, Unsupport
         "gesdd" => {
             let square = |n: usize| {
                 let array = op.it.shape.tuple().get(n).and_then(Shape::array);
-                array.is_some_and(|it| it.dimensions.iter().rev().take(2).collect::<Vec<_>>().windows(2).all(|w| w.first() == w.last()))
+                array.is_some_and(|it| {
+                    it.dimensions.iter().rev().take(2).collect::<Vec<_>>().windows(2).all(|w| w.first() == w.last())
+                })
             };
             let full = if square(2) && square(3) { "True" } else { "False" };
             format!("(lambda u, s, v: ({a}, s, u, v))(*lax.linalg.svd({a}, full_matrices={full}))")

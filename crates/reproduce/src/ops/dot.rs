@@ -52,11 +52,7 @@ pub(super) fn expression(_: &mut Functions<'_>, op: &Op<'_>, opcode: &str) -> Re
 }
 
 /// Returns `lax.dot_general` of the first two operands.
-pub(super) fn general(
-    op: &Op<'_>,
-    numbers: &DotDimensions,
-    result: hlo::DataType,
-) -> Result<String, Unsupported> {
+pub(super) fn general(op: &Op<'_>, numbers: &DotDimensions, result: hlo::DataType) -> Result<String, Unsupported> {
     let (lhs, rhs) = (op.operand(0)?.data_type, op.operand(1)?.data_type);
     let mut out = format!("lax.dot_general({}, {}, {}", op.arg(0)?, op.arg(1)?, dimensions(numbers));
     out.push_str(&precision(op));

@@ -112,7 +112,8 @@ fn arithmetic(op: &Op<'_>, name: &str) -> Result<String, Unsupported> {
     // The first operand of a select is a boolean, and these change the type.
     let changes = matches!(name, "real" | "imag" | "complex" | "is_finite" | "abs");
     let first = usize::from(name == "select");
-    let types: Vec<DataType> = (first..op.arguments.len()).map(|n| Ok(op.operand(n)?.data_type)).collect::<Result<_, Unsupported>>()?;
+    let types: Vec<DataType> =
+        (first..op.arguments.len()).map(|n| Ok(op.operand(n)?.data_type)).collect::<Result<_, Unsupported>>()?;
     if changes || types.iter().all(|&it| it == result) {
         return Ok(format!("lax.{name}({})", op.all()));
     }

@@ -80,7 +80,8 @@ fn indices(op: &Op<'_>) -> Result<String, Unsupported> {
     let (value, shape) = (op.arg(1)?, op.operand(1)?);
     let rank = shape.dimensions.len();
     let vector = op.own().gather.as_deref().map_or(0, |it| it.index_vector);
-    let vector = usize::try_from(vector).ok().filter(|&it| it <= rank).ok_or_else(|| op.lacks("the dimension numbers"))?;
+    let vector =
+        usize::try_from(vector).ok().filter(|&it| it <= rank).ok_or_else(|| op.lacks("the dimension numbers"))?;
     if vector == rank {
         let sizes = shape.dimensions.iter().copied().chain([1]);
         return Ok(format!("lax.reshape({value}, {})", tuple(sizes)));

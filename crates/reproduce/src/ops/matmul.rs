@@ -61,7 +61,8 @@ pub(super) fn expression(functions: &mut Functions<'_>, op: &Op<'_>) -> Result<S
     if is_scaled {
         // The scales of both operands come before the bias.
         for n in next..(next + 2).min(op.arguments.len()) {
-            value = format!("lax.mul({value}, lax.broadcast(lax.convert_element_type({}, {kind}), {shape}))", op.arg(n)?);
+            value =
+                format!("lax.mul({value}, lax.broadcast(lax.convert_element_type({}, {kind}), {shape}))", op.arg(n)?);
         }
         next += 2;
     }

@@ -26,7 +26,8 @@ fn sort(functions: &mut Functions<'_>, op: &Op<'_>) -> Result<String, Unsupporte
         return Err(Unsupported::no_call("a sort whose keys are not its first operands"));
     }
     if keys.descending {
-        functions.note("The program sorts in descending order. JAX only sorts in ascending order, which costs the same.");
+        functions
+            .note("The program sorts in descending order. JAX only sorts in ascending order, which costs the same.");
     }
     let stable = if op.own().is_stable { "True" } else { "False" };
     let options = format!("dimension={dimension}, is_stable={stable}");
