@@ -101,35 +101,35 @@ impl Search {
             return Ok(());
         }
         self.asks |= instruction.is("partition-id") || instruction.is("replica-id");
-        let is_own = instruction.called.is_empty() || collective_kind(module, instruction).is_some();
-        if is_own
-            && !instruction.is("fusion")
-            && !instruction.is("async-start")
-            && !instruction.opcode.ends_with("-done")
-        {
-            if let Some(found) = collective(module, instruction) {
-                for &(source, target) in &found.pairs {
-                    self.devices = self.devices.max(source.max(target) as usize + 1);
-                }
-                match (found.replica_groups, &self.groups) {
-                    (Some(groups), Some(known)) if groups != *known => {
-                        return Err(Unsupported::no_call(
-                            "several collectives over different groups of devices in one op",
-                        ));
-                    }
-                    (Some(groups), _) => self.groups = Some(groups),
-                    (None, _) if found.pairs.is_empty() && !matches!(found.kind, "send" | "recv") => {
-                        return Err(Unsupported::missing("the groups of devices", &instruction.name));
-                    }
-                    (None, _) => {}
-                }
-            }
-        }
+        self.own(module, instruction)?;
         for n in 0..instruction.called.len() {
             let Some(computation) = module.called(instruction, n) else { continue };
             for inner in module.instructions_of(computation) {
                 self.visit(module, inner, depth + 1)?;
             }
+        }
+        Ok(())
+    }
+    /// Adds the devices of an instruction that is itself a collective.
+    fn own(&mut self, module: &Module, instruction: &Instruction) -> Result<(), Unsupported> {
+        let is_container =
+            instruction.is("fusion") || instruction.is("async-start") || instruction.opcode.ends_with("-done");
+        if is_container || !instruction.called.is_empty() && collective_kind(module, instruction).is_none() {
+            return Ok(());
+        }
+        let Some(found) = collective(module, instruction) else { return Ok(()) };
+        for &(source, target) in &found.pairs {
+            self.devices = self.devices.max(source.max(target) as usize + 1);
+        }
+        match (found.replica_groups, &self.groups) {
+            (Some(groups), Some(known)) if groups != *known => {
+                return Err(Unsupported::no_call("several collectives over different groups of devices in one op"));
+            }
+            (Some(groups), _) => self.groups = Some(groups),
+            (None, _) if found.pairs.is_empty() && !matches!(found.kind, "send" | "recv") => {
+                return Err(Unsupported::missing("the groups of devices", &instruction.name));
+            }
+            (None, _) => {}
         }
         Ok(())
     }
