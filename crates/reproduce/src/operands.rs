@@ -230,6 +230,7 @@ fn sources(module: &Module, start: InstructionIndex) -> Vec<InstructionIndex> {
         match it.opcode.as_str() {
             "bitcast" | "reshape" | "convert" | "copy" | "broadcast" | "transpose" | "clamp" | "concatenate"
             | "slice" => open.extend(&it.operands),
+            "custom-call" if it.custom_call_target() == Some("AssumeGatherIndicesInBound") => open.extend(&it.operands),
             _ => {}
         }
     }
