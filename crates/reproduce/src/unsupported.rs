@@ -31,7 +31,7 @@ pub enum Unsupported {
     /// The program does not record a part that the script needs.
     #[error("the program does not record {what} of {name}")]
     Missing {
-        /// What is missing.
+        /// The missing part, like "the shape".
         what: &'static str,
         /// Name of the instruction.
         name: String,
