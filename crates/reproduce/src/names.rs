@@ -9,106 +9,13 @@ const MAX_NAME: usize = 60;
 const MAX_COMMENT: usize = 300;
 
 /// Identifiers that a name must not hide: keywords, and what the script uses.
-const RESERVED: &[&str] = &[
-    "False",
-    "None",
-    "True",
-    "and",
-    "as",
-    "assert",
-    "async",
-    "await",
-    "break",
-    "case",
-    "class",
-    "continue",
-    "def",
-    "del",
-    "elif",
-    "else",
-    "except",
-    "finally",
-    "for",
-    "from",
-    "global",
-    "if",
-    "import",
-    "in",
-    "is",
-    "lambda",
-    "match",
-    "nonlocal",
-    "not",
-    "or",
-    "pass",
-    "raise",
-    "return",
-    "try",
-    "type",
-    "while",
-    "with",
-    "abs",
-    "all",
-    "any",
-    "bool",
-    "complex",
-    "dict",
-    "float",
-    "int",
-    "iter",
-    "len",
-    "list",
-    "map",
-    "max",
-    "min",
-    "next",
-    "object",
-    "pow",
-    "print",
-    "range",
-    "reversed",
-    "round",
-    "set",
-    "slice",
-    "sorted",
-    "str",
-    "sum",
-    "super",
-    "tuple",
-    "zip",
-    "jax",
-    "jnp",
-    "lax",
-    "np",
-    "glob",
-    "statistics",
-    "tempfile",
-    "time",
-    "op",
-    "operands",
-    "main",
-    "measure",
-    "check",
-    "placement",
-    "order",
-    "memory",
-    "random",
-    "floats",
-    "integers",
-    "booleans",
-    "dominant",
-    "jitted",
-    "function",
-    "indices",
-    "device_time",
-    "DEVICES",
-    "MESH",
-    "RESULT",
-    "Format",
-    "Layout",
-    "P",
-    "_",
-];
+const RESERVED: &str = "\
+    False None True and as assert async await break case class continue def del elif else except finally for \
+    from global if import in is lambda match nonlocal not or pass raise return try type while with abs all any \
+    bool complex dict float int iter len list map max min next object pow print range reversed round set slice \
+    sorted str sum super tuple zip jax jnp lax np glob statistics tempfile time op operands main measure check \
+    placement order memory random floats integers booleans dominant jitted function indices device_time DEVICES \
+    MESH RESULT Format Layout Mesh NamedSharding SingleDeviceSharding SystemExit P";
 
 /// Identifiers in use.
 #[derive(Clone, Debug)]
@@ -118,7 +25,7 @@ pub(crate) struct Names {
 
 impl Names {
     pub fn new() -> Names {
-        Names { used: RESERVED.iter().map(|&name| name.to_owned()).collect() }
+        Names { used: RESERVED.split_whitespace().map(str::to_owned).collect() }
     }
 
     /// Returns an identifier that resembles the text and is not in use yet: `dot_general_2` for `dot_general.2`.

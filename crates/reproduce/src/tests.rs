@@ -226,6 +226,26 @@ ENTRY %main (q: bf16[2,64,8,32], k: bf16[2,96,8,32], v: bf16[2,96,8,32]) -> (bf1
     );
 }
 
+/// The variable of the forward convolution must not hide an operand with the same name.
+#[test]
+fn gradients_of_convolutions_are_transposed_convolutions() {
+    let text = "\
+HloModule jit_f
+
+ENTRY %main (g: f32[2,16,15,17], x: f32[16,8,3,5]) -> (f32[2,8,15,17], u8[1000]) {
+  %g = f32[2,16,15,17]{3,2,1,0} parameter(0)
+  %x = f32[16,8,3,5]{3,2,1,0} parameter(1)
+  ROOT %conv = (f32[2,8,15,17]{3,2,1,0}, u8[1000]{0}) custom-call(%g, %x), window={size=3x5 pad=1_1x2_2}, dim_labels=bf01_oi01->bf01, custom_call_target=\"__cudnn$convBackwardInput\"
+}
+";
+    assert_eq!(
+        definition(text, "conv"),
+        "g, x):\n    return (jax.linear_transpose(lambda _x: lax.conv_general_dilated(_x, x, (1, 1), ((1, 1), (2, 2)), \
+         dimension_numbers=lax.ConvDimensionNumbers((0, 1, 2, 3), (0, 1, 2, 3), (0, 1, 2, 3))), \
+         jax.ShapeDtypeStruct((2, 8, 15, 17), jnp.float32))(g)[0],)"
+    );
+}
+
 #[test]
 fn a_kernel_without_a_call_is_named() {
     let call = |target: &str, path: &str| {

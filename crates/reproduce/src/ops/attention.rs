@@ -41,7 +41,7 @@ pub(super) fn expression(functions: &mut Functions<'_>, op: &Op<'_>, target: &st
     }
     match count("sliding_window_length") {
         0 => {}
-        // JAX counts the query itself apart.
+        // The program's window includes the query itself, and JAX's does not.
         window => options += &format!(", local_window_size=({}, 0)", window - 1),
     }
     let has_bias = !is_backward && op.operand(3).is_ok_and(|it| it.dimensions.len() == 4);
@@ -76,13 +76,13 @@ pub(super) fn expression(functions: &mut Functions<'_>, op: &Op<'_>, target: &st
         .map(|(n, part)| {
             let dimensions = part.array().map(|it| it.dimensions.as_slice()).unwrap_or_default();
             let operand = op.operand(n).map(|it| it.dimensions.as_slice()).unwrap_or_default();
-            turn(&format!("g[{n}]"), dimensions != operand)
+            turn(&format!("_g[{n}]"), dimensions != operand)
         })
         .collect();
     Ok(format!(
-        "(lambda g: ({}))(jax.vjp(lambda q, k, v: {}, {}, {}, {})[1]({}))",
+        "(lambda _g: ({}))(jax.vjp(lambda _q, _k, _v: {}, {}, {}, {})[1]({}))",
         results.join(", "),
-        forward("q", "k", "v"),
+        forward("_q", "_k", "_v"),
         op.arg(0)?,
         op.arg(1)?,
         op.arg(2)?,

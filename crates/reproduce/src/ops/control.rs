@@ -28,7 +28,7 @@ fn conditional(functions: &mut Functions<'_>, op: &Op<'_>) -> Result<String, Uns
     if op.arguments.len() != count + 1 {
         return Err(op.lacks("an operand"));
     }
-    let parameters: Vec<String> = (0..count).map(|n| format!("a{n}")).collect();
+    let parameters: Vec<String> = (0..count).map(|n| format!("_a{n}")).collect();
     let list = parameters.join(", ");
     let mut branches = Vec::new();
     for (n, parameter) in parameters.iter().enumerate() {

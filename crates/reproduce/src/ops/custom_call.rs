@@ -145,7 +145,7 @@ fn linear_algebra(op: &Op<'_>, target: &str) -> Result<Option<String>, Unsupport
         "potrf" => format!("(lax.linalg.cholesky({a}, symmetrize_input=False),)"),
         "getrf" => format!("lax.linalg.lu({a})[:2]"),
         "geqrf" => {
-            format!("(lambda h, t: (jnp.matrix_transpose(h), t))(*jnp.linalg.qr({a}, mode=\"raw\"))")
+            format!("(lambda _h, _t: (jnp.matrix_transpose(_h), _t))(*jnp.linalg.qr({a}, mode=\"raw\"))")
         }
         "orgqr" | "ungqr" => format!("lax.linalg.householder_product({a}, {})", op.arg(1)?),
         "syevd" | "heevd" => format!("tuple(lax.linalg.eigh({a}, symmetrize_input=False))"),
@@ -159,7 +159,7 @@ fn linear_algebra(op: &Op<'_>, target: &str) -> Result<Option<String>, Unsupport
                 })
             };
             let full = if square(2) && square(3) { "True" } else { "False" };
-            format!("(lambda u, s, v: ({a}, s, u, v))(*lax.linalg.svd({a}, full_matrices={full}))")
+            format!("(lambda _u, _s, _v: ({a}, _s, _u, _v))(*lax.linalg.svd({a}, full_matrices={full}))")
         }
         "trsm" => wrapped(op, triangular_solve(op, a)?),
         _ => return Ok(None),
@@ -206,12 +206,12 @@ fn convolve(op: &Op<'_>, target: &str) -> Result<String, Unsupported> {
     let value = match target {
         "__cudnn$convForward" => convolution::general(op, a, b, [first_type, second_type, result.data_type])?,
         "__cudnn$convBackwardInput" => {
-            let forward = convolution::general(op, "x", b, [result.data_type, second_type, first_type])?;
-            format!("jax.linear_transpose(lambda x: {forward}, {})({a})[0]", sized(result)?)
+            let forward = convolution::general(op, "_x", b, [result.data_type, second_type, first_type])?;
+            format!("jax.linear_transpose(lambda _x: {forward}, {})({a})[0]", sized(result)?)
         }
         "__cudnn$convBackwardFilter" => {
-            let forward = convolution::general(op, a, "k", [first_type, result.data_type, second_type])?;
-            format!("jax.linear_transpose(lambda k: {forward}, {})({b})[0]", sized(result)?)
+            let forward = convolution::general(op, a, "_k", [first_type, result.data_type, second_type])?;
+            format!("jax.linear_transpose(lambda _k: {forward}, {})({b})[0]", sized(result)?)
         }
         "__cudnn$convBiasActivationForward" if op.arguments.len() == 3 => {
             let forward = convolution::general(op, a, b, [first_type, second_type, result.data_type])?;

@@ -45,7 +45,7 @@ fn parts(functions: &mut Functions<'_>, op: &Op<'_>) -> Result<[String; 3], Unsu
         return Ok([value, initial, computation]);
     }
     let computation = functions.called(op.it, 0)?;
-    Ok([tuple(values), tuple(initial), format!("lambda a, b: {computation}(*a, *b)")])
+    Ok([tuple(values), tuple(initial), format!("lambda _a, _b: {computation}(*_a, *_b)")])
 }
 
 /// Returns the window's sizes, strides, padding and dilations.
@@ -81,5 +81,5 @@ fn select_and_scatter(op: &Op<'_>) -> Result<String, Unsupported> {
     }
     let window = window(op);
     let (operand, source) = (op.arg(0)?, op.arg(1)?);
-    Ok(format!("jax.vjp(lambda x: lax.reduce_window(x, {initial}, lax.{call}, {window}), {operand})[1]({source})[0]"))
+    Ok(format!("jax.vjp(lambda _x: lax.reduce_window(_x, {initial}, lax.{call}, {window}), {operand})[1]({source})[0]"))
 }
