@@ -118,6 +118,35 @@ fn pictures_and_exports_have_their_format() {
     assert!(critical.starts_with("Critical path of jit_train_step(4): "), "{critical}");
 }
 
+/// python/tests/test_reproduce.py runs such scripts.
+#[test]
+fn a_script_has_the_op_and_its_numbers_in_the_trace() {
+    let script = of_step(&["--op", "dot.1", "--format", "jax"]);
+    for expected in [
+        "# Op:         %dot.1 = f32[",
+        "# JAX name:   jit(train_step)/",
+        "# Program:    jit_train_step(4)\n",
+        "# Time:       ",
+        " ms per call (mean of ",
+        "\n    return lax.dot_general(",
+        "\nif __name__ == \"__main__\":\n",
+    ] {
+        assert!(script.contains(expected), "{expected}\n{script}");
+    }
+    // The time per call is that of the table of ops.
+    let table = printed(&["table", "ops", TRAIN, "--format", "json", "--filter", "hlo_op_name:dot.1"]);
+    let table: serde_json::Value = serde_json::from_str(&table).expect("JSON");
+    let rows = table["rows"].as_array().or(table.as_array()).expect("rows");
+    let row = rows.iter().find(|row| row["hlo_op_name"] == "dot.1").expect("the op");
+    let number = |name: &str| row[name].as_f64().expect("a number");
+    let time = base::format::time_us(number("total_time_us") / number("occurrences"));
+    assert!(script.contains(&format!("# Time:       {time} per call")), "{time}\n{script}");
+    let message = refused(&["hlo", TRAIN, "--program", "jit_train_step", "--format", "jax"]);
+    assert!(message.contains("--format jax: name the instruction with --op"), "{message}");
+    let message = refused(&["hlo", TRAIN, "--program", "jit_train_step", "--op", "dot.111", "--format", "jax"]);
+    assert!(message.contains("has no instruction dot.111. Did you mean dot.1"), "{message}");
+}
+
 fn module(name: &str) -> Module {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/hlo").join(name);
     hlo::read_module(&std::fs::read(path).expect("a sample"))

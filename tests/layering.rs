@@ -15,6 +15,7 @@ const FLOORS: &[&str] = &[
     "trace",
     "hlo",
     "graph",
+    "reproduce",
     "memory",
     "run",
     "input",

@@ -12,6 +12,7 @@ use crossprof::graph::{
     open, svg, whole,
 };
 use crossprof::hlo::{InstructionIndex, Module};
+use crossprof::{Session, Settings};
 use rustc_hash::FxHashSet;
 
 use super::args::{Hlo, HloFormat, HloGroups};
@@ -45,8 +46,13 @@ fn printed(command: &Hlo) -> Result<u8, String> {
     let titles = crossprof::export::text::titles(&reports.profiles);
     let settings = reports.settings.clone();
     let found = find::program(command, &mut reports.session, &settings, &titles)?;
-    let look = |module: &Module, measured: &Measured| result(command, &found.program.name, module, measured);
-    let made = reports.session.hlo_program(found.run, &settings, &found.program, look);
+    let made = match command.format() {
+        HloFormat::Jax => script(command, &found, &mut reports.session, &settings),
+        _ => {
+            let look = |module: &Module, measured: &Measured| result(command, &found.program.name, module, measured);
+            reports.session.hlo_program(found.run, &settings, &found.program, look)
+        }
+    };
     let text = home::shared(made.ok_or("the program cannot be read")??);
     let shown = match &command.output {
         Some(path) => {
@@ -57,6 +63,24 @@ fn printed(command: &Hlo) -> Result<u8, String> {
     };
     reports.print_warnings();
     Ok(print_result(&shown, reports.status()))
+}
+
+/// Returns the JAX script of `--op`.
+fn script(
+    command: &Hlo,
+    found: &find::Found<'_>,
+    session: &mut Session,
+    settings: &Settings,
+) -> Option<Result<String, String>> {
+    let Some(op) = command.op.as_deref() else {
+        return Some(Err("--format jax: name the instruction with --op".to_owned()));
+    };
+    let exists = |module: &Module, _: &Measured| find::op(module, &found.program.name, op).map(drop);
+    if let Err(message) = session.hlo_program(found.run, settings, &found.program, exists)? {
+        return Some(Err(message));
+    }
+    let script = session.jax_script(found.run, settings, &found.program, op)?;
+    Some(script.map_err(|reason| format!("--format jax: {reason}")))
 }
 
 /// Returns the result for a program.
@@ -77,7 +101,7 @@ fn result(command: &Hlo, name: &str, module: &Module, measured: &Measured) -> Re
     let source = Source { module, measured, choices, grouping };
     let format = command.format();
     match format {
-        HloFormat::Text => Ok(text::program(module, measured, near.as_ref(), computation)),
+        HloFormat::Text | HloFormat::Jax => Ok(text::program(module, measured, near.as_ref(), computation)),
         HloFormat::Json | HloFormat::NodeData => {
             let selection = near.or_else(|| computation.map(|index| whole(module, index, choices)));
             Ok(match format {

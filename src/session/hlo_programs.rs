@@ -5,7 +5,9 @@ use std::sync::Arc;
 use base::Ps;
 use graph::{Measured, Numbers};
 use hlo::Module;
-use metrics::Context;
+use metrics::roofline::Level;
+use metrics::{Context, Op};
+use reproduce::Unsupported;
 use run::Settings;
 use rustc_hash::FxHashSet;
 use serde::{Deserialize, Serialize};
@@ -59,7 +61,8 @@ impl Session {
                         instructions: module.instructions().len(),
                         time: None,
                     };
-                    program.time = ops(&context, &program).filter_map(|(_, numbers)| numbers.time).reduce(|a, b| a + b);
+                    program.time =
+                        ops(&context, &program).filter_map(|(_, _, numbers)| numbers.time).reduce(|a, b| a + b);
                     found.push(program);
                 }
             }
@@ -127,14 +130,32 @@ impl Session {
     ) -> Option<T> {
         self.timeline(run, settings, |context, _| {
             let module = context.run.programs().modules.find(program.host, program.id)?;
-            Some(look(module, &Measured::new(module, ops(&context, program))))
+            let numbers = ops(&context, program).map(|(name, _, numbers)| (name, numbers));
+            Some(look(module, &Measured::new(module, numbers)))
+        })?
+    }
+
+    /// Returns a JAX script that reproduces an op of a program, with the numbers of the trace in its head comment. `None`
+    /// if there is no such program or op.
+    pub fn jax_script(
+        &mut self,
+        run: u32,
+        settings: &Settings,
+        program: &HloProgram,
+        op: &str,
+    ) -> Option<Result<String, Unsupported>> {
+        self.timeline(run, settings, |context, _| {
+            let module = context.run.programs().modules.find(program.host, program.id)?;
+            let instruction = module.instruction(op)?;
+            let measured = measured(&context, program, &instruction.name);
+            Some(reproduce::script(module, &program.name, instruction, measured.as_ref()))
         })?
     }
 }
 
 /// Returns the ops of a program. The table of ops belongs to the programs of one host. On other hosts, a program has its
 /// numbers only if it consists of the same bytes.
-fn ops<'a>(context: &Context<'a>, program: &HloProgram) -> impl Iterator<Item = (&'a str, Numbers)> {
+fn ops<'a>(context: &Context<'a>, program: &HloProgram) -> impl Iterator<Item = (&'a str, &'a Op, Numbers)> {
     let (trace, analysis) = (context.trace(), context.analysis);
     let modules = &context.run.programs().modules;
     let host = analysis.devices.used.first().map_or(0, |device| device.host);
@@ -158,7 +179,36 @@ fn ops<'a>(context: &Context<'a>, program: &HloProgram) -> impl Iterator<Item = 
                 bytes: op.bytes.filter(|_| counts),
                 bound_by: analysis.bound_by(op).unwrap_or_default().to_owned(),
             };
-            (analysis.ops.text(trace, op.name), numbers)
+            (analysis.ops.text(trace, op.name), op, numbers)
         })
     })
+}
+
+/// Returns the numbers of an instruction. `None` if it did not run in the window.
+fn measured(context: &Context<'_>, program: &HloProgram, instruction: &str) -> Option<reproduce::Measured> {
+    let mut found: Option<reproduce::Measured> = None;
+    let roofline = &context.analysis.roofline;
+    for (_, op, numbers) in ops(context, program).filter(|it| it.0.trim_start_matches('%') == instruction) {
+        let point = roofline.point(op);
+        let peaks = roofline.peaks.as_ref();
+        let own = found.get_or_insert_with(|| reproduce::Measured {
+            device: context.profile.metadata.device_type.clone(),
+            bound_by: numbers.bound_by.clone(),
+            peak_flops_per_s: point.and_then(|point| point.peak_flop_rate),
+            peak_bytes_per_s: peaks.and_then(|peaks| peaks.level(Level::Hbm)).map(|it| it.bytes_per_second),
+            roofline_efficiency: point.and_then(|point| point.roofline_efficiency),
+            ..reproduce::Measured::default()
+        });
+        own.executions = own.executions.saturating_add(op.executions);
+        own.time = Some(own.time.unwrap_or_default() + op.total);
+        // Cycles are no FLOPs.
+        let flops = numbers.flops.filter(|_| !roofline.counts_cycles(op));
+        own.flops = sum(own.flops, flops);
+        own.bytes = sum(own.bytes, numbers.bytes);
+    }
+    found
+}
+
+fn sum(a: Option<f64>, b: Option<f64>) -> Option<f64> {
+    a.zip(b).map_or(a.or(b), |(a, b)| Some(a + b))
 }

@@ -69,6 +69,22 @@ pub struct Attributes {
     pub dot_algorithm: i64,
     /// Number of values that a top-k returns.
     pub k: i64,
+    /// True if the comparisons of a sort keep equal elements in order.
+    pub is_stable: bool,
+    /// True if no two indices of a gather or scatter are equal.
+    pub unique_indices: bool,
+    /// True if the indices of a gather or scatter are sorted.
+    pub indices_are_sorted: bool,
+    /// Bits of exponent and mantissa that a reduce-precision keeps.
+    pub reduced_precision: Option<(i64, i64)>,
+    /// Options of a triangular-solve.
+    pub triangular_solve: Option<TriangularSolve>,
+    /// True if a cholesky returns the lower factor.
+    pub lower: bool,
+    /// Distribution of an rng: 1 uniform, 2 normal. Zero if unset.
+    pub distribution: i64,
+    /// Algorithm of an rng-bit-generator: 0 default, 1 three-fry, 2 philox.
+    pub random_algorithm: i64,
     /// Value of a constant with one element, as HLO text.
     pub literal: String,
     /// Layouts that a custom call requires for its operands.
@@ -114,6 +130,14 @@ impl Attributes {
         operand_precision: Vec::new(),
         dot_algorithm: 0,
         k: 0,
+        is_stable: false,
+        unique_indices: false,
+        indices_are_sorted: false,
+        reduced_precision: None,
+        triangular_solve: None,
+        lower: false,
+        distribution: 0,
+        random_algorithm: 0,
         literal: String::new(),
         operand_layouts: Vec::new(),
         aliasing: Vec::new(),
@@ -198,6 +222,23 @@ pub struct GatherDimensions {
     pub start_index_map: Vec<i64>,
     /// Dimension of the indices that contains the index vectors.
     pub index_vector: i64,
+    /// Dimensions of the operand that the indices share.
+    pub operand_batching: Vec<i64>,
+    /// Dimensions of the indices that the operand shares, in the order of `operand_batching`.
+    pub index_batching: Vec<i64>,
+}
+
+/// Options of a triangular-solve.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TriangularSolve {
+    /// True to solve `a x = b`, and false for `x a = b`.
+    pub left_side: bool,
+    /// True if the matrix is lower triangular.
+    pub lower: bool,
+    /// True if the diagonal is taken as ones.
+    pub unit_diagonal: bool,
+    /// 1 if the matrix is used as it is, 2 transposed, 3 adjoint.
+    pub transpose: i64,
 }
 
 /// Groups of devices of a collective.

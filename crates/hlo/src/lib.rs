@@ -23,6 +23,7 @@ pub mod cost;
 mod data_type;
 mod expression;
 mod fingerprint;
+mod half;
 mod instruction;
 mod link;
 mod module;
@@ -41,7 +42,7 @@ pub use argument_names::{NamedRole, parts as argument_parts};
 pub use arguments::{Argument, Outcome, arguments, has_gradients};
 pub use attributes::{
     Attributes, ConvolutionDimensions, DotDimensions, GatherDimensions, MeshAxes, ReplicaGroups, SliceDimension,
-    WindowDimension,
+    TriangularSolve, WindowDimension,
 };
 pub use category::category;
 pub use collective::{Collective, collective, collective_kind};

@@ -15,6 +15,7 @@ Examples:
   crossprof hlo host.xplane.pb --program jit_step --critical-path
   crossprof hlo dumps --program jit_step --format json > step.json      for Model Explorer
   crossprof hlo dumps --program jit_step --format node-data > times.json
+  crossprof hlo host.xplane.pb --op fusion.273 --output fusion.py       run one op alone, with JAX
 
 The text shows the self time of each instruction in front of it, as the table of ops does. A graph shows a whole computation
 in groups, which --open opens, or the neighbourhood of --op. Like XProf, it leaves out some instructions: --tuples,
@@ -82,6 +83,8 @@ pub enum HloFormat {
     NodeData,
     /// A picture of the graph
     Svg,
+    /// A Python script that runs the instruction of --op alone, with JAX
+    Jax,
 }
 
 /// Groups of a graph.
@@ -102,6 +105,7 @@ impl Hlo {
             self.output.as_ref().and_then(|path| path.extension()).map(|it| it.to_string_lossy().to_lowercase());
         self.format.unwrap_or(match extension.as_deref() {
             Some("svg") => HloFormat::Svg,
+            Some("py") => HloFormat::Jax,
             Some("dot" | "gv") => HloFormat::Dot,
             Some("json") => HloFormat::Json,
             _ => HloFormat::Text,

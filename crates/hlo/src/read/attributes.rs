@@ -4,7 +4,7 @@ use std::cell::Cell;
 
 use super::fields::{bytes, fields, int, ints, text};
 use crate::attributes::{
-    Attributes, ConvolutionDimensions, DotDimensions, GatherDimensions, ReplicaGroups, WindowDimension,
+    Attributes, ConvolutionDimensions, DotDimensions, GatherDimensions, ReplicaGroups, TriangularSolve, WindowDimension,
 };
 
 /// Reads `xla.Window`.
@@ -95,10 +95,32 @@ pub(super) fn gather(message: &[u8], damaged: &Cell<bool>) -> GatherDimensions {
             2 => ints(value, &mut found.collapsed),
             3 => ints(value, &mut found.start_index_map),
             4 => found.index_vector = int(value),
+            5 => ints(value, &mut found.operand_batching),
+            6 => ints(value, &mut found.index_batching),
             _ => {}
         }
     }
     found
+}
+
+/// Reads `xla.TriangularSolveOptions`.
+pub(super) fn triangular_solve(message: &[u8], damaged: &Cell<bool>) -> TriangularSolve {
+    let mut found = TriangularSolve::default();
+    for (number, value) in fields(message, damaged) {
+        match number {
+            1 => found.left_side = int(value) != 0,
+            2 => found.lower = int(value) != 0,
+            3 => found.unit_diagonal = int(value) != 0,
+            4 => found.transpose = int(value),
+            _ => {}
+        }
+    }
+    found
+}
+
+/// Reads `xla.CholeskyOptions`.
+pub(super) fn lower(message: &[u8], damaged: &Cell<bool>) -> bool {
+    fields(message, damaged).any(|(number, value)| number == 1 && int(value) != 0)
 }
 
 /// Reads `xla.PaddingConfig`.

@@ -5,6 +5,7 @@ use std::cell::Cell;
 
 use super::fields::{bytes, fields, ints};
 use super::shape;
+use crate::half::{bfloat16, float16};
 use base::wire::Value;
 
 /// Returns the value of a literal with one element, as HLO text. Returns `None` for all others.
@@ -28,6 +29,10 @@ pub(super) fn scalar(message: &[u8], damaged: &Cell<bool>) -> Option<String> {
             15 if scalar => value_text = Some((*bytes(value).first()? as i8).to_string()),
             8 if scalar => value_text = float32(value),
             9 if scalar => value_text = float64(value),
+            11 if scalar => value_text = Some(float(float16(short(value)?).to_string())),
+            13 if scalar => value_text = Some(float(bfloat16(short(value)?).to_string())),
+            16 if scalar => value_text = Some(short(value)?.to_string()),
+            17 if scalar => value_text = Some(short(value)?.cast_signed().to_string()),
             _ => {}
         }
     }
@@ -54,6 +59,11 @@ fn float64(value: Value<'_>) -> Option<String> {
         value => u64::from_le_bytes(*value.bytes()?.first_chunk()?),
     };
     Some(float(f64::from_bits(bits).to_string()))
+}
+
+/// Returns the two bytes of an element of a packed field.
+fn short(value: Value<'_>) -> Option<u16> {
+    Some(u16::from_le_bytes(*bytes(value).first_chunk()?))
 }
 
 /// Writes NaN as XLA does.

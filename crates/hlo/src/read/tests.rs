@@ -103,3 +103,30 @@ proptest! {
         ask(&module(&bytes));
     }
 }
+
+/// Half-precision constants have the same value in the proto, where it is stored in two bytes, and in XLA's text.
+#[test]
+fn constants_of_two_bytes_are_those_of_the_text() {
+    for (name, number, field, bits, text) in [
+        ("bf16", 16, 13, 0x3dcd_u16, "0.1001"),
+        ("bf16", 16, 13, 0xff80, "-inf"),
+        ("bf16", 16, 13, 0x7fc0, "nan"),
+        ("f16", 10, 11, 0x2e66, "0.099976"),
+        ("f16", 10, 11, 0x0001, "5.9605e-08"),
+        ("s16", 3, 17, 0xfff9, "-7"),
+        ("u16", 7, 16, 0xffff, "65535"),
+    ] {
+        let shape = || message().int(2, number);
+        let literal = message().message(1, shape()).bytes(field, bits.to_le_bytes());
+        let constant = message().bytes(1, "c").bytes(2, "constant").message(3, shape()).message(8, literal).int(35, 1);
+        let computation = message().bytes(1, "main").message(2, constant).int(5, 1).int(6, 1);
+        let proto = crate::read_module(&message().bytes(1, "m").message(3, computation).int(6, 1).0);
+        let text = crate::read_module(
+            format!("HloModule m\n\nENTRY %main () -> {name}[] {{\n  ROOT %c = {name}[] constant({text})\n}}\n")
+                .as_bytes(),
+        );
+        let literal = |module: &Module| module.instruction("c").map(|it| it.attributes().literal.clone());
+        assert!(literal(&text).is_some_and(|it| !it.is_empty()), "{name}");
+        assert_eq!(literal(&text), literal(&proto), "{name}");
+    }
+}

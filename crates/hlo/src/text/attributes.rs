@@ -4,7 +4,8 @@ use super::scan::{Scan, groups, inside, int, ints, numbers, text};
 use super::shape::shapes;
 use crate::MeshAxes;
 use crate::attributes::{
-    Attributes, ConvolutionDimensions, DotDimensions, GatherDimensions, ReplicaGroups, SliceDimension, WindowDimension,
+    Attributes, ConvolutionDimensions, DotDimensions, GatherDimensions, ReplicaGroups, SliceDimension, TriangularSolve,
+    WindowDimension,
 };
 use crate::instruction::Metadata;
 
@@ -35,6 +36,9 @@ const API_VERSIONS: [&[u8]; 5] = [
     b"API_VERSION_TYPED_FFI",
 ];
 const FFT_TYPES: [&[u8]; 4] = [b"FFT", b"IFFT", b"RFFT", b"IRFFT"];
+const TRANSPOSES: [&[u8]; 4] = [b"TRANSPOSE_INVALID", b"NO_TRANSPOSE", b"TRANSPOSE", b"ADJOINT"];
+const DISTRIBUTIONS: [&[u8]; 3] = [b"rng_invalid", b"rng_uniform", b"rng_normal"];
+const RANDOM_ALGORITHMS: [&[u8]; 3] = [b"rng_default", b"rng_three_fry", b"rng_philox"];
 const PRECISIONS: [&[u8]; 4] = [b"default", b"high", b"highest", b"packed_nibble"];
 
 /// Values of the attributes of one instruction.
@@ -105,12 +109,27 @@ impl<'a> Read<'a> {
             b"collapsed_slice_dims" | b"inserted_window_dims" => gathered(own).collapsed = ints(value),
             b"start_index_map" | b"scatter_dims_to_operand_dims" => gathered(own).start_index_map = ints(value),
             b"index_vector_dim" => gathered(own).index_vector = int(value),
+            b"operand_batching_dims" | b"input_batching_dims" => gathered(own).operand_batching = ints(value),
+            b"start_indices_batching_dims" | b"scatter_indices_batching_dims" => {
+                gathered(own).index_batching = ints(value);
+            }
+            b"is_stable" => own.is_stable = value == b"true",
+            b"unique_indices" => own.unique_indices = value == b"true",
+            b"indices_are_sorted" => own.indices_are_sorted = value == b"true",
+            b"exponent_bits" => own.reduced_precision.get_or_insert_default().0 = int(value),
+            b"mantissa_bits" => own.reduced_precision.get_or_insert_default().1 = int(value),
+            b"distribution" => own.distribution = place(&DISTRIBUTIONS, value),
+            b"lower" => own.lower = value == b"true",
+            b"left_side" => triangular(own).left_side = value == b"true",
+            b"unit_diagonal" => triangular(own).unit_diagonal = value == b"true",
+            b"transpose_a" => triangular(own).transpose = place(&TRANSPOSES, value),
             b"window" => own.window = window(inside(value)),
             b"dim_labels" => own.convolution = Some(Box::new(dim_labels(value))),
             b"slice" => own.slices = groups(inside(value)).map(slice).collect(),
             b"padding" => own.padding = value.split(|&byte| byte == b'x').map(padding).collect(),
             b"fft_type" => own.fft_type = place(&FFT_TYPES, value),
             b"api_version" => own.api_version = place(&API_VERSIONS, value),
+            b"algorithm" if value.starts_with(b"rng_") => own.random_algorithm = place(&RANDOM_ALGORITHMS, value),
             b"algorithm" => own.dot_algorithm = place(&ALGORITHMS, value),
             b"operand_precision" => {
                 let names = inside(value).split(|&byte| byte == b',');
@@ -136,6 +155,10 @@ fn dot(own: &mut Attributes) -> &mut DotDimensions {
 
 fn gathered(own: &mut Attributes) -> &mut GatherDimensions {
     own.gather.get_or_insert_default()
+}
+
+fn triangular(own: &mut Attributes) -> &mut TriangularSolve {
+    own.triangular_solve.get_or_insert_default()
 }
 
 /// Returns the place of a name in a list, or 0.

@@ -4,6 +4,7 @@ use super::attributes::Read;
 use super::scan::{Scan, int};
 use super::shape::shape;
 use crate::attributes::Attributes;
+use crate::half::{nearest_bfloat16, nearest_float16};
 use crate::instruction::Instruction;
 use crate::shape::Shape;
 
@@ -88,6 +89,12 @@ pub(super) fn owned(name: &[u8]) -> String {
 
 /// Sets the values that XLA does not write, because they are the default of the opcode.
 fn fill(read: &mut Read<'_>, opcode: &[u8]) {
+    if opcode == b"triangular-solve" {
+        // A cholesky has the attribute `lower` too.
+        let own = read.own();
+        let lower = std::mem::take(&mut own.lower);
+        own.triangular_solve.get_or_insert_default().lower = lower;
+    }
     let is_convolution = opcode == b"convolution";
     if is_convolution || matches!(opcode, b"dot" | b"ragged-dot") {
         let own = read.own();
@@ -113,9 +120,16 @@ fn literal(shape: &Shape, text: &[u8]) -> Option<String> {
     Some(match array.data_type.name() {
         "pred" => if matches!(text, "true" | "1") { "true" } else { "false" }.to_owned(),
         // XLA writes `nan`, and Rust `NaN`.
-        "f32" | "f64" if text == "nan" => text.to_owned(),
-        "f32" => text.parse().map_or_else(|_| text.to_owned(), |number: f32| number.to_string()),
+        "f32" | "f64" | "f16" | "bf16" if text == "nan" => text.to_owned(),
+        "f32" => number(text, |number| number),
+        "bf16" => number(text, nearest_bfloat16),
+        "f16" => number(text, nearest_float16),
         "f64" => text.parse().map_or_else(|_| text.to_owned(), |number: f64| number.to_string()),
         _ => text.to_owned(),
     })
+}
+
+/// Returns a number in the format of the proto's reader. Text that is no number stays as it is.
+fn number(text: &str, nearest: impl Fn(f32) -> f32) -> String {
+    text.parse().map_or_else(|_| text.to_owned(), |number| nearest(number).to_string())
 }

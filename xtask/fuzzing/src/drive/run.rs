@@ -1,6 +1,8 @@
 //! Drives one run: its reports in several windows, its tables in several orders, its pages, and every output format.
 
 use crossprof::document::{Block, Page};
+use crossprof::graph::Measured;
+use crossprof::hlo::Module;
 use crossprof::pages::{PageQuery, View};
 use crossprof::table::Cell;
 use crossprof::{Query, Session, Settings, Sort, Table, TableName, UnifiedProfile, WindowChoice, export};
@@ -34,6 +36,7 @@ pub fn examine(session: &mut Session, run: u32, measured: bool, random: &mut Ran
     budget::judged(&profile, random)?;
     tables(session, run, &settings, random)?;
     pages(session, run, &settings, random)?;
+    scripts(session, run, &settings, random)?;
     let settings = other_settings(random);
     if let Some(profile) = session.report(run, &settings) {
         report(&profile, measured)?;
@@ -70,6 +73,25 @@ fn report(profile: &UnifiedProfile, measured: bool) -> Kept {
             return Err(format!("{path}: our own report gives no run."));
         };
         promise::finite("a report that was read again", &read)?;
+    }
+    Ok(())
+}
+
+/// Writes JAX scripts of some ops of each program.
+fn scripts(session: &mut Session, run: u32, settings: &Settings, random: &mut Random) -> Kept {
+    for program in session.hlo_programs(run, settings).unwrap_or_default().iter().take(3) {
+        let names = |module: &Module, _: &Measured| -> Vec<String> {
+            module.instructions().iter().map(|it| it.name.clone()).collect()
+        };
+        let names = session.hlo_program(run, settings, program, names).unwrap_or_default();
+        for _ in 0..names.len().min(20) {
+            let op = random.pick(&names).clone();
+            match session.jax_script(run, settings, program, &op) {
+                Some(Ok(script)) => promise::plain("a script", &script)?,
+                Some(Err(reason)) => promise::plain("the reason for no script", &reason.to_string())?,
+                None => {}
+            }
+        }
     }
     Ok(())
 }
