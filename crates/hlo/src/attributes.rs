@@ -3,7 +3,7 @@
 use super::shape::Shape;
 
 /// Attributes of one instruction. A missing attribute is empty, 0 or `None`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Hash)]
 pub struct Attributes {
     /// Position of a parameter among those of its computation.
     pub parameter_number: Option<i64>,
@@ -122,7 +122,7 @@ impl Attributes {
 }
 
 /// One dimension of a window.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct WindowDimension {
     /// Number of elements that the window covers.
     pub size: i64,
@@ -141,7 +141,7 @@ pub struct WindowDimension {
 }
 
 /// Range `start..limit` of a slice, and its stride.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct SliceDimension {
     /// First index.
     pub start: i64,
@@ -152,7 +152,7 @@ pub struct SliceDimension {
 }
 
 /// Dimension numbers of a dot.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct DotDimensions {
     /// Dimensions of the left operand that are summed over.
     pub lhs_contracting: Vec<i64>,
@@ -165,7 +165,7 @@ pub struct DotDimensions {
 }
 
 /// Dimension numbers of a convolution.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct ConvolutionDimensions {
     /// Batch dimension of the input.
     pub input_batch: i64,
@@ -188,7 +188,7 @@ pub struct ConvolutionDimensions {
 }
 
 /// Dimension numbers of a gather. The names of a scatter are in parentheses.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct GatherDimensions {
     /// Offset dimensions (update window dimensions).
     pub offset: Vec<i64>,
@@ -201,7 +201,7 @@ pub struct GatherDimensions {
 }
 
 /// Groups of devices of a collective.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum ReplicaGroups {
     /// Members of each group. An empty list means one group of all devices.
     Lists(Vec<Vec<i64>>),
@@ -221,7 +221,7 @@ pub enum ReplicaGroups {
 }
 
 /// A mesh of devices, and the axes along which they are grouped.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct MeshAxes {
     /// Name and size of each axis, from major to minor.
     pub axes: Vec<(String, i64)>,
