@@ -176,7 +176,14 @@ pub fn refined(side: &Side<'_>, computation: ComputationIndex, down: &[u64]) -> 
     }
     let mut both = vec![0u64; first.len()];
     for at in range.clone().rev() {
-        let users = of_users(side, at, Level::Equal, |user| local(&both, user));
+        let users = side.users(at).iter().fold(0, |sum: u64, it| {
+            // Nothing but its position may distinguish an element of a tuple.
+            let role = module.at(it.user).map_or(0, |user| match user.is("tuple") {
+                true => u64::from(it.position) + 3,
+                false => side.role(user, it.position, Level::Equal),
+            });
+            sum.wrapping_add(mix(local(&both, it.user), role))
+        });
         set(&mut both, at - range.start, mix(local(&again, at), users));
     }
     both

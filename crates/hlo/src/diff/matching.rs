@@ -50,21 +50,20 @@ impl Matching {
             matching.pair(&mut tasks, entry_a, entry_b, || pairs);
         }
         matching.work(a, b, &mut tasks);
-        // Computations that nothing calls.
-        let dead = |side: &Side<'_>, pairs: &[u32]| {
-            let is_dead =
-                |at: &ComputationIndex| get32(pairs, *at) == FREE && side.callers.get(*at as usize) == Some(&0);
-            let mut found: Keyed = computations(side.module)
-                .map(|(at, _)| at)
-                .filter(is_dead)
-                .map(|at| (get(&side.contents, at), at))
-                .collect();
+        // Computations that the entry does not reach.
+        let dead = |side: &Side<'_>, entry: Option<ComputationIndex>| {
+            let reached = reached(side, entry);
+            let is_dead = |at: &ComputationIndex| reached.get(*at as usize) == Some(&false);
+            let indices = computations(side.module).map(|(at, _)| at).filter(is_dead);
+            let mut found: Keyed = indices.map(|at| (get(&side.contents, at), at)).collect();
             found.sort_unstable();
             found
         };
-        let (dead_a, dead_b) = (dead(a, &matching.computation_of_a), dead(b, &matching.computation_of_b));
-        neighbours::pairs(&dead_a, &dead_b, |at_a, at_b| {
-            matching.pair(&mut tasks, at_a, at_b, || by_number(a, b, at_a, at_b));
+        let (dead_a, dead_b) = (dead(a, index(a)), dead(b, index(b)));
+        neighbours::groups(&dead_a, &dead_b, |group_a, group_b| {
+            for (&(_, at_a), &(_, at_b)) in group_a.iter().zip(group_b) {
+                matching.pair(&mut tasks, at_a, at_b, || by_number(a, b, at_a, at_b));
+            }
         });
         matching.work(a, b, &mut tasks);
         matching
@@ -111,10 +110,13 @@ impl Matching {
             for at_a in computation.instructions.clone() {
                 let Some(at_b) = self.of_a(at_a) else { continue };
                 let (Some(in_a), Some(in_b)) = (a.module.at(at_a), b.module.at(at_b)) else { continue };
+                if in_a.called.is_empty() {
+                    continue;
+                }
+                let bound = self.bound(in_a, in_b);
                 for (&called_a, &called_b) in in_a.called.iter().zip(&in_b.called) {
-                    let bound = self.bound(in_a, in_b);
-                    self.pair(tasks, called_a, called_b, || match bound {
-                        Some(bound) => parameters(a, b, called_a, called_b, &bound),
+                    self.pair(tasks, called_a, called_b, || match &bound {
+                        Some(bound) => parameters(a, b, called_a, called_b, bound),
                         None => by_number(a, b, called_a, called_b),
                     });
                 }
@@ -138,6 +140,19 @@ impl Matching {
         };
         Some(operands.filter_map(pair).collect())
     }
+}
+
+/// Returns for each computation whether the entry calls it, directly or through others.
+fn reached(side: &Side<'_>, entry: Option<ComputationIndex>) -> Vec<bool> {
+    let mut reached = vec![false; side.module.computations().len()];
+    let mut next: Vec<ComputationIndex> = entry.into_iter().collect();
+    while let Some(at) = next.pop() {
+        if let (Some(place @ false), Some(it)) = (reached.get_mut(at as usize), side.module.computation(at)) {
+            *place = true;
+            next.extend(side.module.instructions_of(it).iter().flat_map(|it| &it.called));
+        }
+    }
+    reached
 }
 
 fn get32(list: &[u32], index: u32) -> u32 {
@@ -341,16 +356,11 @@ impl Pass<'_, '_> {
         neighbours::pairs(&list_a, &list_b, |at_a, at_b| self.link(at_a, at_b));
         self.drain(level);
         if ties == Ties::InOrder {
-            let same = |it: &(u64, u32), other: &(u64, u32)| it.0 == other.0;
-            let mut groups_b = list_b.chunk_by(same).peekable();
-            for group_a in list_a.chunk_by(same).filter(|group| group.len() > 1) {
-                let key = group_a.first().map(|it| it.0);
-                while groups_b.next_if(|group| group.first().map(|it| it.0) < key).is_some() {}
-                let group_b = groups_b.next_if(|group| group.first().map(|it| it.0) == key).unwrap_or_default();
-                if group_b.len() == group_a.len() {
+            neighbours::groups(&list_a, &list_b, |group_a, group_b| {
+                if group_a.len() == group_b.len() {
                     self.in_order(level, group_a, group_b);
                 }
-            }
+            });
         }
     }
 

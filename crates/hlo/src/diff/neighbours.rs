@@ -82,16 +82,24 @@ fn unique(list: &mut Keyed) {
 }
 
 /// Calls `found` with the pairs whose key occurs once on each side. Both lists are sorted by key.
-pub fn pairs(a: &[(u64, InstructionIndex)], b: &[(u64, InstructionIndex)], mut found: impl FnMut(u32, u32)) {
-    let (mut a, mut b) = (a, b);
-    while let (Some(&(key_a, first_a)), Some(&(key_b, first_b))) = (a.first(), b.first()) {
-        let key = key_a.min(key_b);
-        let run = |list: &[(u64, InstructionIndex)]| list.iter().take_while(|it| it.0 == key).count();
-        let (in_a, in_b) = (run(a), run(b));
-        if in_a == 1 && in_b == 1 {
-            found(first_a, first_b);
+pub fn pairs(a: &[(u64, u32)], b: &[(u64, u32)], mut found: impl FnMut(u32, u32)) {
+    groups(a, b, |group_a, group_b| {
+        if let (&[(_, one_a)], &[(_, one_b)]) = (group_a, group_b) {
+            found(one_a, one_b);
         }
-        a = a.get(in_a..).unwrap_or_default();
-        b = b.get(in_b..).unwrap_or_default();
+    });
+}
+
+/// Calls `found` with the entries of each key that occurs on both sides. Both lists are sorted by key.
+pub fn groups(a: &[(u64, u32)], b: &[(u64, u32)], mut found: impl FnMut(&[(u64, u32)], &[(u64, u32)])) {
+    let (mut a, mut b) = (a, b);
+    while let (Some(first_a), Some(first_b)) = (a.first(), b.first()) {
+        let key = first_a.0.min(first_b.0);
+        let run = |list: &[(u64, u32)]| list.iter().take_while(|it| it.0 == key).count();
+        let ((of_a, rest_a), (of_b, rest_b)) = (a.split_at(run(a)), b.split_at(run(b)));
+        if !of_a.is_empty() && !of_b.is_empty() {
+            found(of_a, of_b);
+        }
+        (a, b) = (rest_a, rest_b);
     }
 }
