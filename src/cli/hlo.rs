@@ -1,5 +1,6 @@
 //! `crossprof hlo`: prints a compiled program, or the neighbourhood of one of its ops.
 
+mod difference;
 mod find;
 mod text;
 
@@ -45,9 +46,15 @@ fn printed(command: &Hlo) -> Result<u8, String> {
     let titles = crossprof::export::text::titles(&reports.profiles);
     let settings = reports.settings.clone();
     let found = find::program(command, &mut reports.session, &settings, &titles)?;
-    let look = |module: &Module, measured: &Measured| result(command, &found.program.name, module, measured);
-    let made = reports.session.hlo_program(found.run, &settings, &found.program, look);
-    let text = home::shared(made.ok_or("the program cannot be read")??);
+    let mut status = reports.status();
+    let text = if command.compares() {
+        difference::of(command, &mut reports, &found, &titles, &mut status)?
+    } else {
+        let look = |module: &Module, measured: &Measured| result(command, &found.program.name, module, measured);
+        let made = reports.session.hlo_program(found.run, &settings, &found.program, look);
+        made.ok_or("the program cannot be read")??
+    };
+    let text = home::shared(text);
     let shown = match &command.output {
         Some(path) => {
             output::write(path, text)?;
@@ -56,7 +63,7 @@ fn printed(command: &Hlo) -> Result<u8, String> {
         None => text,
     };
     reports.print_warnings();
-    Ok(print_result(&shown, reports.status()))
+    Ok(print_result(&shown, status))
 }
 
 /// Returns the result for a program.

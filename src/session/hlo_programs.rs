@@ -1,11 +1,16 @@
 //! Compiled programs of a run with the measured numbers of their ops.
 
+use std::sync::Arc;
+
 use base::Ps;
 use graph::{Measured, Numbers};
-use hlo::Module;
+use hlo::diff::Totals;
+use hlo::{Conventions, Module};
+use memory::{MAIN, ProgramMemory};
 use metrics::Context;
 use run::Settings;
 use rustc_hash::FxHashSet;
+use trace::Platform;
 
 use super::Session;
 
@@ -31,7 +36,39 @@ impl HloProgram {
     }
 }
 
+/// A compiled program by itself, without the times of a run.
+#[derive(Clone, Debug)]
+pub struct CompiledProgram {
+    /// The program.
+    pub module: Arc<Module>,
+    /// Conventions that its costs are counted by.
+    pub conventions: Conventions,
+    /// Size and cost of one execution.
+    pub totals: Totals,
+    /// Peak of device memory by the buffer assignment. `None` if the file contains none.
+    pub peak_bytes: Option<u64>,
+}
+
 impl Session {
+    /// Returns a program to compare it with others. `None` if there is no such program.
+    pub fn hlo_compiled(&mut self, run: u32, settings: &Settings, program: &HloProgram) -> Option<CompiledProgram> {
+        self.timeline(run, settings, |context, _| {
+            let mut all = context.run.programs().modules.with_bytes();
+            let (proto, _, module) = all.find(|(it, ..)| (it.host, it.program_id) == (program.host, program.id))?;
+            let conventions = match context.analysis.devices.platform {
+                Some(Platform::Gpu) => Conventions::Gpu,
+                _ => Conventions::Cpu,
+            };
+            let memory = ProgramMemory::of(module, &proto.bytes);
+            Some(CompiledProgram {
+                module: Arc::clone(module),
+                conventions,
+                totals: Totals::of(module, conventions),
+                peak_bytes: memory.and_then(|memory| Some(memory.space(MAIN)?.peak_bytes())),
+            })
+        })?
+    }
+
     /// Returns the compiled programs of a run, most time first. Hosts that embed the same bytes share a program. `None` if
     /// there is no such run, or if it is an imported result, which has no programs.
     pub fn hlo_programs(&mut self, run: u32, settings: &Settings) -> Option<Vec<HloProgram>> {

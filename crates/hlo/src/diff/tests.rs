@@ -49,7 +49,7 @@ fn case(files: &BTreeMap<String, Vec<u8>>, name: &str, stage: &str) -> Case {
 }
 
 impl Case {
-    fn new(&self) -> Vec<&Instruction> {
+    fn added(&self) -> Vec<&Instruction> {
         self.found.new.iter().map(|&at| self.b.at(at).unwrap()).collect()
     }
 
@@ -92,7 +92,7 @@ fn pairs_and_rest_add_up_to_the_programs() {
                 |of: &serde_json::Map<String, Value>, opcode: &str| of.get(opcode).map_or(0, |it| it.as_u64().unwrap());
             for opcode in in_a.keys().chain(in_b.keys()) {
                 let pairs_a = number(&in_a, opcode) - count(&case.gone(), opcode) as u64;
-                let pairs_b = number(&in_b, opcode) - count(&case.new(), opcode) as u64;
+                let pairs_b = number(&in_b, opcode) - count(&case.added(), opcode) as u64;
                 assert_eq!(pairs_a, pairs_b, "{name} {stage} {opcode}");
                 checked += 1;
             }
@@ -118,7 +118,7 @@ fn other_names_and_another_order_are_no_difference() {
 fn one_more_layer_is_new_and_nothing_is_gone() {
     let files = files("program-changes/pairs.tar.gz");
     let before = case(&files, "layer", "before");
-    let (new, more) = (before.new(), before.b.instructions().len() - before.a.instructions().len());
+    let (new, more) = (before.added(), before.b.instructions().len() - before.a.instructions().len());
     assert!(before.gone().is_empty());
     assert_eq!((new.len(), count(&new, "dot")), (more, before.number("new_dots")));
     let in_scope = new.iter().filter(|it| it.metadata.op_name.contains("layer_3")).count();
@@ -130,7 +130,7 @@ fn one_more_layer_is_new_and_nothing_is_gone() {
     let changed: Vec<_> = before.found.changed.iter().map(|it| it.aspects.as_slice()).collect();
     assert_eq!(changed, [&[Aspect::Operands][..], &[Aspect::Operands], &[Aspect::Shape, Aspect::Operands]]);
     let after = case(&files, "layer", "after");
-    assert_eq!(count(&after.new(), "dot") - count(&after.gone(), "dot"), after.number("new_dots"));
+    assert_eq!(count(&after.added(), "dot") - count(&after.gone(), "dot"), after.number("new_dots"));
 }
 
 #[test]
@@ -138,7 +138,7 @@ fn another_activation_is_new_and_gone_in_its_layer() {
     let files = files("program-changes/pairs.tar.gz");
     for stage in ["before", "after"] {
         let case = case(&files, "activation", stage);
-        for (side, list) in [("new", case.new()), ("gone", case.gone())] {
+        for (side, list) in [("new", case.added()), ("gone", case.gone())] {
             for (opcode, number) in case.truth[side].as_object().unwrap() {
                 assert_eq!(count(&list, opcode) as u64, number.as_u64().unwrap(), "{stage} {side} {opcode}");
             }
@@ -161,7 +161,7 @@ fn another_data_type_changes_the_products_of_its_layer() {
     let changed = case.changed(Aspect::DataType);
     assert_eq!(count(&changed, "dot"), case.number("changed_dots"));
     assert!(all_in(&changed, scope), "{changed:?}");
-    assert!(case.gone().is_empty() && case.new().iter().all(|it| it.is("convert")) && all_in(&case.new(), scope));
+    assert!(case.gone().is_empty() && case.added().iter().all(|it| it.is("convert")) && all_in(&case.added(), scope));
 }
 
 #[test]
@@ -170,12 +170,12 @@ fn another_sharding_changes_the_weights() {
     let before = case(&files, "sharding", "before");
     assert_eq!(before.changed(Aspect::Sharding).len(), before.number("parameters"));
     assert!(before.found.changed.iter().all(|it| it.aspects == [Aspect::Sharding]));
-    assert!(before.new().is_empty() && before.gone().is_empty());
+    assert!(before.added().is_empty() && before.gone().is_empty());
     // Each device has another part of the weights, and the same products.
     let after = case(&files, "sharding", "after");
     let weights = after.changed(Aspect::Shape).into_iter().filter(|it| it.metadata.op_name.contains("['w']"));
     assert_eq!(weights.filter(|it| it.is("parameter")).count(), after.number("parameters"));
-    assert_eq!((count(&after.new(), "dot"), count(&after.gone(), "dot")), (0, 0));
+    assert_eq!((count(&after.added(), "dot"), count(&after.gone(), "dot")), (0, 0));
     let text = &before.found.texts(&before.a, &before.b, &before.found.changed[0], Aspect::Sharding);
     assert!(text[0].starts_with("{devices=[1,2,4]") && text[1].starts_with("{devices=[2,1,4]"), "{text:?}");
 }
@@ -187,7 +187,7 @@ fn another_layout_changes_its_argument() {
     let arguments: Vec<_> = case.found.changed.iter().filter(|it| it.aspects == [Aspect::Layout]).collect();
     let paths: Vec<_> = arguments.iter().map(|it| case.b.at(it.b).unwrap().metadata.op_name.as_str()).collect();
     assert!(paths.contains(&case.truth["parameter"].as_str().unwrap()), "{paths:?}");
-    assert!(case.new().iter().filter(|it| it.is("copy")).count() == 2 && case.gone().is_empty());
+    assert!(case.added().iter().filter(|it| it.is("copy")).count() == 2 && case.gone().is_empty());
 }
 
 /// Without the fusion pass, the same work is in other fusions: no product is new or gone.
@@ -197,9 +197,9 @@ fn other_fusions_do_the_same_products() {
     let before = case(&files, "fusion", "before");
     assert!(before.found.is_empty());
     let after = case(&files, "fusion", "after");
-    assert_eq!((count(&after.new(), "dot"), count(&after.gone(), "dot")), (0, 0));
+    assert_eq!((count(&after.added(), "dot"), count(&after.gone(), "dot")), (0, 0));
     let fusions = |list: &[&Instruction]| count(list, "fusion");
-    assert!(fusions(&after.new()) > 20 && fusions(&after.gone()) < 6, "{:?}", after.gone());
+    assert!(fusions(&after.added()) > 20 && fusions(&after.gone()) < 6, "{:?}", after.gone());
     assert!(after.changed(Aspect::Contents).len() > 5);
 }
 
