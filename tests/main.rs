@@ -27,6 +27,7 @@ mod findings;
 mod golden;
 mod heap;
 mod hlo_cli;
+mod hlo_difference;
 mod hlo_fixtures;
 mod hlo_text;
 mod hlo_truths;

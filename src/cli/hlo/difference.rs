@@ -3,9 +3,12 @@
 mod json;
 mod text;
 
+use base::format::printable;
+use base::framework_path::{scopes, training_pass};
 use crossprof::Session;
 use crossprof::hlo::diff::Difference;
 use crossprof::hlo::{ComputationIndex, Cost, InstructionIndex, Module, cost_by};
+use crossprof::report::{Metadata, distinct_names};
 use crossprof::session::CompiledProgram;
 use rustc_hash::FxHashMap;
 
@@ -21,11 +24,13 @@ const RUNS: [&str; 5] = ["while", "conditional", "call", "async-start", "custom-
 struct Side {
     /// Name of the program.
     program: String,
-    /// Title of its run.
-    title: String,
+    /// Name of its run.
+    run: String,
     compiled: CompiledProgram,
     /// True for computations whose instructions run one by one: not those inside fusions and reductions.
     runs: Vec<bool>,
+    /// First instruction that calls each computation.
+    callers: Vec<Option<InstructionIndex>>,
 }
 
 /// Two programs with their difference.
@@ -49,8 +54,9 @@ pub fn of(
         return Err("--format: a difference of two programs is text or json".to_owned());
     }
     let settings = reports.settings.clone();
+    let metadata_a = metadata(reports, found)?;
     let a = side(found, &mut reports.session, &settings)?;
-    let b = match &command.against {
+    let (b, metadata_b) = match &command.against {
         Some(path) => {
             let inputs =
                 Inputs { files: vec![path.clone()], trace_file: Vec::new(), model: command.inputs.model.clone() };
@@ -62,25 +68,45 @@ pub fn of(
             let titles = crossprof::export::text::titles(&others.profiles);
             let settings = others.settings.clone();
             let other = find::other(command, &found.program, &mut others.session, &settings, &titles)?;
-            let side = side(&other, &mut others.session, &settings)?;
+            let metadata = metadata(&others, &other)?;
             others.print_warnings();
-            side
+            (side(&other, &mut others.session, &settings)?, metadata)
         }
         None => {
             let other = find::other(command, &found.program, &mut reports.session, &settings, titles)?;
-            side(&other, &mut reports.session, &settings)?
+            let metadata = metadata(reports, &other)?;
+            (side(&other, &mut reports.session, &settings)?, metadata)
         }
     };
+    let names = match metadata_a.trace_file == metadata_b.trace_file {
+        true => vec![metadata_a.name().to_owned(), metadata_b.name().to_owned()],
+        false => distinct_names(&[metadata_a.naming(), metadata_b.naming()]),
+    };
+    let [run_a, run_b] = [0, 1].map(|at| printable(names.get(at).map_or("", String::as_str)));
+    let (a, b) = (Side { run: run_a, ..a }, Side { run: run_b, ..b });
     let difference = Difference::of(&a.compiled.module, &b.compiled.module);
     let compared = Compared { a, b, difference };
     Ok(if format == HloFormat::Json { json::document(&compared) } else { text::document(&compared) })
+}
+
+fn metadata(reports: &Reports, found: &Found<'_>) -> Result<Metadata, String> {
+    let profile = reports.profiles.get(found.run as usize);
+    profile.map(|profile| profile.metadata.clone()).ok_or_else(|| "the run cannot be read".to_owned())
 }
 
 fn side(found: &Found<'_>, session: &mut Session, settings: &crossprof::Settings) -> Result<Side, String> {
     let compiled = session.hlo_compiled(found.run, settings, &found.program);
     let compiled = compiled.ok_or_else(|| format!("the program {} cannot be read", found.program.name))?;
     let runs = running(&compiled.module);
-    Ok(Side { program: found.program.name.clone(), title: found.title.to_owned(), compiled, runs })
+    let mut callers = vec![None; compiled.module.computations().len()];
+    for (at, instruction) in (0..).zip(compiled.module.instructions()) {
+        for &called in &instruction.called {
+            if let Some(place @ None) = callers.get_mut(called as usize) {
+                *place = Some(at);
+            }
+        }
+    }
+    Ok(Side { program: found.program.name.clone(), run: String::new(), compiled, runs, callers })
 }
 
 impl Side {
@@ -92,6 +118,24 @@ impl Side {
     fn cost(&self, at: InstructionIndex) -> Option<Cost> {
         let instruction = self.module().at(at).filter(|_| self.runs(at))?;
         cost_by(self.module(), instruction, self.compiled.conventions)
+    }
+
+    /// Returns the pass and the name scopes of an instruction: `forward/layer_3/attn`. An instruction of a fusion or reduction
+    /// without a path has those of its caller.
+    fn scope(&self, at: InstructionIndex) -> String {
+        let mut next = self.module().at(at);
+        // A fusion inside a fusion.
+        for _ in 0..4 {
+            let Some(it) = next else { break };
+            let path = it.metadata.op_name.as_str();
+            // The parameters of a reduction have the name of its primitive alone.
+            if path.contains('/') || self.runs(at) {
+                return training_pass(path).into_iter().chain(scopes(path)).collect::<Vec<_>>().join("/");
+            }
+            let caller = self.callers.get(it.computation as usize).copied().flatten();
+            next = caller.and_then(|caller| self.module().at(caller));
+        }
+        String::new()
     }
 
     /// Returns true for an instruction that runs by itself, not inside a fusion or reduction.

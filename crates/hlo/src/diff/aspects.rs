@@ -219,6 +219,14 @@ fn operands(of: &Difference, (a, in_a): (&Module, &Instruction), (b, in_b): (&Mo
         let names = chosen.iter().filter_map(|&at| Some(format!("%{}", module.at(at)?.name)));
         names.collect::<Vec<_>>().join(", ")
     };
+    // Two instructions with the same name are distinguished by their paths.
+    let with_paths = |module: &Module, chosen: &[InstructionIndex]| {
+        let texts = chosen.iter().filter_map(|&at| {
+            let it = module.at(at)?;
+            Some(format!("%{} ({})", it.name, it.metadata.op_name))
+        });
+        texts.collect::<Vec<_>>().join(", ")
+    };
     let mut taken: Vec<InstructionIndex> = in_a.operands.iter().filter_map(|&at| of.partner(at)).collect();
     taken.sort_unstable();
     let mut read: Vec<InstructionIndex> = in_b.operands.clone();
@@ -230,7 +238,8 @@ fn operands(of: &Difference, (a, in_a): (&Module, &Instruction), (b, in_b): (&Mo
         // Only their order differs.
         return [names(a, &in_a.operands), names(b, &in_b.operands)];
     }
-    [names(a, &only_a), names(b, &only_b)]
+    let texts = [names(a, &only_a), names(b, &only_b)];
+    if texts[0] == texts[1] { [with_paths(a, &only_a), with_paths(b, &only_b)] } else { texts }
 }
 
 /// Lists the attributes that differ.

@@ -34,7 +34,7 @@ fn program(side: &Side) -> Value {
     let totals = &side.compiled.totals;
     let mut found = Map::new();
     found.insert("program".to_owned(), json!(side.program));
-    found.insert("run".to_owned(), json!(side.title));
+    found.insert("run".to_owned(), json!(side.run));
     found.insert("instructions".to_owned(), json!(totals.instructions));
     found.insert("fusions".to_owned(), json!(totals.fusions));
     found.insert("flops".to_owned(), json!(totals.flops));

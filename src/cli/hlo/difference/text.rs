@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use base::format::{bytes, count, counted, cut, percent, shorten, si};
-use base::framework_path::{scopes, training_pass};
 use crossprof::hlo::diff::{Aspect, Changed};
 use crossprof::hlo::{Instruction, InstructionIndex};
 
@@ -18,7 +17,7 @@ const WIDTH: usize = 90;
 /// Returns the numbers of both programs, the differences by scope, and the instructions that differ, largest first.
 pub fn document(compared: &Compared) -> String {
     let Compared { a, b, difference } = compared;
-    let mut out = format!("A  {} of {}\nB  {} of {}\n\n", a.program, a.title, b.program, b.title);
+    let mut out = format!("A  {} of {}\nB  {} of {}\n\n", a.program, a.run, b.program, b.run);
     numbers(&mut out, a, b);
     if difference.is_empty() {
         let _ = writeln!(out, "\nNo instruction differs: all {} are the same.", count(difference.same as u64));
@@ -80,10 +79,9 @@ fn numbers(out: &mut String, a: &Side, b: &Side) {
 fn by_scope(out: &mut String, compared: &Compared) {
     let Compared { a, b, difference } = compared;
     let mut found: BTreeMap<String, Inside> = BTreeMap::new();
-    let scope = |side: &Side, at: InstructionIndex| side.module().at(at).map(scope_of).unwrap_or_default();
-    difference.new.iter().for_each(|&at| found.entry(scope(b, at)).or_default().new += 1);
-    difference.gone.iter().for_each(|&at| found.entry(scope(a, at)).or_default().gone += 1);
-    difference.changed.iter().for_each(|it| found.entry(scope(b, it.b)).or_default().changed += 1);
+    difference.new.iter().for_each(|&at| found.entry(b.scope(at)).or_default().new += 1);
+    difference.gone.iter().for_each(|&at| found.entry(a.scope(at)).or_default().gone += 1);
+    difference.changed.iter().for_each(|it| found.entry(b.scope(it.b)).or_default().changed += 1);
     let mut rows: Vec<(String, Inside)> = found.into_iter().collect();
     rows.sort_by_key(|(_, it)| std::cmp::Reverse(it.new + it.gone + it.changed));
     let _ = writeln!(out, "\n{:<60}{:>8}{:>8}{:>9}", "Scope", "New", "Gone", "Changed");
@@ -94,13 +92,6 @@ fn by_scope(out: &mut String, compared: &Compared) {
         let _ = writeln!(out, "{:<60}{:>8}{:>8}{:>9}", shorten(scope, 58), cells[0], cells[1], cells[2]);
     }
     rest(out, rows.len());
-}
-
-/// Returns the pass and the name scopes of an instruction: `forward/layer_3/attn`.
-fn scope_of(instruction: &Instruction) -> String {
-    let path = instruction.metadata.op_name.as_str();
-    let parts: Vec<&str> = training_pass(path).into_iter().chain(scopes(path)).collect();
-    parts.join("/")
 }
 
 fn rest(out: &mut String, rows: usize) {
