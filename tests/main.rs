@@ -38,6 +38,7 @@ mod json_and_xplane;
 mod kernel_truths;
 mod large_file;
 mod launched_steps;
+mod layer_comparison;
 mod layer_freezing;
 mod layering;
 mod losses_and_causes;

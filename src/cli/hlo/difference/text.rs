@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use base::format::{bytes, count, counted, cut, percent, shorten, si};
+use base::format::{bytes, count, counted, cut, percent, printable, shorten, si};
 use crossprof::hlo::diff::{Aspect, Changed};
 use crossprof::hlo::{Instruction, InstructionIndex};
 
@@ -14,8 +14,13 @@ const MOST_ROWS: usize = 40;
 /// Width of a text next to others.
 const WIDTH: usize = 90;
 
-/// Returns the numbers of both programs, the differences by scope, and the instructions that differ, largest first.
+/// Returns the numbers of both programs, the differences by scope, and the instructions that differ, largest first. Names in a
+/// damaged file may contain characters that control a terminal.
 pub fn document(compared: &Compared) -> String {
+    written(compared).lines().map(|line| printable(line) + "\n").collect()
+}
+
+fn written(compared: &Compared) -> String {
     let Compared { a, b, difference } = compared;
     let mut out = format!("A  {} of {}\nB  {} of {}\n\n", a.program, a.run, b.program, b.run);
     numbers(&mut out, a, b);
