@@ -26,7 +26,7 @@ mod programs;
 mod rehearsal;
 mod runs;
 
-pub use hlo_programs::{HloProgram, HloProgramBytes};
+pub use hlo_programs::{CompiledProgram, HloProgram, HloProgramBytes, OpNumbers, jax_script_of};
 pub use input::{ArgumentsReader, NOT_FOUND, Outline, Outliner, Unpacked, Unpacker, plan};
 pub use intake::{FileResult, MemberResult};
 pub use memory::Recorded;

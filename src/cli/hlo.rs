@@ -1,5 +1,6 @@
 //! `crossprof hlo`: prints a compiled program, or the neighbourhood of one of its ops.
 
+mod difference;
 mod find;
 mod text;
 
@@ -21,6 +22,8 @@ use super::{FAILED, complain, print_result};
 
 /// Maximum number of visible nodes of a picture. Larger pictures are unreadable.
 const MOST_NODES: usize = 5_000;
+
+const UNREADABLE: &str = "the program cannot be read";
 
 /// Reads the inputs, prints the program, and returns the exit status.
 pub fn run(command: &Hlo) -> u8 {
@@ -46,14 +49,16 @@ fn printed(command: &Hlo) -> Result<u8, String> {
     let titles = crossprof::export::text::titles(&reports.profiles);
     let settings = reports.settings.clone();
     let found = find::program(command, &mut reports.session, &settings, &titles)?;
-    let made = match command.format() {
-        HloFormat::Jax => script(command, &found, &mut reports.session, &settings),
-        _ => {
-            let look = |module: &Module, measured: &Measured| result(command, &found.program.name, module, measured);
-            reports.session.hlo_program(found.run, &settings, &found.program, look)
-        }
+    let mut status = reports.status();
+    let text = if command.compares() {
+        difference::of(command, &mut reports, &found, &titles, &mut status)?
+    } else if command.format() == HloFormat::Jax {
+        script(command, &found, &mut reports.session, &settings).ok_or(UNREADABLE)??
+    } else {
+        let look = |module: &Module, measured: &Measured| result(command, &found.program.name, module, measured);
+        reports.session.hlo_program(found.run, &settings, &found.program, look).ok_or(UNREADABLE)??
     };
-    let text = home::shared(made.ok_or("the program cannot be read")??);
+    let text = home::shared(text);
     let shown = match &command.output {
         Some(path) => {
             output::write(path, text)?;
@@ -62,7 +67,7 @@ fn printed(command: &Hlo) -> Result<u8, String> {
         None => text,
     };
     reports.print_warnings();
-    Ok(print_result(&shown, reports.status()))
+    Ok(print_result(&shown, status))
 }
 
 /// Returns the JAX script of `--op`.

@@ -3,16 +3,22 @@
 use std::sync::Arc;
 
 use base::Ps;
-use graph::{Measured, Numbers};
-use hlo::Module;
+use graph::{Measured, Numbers, Program};
+use hlo::diff::Totals;
+use hlo::{Conventions, Module};
+use memory::{MAIN, ProgramMemory};
 use metrics::roofline::Level;
 use metrics::{Context, Op};
 use reproduce::Unsupported;
 use run::Settings;
 use rustc_hash::FxHashSet;
 use serde::{Deserialize, Serialize};
+use trace::Platform;
 
 use super::Session;
+
+/// Numbers of an op in the head comment of its script.
+pub use reproduce::Measured as OpNumbers;
 
 /// A compiled program of a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -45,7 +51,39 @@ impl HloProgram {
     }
 }
 
+/// A compiled program by itself, without the times of a run.
+#[derive(Clone, Debug)]
+pub struct CompiledProgram {
+    /// The program.
+    pub module: Arc<Module>,
+    /// Conventions that its costs are counted by.
+    pub conventions: Conventions,
+    /// Size and cost of one execution.
+    pub totals: Totals,
+    /// Peak of device memory by the buffer assignment. `None` if the file contains none.
+    pub peak_bytes: Option<u64>,
+}
+
 impl Session {
+    /// Returns a program to compare it with others. `None` if there is no such program.
+    pub fn hlo_compiled(&mut self, run: u32, settings: &Settings, program: &HloProgram) -> Option<CompiledProgram> {
+        self.timeline(run, settings, |context, _| {
+            let mut all = context.run.programs().modules.with_bytes();
+            let (proto, _, module) = all.find(|(it, ..)| (it.host, it.program_id) == (program.host, program.id))?;
+            let conventions = match context.analysis.devices.platform {
+                Some(Platform::Gpu) => Conventions::Gpu,
+                _ => Conventions::Cpu,
+            };
+            let memory = ProgramMemory::of(module, &proto.bytes);
+            Some(CompiledProgram {
+                module: Arc::clone(module),
+                conventions,
+                totals: Totals::of(module, conventions),
+                peak_bytes: memory.and_then(|memory| Some(memory.space(MAIN)?.peak_bytes())),
+            })
+        })?
+    }
+
     /// Returns the compiled programs of a run, most time first. Hosts that embed the same bytes share a program. `None` if
     /// there is no such run, or if it is an imported result, which has no programs.
     pub fn hlo_programs(&mut self, run: u32, settings: &Settings) -> Option<Vec<HloProgram>> {
@@ -83,7 +121,7 @@ impl Session {
     ) -> Option<HloProgramBytes> {
         self.timeline(run, settings, |context, _| {
             let bytes = context.run.programs().modules.bytes(program.host, program.id)?.clone();
-            let ops = ops(&context, program).map(|(name, numbers)| (name.to_owned(), numbers)).collect();
+            let ops = ops(&context, program).map(|(name, _, numbers)| (name.to_owned(), numbers)).collect();
             Some(HloProgramBytes { bytes, ops })
         })?
     }
@@ -135,6 +173,11 @@ impl Session {
         })?
     }
 
+    /// Returns the numbers of an op of a program that its script states. `None` if it did not run in the window.
+    pub fn op_numbers(&mut self, run: u32, settings: &Settings, program: &HloProgram, op: &str) -> Option<OpNumbers> {
+        self.timeline(run, settings, |context, _| measured(&context, program, op))?
+    }
+
     /// Returns a JAX script that reproduces an op of a program, with the numbers of the trace in its head comment. `None`
     /// if there is no such program or op.
     pub fn jax_script(
@@ -151,6 +194,12 @@ impl Session {
             Some(reproduce::script(module, &program.name, instruction, measured.as_ref()))
         })?
     }
+}
+
+/// Writes the JAX script of an op of a program that was sent elsewhere. `None` if the program has no such instruction.
+pub fn jax_script_of(program: &Program, op: &str, measured: Option<&OpNumbers>) -> Option<Result<String, Unsupported>> {
+    let instruction = program.module().instruction(op)?;
+    Some(reproduce::script(program.module(), program.name(), instruction, measured))
 }
 
 /// Returns the ops of a program. The table of ops belongs to the programs of one host. On other hosts, a program has its
@@ -185,19 +234,19 @@ fn ops<'a>(context: &Context<'a>, program: &HloProgram) -> impl Iterator<Item = 
 }
 
 /// Returns the numbers of an instruction. `None` if it did not run in the window.
-fn measured(context: &Context<'_>, program: &HloProgram, instruction: &str) -> Option<reproduce::Measured> {
-    let mut found: Option<reproduce::Measured> = None;
+fn measured(context: &Context<'_>, program: &HloProgram, instruction: &str) -> Option<OpNumbers> {
+    let mut found: Option<OpNumbers> = None;
     let roofline = &context.analysis.roofline;
     for (_, op, numbers) in ops(context, program).filter(|it| it.0.trim_start_matches('%') == instruction) {
         let point = roofline.point(op);
         let peaks = roofline.peaks.as_ref();
-        let own = found.get_or_insert_with(|| reproduce::Measured {
+        let own = found.get_or_insert_with(|| OpNumbers {
             device: context.profile.metadata.device_type.clone(),
             bound_by: numbers.bound_by.clone(),
             peak_flops_per_s: point.and_then(|point| point.peak_flop_rate),
             peak_bytes_per_s: peaks.and_then(|peaks| peaks.level(Level::Hbm)).map(|it| it.bytes_per_second),
             roofline_efficiency: point.and_then(|point| point.roofline_efficiency),
-            ..reproduce::Measured::default()
+            ..OpNumbers::default()
         });
         own.executions = own.executions.saturating_add(op.executions);
         own.time = Some(own.time.unwrap_or_default() + op.total);

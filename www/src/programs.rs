@@ -19,8 +19,8 @@ use crate::ask::Heard;
 use crate::boot::Program;
 use crate::connection::Connection;
 use crate::protocol::graph::{
-    DetailsRequest, GraphRequest, ListingRequest, OpenRequest, PictureRequest, ProgramBytes, ProgramRequest, Programs,
-    ProgramsRequest, SaveRequest, SearchRequest,
+    DetailsRequest, GraphRequest, ListingRequest, OpNumbersRequest, OpenRequest, PictureRequest, ProgramBytes,
+    ProgramRequest, Programs, ProgramsRequest, SaveRequest, ScriptRequest, SearchRequest,
 };
 use crate::protocol::wire::{Body, Document, Packed};
 use crate::protocol::{Place, Request};
@@ -72,6 +72,16 @@ pub fn search(run: &Run, text: String, heard: Heard<Vec<Match>>) {
 /// Requests a part of the program as a file.
 pub fn save(run: &Run, look: Look, format: Format, heard: Heard<Document>) {
     tell(run.load, SaveRequest { look, format }, None, Vec::new(), heard);
+}
+
+/// Requests a JAX script that runs an op alone, with its numbers in the head comment.
+pub fn script(run: &Run, program: &HloProgram, op: String, heard: Heard<Document>) {
+    let (load, name) = (run.load, op.clone());
+    let received = move |numbers: Result<Packed<_>, String>| match numbers {
+        Ok(Packed(numbers)) => tell(load, ScriptRequest { op: name, numbers }, None, Vec::new(), heard),
+        Err(reason) => heard(Err(reason)),
+    };
+    ask::of_programs(run, OpNumbersRequest { run: run.index, program: program.clone(), op }, Box::new(received));
 }
 
 fn unpacked<T: 'static>(heard: Heard<T>) -> Heard<Packed<T>> {

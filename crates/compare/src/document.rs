@@ -68,6 +68,10 @@ pub struct Comparison {
     /// framework). The times of one run add up to those of `waterfall`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub phases: Vec<PhaseChange>,
+    /// Self time of the phases of the training step and of the layers of the model, if the ops of both runs have framework
+    /// paths: the phases in the order of a step, and then the layers, the largest difference first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub layers: Vec<LayerChange>,
     /// Causes of the difference, largest first.
     pub causes: Vec<Cause>,
     /// Time by class of op (matmul, communication, ...).
@@ -400,6 +404,39 @@ pub struct PhaseChange {
     pub run_us: f64,
     /// Time of the run divided by the baseline's. Absent if either is 0.
     pub ratio: Option<f64>,
+}
+
+/// A phase of the training step or a layer of the model, compared with the baseline's.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct LayerChange {
+    /// Index of the run.
+    pub run: u32,
+    /// Kind: `phase` or `layer`. The phases add up to the time of all ops. A layer contains the layers whose path begins with
+    /// its own.
+    pub kind: LayerKind,
+    /// Name of the phase (`forward`, `backward`, `recomputed`, `update`, `other`), or path of the layer in the run, or in the
+    /// baseline if the run does not list it: `jit_train_step/layer_*/attention`.
+    pub name: String,
+    /// Path in the baseline, if only the program has another name there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub baseline_name: Option<String>,
+    /// Number of layers that the path stands for, in the run and in the baseline. 0 for phases, and if a run does not list the
+    /// layer.
+    pub members: [u64; 2],
+    /// Self time per step and device, in the run and in the baseline. Null if a run does not list the layer: it is not in the
+    /// program, or takes less than 0.5 % of the op time.
+    pub time_us: [Option<f64>; 2],
+    /// Time of the layer's collectives during which their device computes nothing, per step and device, in the run and in the
+    /// baseline. Absent if neither has a collective.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exposed_us: Option<[f64; 2]>,
+    /// Self time of the run minus the baseline's. Absent if one of them is unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delta_us_per_step: Option<f64>,
+    /// Smallest `delta_us_per_step` that exceeds the noise (at 99.9 %), which is the variation among the captures of one side.
+    /// Absent if each side is one capture.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub margin_us: Option<f64>,
 }
 
 /// One cause of the difference.

@@ -104,6 +104,25 @@ pub fn comparison() -> Comparison {
             ..ComparedMetric::default()
         }],
         phases: Vec::new(),
+        layers: vec![
+            LayerChange {
+                run: 1,
+                kind: LayerKind::Phase,
+                name: "forward".to_owned(),
+                time_us: [Some(10_000.0), Some(14_000.0)],
+                delta_us_per_step: Some(-4_000.0),
+                ..LayerChange::default()
+            },
+            LayerChange {
+                run: 1,
+                kind: LayerKind::Layer,
+                name: "jit_f/layer_*".to_owned(),
+                members: [4, 4],
+                time_us: [Some(30_000.0), Some(40_000.0)],
+                delta_us_per_step: Some(-10_000.0),
+                ..LayerChange::default()
+            },
+        ],
         runs: vec![run("main"), run("new")],
         baseline: 0,
         fairness: vec![

@@ -5,7 +5,7 @@
 //! |---|---|---|
 //! | throughput | rates, step times, work per joule and dollar | scaling, trend |
 //! | kernels | how busy the devices are, kernels, tensor cores, idle gaps | classes, ops, kernels, communication |
-//! | timing | step times and their parts, how busy the devices are, compilation, input | parts, causes, scaling, trend |
+//! | timing | step times and their parts, how busy the devices are, compilation, input | parts, causes, layers, scaling, trend |
 
 use super::{ComparedMetric, Comparison};
 
@@ -73,6 +73,7 @@ impl Comparison {
         if focus != Focus::Timing {
             part.waterfall.clear();
             part.causes.clear();
+            part.layers.clear();
         }
         if focus == Focus::Kernels {
             part.scaling = None;

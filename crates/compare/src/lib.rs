@@ -30,6 +30,7 @@ mod focus;
 mod folders;
 mod headline;
 mod label;
+mod layers;
 mod level;
 mod live_memory;
 mod matching;
@@ -313,6 +314,7 @@ fn add_run(comparison: &mut Comparison, index: usize, subject: &Subject, base: &
         comparison.kernels.retain(|it| it.run as usize != index);
     } else {
         comparison.categories.extend(classes);
+        comparison.layers.extend(layers::layers(index, subject, base));
     }
     ops.retain(|op| op.change != ChangeKind::Same || op.delta_us_per_step != 0.0);
     ops.truncate(MOST_CHANGES);

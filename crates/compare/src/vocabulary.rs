@@ -14,6 +14,15 @@ base::words! {
         Trend = "trend",
     }
 
+    /// Kind of a part of the program whose time is compared.
+    pub enum LayerKind {
+        /// Phase of the training step.
+        Phase = "phase",
+        /// Layer of the model.
+        #[default]
+        Layer = "layer",
+    }
+
     /// Agreement of the runs on a condition of a fair comparison.
     pub enum FairnessStatus {
         /// All runs have the same value.

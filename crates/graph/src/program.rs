@@ -71,6 +71,16 @@ impl Program {
         Program { name: name.to_owned(), module, measured, users, text: None }
     }
 
+    /// Returns the name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Returns the module.
+    pub fn module(&self) -> &Module {
+        &self.module
+    }
+
     fn source(&self, look: &Look) -> Source<'_> {
         Source { module: &self.module, measured: &self.measured, choices: look.choices, grouping: look.grouping }
     }

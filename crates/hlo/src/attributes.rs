@@ -3,7 +3,7 @@
 use super::shape::Shape;
 
 /// Attributes of one instruction. A missing attribute is empty, 0 or `None`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Hash)]
 pub struct Attributes {
     /// Position of a parameter among those of its computation.
     pub parameter_number: Option<i64>,
@@ -146,7 +146,7 @@ impl Attributes {
 }
 
 /// One dimension of a window.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct WindowDimension {
     /// Number of elements that the window covers.
     pub size: i64,
@@ -165,7 +165,7 @@ pub struct WindowDimension {
 }
 
 /// Range `start..limit` of a slice, and its stride.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct SliceDimension {
     /// First index.
     pub start: i64,
@@ -176,7 +176,7 @@ pub struct SliceDimension {
 }
 
 /// Dimension numbers of a dot.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct DotDimensions {
     /// Dimensions of the left operand that are summed over.
     pub lhs_contracting: Vec<i64>,
@@ -189,7 +189,7 @@ pub struct DotDimensions {
 }
 
 /// Dimension numbers of a convolution.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct ConvolutionDimensions {
     /// Batch dimension of the input.
     pub input_batch: i64,
@@ -212,7 +212,7 @@ pub struct ConvolutionDimensions {
 }
 
 /// Dimension numbers of a gather. The names of a scatter are in parentheses.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct GatherDimensions {
     /// Offset dimensions (update window dimensions).
     pub offset: Vec<i64>,
@@ -229,7 +229,7 @@ pub struct GatherDimensions {
 }
 
 /// Options of a triangular-solve.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct TriangularSolve {
     /// True to solve `a x = b`, and false for `x a = b`.
     pub left_side: bool,
@@ -242,7 +242,7 @@ pub struct TriangularSolve {
 }
 
 /// Groups of devices of a collective.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum ReplicaGroups {
     /// Members of each group. An empty list means one group of all devices.
     Lists(Vec<Vec<i64>>),
@@ -262,7 +262,7 @@ pub enum ReplicaGroups {
 }
 
 /// A mesh of devices, and the axes along which they are grouped.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct MeshAxes {
     /// Name and size of each axis, from major to minor.
     pub axes: Vec<(String, i64)>,

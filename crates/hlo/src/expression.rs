@@ -198,7 +198,7 @@ fn quoted(value: &str) -> String {
 }
 
 /// Writes the attributes of the opcode itself, in the order of XLA.
-fn own_attributes(opcode: &str, own: &Attributes, out: &mut String) -> std::fmt::Result {
+pub(super) fn own_attributes(opcode: &str, own: &Attributes, out: &mut String) -> std::fmt::Result {
     let custom = opcode == "custom-call";
     let windowed = matches!(opcode, "convolution" | "reduce-window" | "select-and-scatter") || custom;
     if windowed && !own.window.is_empty() {

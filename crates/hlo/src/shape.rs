@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use super::DataType;
 
 /// Type and size of a value.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Hash)]
 pub enum Shape {
     /// An array. A scalar has no dimensions.
     Array(ArrayShape),
@@ -21,7 +21,7 @@ pub enum Shape {
 }
 
 /// Type, size and layout of an array.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Hash)]
 pub struct ArrayShape {
     /// Type of the elements.
     pub data_type: DataType,
@@ -34,7 +34,7 @@ pub struct ArrayShape {
 }
 
 /// Memory layout of an array.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Hash)]
 pub struct Layout {
     /// Dimensions from the fastest varying to the slowest.
     pub minor_to_major: Vec<i64>,

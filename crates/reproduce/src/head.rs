@@ -5,11 +5,12 @@ use std::fmt::Write as _;
 use base::Ps;
 use base::format::{count, time_us};
 use hlo::{Conventions, Instruction, Module, cost_by, expression};
+use serde::{Deserialize, Serialize};
 
 use crate::names::comment;
 
 /// Numbers of the op in the trace. `None` means not measured.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Measured {
     /// Kind of the device, like `TPU v6e`. Empty if unknown.
     pub device: String,

@@ -16,6 +16,8 @@ Examples:
   crossprof hlo dumps --program jit_step --format json > step.json      for Model Explorer
   crossprof hlo dumps --program jit_step --format node-data > times.json
   crossprof hlo host.xplane.pb --op fusion.273 --output fusion.py       run one op alone, with JAX
+  crossprof hlo dumps-main --against dumps-new --program jit_step
+  crossprof hlo dumps --program 'jit_step(3)' --against-program 'jit_step(57)' --format json > difference.json
 
 The text shows the self time of each instruction in front of it, as the table of ops does. A graph shows a whole computation
 in groups, which --open opens, or the neighbourhood of --op. Like XProf, it leaves out some instructions: --tuples,
@@ -62,6 +64,13 @@ pub struct Hlo {
     /// Print the chain of dependent instructions with the most device time, instead of the program
     #[arg(long, alias = "critical_path", conflicts_with_all = ["op", "format"])]
     pub critical_path: bool,
+    /// Print the difference from the program of this input: instructions that are new, gone or changed, matched by structure. The
+    /// given inputs are A, and this one is B. The program in B has the same name, unless --against-program names another
+    #[arg(long, value_name = "FILE|DIR", conflicts_with_all = ["op", "computation", "critical_path"])]
+    pub against: Option<PathBuf>,
+    /// The program in B, as in --program. Without --against, it is one of the same inputs
+    #[arg(long, alias = "against_program", value_name = "PROGRAM", conflicts_with_all = ["op", "computation", "critical_path"])]
+    pub against_program: Option<String>,
     /// Format of the result. By default that of the extension of --output, or text
     #[arg(long, value_enum)]
     pub format: Option<HloFormat>,
@@ -99,6 +108,11 @@ pub enum HloGroups {
 }
 
 impl Hlo {
+    /// Returns true if two programs are compared.
+    pub fn compares(&self) -> bool {
+        self.against.is_some() || self.against_program.is_some()
+    }
+
     /// Returns the format of the result.
     pub fn format(&self) -> HloFormat {
         let extension =

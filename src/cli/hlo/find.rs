@@ -29,6 +29,46 @@ pub fn program<'a>(
     settings: &Settings,
     titles: &'a [String],
 ) -> Result<Found<'a>, String> {
+    let all = all(session, settings, titles)?;
+    let mut matching = match &command.program {
+        Some(wanted) => named("--program", wanted, all, session, settings)?,
+        None => all,
+    };
+    let option = command.program.is_none().then_some("--program");
+    let Some(op) = command.op.as_deref().filter(|_| matching.len() > 1) else { return only(matching, option, "") };
+    // Programs that contain the op.
+    let before = matching.clone();
+    matching.retain(|it| {
+        let contains = |module: &Module, _: &_| module.instruction(op).is_some();
+        session.hlo_program(it.run, settings, &it.program, contains) == Some(true)
+    });
+    if matching.is_empty() {
+        return Err(format!("--op: no program contains an instruction {op}. The programs:\n{}", listed(&before)));
+    }
+    only(matching, option, &format!(" contain an instruction {op}"))
+}
+
+/// Returns the program that `program` is compared with: the one that the command names, or the one with the same name.
+pub fn other<'a>(
+    command: &Hlo,
+    program: &HloProgram,
+    session: &mut Session,
+    settings: &Settings,
+    titles: &'a [String],
+) -> Result<Found<'a>, String> {
+    let mut all = all(session, settings, titles)?;
+    if let Some(wanted) = &command.against_program {
+        return only(named("--against-program", wanted, all, session, settings)?, None, "");
+    }
+    if let Some(same) = all.iter().position(|it| it.program.name == program.name) {
+        return Ok(all.swap_remove(same));
+    }
+    let same: Vec<_> = all.iter().filter(|it| it.program.module_name() == program.module_name()).cloned().collect();
+    only(if same.is_empty() { all } else { same }, Some("--against-program"), "")
+}
+
+/// Returns all programs of all runs.
+fn all<'a>(session: &mut Session, settings: &Settings, titles: &'a [String]) -> Result<Vec<Found<'a>>, String> {
     let mut all: Vec<Found<'a>> = Vec::new();
     for (run, title) in (0..).zip(titles) {
         let programs = session.hlo_programs(run, settings).unwrap_or_default();
@@ -39,25 +79,12 @@ pub fn program<'a>(
                     --xla_dump_to and --xla_dump_hlo_as_proto"
             .to_owned());
     }
-    let mut matching = match &command.program {
-        Some(wanted) => named(wanted, all, session, settings)?,
-        None => all,
-    };
-    let Some(op) = command.op.as_deref().filter(|_| matching.len() > 1) else { return only(matching, command, "") };
-    // Programs that contain the op.
-    let before = matching.clone();
-    matching.retain(|it| {
-        let contains = |module: &Module, _: &_| module.instruction(op).is_some();
-        session.hlo_program(it.run, settings, &it.program, contains) == Some(true)
-    });
-    if matching.is_empty() {
-        return Err(format!("--op: no program contains an instruction {op}. The programs:\n{}", listed(&before)));
-    }
-    only(matching, command, &format!(" contain an instruction {op}"))
+    Ok(all)
 }
 
 /// Returns the programs with a name, number or fingerprint.
 fn named<'a>(
+    option: &str,
     wanted: &str,
     all: Vec<Found<'a>>,
     session: &mut Session,
@@ -90,7 +117,7 @@ fn named<'a>(
             near.dedup();
         }
         return Err(format!(
-            "--program: no program is {wanted}.{} The programs:\n{}",
+            "{option}: no program is {wanted}.{} The programs:\n{}",
             suggest::question(&near),
             listed(&all)
         ));
@@ -98,9 +125,10 @@ fn named<'a>(
     Ok(found)
 }
 
-fn only<'a>(mut matching: Vec<Found<'a>>, command: &Hlo, verb: &str) -> Result<Found<'a>, String> {
+/// Returns the only program. `option` is the option that would name one, unless it was given.
+fn only<'a>(mut matching: Vec<Found<'a>>, option: Option<&str>, verb: &str) -> Result<Found<'a>, String> {
     if matching.len() > 1 {
-        let how = if command.program.is_some() { "with its number" } else { "with --program" };
+        let how = option.map_or("with its number".to_owned(), |option| format!("with {option}"));
         let verb = if verb.is_empty() { " match" } else { verb };
         let programs = count(matching.len() as u64);
         return Err(format!("{programs} programs{verb}; name one {how}:\n{}", listed(&matching)));

@@ -10,6 +10,8 @@ use crate::graph::bar::Bar;
 use crate::graph::canvas::Canvas;
 use crate::graph::listing::ListingView;
 use crate::graph::{Explorer, address};
+use crate::pages::export::copied;
+use crate::programs;
 use crate::route::Route;
 use crate::state::Run;
 
@@ -59,6 +61,11 @@ fn details(explorer: Explorer, run: u32) -> AnyView {
     };
     let name = details.name.clone();
     let around = explorer.next(|route| address::around(route, &name)).href();
+    let op = name.clone();
+    let copy = move |_| {
+        let Some(program) = explorer.program.get_untracked() else { return };
+        programs::script(&explorer.run.get_value(), &program, op.clone(), copied(explorer.state, "Script"));
+    };
     let measured = details.is_measured.then(|| {
         let links = [View::Ops, View::Timeline, View::Roofline].into_iter();
         let links = links.filter_map(|view| Some((view.title(), Link::equal(view, "hlo_op_name", &name)?)));
@@ -77,7 +84,7 @@ fn details(explorer: Explorer, run: u32) -> AnyView {
     view! {
         <section class="panel graph-details">
             <h2><bdi>{printable(&name)}</bdi></h2>
-            <nav class="row-links" aria-label="Related views"><a class="plain" href=around>"Centre"</a>{measured}{called}</nav>
+            <nav class="row-links" aria-label="Related views"><a class="plain" href=around>"Centre"</a><button type="button" class="plain" data-copy="jax" on:click=copy>"Copy as JAX"</button>{measured}{called}</nav>
             <dl class="graph-facts">{facts.collect_view()}</dl>
         </section>
     }

@@ -5,7 +5,7 @@
 use crossprof::document::Page;
 use crossprof::pages::timeline::Outcome;
 use crossprof::pages::{Found, PageQuery, View};
-use crossprof::session::Settings;
+use crossprof::session::{OpNumbers, Settings};
 use crossprof::table::Query;
 use crossprof::table::{AreaQuery, TableName};
 use js_sys::Array;
@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use wasm_bindgen::{JsCast, JsValue};
 
 use super::Request;
-use super::graph::{ProgramBytes, ProgramRequest, Programs, ProgramsRequest};
+use super::graph::{OpNumbersRequest, ProgramBytes, ProgramRequest, Programs, ProgramsRequest};
 use super::timeline::{
     Frame, FrameRequest, Left, PictureRequest, PrepareRequest, StripPicture, StripRequest, TimelineRequest,
 };
@@ -53,6 +53,8 @@ pub enum AnalystRequest {
     Programs(ProgramsRequest),
     /// See [`ProgramRequest`].
     Program(ProgramRequest),
+    /// See [`OpNumbersRequest`].
+    OpNumbers(OpNumbersRequest),
     /// See [`PrepareRequest`].
     Prepare(PrepareRequest),
     /// See [`StripRequest`].
@@ -292,6 +294,7 @@ requests! {
     Search(SearchRequest) -> Packed<Vec<Found>>;
     Programs(ProgramsRequest) -> Packed<Programs>;
     Program(ProgramRequest) -> ProgramBytes;
+    OpNumbers(OpNumbersRequest) -> Packed<Option<OpNumbers>>;
     Prepare(PrepareRequest) -> Left;
     Strip(StripRequest) -> StripPicture;
     Picture(PictureRequest) -> Document;

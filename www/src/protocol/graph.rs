@@ -2,7 +2,7 @@
 //! reads it, draws it and prints it.
 
 use crossprof::graph::{Details, Format, Listing, Look, Match, Numbers, Picture};
-use crossprof::session::HloProgram;
+use crossprof::session::{HloProgram, OpNumbers};
 use js_sys::{Array, Uint8Array};
 use serde::{Deserialize, Serialize};
 use wasm_bindgen::{JsCast, JsValue};
@@ -37,6 +37,17 @@ pub struct ProgramRequest {
     pub run: u32,
     /// The program.
     pub program: HloProgram,
+}
+
+/// Returns the numbers of an op for a [`ScriptRequest`]. To the analyst.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct OpNumbersRequest {
+    /// Index of the run within the load.
+    pub run: u32,
+    /// The program.
+    pub program: HloProgram,
+    /// Name of the op.
+    pub op: String,
 }
 
 /// A program to send to the graph worker.
@@ -81,6 +92,8 @@ pub enum GraphRequest {
     Search(SearchRequest),
     /// See [`SaveRequest`].
     Save(SaveRequest),
+    /// See [`ScriptRequest`].
+    Script(ScriptRequest),
 }
 
 /// Reads a program and keeps it, in place of the one before. Attached: the parts of [`ProgramBytes`].
@@ -133,6 +146,15 @@ pub struct SaveRequest {
     pub format: Format,
 }
 
+/// Returns a JAX script that runs an op alone.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ScriptRequest {
+    /// Name of the op.
+    pub op: String,
+    /// Its numbers. `None` if it did not run in the window.
+    pub numbers: Option<OpNumbers>,
+}
+
 /// Declares the response type of each request and its variant of `GraphRequest`.
 macro_rules! requests {
     ($($variant:ident($request:ident) -> $response:ty;)*) => {$(
@@ -157,4 +179,5 @@ requests! {
     Details(DetailsRequest) -> Packed<Details>;
     Search(SearchRequest) -> Packed<Vec<Match>>;
     Save(SaveRequest) -> Document;
+    Script(ScriptRequest) -> Document;
 }

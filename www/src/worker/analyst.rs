@@ -30,7 +30,7 @@ use crate::protocol::analyst::{
     MemoryRequest, PageRequest, Received, RehearseRequest, ReportRequest, RowRequest, RunChunk, RunReport,
     SearchRequest, StoreMemoryRequest, TableRequest,
 };
-use crate::protocol::graph::{ProgramBytes, ProgramRequest, Programs, ProgramsRequest};
+use crate::protocol::graph::{OpNumbersRequest, ProgramBytes, ProgramRequest, Programs, ProgramsRequest};
 use crate::protocol::packed;
 use crate::protocol::timeline::{
     Frame, FrameRequest, Left, PictureForm, PictureRequest, PrepareRequest, Seen, StripPicture, StripRequest,
@@ -84,6 +84,11 @@ pub fn begin(analyst: &Rc<RefCell<Analyst>>, request: AnalystRequest, asker: Ask
         }
         AnalystRequest::Program(request) => {
             asker.answer::<ProgramRequest>(analyst.borrow_mut().program(request).ok_or(NO_RUN));
+        }
+        AnalystRequest::OpNumbers(OpNumbersRequest { run, program, op }) => {
+            let mut analyst = analyst.borrow_mut();
+            let numbers = analyst.settings_of(run).map(|it| analyst.session.op_numbers(run, &it, &program, &op));
+            asker.answer::<OpNumbersRequest>(numbers.map(Packed).ok_or(NO_RUN));
         }
         AnalystRequest::Prepare(PrepareRequest { run }) => {
             asker.answer::<PrepareRequest>(analyst.borrow_mut().prepare(run).ok_or(NO_RUN));

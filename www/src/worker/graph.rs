@@ -1,10 +1,12 @@
 //! The graph worker: reads one compiled program, draws parts of it, and prints it.
 
 use crossprof::graph::Program;
+use crossprof::session::jax_script_of;
 
 use super::asker::Asker;
 use crate::protocol::graph::{
-    DetailsRequest, GraphRequest, ListingRequest, OpenRequest, PictureRequest, SaveRequest, SearchRequest,
+    DetailsRequest, GraphRequest, ListingRequest, OpenRequest, PictureRequest, SaveRequest, ScriptRequest,
+    SearchRequest,
 };
 use crate::protocol::wire::{Body, Document, Packed};
 
@@ -41,6 +43,11 @@ impl Graph {
             }
             GraphRequest::Search(SearchRequest { text }) => {
                 asker.respond::<SearchRequest>(&Packed(program.search(&text)));
+            }
+            GraphRequest::Script(ScriptRequest { op, numbers }) => {
+                let made = jax_script_of(program, &op, numbers.as_ref()).unwrap_or_else(|| Ok(String::new()));
+                let made = made.map_err(|reason| format!("No script: {reason}."));
+                asker.answer::<ScriptRequest>(made.as_ref().map(|text| Document::new(text)).map_err(String::as_str));
             }
             GraphRequest::Save(SaveRequest { look, format }) => {
                 let made = program.export(&look, format);

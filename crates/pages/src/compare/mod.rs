@@ -7,6 +7,7 @@
 mod changes;
 mod conditions;
 mod front;
+mod layers;
 mod memory;
 mod numbers;
 mod parts;
@@ -52,6 +53,7 @@ pub fn sections(comparison: &Comparison, filter: Option<&Filter>) -> Vec<Section
     sections.push(conditions::section(comparison));
     sections.push(memory::section(comparison));
     sections.push(changes::causes(comparison));
+    sections.push(layers::section(comparison));
     sections.push(changes::ops(comparison, filter));
     sections.push(changes::kernels(comparison, filter));
     sections.push(numbers::step_times(comparison));

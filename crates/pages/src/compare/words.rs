@@ -14,7 +14,7 @@ use document::Judgement;
 const SAME: f64 = 0.005;
 
 /// Minus sign with the width of a plus sign.
-const MINUS: &str = "−";
+pub const MINUS: &str = "−";
 
 /// Judges the change of an op or a kernel. The change is noise if the captures of one side differ by as much from each other.
 pub fn judgement_of(change: &Change) -> Judgement {

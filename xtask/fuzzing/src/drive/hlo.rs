@@ -1,7 +1,9 @@
 //! Wraps a compiled module in an xplane file in which a device runs every instruction of the module.
 
-use crossprof::hlo;
+use crossprof::hlo::diff::Difference;
+use crossprof::hlo::{self, Module};
 
+use super::{Kept, promise};
 use crate::wire::{bytes, message, number, write};
 
 const PROGRAM: u64 = 5;
@@ -38,6 +40,24 @@ pub fn in_an_xplane(module: &[u8]) -> Vec<u8> {
     let host =
         [number(1, 2), bytes(2, "/host:metadata"), embedded, entry(5, 1, &[number(1, 1), bytes(2, "Hlo Proto")])];
     write(&[message(1, &device), message(1, &host)])
+}
+
+/// Compares a module with itself and with an empty one. Each instruction is in one list.
+pub fn difference(module: &Module) -> Kept {
+    let count = module.instructions().len();
+    let found = Difference::of(module, module);
+    let pairs = found.same + found.changed.len();
+    promise::equal(
+        "the instructions of a difference",
+        &(pairs + found.gone.len(), pairs + found.new.len()),
+        &(count, count),
+    )?;
+    for changed in found.changed.iter().take(100) {
+        for &aspect in &changed.aspects {
+            found.texts(module, module, changed, aspect);
+        }
+    }
+    promise::equal("new instructions", &Difference::of(&Module::default(), module).new.len(), &count)
 }
 
 /// Builds an entry of a map from ids to messages.

@@ -44,10 +44,16 @@ pub fn drive(format: Format, bytes: &[u8]) -> Kept {
             outlined(bytes);
             profile("run/host.xplane.pb", bytes, true, &mut random)
         }
-        Format::Hlo => profile("run/host.xplane.pb", &hlo::in_an_xplane(bytes), true, &mut random),
+        Format::Hlo => {
+            hlo::difference(&crossprof::hlo::read_module(bytes))?;
+            profile("run/host.xplane.pb", &hlo::in_an_xplane(bytes), true, &mut random)
+        }
         // These formats are not passed to another session, because the page reads them in another way.
         Format::HloDump => of_memory("dump/module.hlo.pb", bytes, &mut random),
-        Format::HloText => of_memory("dump/module_0001.jit_f.txt", bytes, &mut random),
+        Format::HloText => {
+            hlo::difference(&crossprof::hlo::read_module(bytes))?;
+            of_memory("dump/module_0001.jit_f.txt", bytes, &mut random)
+        }
         Format::MemoryProfile => of_memory("memory.prof", bytes, &mut random),
         Format::OutOfMemory => of_memory("train.log", bytes, &mut random),
         Format::Archives => profile("upload", bytes, true, &mut random),

@@ -1,0 +1,87 @@
+//! Difference of two programs: instructions that are new, gone or changed.
+//!
+//! Instructions are matched by their structure, because names and numbers differ between compilations:
+//!
+//! ```text
+//! Module -> Side             hashes of each instruction: itself, what it is used for, its neighbourhood
+//! Side, Side -> matching     pairs of equal and unique hashes, from the strictest level to the loosest,
+//!                            and from each pair on to its operands and users
+//!            -> Difference   pairs that differ, and instructions without a partner
+//! ```
+//!
+//! A pair of instructions leads to the computations that both call, so fusions and loops are compared inside. Framework
+//! paths decide between equal candidates. The work is n log n in the number of instructions and edges. Cyclic and cut
+//! programs give a result too, because no step follows edges until they end.
+
+mod aspects;
+mod hashes;
+mod identity;
+mod matching;
+mod neighbours;
+mod side;
+#[cfg(test)]
+mod tests;
+mod totals;
+
+pub use aspects::Aspect;
+pub use totals::Totals;
+
+use super::instruction::InstructionIndex;
+use super::module::{Computation, Module};
+use matching::Matching;
+use side::Side;
+
+/// Difference of a program `b` from a program `a`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Difference {
+    /// Number of pairs that do not differ.
+    pub same: usize,
+    /// Pairs that differ, in the order of `b`.
+    pub changed: Vec<Changed>,
+    /// Instructions of `b` without a partner, in the order of `b`.
+    pub new: Vec<InstructionIndex>,
+    /// Instructions of `a` without a partner, in the order of `a`.
+    pub gone: Vec<InstructionIndex>,
+    /// Instruction of `b` that each instruction of `a` is matched with.
+    partners: Vec<Option<InstructionIndex>>,
+}
+
+/// A pair of instructions that differ.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Changed {
+    /// The instruction in `a`.
+    pub a: InstructionIndex,
+    /// The instruction in `b`.
+    pub b: InstructionIndex,
+    /// What differs.
+    pub aspects: Vec<Aspect>,
+}
+
+impl Difference {
+    /// Compares two programs.
+    pub fn of(a: &Module, b: &Module) -> Difference {
+        let (side_a, side_b) = (Side::new(a), Side::new(b));
+        let matching = Matching::of(&side_a, &side_b);
+        aspects::difference(&side_a, &side_b, &matching)
+    }
+
+    /// Returns true if nothing differs.
+    pub fn is_empty(&self) -> bool {
+        self.changed.is_empty() && self.new.is_empty() && self.gone.is_empty()
+    }
+
+    /// Returns the instruction of `b` that an instruction of `a` is matched with.
+    pub fn partner(&self, a: InstructionIndex) -> Option<InstructionIndex> {
+        self.partners.get(a as usize).copied().flatten()
+    }
+
+    /// Describes one aspect of a changed pair, in `a` and in `b`.
+    pub fn texts(&self, a: &Module, b: &Module, changed: &Changed, aspect: Aspect) -> [String; 2] {
+        aspects::texts(self, (a, b), changed, aspect)
+    }
+}
+
+/// Returns the entry computation, or the last one if the file is cut and names none.
+fn entry(module: &Module) -> Option<&Computation> {
+    module.entry().or_else(|| module.computations().last())
+}
