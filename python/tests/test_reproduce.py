@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import collections
 import contextlib
+import importlib
 import json
 import os
 import re
@@ -195,7 +196,7 @@ def compare(task: dict[str, Any]) -> dict[str, Any]:
         # JAX drops dead code and folds constants when it lowers.
         with contextlib.suppress(jax.errors.JaxRuntimeError):
             expected = analysis(simplified(alone))
-    layouts = {"found": [], "expected": []}
+    layouts: dict[str, list[list[int]]] = {"found": [], "expected": []}
     if "Format(" in Path(task["script"]).read_text():
         compiled = function.lower(*arguments).compile()
         formats = jax.tree.leaves((compiled.input_formats[0], compiled.output_formats))
@@ -211,24 +212,23 @@ def compare(task: dict[str, Any]) -> dict[str, Any]:
     return {"found": found, "expected": expected, "layouts": layouts}
 
 
+def jaxlib_hlo() -> Any:
+    """Returns the part of jaxlib that reads HLO. Its name depends on the version."""
+    with contextlib.suppress(ModuleNotFoundError):
+        return importlib.import_module("jaxlib._hlo")
+    return importlib.import_module("jaxlib._jax")
+
+
 def parsed(text: str) -> Any:
-    """Returns the module of a text. Its place in jaxlib depends on the version."""
-    try:
-        from jaxlib import _hlo
-    except ImportError:
-        from jaxlib import _jax as _hlo
-    return _hlo.hlo_module_from_text(text)
+    """Returns the module of a text."""
+    return jaxlib_hlo().hlo_module_from_text(text)
 
 
 def simplified(module: Any) -> Any:
     """Returns the module without dead code, as the conversion from StableHLO leaves it."""
     from jaxlib import _jax
-    try:
-        from jaxlib import _hlo
-    except ImportError:
-        from jaxlib import _jax as _hlo
 
-    computation = _hlo.XlaComputation(module.as_serialized_hlo_module_proto())
+    computation = jaxlib_hlo().XlaComputation(module.as_serialized_hlo_module_proto())
     stablehlo = _jax.mlir.xla_computation_to_mlir_module(computation)
     return _jax.mlir.mlir_module_to_xla_computation(stablehlo, use_tuple_args=False, return_tuple=False).as_hlo_module()
 
