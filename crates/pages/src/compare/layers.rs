@@ -15,8 +15,9 @@ pub(super) fn section(comparison: &Comparison) -> Section {
     let has_runs = others(comparison).count() > 1;
     for run in others(comparison) {
         for kind in [LayerKind::Phase, LayerKind::Layer] {
-            let of_run = comparison.layers.iter().filter(|it| it.run == run && it.kind == kind);
-            let changes: Vec<&LayerChange> = of_run.take(MOST_ROWS).collect();
+            let of_run = || comparison.layers.iter().filter(|it| it.run == run && it.kind == kind);
+            let is_told = |it: &&LayerChange| of_run().any(|other| repeats(it, other));
+            let changes: Vec<&LayerChange> = of_run().filter(|it| !is_told(it)).take(MOST_ROWS).collect();
             if !changes.is_empty() {
                 blocks.push(Block::Grid(grid(comparison, run, kind, &changes, has_runs)));
             }
@@ -29,6 +30,12 @@ pub(super) fn section(comparison: &Comparison) -> Section {
     }
     let place = if has_many(comparison) { Place::Appendix } else { Place::Detail };
     super::section("layers", &format!("Time by phase and layer, {}", words::time_basis(comparison)), place, blocks)
+}
+
+/// Returns true if all of the time of the layer around `change` belongs to it. Most are the only primitive of a layer.
+fn repeats(change: &LayerChange, around: &LayerChange) -> bool {
+    let outer = change.name.rsplit_once('/').map(|(outer, _)| outer);
+    outer == Some(around.name.as_str()) && change.time_us == around.time_us
 }
 
 fn grid(comparison: &Comparison, run: u32, kind: LayerKind, changes: &[&LayerChange], has_runs: bool) -> Grid {
