@@ -77,6 +77,7 @@ mod padded_buffers;
 mod preallocated_memory;
 mod profiler_overhead;
 mod python_threads;
+mod random_numbers;
 mod recompilation;
 mod rematerialization;
 mod renewed_iterator;
@@ -181,6 +182,7 @@ pub static CHAPTERS: &[Chapter] = &[
             &dominant_op::RULE,
             &evaluation::RULE,
             &repeated_gradients::RULE,
+            &random_numbers::RULE,
             &unfused_data_formatting::RULE,
             &copied_arguments::RULE,
             &data_shuffle::RULE,
