@@ -88,6 +88,7 @@ mod rule;
 mod short_mean_kernel;
 mod single_step;
 mod slowed_by_tracing;
+mod small_collectives;
 mod sorting;
 mod sparse_core;
 mod sparse_core_offload;
@@ -171,6 +172,7 @@ pub static CHAPTERS: &[Chapter] = &[
         rules: &[
             &gathered_batch::RULE,
             &gathered_sum::RULE,
+            &small_collectives::RULE,
             &gradient_synchronization::RULE,
             &unhidden_collectives::RULE,
             &collective_bound::RULE,

@@ -138,8 +138,10 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     };
     let share = numbers.op_percent(time(&|_| true));
     let lost = numbers.of_window(share);
-    let largest =
-        drawing.iter().filter(|(op, _)| op.family.class() == OpClass::Compute).max_by_key(|(op, _)| op.self_time);
+    // The op itself names what it draws, unlike the copies and fusions that belong to it.
+    let named = |op: &Op| sampler(text(op.framework_path)).is_some();
+    let computing = drawing.iter().filter(|(op, _)| op.family.class() == OpClass::Compute);
+    let largest = computing.max_by_key(|(op, _)| (named(op), op.self_time));
     let Some((largest, _)) = largest.filter(|_| lost >= OVERHEAD_PERCENT.good) else { return Verdict::Fine };
     let (severity, limit) = OVERHEAD_PERCENT.severity(lost);
     let sources: BTreeSet<&str> =
