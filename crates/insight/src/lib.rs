@@ -66,6 +66,7 @@ mod memory_bound;
 mod memory_fragmentation;
 mod merge;
 mod module_graphs;
+mod mostly_unused_result;
 mod near_memory_limit;
 mod no_device_ops;
 mod no_hlo;
@@ -185,6 +186,7 @@ pub static CHAPTERS: &[Chapter] = &[
             &evaluation::RULE,
             &repeated_gradients::RULE,
             &random_numbers::RULE,
+            &mostly_unused_result::RULE,
             &unfused_data_formatting::RULE,
             &copied_arguments::RULE,
             &data_shuffle::RULE,
