@@ -172,7 +172,10 @@ impl<'a> HostSide<'a> {
                 let thread = it.thread.as_deref().filter(|_| with_thread);
                 let thread = thread.map_or(String::new(), |thread| format!(" (thread {})", shown(thread)));
                 if self.is_step(it) {
-                    return format!("in the step but outside any range inside it for {}", format::percent(share));
+                    return format!(
+                        "in the step, in code that the capture does not name, for {}",
+                        format::percent(share)
+                    );
                 }
                 format!("in {}{}{thread} for {}", shown(&it.name), source(it), format::percent(share))
             };
