@@ -165,7 +165,7 @@ fn scope(small: &Small<'_>) -> Option<String> {
         scopes.last().map(|scope| framework_path::layered(scope))
     };
     let first = small.ops.first().and_then(scope_of)?;
-    small.ops.iter().all(|op| scope_of(&op).as_ref() == Some(&first)).then_some(first)
+    small.ops.iter().all(|op| scope_of(op).as_ref() == Some(&first)).then_some(first)
 }
 
 #[cfg(test)]
