@@ -247,7 +247,7 @@ fn the_annotation_of_the_step_is_no_cause() {
     }
     let (_, profile) = read(&json.finish());
     let found = idle(&profile);
-    assert!(found.message.contains("in the step but outside any range inside it for"), "{}", found.message);
+    assert!(found.message.contains("in the step, in code that the capture does not name, for"), "{}", found.message);
     for found in fired(&profile) {
         assert!(!format!("{} {}", found.title, found.message).contains("in train"), "{found:#?}");
     }

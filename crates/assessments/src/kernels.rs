@@ -77,6 +77,9 @@ pub(super) fn small_kernels(profile: &UnifiedProfile) -> Assessment {
     let level = level_by_rules(profile, &["many_small_kernels"]).filter(|_| is_gpu);
     let why = match level {
         Some(Level::Good) => " The gaps between them are too short to matter.".to_owned(),
+        None if profile.findings.iter().any(|it| it.id == "many_programs") => {
+            " The host launches many small programs per step, which costs time (see the findings).".to_owned()
+        }
         None if !is_gpu => " The host does not launch them one by one, so short kernels cost nothing.".to_owned(),
         Some(_) => shorter_than_limit(profile),
         None => String::new(),

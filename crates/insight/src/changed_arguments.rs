@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 
 use super::numbers::{Numbers, shown};
 use base::format;
+use hlo::Module;
 use metrics::Argument;
 
 /// Number of arguments, and of shapes of one argument, that a sentence names.
@@ -17,13 +18,19 @@ const MOST_NAMED: usize = 3;
 /// Returns the arguments of the programs of a module, on the first host that has any: each host compiles its own copy of a
 /// program.
 fn programs<'a>(numbers: &Numbers<'a>, module: &str) -> Vec<Vec<&'a Argument>> {
+    by_id(numbers, module).into_values().collect()
+}
+
+/// Returns these arguments by the id of their program.
+fn by_id<'a>(numbers: &Numbers<'a>, module: &str) -> BTreeMap<i64, Vec<&'a Argument>> {
     let is_of_module = |it: &&Argument| it.program.split('(').next() == Some(module);
     let mut programs: BTreeMap<(u16, i64), Vec<&Argument>> = BTreeMap::new();
     for argument in numbers.context.arguments().iter().filter(is_of_module) {
         programs.entry((argument.host, argument.program_id)).or_default().push(argument);
     }
     let first_host = programs.keys().next().map(|&(host, _)| host);
-    programs.into_iter().filter(|((host, _), _)| Some(*host) == first_host).map(|(_, it)| it).collect()
+    let of_host = programs.into_iter().filter(|((host, _), _)| Some(*host) == first_host);
+    of_host.map(|((_, id), it)| (id, it)).collect()
 }
 
 /// Returns true if the capture contains several programs of a module, and their arguments have the same shapes and data types.
@@ -46,6 +53,13 @@ pub(super) fn sentence(numbers: &Numbers<'_>, module: &str) -> String {
     }
     let changed = changed(&programs);
     if changed.is_empty() {
+        if let Some(values) = constants(numbers, module) {
+            return format!(
+                "{subject} take arguments of the same shapes and data types, and compute the same. They differ in the value of a \
+                 constant: {values}. So a number that changes is a part of the program: a static argument, a value in a closure, or \
+                 a setting of a new object such as an optimizer."
+            );
+        }
         return format!(
             "{subject} take arguments of the same shapes and data types. So a static argument, a value that the program contains as \
              a constant, or a new function object in each call (a lambda, or a call of jit inside the loop) differs."
@@ -57,6 +71,31 @@ pub(super) fn sentence(numbers: &Numbers<'_>, module: &str) -> String {
         more => format!(" {} more arguments differ.", format::count(more as u64)),
     };
     format!("{subject} differ in {}.{more}", first.join("; in "))
+}
+
+/// Lists the values of the constant in which the programs of a module differ: `-0.001, -0.0009 and 6 more`. `None` if they differ
+/// in anything else, or in nothing that the file contains.
+fn constants(numbers: &Numbers<'_>, module: &str) -> Option<String> {
+    let modules: Vec<&Module> = by_id(numbers, module).into_keys().filter_map(|id| numbers.module(id)).collect();
+    let (first, others) = modules.split_first()?;
+    let opcodes = |of: &Module| of.instructions().iter().map(|it| it.opcode.clone()).collect::<Vec<String>>();
+    let expected = opcodes(first);
+    let same: Vec<&&Module> = others.iter().filter(|of| opcodes(of) == expected).collect();
+    let literal = |of: &Module, index: usize| of.instructions().get(index).map(|it| it.attributes().literal.clone());
+    let differs = |index: &usize| same.iter().any(|of| literal(of, *index) != literal(first, *index));
+    let index = (0..expected.len()).find(differs)?;
+    let mut values: Vec<String> = Vec::new();
+    for value in [first].into_iter().chain(same.iter().copied()).filter_map(|of| literal(of, index)) {
+        if !values.contains(&value) {
+            values.push(value);
+        }
+    }
+    let named: Vec<String> = values.iter().take(MOST_NAMED).map(|value| shown(value)).collect();
+    let more = match values.len().saturating_sub(MOST_NAMED) {
+        0 => String::new(),
+        more => format!(" and {} more", format::count(more as u64)),
+    };
+    Some(format!("{}{more}", named.join(", ")))
 }
 
 /// Returns the arguments whose shapes differ, each with its distinct shapes in the order of the programs.

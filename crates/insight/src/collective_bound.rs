@@ -6,7 +6,7 @@ use super::draft::{Draft, lacks};
 use super::limits::BOTTLENECK_PERCENT;
 use super::numbers::{Numbers, is_communication};
 use super::{
-    Needs, Rule, Verdict, gathered_batch, gathered_sum, gradient_synchronization, straggler_device,
+    Needs, Rule, Verdict, gathered_batch, gathered_sum, gradient_synchronization, small_collectives, straggler_device,
     unhidden_collectives,
 };
 use base::format;
@@ -20,6 +20,7 @@ pub(super) static RULE: Rule = Rule {
     explained_by: &[&[
         &gathered_batch::RULE,
         &gathered_sum::RULE,
+        &small_collectives::RULE,
         &gradient_synchronization::RULE,
         &unhidden_collectives::RULE,
         &straggler_device::RULE,

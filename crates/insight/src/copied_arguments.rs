@@ -2,17 +2,19 @@
 //!
 //! Copies (`copy`) whose result has the shape and the layout of their operand take at least 10 % of the op time (ours: the JAX
 //! guide's limit for overheads). XLA copies an array if the program updates it while its old value is still needed: usually an
-//! argument that is not donated, such as the cache of a decoder, or the state of a loop. Warning, critical from 50 %. Confidence
-//! high if the operand is an argument of the program, else medium. Remedy: `donate_argnums`. Not checked without the compiled
-//! program.
+//! argument that is not donated, such as the cache of a decoder, or the state of a loop. Copies in loops that compute random bits
+//! do not count (`random_numbers`). Warning, critical from 50 %; a note if the copies take less than 10 % of the window, because
+//! devices mostly wait. Confidence high if the operand is an argument of the program, else medium. Remedy: `donate_argnums`. Not
+//! checked without the compiled program.
 
 use super::draft::{Draft, equals, lacks};
 use super::limits::OVERHEAD_PERCENT;
 use super::numbers::{Numbers, shown};
+use super::random_numbers::Draws;
 use super::{Needs, Rule, Verdict};
 use base::{Ps, format};
 use metrics::Op;
-use report::{Confidence, View};
+use report::{Confidence, FindingSeverity, View};
 use trace::Framework;
 
 pub(super) static RULE: Rule = Rule {
@@ -53,7 +55,8 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     if ops.rows.iter().all(|op| op.expression.is_empty()) {
         return numbers.lacks_in_json("the file does not contain the compiled program.");
     }
-    let copies = || ops.rows.iter().filter(|op| is_plain_copy(numbers, op));
+    let draws = Draws::new(numbers);
+    let copies = || ops.rows.iter().filter(|op| is_plain_copy(numbers, op) && draws.source(numbers, op).is_none());
     let time: Ps = copies().map(|op| op.self_time).sum();
     let share = numbers.op_percent(time);
     let Some((largest, array)) = copies()
@@ -63,7 +66,10 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     else {
         return Verdict::Fine;
     };
-    let (severity, limit) = OVERHEAD_PERCENT.severity(share);
+    let (mut severity, limit) = OVERHEAD_PERCENT.severity(share);
+    if numbers.of_window(share) < OVERHEAD_PERCENT.good {
+        severity = FindingSeverity::Note;
+    }
     let argument = argument(numbers, largest, &array);
     let shape = array.shape.split('{').next().unwrap_or(array.shape);
     let what = match &argument {

@@ -9,7 +9,8 @@ use super::limits::{DOMINANT_OP_OF_WINDOW_PERCENT, DOMINANT_OP_PERCENT};
 use super::numbers::{Numbers, plural};
 use super::{
     Needs, Rule, Verdict, batched_loop, copied_arguments, data_shuffle, decompositions, derivative_matrix, float64,
-    gather_scatter, grouped_convolution, low_flop_rate, one_hot_lookup, sorting, unfused_data_formatting,
+    gather_scatter, grouped_convolution, low_flop_rate, mostly_unused_result, one_hot_lookup, random_numbers, sorting,
+    unfused_data_formatting,
 };
 use base::format;
 use metrics::{OpClass, is_amd};
@@ -33,6 +34,8 @@ pub(super) static RULE: Rule = Rule {
         &decompositions::RULE,
         &grouped_convolution::RULE,
         &low_flop_rate::RULE,
+        &random_numbers::RULE,
+        &mostly_unused_result::RULE,
     ]],
     ..Rule::checked_by(check)
 };

@@ -4,14 +4,17 @@
 //! reduce-scatter, in a program that trains. The rule is not reported unless one of these shows that the program trains: a path
 //! of a backward pass (JAX), a kernel or host call that is named after a gradient or an optimizer, or `train` in the program's
 //! name. Inference sums no gradients, and if the paths of ops are known, the program of the largest reduction
-//! must train: a program that only evaluates reduces metrics. Warning; critical from 30 % (XProf, collective-bound). Confidence medium, because
+//! must train: a program that only evaluates reduces metrics. Reductions of the forward pass, and the many small ones of
+//! `small_collectives`, do not count: they sum activations and statistics. Warning; critical from 30 % (XProf, collective-bound). Confidence medium, because
 //! model-parallel all-reduces look the same. Remedy: overlap with the backward pass, bfloat16 gradients, FSDP.
 
 use super::draft::{Draft, lacks};
 use super::limits::{BOTTLENECK_PERCENT, OVERHEAD_PERCENT};
 use super::numbers::{Numbers, REPEATED, is_communication};
-use super::{Needs, Rule, Verdict};
-use base::format;
+use super::{Needs, Rule, Verdict, small_collectives};
+use base::framework_path::training_pass;
+use base::{Ps, format};
+use metrics::Op;
 use report::{Confidence, FindingSeverity};
 use trace::{Framework, Platform};
 
@@ -42,9 +45,20 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     let (Some(window), Some(exposed)) = (numbers.window_of_parts(), numbers.exposed_communication_percent()) else {
         return lacks("too few device ops ran to measure the overlap of communication. Capture several steps.");
     };
-    let reductions = numbers.category_percent(&is_reduction);
+    // Forward passes sum activations, and layers sum statistics in many small calls.
+    let small = small_collectives::largest(numbers);
+    let sums_gradients = |op: &Op| {
+        let ops = &numbers.context.analysis.ops;
+        let text = |text| ops.text(numbers.trace, text);
+        is_reduction(numbers.category(op))
+            && training_pass(text(op.framework_path)) != Some("forward")
+            && !small.as_ref().is_some_and(|it| it.are_many_with(numbers, text(op.name)))
+    };
+    let reductions = numbers.context.analysis.ops.rows.iter().filter(|op| is_reduction(numbers.category(op)));
+    let others: Ps = reductions.filter(|op| !sums_gradients(op)).map(|op| op.self_time).sum();
+    let reduced = numbers.category_percent(&is_reduction) - numbers.op_percent(others);
     let all = numbers.category_percent(&is_communication);
-    let mostly = if all > 0.0 { 100.0 * reductions / all } else { 0.0 };
+    let mostly = if all > 0.0 { 100.0 * reduced / all } else { 0.0 };
     if exposed < OVERHEAD_PERCENT.good || mostly < MOSTLY_PERCENT {
         return Verdict::Fine;
     }
@@ -58,7 +72,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         window.words(),
         format::percent(exposed),
         format::percent(mostly),
-        numbers.largest_collective(&is_reduction)
+        numbers.largest_collective(&sums_gradients)
     );
     let repeated = numbers.largest_op(&is_reduction).and_then(|op| numbers.runs_per_step(op));
     let once = match repeated.filter(|&runs| runs >= REPEATED) {

@@ -21,6 +21,8 @@ pub(super) struct HostSide<'a> {
     idle_us: f64,
     /// Name of the annotations that mark the steps. The host is in one all the time, so they explain nothing.
     step: Option<&'a str>,
+    /// Number of steps in which the calls are counted. `None` if unknown.
+    steps: Option<f64>,
 }
 
 /// A wait of the host while devices are idle: both wait for something else.
@@ -38,7 +40,7 @@ impl<'a> Numbers<'a> {
         let breakdown = self.profile.step_breakdown.as_ref()?;
         let (meanwhile, idle_us) = (breakdown.host_meanwhile.as_ref()?, breakdown.parts.idle_us());
         let step = self.profile.step_timing.annotation();
-        (idle_us > 0.0).then_some(HostSide { meanwhile, idle_us, step })
+        (idle_us > 0.0).then_some(HostSide { meanwhile, idle_us, step, steps: self.steps_in_window() })
     }
 
     /// Describes the host's activities while devices are idle, as sentences with a leading blank. Empty if the trace has no host
@@ -85,10 +87,12 @@ impl<'a> HostSide<'a> {
         let range = self.main_range()?;
         // A function has a place; an annotation has none.
         let name = format!("{}{}", shown(&range.name), if range.place.is_some() { "()" } else { "" });
-        let call = public_calls(range).next().map(|call| shown(&call.name));
+        let call = public_calls(range).next().map(public_name);
         Some(match call {
             _ if self.waits_for_queue().is_some() => format!("the host waits in {name} for a queue"),
             _ if range.other_thread.is_some() => format!("the host waits in {name} for another thread"),
+            _ if formats(range) => format!("the host formats arrays as text in {name}"),
+            _ if converts(range) => format!("the host converts Python numbers to arrays in {name}"),
             Some(call) => format!("the host is in {name} ({call})"),
             None => format!("the host is in {name}"),
         })
@@ -108,6 +112,18 @@ impl<'a> HostSide<'a> {
         self.main_range().map(|range| format!("{}{}", shown(&range.name), source(range)))
     }
 
+    /// Returns the innermost call inside the host's main activity that is in one of these files, with its place and its share of
+    /// the time of the activity: `__getitem__ (data.py:16)`.
+    pub fn innermost(self, is_file: impl Fn(&str) -> bool) -> Option<(&'a str, String, f64)> {
+        let is_wanted = |call: &&HostCall| {
+            let file = call.place.as_ref().and_then(|place| place.rsplit_once(':')).map(|(file, _)| file);
+            !call.name.starts_with('<') && file.is_some_and(&is_file)
+        };
+        let call = self.main_range()?.calls.iter().rfind(is_wanted)?;
+        let place = call.place.as_ref().map_or(String::new(), |place| format!(" ({})", shown(place)));
+        Some((&call.name, format!("{}{place}", shown(&call.name)), call.percent))
+    }
+
     /// Returns the advice for the host's main activity during the idle time. `None` if the host has none.
     pub fn remedy(self) -> Option<String> {
         let range = self.main_range()?;
@@ -125,13 +141,16 @@ impl<'a> HostSide<'a> {
             ));
         }
         let source = source(range);
+        if let Some(advice) = [(formats(range), FORMATS), (converts(range), CONVERTS)].iter().find(|(is, _)| *is) {
+            return Some(format!("Look at {name}{source}: devices are idle until it returns. {}", advice.1));
+        }
         if let Some(advice) = public_calls(range).rev().find_map(|call| of_call(&call.name)) {
             return Some(format!("Look at {name}{source}: devices are idle until it returns. {advice}"));
         }
-        let what = public_calls(range).next().map_or_else(|| "its work".to_owned(), |call| shown(&call.name));
+        let what = public_calls(range).next().map_or_else(|| "its work".to_owned(), public_name);
         Some(format!(
-            "Look at {name}{source}: devices are idle until it returns. Launch the next step before it, move {what} to another \
-             process, or do it less often."
+            "Look at {name}{source}: devices are idle until it returns. Launch the next step before it, replace Python loops over \
+             elements by operations on whole arrays, or run {what} less often or in a background thread or process."
         ))
     }
 
@@ -153,7 +172,10 @@ impl<'a> HostSide<'a> {
                 let thread = it.thread.as_deref().filter(|_| with_thread);
                 let thread = thread.map_or(String::new(), |thread| format!(" (thread {})", shown(thread)));
                 if self.is_step(it) {
-                    return format!("in the step but outside any range inside it for {}", format::percent(share));
+                    return format!(
+                        "in the step, in code that the capture does not name, for {}",
+                        format::percent(share)
+                    );
                 }
                 format!("in {}{}{thread} for {}", shown(&it.name), source(it), format::percent(share))
             };
@@ -179,7 +201,7 @@ impl<'a> HostSide<'a> {
             let when = if waits { "Meanwhile" } else { "Outside these ranges" };
             text.push_str(&format!(" {when}, its threads are {}.", behind.join(", ")));
         }
-        text.push_str(&self.main_range().map_or(String::new(), inside));
+        text.push_str(&self.main_range().map_or(String::new(), |range| inside(range, self.steps)));
         text
     }
 }
@@ -229,6 +251,46 @@ const REMEDIES: [(&[&str], &str); 5] = [
     ),
 ];
 
+/// Advice for a range that formats arrays as text.
+const FORMATS: &str = "It formats whole arrays as text, which also waits for them and copies them to the host. Do not put arrays into \
+    strings in each step: log scalars or summaries, pass values to the logger as arguments (log.debug(\"%s\", x), so that a message \
+    below the level is not formatted), or print every n-th step.";
+/// Advice for a range that converts Python numbers to arrays.
+const CONVERTS: &str = "The argument is a Python list or tuple of numbers, and JAX infers the type of each number in Python. Convert it \
+    with NumPy first: np.asarray(x, dtype=np.float32), and pass that array on. Better, keep the data as NumPy arrays from the \
+    beginning.";
+/// Functions that format values as text.
+const PRINTING: [&str; 6] = ["__repr__", "__str__", "__format__", "array2string", "array_repr", "array_str"];
+/// Files of libraries, with the module and the names under which users know some of their functions.
+const LIBRARIES: [(&str, &str, &[&str]); 2] = [
+    ("array_constructors.py", "jax.numpy", &["array", "asarray"]),
+    ("arrayprint.py", "numpy", &["array2string", "array_repr", "array_str"]),
+];
+
+/// Returns true if the range spends its time in formatting arrays as text.
+fn formats(range: &HostRangeTime) -> bool {
+    let in_library = |call: &HostCall| is_in(call, "arrayprint.py") || is_in(call, "array.py");
+    range.calls.iter().any(|call| PRINTING.contains(&call.name.as_str()) && in_library(call))
+}
+
+/// Returns true if the range spends its time in a constructor of JAX arrays, and most of that in the inference of types.
+fn converts(range: &HostRangeTime) -> bool {
+    let mut calls = range.calls.iter().skip_while(|call| !is_in(call, "array_constructors.py"));
+    calls.next().is_some() && calls.any(|call| is_in(call, "dtypes.py"))
+}
+
+/// Returns true if a function is in a file of this name.
+fn is_in(call: &HostCall, file: &str) -> bool {
+    call.place.as_ref().and_then(|place| place.rsplit_once(':')).is_some_and(|(of, _)| of == file)
+}
+
+/// Names a call. Functions of libraries have the name under which users know them: `jax.numpy.array`.
+fn public_name(call: &HostCall) -> String {
+    let known = LIBRARIES.iter().find(|(file, _, names)| is_in(call, file) && names.contains(&call.name.as_str()));
+    let name = shown(&call.name);
+    known.map_or_else(|| name.clone(), |(_, module, _)| format!("{module}.{name}"))
+}
+
 /// Returns the advice for a call inside a range.
 fn of_call(name: &str) -> Option<&'static str> {
     REMEDIES.iter().find(|(names, _)| names.contains(&name)).map(|(_, advice)| *advice)
@@ -245,12 +307,16 @@ fn public_calls(range: &HostRangeTime) -> impl DoubleEndedIterator<Item = &HostC
 }
 
 /// Describes the calls inside a range, and what another thread does while it waits for a lock, as sentences with a leading blank.
-fn inside(range: &HostRangeTime) -> String {
+fn inside(range: &HostRangeTime, steps: Option<f64>) -> String {
     let named = |call: &HostCall| {
         let place = call.place.as_ref().map_or(String::new(), |place| format!(" ({})", shown(place)));
-        let count =
-            if call.count < MANY_CALLS { String::new() } else { format!(" ({} calls)", format::count(call.count)) };
-        format!("{}{place}{count}", shown(&call.name))
+        let per_step = steps.map(|steps| (call.count as f64 / steps).round() as u64).filter(|&calls| calls > 1);
+        let count = match per_step {
+            _ if call.count < MANY_CALLS => String::new(),
+            Some(calls) => format!(" ({} calls per step)", format::count(calls)),
+            None => format!(" ({} calls)", format::count(call.count)),
+        };
+        format!("{}{place}{count}", public_name(call))
     };
     let mut calls = public_calls(range);
     let Some(first) = calls.next() else { return String::new() };
@@ -320,5 +386,57 @@ impl BothWait<'_> {
             }
         };
         format!("{remedy} Calling {} less often does not help until then.", shown(&self.call.name))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn call(name: &str, place: &str, count: u64) -> HostCall {
+        HostCall { name: name.to_owned(), place: Some(place.to_owned()), percent: 90.0, count }
+    }
+
+    /// Returns title, sentences and remedy for a host that is in `work` for all of the idle time.
+    fn words(calls: Vec<HostCall>) -> (String, String, String) {
+        let place = Some("main.py:29".to_owned());
+        let range = HostRangeTime { name: "work".to_owned(), time_us: 90.0, place, calls, ..HostRangeTime::default() };
+        let meanwhile = HostMeanwhile { ranges: vec![range], ..HostMeanwhile::default() };
+        let host = HostSide { meanwhile: &meanwhile, idle_us: 100.0, step: None, steps: Some(10.0) };
+        (host.activity().unwrap(), host.sentences(), host.remedy().unwrap())
+    }
+
+    #[test]
+    fn a_conversion_of_python_numbers_is_named() {
+        let array = || call("array", "array_constructors.py:107", 10);
+        let (title, text, remedy) = words(vec![array(), call("lattice_result_type", "dtypes.py:1079", 10)]);
+        assert_eq!(title, "the host converts Python numbers to arrays in work()");
+        assert!(text.contains("90.0 % of its time in jax.numpy.array (array_constructors.py:107)"), "{text}");
+        assert!(remedy.contains("np.asarray(x, dtype=np.float32)"), "{remedy}");
+        // The same call may wait for a copy.
+        let (title, _, remedy) = words(vec![array(), call("device_put", "api.py:1", 10)]);
+        assert_eq!(title, "the host is in work() (jax.numpy.array)");
+        assert!(!remedy.contains("Python list"), "{remedy}");
+        let user = words(vec![call("array", "shapes.py:3", 10), call("f", "dtypes.py:3", 10)]).0;
+        assert_eq!(user, "the host is in work() (array)");
+    }
+
+    #[test]
+    fn text_of_arrays_is_named_with_its_calls_per_step() {
+        let (title, text, remedy) = words(vec![call("array2string", "arrayprint.py:635", 160)]);
+        assert_eq!(title, "the host formats arrays as text in work()");
+        assert!(text.contains("in numpy.array2string (arrayprint.py:635) (16 calls per step)"), "{text}");
+        assert!(remedy.contains("log.debug") && !remedy.contains("move"), "{remedy}");
+    }
+
+    #[test]
+    fn the_innermost_call_of_a_file_is_found() {
+        let calls = vec![call("<listcomp>", "data.py:40", 10), call("__getitem__", "data.py:16", 120)];
+        let range = HostRangeTime { name: "one".to_owned(), time_us: 90.0, calls, ..HostRangeTime::default() };
+        let meanwhile = HostMeanwhile { ranges: vec![range], ..HostMeanwhile::default() };
+        let host = HostSide { meanwhile: &meanwhile, idle_us: 100.0, step: None, steps: None };
+        let found = host.innermost(|file| file == "data.py");
+        assert_eq!(found, Some(("__getitem__", "__getitem__ (data.py:16)".to_owned(), 90.0)));
+        assert_eq!(host.innermost(|file| file == "main.py"), None);
     }
 }

@@ -66,6 +66,7 @@ mod memory_bound;
 mod memory_fragmentation;
 mod merge;
 mod module_graphs;
+mod mostly_unused_result;
 mod near_memory_limit;
 mod no_device_ops;
 mod no_hlo;
@@ -77,6 +78,7 @@ mod padded_buffers;
 mod preallocated_memory;
 mod profiler_overhead;
 mod python_threads;
+mod random_numbers;
 mod recompilation;
 mod rematerialization;
 mod renewed_iterator;
@@ -87,6 +89,7 @@ mod rule;
 mod short_mean_kernel;
 mod single_step;
 mod slowed_by_tracing;
+mod small_collectives;
 mod sorting;
 mod sparse_core;
 mod sparse_core_offload;
@@ -170,6 +173,7 @@ pub static CHAPTERS: &[Chapter] = &[
         rules: &[
             &gathered_batch::RULE,
             &gathered_sum::RULE,
+            &small_collectives::RULE,
             &gradient_synchronization::RULE,
             &unhidden_collectives::RULE,
             &collective_bound::RULE,
@@ -181,6 +185,8 @@ pub static CHAPTERS: &[Chapter] = &[
             &dominant_op::RULE,
             &evaluation::RULE,
             &repeated_gradients::RULE,
+            &random_numbers::RULE,
+            &mostly_unused_result::RULE,
             &unfused_data_formatting::RULE,
             &copied_arguments::RULE,
             &data_shuffle::RULE,

@@ -29,6 +29,8 @@ pub(super) static RULE: Rule = Rule {
 const FEWEST_CALLS: f64 = 30.0;
 /// Functions that an index expression on an array calls.
 const INDEXING: [&str; 6] = ["dynamic_slice", "slice", "squeeze", "gather", "_gather", "_take"];
+/// Functions of Python's and PyTorch's protocols that return samples and batches of data.
+const LOADING: [&str; 4] = ["__getitem__", "__next__", "__iter__", "collate_fn"];
 /// Number of functions that the message names.
 const MOST_NAMED: usize = 4;
 
@@ -59,7 +61,21 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     let others =
         if others > 0 { format!(" and {} more functions", format::count(others as u64)) } else { String::new() };
     // During compilation, the host is in the function that compiles.
-    let place = numbers.host_side().and_then(HostSide::place).filter(|_| idle >= compiling);
+    let host = numbers.host_side().filter(|_| idle >= compiling);
+    // An annotation has no place.
+    let in_words = |place: String| if place.ends_with(')') { format!("the function {place}") } else { place };
+    let outer = host.and_then(HostSide::place).map(in_words);
+    let inner = host.and_then(|host| host.innermost(|file| has_ops(numbers, file)));
+    let meanwhile = match (&outer, &inner) {
+        (Some(outer), Some((_, inner, percent))) => format!(
+            " Meanwhile the host is in {outer}, and for {} of that time in {inner} inside it.",
+            format::percent(*percent)
+        ),
+        (Some(outer), None) => format!(" Meanwhile the host is in {outer}."),
+        (None, _) => String::new(),
+    };
+    let loads = inner.as_ref().is_some_and(|(name, ..)| LOADING.contains(name));
+    let place = inner.map(|(_, place, _)| place).or(outer);
     let message = format!(
         "Each step calls {} compiled functions from Python: {}{others}. An operation on arrays outside of {} is such a call: it \
          launches its own program, which reads and writes whole arrays. Devices are idle for {} of the time, waiting for the next of \
@@ -68,13 +84,16 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         named.join(", "),
         numbers.words().compiler,
         format::percent(idle),
-        place.as_ref().map_or(String::new(), |place| format!(" Meanwhile the host is in {place}."))
+        meanwhile
     );
     let lines = lines(numbers, &found.functions);
     let message =
         if lines.is_empty() { message } else { format!("{message} Most of these programs are from {lines}.") };
-    let what =
-        place.map_or_else(|| "the code that makes these calls".to_owned(), |place| format!("the code in {place}"));
+    let place = place.unwrap_or_default();
+    let what = match place.as_str() {
+        "" => "the code that makes these calls".to_owned(),
+        place => format!("the code in {place}"),
+    };
     let indexes = found.functions.iter().take(MOST_NAMED).any(|(name, _)| INDEXING.contains(&name.as_str()));
     let indexing = if indexes {
         "Indexing an array in Python launches such programs (dynamic_slice, squeeze): read the array once with jax.device_get, and \
@@ -82,16 +101,37 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     } else {
         ""
     };
-    let draft = Draft::new(severity, Confidence::High, &format!("Each step launches {} small programs", per_step(found.calls)), message)
-        .remedy(&format!(
-            "{indexing}Compile {what} with one {}, such as the whole update of the optimizer. For arrays of the same shape, use jax.vmap or \
-             jax.lax.scan instead of a Python loop.",
-            numbers.words().compiler
-        ))
-        .passed("calls_per_step", calls, FEWEST_CALLS);
+    let compiler = numbers.words().compiler;
+    // A program with a backward pass is a step of training that is compiled already.
+    let such_as = if numbers.trains() == Some(true) { "" } else { ", such as the whole update of the optimizer" };
+    let advice = if loads {
+        format!(
+            "Compute with NumPy in {place}: it prepares single samples, and each operation of JAX there launches a program. Or \
+             process the whole batch in one function under {compiler} (jax.vmap). Prepare the next batch in another thread or \
+             process while the step runs."
+        )
+    } else {
+        format!(
+            "{indexing}Compile {what} with one {compiler}{such_as}. For arrays of the same shape, use jax.vmap or jax.lax.scan \
+             instead of a Python loop."
+        )
+    };
+    let title = format!("Each step launches {} small programs", per_step(found.calls));
+    let draft = Draft::new(severity, Confidence::High, &title, message).remedy(&advice).passed(
+        "calls_per_step",
+        calls,
+        FEWEST_CALLS,
+    );
     let draft =
         if limit > 0.0 { draft.passed("idle_percent", idle, limit) } else { draft.evidence("idle_percent", idle) };
     draft.at_stake(idle).link(View::Steps, "").fires()
+}
+
+/// Returns true if lines of a file with this name are the source of device ops. Files of libraries are not.
+fn has_ops(numbers: &Numbers<'_>, file: &str) -> bool {
+    let ops = &numbers.context.analysis.ops;
+    let mut sources = ops.rows.iter().filter_map(|op| ops.text(numbers.trace, op.source).rsplit_once(':'));
+    sources.any(|(path, _)| path.rsplit('/').next() == Some(file))
 }
 
 /// Lists the source lines of the ops with most executions among the programs of these functions: `train.py:23,
@@ -175,5 +215,28 @@ mod tests {
         fine(compiling(500), &RULE);
         // The calls around a short compilation are idle for longer.
         assert_eq!(finding(compiling(4), &RULE).severity, FindingSeverity::Note);
+    }
+
+    /// A loader that is eager: its function is inside the loop of steps, and its file has ops.
+    fn loading(file: &'static str) -> Trace {
+        let mut trace = gpu_steps(12, |b, at| {
+            let (python, device) = (b.line("/host:CPU", "python"), b.line("/device:GPU:0", "Stream #7(Compute)"));
+            let source = b.trace_mut().strings.intern("/app/data.py:20");
+            b.event(device, "gemm", at + 1, 200).args(|args| args.source = source);
+            b.event(python, "$main.py:38 one", at + 205, 790);
+            b.event(python, &format!("${file}:16 __getitem__"), at + 210, 780);
+            for call in 0..40 {
+                b.event(python, "PjitFunction(multiply)", at + 215 + 18 * call, 15);
+            }
+        });
+        trace.framework = Framework::Jax;
+        trace
+    }
+
+    #[test]
+    fn the_function_that_loads_samples_is_named() {
+        let found = finding(loading("data.py"), &RULE);
+        assert!(found.message.contains("in __getitem__ (data.py:16)"), "{}", found.message);
+        assert!(found.remedy.starts_with("Compute with NumPy in __getitem__ (data.py:16)"), "{}", found.remedy);
     }
 }

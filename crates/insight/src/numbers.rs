@@ -312,6 +312,11 @@ impl<'a> Numbers<'a> {
         }
     }
 
+    /// Returns the category of an op.
+    pub fn category(&self, op: &Op) -> &'a str {
+        self.context.analysis.ops.text(self.trace, op.category)
+    }
+
     /// Returns the op with the most self time in categories for which `wanted` holds.
     pub fn largest_op(&self, wanted: &dyn Fn(&str) -> bool) -> Option<&'a Op> {
         let ops = &self.context.analysis.ops;
@@ -368,10 +373,11 @@ impl<'a> Numbers<'a> {
         Some(op.executions as f64 / self.steps_in_window()? / f64::from(op.devices.max(1)))
     }
 
-    /// Names the largest collective of a kind, and how often it runs if that is more than once per step, as a sentence with a
+    /// Names the largest of the wanted collectives, and how often it runs if that is more than once per step, as a sentence with a
     /// leading blank. Empty if there is none.
-    pub fn largest_collective(&self, wanted: &dyn Fn(&str) -> bool) -> String {
-        let Some(op) = self.largest_op(wanted) else { return String::new() };
+    pub fn largest_collective(&self, wanted: &dyn Fn(&Op) -> bool) -> String {
+        let wanted = self.context.analysis.ops.rows.iter().filter(|op| wanted(op));
+        let Some(op) = wanted.max_by_key(|op| op.self_time) else { return String::new() };
         let repeated = match self.runs_per_step(op) {
             Some(runs) if runs >= REPEATED => {
                 format!(", which runs {} times per step", format::count(runs.round() as u64))

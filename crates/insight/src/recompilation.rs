@@ -4,7 +4,8 @@
 //! step, as a share of that time. Note for any compilation, warning from 1 %, critical from 20 % (ours: steps of a steady run
 //! compile nothing). Confidence high. Remedy: `jax_explain_cache_misses`, fixed shapes. The message compares the arguments of
 //! the programs of the same function: their number, else their shapes and types; if these are equal, something else differs
-//! (a static argument, a constant, a new function object). If such a program is that of a `jax.lax` loop or branch which runs
+//! (a static argument, a constant, a new function object). The message lists the values of a constant in which
+//! programs differ that are otherwise equal. If such a program is that of a `jax.lax` loop or branch which runs
 //! outside of `jax.jit`, the title names it: JAX finds its program again only if the function of the body is the same object.
 //! Not checked without host events or with fewer than two steps.
 
@@ -86,6 +87,15 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
             place.as_deref().unwrap_or("the function that calls it"),
             numbers.words().compiler
         ),
+        None if !modules.is_empty() && modules.iter().all(|module| changed_arguments::are_equal(numbers, module)) => {
+            format!(
+                "{} Pass numbers that change, such as a learning rate, as arrays (a schedule of the optimizer, \
+             optax.inject_hyperparams) instead of static arguments or closures. Make functions, optimizers and other static \
+             objects once, and call {} once, outside the loop.",
+                numbers.words().why_compiled,
+                numbers.words().compiler
+            )
+        }
         None => format!(
             "{} Pad inputs to fixed shapes (also the last batch), pass changing numbers as arrays instead of static arguments, \
              and call {} once, outside the loop.",
@@ -147,7 +157,7 @@ fn why(numbers: &Numbers<'_>, modules: &BTreeSet<String>) -> String {
     }
 }
 
-/// Lists modules: ` (jit_f, train.py:23)`. Each has the source line of its longest op, if the trace contains it.
+/// Lists modules: ` (jit_f, longest op at train.py:23)`. Each has the source line of its longest op, if the trace contains it.
 fn of_functions(numbers: &Numbers<'_>, modules: &BTreeSet<String>) -> String {
     let (trace, analysis) = (numbers.trace, &numbers.context.analysis);
     let source = |module: &str| {
@@ -155,7 +165,7 @@ fn of_functions(numbers: &Numbers<'_>, modules: &BTreeSet<String>) -> String {
         of_module.map(|op| analysis.ops.text(trace, op.source)).find(|source| !source.is_empty())
     };
     let named = modules.iter().map(|module| match source(module) {
-        Some(source) => format!("{}, {}", shown(module), shown(source)),
+        Some(source) => format!("{}, longest op at {}", shown(module), shown(source)),
         None => shown(module),
     });
     let named: Vec<String> = named.collect();
@@ -227,14 +237,21 @@ mod tests {
 
     /// Two programs of `module`, whose arguments have these shapes.
     fn with_programs(module: &str, shapes: [&'static str; 2]) -> Finding {
+        with_constants(module, shapes, [5, 5])
+    }
+
+    /// Two such programs with these constants.
+    fn with_constants(module: &str, shapes: [&'static str; 2], constants: [i64; 2]) -> Finding {
         let mut trace = gpu_steps(12, |b, at| {
             kernel(b, "gemm", at + 1, at + 5, 300);
             let (python, compiler) = (b.line("/host:CPU", "python"), b.line("/host:CPU", "compiler"));
             b.event(python, "$main.py:15 leapfrog", at + 310, 680);
             b.event(compiler, &format!("HLO passes after scheduling ({module})"), at + 320, 650);
             if at == 0 {
-                for (id, shape) in (1..).zip(shapes) {
-                    add_named_program(b, module, id, vec![("main", vec![instruction("q.1", "parameter", shape)])]);
+                for ((id, shape), value) in (1..).zip(shapes).zip(constants) {
+                    let rate = instruction("rate.1", "constant", "s32[]").value(value);
+                    let main = vec![instruction("q.1", "parameter", shape), rate];
+                    add_named_program(b, module, id, vec![("main", main)]);
                 }
             }
         });
@@ -250,5 +267,17 @@ mod tests {
         // Other shapes are the reason.
         assert_eq!(with_programs("jit_scan", ["f32[64]", "f32[65]"]).title, "Programs are compiled while steps run");
         assert_eq!(with_programs("jit_step", ["f32[64]", "f32[64]"]).title, "Programs are compiled while steps run");
+    }
+
+    #[test]
+    fn a_constant_that_differs_is_named() {
+        let found = with_constants("jit_step", ["f32[64]", "f32[64]"], [5, 7]);
+        assert!(found.message.contains("They differ in the value of a constant: 5, 7."), "{}", found.message);
+        assert!(found.remedy.contains("such as a learning rate, as arrays"), "{}", found.remedy);
+        assert!(!found.remedy.contains("Pad inputs"), "{}", found.remedy);
+        let same = with_programs("jit_step", ["f32[64]", "f32[64]"]);
+        assert!(!same.message.contains("They differ") && !same.remedy.contains("Pad inputs"), "{}", same.message);
+        let shapes = with_programs("jit_step", ["f32[64]", "f32[65]"]);
+        assert!(shapes.remedy.contains("Pad inputs"), "{}", shapes.remedy);
     }
 }

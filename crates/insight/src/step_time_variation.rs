@@ -12,8 +12,8 @@ use super::long_steps::{Loss, losses};
 use super::numbers::{Numbers, shown};
 use super::{
     Needs, Rule, Verdict, compilation, data_loading, gradient_synchronization, host_overhead, idle_gaps,
-    low_device_utilization, many_programs, many_small_kernels, python_threads, recompilation, straggler_device,
-    uneven_devices, unhidden_collectives,
+    low_device_utilization, many_programs, many_small_kernels, python_threads, recompilation, small_collectives,
+    straggler_device, uneven_devices, unhidden_collectives,
 };
 use base::format;
 use metrics::StepPart;
@@ -39,7 +39,12 @@ pub(super) static RULE: Rule = Rule {
         ),
         (
             StepPart::Communication,
-            &[&gradient_synchronization::RULE, &straggler_device::RULE, &unhidden_collectives::RULE],
+            &[
+                &small_collectives::RULE,
+                &gradient_synchronization::RULE,
+                &straggler_device::RULE,
+                &unhidden_collectives::RULE,
+            ],
         ),
     ],
     ..Rule::checked_by(check)

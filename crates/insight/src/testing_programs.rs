@@ -34,6 +34,11 @@ impl Instruction {
         Instruction { rest: self.rest.message(7, message().bytes(2, path)), ..self }
     }
 
+    /// Sets the value of a constant of the type s32.
+    pub fn value(self, value: i64) -> Instruction {
+        Instruction { rest: self.rest.message(8, message().message(1, shape("s32[]")).int(4, value)), ..self }
+    }
+
     /// Sets a field with an integer.
     pub fn int(self, field: u32, value: i64) -> Instruction {
         Instruction { rest: self.rest.int(field, value), ..self }

@@ -6,7 +6,9 @@
 use super::draft::{Draft, lacks};
 use super::limits::{BOTTLENECK_PERCENT, OVERHEAD_NOTED_PERCENT, OVERHEAD_PERCENT};
 use super::numbers::{Numbers, is_communication};
-use super::{Needs, Rule, Verdict, gathered_batch, gathered_sum, gradient_synchronization, straggler_device};
+use super::{
+    Needs, Rule, Verdict, gathered_batch, gathered_sum, gradient_synchronization, small_collectives, straggler_device,
+};
 use base::format;
 use report::{Confidence, FindingSeverity};
 use trace::Framework;
@@ -19,6 +21,7 @@ pub(super) static RULE: Rule = Rule {
     explained_by: &[&[
         &gathered_batch::RULE,
         &gathered_sum::RULE,
+        &small_collectives::RULE,
         &gradient_synchronization::RULE,
         &straggler_device::RULE,
     ]],
@@ -60,7 +63,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
             }
             _ => " No communication is overlapped.".to_owned(),
         },
-        numbers.largest_collective(&is_communication)
+        numbers.largest_collective(&|op| is_communication(numbers.category(op)))
     );
     let remedy = if numbers.trace.framework == Framework::PyTorch {
         "Overlap communication with computation: run asynchronous collectives on a separate stream and wait for them late, and \

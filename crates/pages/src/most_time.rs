@@ -1,6 +1,9 @@
 //! Names the categories of ops that take most of the time. Shown with the findings, so that the
 //! expensive parts are named even if no rule applies.
 
+use std::collections::BTreeMap;
+
+use base::framework_path::scopes;
 use base::{format, sort};
 use report::{KernelCategory, TopOp, UnifiedProfile};
 
@@ -14,6 +17,10 @@ const TITLE_LINES_PERCENT: f64 = 50.0;
 const LEAST_LINE_PERCENT: f64 = 10.0;
 /// Share of a function's time above which one of its lines is named instead of the function (our limit).
 const ONE_LINE_PERCENT: f64 = 75.0;
+/// Factor by which the share of a name scope must exceed that of the largest line to be named instead of lines (our limit).
+const SCOPE_OVER_LINE: f64 = 1.5;
+/// Share of the busy time, in percent, from which another scope shows that a scope is a part of the model (our limit).
+const OTHER_SCOPE_PERCENT: f64 = 1.0;
 /// Minimum number of iterations of a loop that is named (our limit).
 const FEWEST_ITERATIONS: u64 = 4;
 /// Share of the busy time, in percent, at which the shapes of the largest op are named.
@@ -55,7 +62,10 @@ pub fn most_time(profile: &UnifiedProfile) -> Option<MostTime> {
     let of_loop = loop_of_most(profile);
     let by_category = format!("By category: {categories}, of the {whole} of device ops in the window.");
     let titles = || named.iter().map(LineTime::title).collect::<Vec<_>>().join(", ");
+    let scope = if function.is_some() { None } else { scope_of_most(profile, &lines) };
+    let function = function.or(scope);
     let (title, by_category) = match (&function, named.as_slice(), &of_loop) {
+        (Some(function), [], _) => (function.title.clone(), by_category),
         (Some(function), ..) => (function.title.clone(), format!("{by_category} By line: {}.", titles())),
         (None, [], Some(of_loop)) => (of_loop.title.clone(), by_category),
         (None, [], None) => (categories, format!("Shares of the {whole} of device ops in the window.")),
@@ -107,6 +117,34 @@ fn function_of_most(lines: &[LineTime<'_>]) -> Option<FunctionTime> {
     let place = if first < last { format!("{file}:{first} to {last}") } else { file };
     let title = format!("{} in {} ({place})", format::percent(percent.min(100.0)), format::printable(function));
     Some(FunctionTime { title, percent })
+}
+
+/// Returns the innermost name scope that takes most of the time, if lines hide it: parts of a model that call the same functions
+/// have the same lines. `None` if no scope takes half of the time, or if no other part of the model is next to it.
+fn scope_of_most(profile: &UnifiedProfile, lines: &[LineTime<'_>]) -> Option<FunctionTime> {
+    let mut shares: BTreeMap<Vec<&str>, f64> = BTreeMap::new();
+    for op in profile.op_statistics.iter().flat_map(|found| &found.top_ops) {
+        let (Some(path), Some(percent)) = (op.framework_op.as_deref(), op.busy_self_time_percent) else { continue };
+        let scopes = scopes(path);
+        for depth in 1..=scopes.len() {
+            *shares.entry(scopes.iter().take(depth).copied().collect()).or_default() += percent;
+        }
+    }
+    let largest_line = lines.first().map_or(0.0, |line| line.percent);
+    let has_other = |scope: &[&str]| {
+        shares.iter().any(|(other, percent)| {
+            let is_next = other.len() == scope.len() && other.as_slice() != scope;
+            is_next
+                && other.split_last().map(|it| it.1) == scope.split_last().map(|it| it.1)
+                && *percent >= OTHER_SCOPE_PERCENT
+        })
+    };
+    let is_most = |(scope, percent): &(&Vec<&str>, &f64)| {
+        **percent >= TITLE_LINES_PERCENT && **percent >= SCOPE_OVER_LINE * largest_line && has_other(scope)
+    };
+    let (scope, percent) = shares.iter().filter(is_most).max_by_key(|(scope, _)| scope.len())?;
+    let name = format::printable(&format::shorten(&scope.join("/"), 60));
+    Some(FunctionTime { title: format!("{} in {name}", format::percent(percent.min(100.0))), percent: *percent })
 }
 
 /// Returns the named function that contains an unnamed one: `new_level` for `new_level.<locals>.<lambda>`.
@@ -332,6 +370,35 @@ mod tests {
         // Less than half of the time, or nearly all of it in one line.
         assert_eq!(title(20.0).title, "Most time: 30.0 % at main.py:40, 25.0 % at main.py:15, 20.0 % at main.py:12");
         assert_eq!(title(90.0).title, "Most time: 90.0 % at main.py:12");
+    }
+
+    #[test]
+    fn a_scope_is_named_if_its_lines_are_those_of_other_scopes_too() {
+        let mut profile = UnifiedProfile::default();
+        let category = KernelCategory { time_us: 100.0, ..KernelCategory::default() };
+        profile.kernels.kernels_by_category.insert("fusion".to_owned(), category);
+        let op = |source: &str, path: &str, percent| TopOp {
+            source: Some(source.to_owned()),
+            framework_op: Some(path.to_owned()),
+            busy_self_time_percent: Some(percent),
+            ..TopOp::default()
+        };
+        let mut title = |first: f64, other: f64| {
+            let top_ops = vec![
+                op("model.py:12", "jit(step)/Speech/encoder/layer_0/max", first),
+                op("model.py:21", "jit(step)/transpose(jvp(Speech))/encoder/layer_1/dot_general", 30.0),
+                op("model.py:12", "jit(step)/Speech/decoder/max", other),
+            ];
+            profile.op_statistics = Some(report::OpStatistics { top_ops, ..report::OpStatistics::default() });
+            most_time(&profile).unwrap()
+        };
+        let found = title(30.0, 5.0);
+        assert_eq!((found.title.as_str(), found.percent), ("Most time: 60.0 % in Speech/encoder", 60.0));
+        assert!(found.text.contains("By line: 35.0 % at model.py:12, 30.0 % at model.py:21"), "{}", found.text);
+        let lines = "Most time: 60.0 % at model.py:12, 30.0 % at model.py:21";
+        assert_eq!(title(55.0, 5.0).title, lines);
+        // The encoder is all that the program computes.
+        assert!(title(30.0, 0.5).title.contains("at model.py:12"));
     }
 
     #[test]

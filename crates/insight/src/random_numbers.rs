@@ -1,0 +1,289 @@
+//! Random numbers take much of the time.
+//!
+//! Ops that draw random numbers take at least 10 % of the window (JAX guide, overheads): warning, critical from 50 %. An op draws
+//! random numbers if its path contains a sampling function of `jax.random` (`jit(_bernoulli)`, `threefry2x32`, `random_bits`), if
+//! it is inside a loop of such an op, including copies of the loop's state, or if at least half of the instructions of a fusion
+//! have such a path (ours: the rest uses the numbers). Confidence high. Remedy: the generator `rbg`, and smaller masks. Not checked
+//! without paths of ops.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::draft::{Draft, equals, lacks};
+use super::limits::OVERHEAD_PERCENT;
+use super::numbers::{Numbers, shown};
+use super::{Needs, Rule, Verdict};
+use base::{Ps, format, sort};
+use hlo::{ComputationIndex, Module, Shape};
+use metrics::{Op, OpClass};
+use report::{Confidence, View};
+
+pub(super) static RULE: Rule = Rule {
+    id: "random_numbers",
+    title: "Random numbers take much of the time",
+    needs: Needs::AllOps,
+    ..Rule::checked_by(check)
+};
+
+/// Compiled functions of `jax.random`, with the public function that calls each.
+const SAMPLERS: [(&str, &str); 17] = [
+    ("_bernoulli", "jax.random.bernoulli"),
+    ("_gumbel", "jax.random.gumbel"),
+    ("_normal", "jax.random.normal"),
+    ("_normal_real", "jax.random.normal"),
+    ("_truncated_normal", "jax.random.truncated_normal"),
+    ("_randint", "jax.random.randint"),
+    ("_exponential", "jax.random.exponential"),
+    ("_laplace", "jax.random.laplace"),
+    ("_cauchy", "jax.random.cauchy"),
+    ("_logistic", "jax.random.logistic"),
+    ("_rademacher", "jax.random.rademacher"),
+    ("_poisson", "jax.random.poisson"),
+    ("_gamma", "jax.random.gamma"),
+    ("_beta", "jax.random.beta"),
+    ("_dirichlet", "jax.random.dirichlet"),
+    ("_shuffle", "jax.random.permutation"),
+    ("_uniform", "jax.random.uniform"),
+];
+/// Primitives and functions that make random bits and keys.
+const BITS: [&str; 10] = [
+    "threefry2x32",
+    "_threefry_split",
+    "_threefry_fold_in",
+    "_threefry_random_bits",
+    "_threefry_seed",
+    "random_bits",
+    "random_split",
+    "random_fold_in",
+    "random_seed",
+    RBG,
+];
+/// Primitive of the generator `rbg`.
+const RBG: &str = "rng_bit_generator";
+/// Number of source lines that the message names.
+const MOST_NAMED: usize = 3;
+
+/// Words of the path of an op. If XLA joined several paths, those that all of them contain.
+fn words(path: &str) -> impl Iterator<Item = &str> {
+    let first = path.split(';').next().unwrap_or_default();
+    let common = first.split("/(").next().unwrap_or_default();
+    common.split(['/', '(', ')', ':'])
+}
+
+/// Returns true if the path is that of an op that draws random numbers.
+fn draws(path: &str) -> bool {
+    words(path).any(|word| BITS.contains(&word) || SAMPLERS.iter().any(|(name, _)| *name == word))
+}
+
+/// Loops that draw random numbers, and all computations inside them, with the source line of each.
+struct Loops(BTreeMap<ComputationIndex, String>);
+
+impl Loops {
+    fn of(module: &Module) -> Loops {
+        let mut inside: BTreeMap<ComputationIndex, String> = BTreeMap::new();
+        // Callers are after the computations that they call.
+        for (index, computation) in module.computations().iter().enumerate().rev() {
+            let outer = ComputationIndex::try_from(index).ok().and_then(|index| inside.get(&index).cloned());
+            for it in module.instructions_of(computation) {
+                let own =
+                    (it.is("while") && draws(&it.metadata.op_name)).then(|| module.source_of(it).unwrap_or_default());
+                if let Some(source) = own.or_else(|| outer.clone()) {
+                    inside.extend(it.called.iter().map(|&called| (called, source.clone())));
+                }
+            }
+        }
+        Loops(inside)
+    }
+}
+
+/// Finds the ops that draw random numbers.
+#[derive(Default)]
+pub(super) struct Draws(BTreeMap<i64, Loops>);
+
+impl Draws {
+    /// Looks for loops that draw random numbers in the programs that ran.
+    pub fn new(numbers: &Numbers<'_>) -> Draws {
+        let programs: BTreeSet<i64> = numbers.context.analysis.ops.rows.iter().filter_map(|op| op.program_id).collect();
+        Draws(programs.into_iter().filter_map(|id| Some((id, Loops::of(numbers.module(id)?)))).collect())
+    }
+
+    /// Returns the source line for which an op draws random numbers: empty if it is unknown. Returns `None` for other ops.
+    pub fn source<'a>(&'a self, numbers: &'a Numbers<'_>, op: &Op) -> Option<&'a str> {
+        let ops = &numbers.context.analysis.ops;
+        let own = ops.text(numbers.trace, op.source);
+        if op.family.class() == OpClass::Communication {
+            return None;
+        }
+        if draws(ops.text(numbers.trace, op.framework_path)) {
+            return Some(own);
+        }
+        let (module, instruction) = numbers.instruction(op)?;
+        let of_loop = || self.0.get(&op.program_id?)?.0.get(&instruction.computation).map(String::as_str);
+        let fused = hlo::fused(module, instruction).iter().filter(|it| !it.metadata.op_name.is_empty());
+        let (random, all) = fused
+            .fold((0usize, 0usize), |(random, all), it| (random + usize::from(draws(&it.metadata.op_name)), all + 1));
+        of_loop().or((all > 0 && 2 * random >= all).then_some(own))
+    }
+}
+
+fn check(numbers: &Numbers<'_>) -> Verdict {
+    let ops = &numbers.context.analysis.ops;
+    let text = |text| ops.text(numbers.trace, text);
+    if ops.rows.iter().all(|op| op.framework_path.is_empty()) {
+        return lacks("the ops have no paths of the framework.");
+    }
+    let draws = Draws::new(numbers);
+    let drawing: Vec<(&Op, &str)> = ops.rows.iter().filter_map(|op| Some((op, draws.source(numbers, op)?))).collect();
+    let time = |wanted: &dyn Fn(&str) -> bool| -> Ps {
+        drawing.iter().filter(|(_, source)| wanted(source)).map(|(op, _)| op.self_time).sum()
+    };
+    let share = numbers.op_percent(time(&|_| true));
+    let lost = numbers.of_window(share);
+    // The op itself names what it draws, unlike the copies and fusions that belong to it.
+    let named = |op: &Op| sampler(text(op.framework_path)).is_some();
+    let computing = drawing.iter().filter(|(op, _)| op.family.class() == OpClass::Compute);
+    let largest = computing.max_by_key(|(op, _)| (named(op), op.self_time));
+    let Some((largest, _)) = largest.filter(|_| lost >= OVERHEAD_PERCENT.good) else { return Verdict::Fine };
+    let (severity, limit) = OVERHEAD_PERCENT.severity(lost);
+    let sources: BTreeSet<&str> =
+        drawing.iter().map(|(_, source)| *source).filter(|source| !source.is_empty()).collect();
+    let mut lines: Vec<(&str, f64)> =
+        sources.into_iter().map(|line| (line, numbers.op_percent(time(&|source| source == line)))).collect();
+    sort::sort_by(&mut lines, |a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(b.0)));
+    let named: Vec<String> = lines
+        .iter()
+        .take(MOST_NAMED)
+        .map(|(line, percent)| {
+            format!("{} ({})", shown(line.rsplit('/').next().unwrap_or(line)), format::percent(*percent))
+        })
+        .collect();
+    let by_line = if named.is_empty() { String::new() } else { format!(" They are for {}.", named.join(", ")) };
+    let copies: Ps =
+        drawing.iter().filter(|(op, _)| op.family.class() != OpClass::Compute).map(|(op, _)| op.self_time).sum();
+    let copied = match numbers.op_percent(copies) {
+        percent if percent >= 1.0 => {
+            format!(
+                " This includes {} for copies of the state of the loops that compute random bits.",
+                format::percent(percent)
+            )
+        }
+        _ => String::new(),
+    };
+    let sampler = sampler(text(largest.framework_path));
+    let function = match sampler {
+        Some("jax.random.bernoulli") => " for jax.random.bernoulli, which makes the masks of dropout".to_owned(),
+        Some(name) => format!(" for {name}"),
+        None => String::new(),
+    };
+    let shape = numbers
+        .instruction(largest)
+        .and_then(|(_, it)| Some(Shape::Array(it.shape.first_array()?.clone()).text(false)));
+    let message = format!(
+        "Ops that draw random numbers take {} of the op time.{by_line} The largest, {}, computes {}{function}.{copied}",
+        format::percent(share),
+        shown(text(largest.name)),
+        shape.map_or_else(|| "random numbers".to_owned(), |shape| shown(&shape)),
+    );
+    let uses_rbg = drawing.iter().any(|(op, _)| words(text(op.framework_path)).any(|word| word == RBG));
+    let generator = if uses_rbg {
+        ""
+    } else {
+        "Use a faster generator: jax.config.update(\"jax_default_prng_impl\", \"rbg\"), or keys from jax.random.key(seed, \
+         impl=\"rbg\"). "
+    };
+    let fewer = match sampler {
+        Some("jax.random.bernoulli") => {
+            "Draw fewer numbers: share a mask between dimensions (broadcast_dims of Dropout), leave out dropout on attention \
+             weights, and set its rate to 0 in evaluation."
+        }
+        _ => "Draw fewer numbers: only those that are used, in the smallest shape that can be broadcast.",
+    };
+    let place = lines
+        .first()
+        .map_or(String::new(), |(line, _)| format!(", mostly for {}", shown(line.rsplit('/').next().unwrap_or(line))));
+    let title = format!("Random numbers take {} of the op time{place}", format::percent(share));
+    Draft::new(severity, Confidence::High, &title, message)
+        .remedy(&format!("{generator}{fewer}"))
+        .passed("random_numbers_percent", lost, limit)
+        .evidence("random_numbers_percent_of_ops", share)
+        .at_stake(lost)
+        .link(View::Ops, &equals("hlo_op_name", text(largest.name)))
+        .fires()
+}
+
+/// Returns the public function of `jax.random` that an op's path belongs to.
+fn sampler(path: &str) -> Option<&'static str> {
+    words(path).find_map(|word| SAMPLERS.iter().find(|(name, _)| *name == word)).map(|(_, function)| *function)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::copied_arguments;
+    use crate::testing::{finding, fine, says, tpu_steps};
+    use crate::testing_programs::{add_program, instruction, op_of};
+    use report::FindingSeverity::{Critical, Warning};
+    use trace::Trace;
+
+    const LOOP: &str = "jit(f)/jvp(jit(_bernoulli))/jit(_uniform)/while";
+
+    /// Builds steps of 1000 us with a loop at this path, in which a fusion and a copy of its state take `each` us, and a product.
+    fn steps(path: &'static str, each: i64) -> Trace {
+        tpu_steps(12, move |b, at| {
+            let inner = format!("{path}/body/add");
+            if at == 0 {
+                let body = vec![
+                    instruction("p.1", "parameter", "f32[8,64]"),
+                    instruction("add.1", "add", "f32[8,64]").of(&["p.1", "p.1"]).path(&inner),
+                    instruction("copy.1", "copy", "f32[8,64]").of(&["add.1"]),
+                ];
+                let main = vec![
+                    instruction("x.1", "parameter", "f32[8,64]"),
+                    instruction("while.1", "while", "f32[8,64]").of(&["x.1"]).calls(&["body"]).path(path),
+                ];
+                add_program(b, 7, vec![("body", body), ("main", main)]);
+            }
+            let line = b.line("/device:TPU:0", "XLA Ops");
+            let texts = [&inner, "%copy.1 = f32[8,64]{1,0} copy(f32[8,64]{1,0} %add.1)", "jit(f)/dot", "model.py:7"];
+            let [inner, copy, dot, source] = texts.map(|it| b.trace_mut().strings.intern(it));
+            b.event(line, "add.1", at, each).hlo_category("loop fusion").args(|args| {
+                (args.program_id, args.tf_op, args.source) = (Some(7), inner, source);
+            });
+            b.event(line, "copy.1", at + each, each).hlo_category("copy").args(|args| {
+                (args.program_id, args.long_name) = (Some(7), copy);
+            });
+            op_of(b, 7, ("dot.1", "convolution"), at + 2 * each, 1000 - 2 * each);
+            b.event(line, "dot.2", at + 999, 1).args(|args| args.tf_op = dot);
+        })
+    }
+
+    #[test]
+    fn fires_above_its_limit_and_counts_copies_of_the_loop() {
+        let found = finding(steps(LOOP, 200), &RULE);
+        assert_eq!(found.severity, Warning);
+        assert_eq!(found.title, "Random numbers take 40.0 % of the op time, mostly for model.py:7");
+        for part in ["computes f32[8,64] for jax.random.bernoulli", "This includes 20.0 % for copies"] {
+            assert!(found.message.contains(part), "{}", found.message);
+        }
+        assert!(found.remedy.contains("jax_default_prng_impl"), "{}", found.remedy);
+        assert_eq!(finding(steps(LOOP, 250), &RULE).severity, Critical);
+        assert_eq!(finding(steps(LOOP, 50), &RULE).severity, Warning);
+        fine(steps(LOOP, 49), &RULE);
+    }
+
+    #[test]
+    fn copies_in_such_a_loop_are_not_those_of_an_argument() {
+        fine(steps(LOOP, 200), &copied_arguments::RULE);
+        assert_eq!(finding(steps("jit(f)/scan/while", 200), &copied_arguments::RULE).severity, Warning);
+    }
+
+    #[test]
+    fn other_loops_and_names_draw_nothing() {
+        fine(steps("jit(f)/random_crop/while", 400), &RULE);
+        fine(steps("jit(f)/layer/normal/while", 400), &RULE);
+        assert!(draws("jit(f)/dropout/threefry2x32"));
+        // Only a part of a joined path draws random numbers.
+        assert!(!draws("jit(f)/(jit(_bernoulli)/lt:mlp/mul)"));
+        let bare = tpu_steps(12, |b, at| op_of(b, 7, ("add.1", "loop fusion"), at, 900));
+        assert!(matches!(says(bare, &RULE), Verdict::NotChecked(_)));
+    }
+}
