@@ -1,4 +1,4 @@
-//! What differs between two matched instructions.
+//! Differences between the two instructions of a pair.
 
 use super::identity::{Identity, is_commutative, is_of_sharding};
 use super::matching::Matching;

@@ -53,7 +53,7 @@ pub struct Changed {
     pub a: InstructionIndex,
     /// The instruction in `b`.
     pub b: InstructionIndex,
-    /// What differs.
+    /// Differences of the two.
     pub aspects: Vec<Aspect>,
 }
 
