@@ -161,3 +161,18 @@ test("an event on the timeline leads to its op in the graph", async ({ page, sit
   await link.click();
   await until("the op is in the middle", async () => (await page.locator(".node.centre").getAttribute("data-name")) === name);
 });
+
+test("the script of an op is that of the command line", async ({ page, context, site, cli }) => {
+  await context.grantPermissions(["clipboard-read", "clipboard-write"]);
+  await graph(page, site);
+  await page.evaluate(() => (location.hash = `${location.hash.split("&q=")[0]}&q=dot.1`));
+  await drawn(page, "dot.1");
+  await page.locator('.graph-details [data-copy="jax"]').click();
+  await page.locator(".notice.shown", { hasText: "Script copied." }).waitFor();
+  assert.equal(await page.evaluate(() => navigator.clipboard.readText()), hlo(cli, "--op", "dot.1", "--format", "jax"));
+  // An op that computes nothing has no script.
+  await page.locator('.node[data-name="x.1"]').first().click();
+  await until("its details are there", async () => (await page.locator(".graph-details h2").innerText()) === "x.1");
+  await page.locator('.graph-details [data-copy="jax"]').click();
+  await page.locator(".notice.shown", { hasText: "No script: x.1 is a parameter, which computes nothing." }).waitFor();
+}, { alone: true });

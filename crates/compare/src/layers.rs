@@ -146,7 +146,10 @@ mod tests {
         }
     }
 
-    fn told(found: &[LayerChange]) -> Vec<(&str, [Option<f64>; 2], Option<f64>)> {
+    /// Name, times in both runs, and difference.
+    type Told<'a> = (&'a str, [Option<f64>; 2], Option<f64>);
+
+    fn told(found: &[LayerChange]) -> Vec<Told<'_>> {
         found.iter().map(|it| (it.name.as_str(), it.time_us, it.delta_us_per_step)).collect()
     }
 

@@ -130,7 +130,8 @@ fn scope_of_most(profile: &UnifiedProfile, lines: &[LineTime<'_>]) -> Option<Fun
             *shares.entry(scopes.iter().take(depth).copied().collect()).or_default() += percent;
         }
     }
-    let largest_line = lines.first().map_or(0.0, |line| line.percent);
+    // Without lines, the categories say more than the outermost part of a model.
+    let largest_line = lines.first()?.percent;
     let has_other = |scope: &[&str]| {
         shares.iter().any(|(other, percent)| {
             let is_next = other.len() == scope.len() && other.as_slice() != scope;
