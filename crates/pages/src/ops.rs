@@ -15,6 +15,8 @@ use trace::{Framework, Platform, SourceFormat, in_blocks};
 const GROUP: &str = "group";
 const IDLE: &str = "idle";
 const ROWS: &str = "rows";
+/// Groups of the chart and of the table of groups. Name scopes and source lines are on the page of layers.
+const GROUPINGS: [(Grouping, &str); 2] = [(Grouping::Program, "Program"), (Grouping::Category, "Category")];
 /// Kinds of rows of the table.
 const ROW_KINDS: [(&str, &str); 5] = [
     ("ops", "Ops"),
@@ -37,7 +39,7 @@ pub(super) fn blocks(source: Source<'_>, query: &PageQuery) -> Result<Vec<Block>
     if ops.rows.is_empty() {
         return Ok(vec![nothing_ran()]);
     }
-    let grouping = Grouping::from_key(query.chosen(GROUP, &Grouping::ALL.map(Grouping::key)));
+    let grouping = Grouping::from_key(query.chosen(GROUP, &GROUPINGS.map(|(grouping, _)| grouping.key())));
     let with_idle = query.chosen(IDLE, &["without", "with"]) == "with";
     let rows = tables::rows(context, TableName::Ops, "");
     let applied = applied(&query.filter, rows.columns()).filter;
@@ -56,14 +58,7 @@ pub(super) fn blocks(source: Source<'_>, query: &PageQuery) -> Result<Vec<Block>
     blocks.push(Block::Choice(Choice {
         option: GROUP.to_owned(),
         label: "Group by".to_owned(),
-        values: [
-            (Grouping::Program, "Program"),
-            (Grouping::Category, "Category"),
-            (Grouping::Scope, "Name scope"),
-            (Grouping::Source, "Source"),
-        ]
-        .map(|(grouping, name)| (grouping.key().to_owned(), name.to_owned()))
-        .to_vec(),
+        values: GROUPINGS.map(|(grouping, name)| (grouping.key().to_owned(), name.to_owned())).to_vec(),
         chosen: grouping.key().to_owned(),
     }));
     match chosen {
