@@ -103,6 +103,7 @@ mod testing;
 mod testing_programs;
 mod undonated_arguments;
 mod uneven_devices;
+mod uneven_layers;
 mod unfused_data_formatting;
 mod unhidden_collectives;
 mod unused_visible_devices;
@@ -207,6 +208,7 @@ pub static CHAPTERS: &[Chapter] = &[
             &bf16_in_fp32::RULE,
             &tensor_cores_unused::RULE,
             &low_occupancy::RULE,
+            &uneven_layers::RULE,
         ],
     },
     Chapter {
