@@ -21,7 +21,7 @@ const MOST_OF_EXCESS: f64 = 0.8;
 
 fn check(numbers: &Numbers<'_>) -> Verdict {
     let Some(section) = &numbers.profile.layers else {
-        return lacks("no op has a framework path, so layers are unknown. Open the *.xplane.pb of the capture.");
+        return lacks("no op has a framework path, so layers are unknown.");
     };
     let uneven = section.layers.iter().filter_map(|layer| Some((layer, excess(layer)?)));
     let largest = uneven.clone().max_by(|a, b| a.1.total_cmp(&b.1));
