@@ -1,8 +1,9 @@
 //! One of several equal layers takes longer than the others.
 //!
-//! Numbered layers (`layer_0`, `layer_1`, ...) do the same work if their known FLOPs are within 5 % of the median; at least four
-//! must. The slowest takes at least 20 % more than the median, and its excess is at least 1 % of the op time (both ours: less is
-//! noise, or not worth a search). The finding names the innermost part that has most of the excess. Note, warning if the excess
+//! Numbered layers (`layer_0`, `layer_1`, ...) do the same work if their known FLOPs are within 5 % of the median; at least
+//! four must. The slowest takes at least 20 % more than the median, and its excess is at least 1 % of the op time (both ours:
+//! less is noise, or not worth a search). The finding names the innermost part that has most of the excess. Layers that
+//! mostly communicate are not compared, because a collective waits for the slowest device. Note, warning if the excess
 //! reaches 10 % of the window (JAX guide, overheads). Confidence medium: the first and the last layer of a model often also
 //! prepare or reduce data. Remedy: compare the layer's ops with those of another layer. Not checked without framework paths.
 
@@ -18,6 +19,9 @@ pub(super) static RULE: Rule =
 
 /// Share of the excess of the whole layer at which a part of it is named instead (ours: the rest is elsewhere).
 const MOST_OF_EXCESS: f64 = 0.8;
+
+/// Share of exposed communication above which layers are not compared (ours: their times are waiting times).
+const MOST_EXPOSED: f64 = 0.5;
 
 fn check(numbers: &Numbers<'_>) -> Verdict {
     let Some(section) = &numbers.profile.layers else {
@@ -59,9 +63,13 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
 }
 
 /// Returns the time that the slowest of equal layers takes beyond the median, as a share of the op time in percent. `None` if
-/// the layers are about equal.
+/// the layers are about equal, or if they mostly communicate: the first collective waits for the slowest device.
 fn excess(layer: &LayerTime) -> Option<f64> {
     let ratio = layer.slowest_ratio.filter(|ratio| 100.0 * (ratio - 1.0) >= UNEVEN_LAYER_PERCENT)?;
+    let exposed_us = layer.exposed_communication_us.unwrap_or_default();
+    if exposed_us > MOST_EXPOSED * layer.self_time_us {
+        return None;
+    }
     Some((ratio - 1.0) * layer.busy_self_time_percent? / layer.members.max(1) as f64)
 }
 
@@ -99,6 +107,21 @@ mod tests {
         assert!(found.title.starts_with("layer_2/attn"), "{}", found.title);
         assert!(found.message.contains("4 layers have the path jit_step/layer_*/attn"), "{}", found.message);
         assert_eq!(finding(steps(400, 100), &RULE).severity, FindingSeverity::Warning);
+    }
+
+    #[test]
+    fn layers_that_wait_for_other_devices_are_not_compared() {
+        let layer = |exposed_us| LayerTime {
+            self_time_us: 100.0,
+            exposed_communication_us: exposed_us,
+            busy_self_time_percent: Some(40.0),
+            members: 4,
+            slowest_ratio: Some(2.0),
+            ..LayerTime::default()
+        };
+        assert_eq!(excess(&layer(None)), Some(10.0));
+        assert_eq!(excess(&layer(Some(50.0))), Some(10.0));
+        assert_eq!(excess(&layer(Some(51.0))), None);
     }
 
     #[test]
