@@ -6,7 +6,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { drop } from "./browser.mjs";
 import { test, until } from "./harness.mjs";
-import { downloaded, fits, load, open, scratch, settled, view } from "./page.mjs";
+import { downloaded, fits, load, open, pressed, scratch, settled, view } from "./page.mjs";
 
 const EXAMPLE = join(import.meta.dirname, "../../www/assets/examples/jax-cpu-train.xplane.pb");
 
@@ -112,6 +112,9 @@ test("the drawn part is saved as the command line writes it", async ({ page, sit
   const file = (end) => downloaded(page, `.graph-bar [data-save="${end}"]`);
   assert.equal(await file("dot"), hlo(cli, "--format", "dot"));
   assert.equal(await file("svg"), hlo(cli, "--format", "svg"));
+  const { name, bytes } = await pressed(page, page.locator('.graph-bar [data-save="png"]'));
+  assert.ok(name.endsWith(".png") && bytes.length > 1_000, name);
+  assert.deepEqual([...bytes.subarray(0, 4)], [0x89, 0x50, 0x4e, 0x47]);
   const text = await file("hlo");
   assert.ok(text.startsWith("HloModule jit_train_step") && text.includes("ENTRY %main.2"));
 });
