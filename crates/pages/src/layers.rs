@@ -13,8 +13,9 @@ const GROUP: &str = "layers";
 const MOST_NODES: usize = 400;
 /// Smallest share of the whole at which the chart shows a layer.
 const LEAST_SHARE: f64 = 0.001;
-/// Largest number of layers that the overview shows.
-const MOST_LAYERS: usize = 3;
+/// Largest numbers of layers that the overview and a report show.
+const OF_OVERVIEW: usize = 3;
+const OF_REPORT: usize = 12;
 
 /// Returns the blocks of the page.
 pub(super) fn blocks(source: Source<'_>, query: &PageQuery) -> Vec<Block> {
@@ -145,11 +146,20 @@ pub(super) fn phases(profile: &UnifiedProfile) -> Option<Bars> {
     })
 }
 
+/// Returns the section of a report: phases and the largest layers. Empty if no op has a name scope.
+pub(super) fn section(profile: &UnifiedProfile) -> Vec<Block> {
+    phases(profile).into_iter().chain(first(profile, OF_REPORT)).map(Block::Bars).collect()
+}
+
 /// Draws the largest layers for the overview. `None` if no op has a name scope.
 pub(super) fn largest(profile: &UnifiedProfile) -> Option<Bars> {
+    first(profile, OF_OVERVIEW)
+}
+
+fn first(profile: &UnifiedProfile, most: usize) -> Option<Bars> {
     let section = profile.layers.as_ref()?;
     let bars: Vec<Bar> = first_layers(section)
-        .take(MOST_LAYERS)
+        .take(most)
         .map(|layer| Bar {
             label: match layer.members {
                 0 | 1 => inner(&layer.path).to_owned(),

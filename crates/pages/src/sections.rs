@@ -5,7 +5,9 @@
 //! always gives the same bytes.
 
 use crate::warning::warning_line;
-use crate::{PageQuery, Source, communication, findings, host, live_memory, overview, run_facts, steps, transfers};
+use crate::{
+    PageQuery, Source, communication, findings, host, layers, live_memory, overview, run_facts, steps, transfers,
+};
 use base::{Warning, format, json_text};
 use document::{Block, ColumnBlock, Fact, Facts, Place, Section, TableBlock};
 use report::UnifiedProfile;
@@ -30,6 +32,7 @@ pub fn sections(profile: &UnifiedProfile) -> Vec<Section> {
         short("host", "", of_other_kinds(source, &query)),
         what_to_do(profile),
         long("steps", "Where the time goes", step_blocks(source)),
+        long("layers", "Layers", layers::section(profile)),
         short("ops", "", op_blocks(profile)),
         short("live-memory", "Live memory", live_memory::beside_trace(source, &query)),
         devices(profile),

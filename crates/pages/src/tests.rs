@@ -290,3 +290,36 @@ fn devices_that_did_nothing_are_listed_behind_those_that_worked() {
         assert_eq!(said, [("/device:TPU:1", 100.0, "no gap"), ("/device:TPU:0", 0.0, "not used")]);
     }
 }
+
+#[test]
+fn a_report_lists_phases_and_layers_if_ops_have_paths() {
+    use report::{LayerTime, Layers, Phase, PhaseTime};
+    let of = |profile: &UnifiedProfile| {
+        let found = sections::sections(profile).into_iter().find(|section| section.id == "layers").unwrap();
+        let bars = found.blocks.into_iter().filter_map(|block| match block {
+            Block::Bars(bars) => Some(bars.bars.into_iter().map(|bar| (bar.label, bar.value)).collect()),
+            _ => None,
+        });
+        bars.collect::<Vec<Vec<(String, f64)>>>()
+    };
+    let mut profile = report::example::profile();
+    profile.layers = None;
+    assert!(of(&profile).is_empty());
+    let layer = |path: &str, self_time_us| LayerTime {
+        path: path.to_owned(),
+        members: 1,
+        self_time_us,
+        ..LayerTime::default()
+    };
+    let phase = |phase, self_time_us| PhaseTime { phase, self_time_us, ..PhaseTime::default() };
+    profile.layers = Some(Layers {
+        phases: vec![phase(Phase::Forward, 40.0), phase(Phase::Backward, 60.0)],
+        layers: vec![layer("jit_f", 100.0), layer("jit_f/encoder", 70.0), layer("jit_f/head", 30.0)],
+        ..Layers::default()
+    });
+    let name = |name: &str, value| (name.to_owned(), value);
+    assert_eq!(
+        of(&profile),
+        [vec![name("Forward", 40.0), name("Backward", 60.0)], vec![name("encoder", 70.0), name("head", 30.0)]]
+    );
+}
