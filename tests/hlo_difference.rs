@@ -103,7 +103,7 @@ fn programs_of_one_input_and_of_captures_compare() {
     let text = printed(&folder, &[train, "--program", "jit_train_step", "--against", train]);
     assert!(text.contains("No instruction differs: all 107 are the same."), "{text}");
     let message = refused(&folder, &[train, "--program", "jit_train_step", "--against-program", "jit_train_stp"]);
-    assert!(message.contains("--against-program: no program is jit_train_stp. Did you mean"), "{message}");
+    assert!(message.contains("--against-program: no program matches jit_train_stp. Did you mean"), "{message}");
     let other = message
         .lines()
         .filter_map(|line| line.split_whitespace().next())
@@ -112,7 +112,7 @@ fn programs_of_one_input_and_of_captures_compare() {
     let text = printed(&folder, &[train, "--program", "jit_train_step", "--against-program", &other]);
     assert!(text.contains(&format!("\nB  {other} of ")) && text.contains("Gone from A: "), "{text}");
     let message = refused(&folder, &[train, "--program", "jit_train_step", "--against", train, "--format", "svg"]);
-    assert!(message.contains("a difference of two programs is text or json"), "{message}");
+    assert!(message.contains("the difference of two programs can only be text or json"), "{message}");
     let message = refused(&folder, &[train, "--program", "jit_train_step", "--against", "tests/data/README.md"]);
     assert!(!message.is_empty(), "{message}");
     refused(&folder, &[train, "--against", train, "--op", "dot.1"]);

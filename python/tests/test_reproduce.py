@@ -326,7 +326,7 @@ INSTEAD: dict[str, tuple[set[str], set[str], float | None]] = {
 
 #: Instructions without a script, with words of the reason.
 REFUSED = {
-    "jit_callback pure_callback.1": "Python code that the program runs on the host, whose JAX name is jit(<lambda>)/pure_callback",
+    "jit_callback pure_callback.1": "Python code that the program runs on the host (JAX name: jit(<lambda>)/pure_callback)",
     "hlo-batch_norms train": "batch-norm-training",
     "hlo-batch_norms infer": "batch-norm-inference",
     "hlo-batch_norms grad": "batch-norm-grad",
@@ -335,10 +335,10 @@ REFUSED = {
     "hlo-feeds out": "outfeed",
     "hlo-feeds send": "send",
     "hlo-feeds recv": "recv",
-    "hlo-library_attention full": "another head dimension",
-    "hlo-library_attention causal": "another head dimension",
-    "hlo-library_attention window": "another head dimension",
-    "hlo-library_attention back": "another head dimension",
+    "hlo-library_attention full": "different head dimensions",
+    "hlo-library_attention causal": "different head dimensions",
+    "hlo-library_attention window": "different head dimensions",
+    "hlo-library_attention back": "different head dimensions",
     "hlo-library_attention te": "Transformer Engine",
     "hlo-library_attention triton": "a Triton kernel",
     "hlo-library_attention scaled": "does not record the scales",

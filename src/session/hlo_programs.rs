@@ -173,7 +173,7 @@ impl Session {
         })?
     }
 
-    /// Returns the numbers of an op of a program that its script states. `None` if it did not run in the window.
+    /// Returns the measured numbers of an op for the head comment of its script. `None` if the op did not run in the window.
     pub fn op_numbers(&mut self, run: u32, settings: &Settings, program: &HloProgram, op: &str) -> Option<OpNumbers> {
         self.timeline(run, settings, |context, _| measured(&context, program, op))?
     }

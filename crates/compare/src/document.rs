@@ -417,7 +417,7 @@ pub struct LayerChange {
     /// Name of the phase (`forward`, `backward`, `recomputed`, `update`, `other`), or path of the layer in the run, or in the
     /// baseline if the run does not list it: `jit_train_step/layer_*/attention`.
     pub name: String,
-    /// Path in the baseline, if only the program has another name there.
+    /// Path in the baseline. Absent unless the program has a different name there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub baseline_name: Option<String>,
     /// Number of layers that the path stands for, in the run and in the baseline. 0 for phases, and if a run does not list the

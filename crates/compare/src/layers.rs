@@ -46,7 +46,7 @@ pub fn layers(run: usize, subject: &Subject, base: &Subject) -> Vec<LayerChange>
             timed(change, sides, |it| Some(in_list(it)?.self_time_us), |it| in_list(it)?.exposed_communication_us)
         })
         .collect();
-    // Of a layer that is known in one run only, the difference is at most its time there.
+    // A layer that only one run lists differs by at most its time in that run.
     let size = |it: &LayerChange| it.delta_us_per_step.unwrap_or(0.0).abs();
     let known = |it: &LayerChange| it.time_us.iter().flatten().fold(0.0, |sum, time| sum + time);
     sort::sort_by(&mut layers, |a, b| size(b).total_cmp(&size(a)).then_with(|| known(b).total_cmp(&known(a))));

@@ -144,7 +144,7 @@ impl Program {
         fact("Opcode", Some(it.opcode.clone()));
         fact("Shape", Some(it.shape.text(true)));
         fact("Self time", time(own));
-        fact("Time with what it calls", time(whole).filter(|_| whole != own));
+        fact("Time including called computations", time(whole).filter(|_| whole != own));
         fact("FLOPs", whole.and_then(|it| it.flops).map(|flops| si(flops, "FLOP")));
         fact("Bytes", whole.and_then(|it| it.bytes).map(|size| bytes(size as u64)));
         fact("Bound by", own.map(|it| it.bound_by.clone()));

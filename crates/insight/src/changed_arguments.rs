@@ -55,9 +55,9 @@ pub(super) fn sentence(numbers: &Numbers<'_>, module: &str) -> String {
     if changed.is_empty() {
         if let Some(values) = constants(numbers, module) {
             return format!(
-                "{subject} take arguments of the same shapes and data types, and compute the same. They differ in the value of a \
-                 constant: {values}. So a number that changes is a part of the program: a static argument, a value in a closure, or \
-                 a setting of a new object such as an optimizer."
+                "{subject} take arguments of the same shapes and data types, and do the same work. They differ only in the \
+                 value of a constant: {values}. So a number that changes is compiled into the program: a static argument, a \
+                 value in a closure, or a setting of a new object such as an optimizer."
             );
         }
         return format!(

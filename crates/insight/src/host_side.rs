@@ -149,8 +149,8 @@ impl<'a> HostSide<'a> {
         }
         let what = public_calls(range).next().map_or_else(|| "its work".to_owned(), public_name);
         Some(format!(
-            "Look at {name}{source}: devices are idle until it returns. Launch the next step before it, replace Python loops over \
-             elements by operations on whole arrays, or run {what} less often or in a background thread or process."
+            "Look at {name}{source}: devices are idle until it returns. Launch the next step first, replace Python loops over \
+             elements with operations on whole arrays, or run {what} less often or in a background thread or process."
         ))
     }
 
@@ -220,8 +220,8 @@ const REMEDIES: [(&[&str], &str); 5] = [
     ),
     (
         &["hash"],
-        "It computes a hash: in a call of a jitted function, that of a static argument, in each call. Give the argument a hash that \
-         is cheap (keep it, or compare by identity), or pass large data as arrays.",
+        "It computes a hash. JAX hashes the static arguments of a jitted function in each call. Give the argument a cheap hash \
+         (store the hash, or compare by identity), or pass large data as arrays.",
     ),
     (
         &["device_put", "make_array_from_callback", "make_array_from_process_local_data"],
@@ -252,13 +252,13 @@ const REMEDIES: [(&[&str], &str); 5] = [
 ];
 
 /// Advice for a range that formats arrays as text.
-const FORMATS: &str = "It formats whole arrays as text, which also waits for them and copies them to the host. Do not put arrays into \
-    strings in each step: log scalars or summaries, pass values to the logger as arguments (log.debug(\"%s\", x), so that a message \
-    below the level is not formatted), or print every n-th step.";
+const FORMATS: &str = "It formats whole arrays as text. To do so, it waits until they are computed, and copies them to \
+    the host. Do not put arrays into strings in each step: log scalars or summaries, pass values to the logger as arguments \
+    (log.debug(\"%s\", x), so that a message below the level is not formatted), or print only in every n-th step.";
 /// Advice for a range that converts Python numbers to arrays.
 const CONVERTS: &str = "The argument is a Python list or tuple of numbers, and JAX infers the type of each number in Python. Convert it \
-    with NumPy first: np.asarray(x, dtype=np.float32), and pass that array on. Better, keep the data as NumPy arrays from the \
-    beginning.";
+    with NumPy first: np.asarray(x, dtype=np.float32), and pass that array to JAX. Better still, keep the data in NumPy arrays \
+    from the start.";
 /// Functions that format values as text.
 const PRINTING: [&str; 6] = ["__repr__", "__str__", "__format__", "array2string", "array_repr", "array_str"];
 /// Files of libraries, with the module and the names under which users know some of their functions.

@@ -92,9 +92,10 @@ pub const OCCUPANCY_PERCENT: f64 = 50.0;
 pub const DOMINANT_OP_PERCENT: f64 = 50.0;
 /// Share of the window from which one op dominates, percent (ours: below it, devices mostly wait, and the op is not the cause).
 pub const DOMINANT_OP_OF_WINDOW_PERCENT: f64 = 20.0;
-/// Time beyond the median of equal layers from which a layer is slow, percent (ours: less is noise).
+/// Time above the median of equal layers at which a layer is slow, in percent (our limit: less is noise).
 pub const UNEVEN_LAYER_PERCENT: f64 = 20.0;
-/// Share of the op time that a slow layer loses from which it is a finding, percent (ours: less is not worth a search).
+/// Time that a slow layer loses at which the rule fires, as a share of the op time in percent (our limit: less is not worth a
+/// search).
 pub const UNEVEN_OF_OPS_PERCENT: f64 = 1.0;
 /// Share of a device's memory from which it is nearly full, percent (JAX guide: peak memory below 90 %).
 pub const NEARLY_FULL_PERCENT: f64 = 90.0;

@@ -68,7 +68,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     let inner = host.and_then(|host| host.innermost(|file| has_ops(numbers, file)));
     let meanwhile = match (&outer, &inner) {
         (Some(outer), Some((_, inner, percent))) => format!(
-            " Meanwhile the host is in {outer}, and for {} of that time in {inner} inside it.",
+            " Meanwhile the host is in {outer}, and spends {} of that time in {inner}.",
             format::percent(*percent)
         ),
         (Some(outer), None) => format!(" Meanwhile the host is in {outer}."),

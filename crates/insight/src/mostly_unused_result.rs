@@ -1,12 +1,12 @@
 //! A program computes a large array and reads a small part of it.
 //!
-//! All reads of an op's result end in a slice or gather, through elementwise ops, reductions along other dimensions, broadcasts and
-//! changes of shape, and together they select at most a quarter of it (ours: a smaller saving is not worth a change). Example: a
-//! language model computes the logits of all positions of a prompt, and reads those of the last one. The op must compute its
-//! elements independently: elementwise ops, reductions, matrix products and convolutions do, sorts and loops do not. The impact is
-//! the time of such ops for the part that is not read: warning from 10 % of the window (JAX guide, overheads), critical from 50 %.
-//! Confidence high. Remedy: select first, then compute. Slices that divide an array among devices do not count. Not checked
-//! without the compiled program.
+//! The program reads an op's result only through slices and gathers, which together select at most a quarter of it (our limit: a
+//! smaller saving is not worth a change). Between the op and the selection there are only elementwise ops, broadcasts, reshapes,
+//! transposes, and reductions along other dimensions. Example: a language model computes the logits of all positions of a prompt,
+//! and reads only those of the last one. The op must compute its elements independently, like elementwise ops, reductions, matrix
+//! products and convolutions, and unlike sorts and loops. The impact is the time that such ops spend on elements that are not
+//! read: warning from 10 % of the window (JAX guide, overheads), critical from 50 %. Confidence high. Remedy: select first, then
+//! compute. Slices that divide an array among devices do not count. Not checked without the compiled program.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -132,12 +132,12 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         it.producer.shape.array().map_or_else(String::new, |array| Shape::Array(array.clone()).text(false).to_owned());
     let used = format::percent(100.0 * it.used);
     let others = match found.len() {
-        1 => "It takes".to_owned(),
-        2 => "It and another op on the way take".to_owned(),
-        count => format!("It and {} other ops on the way take", format::count(count as u64 - 1)),
+        1 => "The op takes".to_owned(),
+        2 => "The op and another one before the selection take".to_owned(),
+        count => format!("The op and {} others before the selection take", format::count(count as u64 - 1)),
     };
     let message = format!(
-        "{} computes {}, and the program reads only {used} of it: what {} selects (a {}). {others} {} of the time.",
+        "{} computes {}, and the program reads only {used} of it: the part that {} selects with a {}. {others} {} of the time.",
         numbers.op_with_source(it.op),
         shown(&shape),
         file_and_line(&place),

@@ -1,10 +1,10 @@
 //! Random numbers take much of the time.
 //!
 //! Ops that draw random numbers take at least 10 % of the window (JAX guide, overheads): warning, critical from 50 %. An op draws
-//! random numbers if its path contains a sampling function of `jax.random` (`jit(_bernoulli)`, `threefry2x32`, `random_bits`), if
-//! it is inside a loop of such an op, including copies of the loop's state, or if at least half of the instructions of a fusion
-//! have such a path (ours: the rest uses the numbers). Confidence high. Remedy: the generator `rbg`, and smaller masks. Not checked
-//! without paths of ops.
+//! random numbers if its path contains a sampling function of `jax.random` (`jit(_bernoulli)`, `threefry2x32`, `random_bits`).
+//! The ops inside a loop with such a path count too, including copies of the loop's state. A fusion counts if at least half of
+//! its instructions have such a path (our limit: the other instructions use the numbers). Confidence high. Remedy: use the
+//! faster generator `rbg`, and draw smaller masks. Not checked if no op has a framework path.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -129,7 +129,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     let ops = &numbers.context.analysis.ops;
     let text = |text| ops.text(numbers.trace, text);
     if ops.rows.iter().all(|op| op.framework_path.is_empty()) {
-        return lacks("the ops have no paths of the framework.");
+        return lacks("the ops have no framework paths.");
     }
     let draws = Draws::new(numbers);
     let drawing: Vec<(&Op, &str)> = ops.rows.iter().filter_map(|op| Some((op, draws.source(numbers, op)?))).collect();
@@ -156,7 +156,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
             format!("{} ({})", shown(line.rsplit('/').next().unwrap_or(line)), format::percent(*percent))
         })
         .collect();
-    let by_line = if named.is_empty() { String::new() } else { format!(" They are for {}.", named.join(", ")) };
+    let by_line = if named.is_empty() { String::new() } else { format!(" They come from {}.", named.join(", ")) };
     let copies: Ps =
         drawing.iter().filter(|(op, _)| op.family.class() != OpClass::Compute).map(|(op, _)| op.self_time).sum();
     let copied = match numbers.op_percent(copies) {
@@ -193,13 +193,13 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     let fewer = match sampler {
         Some("jax.random.bernoulli") => {
             "Draw fewer numbers: share a mask between dimensions (broadcast_dims of Dropout), leave out dropout on attention \
-             weights, and set its rate to 0 in evaluation."
+             weights, and set the dropout rate to 0 in evaluation."
         }
         _ => "Draw fewer numbers: only those that are used, in the smallest shape that can be broadcast.",
     };
     let place = lines
         .first()
-        .map_or(String::new(), |(line, _)| format!(", mostly for {}", shown(line.rsplit('/').next().unwrap_or(line))));
+        .map_or(String::new(), |(line, _)| format!(", mostly at {}", shown(line.rsplit('/').next().unwrap_or(line))));
     let title = format!("Random numbers take {} of the op time{place}", format::percent(share));
     Draft::new(severity, Confidence::High, &title, message)
         .remedy(&format!("{generator}{fewer}"))
@@ -260,7 +260,7 @@ mod tests {
     fn fires_above_its_limit_and_counts_copies_of_the_loop() {
         let found = finding(steps(LOOP, 200), &RULE);
         assert_eq!(found.severity, Warning);
-        assert_eq!(found.title, "Random numbers take 40.0 % of the op time, mostly for model.py:7");
+        assert_eq!(found.title, "Random numbers take 40.0 % of the op time, mostly at model.py:7");
         for part in ["computes f32[8,64] for jax.random.bernoulli", "This includes 20.0 % for copies"] {
             assert!(found.message.contains(part), "{}", found.message);
         }

@@ -4,9 +4,9 @@
 //! step, as a share of that time. Note for any compilation, warning from 1 %, critical from 20 % (ours: steps of a steady run
 //! compile nothing). Confidence high. Remedy: `jax_explain_cache_misses`, fixed shapes. The message compares the arguments of
 //! the programs of the same function: their number, else their shapes and types; if these are equal, something else differs
-//! (a static argument, a constant, a new function object). The message lists the values of a constant in which
-//! programs differ that are otherwise equal. If such a program is that of a `jax.lax` loop or branch which runs
-//! outside of `jax.jit`, the title names it: JAX finds its program again only if the function of the body is the same object.
+//! (a static argument, a constant, a new function object). If the programs differ only in a constant, the message lists
+//! its values. If a recompiled program is a `jax.lax` loop or branch that runs outside of `jax.jit`, the title names it:
+//! JAX finds its program again only if the function of the body is the same object.
 //! Not checked without host events or with fewer than two steps.
 
 use std::collections::BTreeSet;

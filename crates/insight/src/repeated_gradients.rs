@@ -1,10 +1,11 @@
 //! Several programs compute gradients of the same model.
 //!
-//! Two or more programs compute gradients, and at least half of the backward paths of one (without the name of the program)
-//! are those of another (ours: the same layers, differentiated twice). A step then runs the forward and the backward pass once
-//! in each, for example once to train and once to log the norm of the gradients. The impact is the time of all these programs
-//! but the one with the most time: warning from 10 % of the op time (JAX guide, overheads), critical from 50 %. Confidence
-//! medium: the programs may differentiate different losses on purpose, such as those of a generator and a discriminator.
+//! Two or more programs compute gradients, and at least half of the backward paths of one program also occur in another, apart
+//! from the program's name (our limit: the same layers are differentiated twice). Each step then runs the forward and backward
+//! passes in each of these programs, for example once to train and once to log the norm of the gradients. The impact is the time
+//! of these programs without the longest one: warning from 10 % of the op time (JAX guide, overheads), critical from 50 %.
+//! Confidence medium: the programs may differentiate different losses on purpose, such as those of a generator and a
+//! discriminator.
 //! Remedy: compute gradients once, and return everything else from that program. Not reported without paths of ops.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -52,7 +53,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         all.join(", ")
     );
     let title = format!(
-        "{} programs compute gradients of the same model; all but one take {} of the op time",
+        "{} programs compute gradients of the same model; the repeated work takes {} of the op time",
         format::count(all.len() as u64),
         format::percent(share)
     );
@@ -113,7 +114,7 @@ mod tests {
         let found = finding(steps(400, "mlp"), &RULE);
         assert_eq!(
             (found.severity, found.title.as_str()),
-            (Warning, "2 programs compute gradients of the same model; all but one take 40.0 % of the op time")
+            (Warning, "2 programs compute gradients of the same model; the repeated work takes 40.0 % of the op time")
         );
         let said = "2 programs run the forward and the backward pass of the same layers: jit_train_step (60.0 % of the \
             op time), jit_grad_norm (40.0 % of the op time).";

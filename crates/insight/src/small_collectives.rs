@@ -1,10 +1,10 @@
 //! Most communication time is in many small collectives.
 //!
-//! Collectives that move at most 16 KiB per call (ours: less than a microsecond of transfer at 20 GB/s, so the start of the call and
-//! the wait for the slowest device take the time) from one source line run at least 10 times per step on each device, and take
-//! at least half of the communication time (both ours). The impact is the time of these collectives that no computation overlaps:
-//! warning from 10 % of the window (JAX guide, overheads), critical from 30 % (XProf, collective-bound). Confidence high. Remedy:
-//! fewer calls. Not checked without steps.
+//! Collectives of one source line that move at most 16 KiB per call run at least 10 times per step on each device, and take at
+//! least half of the communication time (our limits: at 20 GB/s, such a transfer takes less than a microsecond, so the time of a
+//! call is its launch and the wait for the slowest device). The impact is the exposed time of these collectives: warning from
+//! 10 % of the window (JAX guide, overheads), critical from 30 % (XProf, collective-bound). Confidence high. Remedy: make fewer
+//! calls. Not checked without steps.
 
 use std::collections::BTreeMap;
 
@@ -113,13 +113,16 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     let (waits, transfers) = (small.sum(|op| op.sums.wait), small.sum(|op| op.sums.transfer));
     let waiting = match waits + transfers {
         compared if compared > Ps::ZERO => {
-            format!(" Devices wait for each other for {} of it.", format::percent(share(waits, compared)))
+            format!(
+                " In these calls, devices wait for each other for {} of the time.",
+                format::percent(share(waits, compared))
+            )
         }
         _ => String::new(),
     };
     let message = format!(
-        "Each device runs {} per step. {} of them{of_scope}{place} move {bytes} per call and take {} of the communication time{}. So few \
-         bytes take no time to transfer: each call costs its start, and the wait for the slowest device.{waiting}",
+        "Each device runs {} per step. {} of them{of_scope}{place} move {bytes} per call and take {} of the communication time{}. \
+         The transfer itself takes almost no time: a call takes as long as its launch and the wait for the slowest device.{waiting}",
         plural(rounded(per_step(collectives.sums.occurrences)), "collective"),
         format::count(rounded(calls)),
         format::percent(mostly),

@@ -1,11 +1,12 @@
 //! One of several equal layers takes longer than the others.
 //!
-//! Numbered layers (`layer_0`, `layer_1`, ...) do the same work if their known FLOPs are within 5 % of the median; at least
-//! four must. The slowest takes at least 20 % more than the median, and its excess is at least 1 % of the op time (both ours:
-//! less is noise, or not worth a search). The finding names the innermost part that has most of the excess. Layers that
-//! mostly communicate are not compared, because a collective waits for the slowest device. Note, warning if the excess
-//! reaches 10 % of the window (JAX guide, overheads). Confidence medium: the first and the last layer of a model often also
-//! prepare or reduce data. Remedy: compare the layer's ops with those of another layer. Not checked without framework paths.
+//! Numbered layers (`layer_0`, `layer_1`, ...) do the same work if their known FLOPs are within 5 % of the median. At least
+//! four layers do, and the slowest of them takes at least 20 % more time than the median. The difference is at least 1 % of the
+//! op time (our limits: less is noise, or not worth a search). The finding names the innermost part of the layer with at least
+//! 80 % of the difference. Layers that mostly communicate are not compared, because a collective waits for the slowest device.
+//! Note, warning if the difference reaches 10 % of the window (JAX guide, overheads). Confidence medium: the first and the last
+//! layer of a model often also prepare or reduce data. Remedy: compare the layer's ops with those of another layer. Not checked
+//! without framework paths.
 
 use super::draft::{Draft, lacks};
 use super::limits::{OVERHEAD_PERCENT, UNEVEN_LAYER_PERCENT, UNEVEN_OF_OPS_PERCENT};
@@ -17,7 +18,7 @@ use report::{Confidence, FindingSeverity, LayerTime, View};
 pub(super) static RULE: Rule =
     Rule { id: "uneven_layers", title: "One layer is slower", needs: Needs::AllOps, ..Rule::checked_by(check) };
 
-/// Share of the excess of the whole layer at which a part of it is named instead (ours: the rest is elsewhere).
+/// Share of a layer's excess at which the finding names a part of the layer instead (our limit: below it, several are slow).
 const MOST_OF_EXCESS: f64 = 0.8;
 
 /// Share of exposed communication above which layers are not compared (ours: their times are waiting times).
@@ -41,14 +42,14 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     let of_window = numbers.of_window(excess);
     let severity = if of_window < OVERHEAD_PERCENT.good { FindingSeverity::Note } else { FindingSeverity::Warning };
     let message = format!(
-        "{} layers have the path {}. {name} takes {} more time than the median of those with the same FLOPs. The difference is \
+        "{} layers have the path {}. {name} takes {} more time than the median layer with the same FLOPs. The difference is \
          {} of the op time.",
         format::count(layer.members),
         format::printable(&layer.path),
         format::percent(percent),
         format::percent(excess)
     );
-    let title = format!("{name} takes {} more time than its equals", format::percent(percent));
+    let title = format!("{name} takes {} more time than equal layers", format::percent(percent));
     Draft::new(severity, Confidence::Medium, &title, message)
         .remedy(
             "Compare its ops with those of another layer (page Layers, grouped by each layer): layouts, copies, fusions and \

@@ -19,7 +19,7 @@ const LEAST_LINE_PERCENT: f64 = 10.0;
 const ONE_LINE_PERCENT: f64 = 75.0;
 /// Factor by which the share of a name scope must exceed that of the largest line to be named instead of lines (our limit).
 const SCOPE_OVER_LINE: f64 = 1.5;
-/// Share of the busy time, in percent, from which another scope shows that a scope is a part of the model (our limit).
+/// Share of the busy time, in percent, at which a second scope shows that the first is only a part of the model (our limit).
 const OTHER_SCOPE_PERCENT: f64 = 1.0;
 /// Minimum number of iterations of a loop that is named (our limit).
 const FEWEST_ITERATIONS: u64 = 4;

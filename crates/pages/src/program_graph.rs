@@ -8,7 +8,8 @@ use crate::Source;
 /// Reason and remedy if a run has no compiled programs.
 pub const NO_PROGRAMS: [&str; 2] = [
     "This profile contains no compiled programs.",
-    "JAX stores them in the xplane.pb file of a capture, not in trace.json.gz. A folder of --xla_dump_to can be opened too.",
+    "JAX stores them in the xplane.pb file of a capture, not in trace.json.gz. You can also open a folder that \
+     --xla_dump_to wrote.",
 ];
 
 /// Returns the blocks of the view: none if the page can draw a program, and otherwise the reason.

@@ -28,7 +28,7 @@ pub struct Measured {
     pub peak_flops_per_s: Option<f64>,
     /// Peak of the memory that limits the op, in bytes per second.
     pub peak_bytes_per_s: Option<f64>,
-    /// Share of the time that the op would need at the roofline, from 0 to 1.
+    /// Time that the op would need at the roofline, as a share of its self time, from 0 to 1.
     pub roofline_efficiency: Option<f64>,
 }
 

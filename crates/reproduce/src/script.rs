@@ -346,7 +346,7 @@ def check(result):
 
 
 def device_time(function, arguments, calls):
-    \"\"\"Returns the seconds per call that the device was busy, by JAX's profiler. None if it records no device (CPU).\"\"\"
+    \"\"\"Returns the device's busy time per call in seconds. None if JAX's profiler records no device (CPU).\"\"\"
     with tempfile.TemporaryDirectory() as folder:
         with jax.profiler.trace(folder):
             for _ in range(calls):
@@ -367,7 +367,7 @@ def device_time(function, arguments, calls):
 
 
 def measure(function, arguments, samples=20):
-    \"\"\"Returns the median of the seconds per call. Calls follow each other without waiting for the device.\"\"\"
+    \"\"\"Returns the median time per call in seconds, and the calls per sample. Only the last call of a sample is awaited.\"\"\"
     start = time.perf_counter()
     jax.block_until_ready(function(*arguments))
     calls = max(1, min(1000, int(0.01 / (time.perf_counter() - start))))

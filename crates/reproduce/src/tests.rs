@@ -257,8 +257,8 @@ fn a_kernel_without_a_call_is_named() {
     };
     assert_eq!(
         call("__gpu$xla.gpu.triton", "jit(f)/pallas_call[name=rms_norm]"),
-        "JAX has no call for the custom call __gpu$xla.gpu.triton: it is a Triton kernel, whose JAX name is \
-         jit(f)/pallas_call[name=rms_norm]"
+        "JAX has no call for the custom call __gpu$xla.gpu.triton: it is a Triton kernel (JAX name: \
+         jit(f)/pallas_call[name=rms_norm])"
     );
     assert_eq!(
         call("my_kernel", ""),

@@ -64,14 +64,14 @@ pub struct Hlo {
     /// Print the chain of dependent instructions with the most device time, instead of the program
     #[arg(long, alias = "critical_path", conflicts_with_all = ["op", "format"])]
     pub critical_path: bool,
-    /// Print the difference from the program of this input: instructions that are new, gone or changed, matched by structure. The
-    /// given inputs are A, and this one is B. The program in B has the same name, unless --against-program names another
+    /// Compare the program with one of this input, and print the instructions that are new, gone or changed. The other inputs are
+    /// A, and this one is B. By default, the program of B is the one with the same name. Instructions are matched by structure
     #[arg(long, value_name = "FILE|DIR", conflicts_with_all = ["op", "computation", "critical_path"])]
     pub against: Option<PathBuf>,
-    /// The program in B, as in --program. Without --against, it is one of the same inputs
+    /// The program of B: its name, number or fingerprint, as for --program. Without --against, B is the same input as A
     #[arg(long, alias = "against_program", value_name = "PROGRAM", conflicts_with_all = ["op", "computation", "critical_path"])]
     pub against_program: Option<String>,
-    /// Format of the result. By default that of the extension of --output, or text
+    /// Format of the result. By default, the extension of --output decides. Without --output, the result is text
     #[arg(long, value_enum)]
     pub format: Option<HloFormat>,
     /// File to write, instead of printing the result

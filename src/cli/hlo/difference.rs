@@ -17,7 +17,7 @@ use crate::cli::analyze::{self, Reports};
 use crate::cli::args::{Hlo, HloFormat, Inputs};
 use crate::cli::output::Outputs;
 
-/// Opcodes of instructions that run the computations that they call one instruction at a time.
+/// Opcodes whose called computations run one instruction at a time.
 const RUNS: [&str; 5] = ["while", "conditional", "call", "async-start", "custom-call"];
 
 /// One of the compared programs.
@@ -40,8 +40,8 @@ struct Compared {
     difference: Difference,
 }
 
-/// Returns the difference of the found program and the one that the command compares it with. `status` becomes that of the
-/// worse input.
+/// Returns the difference between the found program and the one that the command compares it with. Sets `status` to the worse
+/// status of the two inputs.
 pub fn of(
     command: &Hlo,
     reports: &mut Reports,
@@ -51,7 +51,7 @@ pub fn of(
 ) -> Result<String, String> {
     let format = command.format();
     if !matches!(format, HloFormat::Text | HloFormat::Json) {
-        return Err("--format: a difference of two programs is text or json".to_owned());
+        return Err("--format: the difference of two programs can only be text or json".to_owned());
     }
     let settings = reports.settings.clone();
     let metadata_a = metadata(reports, found)?;

@@ -117,7 +117,7 @@ fn named<'a>(
             near.dedup();
         }
         return Err(format!(
-            "{option}: no program is {wanted}.{} The programs:\n{}",
+            "{option}: no program matches {wanted}.{} The programs:\n{}",
             suggest::question(&near),
             listed(&all)
         ));

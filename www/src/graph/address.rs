@@ -27,7 +27,7 @@ pub const SHOWN: [(&str, &str); 4] = [
     ("tuples", "Tuples and get-tuple-element"),
     ("constants", "Constants as nodes"),
     ("bitcasts", "Bitcasts as steps"),
-    ("users", "All users, also more than 16"),
+    ("users", "All users, even if there are more than 16"),
 ];
 
 /// Returns what the address asks for.

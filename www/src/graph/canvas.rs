@@ -129,7 +129,7 @@ pub fn zoom(explorer: Explorer, scale: f64) {
     explorer.zoom.set(Some(scale.clamp(ZOOM.0, ZOOM.1)));
 }
 
-/// Returns the scale at which the picture fits a room of this width in pixels. Stops at the scale below which text is illegible.
+/// Returns the scale at which the picture fits into this width in pixels, but at least the smallest scale with legible text.
 fn fitting(picture: Option<&Picture>, room_px: Option<f64>) -> f64 {
     let width = picture.map_or(1.0, |picture| picture.size.0.max(1.0));
     room_px.map_or(1.0, |room| ((room - 4.0) / width).clamp(LEGIBLE, 1.0))

@@ -55,7 +55,7 @@ fn details(explorer: Explorer, run: u32) -> AnyView {
     let Some(details) = explorer.details.get() else {
         let text = match explorer.selected.get() {
             Some(_) => "A group of ops. Open it with the plus sign, a double click or Enter.",
-            None => "Select an op to see its numbers. Drag to move the picture, Ctrl and the wheel to zoom.",
+            None => "Select an op to see its numbers. Drag to move the picture. Hold Ctrl and turn the wheel to zoom.",
         };
         return view! { <section class="panel graph-details"><p class="quiet">{text}</p></section> }.into_any();
     };

@@ -152,8 +152,8 @@ fn contents_differ(pair: Pair<'_, '_>, differs_a: &[bool], differs_b: &[bool]) -
     })
 }
 
-/// Returns true if the operands are not partners of each other. The order does not matter for commutative instructions. The
-/// operands of a fusion are compared by what reads them inside, if that is a pair.
+/// Returns true if the operands are not partners of each other. The order does not matter for commutative instructions and
+/// fusions.
 fn operands_differ(pair: Pair<'_, '_>) -> bool {
     let (in_a, in_b) = (pair.in_a, pair.in_b);
     let partners = in_a.operands.iter().map(|&operand| pair.matching.of_a(operand));
@@ -167,7 +167,8 @@ fn operands_differ(pair: Pair<'_, '_>) -> bool {
     in_a.operands.len() != in_b.operands.len() || partners.zip(&in_b.operands).any(|(of_a, &of_b)| of_a != Some(of_b))
 }
 
-/// Returns true if another element of the same tuple is taken. Elements of tuples of another size have other numbers.
+/// Returns true if the two instructions take different elements of their tuples. Tuples of different sizes number their elements
+/// differently, so the result for them is always false.
 fn element_differs(pair: Pair<'_, '_>, of_a: Identity, of_b: Identity) -> bool {
     let size =
         |side: &Side<'_>, it: &Instruction| side.module.operand(it, 0).map_or(0, |operand| operand.shape.tuple().len());

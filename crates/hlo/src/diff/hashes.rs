@@ -160,8 +160,8 @@ impl Down<'_, '_> {
     }
 }
 
-/// Hashes that distinguish instructions by everything that they depend on and that depends on them, twice: the second time
-/// each instruction also includes what the first time found about it.
+/// Returns hashes that distinguish instructions by everything that they depend on and everything that depends on them. A second
+/// pass repeats this, starting from the hashes of the first pass.
 pub fn refined(side: &Side<'_>, computation: ComputationIndex, down: &[u64]) -> Vec<u64> {
     let module = side.module;
     let Some(it) = module.computation(computation) else { return Vec::new() };

@@ -85,8 +85,8 @@ impl Identity {
     }
 }
 
-/// Returns true for instructions whose tuple only passes values on. Its elements depend on all values of the program, so the
-/// shape does not identify the instruction.
+/// Returns true for instructions that return a tuple only to pass values on. The shape of such a tuple follows from values
+/// elsewhere in the program, so it does not identify the instruction.
 pub fn passes_tuple(instruction: &Instruction) -> bool {
     let passes =
         ["tuple", "while", "parameter", "conditional", "call", "opt-barrier"].contains(&instruction.opcode.as_str());
@@ -108,7 +108,8 @@ fn sharding(own: &Attributes) -> u64 {
     if own.sharding.is_empty() && shardy == 0 { 0 } else { mix(hash(&own.sharding), shardy) }
 }
 
-/// Returns the hash of the frontend's attributes that describe the sharding, or of the others. Their order does not matter.
+/// Returns the hash of the frontend attributes that describe the sharding if `of_sharding`, and of the other ones if not. Their
+/// order does not matter.
 fn frontend(own: &Attributes, of_sharding: bool) -> u64 {
     let chosen = own.frontend_attributes.iter().filter(|(name, _)| is_of_sharding(name) == of_sharding);
     chosen.fold(0, |sum, attribute| sum.wrapping_add(hash(attribute)))

@@ -124,7 +124,8 @@ impl Matching {
         }
     }
 
-    /// Returns the numbers of the parameters that belong together because the operands of a pair of fusions or calls do.
+    /// Returns pairs of parameter numbers of the computations that two matched fusions or calls run. Two parameters are a pair if
+    /// the operands for them are.
     fn bound(&self, a: &Instruction, b: &Instruction) -> Option<Vec<(u32, u32)>> {
         if !["fusion", "call", "async-start", "map"].contains(&a.opcode.as_str()) {
             return None;
@@ -364,7 +365,8 @@ impl Pass<'_, '_> {
         }
     }
 
-    /// Matches two lists in their order. After each pair, its neighbours follow, so that what belongs together stays together.
+    /// Matches two lists in their order. Matches the neighbours of each pair before the next pair, so that connected instructions
+    /// get partners that are connected too.
     fn in_order(&mut self, level: Level, list_a: &[(u64, u32)], list_b: &[(u64, u32)]) {
         let mut rest = list_b.iter();
         for &(_, at_a) in list_a {

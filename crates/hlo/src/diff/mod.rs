@@ -10,8 +10,8 @@
 //! ```
 //!
 //! A pair of instructions leads to the computations that both call, so fusions and loops are compared inside. Framework
-//! paths decide between equal candidates. The work is n log n in the number of instructions and edges. Cyclic and cut
-//! programs give a result too, because no step follows edges until they end.
+//! paths decide between equal candidates. The work is n log n in the number of instructions and edges. Cyclic and
+//! truncated programs have a result too, because no step depends on reaching the end of a chain of edges.
 
 mod aspects;
 mod hashes;

@@ -17,7 +17,7 @@ pub enum Precision {
     Position,
 }
 
-/// Lists the operands of an instruction that `is_free` returns true for. Each is listed once.
+/// Lists the operands for which `is_free` returns true. An instruction that is an operand several times is listed once.
 pub fn operands(
     side: &Side<'_>,
     of: &Instruction,
@@ -45,7 +45,7 @@ pub fn operands(
     unique(out);
 }
 
-/// Lists the users of an instruction that `is_free` returns true for. Each is listed once.
+/// Lists the users for which `is_free` returns true. A user with several uses is listed once.
 pub fn users(
     side: &Side<'_>,
     of: InstructionIndex,

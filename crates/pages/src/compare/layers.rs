@@ -32,7 +32,7 @@ pub(super) fn section(comparison: &Comparison) -> Section {
     super::section("layers", &format!("Time by phase and layer, {}", words::time_basis(comparison)), place, blocks)
 }
 
-/// Returns true if all of the time of the layer around `change` belongs to it. Most are the only primitive of a layer.
+/// Returns true if `change` takes all of the time of the layer `around`. Most such rows are the only primitive of a layer.
 fn repeats(change: &LayerChange, around: &LayerChange) -> bool {
     let outer = change.name.rsplit_once('/').map(|(outer, _)| outer);
     outer == Some(around.name.as_str()) && change.time_us == around.time_us

@@ -21,7 +21,7 @@ pub(super) fn expression(functions: &mut Functions<'_>, op: &Op<'_>, target: &st
     let &[_, heads, queries, _] = pairs.as_slice() else { return Err(op.lacks("the shape of the scores")) };
     let (q, v) = (op.operand(0)?, op.operand(2)?);
     if q.dimensions.last() != v.dimensions.last() {
-        return Err(Unsupported::no_call("attention whose values have another head dimension than its keys"));
+        return Err(Unsupported::no_call("attention whose values and keys have different head dimensions"));
     }
     let is_backward = target.contains("Backward");
     if target.contains("F8") {
@@ -37,7 +37,7 @@ pub(super) fn expression(functions: &mut Functions<'_>, op: &Op<'_>, target: &st
         options += ", is_causal=True";
     }
     if text("mask_type").contains("PADDING") {
-        functions.note("The program pads sequences, whose lengths are left out.");
+        functions.note("The program pads sequences. The script leaves out their lengths.");
     }
     match count("sliding_window_length") {
         0 => {}
@@ -70,7 +70,7 @@ pub(super) fn expression(functions: &mut Functions<'_>, op: &Op<'_>, target: &st
     }
     let is_swapped = has_heads_first(op.operand(4)?);
     let parts = op.it.shape.tuple();
-    functions.note("The script runs the forward pass too, whose results the program keeps.");
+    functions.note("The script also runs the forward pass. The program reads the stored results of that pass instead.");
     let results: Vec<String> = (0..3)
         .zip(parts)
         .map(|(n, part)| {

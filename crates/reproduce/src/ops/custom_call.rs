@@ -77,7 +77,7 @@ fn unknown(op: &Op<'_>, target: &str) -> Unsupported {
     let path = op.it.metadata.op_name.as_str();
     let name = match path {
         "" => String::new(),
-        path => format!(", whose JAX name is {}", names::comment(path)),
+        path => format!(" (JAX name: {})", names::comment(path)),
     };
     let kernel = if target.contains("callback") {
         "Python code that the program runs on the host"

@@ -77,7 +77,7 @@ pub(super) fn expression(functions: &mut Functions<'_>, op: &Op<'_>) -> Result<S
         "RELU" => value = format!("jax.nn.relu({value})"),
         "GELU" => value = format!("jax.nn.gelu({value})"),
         "SILU" => value = format!("jax.nn.silu({value})"),
-        _ => functions.note("The library applies a function to the product that the script leaves out."),
+        _ => functions.note("The script leaves out the function that the library applies to the product."),
     }
     Ok(wrapped(op, value))
 }

@@ -95,7 +95,7 @@ fn constant(functions: &mut Functions<'_>, op: &Op<'_>) -> Result<String, Unsupp
         });
     }
     let name = names::comment(&op.it.name);
-    functions.note(&format!("The numbers of the constant {name} are not in the file's model. The script uses ones."));
+    functions.note(&format!("crossprof does not read the values of the constant {name}, so the script uses ones."));
     Ok(format!("jnp.ones({}, {})", sizes(result), dtype(result.data_type)?))
 }
 

@@ -73,7 +73,7 @@ fn numbers(out: &mut String, a: &Side, b: &Side) {
     if unknown != [0, 0] {
         let _ = writeln!(
             out,
-            "The cost of {} in A and {} in B is unknown (calls of libraries), and not in these sums.",
+            "These sums do not include {} in A and {} in B, whose cost is unknown (library calls).",
             counted(unknown[0], "instruction"),
             count(unknown[1])
         );
