@@ -13,7 +13,7 @@ const REAL = [
 ];
 
 /** The views whose content a worker renders. */
-const MADE = VIEWS.filter((name) => !["overview", "timeline", "model", "export"].includes(name));
+const MADE = VIEWS.filter((name) => !["overview", "timeline", "graph", "model", "export"].includes(name));
 
 /** Returns the rows of a table that the command line prints, as lists of cells. */
 function rows(cli, path, name, options) {
