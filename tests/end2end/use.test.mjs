@@ -42,7 +42,7 @@ test("can be used with the keyboard alone", async ({ page, site }) => {
   }
   await page.keyboard.press("Enter");
   await page.locator(".page.overview .card").first().waitFor();
-  for (const [key, name] of [["2", "findings"], ["3", "steps"], ["4", "timeline"], ["5", "layers"], ["6", "ops"], ["7", "kernels"], ["8", "roofline"], ["9", "communication"]]) {
+  for (const [key, name] of [["2", "findings"], ["3", "steps"], ["4", "timeline"], ["5", "layers"], ["6", "ops"], ["7", "graph"], ["8", "kernels"], ["9", "roofline"]]) {
     await page.keyboard.press(key);
     await page.locator(`.page.${name}`).waitFor();
   }
