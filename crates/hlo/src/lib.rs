@@ -47,6 +47,7 @@ pub use attributes::{
 };
 pub use category::category;
 pub use collective::{Collective, collective, collective_kind};
+pub use cost::elementwise::is_elementwise;
 pub use cost::{Conventions, Cost, CostSource, cost, cost_by, has_author_estimate};
 pub use data_type::DataType;
 pub use expression::expression;

@@ -16,7 +16,7 @@ use super::limits::OVERHEAD_PERCENT;
 use super::numbers::{Numbers, shown};
 use super::{Needs, Rule, Verdict};
 use base::format;
-use hlo::{Instruction, InstructionIndex, Module, Shape};
+use hlo::{Instruction, InstructionIndex, Module, Shape, is_elementwise};
 use metrics::Op;
 use report::{Confidence, View};
 
@@ -33,51 +33,7 @@ const MOST_USED: f64 = 0.25;
 const EXAMINED_PERCENT: f64 = 1.0;
 /// Number of instructions between an op and the selection (ours: longer paths are not what a user can change at one place).
 const MOST_BETWEEN: usize = 100;
-/// Ops that compute each element of their result from the same element of their operands.
-const ELEMENTWISE: [&str; 41] = [
-    "abs",
-    "add",
-    "and",
-    "atan2",
-    "cbrt",
-    "ceil",
-    "clamp",
-    "compare",
-    "convert",
-    "copy",
-    "cosine",
-    "divide",
-    "erf",
-    "exponential",
-    "exponential-minus-one",
-    "floor",
-    "is-finite",
-    "log",
-    "log-plus-one",
-    "logistic",
-    "maximum",
-    "minimum",
-    "multiply",
-    "negate",
-    "not",
-    "or",
-    "power",
-    "reduce-precision",
-    "remainder",
-    "round-nearest-afz",
-    "round-nearest-even",
-    "rsqrt",
-    "select",
-    "sign",
-    "sine",
-    "sqrt",
-    "subtract",
-    "tan",
-    "tanh",
-    "xor",
-    "bitcast-convert",
-];
-/// Other ops whose results can be computed in parts.
+/// Ops that are not elementwise, and whose results can be computed in parts.
 const IN_PARTS: [&str; 12] = [
     "bitcast",
     "broadcast",
@@ -180,10 +136,7 @@ fn unused<'a>(numbers: &Numbers<'a>, op: &'a Op) -> Option<Unused<'a>> {
 
 /// Returns true if a part of the result can be computed from parts of the operands.
 fn computes_in_parts(module: &Module, instruction: &Instruction) -> bool {
-    let is_simple = |it: &Instruction| {
-        let opcode = it.opcode.as_str();
-        ELEMENTWISE.contains(&opcode) || IN_PARTS.contains(&opcode)
-    };
+    let is_simple = |it: &Instruction| is_elementwise(module, it) || IN_PARTS.contains(&it.opcode.as_str());
     let is_product = |it: &Instruction| {
         let target = it.custom_call_target().map(str::to_ascii_lowercase);
         target.is_some_and(|target| PRODUCTS.iter().any(|part| target.contains(part)))
@@ -257,7 +210,7 @@ impl<'a> Reads<'a> {
         }
         let to = &user.shape.array()?.dimensions;
         let mapped: Dimensions = match user.opcode.as_str() {
-            opcode if ELEMENTWISE.contains(&opcode) && from == to => dimensions.clone(),
+            _ if is_elementwise(self.module, user) && from == to => dimensions.clone(),
             "broadcast" => (0..to.len())
                 .map(|dimension| {
                     let source = attributes.dimensions.iter().position(|&it| usize::try_from(it) == Ok(dimension));
