@@ -5,12 +5,22 @@ use rustc_hash::FxHashMap;
 use super::identity::{is_commutative, mix};
 use super::side::{Level, Side, computations};
 use crate::instruction::{ComputationIndex, Instruction, InstructionIndex};
+use crate::module::Module;
 
 /// Maximum depth of fusions inside fusions that are hashed with their operands.
 const MAX_DEPTH: usize = 4;
 
+/// Returns a program with the hashes of its instructions at all levels.
+pub fn hashed(module: &Module) -> Side<'_> {
+    let mut side = Side::new(module);
+    for level in Level::ALL {
+        fill(&mut side, level);
+    }
+    side
+}
+
 /// Fills the hashes of all instructions at a level. Callees are hashed before their callers.
-pub fn fill(side: &mut Side<'_>, level: Level) {
+fn fill(side: &mut Side<'_>, level: Level) {
     let count = side.module.instructions().len();
     let hashes = side.at_mut(level);
     for list in [&mut hashes.label, &mut hashes.up, &mut hashes.near, &mut hashes.far] {

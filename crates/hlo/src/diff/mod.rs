@@ -29,7 +29,6 @@ pub use totals::Totals;
 use super::instruction::InstructionIndex;
 use super::module::{Computation, Module};
 use matching::Matching;
-use side::Side;
 
 /// Difference of a program `b` from a program `a`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -60,7 +59,7 @@ pub struct Changed {
 impl Difference {
     /// Compares two programs.
     pub fn of(a: &Module, b: &Module) -> Difference {
-        let (side_a, side_b) = (Side::new(a), Side::new(b));
+        let (side_a, side_b) = (hashes::hashed(a), hashes::hashed(b));
         let matching = Matching::of(&side_a, &side_b);
         aspects::difference(&side_a, &side_b, &matching)
     }

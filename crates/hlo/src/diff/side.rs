@@ -1,6 +1,5 @@
 //! One of the two programs, with hashes of its instructions.
 
-use super::hashes;
 use super::identity::{Identity, is_commutative, mix, passes_tuple};
 use crate::instruction::{ComputationIndex, Instruction, InstructionIndex};
 use crate::module::{Computation, Module};
@@ -64,7 +63,7 @@ pub struct Use {
 }
 
 impl<'m> Side<'m> {
-    /// Hashes the instructions of a program.
+    /// Reads a program. Its hashes are empty until [`super::hashes::hashed`] fills them.
     pub fn new(module: &'m Module) -> Side<'m> {
         let identities: Vec<Identity> = module.instructions().iter().map(Identity::of).collect();
         let mut callers = vec![0u32; module.computations().len()];
@@ -76,11 +75,7 @@ impl<'m> Side<'m> {
         let (users, starts) = users(module);
         let parameters = module.computations().iter().map(|it| parameters(module, it)).collect();
         let (levels, contents) = (Default::default(), Vec::new());
-        let mut side = Side { module, identities, levels, contents, callers, parameters, users, starts };
-        for level in Level::ALL {
-            hashes::fill(&mut side, level);
-        }
-        side
+        Side { module, identities, levels, contents, callers, parameters, users, starts }
     }
 
     /// Returns the hashes at a level.
