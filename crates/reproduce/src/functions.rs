@@ -7,7 +7,10 @@ use rustc_hash::FxHashMap;
 
 use crate::mesh::Mesh;
 use crate::names::{self, Names};
-use crate::{Unsupported, limits, ops, python};
+use crate::{Unsupported, limits, python};
+
+/// Returns the value of an instruction, given the expressions of its operands. May write further functions.
+pub(crate) type Expression = fn(&mut Functions<'_>, &Instruction, &[String]) -> Result<String, Unsupported>;
 
 /// Functions of one script, each written once.
 pub(crate) struct Functions<'m> {
@@ -24,13 +27,15 @@ pub(crate) struct Functions<'m> {
     /// True if a value has a type of 64 bits.
     pub is_wide: bool,
     op: String,
+    /// Writes one instruction. A field, because instructions call functions and functions consist of instructions.
+    expression: Expression,
     made: FxHashMap<ComputationIndex, String>,
     open: Vec<ComputationIndex>,
     instructions: usize,
 }
 
 impl<'m> Functions<'m> {
-    pub fn new(module: &'m Module, op: &Instruction, mesh: Option<Mesh>) -> Functions<'m> {
+    pub fn new(module: &'m Module, op: &Instruction, mesh: Option<Mesh>, expression: Expression) -> Functions<'m> {
         Functions {
             module,
             mesh,
@@ -39,6 +44,7 @@ impl<'m> Functions<'m> {
             notes: Vec::new(),
             is_wide: false,
             op: op.name.clone(),
+            expression,
             made: FxHashMap::default(),
             open: Vec::new(),
             instructions: 0,
@@ -105,7 +111,7 @@ impl<'m> Functions<'m> {
                 let arguments: Option<Vec<String>> =
                     instruction.operands.iter().map(|operand| values.get(operand).cloned()).collect();
                 let arguments = arguments.ok_or_else(|| Unsupported::missing("an operand", &instruction.name))?;
-                let value = ops::expression(self, instruction, &arguments)?;
+                let value = (self.expression)(self, instruction, &arguments)?;
                 let _ = writeln!(body, "    {name} = {value}");
             }
             values.insert(index, name);

@@ -29,7 +29,7 @@ pub fn script(
     if is_empty || ops::is_mark(it) {
         return Err(Unsupported::Nothing { name: names::comment(&it.name), opcode: names::comment(&it.opcode) });
     }
-    let mut functions = Functions::new(module, it, Mesh::new(module, it)?);
+    let mut functions = Functions::new(module, it, Mesh::new(module, it)?, ops::expression);
     let mut operands = Operands::new(module, it);
     let mut arguments = Vec::new();
     for &index in &it.operands {

@@ -22,7 +22,7 @@ pub(super) fn expression(
     Ok(Some(found))
 }
 
-/// Returns a branch. Each computation has an operand of its own.
+/// Returns a conditional. Each branch computation receives its own operand.
 fn conditional(functions: &mut Functions<'_>, op: &Op<'_>) -> Result<String, Unsupported> {
     let count = op.it.called.len();
     if op.arguments.len() != count + 1 {
