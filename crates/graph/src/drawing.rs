@@ -6,6 +6,7 @@
 use base::format::{bytes, count, cut, time_us};
 use hlo::Module;
 use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
 
 use crate::class::Class;
 use crate::layout::{Graph, Layout, Pin, Point, Spacing, layered};
@@ -35,8 +36,8 @@ const MARGIN: f64 = 16.0;
 /// Maximum number of ports on one side of a frame. If more edges pass the border, they share one port.
 const MOST_PORTS: usize = 32;
 
-/// A drawn node.
-#[derive(Clone, Debug, Default, PartialEq)]
+/// A drawn node. Lengths are in pixels.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Drawn {
     /// Left border.
     pub x: f64,

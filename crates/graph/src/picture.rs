@@ -5,9 +5,8 @@ use hlo::{ComputationIndex, InstructionIndex, Module};
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde::{Deserialize, Serialize};
 
-use crate::class::Class;
 use crate::critical::critical_path;
-use crate::drawing::draw;
+use crate::drawing::{Drawn, draw};
 use crate::flow::{Choices, Users};
 use crate::opening::{Opens, open};
 use crate::selection::{Selection, neighbourhood, whole};
@@ -43,18 +42,8 @@ pub struct PictureNode {
     pub id: String,
     /// Name of its instruction. `None` for a group of scopes.
     pub name: Option<String>,
-    /// Left border in pixels.
-    pub x: f64,
-    /// Upper border in pixels.
-    pub y: f64,
-    /// Width in pixels.
-    pub width: f64,
-    /// Height in pixels.
-    pub height: f64,
-    /// Text of the node, or title of a frame.
-    pub lines: Vec<String>,
-    /// Class, which decides the colour.
-    pub class: Class,
+    /// Place, text and class.
+    pub drawn: Drawn,
     /// True for an opened group, which is a frame around its nodes.
     pub is_open: bool,
     /// True if the node can be opened.
@@ -103,8 +92,8 @@ pub struct Picture {
     pub critical: Option<(Ps, Ps)>,
 }
 
-/// The drawn part of a program.
-pub(crate) struct Drawn {
+/// The selected part of a program, with its opened groups.
+pub(crate) struct Part {
     pub selection: Selection,
     pub tree: Tree,
     pub visible: Visible,
@@ -115,7 +104,7 @@ pub(crate) struct Drawn {
 /// # Errors
 ///
 /// Returns a sentence if the program has no such instruction or computation, or if the picture would be too large.
-pub(crate) fn select(source: Source<'_>, users: &Users, look: &Look) -> Result<Drawn, String> {
+pub(crate) fn select(source: Source<'_>, users: &Users, look: &Look) -> Result<Part, String> {
     let module = source.module;
     let op = look.op.as_deref().map(|name| instruction(module, name)).transpose()?;
     let computation = match (op, &look.computation) {
@@ -146,12 +135,12 @@ pub(crate) fn select(source: Source<'_>, users: &Users, look: &Look) -> Result<D
             base::format::count(visible.nodes.len() as u64)
         ));
     }
-    Ok(Drawn { selection, tree, visible })
+    Ok(Part { selection, tree, visible })
 }
 
 /// Makes the picture of what was selected.
-pub(crate) fn picture(source: Source<'_>, drawn: &Drawn) -> Picture {
-    let Drawn { selection, tree, visible } = drawn;
+pub(crate) fn picture(source: Source<'_>, part: &Part) -> Picture {
+    let Part { selection, tree, visible } = part;
     let module = source.module;
     let drawing = draw(module, visible);
     let path_of = critical_path(module, source.measured, selection.computation);
@@ -160,12 +149,7 @@ pub(crate) fn picture(source: Source<'_>, drawn: &Drawn) -> Picture {
     let nodes = nodes.map(|(index, (node, drawn))| PictureNode {
         id: node.id.clone(),
         name: node.instruction.and_then(|index| module.at(index)).map(|it| it.name.clone()),
-        x: drawn.x,
-        y: drawn.y,
-        width: drawn.width,
-        height: drawn.height,
-        lines: drawn.lines,
-        class: drawn.class,
+        drawn,
         is_open: node.is_open,
         opens: node.opens,
         is_centre: node.is_centre,

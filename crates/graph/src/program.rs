@@ -107,11 +107,11 @@ impl Program {
             return Ok(hlo::print(&self.module).text);
         }
         let source = self.source(look);
-        let drawn = select(source, &self.users, look)?;
+        let part = select(source, &self.users, look)?;
         Ok(match format {
-            Format::Svg => svg(&self.name, &drawn.visible, &draw(&self.module, &drawn.visible)),
-            Format::Dot => dot(&self.name, &drawn.visible, &draw(&self.module, &drawn.visible)),
-            _ => model_explorer::collection(source, &self.name, Some(&drawn.selection)) + "\n",
+            Format::Svg => svg(&self.name, &part.visible, &draw(&self.module, &part.visible)),
+            Format::Dot => dot(&self.name, &part.visible, &draw(&self.module, &part.visible)),
+            _ => model_explorer::collection(source, &self.name, Some(&part.selection)) + "\n",
         })
     }
 

@@ -1,6 +1,6 @@
 //! The picture: nodes and edges as SVG elements, with zoom, drag and keyboard.
 
-use crossprof::graph::{Picture, PictureNode};
+use crossprof::graph::{Drawn, Picture, PictureNode};
 use crossprof::text::format::printable;
 use leptos::html::Div;
 use leptos::prelude::*;
@@ -143,7 +143,8 @@ fn reveal(explorer: Explorer, frame: &Element) {
         let room = f64::from(frame.client_width());
         let scale = zoom.unwrap_or_else(|| fitting(picture.as_ref(), Some(room)));
         let node = picture.as_ref()?.nodes.get(at)?;
-        Some((node.x * scale, node.y * scale, node.width * scale, node.height * scale))
+        let Drawn { x, y, width, height, .. } = node.drawn;
+        Some((x * scale, y * scale, width * scale, height * scale))
     });
     let Some(Some((x, y, width, height))) = place else { return };
     let along = |start: f64, length: f64, now: i32, room: i32| {
@@ -190,24 +191,25 @@ fn drawing(explorer: Explorer, picture: &Picture, scale: impl Fn() -> f64 + Copy
 }
 
 fn node(explorer: Explorer, at: usize, node: &PictureNode) -> AnyView {
+    let Drawn { x: left, y: top, width, height, ref lines, class } = node.drawn;
     let is_selected = move || explorer.selected.get() == Some(at);
-    let mut class = format!("node {}", node.class.name());
+    let mut class = format!("node {}", class.name());
     for (is, name) in
         [(node.is_open, " open"), (node.is_centre, " centre"), (node.is_root, " root"), (node.is_critical, " critical")]
     {
         class.push_str(if is { name } else { "" });
     }
     let (x, anchor) = match node.is_open {
-        true => (node.x + 26.0, "start"),
+        true => (left + 26.0, "start"),
         // The switch is on the left.
-        false => (node.x + node.width / 2.0 + if node.opens { SWITCH / 2.0 } else { 0.0 }, "middle"),
+        false => (left + width / 2.0 + if node.opens { SWITCH / 2.0 } else { 0.0 }, "middle"),
     };
-    let lines = node.lines.iter().enumerate().map(|(number, line)| {
-        let y = node.y + BASELINE + number as f64 * LINE;
+    let lines = lines.iter().enumerate().map(|(number, line)| {
+        let y = top + BASELINE + number as f64 * LINE;
         view! { <text x=x y=y text-anchor=anchor class:first={number == 0}>{printable(line)}</text> }
     });
     let switch = node.opens.then(|| {
-        let (x, y) = (node.x + 5.0, node.y + 5.0);
+        let (x, y) = (left + 5.0, top + 5.0);
         let sign = if node.is_open { "M3 7h8" } else { "M3 7h8M7 3v8" };
         view! {
             <g class="switch" transform=format!("translate({x} {y})")>
@@ -219,7 +221,7 @@ fn node(explorer: Explorer, at: usize, node: &PictureNode) -> AnyView {
     view! {
         <g class=class class:selected=is_selected data-node=at data-name=node.name.clone()>
             <title>{printable(&node.id)}</title>
-            <rect x=node.x y=node.y width=node.width height=node.height rx="5" />
+            <rect x=left y=top width=width height=height rx="5" />
             {lines.collect_view()}
             {switch}
         </g>

@@ -7,9 +7,7 @@ pub mod canvas;
 pub mod listing;
 pub mod walk;
 
-use std::collections::HashSet;
-
-use crossprof::graph::{Details, Look, Picture};
+use crossprof::graph::{Details, Picture};
 use crossprof::session::HloProgram;
 use leptos::prelude::*;
 
@@ -113,14 +111,12 @@ impl Explorer {
         let looked = Memo::new(move |_| self.route().map(|route| address::look(&route.query)));
         follow(move || {
             let (Some(look), Some(_)) = (looked.get(), self.program.get()) else { return };
-            let before = self.picture.with_untracked(|picture| picture.as_ref().map(|it| it.computation.clone()));
-            let asked = look.clone();
             let heard = move |made: Result<Picture, String>| {
                 if self.picture.is_disposed() {
                     return;
                 }
                 match made {
-                    Ok(picture) => self.drawn(&asked, picture, before),
+                    Ok(picture) => self.drawn(picture),
                     Err(reason) => self.failed.set(Some(reason)),
                 }
             };
@@ -128,17 +124,17 @@ impl Explorer {
         });
     }
 
-    /// Shows a picture. Keeps the selected node if the picture still has it.
-    fn drawn(self, look: &Look, picture: Picture, before: Option<String>) {
+    /// Shows a picture. Keeps scale and selection if its computation and its middle stay the same.
+    fn drawn(self, picture: Picture) {
         let id = self.selected_id();
         let kept = picture.nodes.iter().position(|node| Some(&node.id) == id.as_ref());
         let centre = picture.nodes.iter().position(|node| node.is_centre);
-        let is_new = self.picture.with_untracked(|shown| {
-            shown.as_ref().is_none_or(|shown| {
-                shown.nodes.iter().find(|it| it.is_centre).map(|it| &it.id)
-                    != centre.and_then(|at| picture.nodes.get(at)).map(|it| &it.id)
-            })
-        }) || before.as_ref() != Some(&picture.computation);
+        let subject = |picture: &Picture| {
+            let centre = picture.nodes.iter().find(|node| node.is_centre);
+            (picture.computation.clone(), centre.map(|node| node.id.clone()))
+        };
+        let before = self.picture.with_untracked(|shown| shown.as_ref().map(subject));
+        let is_new = before != Some(subject(&picture));
         if is_new {
             self.zoom.set(None);
         }
@@ -146,7 +142,6 @@ impl Explorer {
         self.details.set(None);
         self.picture.set(Some(picture));
         self.select(if is_new { centre.or(kept) } else { kept.or(centre) });
-        let _ = look;
     }
 
     fn selected_id(self) -> Option<String> {
@@ -207,14 +202,5 @@ impl Explorer {
             self.program.with_untracked(|program| program.as_ref().map(|it| it.id.cast_unsigned().to_string()));
         route.query.options.extend(program.map(|id| (address::PROGRAM.to_owned(), id)));
         route
-    }
-
-    /// Returns the ids of the closed groups that can be opened.
-    pub fn closed_groups(self) -> HashSet<String> {
-        let closed = |picture: &Picture| {
-            let nodes = picture.nodes.iter().filter(|node| node.opens && !node.is_open && node.name.is_none());
-            nodes.map(|node| node.id.clone()).collect()
-        };
-        self.picture.with(|picture| picture.as_ref().map(closed).unwrap_or_default())
     }
 }

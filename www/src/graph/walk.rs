@@ -1,6 +1,6 @@
 //! Movement of the keyboard selection from node to node.
 
-use crossprof::graph::{Picture, PictureNode};
+use crossprof::graph::{Drawn, Picture, PictureNode};
 
 /// Direction of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,8 +33,8 @@ pub fn step(picture: &Picture, from: Option<usize>, step: Step) -> Option<usize>
             let is_beside = |node: &PictureNode| {
                 let (other, _) = centre(node);
                 !node.is_open
-                    && node.y < start.y + start.height
-                    && start.y < node.y + node.height
+                    && node.drawn.y < start.drawn.y + start.drawn.height
+                    && start.drawn.y < node.drawn.y + node.drawn.height
                     && if step == Step::Left { other < x } else { other > x }
             };
             (0..nodes.len()).filter(|&at| at != from && is_beside(&nodes[at])).collect()
@@ -48,24 +48,20 @@ pub fn step(picture: &Picture, from: Option<usize>, step: Step) -> Option<usize>
 }
 
 fn centre(node: &PictureNode) -> (f64, f64) {
-    (node.x + node.width / 2.0, node.y + node.height / 2.0)
+    let Drawn { x, y, width, height, .. } = node.drawn;
+    (x + width / 2.0, y + height / 2.0)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crossprof::graph::{Class, PictureEdge};
+    use crossprof::graph::PictureEdge;
 
     fn node(x: f64, y: f64, is_open: bool) -> PictureNode {
         PictureNode {
             id: String::new(),
             name: None,
-            x,
-            y,
-            width: 10.0,
-            height: 10.0,
-            lines: Vec::new(),
-            class: Class::Fusion,
+            drawn: Drawn { x, y, width: 10.0, height: 10.0, ..Drawn::default() },
             is_open,
             opens: is_open,
             is_centre: false,

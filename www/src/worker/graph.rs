@@ -4,6 +4,7 @@ use crossprof::graph::Program;
 use crossprof::session::jax_script_of;
 
 use super::asker::Asker;
+use crate::protocol::Request;
 use crate::protocol::graph::{
     DetailsRequest, GraphRequest, ListingRequest, OpenRequest, PictureRequest, SaveRequest, ScriptRequest,
     SearchRequest,
@@ -30,16 +31,14 @@ impl Graph {
         match request {
             GraphRequest::Open(_) => {}
             GraphRequest::Picture(PictureRequest { look }) => {
-                let made = program.picture(&look);
-                asker.answer::<PictureRequest>(made.as_ref().map(|made| Packed(made.clone())).map_err(String::as_str));
+                answer::<PictureRequest>(asker, program.picture(&look).map(Packed));
             }
             GraphRequest::Listing(ListingRequest { computation, centre, first, lines }) => {
                 let made = program.listing(&computation, centre.as_deref(), first, lines);
-                asker.answer::<ListingRequest>(made.as_ref().map(|made| Packed(made.clone())).map_err(String::as_str));
+                answer::<ListingRequest>(asker, made.map(Packed));
             }
             GraphRequest::Details(DetailsRequest { name }) => {
-                let made = program.details(&name);
-                asker.answer::<DetailsRequest>(made.as_ref().map(|made| Packed(made.clone())).map_err(String::as_str));
+                answer::<DetailsRequest>(asker, program.details(&name).map(Packed));
             }
             GraphRequest::Search(SearchRequest { text }) => {
                 asker.respond::<SearchRequest>(&Packed(program.search(&text)));
@@ -47,12 +46,22 @@ impl Graph {
             GraphRequest::Script(ScriptRequest { op, numbers }) => {
                 let made = jax_script_of(program, &op, numbers.as_ref()).unwrap_or_else(|| Ok(String::new()));
                 let made = made.map_err(|reason| format!("No script: {reason}."));
-                asker.answer::<ScriptRequest>(made.as_ref().map(|text| Document::new(text)).map_err(String::as_str));
+                answer::<ScriptRequest>(asker, made.map(|text| Document::new(&text)));
             }
             GraphRequest::Save(SaveRequest { look, format }) => {
                 let made = program.export(&look, format);
-                asker.answer::<SaveRequest>(made.as_ref().map(|text| Document::new(text)).map_err(String::as_str));
+                answer::<SaveRequest>(asker, made.map(|text| Document::new(&text)));
             }
         }
+    }
+}
+
+fn answer<Q: Request>(asker: Asker, made: Result<Q::Response, String>)
+where
+    Q::Response: Body,
+{
+    match made {
+        Ok(response) => asker.respond::<Q>(&response),
+        Err(reason) => asker.refuse(&reason),
     }
 }
