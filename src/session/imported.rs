@@ -1,6 +1,5 @@
 //! Runs that were read from a document with earlier results.
 
-use super::runs::LoadedRun;
 use base::Warning;
 use input::{NamedProfile, Sidecar};
 use report::{SourceFile, StepTiming, UnifiedProfile};
@@ -67,7 +66,7 @@ pub(super) fn runs(
     file: &str,
     (sidecar, sidecar_files): &(Sidecar, Vec<SourceFile>),
     warnings: &[Warning],
-) -> Vec<LoadedRun> {
+) -> Vec<(Run, Imported)> {
     let several = profiles.len() > 1;
     let named = profiles.into_iter().enumerate().map(|(index, NamedProfile { name, mut profile, median_step })| {
         let of_file = || if several { format!("{file_name} {}", index + 1) } else { file_name.to_owned() };
@@ -81,7 +80,7 @@ pub(super) fn runs(
         let Sidecar { model, device, tracing, capture_notes, .. } = sidecar.clone();
         let (files, warnings) = (sidecar_files.clone(), warnings.to_vec());
         let run = Run { name, model, device, tracing, capture_notes, files, warnings, ..Run::default() };
-        LoadedRun::new(run, Some(Imported { file: file.to_owned(), profile, median_step }))
+        (run, Imported { file: file.to_owned(), profile, median_step })
     });
     named.collect()
 }

@@ -202,7 +202,8 @@ fn build_runs(members: &mut [Member], planned: &PlannedRun) -> Vec<LoadedRun> {
             Content::Profiles(profiles) => {
                 let (file, warnings) = (member.path.clone(), std::mem::take(&mut run.warnings));
                 let sidecar = sidecars(members, planned);
-                return imported::runs(profiles, &planned.name, &file, &sidecar, &warnings);
+                let runs = imported::runs(profiles, &planned.name, &file, &sidecar, &warnings).into_iter();
+                return runs.map(|(run, imported)| LoadedRun::new(run, Some(imported))).collect();
             }
             _ => {}
         }

@@ -21,6 +21,7 @@ mod category;
 pub(crate) mod collective;
 pub mod cost;
 mod data_type;
+mod derived;
 pub mod diff;
 mod expression;
 mod fingerprint;

@@ -16,7 +16,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::messages::messages;
 use crate::problems::{MOST_BYTES, Problem, Problems};
-use crate::{proto, text};
+use crate::proto;
 
 /// Index of a buffer in [`Assignment::buffers`].
 pub type BufferIndex = usize;
@@ -170,22 +170,10 @@ pub struct Assignment {
 }
 
 impl Assignment {
-    /// Reads the buffer assignment of an `xla.HloProto`, or of HLO text with a buffer assignment behind it, whose module
-    /// was read from the same bytes. Returns `None` if there is none, because it was written before the compiler assigned buffers.
-    pub fn read(hlo_proto: &[u8], module: &Module) -> Option<Assignment> {
-        let mut reader = AssignmentReader {
-            module,
-            instructions: FxHashMap::default(),
-            buffers: FxHashMap::default(),
-            allocations: FxHashSet::default(),
-            buffer_bytes: 0,
-            allocation_bytes: 0,
-            assignment: Assignment::default(),
-        };
-        if hlo::is_text(hlo_proto) {
-            text::read(&text::find(hlo_proto)?, &mut reader);
-            return Some(reader.assignment);
-        }
+    /// Reads the buffer assignment of an `xla.HloProto` whose module was read from the same bytes. Returns `None` if there is
+    /// none, because the proto was written before the compiler assigned buffers.
+    pub(crate) fn of_proto(hlo_proto: &[u8], module: &Module) -> Option<Assignment> {
+        let mut reader = AssignmentReader::new(module);
         let mut problems = Problems::default();
         // A message may be split into several fields with the same number.
         let pieces: Vec<&[u8]> = messages(hlo_proto, &mut problems)
@@ -234,6 +222,21 @@ pub(crate) struct AssignmentReader<'m> {
     /// Total bytes of all allocations so far.
     pub(crate) allocation_bytes: u64,
     pub(crate) assignment: Assignment,
+}
+
+impl<'m> AssignmentReader<'m> {
+    /// Creates a reader that has read nothing.
+    pub(crate) fn new(module: &'m Module) -> AssignmentReader<'m> {
+        AssignmentReader {
+            module,
+            instructions: FxHashMap::default(),
+            buffers: FxHashMap::default(),
+            allocations: FxHashSet::default(),
+            buffer_bytes: 0,
+            allocation_bytes: 0,
+            assignment: Assignment::default(),
+        }
+    }
 }
 
 impl AssignmentReader<'_> {

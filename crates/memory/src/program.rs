@@ -10,6 +10,7 @@ use crate::heap::{Heap, Lifetime};
 use crate::paths::Paths;
 use crate::problems::Problems;
 use crate::space::MAIN;
+use crate::text;
 use crate::unpadded::{part, unpadded_bytes};
 
 /// A program with its buffer assignment.
@@ -87,7 +88,10 @@ impl ProgramMemory {
     /// Reads the memory of a program whose module was read from this `xla.HloProto`. Returns `None` if the file
     /// contains no buffer assignment.
     pub fn of(module: &Arc<Module>, hlo_proto: &[u8]) -> Option<ProgramMemory> {
-        let assignment = Assignment::read(hlo_proto, module)?;
+        let assignment = match hlo::is_text(hlo_proto) {
+            true => text::assignment(hlo_proto, module)?,
+            false => Assignment::of_proto(hlo_proto, module)?,
+        };
         let unpadded: Vec<u64> = assignment
             .buffers
             .iter()

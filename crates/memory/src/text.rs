@@ -13,11 +13,11 @@
 //!     x.1{0}:0-33
 //! ```
 
-use hlo::InstructionIndex;
+use hlo::{InstructionIndex, Module};
 use rustc_hash::FxHashMap;
 
 use crate::assignment::{
-    Allocation, AssignmentReader, Buffer, BufferIndex, Category, HeapEvent, HeapEventKind, HeapTrace,
+    Allocation, Assignment, AssignmentReader, Buffer, BufferIndex, Category, HeapEvent, HeapEventKind, HeapTrace,
 };
 use crate::problems::Problem;
 
@@ -27,14 +27,21 @@ const START: &str = "BufferAssignment:";
 /// First line of the lifetimes.
 const LIFETIMES: &str = "HloLiveRange";
 
+/// Reads the buffer assignment behind HLO text whose module was read from the same bytes. Returns `None` if there is none.
+pub(crate) fn assignment(text: &[u8], module: &Module) -> Option<Assignment> {
+    let mut reader = AssignmentReader::new(module);
+    read(&find(text)?, &mut reader);
+    Some(reader.assignment)
+}
+
 /// Returns the buffer assignment in a text that starts with a module. `None` if it has none.
-pub(crate) fn find(text: &[u8]) -> Option<String> {
+fn find(text: &[u8]) -> Option<String> {
     let at = memchr::memmem::find(text, b"\nBufferAssignment:")?;
     Some(String::from_utf8_lossy(text.get(at + 1..)?).into_owned())
 }
 
 /// Reads the text into `reader`.
-pub(crate) fn read(text: &str, reader: &mut AssignmentReader<'_>) {
+fn read(text: &str, reader: &mut AssignmentReader<'_>) {
     let mut lines = text.lines().peekable();
     let mut sequence: Vec<Option<InstructionIndex>> = Vec::new();
     let mut lives: Vec<(BufferIndex, usize, usize)> = Vec::new();

@@ -21,11 +21,9 @@ use rustc_hash::FxHashMap;
 
 use self::fields::{bytes, fields, int, ints, text as string};
 use self::instruction::{Rare, low};
-use super::by_name::ByName;
-use super::cost::elementwise;
+use super::derived;
 use super::instruction::{ComputationIndex, InstructionIndex};
 use super::module::{Assignment, Computation, Module};
-use super::stack_frames::StackFrames;
 use super::text;
 
 /// Reads the module of an `xla.HloProto`, or HLO text.
@@ -68,16 +66,10 @@ pub fn module(message: &[u8]) -> Module {
     module.schedule = schedule::read(schedule, &damaged, &module);
     base::sort::sort_by_key(&mut module.aliases, |alias| alias.1);
     if let Some(frames) = frames {
-        resolve(&mut module, frames);
+        derived::set_stack_frames(&mut module, frames);
     }
     module.damaged = damaged.get();
     module
-}
-
-/// Sets the call stacks of a module, and the source lines that follow from them.
-pub(super) fn resolve(module: &mut Module, frames: StackFrames) {
-    stack_frames::resolve(&frames, module.instructions.iter_mut().map(|instruction| &mut instruction.metadata));
-    module.frames = frames;
 }
 
 /// Appends a computation and its instructions to the module.
@@ -125,20 +117,7 @@ fn link(module: &mut Module, (entry_id, entry_name): (Option<i64>, String)) {
             replace(&mut instruction.called, &computations);
         }
     }
-    index(module);
-}
-
-/// Sets what follows from the instructions: their index by name, and which computations are elementwise or fused.
-pub(super) fn index(module: &mut Module) {
-    module.by_name = ByName::new(&module.instructions);
-    find_elementwise(module);
-    for instruction in module.instructions.iter().filter(|it| it.is("fusion")) {
-        for &called in &instruction.called {
-            if let Some(computation) = module.computations.get_mut(called as usize) {
-                computation.is_fused = true;
-            }
-        }
-    }
+    derived::set(module);
 }
 
 /// Replaces ids by indices. Drops ids that the file lacks.
@@ -149,21 +128,6 @@ fn replace(ids: &mut Vec<u32>, indices: &FxHashMap<u32, u32>) {
             true
         })
     });
-}
-
-/// Sets the `elementwise` flags. Callees precede their callers, so one pass is enough. A computation that calls
-/// itself or a later one is not elementwise.
-fn find_elementwise(module: &mut Module) {
-    for index in 0..module.computations.len() {
-        let (known, rest) = module.computations.split_at(index);
-        let Some(computation) = rest.first() else { return };
-        let range = &computation.instructions;
-        let inside = module.instructions.get(range.start as usize..range.end as usize).unwrap_or_default();
-        let all = inside.iter().all(|inner| inner.is("parameter") || elementwise::within(known, inner));
-        if let Some(computation) = module.computations.get_mut(index) {
-            computation.elementwise = all;
-        }
-    }
 }
 
 /// Reads the `(output, argument)` pairs of an `xla.HloInputOutputAliasProto`. Skips elements of arguments that are

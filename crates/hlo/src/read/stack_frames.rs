@@ -3,7 +3,6 @@
 use std::cell::Cell;
 
 use super::fields::{bytes, fields, int, text};
-use crate::instruction::Metadata;
 use crate::stack_frames::{Frame, Location, StackFrames};
 
 /// Reads the index.
@@ -37,17 +36,4 @@ fn numbers(message: &[u8], damaged: &Cell<bool>) -> [i64; 3] {
         }
     }
     found
-}
-
-/// Sets the source line of each instruction to the innermost line of its stack in the user's program. If there is none,
-/// uses the instruction's own source line, or else the innermost line of its stack.
-pub(super) fn resolve<'m>(frames: &StackFrames, all: impl Iterator<Item = &'m mut Metadata>) {
-    let own = frames.own_lines();
-    for metadata in all {
-        let own = own.get(metadata.stack_frame.wrapping_sub(1) as usize).copied().flatten();
-        let innermost = || frames.stack(metadata.stack_frame).next().filter(|_| metadata.source_file.is_empty());
-        if let Some((file, line)) = own.or_else(innermost) {
-            (metadata.source_file, metadata.source_line) = (file.to_owned(), line);
-        }
-    }
 }

@@ -31,9 +31,9 @@ use rustc_hash::FxHashMap;
 use self::attributes::aliasing;
 use self::instruction::{Draft, owned};
 use self::scan::{Scan, inside, int};
+use crate::derived;
 use crate::instruction::{ComputationIndex, InstructionIndex};
 use crate::module::{Assignment, Computation, Module};
-use crate::read;
 
 /// First bytes of HLO text.
 const START: &[u8] = b"HloModule";
@@ -229,9 +229,9 @@ impl<'a> Reader<'a> {
             instruction.called.extend(bare.filter_map(|name| computations.get(name).copied()));
             module.damaged |= instruction.called.len() < names.len();
         }
-        read::index(&mut module);
+        derived::set(&mut module);
         if let Some(frames) = frames.finish() {
-            read::resolve(&mut module, frames);
+            derived::set_stack_frames(&mut module, frames);
         }
         module
     }
