@@ -54,6 +54,7 @@ test("an op opens its graph, and the graph leads back", async ({ page, site }) =
   assert.equal(await page.locator(".graph-details h2").innerText(), name);
   await until("its line is marked", async () => (await page.locator(".line.selected").count()) === 1);
   assert.ok((await page.locator(".line.selected code").innerText()).includes(`%${name} = `));
+  assert.ok((await page.locator(".graph-facts dd a").count()) > 0, "its users are links");
   // An operand in the text.
   const operand = (await page.locator(".line.selected code a").first().innerText()).slice(1);
   await page.locator(".line.selected code a").first().click();

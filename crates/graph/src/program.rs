@@ -14,6 +14,9 @@ use crate::{dot, draw, model_explorer, svg};
 /// Maximum number of matches of a search.
 const MOST_MATCHES: usize = 30;
 
+/// Maximum number of users that the details name.
+const MOST_USERS: usize = 12;
+
 /// Maximum number of lines of one listing.
 const MOST_LINES: u32 = 1_000;
 
@@ -56,6 +59,8 @@ pub struct Details {
     pub name: String,
     /// Labels and values, in the order to show.
     pub facts: Vec<(String, String)>,
+    /// Names of the first instructions that use it.
+    pub users: Vec<String>,
     /// Names of the computations that it calls.
     pub called: Vec<String>,
     /// Self time was measured, so tables of ops contain the instruction.
@@ -150,11 +155,17 @@ impl Program {
         fact("Bound by", own.map(|it| it.bound_by.clone()));
         fact("Source", self.module.source_of(it));
         fact("Scope", Some(printable(&it.metadata.op_name)));
-        let users = self.users.of(index).len();
-        fact("Users", Some(count(users as u64)));
+        let users = self.users.of(index);
+        fact("Users", Some(count(users.len() as u64)));
         let called = it.called.iter().filter_map(|&index| self.module.computation(index));
         Ok(Details {
             name: it.name.clone(),
+            users: users
+                .iter()
+                .filter_map(|&user| self.module.at(user))
+                .take(MOST_USERS)
+                .map(|it| it.name.clone())
+                .collect(),
             called: called.map(|it| it.name.clone()).collect(),
             is_measured: own.is_some_and(|it| it.time.is_some()),
             facts,

@@ -61,7 +61,7 @@ pub fn Bar(
                 label: "Steps around the op".to_owned(),
                 option: address::RADIUS.to_owned(),
                 chosen,
-                values: values(&[("1", "1"), ("2", "2"), ("3", "3"), ("5", "5"), (WHOLE, "Whole computation")]),
+                values: values(&[("1", "1"), ("2", "2"), ("3", "3"), ("5", "5"), (WHOLE, "All")]),
             })
         });
         let chosen = Some(text(address::GROUP)).filter(|it| !it.is_empty()).unwrap_or_else(|| "layers".to_owned());

@@ -81,11 +81,17 @@ fn details(explorer: Explorer, run: u32) -> AnyView {
     let facts = details.facts.iter().map(|(label, value)| {
         view! { <dt>{label.clone()}</dt><dd><bdi>{printable(value)}</bdi></dd> }
     });
+    let users = details.users.iter().map(|user| {
+        let href = explorer.next(|route| address::around(route, user)).href();
+        view! { <a href=href>{printable(user)}</a>" " }
+    });
+    let users: Vec<_> = users.collect();
+    let used_by = (!users.is_empty()).then(|| view! { <dt>"Used by"</dt><dd>{users}</dd> });
     view! {
         <section class="panel graph-details">
             <h2><bdi>{printable(&name)}</bdi></h2>
             <nav class="row-links" aria-label="Related views"><a class="plain" href=around>"Centre"</a><button type="button" class="plain" data-copy="jax" on:click=copy>"Copy as JAX"</button>{measured}{called}</nav>
-            <dl class="graph-facts">{facts.collect_view()}</dl>
+            <dl class="graph-facts">{facts.collect_view()}{used_by}</dl>
         </section>
     }
     .into_any()

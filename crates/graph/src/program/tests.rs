@@ -140,7 +140,8 @@ fn details_are_those_of_the_instruction() {
     assert_eq!(fact("Source"), Some("f.py:3"));
     assert_eq!(fact("Shape"), Some("f32[8]{0}"));
     assert_eq!((fact("Users"), details.called, details.is_measured), (Some("1"), vec!["fused".to_owned()], true));
-    assert!(!program().details("x").unwrap().is_measured);
+    let input = program().details("x").unwrap();
+    assert_eq!((input.is_measured, input.users), (false, vec!["fusion.1".to_owned(), "copy.1".to_owned()]));
     assert!(program().details("y").is_err());
 }
 
