@@ -38,7 +38,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         return Err("no trace".into());
     };
     let mut run = Run { trace: *trace, ..Run::default() };
-    run.complete_cpu_ops();
+    run.complete();
     let by_line = run.by_line();
     let trace = &run.trace;
     let count = trace.events.len();

@@ -29,7 +29,7 @@ fn run(path: &str) -> Run {
     let mut decoder = XPlaneDecoder::new(path);
     decoder.push(&bytes).unwrap();
     let mut run = Run { trace: decoder.finish().unwrap(), ..Run::default() };
-    run.complete_cpu_ops();
+    run.complete();
     run
 }
 

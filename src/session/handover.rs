@@ -62,6 +62,7 @@ impl Session {
             memory_error,
             sorted: _,
             compiled: _,
+            graph_kernels: _,
         } = run;
         // The clocks were already aligned when the run was built.
         let sidecar = Sidecar { model, device, tracing, capture_notes, clock_ahead_ns: None };

@@ -116,7 +116,7 @@ impl LoadedRun {
             let report = cache.report.get_or_insert_with(|| imported.report(&self.run, settings));
             return Source::of_profile(report).with_median_step(imported.median_step.as_deref());
         }
-        self.run.complete_cpu_ops();
+        self.run.complete();
         let examined = cache.examined.get_or_insert_with(|| insight::examine(&self.run, settings));
         Source::of_events(examined.context(&self.run)).with_timeline(&cache.timeline).with_memory(&cache.memory)
     }

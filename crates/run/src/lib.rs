@@ -4,10 +4,12 @@
 
 mod compiled_programs;
 mod cpu_ops;
+mod graph_kernels;
 mod settings;
 mod window_choice;
 
 pub use compiled_programs::CompiledPrograms;
+pub use graph_kernels::ReadKinds;
 pub use settings::Settings;
 pub use window_choice::WindowChoice;
 
@@ -48,6 +50,8 @@ pub struct Run {
     pub sorted: OnceLock<Arc<ByLine>>,
     /// Cache of [`Run::programs`].
     pub compiled: OnceLock<Arc<CompiledPrograms>>,
+    /// Kinds of the events of graph kernels as they were read, by the kinds that [`Run::complete`] gave them.
+    pub graph_kernels: Option<ReadKinds>,
 }
 
 /// A device memory profile (pprof) that was saved before another one.
@@ -71,15 +75,22 @@ impl Run {
         self.compiled.get_or_init(|| Arc::new(CompiledPrograms::new(&self.trace)))
     }
 
-    /// Extends the events of ops of XLA's CPU backend to the true ends of the ops, once. Does nothing if there are no
-    /// such ops.
-    pub fn complete_cpu_ops(&mut self) {
+    /// Completes the events from the compiled programs, once: extends the events of ops of XLA's CPU backend to the true
+    /// ends of the ops, and names the instructions of kernels that CUDA graphs launched. Does nothing if there are no
+    /// such events.
+    pub fn complete(&mut self) {
         let compiled = Arc::clone(self.programs());
         cpu_ops::complete(&mut self.trace, &compiled.modules);
+        if self.graph_kernels.is_none() {
+            self.graph_kernels = Some(graph_kernels::name(&mut self.trace, &compiled.modules));
+        }
     }
 
     /// Returns the run as it was read: without the changes by an analysis to its events, and with empty caches.
     pub fn as_read(mut self) -> Run {
+        if let Some(read) = self.graph_kernels.take() {
+            graph_kernels::undo(&mut self.trace, &read);
+        }
         cpu_ops::undo(&mut self.trace);
         Run { sorted: OnceLock::new(), compiled: OnceLock::new(), ..self }
     }

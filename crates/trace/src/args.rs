@@ -156,6 +156,9 @@ args! {
         /// Name of the host call that launched a copy, if no other value contains the copy's direction. See
         /// [`super::copies::complete`].
         copy_call CopyCall, xplane [], json [];
+        /// Command buffer of XLA that launched the kernel as a CUDA graph (`command_buffer_1`), if the crate `run` has
+        /// replaced it in `hlo_op` by the kernel's instruction.
+        command_buffer CommandBuffer, xplane [], json [];
         /// Name of the allocator that allocated or freed memory (`GPU_0_bfc`).
         allocator_name AllocatorName, xplane [b"allocator_name"], json [];
         /// Purpose of an allocation.

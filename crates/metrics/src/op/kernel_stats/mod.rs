@@ -9,7 +9,6 @@ mod columns;
 mod data_type;
 pub mod demangle;
 pub mod details;
-mod graphs;
 mod resolve;
 mod section;
 
@@ -176,7 +175,7 @@ impl KernelStats {
     pub fn new(trace: &Trace, devices: &Devices, modules: &Modules, calls: &CallIndex) -> KernelStats {
         let mut stats = KernelStats { platform: devices.platform, ..KernelStats::default() };
         let tallies = tally(trace, devices, calls, &mut stats.histogram);
-        let mut resolver = Resolver::new(trace, devices, modules, tallies.iter().map(|it| it.of));
+        let mut resolver = Resolver::new(trace, devices, modules);
         let mut numbers: Numbering<KernelKey> = Numbering::with_capacity(tallies.len());
         stats.kernels.reserve(tallies.len());
         in_blocks(&tallies, |tally| {

@@ -5,15 +5,14 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 
 use super::demangle::{demangle, short_name};
-use super::graphs::{GraphOps, Op, is_in_graph};
-use super::{Distinct, KernelRow, LaunchShape, Occurrences, data_type};
+use super::{KernelRow, LaunchShape, Occurrences, data_type};
 use crate::device::devices::Devices;
 use crate::op::categories::{Categorizer, OpFamily};
 use crate::op::ops::{Text, Texts};
 use facts::{Name, tensor_cores};
 use hlo::{Instruction, Module, Modules};
 use trace::copies::direction;
-use trace::{ArgsId, Platform, StrId, Trace};
+use trace::{Args, ArgsId, Platform, StrId, Trace};
 
 /// A launch shape, and the number of its class. Kernels with shapes of one class share a row.
 #[derive(Clone)]
@@ -34,11 +33,48 @@ struct Names {
     short: Text,
 }
 
+/// The op of a kernel.
+#[derive(Clone, Copy, Debug, Default)]
+struct Op {
+    hlo_op: Text,
+    hlo_module: Text,
+    program_id: Option<i64>,
+    /// Framework op that the event records.
+    tf_op: StrId,
+}
+
+impl Op {
+    /// Reads the op that an event names. `hlo_op` is empty if it names none.
+    fn of(trace: &Trace, texts: &mut Texts, args: &Args) -> Op {
+        Op {
+            hlo_op: instruction(trace, texts, args.hlo_op),
+            hlo_module: Texts::of_trace(args.hlo_module),
+            program_id: args.program_id,
+            tf_op: args.tf_op,
+        }
+    }
+}
+
+/// Returns the instruction that a kernel runs, without the instructions that XLA fused with it. Empty for an empty name.
+fn instruction(trace: &Trace, texts: &mut Texts, hlo_op: StrId) -> Text {
+    if hlo_op.is_empty() {
+        return Text::default();
+    }
+    let named = trace.text(hlo_op);
+    // Kernels of a called computation name the callers too (`call.1::fusion.3`).
+    let instruction = named.rsplit("::").next().unwrap_or(named);
+    if instruction == named { Texts::of_trace(hlo_op) } else { texts.keep(trace, instruction) }
+}
+
+/// Returns true if a CUDA graph launched the kernel.
+fn is_in_graph(args: &Args) -> bool {
+    args.graph_id.is_some() || args.graph_node_id.is_some()
+}
+
 pub(super) struct Resolver<'a> {
     trace: &'a Trace,
     modules: &'a Modules,
     categorizer: Categorizer<'a>,
-    graphs: GraphOps,
     on_gpu: bool,
     /// Launch shapes by `kernel_details`.
     shapes: FxHashMap<StrId, Shape>,
@@ -48,23 +84,15 @@ pub(super) struct Resolver<'a> {
 }
 
 impl<'a> Resolver<'a> {
-    /// Creates a resolver. `kernels` are all kernels that it will resolve.
-    pub fn new(
-        trace: &'a Trace,
-        devices: &Devices,
-        modules: &'a Modules,
-        kernels: impl Iterator<Item = Distinct> + Clone,
-    ) -> Resolver<'a> {
-        let mut texts = Texts::default();
+    pub fn new(trace: &'a Trace, devices: &Devices, modules: &'a Modules) -> Resolver<'a> {
         Resolver {
             trace,
             modules,
             categorizer: Categorizer::new(trace, &devices.recognised),
-            graphs: GraphOps::new(trace, modules, &mut texts, kernels),
             on_gpu: devices.platform == Some(Platform::Gpu),
             shapes: FxHashMap::default(),
             classes: FxHashMap::default(),
-            texts,
+            texts: Texts::default(),
         }
     }
 
@@ -72,11 +100,7 @@ impl<'a> Resolver<'a> {
     pub fn resolve(&mut self, host: u16, name: StrId, args_id: ArgsId) -> (KernelRow, u32) {
         let args = self.trace.args.get(args_id);
         let in_graph = is_in_graph(&args);
-        let mut op = Op::of(self.trace, &mut self.texts, &args);
-        if in_graph && op.hlo_op.is_empty() {
-            // If a graph's kernel names no op, it gets the op that is known for its node or name.
-            op = self.graphs.op(host, name, &args).unwrap_or(op);
-        }
+        let op = Op::of(self.trace, &mut self.texts, &args);
         let found = self.instruction(host, &op);
         let names = self.names(name);
         let op_name = self.op_name(&op, found.map(|(_, instruction)| instruction));

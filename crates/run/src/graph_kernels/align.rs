@@ -1,0 +1,248 @@
+//! Assigns a sequence of kernels to a sequence of instructions.
+//!
+//! Both sequences are in the order of execution. An instruction may launch several kernels in a row (a library call), one
+//! (a fusion) or none. The assignment with the highest score is found row by row, as for an alignment of two texts:
+//!
+//! ```text
+//!                 add.1   dot.2   mul.3        instructions
+//! add_1             4 --.
+//! Memset                 `-> aux --.           a fill before a library kernel belongs to the same instruction
+//! gemm_128x128             `-> 2 --'-.
+//! mul_3                              `-> 4
+//! ```
+
+/// How well a kernel fits an instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Fit {
+    /// The kernel has the name of the instruction.
+    Exact,
+    /// The kernel has the name of an instruction that computes the same.
+    Same,
+    /// The kernel has the name of an instruction that is similar.
+    Similar,
+    /// A kernel of a library, and an instruction of the kind that calls this library.
+    Library,
+    /// A kernel of a library, and an instruction that may call any library.
+    Perhaps,
+    /// A copy or a fill, which may prepare the kernel of any instruction.
+    Preparation,
+    /// The kernel belongs to another instruction.
+    No,
+}
+
+impl Fit {
+    /// Returns the score of the first kernel of an instruction.
+    fn first(self) -> Option<i32> {
+        match self {
+            Fit::Exact => Some(40),
+            Fit::Same => Some(30),
+            Fit::Similar => Some(10),
+            Fit::Library => Some(24),
+            Fit::Perhaps => Some(12),
+            Fit::Preparation => Some(4),
+            Fit::No => None,
+        }
+    }
+
+    /// Returns the score of a kernel that is not the first of its instruction.
+    fn next(self, has_main: bool) -> Option<i32> {
+        match self {
+            Fit::Library if has_main => Some(10),
+            Fit::Perhaps if has_main => Some(6),
+            Fit::Exact | Fit::Same | Fit::Similar if has_main => None,
+            Fit::Exact | Fit::Same | Fit::Similar | Fit::Library | Fit::Perhaps | Fit::Preparation => self.first(),
+            Fit::No => None,
+        }
+    }
+}
+
+/// Score of a kernel without an instruction.
+const UNASSIGNED: i32 = -10;
+
+/// Maximum number of cells of the table. Longer sequences are aligned in a band around the best assignment.
+const MOST_CELLS: usize = 4 << 20;
+
+/// Best score of an assignment that ends at an instruction, for assignments whose last instruction has no main kernel yet, and
+/// for those whose last instruction has one.
+type Cell = [Option<i32>; 2];
+
+/// Where a cell's score comes from.
+#[derive(Clone, Copy, Default)]
+enum From {
+    /// The kernel has no instruction.
+    #[default]
+    Unassigned,
+    /// The kernel belongs to the instruction of the kernel before it.
+    Stay { had_main: bool },
+    /// The kernel is the first of its instruction.
+    Move { from: u32, had_main: bool },
+}
+
+/// Returns the instruction of each kernel. `fit` gets the index of a kernel and of an instruction, `skip` returns the cost of
+/// an instruction without a kernel, and `starts` returns true for the first kernel of a graph. Instructions between two graphs
+/// cost nothing.
+pub(super) fn align(
+    kernels: usize,
+    instructions: usize,
+    fit: impl Fn(usize, usize) -> Fit,
+    skip: impl Fn(usize) -> i32,
+    starts: impl Fn(usize) -> bool,
+) -> Vec<Option<usize>> {
+    // Column 0 is the place before the first instruction.
+    let columns = instructions + 1;
+    let width = columns.min((MOST_CELLS / kernels.max(1)).max(64));
+    let mut before: Vec<Cell> = vec![[None; 2]; width];
+    if let Some(cell) = before.first_mut() {
+        cell[1] = Some(0);
+    }
+    let mut low = 0;
+    let mut rows: Vec<(usize, Vec<[From; 2]>)> = Vec::with_capacity(kernels);
+    for kernel in 0..kernels {
+        let best = best_of(&before).map_or(low, |(at, _)| low + at);
+        let next_low = best.saturating_sub(width / 4).clamp(low, columns - width);
+        let mut after: Vec<Cell> = vec![[None; 2]; width];
+        let mut from = vec![[From::default(); 2]; width];
+        let is_start = starts(kernel);
+        // Best cell before the current column, minus the cost of the instructions in between.
+        let mut reach: Option<(i32, u32, bool)> = None;
+        for column in low..next_low + width {
+            let old = column.checked_sub(low).and_then(|at| before.get(at)).copied().unwrap_or_default();
+            if let (Some(slot), Some(from)) = (
+                column.checked_sub(next_low).and_then(|at| after.get_mut(at)),
+                column.checked_sub(next_low).and_then(|at| from.get_mut(at)),
+            ) {
+                for main in [false, true] {
+                    if let Some(score) = old[usize::from(main)] {
+                        offer(slot, from, main, score + UNASSIGNED, From::Unassigned);
+                    }
+                }
+                let fits = column.checked_sub(1).map_or(Fit::No, |instruction| fit(kernel, instruction));
+                for had_main in [false, true] {
+                    let score = old[usize::from(had_main)].filter(|_| !is_start);
+                    if let Some(score) = score.zip(fits.next(had_main)).map(|(old, new)| old + new) {
+                        offer(slot, from, had_main || fits != Fit::Preparation, score, From::Stay { had_main });
+                    }
+                }
+                if let Some(((score, source, had_main), first)) = reach.zip(fits.first()) {
+                    let to = From::Move { from: source, had_main };
+                    offer(slot, from, fits != Fit::Preparation, score + first, to);
+                }
+            }
+            let cost = if is_start || column == 0 { 0 } else { skip(column - 1) };
+            reach = reach.map(|(score, source, had_main)| (score - cost, source, had_main));
+            for had_main in [false, true] {
+                let score = old[usize::from(had_main)];
+                if let Some(score) = score.filter(|&score| reach.is_none_or(|(best, ..)| score >= best)) {
+                    reach = Some((score, u32::try_from(column).unwrap_or(u32::MAX), had_main));
+                }
+            }
+        }
+        rows.push((next_low, from));
+        (before, low) = (after, next_low);
+    }
+    backwards(&rows, best_of(&before).map(|(at, main)| (low + at, main)))
+}
+
+fn offer(slot: &mut Cell, from: &mut [From; 2], main: bool, score: i32, source: From) {
+    let main = usize::from(main);
+    if slot[main].is_none_or(|known| score > known) {
+        (slot[main], from[main]) = (Some(score), source);
+    }
+}
+
+/// Returns the first place with the best score.
+fn best_of(cells: &[Cell]) -> Option<(usize, bool)> {
+    let all = cells.iter().enumerate().flat_map(|(at, cell)| [(cell[0], at, false), (cell[1], at, true)]);
+    let scored = all.filter_map(|(score, at, main)| Some((score?, std::cmp::Reverse(at), main)));
+    scored.max().map(|(_, at, main)| (at.0, main))
+}
+
+/// Follows the sources of the best cell back to the first kernel.
+fn backwards(rows: &[(usize, Vec<[From; 2]>)], best: Option<(usize, bool)>) -> Vec<Option<usize>> {
+    let mut found = vec![None; rows.len()];
+    let Some((mut column, mut main)) = best else { return found };
+    for ((low, row), found) in rows.iter().zip(&mut found).rev() {
+        let cell = column.checked_sub(*low).and_then(|at| row.get(at)).copied().unwrap_or_default();
+        match cell[usize::from(main)] {
+            From::Unassigned => {}
+            From::Stay { had_main } => {
+                *found = column.checked_sub(1);
+                main = had_main;
+            }
+            From::Move { from, had_main } => {
+                *found = column.checked_sub(1);
+                (column, main) = (from as usize, had_main);
+            }
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Aligns names of kernels with names of instructions. `lib` is a kernel of a library, `call` an instruction that calls
+    /// one, `fill` a fill, and `|` the start of a graph.
+    fn aligned(kernels: &str, instructions: &str) -> Vec<Option<usize>> {
+        let instructions: Vec<&str> = instructions.split(' ').collect();
+        let mut starts = Vec::new();
+        let mut names = Vec::new();
+        for name in kernels.split(' ') {
+            starts.push(name.starts_with('|'));
+            names.push(name.trim_start_matches('|'));
+        }
+        let fit = |kernel: usize, instruction: usize| match (names[kernel], instructions[instruction]) {
+            ("lib", "call") => Fit::Library,
+            ("fill", _) => Fit::Preparation,
+            (a, b) if a == b => Fit::Exact,
+            (a, b) if a.trim_end_matches(char::is_numeric) == b.trim_end_matches(char::is_numeric) => Fit::Same,
+            _ => Fit::No,
+        };
+        let skip = |instruction: usize| if instructions[instruction] == "call" { 7 } else { 15 };
+        align(names.len(), instructions.len(), fit, skip, |kernel| starts[kernel])
+    }
+
+    fn at(places: &[usize]) -> Vec<Option<usize>> {
+        places.iter().map(|&at| Some(at)).collect()
+    }
+
+    #[test]
+    fn reused_kernels_go_to_the_instruction_in_their_place() {
+        assert_eq!(aligned("add1 mul1 add1 mul1", "add1 mul1 add2 mul2"), at(&[0, 1, 2, 3]));
+        assert_eq!(aligned("add1 mul1 add1 mul1 sub1", "add1 mul1 add2 mul2 add3 mul3 sub1"), at(&[2, 3, 4, 5, 6]));
+    }
+
+    #[test]
+    fn the_kernels_of_a_library_call_stay_together() {
+        assert_eq!(aligned("add1 fill lib lib sub1", "add1 call sub1"), at(&[0, 1, 1, 1, 2]));
+        assert_eq!(aligned("add1 lib fill lib sub1", "add1 call call sub1"), at(&[0, 1, 2, 2, 3]));
+        assert_eq!(aligned("add1 lib sub1 lib", "add1 call sub1 call"), at(&[0, 1, 2, 3]));
+        assert_eq!(aligned("fill mul1", "mul1 call"), at(&[0, 0]));
+    }
+
+    #[test]
+    fn instructions_between_graphs_are_skipped() {
+        assert_eq!(aligned("|add1 lib |add1 lib", "add1 call x x x x x x add2 call"), at(&[0, 1, 8, 9]));
+    }
+
+    #[test]
+    fn kernels_that_fit_nothing_have_no_instruction() {
+        assert_eq!(aligned("add1 other sub1", "add1 sub1"), [Some(0), None, Some(1)]);
+        assert_eq!(aligned("other", "add1"), [None]);
+        assert_eq!(align(0, 3, |_, _| Fit::No, |_| 0, |_| false), []);
+        assert_eq!(align(2, 0, |_, _| Fit::No, |_| 0, |_| false), [None, None]);
+    }
+
+    #[test]
+    fn long_sequences_are_aligned_in_a_band() {
+        let (count, layers) = (20_000, 10_000);
+        let fit = |kernel: usize, instruction: usize| match kernel % 2 == instruction % 2 {
+            true if kernel == instruction => Fit::Exact,
+            true => Fit::Same,
+            false => Fit::No,
+        };
+        let found = align(count, 2 * layers, fit, |_| 15, |_| false);
+        assert!(found.iter().enumerate().all(|(kernel, at)| *at == Some(kernel)));
+    }
+}

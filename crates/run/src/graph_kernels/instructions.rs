@@ -1,0 +1,215 @@
+//! Lists the instructions of a program that launch kernels, in the order of execution.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::align::Fit;
+use hlo::{Instruction, InstructionIndex, Module};
+
+/// An instruction that launches kernels.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Launching {
+    pub index: InstructionIndex,
+    calls: Calls,
+}
+
+/// The kernels that an instruction launches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Calls {
+    /// One that XLA generated for it.
+    Generated,
+    /// Those of a library.
+    Library(Library),
+    /// Those of any library, or one that XLA generated: a fusion around a library call, a loop.
+    Any,
+}
+
+/// A kind of library.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Library {
+    MatrixProduct,
+    Dnn,
+    Copy,
+    Collective,
+    Sort,
+    Other,
+}
+
+/// What is known about a kernel from its name.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Kernel {
+    /// XLA generated it for this instruction, and uses it for others that compute the same.
+    Generated(InstructionIndex),
+    /// A library contains it.
+    OfLibrary(Option<LibraryOfKernel>),
+    /// A copy or a fill.
+    CopyOrFill,
+}
+
+/// The library of a kernel.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct LibraryOfKernel(Library);
+
+/// The instructions of a program that launch kernels.
+pub(super) struct Instructions<'m> {
+    module: &'m Module,
+    /// The instructions, in the order of execution.
+    pub launching: Vec<Launching>,
+    /// Instructions by the name that XLA gives to their kernels.
+    by_kernel: FxHashMap<String, InstructionIndex>,
+}
+
+impl<'m> Instructions<'m> {
+    pub fn new(module: &'m Module) -> Instructions<'m> {
+        let mut launching = Vec::new();
+        let mut seen = FxHashSet::default();
+        // Instructions that wait for their turn, the next one last.
+        let mut waiting: Vec<InstructionIndex> = Vec::new();
+        let push = |waiting: &mut Vec<_>, computation: &hlo::Computation| {
+            let first = waiting.len();
+            waiting.extend(module.in_order(computation).map(|(index, _)| index));
+            waiting.get_mut(first..).unwrap_or_default().reverse();
+        };
+        if let Some(entry) = module.entry() {
+            seen.extend(module.entry_index());
+            push(&mut waiting, entry);
+        }
+        while let Some(index) = waiting.pop() {
+            let Some(instruction) = module.at(index) else { continue };
+            if let Some(calls) = calls(module, instruction) {
+                launching.push(Launching { index, calls });
+            }
+            if ["while", "conditional", "call"].contains(&instruction.opcode.as_str()) {
+                for &called in instruction.called.iter().rev() {
+                    if let Some(computation) = module.computation(called).filter(|_| seen.insert(called)) {
+                        push(&mut waiting, computation);
+                    }
+                }
+            }
+        }
+        let mut by_kernel = FxHashMap::default();
+        for Launching { index, .. } in &launching {
+            if let Some(instruction) = module.at(*index) {
+                by_kernel.entry(kernel_name(&instruction.name)).or_insert(*index);
+            }
+        }
+        Instructions { module, launching, by_kernel }
+    }
+
+    /// Finds out what the name of a kernel shows. `is_copy` is true for copies and fills.
+    pub fn kernel(&self, name: &str, is_copy: bool) -> Kernel {
+        if is_copy {
+            return Kernel::CopyOrFill;
+        }
+        let name = name.strip_suffix(".kd").unwrap_or(name);
+        match self.by_kernel.get(name) {
+            Some(&index) => Kernel::Generated(index),
+            None => Kernel::OfLibrary(library_of_kernel(name).map(LibraryOfKernel)),
+        }
+    }
+
+    /// Returns how well a kernel fits an instruction.
+    pub fn fit(&self, kernel: Kernel, instruction: &Launching) -> Fit {
+        match (kernel, instruction.calls) {
+            (Kernel::Generated(of), _) => self.generated(of, instruction.index),
+            (Kernel::OfLibrary(Some(LibraryOfKernel(of))), Calls::Library(library)) if of == library => Fit::Library,
+            (Kernel::OfLibrary(Some(_)), Calls::Library(Library::Other)) => Fit::Perhaps,
+            (Kernel::OfLibrary(None), Calls::Library(Library::Copy)) => Fit::No,
+            (Kernel::OfLibrary(None), Calls::Library(_)) => Fit::Perhaps,
+            // A custom call of cuDNN may be a convolution, attention or a product.
+            (Kernel::OfLibrary(Some(_)), Calls::Library(Library::Dnn)) => Fit::Perhaps,
+            (Kernel::OfLibrary(Some(_)), Calls::Library(_)) => Fit::No,
+            (Kernel::OfLibrary(_), Calls::Any) => Fit::Perhaps,
+            (Kernel::OfLibrary(_), Calls::Generated) => Fit::No,
+            (Kernel::CopyOrFill, Calls::Library(Library::Copy)) => Fit::Library,
+            (Kernel::CopyOrFill, _) => Fit::Preparation,
+        }
+    }
+
+    /// Returns how well the kernel that is named after `of` fits an instruction. XLA uses one kernel for all instructions that
+    /// compute the same. They have the same kind of name and the same shape of result.
+    fn generated(&self, of: InstructionIndex, instruction: InstructionIndex) -> Fit {
+        if of == instruction {
+            return Fit::Exact;
+        }
+        let (Some(a), Some(b)) = (self.module.at(of), self.module.at(instruction)) else { return Fit::No };
+        match (stem(&a.name) == stem(&b.name), a.shape == b.shape) {
+            (true, true) => Fit::Same,
+            (true, false) => Fit::Similar,
+            (false, true) if a.opcode == b.opcode => Fit::Similar,
+            (false, _) => Fit::No,
+        }
+    }
+
+    /// Returns the cost of an instruction that launches none of the kernels.
+    pub fn skip(&self, instruction: &Launching) -> i32 {
+        if instruction.calls == Calls::Generated { 15 } else { 7 }
+    }
+}
+
+/// Returns the kernels that an instruction launches, or `None` if it launches none.
+fn calls(module: &Module, instruction: &Instruction) -> Option<Calls> {
+    let opcode = instruction.opcode.as_str();
+    let library = match opcode {
+        "parameter" | "constant" | "tuple" | "get-tuple-element" | "bitcast" | "after-all" | "partition-id" | "replica-id"
+        | "opt-barrier" | "domain" | "add-dependency" | "get-dimension-size" | "async-update" | "call" => return None,
+        _ if opcode.ends_with("-done") => return None,
+        "while" | "conditional" => return Some(Calls::Any),
+        "fusion" => {
+            let fused = module.called(instruction, 0);
+            let calls_library = fused.is_some_and(|it| module.instructions_of(it).iter().any(|it| it.is("custom-call")));
+            return Some(if calls_library || instruction.name.starts_with("cudnn") { Calls::Any } else { Calls::Generated });
+        }
+        "custom-call" => of_target(instruction.custom_call_target().unwrap_or_default()),
+        "copy" | "copy-start" => Library::Copy,
+        "dot" => Library::MatrixProduct,
+        "convolution" => Library::Dnn,
+        "sort" => Library::Sort,
+        _ if is_collective(opcode) => Library::Collective,
+        _ => return Some(Calls::Any),
+    };
+    Some(Calls::Library(library))
+}
+
+fn of_target(target: &str) -> Library {
+    let contains = |words: &[&str]| words.iter().any(|word| target.contains(word));
+    if contains(&["cublas", "gemm", "hipblas"]) {
+        Library::MatrixProduct
+    } else if contains(&["cudnn", "miopen", "conv"]) {
+        Library::Dnn
+    } else if contains(&["Sort", "TopK", "cub"]) {
+        Library::Sort
+    } else {
+        Library::Other
+    }
+}
+
+fn is_collective(opcode: &str) -> bool {
+    ["all-", "reduce-scatter", "collective-", "ragged-all-to-all"].iter().any(|prefix| opcode.starts_with(prefix))
+}
+
+/// Returns the library that contains a kernel, as far as its name shows it.
+fn library_of_kernel(name: &str) -> Option<Library> {
+    let lower = name.to_ascii_lowercase();
+    let contains = |words: &[&str]| words.iter().any(|word| lower.contains(word));
+    if contains(&["nccl", "rccl"]) {
+        Some(Library::Collective)
+    } else if contains(&["cudnn", "miopen", "fprop", "dgrad", "wgrad", "sdpa", "conv"]) {
+        Some(Library::Dnn)
+    } else if contains(&["gemm", "nvjet", "cutlass", "gemv", "splitk", "cijk"]) {
+        Some(Library::MatrixProduct)
+    } else if contains(&["radixsort", "radix_sort", "topk", "cub::"]) {
+        Some(Library::Sort)
+    } else {
+        None
+    }
+}
+
+/// Returns the name that XLA gives to the kernel of an instruction.
+pub(super) fn kernel_name(instruction: &str) -> String {
+    instruction.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect()
+}
+
+/// Returns the name of an instruction without its number.
+fn stem(name: &str) -> &str {
+    name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.')
+}
