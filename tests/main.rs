@@ -25,6 +25,7 @@ mod event_arguments;
 mod examples;
 mod findings;
 mod golden;
+mod graph_kernels;
 mod heap;
 mod hlo_cli;
 mod hlo_difference;

@@ -87,9 +87,15 @@ impl<'m> Instructions<'m> {
             }
         }
         let mut by_kernel = FxHashMap::default();
-        for Launching { index, .. } in &launching {
-            if let Some(instruction) = module.at(*index) {
-                by_kernel.entry(kernel_name(&instruction.name)).or_insert(*index);
+        let all = || launching.iter().filter_map(|it| Some((it.index, module.at(it.index)?)));
+        for (index, instruction) in all() {
+            by_kernel.entry(kernel_name(&instruction.name)).or_insert(index);
+        }
+        // The kernel of a sort has the name of the sort, also if it is fused with other instructions.
+        for (index, fusion) in all().filter(|(_, instruction)| instruction.is("fusion")) {
+            let fused = module.called(fusion, 0).map_or(&[][..], |it| module.instructions_of(it));
+            for sort in fused.iter().filter(|it| it.is("sort")) {
+                by_kernel.entry(kernel_name(&sort.name)).or_insert(index);
             }
         }
         Instructions { module, launching, by_kernel }
@@ -101,7 +107,13 @@ impl<'m> Instructions<'m> {
             return Kernel::CopyOrFill;
         }
         let name = name.strip_suffix(".kd").unwrap_or(name);
-        match self.by_kernel.get(name) {
+        // CUDA runs copies of a graph as kernels of its own: `memcpy128`, `memcpy32_post`.
+        if ["memcpy", "memset"].iter().any(|prefix| name.starts_with(prefix)) {
+            return Kernel::CopyOrFill;
+        }
+        // The stages of a sort have kernels of their own: `sort_2`, `sort_2_1`.
+        let stage = || name.rsplit_once('_').and_then(|(first, _)| self.by_kernel.get(first));
+        match self.by_kernel.get(name).or_else(stage) {
             Some(&index) => Kernel::Generated(index),
             None => Kernel::OfLibrary(library_of_kernel(name).map(LibraryOfKernel)),
         }
