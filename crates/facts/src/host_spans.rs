@@ -151,6 +151,8 @@ mod tests {
         let compiles = |name| is(HostWork::Compile, name);
         assert!(compiles("backend_compile_and_load"));
         assert!(compiles("TfrtTpuCompiler::Compile"));
+        assert!(compiles("CpuCompiler::RunBackend"));
+        assert!(compiles("NVPTXCompiler::CompileTargetBinary - CompileToPtx for jit_f"));
         assert!(compiles("XLA::TPU run hlo passes"));
         assert!(!compiles("$compiler.py:12 backend_compile"));
         assert!(!compiles("lower_sharding_computation"));
@@ -165,6 +167,10 @@ mod tests {
         assert_eq!(work("DoEnqueueProgram"), Some(HostWork::Launch));
         assert_eq!(work("cudaStreamSynchronize"), Some(HostWork::Wait));
         assert_eq!(work("hipMemcpyDtoDAsync"), Some(HostWork::Transfer));
+        // JAX 0.11 names the transfer after a class that compiles.
+        let transfer = "PjRtCApiCompiler::BufferFromHostBuffer(f32[])";
+        assert_eq!(work(transfer), Some(HostWork::Transfer));
+        assert!(!is(HostWork::Compile, transfer));
         assert_eq!(work("backend_compile"), Some(HostWork::Compile));
         assert_eq!(work("$array.py:645 block_until_ready"), Some(HostWork::Wait));
         assert_eq!(work("$train.py:12 main"), None);
