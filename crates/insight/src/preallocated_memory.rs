@@ -1,9 +1,11 @@
 //! JAX reserves most of a GPU's memory at start, and the program uses little of it.
 //!
-//! GPU with JAX: the process has used less than 50 % of the memory that JAX's allocator reserves, and at least 1 GiB of it was
-//! never used (ours: another small program would fit). nvidia-smi shows the reserved memory, by default three quarters of the
-//! device. Note, confidence high. Remedy: `XLA_PYTHON_CLIENT_MEM_FRACTION`, `XLA_PYTHON_CLIENT_PREALLOCATE`; the program itself
-//! needs no change. Not checked without events of the allocator.
+//! GPU with JAX: the process has used less than 50 % of the memory that JAX's allocator holds, and at least 1 GiB of it was
+//! never used (ours: another small program would fit). By default, the allocator takes three quarters of the device's memory at
+//! start, and nvidia-smi shows that. With `XLA_PYTHON_CLIENT_PREALLOCATE=false`, it has the same limit but takes memory when it
+//! needs it. Then the rule does not fire: `memory.devices[].is_preallocated` tells the two apart by the sizes of free blocks.
+//! Note, confidence high. Remedy: `XLA_PYTHON_CLIENT_MEM_FRACTION`, `XLA_PYTHON_CLIENT_PREALLOCATE`; the program itself needs no
+//! change. Not checked without events of the allocator, or if they do not show how much memory it holds.
 
 use super::draft::{Draft, lacks};
 use super::numbers::Numbers;
@@ -13,7 +15,7 @@ use report::{Confidence, FindingSeverity, View};
 use trace::Framework;
 
 pub(super) static RULE: Rule =
-    Rule { id: "preallocated_memory", title: "Most of the reserved memory is unused", ..Rule::checked_by(check) };
+    Rule { id: "preallocated_memory", title: "Most of the preallocated memory is unused", ..Rule::checked_by(check) };
 
 /// Used share of the reserved memory below which the rule fires (ours).
 const USED_PERCENT: f64 = 50.0;
@@ -41,9 +43,19 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     if percent >= USED_PERCENT || unused < LEAST_BYTES {
         return Verdict::Fine;
     }
+    match device.is_preallocated {
+        Some(true) => {}
+        Some(false) => return Verdict::Fine,
+        None => {
+            return lacks(
+                "the events of the allocator do not show whether it holds all memory up to its limit. Capture steps that \
+                 allocate and free arrays of several sizes.",
+            );
+        }
+    }
     let message = format!(
-        "{} of the {} that JAX's allocator reserves on {} were never used: the process has used at most {} since it started. \
-         nvidia-smi and rocm-smi show the reserved memory.",
+        "{} of the {} that JAX's allocator holds on {} were never used: the process has used at most {} since it started. \
+         nvidia-smi and rocm-smi show the memory that it holds.",
         format::bytes(unused),
         format::bytes(capacity),
         format::printable(&device.device_name),
@@ -52,13 +64,13 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     Draft::new(
         FindingSeverity::Note,
         Confidence::High,
-        &format!("The process uses {} of the memory that it reserves", format::percent(percent)),
+        &format!("The process uses {} of the memory that it holds", format::percent(percent)),
         message,
     )
     .remedy(
         "To leave memory to other processes, set XLA_PYTHON_CLIENT_MEM_FRACTION to the share that the program needs, or \
          XLA_PYTHON_CLIENT_PREALLOCATE=false, which causes more fragmentation. The program itself needs no change: by default, \
-         JAX reserves three quarters of a GPU's memory at start. The Memory page shows the use over time, which nvidia-smi does \
+         JAX takes three quarters of a GPU's memory at start. The Memory page shows the use over time, which nvidia-smi does \
          not.",
     )
     .passed("used_percent", percent, USED_PERCENT)

@@ -91,14 +91,14 @@ pub struct DeviceMemory {
     /// Bytes of live arrays when a device memory profile was saved, without temporary values of a running program.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub live_bytes: Option<u64>,
-    /// Capacity in bytes: the limit of the allocator, the memory size in the profile, or the size in the vendor's data sheet.
+    /// Capacity in bytes: the limit of the allocator (which may hold less of the device's memory, see `is_preallocated`), the memory size in the profile, or the size in the vendor's data sheet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub capacity_bytes: Option<u64>,
     /// Source of the capacity: `allocator`, `profile` (`memory_size` of the device), `facts` (the vendor's data sheet) or
     /// `error`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub capacity_source: Option<String>,
-    /// Peak as a share of the capacity. By default, JAX's allocator takes three quarters of a GPU's memory.
+    /// Peak as a share of the capacity. By default, JAX's allocator uses up to three quarters of a GPU's memory.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub peak_percent: Option<f64>,
     /// Most bytes in use at once since the process started.
@@ -107,6 +107,10 @@ pub struct DeviceMemory {
     /// Share of the pool's free memory outside its largest free block, at the peak.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fragmentation_percent: Option<f64>,
+    /// True if the allocator holds all memory up to `capacity_bytes`, false if it takes memory from the device when it needs it.
+    /// Absent if its events do not show that. Added in 1.1.0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub is_preallocated: Option<bool>,
     /// Bytes of the allocation that failed, from the text of an out-of-memory error.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub requested_bytes: Option<u64>,

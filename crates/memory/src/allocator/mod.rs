@@ -10,6 +10,7 @@
 //! | alive at the peak | all allocations in the capture | those in the peak's step |
 //! | the rest | allocated before the capture | "unused preallocated device memory" |
 
+mod preallocated;
 mod read;
 mod title;
 pub mod xprof;

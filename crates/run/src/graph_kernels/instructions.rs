@@ -162,14 +162,20 @@ impl<'m> Instructions<'m> {
 fn calls(module: &Module, instruction: &Instruction) -> Option<Calls> {
     let opcode = instruction.opcode.as_str();
     let library = match opcode {
-        "parameter" | "constant" | "tuple" | "get-tuple-element" | "bitcast" | "after-all" | "partition-id" | "replica-id"
-        | "opt-barrier" | "domain" | "add-dependency" | "get-dimension-size" | "async-update" | "call" => return None,
+        "parameter" | "constant" | "tuple" | "get-tuple-element" | "bitcast" | "after-all" | "partition-id"
+        | "replica-id" | "opt-barrier" | "domain" | "add-dependency" | "get-dimension-size" | "async-update"
+        | "call" => return None,
         _ if opcode.ends_with("-done") => return None,
         "while" | "conditional" => return Some(Calls::Any),
         "fusion" => {
             let fused = module.called(instruction, 0);
-            let calls_library = fused.is_some_and(|it| module.instructions_of(it).iter().any(|it| it.is("custom-call")));
-            return Some(if calls_library || instruction.name.starts_with("cudnn") { Calls::Any } else { Calls::Generated });
+            let calls_library =
+                fused.is_some_and(|it| module.instructions_of(it).iter().any(|it| it.is("custom-call")));
+            return Some(if calls_library || instruction.name.starts_with("cudnn") {
+                Calls::Any
+            } else {
+                Calls::Generated
+            });
         }
         "custom-call" => of_target(instruction.custom_call_target().unwrap_or_default()),
         "copy" | "copy-start" => Library::Copy,

@@ -256,7 +256,8 @@ fn sequences(trace: &Trace, buffers: &FxHashMap<Buffer, Launch>) -> Vec<Vec<(usi
         let digits = trace.text(name).rsplit('_').next().unwrap_or_default();
         digits.parse::<u64>().unwrap_or_default()
     };
-    let mut sorted: Vec<(u64, Buffer, &Launch)> = buffers.iter().map(|(&it, launch)| (number(it.0), it, launch)).collect();
+    let mut sorted: Vec<(u64, Buffer, &Launch)> =
+        buffers.iter().map(|(&it, launch)| (number(it.0), it, launch)).collect();
     sort::sort_by_key(&mut sorted, |(number, buffer, launch)| (*number, launch.first().copied(), *buffer));
     let mut sequences: Vec<Vec<(usize, bool)>> = Vec::new();
     let mut times: FxHashMap<StrId, usize> = FxHashMap::default();

@@ -152,8 +152,13 @@ pub fn allocator_columns() -> Vec<Column> {
             "Time of the peak, from the start of the capture. If there are several equal peaks, the first.",
         )
         .caveat("XProf shows the time of the last peak, from the start of the line."),
-        column("capacity_bytes", "Capacity", Unit::Bytes, "Used and available bytes at the peak.")
-            .xprof("memoryCapacity"),
+        column(
+            "capacity_bytes",
+            "Capacity",
+            Unit::Bytes,
+            "Limit of the allocator: used and available bytes at the peak.",
+        )
+        .xprof("memoryCapacity"),
         column("peak_percent", "Peak of capacity", Unit::Percent, "Peak as a share of the capacity."),
         column(
             "lifetime_peak_bytes",

@@ -69,8 +69,8 @@ pub(super) static COLUMNS: [(Column, CellOf); 16] = [
     (
         column("available_bytes", "Available", Unit::Bytes, "Bytes that can still be allocated after the event.")
             .caveat(
-                "Limited by the memory that the allocator takes from the device. By default, JAX takes three \
-                    quarters of a GPU's memory when it starts.",
+                "Up to the limit of the allocator, by default three quarters of a GPU's memory in JAX. The allocator may hold \
+                    less of the device's memory.",
             )
             .xprof("freeMemoryBytes"),
         |_, _, event| CellRef::Int(event.available_bytes),

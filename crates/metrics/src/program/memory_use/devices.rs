@@ -63,6 +63,7 @@ fn of_allocator(allocator: &Allocator) -> Option<DeviceMemory> {
         capacity_source: Some("allocator".to_owned()),
         lifetime_peak_bytes: allocator.lifetime_peak_bytes().filter(|&bytes| bytes > 0),
         fragmentation_percent: peak.fragmentation_percent(),
+        is_preallocated: allocator.is_preallocated(),
         ..DeviceMemory::default()
     })
 }
