@@ -10,7 +10,7 @@ use super::numbers::{Numbers, plural};
 use super::{
     Needs, Rule, Verdict, batched_loop, copied_arguments, data_shuffle, decompositions, derivative_matrix, float64,
     gather_scatter, grouped_convolution, low_flop_rate, mostly_unused_result, one_hot_lookup, random_numbers, sorting,
-    unfused_data_formatting,
+    unfused_attention, unfused_data_formatting,
 };
 use base::format;
 use metrics::{OpClass, is_amd};
@@ -36,6 +36,7 @@ pub(super) static RULE: Rule = Rule {
         &low_flop_rate::RULE,
         &random_numbers::RULE,
         &mostly_unused_result::RULE,
+        &unfused_attention::RULE,
     ]],
     ..Rule::checked_by(check)
 };

@@ -104,6 +104,7 @@ mod testing_programs;
 mod undonated_arguments;
 mod uneven_devices;
 mod uneven_layers;
+mod unfused_attention;
 mod unfused_data_formatting;
 mod unhidden_collectives;
 mod unused_visible_devices;
@@ -194,6 +195,7 @@ pub static CHAPTERS: &[Chapter] = &[
             &sorting::RULE,
             &gather_scatter::RULE,
             &one_hot_lookup::RULE,
+            &unfused_attention::RULE,
             &batched_loop::RULE,
             &while_loop_overhead::RULE,
             &derivative_matrix::RULE,

@@ -31,7 +31,7 @@ use crate::device::self_time::for_each_on_line;
 use crate::host::host_threads::HostRole;
 use base::{Ps, sort};
 use facts::host_spans::{self, HostWork};
-use facts::library_files;
+use facts::{ProgramActivity, library_files, program_activity};
 use facts::python_waits::{self, PythonWait};
 use trace::{EventId, Interval, IntervalSet, Line, LineEvents, LineKind, StrId, Trace, Union};
 
@@ -224,9 +224,21 @@ fn ranges_of<'a>(trace: &'a Trace, devices: &Devices, host: u16, names: &mut Nam
     let mut all = Union::default();
     let mut place_of: FxHashMap<usize, usize> = FxHashMap::default();
     let mut unions: Vec<(usize, usize, StrId, Union)> = Vec::new();
+    let mut activities: FxHashMap<StrId, Option<ProgramActivity>> = FxHashMap::default();
     for (at, events) in feeding.iter().filter_map(|&at| Some((at, devices.by_line.events.get(at)?))) {
         let mut ranges: Vec<(EventId, usize, StrId)> = Vec::new();
+        // Spans inside an execution are the runtime's own, whatever their names (`Build buffer allocations`). Inside a call of
+        // a compiled function, only the frames of Python are the user's. Events come by start, and the outermost first.
+        let (mut executing, mut calling) = (Ps::new(i64::MIN), Ps::new(i64::MIN));
         events.for_each(&trace.events, |id, event| {
+            if event.end() <= executing || (event.end() <= calling && !host_spans::is_frame(trace.text(event.name))) {
+                return;
+            }
+            match activities.entry(event.name).or_insert_with(|| program_activity(trace.text(event.name))) {
+                Some(ProgramActivity::Execute) => executing = event.end(),
+                Some(ProgramActivity::Call) => calling = event.end(),
+                Some(ProgramActivity::Compile) | None => {}
+            }
             if let Some(name) = names.place(trace, event.name).filter(|_| trace.args_of(&event).hlo_op.is_empty()) {
                 ranges.push((id, name, event.name));
             }
@@ -310,6 +322,24 @@ fn shown(name: &str) -> &str {
 mod tests {
     use super::*;
     use trace::TraceBuilder;
+
+    #[test]
+    fn spans_inside_an_execution_are_the_runtimes() {
+        let mut b = TraceBuilder::new();
+        let (main, ops) = (b.line("/host:CPU", "python"), b.line("/device:GPU:0", "Stream #7(Compute)"));
+        b.event(ops, "add", 0, 10).hlo_op("add.1");
+        b.event(main, "train", 0, 100);
+        b.event(main, "PjitFunction(f)", 10, 80);
+        b.event(main, "PjRtCApiLoadedExecutable::Execute", 20, 60);
+        b.event(main, "Build buffer allocations", 30, 40);
+        b.event(ops, "add", 90, 10).hlo_op("add.1");
+        let trace = b.build();
+        let devices = Devices::of(&trace);
+        let window = IntervalSet::union_of([Interval::new(Ps::ZERO, Ps::new(100_000_000))]);
+        let waits = HostRanges::new(&trace, &devices).waits(&devices, &[window]);
+        let names: Vec<&str> = waits.ranges.iter().map(|range| range.name.as_str()).collect();
+        assert_eq!(names, ["train"]);
+    }
 
     /// A progress bar sleeps on a thread that launches nothing while the main thread evaluates.
     #[test]

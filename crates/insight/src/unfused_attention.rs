@@ -1,0 +1,214 @@
+//! Attention writes its scores to memory.
+//!
+//! Attention multiplies queries and keys, takes the softmax of these scores, and multiplies the result and the values. A fused
+//! kernel computes this block by block and never writes the scores, whose size grows with the square of the sequence length. The
+//! rule finds programs that write them: a batched matrix product whose result has at least 4 million elements and 4 times as many
+//! as its operands, an exponential of as many elements, and a product that reduces as many again (all ours: smaller scores cost
+//! little). It fires if the ops that read or write arrays of this size take at least 10 % of the op time, as a warning from 20 %
+//! (ours: the JAX guide's limit for overheads, and twice that). Confidence medium, because a fused kernel must exist for the mask,
+//! the bias and the device. Remedy: `jax.nn.dot_product_attention` or another fused kernel. Not checked without the compiled
+//! program.
+
+use std::collections::BTreeSet;
+
+use super::draft::{Draft, equals, lacks};
+use super::limits::OVERHEAD_PERCENT;
+use super::numbers::{Numbers, shown};
+use super::{Rule, Verdict};
+use base::{Ps, format};
+use hlo::{Instruction, Module};
+use metrics::{Op, is_amd};
+use report::{Confidence, FindingSeverity, View};
+use trace::Platform;
+
+pub(super) static RULE: Rule =
+    Rule { id: "unfused_attention", title: "Attention writes its scores to memory", ..Rule::checked_by(check) };
+
+/// Fewest elements of the scores (ours: 16 MiB in float32, which is less than the caches of a large GPU).
+const FEWEST_SCORES: f64 = 4.0 * 1024.0 * 1024.0;
+/// Ratio of the scores to the operands of their product (ours: below it, the scores are short and a fused kernel gains little).
+const SCORES_PER_OPERAND: f64 = 4.0;
+/// Share of the op time from which the finding is a warning (ours).
+const WARNING_PERCENT: f64 = 2.0 * OVERHEAD_PERCENT.good;
+
+/// The scores of a program: their number and the product that computes them.
+struct Scores<'a> {
+    program: i64,
+    elements: f64,
+    shape: String,
+    product: (&'a Module, &'a Instruction),
+}
+
+/// Time of the ops that read or write scores.
+struct Cost<'a> {
+    scores: Scores<'a>,
+    time: Ps,
+    /// Time of the ops that are not products.
+    without_products: Ps,
+    largest: &'a Op,
+}
+
+fn check(numbers: &Numbers<'_>) -> Verdict {
+    let ops = &numbers.context.analysis.ops;
+    if ops.rows.is_empty() {
+        return lacks("no device op ran. Capture while the program runs on the device.");
+    }
+    if numbers.trace.hlo.is_empty() {
+        return numbers.lacks_in_json("the file does not contain the compiled program.");
+    }
+    let programs: BTreeSet<i64> = ops.rows.iter().filter_map(|op| op.program_id).collect();
+    let modules = programs.into_iter().filter_map(|id| Some((id, numbers.module(id)?)));
+    let costs = modules.flat_map(|(id, module)| scores_of(id, module)).filter_map(|scores| cost(numbers, scores));
+    let Some(found) = costs.max_by_key(|found| found.time) else { return Verdict::Fine };
+    let share = numbers.op_percent(found.time);
+    if share < OVERHEAD_PERCENT.good {
+        return Verdict::Fine;
+    }
+    let is_warning = share >= WARNING_PERCENT;
+    let (module, product) = found.scores.product;
+    let source = module.source_of(product).map_or(String::new(), |source| format!(" at {}", shown(&source)));
+    let message = format!(
+        "The attention{source} writes its scores, {}, to the device's memory. The ops that read or write them take {} of the op time, \
+         {} without the matrix products. The largest is {}. A fused kernel keeps the scores on the chip.",
+        shown(&found.scores.shape),
+        format::percent(share),
+        format::percent(numbers.op_percent(found.without_products)),
+        numbers.op_with_source(found.largest),
+    );
+    Draft::new(
+        if is_warning { FindingSeverity::Warning } else { FindingSeverity::Note },
+        Confidence::Medium,
+        &format!("Attention that is not fused takes {} of the op time", format::percent(share)),
+        message,
+    )
+    .remedy(&remedy(numbers))
+    .passed("unfused_attention_percent", share, if is_warning { WARNING_PERCENT } else { OVERHEAD_PERCENT.good })
+    .evidence("score_elements", found.scores.elements)
+    .at_stake(numbers.of_window(numbers.op_percent(found.without_products)))
+    .link(View::Ops, &equals("hlo_op_name", ops.text(numbers.trace, found.largest.name)))
+    .fires()
+}
+
+fn remedy(numbers: &Numbers<'_>) -> String {
+    let kernel = match numbers.platform {
+        Some(Platform::Gpu) if is_amd(&numbers.profile.metadata.device_type) => {
+            "Call a fused kernel, such as the attention of Transformer Engine for ROCm (Composable Kernel or AITER), with bfloat16 or \
+             float16 operands."
+        }
+        Some(Platform::Gpu) => {
+            "Call jax.nn.dot_product_attention(query, key, value, is_causal=..., implementation=\"cudnn\") with bfloat16 or float16 \
+             operands."
+        }
+        Some(Platform::Tpu) => "Call a fused kernel, such as splash attention of jax.experimental.pallas.ops.tpu.",
+        _ => "Call a fused attention kernel.",
+    };
+    format!("{kernel} It also needs less memory. If no fused kernel supports the mask or bias, compute the scores in bfloat16.")
+}
+
+/// Returns the distinct scores that a program writes.
+fn scores_of(program: i64, module: &Module) -> Vec<Scores<'_>> {
+    let all = || module.instructions().iter();
+    let elements = |it: &Instruction| it.shape.first_array().map_or(0.0, |array| array.elements());
+    let exponentials: Vec<f64> = all().filter(|it| it.is("exponential")).map(elements).collect();
+    let products: Vec<&Instruction> = all().filter(|it| is_product(it)).collect();
+    let operands = |it: &Instruction| -> Vec<f64> { module.operands(it).take(2).map(elements).collect() };
+    let mut found: Vec<Scores<'_>> = Vec::new();
+    for &product in &products {
+        let (scores, read) = (elements(product), operands(product).iter().sum::<f64>());
+        // The operands of logits, which are as large, are not batched.
+        let is_batched = module.operands(product).take(2).all(|it| it.shape.array().is_some_and(|it| it.dimensions.len() > 2));
+        let is_large = scores >= FEWEST_SCORES && scores >= SCORES_PER_OPERAND * read && read > 0.0;
+        let is_reduced = || {
+            products.iter().any(|it| operands(it).contains(&scores) && elements(it) * SCORES_PER_OPERAND <= scores)
+        };
+        if is_batched && is_large && exponentials.contains(&scores) && is_reduced() && !found.iter().any(|it| it.elements == scores) {
+            // A library call also returns its scratch memory.
+            let shape = product.shape.tuple().first().unwrap_or(&product.shape).text(false);
+            found.push(Scores { program, elements: scores, shape, product: (module, product) });
+        }
+    }
+    found
+}
+
+/// Returns true for a matrix product, including a library's.
+fn is_product(instruction: &Instruction) -> bool {
+    let library = || instruction.custom_call_target().is_some_and(|target| target.contains("gemm") || target.contains("matmul"));
+    instruction.is("dot") || library()
+}
+
+/// Sums the time of the ops that read or write the scores. `None` if no such op ran.
+fn cost<'a>(numbers: &Numbers<'a>, scores: Scores<'a>) -> Option<Cost<'a>> {
+    let module = scores.product.0;
+    let ops = &numbers.context.analysis.ops;
+    let has_scores = |it: &Instruction| it.shape.arrays().iter().any(|array| array.elements() == scores.elements);
+    let moves = |op: &&Op| {
+        let instruction = module.instruction(ops.text(numbers.trace, op.name)).filter(|_| op.program_id == Some(scores.program));
+        instruction.is_some_and(|it| has_scores(it) || module.operands(it).any(has_scores))
+    };
+    let found: Vec<&Op> = ops.rows.iter().filter(moves).collect();
+    let largest = found.iter().copied().max_by_key(|op| op.self_time)?;
+    let multiplies = |op: &Op| {
+        let instruction = module.instruction(ops.text(numbers.trace, op.name));
+        let fused = instruction.and_then(|it| module.called(it, 0)).map_or(&[][..], |it| module.instructions_of(it));
+        instruction.is_some_and(is_product) || fused.iter().any(is_product)
+    };
+    let others = found.iter().filter(|op| !multiplies(op));
+    let (time, without_products) = (found.iter().map(|op| op.self_time).sum(), others.map(|op| op.self_time).sum());
+    Some(Cost { scores, time, without_products, largest })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{finding, fine, tpu_steps};
+    use crate::testing_programs::{add_program, instruction, op_of};
+    use report::FindingSeverity::{Note, Warning};
+    use trace::Trace;
+
+    /// Builds attention of 4 heads over `length` tokens, whose softmax takes `time` of 1000 us, as one batch or without.
+    fn attention(length: &'static str, time: i64, batched: bool) -> Trace {
+        let shape = |text: String| -> &'static str { Box::leak(text.into_boxed_str()) };
+        let head = if batched { "4," } else { "" };
+        let rows = shape(format!("f32[{head}{length},64]"));
+        let scores = shape(format!("f32[{head}{length},{length}]"));
+        let mut steps = tpu_steps(12, |b, at| {
+            op_of(b, 7, ("dot.1", "convolution"), at, 10);
+            op_of(b, 7, ("exp.2", "loop fusion"), at + 10, time);
+            op_of(b, 7, ("dot.3", "convolution"), at + 10 + time, 10);
+            op_of(b, 7, ("tanh.4", "loop fusion"), at + 20 + time, 980 - time);
+        });
+        let mut b = trace::TraceBuilder::new();
+        let program = vec![(
+            "main",
+            vec![
+                instruction("q", "parameter", rows),
+                instruction("k", "parameter", rows).int(9, 1),
+                instruction("dot.1", "dot", scores).of(&["q", "k"]),
+                instruction("exp.2", "exponential", scores).of(&["dot.1"]),
+                instruction("dot.3", "dot", rows).of(&["exp.2", "k"]),
+                instruction("tanh.4", "tanh", rows).of(&["dot.3"]),
+            ],
+        )];
+        add_program(&mut b, 7, program);
+        let mut programs = b.build();
+        for proto in &mut programs.hlo {
+            proto.name = steps.strings.intern("jit_f(7)");
+        }
+        steps.hlo = programs.hlo;
+        steps
+    }
+
+    #[test]
+    fn fires_above_its_limits() {
+        let found = finding(attention("2048", 400, true), &RULE);
+        assert_eq!((found.severity, found.title.as_str()), (Warning, "Attention that is not fused takes 42.0 % of the op time"));
+        assert!(found.message.contains("writes its scores, f32[4,2048,2048], to"), "{}", found.message);
+        assert!(found.message.contains("42.0 % of the op time, 40.0 % without"), "{}", found.message);
+        assert_eq!(finding(attention("2048", 100, true), &RULE).severity, Note);
+        fine(attention("2048", 70, true), &RULE);
+        // Short scores.
+        fine(attention("512", 400, true), &RULE);
+        // The product of two matrices is not attention.
+        fine(attention("4096", 400, false), &RULE);
+    }
+}
