@@ -3,14 +3,20 @@
 //! The rule considers ops with known FLOPs and peak that take at least 10 us each. It fires if the ops of a family reach less
 //! than 35 % of their bound (the peak rate of their data type or the memory bandwidth, mean weighted by self time) and take at
 //! least 20 % of the window (both ours). It reports the family with the largest possible saving. The impact is their time above
-//! the roofline bound. Warning, confidence medium: FLOPs come from the compiler or a library call, and for attention they
-//! include masked products. Remedy: shapes, data type, another kernel. Not checked if the peak is unknown.
+//! the roofline bound. Warning, confidence medium: FLOPs come from the compiler or a library call. For attention they include
+//! the products that a mask removes, but calls of cuDNN and Transformer Engine with a causal mask count half of them.
+//!
+//! If most of the slow time of attention is in custom calls, it already runs in a fused kernel. The remedy then does not
+//! suggest one, and the finding is a note from 15 % of the bound (ours: the paper of FlashAttention-3 measures 17 to 50 % of an
+//! H100's peak for heads of 64, depending on mask, length and direction).
+//!
+//! Remedy: shapes, data type, another kernel. Not checked if the peak is unknown.
 
 use super::draft::{Draft, equals, lacks};
 use super::limits::{OVERHEAD_PERCENT, SHORTEST_OP_US, SLOW_OP_PERCENT};
-use super::numbers::Numbers;
+use super::numbers::{Numbers, shown};
 use super::{Rule, Verdict, derivative_matrix, grouped_convolution};
-use base::format;
+use base::{Ps, format};
 use metrics::{Op, OpFamily, is_amd};
 use report::{Confidence, FindingSeverity, View};
 use trace::{Framework, Platform};
@@ -32,8 +38,13 @@ const FAMILIES: [(OpFamily, &str); 3] = [
     (OpFamily::Convolution, "Convolutions"),
 ];
 
+/// Share of its roofline bound that a fused attention kernel should reach, percent (ours, below the rates that the paper of
+/// FlashAttention-3 measures for heads of 64 on an H100).
+const FUSED_ATTENTION_PERCENT: f64 = 15.0;
+
 /// Returns the advice for a family.
-fn remedy(numbers: &Numbers<'_>, family: OpFamily) -> String {
+fn remedy(numbers: &Numbers<'_>, slow: &Slow<'_>) -> String {
+    let family = slow.family.0;
     if family != OpFamily::Attention {
         let shapes = match family {
             OpFamily::Convolution => "channel counts that are multiples of 128, channels last (NHWC), a larger batch",
@@ -43,6 +54,13 @@ fn remedy(numbers: &Numbers<'_>, family: OpFamily) -> String {
             "Look at the shapes of the slowest ops on the Ops page. The compiler or library can choose a faster kernel with \
              {shapes}, and bfloat16 operands."
         );
+    }
+    if slow.is_fused {
+        return "The ops already call a fused kernel. Such kernels reach more with a head dimension of 128 (half as many heads, if \
+                the model allows it), longer sequences, a larger batch, and without a mask: they compute blocks at the edge of a \
+                causal mask whole. If you chose the block sizes, try others. Compare with the published rates of the kernel for \
+                these shapes before you replace it."
+            .to_owned();
     }
     let is_amd = is_amd(&numbers.profile.metadata.device_type);
     let kernels = match numbers.platform {
@@ -55,8 +73,7 @@ fn remedy(numbers: &Numbers<'_>, family: OpFamily) -> String {
     };
     format!(
         "Use a fused kernel made for this device and these shapes{kernels}, try other block sizes, and use a head dimension of \
-         64 or 128. If a mask skips half of the products, the actual rate is lower than this, because the FLOPs count all of \
-         them."
+         64 or 128. The FLOPs include the products that a mask removes, so the actual rate is lower with a mask."
     )
 }
 
@@ -68,6 +85,8 @@ struct Slow<'a> {
     share: f64,
     /// Mean share of the ops' roofline bounds, weighted by time, percent.
     reached: f64,
+    /// True if most of the time is in calls of fused attention kernels.
+    is_fused: bool,
 }
 
 fn check(numbers: &Numbers<'_>) -> Verdict {
@@ -87,20 +106,30 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         _ => ["take", "reach", "run"],
     };
     let message = format!(
-        "{what} {takes} {} of the op time and {reaches} only {} of the roofline bound. The largest op is {}.{}",
+        "{what} {takes} {} of the op time and {reaches} only {} of the roofline bound. The largest op is {}{}.{}",
         format::percent(slow.share),
         format::percent(slow.reached),
         numbers.op_with_source(slow.slowest),
+        called(numbers, &slow),
         numbers.left_out(),
     );
+    let is_usual = slow.is_fused && slow.reached >= FUSED_ATTENTION_PERCENT;
+    let severity = if is_usual { FindingSeverity::Note } else { FindingSeverity::Warning };
     // FLOPs come from the compiler, or from the definition of a library call.
-    Draft::new(FindingSeverity::Warning, Confidence::Medium, &format!("{what} {runs} far below the peak"), message)
-        .remedy(&remedy(numbers, family))
+    Draft::new(severity, Confidence::Medium, &format!("{what} {runs} far below the peak"), message)
+        .remedy(&remedy(numbers, &slow))
         .passed("roofline_efficiency_percent", slow.reached, SLOW_OP_PERCENT)
         .passed("time_percent", numbers.of_window(slow.share), TIME_PERCENT)
         .at_stake(numbers.of_window(slow.share) * (1.0 - slow.reached / 100.0))
         .link(View::Ops, &equals("family", family.label()))
         .fires()
+}
+
+/// Names the function that the slowest op calls, if it is a fused kernel: `, a call of __cudnn$fmhaSoftmax`.
+fn called(numbers: &Numbers<'_>, slow: &Slow<'_>) -> String {
+    let instruction = numbers.instruction(slow.slowest).filter(|_| slow.is_fused);
+    let target = instruction.and_then(|(_, instruction)| instruction.custom_call_target());
+    target.map_or_else(String::new, |target| format!(", a call of {}", shown(target)))
 }
 
 /// Returns the ops of a family if they are far below their roofline bound and take enough time.
@@ -112,11 +141,13 @@ fn slow<'a>(numbers: &Numbers<'a>, family: (OpFamily, &'static str)) -> Option<S
         Some((op, point.roofline_efficiency?))
     };
     let ops: Vec<(&Op, f64)> = analysis.ops.rows.iter().filter(is_long).filter_map(efficiency).collect();
-    let time = ops.iter().map(|(op, _)| op.self_time).sum();
+    let time: Ps = ops.iter().map(|(op, _)| op.self_time).sum();
+    let calls = ops.iter().filter(|(op, _)| op.custom_call.is_some()).map(|(op, _)| op.self_time.as_us()).sum::<f64>();
+    let is_fused = family.0 == OpFamily::Attention && calls > 0.5 * time.as_us();
     let share = numbers.op_percent(time);
     let reached = ops.iter().map(|(op, reached)| reached * op.self_time.as_us()).sum::<f64>() / time.as_us();
     let (slowest, _) = ops.into_iter().max_by_key(|(op, _)| op.self_time)?;
-    let found = Slow { family, slowest, share, reached: 100.0 * reached };
+    let found = Slow { family, slowest, share, reached: 100.0 * reached, is_fused };
     (found.reached < SLOW_OP_PERCENT && numbers.of_window(share) >= TIME_PERCENT).then_some(found)
 }
 
@@ -124,7 +155,8 @@ fn slow<'a>(numbers: &Numbers<'a>, family: (OpFamily, &'static str)) -> Option<S
 mod tests {
     use super::*;
     use crate::testing::{finding, fine, tpu_op};
-    use report::FindingSeverity::Warning;
+    use crate::testing_programs::{add_program, instruction, op_of};
+    use report::FindingSeverity::{Note, Warning};
     use trace::{StatValue, Trace, TraceBuilder};
 
     /// Builds TPU steps of 1000 us with a product that takes `time` and computes `flops`, on a device with 1 TFLOP/s that is
@@ -152,5 +184,39 @@ mod tests {
         fine(with_products(190, 1_000_000, 900), &RULE);
         // An op this short mostly consists of its start-up.
         fine(with_products(9, 1_000, 20), &RULE);
+    }
+
+    /// Builds TPU steps of 1000 us in which a call of an attention kernel takes 400 us and computes `flops`, on a device with
+    /// 1 TFLOP/s.
+    fn with_attention(flops: i64) -> Trace {
+        let mut b = TraceBuilder::new();
+        for step in 0..12 {
+            let modules = b.line("/device:TPU:0", "XLA Modules");
+            b.event(modules, "jit_f(1)", step * 1000, 1000).run_id(step);
+            let line = b.line("/device:TPU:0", "XLA Ops");
+            let op = b.event(line, "flash_attention.1", step * 1000, 400).hlo_category("custom-call");
+            op.hlo_module("jit_f").args(|args| {
+                (args.bytes_accessed, args.flops, args.program_id) = (Some(1_000), Some(flops), Some(1));
+            });
+            op_of(&mut b, 1, ("reduce.1", "reduce"), step * 1000 + 400, 500);
+        }
+        // The estimate of its author.
+        let config = format!("{{\"cost_estimate\":{{\"flops\":{flops},\"bytes_accessed\":1000}}}}");
+        let call = instruction("flash_attention.1", "custom-call", "f32[8,8]").of(&["q"]);
+        let call = call.text(28, "tpu_custom_call").text(43, &config);
+        add_program(&mut b, 1, vec![("main", vec![instruction("q", "parameter", "f32[8,8]"), call])]);
+        b.plane_stat("/device:TPU:0", "peak_teraflops_per_second", StatValue::Double(1.0));
+        b.plane_stat("/device:TPU:0", "peak_hbm_bw_gigabytes_per_second", StatValue::Double(100.0));
+        b.build()
+    }
+
+    #[test]
+    fn a_fused_kernel_is_not_advised_to_its_users() {
+        // In 400 us, the device can compute 400 MFLOP: 30 % and 10 %.
+        let usual = finding(with_attention(120_000_000), &RULE);
+        assert_eq!(usual.severity, Note);
+        assert!(usual.message.contains("flash_attention.1, a call of tpu_custom_call."), "{}", usual.message);
+        assert!(usual.remedy.starts_with("The ops already call a fused kernel."), "{}", usual.remedy);
+        assert_eq!(finding(with_attention(40_000_000), &RULE).severity, Warning);
     }
 }
