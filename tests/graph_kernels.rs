@@ -68,7 +68,8 @@ fn a_program_runs_the_same_instructions_with_and_without_graphs() {
 #[test]
 fn every_kernel_of_a_graph_names_an_instruction() {
     let mut in_graphs = 0;
-    for case in ["train", "conv", "graphs_on", "attention_cudnn", "attention_xla", "counters", "loop", "zoo", "memory"] {
+    for case in ["train", "conv", "graphs_on", "attention_cudnn", "attention_xla", "counters", "loop", "zoo", "memory"]
+    {
         let mut run = read(case);
         run.complete();
         for (name, buffer) in ops(&run.trace) {

@@ -102,7 +102,9 @@ fn remedy(numbers: &Numbers<'_>) -> String {
         Some(Platform::Tpu) => "Call a fused kernel, such as splash attention of jax.experimental.pallas.ops.tpu.",
         _ => "Call a fused attention kernel.",
     };
-    format!("{kernel} It also needs less memory. If no fused kernel supports the mask or bias, compute the scores in bfloat16.")
+    format!(
+        "{kernel} It also needs less memory. If no fused kernel supports the mask or bias, compute the scores in bfloat16."
+    )
 }
 
 /// Returns the distinct scores that a program writes.
@@ -116,12 +118,17 @@ fn scores_of(program: i64, module: &Module) -> Vec<Scores<'_>> {
     for &product in &products {
         let (scores, read) = (elements(product), operands(product).iter().sum::<f64>());
         // The operands of logits, which are as large, are not batched.
-        let is_batched = module.operands(product).take(2).all(|it| it.shape.array().is_some_and(|it| it.dimensions.len() > 2));
+        let is_batched =
+            module.operands(product).take(2).all(|it| it.shape.array().is_some_and(|it| it.dimensions.len() > 2));
         let is_large = scores >= FEWEST_SCORES && scores >= SCORES_PER_OPERAND * read && read > 0.0;
-        let is_reduced = || {
-            products.iter().any(|it| operands(it).contains(&scores) && elements(it) * SCORES_PER_OPERAND <= scores)
-        };
-        if is_batched && is_large && exponentials.contains(&scores) && is_reduced() && !found.iter().any(|it| it.elements == scores) {
+        let is_reduced =
+            || products.iter().any(|it| operands(it).contains(&scores) && elements(it) * SCORES_PER_OPERAND <= scores);
+        if is_batched
+            && is_large
+            && exponentials.contains(&scores)
+            && is_reduced()
+            && !found.iter().any(|it| it.elements == scores)
+        {
             // A library call also returns its scratch memory.
             let shape = product.shape.tuple().first().unwrap_or(&product.shape).text(false);
             found.push(Scores { program, elements: scores, shape, product: (module, product) });
@@ -132,7 +139,8 @@ fn scores_of(program: i64, module: &Module) -> Vec<Scores<'_>> {
 
 /// Returns true for a matrix product, including a library's.
 fn is_product(instruction: &Instruction) -> bool {
-    let library = || instruction.custom_call_target().is_some_and(|target| target.contains("gemm") || target.contains("matmul"));
+    let library =
+        || instruction.custom_call_target().is_some_and(|target| target.contains("gemm") || target.contains("matmul"));
     instruction.is("dot") || library()
 }
 
@@ -142,7 +150,8 @@ fn cost<'a>(numbers: &Numbers<'a>, scores: Scores<'a>) -> Option<Cost<'a>> {
     let ops = &numbers.context.analysis.ops;
     let has_scores = |it: &Instruction| it.shape.arrays().iter().any(|array| array.elements() == scores.elements);
     let moves = |op: &&Op| {
-        let instruction = module.instruction(ops.text(numbers.trace, op.name)).filter(|_| op.program_id == Some(scores.program));
+        let instruction =
+            module.instruction(ops.text(numbers.trace, op.name)).filter(|_| op.program_id == Some(scores.program));
         instruction.is_some_and(|it| has_scores(it) || module.operands(it).any(has_scores))
     };
     let found: Vec<&Op> = ops.rows.iter().filter(moves).collect();
@@ -201,7 +210,10 @@ mod tests {
     #[test]
     fn fires_above_its_limits() {
         let found = finding(attention("2048", 400, true), &RULE);
-        assert_eq!((found.severity, found.title.as_str()), (Warning, "Attention that is not fused takes 42.0 % of the op time"));
+        assert_eq!(
+            (found.severity, found.title.as_str()),
+            (Warning, "Attention that is not fused takes 42.0 % of the op time")
+        );
         assert!(found.message.contains("writes its scores, f32[4,2048,2048], to"), "{}", found.message);
         assert!(found.message.contains("42.0 % of the op time, 40.0 % without"), "{}", found.message);
         assert_eq!(finding(attention("2048", 100, true), &RULE).severity, Note);

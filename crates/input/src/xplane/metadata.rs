@@ -90,6 +90,12 @@ impl EventMetadata {
     pub fn has_name_with(&self, prefix: &str, source: &[u8]) -> bool {
         bytes_field(self.body.of(source), 2).is_some_and(|(name, _)| name.starts_with(prefix.as_bytes()))
     }
+
+    /// Returns the name as a string of the trace. Empty if it has none.
+    pub fn name(&self, source: &[u8], strings: &mut Strings, losses: &mut XPlaneLosses) -> StrId {
+        let name = bytes_field(self.body.of(source), 2);
+        name.map_or(StrId::EMPTY, |(name, at)| text(name, self.offset + at as u64, strings, losses))
+    }
 }
 
 /// Event metadata, resolved to the trace's strings and arguments.

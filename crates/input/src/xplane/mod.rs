@@ -21,6 +21,7 @@
 mod arguments;
 mod arriving;
 mod check;
+mod counters;
 mod environment;
 mod event;
 mod known;

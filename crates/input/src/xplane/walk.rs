@@ -70,7 +70,12 @@ pub(super) struct OpenLine {
     start_ps: Option<i64>,
     /// Position in the file up to which its fields were read.
     read_to: u64,
+    /// True if its events are samples of counters.
+    has_counters: bool,
 }
+
+/// Name of the lines whose events are samples of hardware counters: one event per counter and time, with the value as a stat.
+const COUNTERS: &str = "_counters_";
 
 /// Tag of an event in a line, and of a stat in an event: field 4, length-delimited.
 pub(super) const EVENT_OR_STAT: u8 = 4 << 3 | 2;
@@ -110,7 +115,8 @@ impl<'p, 'a> Walk<'p, 'a> {
         if let (Some(line), Some(start)) = (self.trace.lines.get_mut(id.index()), start_ps) {
             line.start = Ps::new(start);
         }
-        Some(OpenLine { id, start_ps, read_to: offset + read_to as u64 })
+        let has_counters = self.trace.lines.get(id.index()).is_some_and(|line| self.trace.text(line.name) == COUNTERS);
+        Some(OpenLine { id, start_ps, read_to: offset + read_to as u64, has_counters })
     }
 
     /// Decodes fields of a line, `message`, that start at `offset` in the file.
@@ -120,7 +126,7 @@ impl<'p, 'a> Walk<'p, 'a> {
     pub fn fields(&mut self, line: &OpenLine, message: &'a [u8], offset: u64) -> Result<(), WireError<'a>> {
         let mut reader = Reader::new(message);
         loop {
-            while self.blocks(&mut reader, offset, line.id, line.start_ps) {}
+            while self.blocks(&mut reader, offset, line) {}
             let Some(field) = reader.field()? else { return Ok(()) };
             let end = offset + reader.position() as u64;
             match (field.number, field.value) {
@@ -133,7 +139,11 @@ impl<'p, 'a> Walk<'p, 'a> {
 
     /// Decodes the next events. Returns false if another field comes next. A watched event is decoded in a separate
     /// block, so that other events are decoded as fast as before.
-    fn blocks(&mut self, reader: &mut Reader<'a>, offset: u64, line: LineId, start_ps: Option<i64>) -> bool {
+    fn blocks(&mut self, reader: &mut Reader<'a>, offset: u64, line: &OpenLine) -> bool {
+        if line.has_counters {
+            return self.samples(reader, offset, line);
+        }
+        let (line, start_ps) = (line.id, line.start_ps);
         let events = self.trace.events.len();
         let next = self.file.watch.as_ref().and_then(Watch::next).map(|next| (next as usize).saturating_sub(events));
         let Some(ahead) = next.filter(|ahead| *ahead < BLOCK) else {
@@ -169,6 +179,17 @@ impl<'p, 'a> Walk<'p, 'a> {
             }
         }
         true
+    }
+
+    /// Decodes the samples of counters up to the next other field. Returns false.
+    fn samples(&mut self, reader: &mut Reader<'a>, offset: u64, line: &OpenLine) -> bool {
+        while let Some(event) = reader.bytes_with_tag(EVENT_OR_STAT) {
+            let at = offset + (reader.position() - event.len()) as u64;
+            if let Err(bad) = self.sample(event, at, line.start_ps) {
+                self.losses.add(XPlaneLoss::Corrupt, bad);
+            }
+        }
+        false
     }
 
     /// Returns a line's time and the position after its first event, or `None` if it has no events. The time comes

@@ -31,8 +31,8 @@ use crate::device::self_time::for_each_on_line;
 use crate::host::host_threads::HostRole;
 use base::{Ps, sort};
 use facts::host_spans::{self, HostWork};
-use facts::{ProgramActivity, library_files, program_activity};
 use facts::python_waits::{self, PythonWait};
+use facts::{ProgramActivity, library_files, program_activity};
 use trace::{EventId, Interval, IntervalSet, Line, LineEvents, LineKind, StrId, Trace, Union};
 
 /// A range, function or span that a thread is in while devices are idle.
