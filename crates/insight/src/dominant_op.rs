@@ -9,8 +9,8 @@ use super::limits::{DOMINANT_OP_OF_WINDOW_PERCENT, DOMINANT_OP_PERCENT};
 use super::numbers::{Numbers, plural};
 use super::{
     Needs, Rule, Verdict, batched_loop, copied_arguments, data_shuffle, decompositions, derivative_matrix, float64,
-    gather_scatter, grouped_convolution, low_flop_rate, mostly_unused_result, one_hot_lookup, random_numbers, sorting,
-    unfused_attention, unfused_data_formatting,
+    gather_scatter, grouped_convolution, low_flop_rate, mostly_unused_result, one_hot_lookup, pairwise_reduction,
+    random_numbers, sorting, unfused_attention, unfused_data_formatting,
 };
 use base::format;
 use metrics::{OpClass, is_amd};
@@ -29,6 +29,7 @@ pub(super) static RULE: Rule = Rule {
         &sorting::RULE,
         &gather_scatter::RULE,
         &one_hot_lookup::RULE,
+        &pairwise_reduction::RULE,
         &batched_loop::RULE,
         &derivative_matrix::RULE,
         &decompositions::RULE,

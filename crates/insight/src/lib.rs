@@ -75,6 +75,7 @@ mod one_hot_lookup;
 mod out_of_memory;
 mod outside_window;
 mod padded_buffers;
+mod pairwise_reduction;
 mod preallocated_memory;
 mod profiler_overhead;
 mod python_threads;
@@ -195,6 +196,7 @@ pub static CHAPTERS: &[Chapter] = &[
             &sorting::RULE,
             &gather_scatter::RULE,
             &one_hot_lookup::RULE,
+            &pairwise_reduction::RULE,
             &unfused_attention::RULE,
             &batched_loop::RULE,
             &while_loop_overhead::RULE,

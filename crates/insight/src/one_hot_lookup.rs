@@ -2,13 +2,17 @@
 //!
 //! An op whose framework path contains `one_hot` writes a matrix of at least a million elements, and this op and the ops that
 //! read its result take much of the op time: note from 5 %, warning from 20 % (ours: a lookup takes less than a percent). The
-//! ops that read it are those with an operand of the same shape. Confidence medium. Remedy: `table[ids]`.
+//! compiled program shows which ops read it, also after conversions, multiplications and outer products, which keep its zeros. Without the
+//! program, these are the ops with an operand of the same shape. Confidence medium. Remedy: `table[ids]`.
+
+use std::collections::BTreeSet;
 
 use super::draft::{Draft, equals, lacks};
 use super::numbers::{Numbers, shown};
 use super::{Rule, Verdict};
 use base::{Ps, format};
-use metrics::{elements, op_shapes};
+use hlo::{Instruction, InstructionIndex, Module};
+use metrics::{Op, elements, op_shapes};
 use report::{Confidence, FindingSeverity, View};
 
 pub(super) static RULE: Rule =
@@ -27,16 +31,18 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         return lacks("no device op ran. Capture while the program runs on the device.");
     }
     let text = |text| ops.text(numbers.trace, text);
-    let shapes = |op: &metrics::Op| op_shapes(text(op.expression));
     let one_hot = ops.rows.iter().filter(|op| text(op.framework_path).contains("one_hot"));
     let large = one_hot.filter_map(|op| {
-        let shape = shapes(op)?.result;
+        let shape = op_shapes(text(op.expression))?.result;
         (elements(&shape) >= FEWEST_ELEMENTS).then_some((op, shape))
     });
-    let Some((op, shape)) = large.max_by_key(|(op, _)| op.self_time) else { return Verdict::Fine };
-    let is_user = |it: &&metrics::Op| shapes(it).is_some_and(|found| found.operands.contains(&shape));
-    let users: Ps = ops.rows.iter().filter(|it| !std::ptr::eq(*it, op)).filter(is_user).map(|it| it.self_time).sum();
-    let share = numbers.op_percent(op.self_time + users);
+    let large: Vec<(&Op, String)> = large.collect();
+    let Some((op, shape)) = large.iter().max_by_key(|(op, _)| op.self_time) else { return Verdict::Fine };
+    let time = match time_in_program(numbers, op, &large) {
+        Some(time) => time,
+        None => op.self_time + time_by_shapes(numbers, op, shape),
+    };
+    let share = numbers.op_percent(time);
     if share < NOTE_PERCENT {
         return Verdict::Fine;
     }
@@ -46,13 +52,14 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         "{} writes a one-hot matrix, {}. Writing it and the ops that read it take {} of the op time. Nearly all of its elements are \
          zero.",
         numbers.op_with_source(op),
-        shown(&shape),
+        shown(shape),
         format::percent(share)
     );
     Draft::new(severity, Confidence::Medium, &format!("A one-hot matrix takes {} of the op time", format::percent(share)), message)
         .remedy(
             "Read the rows of the table directly: table[ids] or jnp.take(table, ids, axis=0). For the loss, pick the logits of the \
-             labels with jnp.take_along_axis instead of multiplying by a one-hot matrix.",
+             labels with jnp.take_along_axis instead of multiplying by a one-hot matrix. To send tokens to experts, sort them by \
+             expert and gather their rows, or use jax.lax.ragged_dot.",
         )
         .passed("one_hot_percent", share, if costs { WARNING_PERCENT } else { NOTE_PERCENT })
         .at_stake(numbers.of_window(share))
@@ -60,10 +67,99 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         .fires()
 }
 
+/// Sums the time of the ops with an operand of this shape.
+fn time_by_shapes(numbers: &Numbers<'_>, op: &Op, shape: &str) -> Ps {
+    let ops = &numbers.context.analysis.ops;
+    let reads = |it: &&Op| {
+        let found = op_shapes(ops.text(numbers.trace, it.expression));
+        !std::ptr::eq(*it, op) && found.is_some_and(|found| found.operands.iter().any(|it| it == shape))
+    };
+    ops.rows.iter().filter(reads).map(|it| it.self_time).sum()
+}
+
+/// Sums the time of the ops that write or read the one-hot matrices of a program, or matrices that have zeros in the same places
+/// because only multiplications, conversions and changes of shape are between them. `None` without the compiled program.
+fn time_in_program(numbers: &Numbers<'_>, of: &Op, one_hot: &[(&Op, String)]) -> Option<Ps> {
+    let ops = &numbers.context.analysis.ops;
+    let (module, _) = numbers.instruction(of)?;
+    let in_program =
+        |op: &Op| module.instruction(ops.text(numbers.trace, op.name)).filter(|_| op.program_id == of.program_id);
+    let mut sparse: BTreeSet<InstructionIndex> = BTreeSet::new();
+    let mut sizes: Vec<f64> = Vec::new();
+    for instruction in one_hot.iter().filter_map(|(op, _)| in_program(op)) {
+        sparse.extend(module.index_of(instruction));
+        sizes.extend(
+            instruction.shape.arrays().iter().map(|array| array.elements()).filter(|&count| count >= FEWEST_ELEMENTS),
+        );
+    }
+    // Operands come before their users.
+    for (index, instruction) in (0..).zip(module.instructions()) {
+        if !instruction.operands.iter().any(|operand| sparse.contains(operand)) {
+            continue;
+        }
+        let has_size = instruction.shape.arrays().iter().any(|array| sizes.contains(&array.elements()));
+        if has_size && keeps_zeros(module, instruction) {
+            sparse.insert(index);
+        } else if expands(module, instruction) {
+            sparse.insert(index);
+            sizes.extend(instruction.shape.first_array().map(|array| array.elements()));
+        }
+    }
+    let touches = |op: &&Op| {
+        in_program(op).is_some_and(|it| {
+            module.index_of(it).is_some_and(|index| sparse.contains(&index))
+                || it.operands.iter().any(|operand| sparse.contains(operand))
+        })
+    };
+    Some(ops.rows.iter().filter(touches).map(|op| op.self_time).sum())
+}
+
+/// Ratio of a product's result to its larger operand from which the product of a one-hot matrix is nearly all zeros: each of its
+/// rows has as many other elements as the product sums, which is few.
+const EXPANSION: f64 = 4.0;
+
+/// Returns true for a product that is much larger than its operands, such as the outer products of the rows of two one-hot
+/// matrices.
+fn expands(module: &Module, instruction: &Instruction) -> bool {
+    let elements = |it: &Instruction| it.shape.first_array().map_or(0.0, |array| array.elements());
+    let fused = module.called(instruction, 0).filter(|_| instruction.is("fusion"));
+    let multiplies =
+        |it: &Instruction| it.is("dot") || it.custom_call_target().is_some_and(|target| target.contains("gemm"));
+    let is_product =
+        multiplies(instruction) || fused.is_some_and(|it| module.instructions_of(it).iter().any(multiplies));
+    let largest = module.operands(instruction).map(elements).fold(0.0, f64::max);
+    is_product && largest > 0.0 && elements(instruction) >= EXPANSION * largest
+}
+
+/// Returns true if the result has zeros where an operand of the same size has zeros.
+fn keeps_zeros(module: &Module, instruction: &Instruction) -> bool {
+    let keeps = |it: &Instruction| {
+        let opcode = it.opcode.as_str();
+        matches!(
+            opcode,
+            "bitcast"
+                | "copy"
+                | "reshape"
+                | "transpose"
+                | "convert"
+                | "multiply"
+                | "get-tuple-element"
+                | "tuple"
+                | "broadcast"
+        )
+    };
+    let is_input = |it: &Instruction| it.is("parameter") || it.is("constant");
+    match module.called(instruction, 0).filter(|_| instruction.is("fusion")) {
+        Some(fused) => module.instructions_of(fused).iter().all(|it| keeps(it) || is_input(it)),
+        None => keeps(instruction),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::testing::{finding, fine, tpu_steps};
+    use crate::testing_programs::{add_program, instruction, op_of};
     use report::FindingSeverity::{Note, Warning};
 
     #[test]
@@ -100,5 +196,43 @@ mod tests {
         assert_eq!(finding(trace(50, 100, 64), &RULE).severity, Note);
         fine(trace(10, 30, 64), &RULE);
         fine(trace(100, 300, 16), &RULE);
+    }
+
+    /// Tokens are sent to experts by a product with a mask, which is the outer product of two one-hot matrices.
+    #[test]
+    fn products_with_masks_of_one_hot_matrices_count() {
+        let mut steps = tpu_steps(12, |b, at| {
+            let path = b.trace_mut().strings.intern("jit(f)/jit(_one_hot)/eq");
+            let text =
+                b.trace_mut().strings.intern("%eq.1 = f32[1024,2,640]{2,1,0} fusion(s32[1024]{0} %ids), kind=kLoop");
+            let line = b.line("/device:TPU:0", "XLA Ops");
+            let op = b.event(line, "eq.1", at, 10).hlo_category("loop fusion").hlo_module("jit_f");
+            op.args(|args| (args.program_id, args.long_name, args.tf_op) = (Some(7), text, path));
+            for (name, start, time) in
+                [("dot.2", 10, 40), ("convert.3", 50, 50), ("dot.4", 100, 300), ("tanh.5", 400, 600)]
+            {
+                op_of(b, 7, (name, "loop fusion"), at + start, time);
+            }
+        });
+        let mut b = trace::TraceBuilder::new();
+        let program = vec![(
+            "main",
+            vec![
+                instruction("x", "parameter", "f32[1024,64]"),
+                instruction("gates", "parameter", "f32[1024,2,32]").int(9, 1),
+                instruction("eq.1", "compare", "f32[1024,2,640]").of(&["gates", "gates"]),
+                instruction("dot.2", "dot", "f32[1024,32,640]").of(&["gates", "eq.1"]),
+                instruction("convert.3", "convert", "f32[1024,32,640]").of(&["dot.2"]),
+                instruction("dot.4", "dot", "f32[20480,64]").of(&["convert.3", "x"]),
+                instruction("tanh.5", "tanh", "f32[20480,64]").of(&["dot.4"]),
+            ],
+        )];
+        add_program(&mut b, 7, program);
+        steps.hlo = b.build().hlo;
+        for proto in &mut steps.hlo {
+            proto.name = steps.strings.intern("jit_f(7)");
+        }
+        let found = finding(steps, &RULE);
+        assert_eq!(found.title, "A one-hot matrix takes 40.0 % of the op time");
     }
 }

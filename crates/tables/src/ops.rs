@@ -181,7 +181,11 @@ pub(super) static COLUMNS: [(Column, OpValue); 39] = [
             "Limit that the op comes closest to: `Compute` (the peak of the arithmetic units) or the bandwidth of \
                 a memory (`HBM` is the device's main memory). `Host link` for copies to and from the host.",
         )
-        .caveat("See [Roofline](#roofline). XProf shows `HBM` for copies between the memories of device and host.")
+        .caveat(
+            "Absent for an elementwise op of a GPU that uses less than 35 % of the memory bandwidth, because the cost of its \
+             arithmetic is unknown. See [Roofline](#roofline). XProf shows `HBM` for copies between the memories of device and \
+             host.",
+        )
         .xprof("bound_by"),
         OpValue::Label(OpLabel::Bound),
     ),

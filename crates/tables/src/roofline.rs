@@ -230,7 +230,8 @@ pub(super) static COLUMNS: [(Column, RooflineValue); 40] = [
         )
         .caveat(
             "The peak of the host link is unknown, so copies over it have no roofline efficiency. XProf shows \
-                `HBM` for these copies.",
+                `HBM` for these copies. An elementwise op of a GPU that uses less than 35 % of the memory bandwidth has no known \
+                limit, because the cost of its arithmetic is unknown.",
         )
         .xprof("bound_by"),
         RooflineValue::Label(OpLabel::BoundOrUnknown),

@@ -152,9 +152,24 @@ pub fn point(peaks: &Peaks, op: &Op) -> Point {
     place(peaks, &Work::of(op), arithmetic, peak, None)
 }
 
-/// Compares an op with the memory's roofs alone.
+/// Share of a memory's bandwidth from which the memory counts as the limit of an op whose arithmetic is unknown (ours: below
+/// it, arithmetic or latency is as likely).
+pub const LEAST_MEMORY_SHARE: f64 = 0.35;
+
+/// Compares an op with the memory's roofs alone. An op that uses little of their bandwidth has no known limit, because its
+/// arithmetic may limit it.
 pub fn point_of_memory(peaks: &Peaks, op: &Op) -> Point {
-    place(peaks, &Work::of(op), None, None, None)
+    let point = place(peaks, &Work::of(op), None, None, None);
+    if point.roofline_efficiency.is_none_or(|share| share >= LEAST_MEMORY_SHARE) {
+        return point;
+    }
+    Point {
+        bound_by: Bound::Unknown,
+        roofline_efficiency: None,
+        optimal_flop_rate: None,
+        bottleneck_intensity: None,
+        ..point
+    }
 }
 
 /// Compares an op with XProf's single peak and XProf's bandwidth of main memory.

@@ -280,7 +280,7 @@ fn mfu_is_time_at_peak_per_available_time() {
 
 #[test]
 fn cycles_of_elementwise_gpu_kernels_are_no_flops() {
-    let mut cycles = op("f32", OpFamily::Elementwise, Some(1e12), Some(33.5e6), 100);
+    let mut cycles = op("f32", OpFamily::Elementwise, Some(1e12), Some(167.5e6), 100);
     cycles.cost_source = Some(CostSource::Hlo);
     let product = Op { family: OpFamily::Matmul, ..cycles };
     let (trace, devices) = h100();
@@ -288,6 +288,9 @@ fn cycles_of_elementwise_gpu_kernels_are_no_flops() {
     let gpu = Roofline { peaks: peaks.clone(), gpu: true, ..Roofline::default() };
     assert_eq!(gpu.point(&cycles).map(|it| (it.compute_efficiency, it.bound_by.label())), Some((None, "HBM")));
     assert_eq!(gpu.point(&product).map(|it| it.bound_by), Some(Bound::Compute));
+    // The memory limits no op that uses a tenth of its bandwidth.
+    let slow = Op { bytes: Some(33.5e6), ..cycles };
+    assert_eq!(gpu.point(&slow).map(|it| (it.bound_by, it.roofline_efficiency)), Some((Bound::Unknown, None)));
     let tpu = Roofline { peaks, ..Roofline::default() };
     assert!(tpu.point(&cycles).unwrap().compute_efficiency.is_some());
 }

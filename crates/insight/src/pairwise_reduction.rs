@@ -1,0 +1,180 @@
+//! A reduction over all pairs of rows runs without the matrix units.
+//!
+//! A fusion broadcasts two operands to an array of all their pairs, computes it element by element, and reduces it:
+//! `((a[:, None] - b[None]) ** 2).sum(-1)`. Such a sum of squared differences, like a sum of products, is a matrix product in
+//! disguise, which the matrix units compute many times faster. The rule considers fusions with a reduction of at least 100 million
+//! elements that are computed from two broadcasts of the same size, and 16 times as many as the fusion reads (all ours: a
+//! normalisation or a softmax reads about as many as it reduces). It fires if they take at least 10 % of the op time, as a warning
+//! from 20 % (ours: the JAX guide's limit for overheads, and twice that). Confidence high. Remedy: a matrix product. Not checked
+//! without the compiled program.
+
+use super::draft::{Draft, equals, lacks};
+use super::limits::OVERHEAD_PERCENT;
+use super::numbers::{Numbers, shown};
+use super::{Rule, Verdict};
+use base::{Ps, format};
+use hlo::{Instruction, Module};
+use metrics::Op;
+use report::{Confidence, FindingSeverity, View};
+
+pub(super) static RULE: Rule =
+    Rule { id: "pairwise_reduction", title: "A reduction over all pairs", ..Rule::checked_by(check) };
+
+/// Fewest elements of the reduced array (ours).
+const FEWEST_ELEMENTS: f64 = 1e8;
+/// Ratio of the reduced array to the elements that the fusion reads (ours).
+const ELEMENTS_PER_INPUT: f64 = 16.0;
+/// Share of the op time from which the finding is a warning (ours).
+const WARNING_PERCENT: f64 = 2.0 * OVERHEAD_PERCENT.good;
+
+/// A fusion that reduces an array of all pairs.
+struct Pairs<'a> {
+    op: &'a Op,
+    module: &'a Module,
+    /// The instruction that combines the two broadcasts.
+    combines: &'a Instruction,
+    inputs: f64,
+}
+
+fn check(numbers: &Numbers<'_>) -> Verdict {
+    let ops = &numbers.context.analysis.ops;
+    if ops.rows.is_empty() {
+        return lacks("no device op ran. Capture while the program runs on the device.");
+    }
+    if numbers.trace.hlo.is_empty() {
+        return numbers.lacks_in_json("the file does not contain the compiled program.");
+    }
+    let total: Ps = ops.rows.iter().map(|op| op.self_time).sum();
+    // Ops that take less than a tenth of the limit are not examined.
+    let least = |op: &&Op| op.self_time.as_us() * 1000.0 >= total.as_us();
+    let found: Vec<Pairs<'_>> = ops.rows.iter().filter(least).filter_map(|op| pairs(numbers, op)).collect();
+    let share = numbers.op_percent(found.iter().map(|it| it.op.self_time).sum());
+    let Some(largest) = found.iter().max_by_key(|it| it.op.self_time).filter(|_| share >= OVERHEAD_PERCENT.good) else {
+        return Verdict::Fine;
+    };
+    let is_warning = share >= WARNING_PERCENT;
+    let combines = largest.combines;
+    let source = largest.module.source_of(combines).map_or(String::new(), |source| format!(" at {}", shown(&source)));
+    let elements = combines.shape.elements();
+    let message = format!(
+        "{} computes {}{source} element by element and reduces it: {} elements, although it reads only {}. Its {} of all pairs runs \
+         without the matrix units.",
+        shown(ops.text(numbers.trace, largest.op.name)),
+        shown(&combines.shape.text(false)),
+        format::count(elements as u64),
+        format::count(largest.inputs as u64),
+        combines.opcode,
+    );
+    Draft::new(
+        if is_warning { FindingSeverity::Warning } else { FindingSeverity::Note },
+        Confidence::High,
+        &format!("A reduction over all pairs of rows takes {} of the op time", format::percent(share)),
+        message,
+    )
+    .remedy(
+        "Use a matrix product. For squared distances, |a - b|^2 = |a|^2 - 2 a b + |b|^2: compute a @ b.T, and add the squared norms of \
+         the rows (|a|^2 does not change an argmin over b). For other functions of pairs, compute blocks of rows with jax.lax.map \
+         if memory is short.",
+    )
+    .passed("pairwise_reduction_percent", share, if is_warning { WARNING_PERCENT } else { OVERHEAD_PERCENT.good })
+    .evidence("pair_elements", elements)
+    .at_stake(numbers.of_window(share))
+    .link(View::Ops, &equals("hlo_op_name", ops.text(numbers.trace, largest.op.name)))
+    .fires()
+}
+
+/// Finds the instruction of an op's fusion that combines two broadcasts of the size that a reduction sums.
+fn pairs<'a>(numbers: &Numbers<'a>, op: &'a Op) -> Option<Pairs<'a>> {
+    let (module, fusion) = numbers.instruction(op)?;
+    let fused = module.instructions_of(module.called(fusion, 0).filter(|_| fusion.is("fusion"))?);
+    let inputs: f64 = module.operands(fusion).map(|it| it.shape.elements()).sum();
+    let is_large = |elements: f64| elements >= FEWEST_ELEMENTS && elements >= ELEMENTS_PER_INPUT * inputs;
+    let reduces = |elements: f64| {
+        let mut reductions = fused.iter().filter(|it| it.is("reduce"));
+        reductions.any(|it| module.operand(it, 0).is_some_and(|operand| operand.shape.elements() == elements))
+    };
+    let combines = fused.iter().find(|it| {
+        let elements = it.shape.elements();
+        let both = || {
+            [0, 1].iter().all(|&n| module.operand(it, n).is_some_and(|operand| is_spread(module, operand, elements)))
+        };
+        ["subtract", "multiply", "add"].contains(&it.opcode.as_str())
+            && is_large(elements)
+            && both()
+            && reduces(elements)
+    })?;
+    // A square multiplies a difference by itself.
+    Some(Pairs { op, module, combines, inputs })
+        .filter(|it| it.combines.operands.first() != it.combines.operands.get(1))
+}
+
+/// Returns true for a broadcast of an array, also after a conversion.
+fn is_spread(module: &Module, instruction: &Instruction, elements: f64) -> bool {
+    let source = if instruction.is("convert") { module.operand(instruction, 0) } else { Some(instruction) };
+    source.is_some_and(|it| {
+        let from = module.operand(it, 0).map_or(0.0, |operand| operand.shape.elements());
+        it.is("broadcast") && it.shape.elements() == elements && from > 1.0
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{finding, fine, tpu_steps};
+    use crate::testing_programs::{add_program, instruction, op_of};
+    use report::FindingSeverity::{Note, Warning};
+    use trace::Trace;
+
+    /// Builds distances between `rows` and 4096 rows of 64 numbers, which take `time` of 1000 us.
+    fn distances(rows: &'static str, time: i64, combine: &'static str) -> Trace {
+        let shape = |text: String| -> &'static str { Box::leak(text.into_boxed_str()) };
+        let (a, pairs) = (shape(format!("f32[{rows},64]")), shape(format!("f32[{rows},4096,64]")));
+        let distances = shape(format!("f32[{rows},4096]"));
+        let mut steps = tpu_steps(12, |b, at| {
+            op_of(b, 7, ("fusion.1", "loop fusion"), at, time);
+            op_of(b, 7, ("tanh.2", "loop fusion"), at + time, 1000 - time);
+        });
+        let mut b = trace::TraceBuilder::new();
+        let inside = vec![
+            instruction("p0", "parameter", a),
+            instruction("p1", "parameter", "f32[4096,64]").int(9, 1),
+            instruction("b0", "broadcast", pairs).of(&["p0"]),
+            instruction("b1", "broadcast", pairs).of(&["p1"]),
+            instruction("d", combine, pairs).of(&["b0", "b1"]),
+            instruction("s", "multiply", pairs).of(&["d", "d"]),
+            instruction("zero", "constant", "f32[]"),
+            instruction("r", "reduce", distances).of(&["s", "zero"]),
+        ];
+        let main = vec![
+            instruction("a", "parameter", a),
+            instruction("b", "parameter", "f32[4096,64]").int(9, 1),
+            instruction("fusion.1", "fusion", distances).of(&["a", "b"]).calls(&["inside"]),
+            instruction("tanh.2", "tanh", distances).of(&["fusion.1"]),
+        ];
+        add_program(&mut b, 7, vec![("inside", inside), ("main", main)]);
+        steps.hlo = b.build().hlo;
+        for proto in &mut steps.hlo {
+            proto.name = steps.strings.intern("jit_f(7)");
+        }
+        steps
+    }
+
+    #[test]
+    fn fires_above_its_limits() {
+        let found = finding(distances("8192", 400, "subtract"), &RULE);
+        assert_eq!(
+            (found.severity, found.title.as_str()),
+            (Warning, "A reduction over all pairs of rows takes 40.0 % of the op time")
+        );
+        assert!(
+            found.message.starts_with("fusion.1 computes f32[8192,4096,64] element by element"),
+            "{}",
+            found.message
+        );
+        assert_eq!(finding(distances("8192", 150, "subtract"), &RULE).severity, Note);
+        fine(distances("8192", 90, "subtract"), &RULE);
+        // Few elements, and a function that no matrix product computes.
+        fine(distances("256", 400, "subtract"), &RULE);
+        fine(distances("8192", 400, "maximum"), &RULE);
+    }
+}
