@@ -49,6 +49,10 @@ pub(super) fn losses<'a>(numbers: &Numbers<'a>) -> (Vec<Loss<'a>>, f64) {
         let split = parts_of(step);
         let longest = split.and_then(|split| longest_part(&split.parts, &medians));
         let idle = longest.is_some_and(|(part, _)| part.is_idle());
+        // When the capture begins, the devices have no work to run behind the host.
+        if idle && profile.steps.first().is_some_and(|first| first.index == step.index) {
+            continue;
+        }
         let (range, thread) = match split.filter(|_| idle) {
             // The annotation of the step explains nothing.
             Some(split) if split.host_range.as_deref() != profile.step_timing.annotation() => {

@@ -151,7 +151,7 @@ fn block(source: Source<'_>, finding: &Finding) -> FindingBlock {
         id: finding.id.clone(),
         severity: finding.severity,
         title: finding.title.clone(),
-        text: finding.message.clone(),
+        text: format!("{}{}", finding.message, stake(source, finding)),
         remedy: finding.remedy.clone(),
         evidence: evidence::lines(&finding.evidence).into_iter().chain(about).collect(),
         in_timeline: source
@@ -159,5 +159,22 @@ fn block(source: Source<'_>, finding: &Finding) -> FindingBlock {
             .and_then(|context| link_to_time_of(finding, &context).or_else(|| link_to_events(link.as_ref()?))),
         in_graph: source.context().zip(link.as_ref()).and_then(|(it, link)| link_of_filter(&it, &link.filter)),
         link,
+    }
+}
+
+/// Share of a step from which a finding states the time at stake. Less does not change what to do first.
+const STATED_PERCENT: f64 = 1.0;
+
+/// Says how much of each step a finding could save at most, as a sentence. Empty if this is unknown or small, or if the message
+/// already gives a time of each step.
+fn stake(source: Source<'_>, finding: &Finding) -> String {
+    let percent = finding.time_at_stake_percent.filter(|&percent| percent >= STATED_PERCENT);
+    let step_us = source.profile().step_timing.avg_step_time_us.filter(|&time| time > 0.0);
+    match percent.zip(step_us).filter(|_| !finding.message.contains(" of each ")) {
+        Some((percent, step)) => {
+            let most = format::time_us(step * percent / 100.0);
+            format!(" At stake: up to {most} of each {} step.", format::time_us(step))
+        }
+        None => String::new(),
     }
 }

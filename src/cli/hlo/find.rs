@@ -125,8 +125,12 @@ fn named<'a>(
     Ok(found)
 }
 
-/// Returns the only program. `option` is the option that would name one, unless it was given.
+/// Returns the only program, or the only one that was measured. `option` is the option that would name one, unless it was given.
 fn only<'a>(mut matching: Vec<Found<'a>>, option: Option<&str>, verb: &str) -> Result<Found<'a>, String> {
+    let mut measured = (0..).zip(&matching).filter(|(_, it)| it.program.time.is_some()).map(|(at, _)| at);
+    if let (Some(one), None) = (measured.next(), measured.next()) {
+        return Ok(matching.swap_remove(one));
+    }
     if matching.len() > 1 {
         let how = option.map_or("with its number".to_owned(), |option| format!("with {option}"));
         let verb = if verb.is_empty() { " match" } else { verb };
