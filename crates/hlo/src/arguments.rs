@@ -11,9 +11,14 @@
 //! they are assigned in the order of the arguments, starting with the arguments that have the fewest candidates. For
 //! example, a fusion that computes a parameter and its moments reads all three. The analysis looks through copies,
 //! bitcasts, tuples, and values that a loop passes through.
+//!
+//! A function that returns gradients has such outputs, too: the gradient of an argument has its type and shape, and its
+//! instruction often reads the argument. But a new value is computed from the old one element by element (`p - rate * g`),
+//! or replaces a part of it (`dynamic-update-slice`). [`Argument::is_carried`] tells the two apart.
 
-use super::{ArrayShape, Instruction, Module};
+use super::{ArrayShape, Instruction, Module, is_elementwise};
 use base::sort;
+use rustc_hash::FxHashSet;
 
 /// Maximum number of instructions to look through for one value, including those inside calls.
 const MOST_STEPS: u32 = 1000;
@@ -42,6 +47,9 @@ pub struct Argument<'m> {
     pub sharding: &'m str,
     /// Outcome of the argument.
     pub outcome: Outcome,
+    /// True if an output is computed from the argument element by element, or is the argument with a part replaced. False
+    /// for an argument whose outputs of its type may as well be gradients.
+    pub is_carried: bool,
 }
 
 /// Returns the array arguments of a program, in order.
@@ -65,6 +73,7 @@ pub fn arguments(module: &Module) -> Vec<Argument<'_>> {
     let mut outcomes = vec![Outcome::NotReturned; parameters.len()];
     let mut read_by: Vec<Vec<usize>> = vec![Vec::new(); parameters.len()];
     let mut taken = vec![false; outputs.len()];
+    let mut carried = vec![false; parameters.len()];
     let place = |value: &Instruction| {
         let number = value.attributes().parameter_number.filter(|_| value.is("parameter"))?;
         parameters.binary_search_by_key(&number, |parameter| parameter.1).ok()
@@ -81,6 +90,9 @@ pub fn arguments(module: &Module) -> Vec<Argument<'_>> {
             let is_like = parameters.get(at).is_some_and(|parameter| is_like(output.shape, parameter.2, partitions));
             if let Some(outputs) = read_by.get_mut(at).filter(|outputs| is_like && outputs.last() != Some(&index)) {
                 outputs.push(index);
+                if let Some(carried) = carried.get_mut(at) {
+                    *carried = *carried || output.carries(module, &|value| place(value) == Some(at));
+                }
             }
         }
     }
@@ -109,13 +121,14 @@ pub fn arguments(module: &Module) -> Vec<Argument<'_>> {
             (*output, *outcome) = (true, Outcome::Updated);
         }
     }
-    let all = parameters.into_iter().zip(outcomes);
-    all.map(|((parameter, number, shape), outcome)| Argument {
+    let all = parameters.into_iter().zip(outcomes).zip(carried);
+    all.map(|(((parameter, number, shape), outcome), is_carried)| Argument {
         number,
         name: &parameter.metadata.op_name,
         shape,
         sharding: &parameter.attributes().sharding,
         outcome,
+        is_carried,
     })
     .collect()
 }
@@ -144,6 +157,73 @@ struct Output<'m> {
     shape: &'m ArrayShape,
     /// Origins of the operands of that instruction.
     reads: Vec<&'m Instruction>,
+}
+
+impl Output<'_> {
+    /// Returns true if the output is computed element by element from a value for which `is_argument` is true, or is that
+    /// value with a part replaced. Loops and branches return the new values of what they take.
+    fn carries(&self, module: &Module, is_argument: &dyn Fn(&Instruction) -> bool) -> bool {
+        let maker = if self.origin.is("get-tuple-element") { module.operand(self.origin, 0) } else { None };
+        if maker.is_some_and(|maker| maker.is("while") || maker.is("conditional")) {
+            return true;
+        }
+        let (mut found, mut steps) = (Vec::new(), MOST_STEPS);
+        carried_from(module, self.origin, &mut found, &mut steps);
+        found.into_iter().any(|value| is_argument(origin(module, value, &mut { MOST_STEPS })))
+    }
+}
+
+/// Lists the parameters of the computation of `value` that it is computed from element by element. Follows instructions
+/// that pass values on, elementwise ones, updates of a part, and what is inside calls and fusions.
+fn carried_from<'m>(module: &'m Module, value: &'m Instruction, found: &mut Vec<&'m Instruction>, steps: &mut u32) {
+    let mut seen = FxHashSet::default();
+    let mut open = vec![value];
+    while let Some(value) = open.pop() {
+        let Some(left) = steps.checked_sub(1) else { return };
+        if !seen.insert(std::ptr::from_ref(value)) {
+            continue;
+        }
+        *steps = left;
+        match value.opcode.as_str() {
+            "parameter" => found.push(value),
+            "fusion" | "call" => open.extend(carried_into(module, value, None, steps)),
+            "get-tuple-element" => {
+                let tuple = module.operand(value, 0).filter(|tuple| tuple.is("fusion") || tuple.is("call"));
+                open.extend(tuple.into_iter().flat_map(|tuple| carried_into(module, tuple, tuple_index(value), steps)));
+            }
+            "bitcast"
+            | "reshape"
+            | "transpose"
+            | "optimization-barrier"
+            | "copy-start"
+            | "copy-done"
+            | "dynamic-update-slice"
+            | "scatter" => open.extend(module.operand(value, 0)),
+            _ if is_elementwise(module, value) => open.extend(module.operands(value)),
+            _ => {}
+        }
+    }
+}
+
+/// Returns the operands of a call from which its result, or an element of it, is computed element by element.
+fn carried_into<'m>(
+    module: &'m Module,
+    call: &'m Instruction,
+    element: Option<usize>,
+    steps: &mut u32,
+) -> Vec<&'m Instruction> {
+    let root = module.called(call, 0).and_then(|computation| module.root(computation));
+    let result = root.and_then(|root| match element {
+        Some(index) if root.is("tuple") => module.operand(root, index),
+        _ => Some(root),
+    });
+    let mut inner = Vec::new();
+    if let Some(result) = result {
+        carried_from(module, result, &mut inner, steps);
+    }
+    let operand =
+        |parameter: &Instruction| module.operand(call, usize::try_from(parameter.attributes().parameter_number?).ok()?);
+    inner.into_iter().filter_map(operand).collect()
 }
 
 fn output<'m>(module: &'m Module, result: &'m Instruction) -> Output<'m> {
@@ -235,5 +315,46 @@ fn element<'m>(module: &'m Module, value: &'m Instruction, steps: &mut u32) -> O
             module.operand(start, index)
         }
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = "HloModule jit_step
+
+%update (old: f32[8], slope: f32[8]) -> (f32[8], f32[8]) {
+  %old = f32[8]{0} parameter(0)
+  %slope = f32[8]{0} parameter(1)
+  %less = f32[8]{0} subtract(%old, %slope)
+  ROOT %both = (f32[8]{0}, f32[8]{0}) tuple(%less, %slope)
+}
+
+ENTRY %main (p: f32[8], q: f32[8], cache: f32[8], row: f32[1], at: s32[]) -> (f32[8], f32[8], f32[8]) {
+  %p = f32[8]{0} parameter(0)
+  %q = f32[8]{0} parameter(1)
+  %cache = f32[8]{0} parameter(2)
+  %row = f32[1]{0} parameter(3)
+  %at = s32[] parameter(4)
+  %backward = (f32[8]{0}, f32[8]{0}) custom-call(%p, %q), custom_call_target=\"backward\"
+  %dp = f32[8]{0} get-tuple-element(%backward), index=0
+  %dq = f32[8]{0} get-tuple-element(%backward), index=1
+  %updated = (f32[8]{0}, f32[8]{0}) fusion(%p, %dp), kind=kLoop, calls=%update
+  %new = f32[8]{0} get-tuple-element(%updated), index=0
+  %filled = f32[8]{0} dynamic-update-slice(%cache, %row, %at)
+  ROOT %all = (f32[8]{0}, f32[8]{0}, f32[8]{0}) tuple(%new, %dq, %filled)
+}
+";
+
+    #[test]
+    fn a_gradient_is_not_a_new_value() {
+        let module = crate::text::module(TEXT.as_bytes());
+        let found = arguments(&module);
+        let found: Vec<_> = found.iter().map(|it| (it.outcome, it.is_carried)).collect();
+        use Outcome::{NotReturned, Updated};
+        // Only the gradient of q is returned.
+        let expected = [(Updated, true), (Updated, false), (Updated, true), (NotReturned, false), (NotReturned, false)];
+        assert_eq!(found, expected);
     }
 }

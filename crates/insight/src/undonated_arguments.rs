@@ -2,8 +2,9 @@
 //!
 //! The rule finds two kinds of arguments of the largest program:
 //!
-//! * arguments that the program returns updated (`hlo::arguments`). In a program that computes no gradients, only arguments
-//!   whose names show that they are a state;
+//! * arguments that the program returns updated (`hlo::arguments`): a result of the argument's type is computed from it element
+//!   by element (`p - rate * g`), or is the argument with a part replaced. The gradient of an argument is not. In a program
+//!   that computes no gradients, only arguments whose names show that they are a state;
 //! * donated arguments for which the compiler found no result (`buffer_donor` of the module).
 //!
 //! `undonated_percent` is their share of the peak. Note from 10 %, warning from 25 % (ours: the memory of a batch that is a

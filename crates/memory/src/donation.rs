@@ -29,7 +29,7 @@ pub struct UnsharedArgument {
 
 /// Returns the arguments whose new values are returned in other memory, and the arguments that were donated but not
 /// reused, largest first. For a program that is not a training step, returns only arguments whose name means state:
-/// after `x + y`, for example, the caller still needs `x`.
+/// after `x + y`, for example, the caller still needs `x`. A function that returns gradients updates no argument either.
 pub fn unshared_arguments(program: &ProgramMemory, hlo_proto: &[u8]) -> Vec<UnsharedArgument> {
     let donors = donors(hlo_proto);
     let module = &program.module;
@@ -51,7 +51,7 @@ pub fn unshared_arguments(program: &ProgramMemory, hlo_proto: &[u8]) -> Vec<Unsh
             let is_donated = donors.contains(&argument.number);
             let is_state =
                 has_gradients || matches!(NamedRole::of(argument.name), Some(role) if role != NamedRole::Inputs);
-            let is_meant = is_donated || (is_state && argument.outcome == Outcome::Updated);
+            let is_meant = is_donated || (is_state && argument.outcome == Outcome::Updated && argument.is_carried);
             let bytes = bytes_of(argument.number).filter(|_| is_meant)?;
             Some(UnsharedArgument {
                 number: argument.number,
