@@ -2,7 +2,7 @@
 //!
 //! One op (an instruction of one program) takes more than half of the self time of all ops (JAX guide), and at least 20 % of
 //! the window (ours: if devices mostly wait, the op is not the cause). At least three ops must run. Warning, confidence high.
-//! Separate rules cover communication and copies. Remedy: examine the op.
+//! Separate rules cover communication and copies. Ops that a compiler runs while it compiles do not count. Remedy: examine the op.
 
 use super::draft::{Draft, equals, lacks};
 use super::limits::{DOMINANT_OP_OF_WINDOW_PERCENT, DOMINANT_OP_PERCENT};
@@ -13,7 +13,7 @@ use super::{
     random_numbers, sorting, unfused_attention, unfused_data_formatting,
 };
 use base::format;
-use metrics::{OpClass, is_amd};
+use metrics::{AUTOTUNING, Op, OpClass, is_amd};
 use report::{Confidence, FindingSeverity, View};
 use trace::Platform;
 
@@ -47,9 +47,12 @@ const FEWEST_OPS: usize = 3;
 
 fn check(numbers: &Numbers<'_>) -> Verdict {
     let ops = &numbers.context.analysis.ops;
-    let Some(top) = ops.rows.first() else {
+    if ops.rows.is_empty() {
         return lacks("no device op ran. Capture while the program runs on the device.");
-    };
+    }
+    // A compiler runs candidates of kernels, which are not part of the program.
+    let is_own = |op: &&Op| ops.text(numbers.trace, op.category) != AUTOTUNING;
+    let Some(top) = ops.rows.iter().find(is_own) else { return Verdict::Fine };
     let share = numbers.op_percent(top.self_time);
     // Separate rules cover communication and copies.
     let is_small = share <= DOMINANT_OP_PERCENT || numbers.of_window(share) < DOMINANT_OP_OF_WINDOW_PERCENT;
@@ -92,7 +95,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{finding, fine, three_ops, tpu_op, tpu_steps};
+    use crate::testing::{autotuning, finding, fine, three_ops, tpu_op, tpu_steps};
     use report::FindingSeverity::Warning;
 
     #[test]
@@ -101,5 +104,10 @@ mod tests {
         fine(three_ops("custom-call", 500), &RULE);
         fine(three_ops("all-gather", 600), &RULE);
         fine(tpu_steps(12, |b, at| tpu_op(b, "custom-call", at, 1000)), &RULE);
+    }
+
+    #[test]
+    fn kernels_of_the_compiler_do_not_count() {
+        fine(autotuning(550), &RULE);
     }
 }

@@ -2,7 +2,8 @@
 //!
 //! GPU: elementwise, reduction and other arithmetic kernels with an occupancy below 50 % (JAX guide) take at least 10 % of the
 //! kernel time (ours). Note, confidence low: the occupancy is the limit of the launch, not the measured one. Matrix products,
-//! convolutions and attention do not count, because they keep their tiles in registers. Not checked if no kernel has a known
+//! convolutions and attention do not count, because they keep their tiles in registers, nor do kernels that a compiler runs while
+//! it compiles. Not checked if no kernel has a known
 //! occupancy (AMD writes 0).
 
 use super::draft::{Draft, equals, lacks};
@@ -53,13 +54,15 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
 /// registers and run best at low occupancy. Threads do not limit copies and communication.
 fn is_low(kernel: &KernelRow) -> bool {
     let arithmetic = matches!(kernel.family, OpFamily::Elementwise | OpFamily::Reduction | OpFamily::OtherCompute);
-    arithmetic && kernel.shape.occupancy_percent.is_some_and(|occupancy| occupancy < OCCUPANCY_PERCENT)
+    arithmetic
+        && !kernel.is_autotuning
+        && kernel.shape.occupancy_percent.is_some_and(|occupancy| occupancy < OCCUPANCY_PERCENT)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{HGEMM, finding, fine, gpu_steps};
+    use crate::testing::{HGEMM, autotuning, finding, fine, gpu_steps};
     use report::FindingSeverity::Note;
 
     #[test]
@@ -79,5 +82,10 @@ mod tests {
         fine(trace("loop_add_fusion", "50", 110), &RULE);
         fine(trace("loop_add_fusion", "49", 90), &RULE);
         fine(trace(HGEMM, "13", 500), &RULE);
+    }
+
+    #[test]
+    fn kernels_of_the_compiler_do_not_count() {
+        fine(autotuning(550), &RULE);
     }
 }

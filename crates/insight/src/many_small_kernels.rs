@@ -2,7 +2,8 @@
 //!
 //! GPU: each device has at least 50 kernels shorter than 0.1 ms (JAX guide), they are at least half of all kernels, and idle
 //! gaps shorter than 0.1 ms take at least 10 % of the active spans (`short_gap_percent`, critical from 30 %). Both limits are
-//! ours: a small kernel costs nothing if the next one follows at once, as with CUDA graphs. Confidence high. Remedy: a larger
+//! ours: a small kernel costs nothing if the next one follows at once, as with CUDA graphs. Kernels that a compiler runs while
+//! it compiles do not count. Confidence high. Remedy: a larger
 //! `jax.jit`, command buffers.
 
 use super::draft::{Draft, lacks};
@@ -10,6 +11,7 @@ use super::limits::{BOTTLENECK_PERCENT, OVERHEAD_PERCENT, SHORT_KERNEL_US};
 use super::numbers::{Numbers, SHORT};
 use super::{Needs, Rule, Verdict};
 use base::format;
+use metrics::AUTOTUNING;
 use report::{Confidence, FindingSeverity, View};
 use trace::{Framework, in_blocks};
 
@@ -33,9 +35,21 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     let Some(gaps) = numbers.short_gap_percent() else { return lacks("no kernel ran.") };
     let devices = &numbers.context.analysis.devices.used;
     let (mut kernels, mut short) = (0_usize, 0_usize);
+    // A compiler runs candidates of kernels, which are not part of the program.
+    let kinds = numbers.trace.events.kinds();
+    let mut known: Vec<Option<bool>> = vec![None; kinds.len()];
+    let mut is_autotuning = |kind: usize| {
+        let (Some(of), Some(known)) = (kinds.get(kind), known.get_mut(kind)) else { return false };
+        let devices = &numbers.context.analysis.devices;
+        *known.get_or_insert_with(|| devices.category(numbers.trace, of.name, of.args) == AUTOTUNING)
+    };
     for device in devices {
         in_blocks(&device.ops, |&id| {
-            let Some((_, duration)) = numbers.trace.events.time(id) else { return };
+            let Some((kind, interval)) = numbers.trace.events.kind_and_time(id) else { return };
+            if is_autotuning(kind) {
+                return;
+            }
+            let duration = interval.length();
             kernels += 1;
             short += usize::from(duration < SHORT);
         });
@@ -85,7 +99,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{finding, fine, small_kernels};
+    use crate::testing::{autotuning, finding, fine, small_kernels};
     use report::FindingSeverity::{Critical, Warning};
 
     #[test]
@@ -95,5 +109,10 @@ mod tests {
         fine(small_kernels(60, 50, 5), &RULE);
         fine(small_kernels(49, 50, 10), &RULE);
         fine(small_kernels(60, 100, 50), &RULE);
+    }
+
+    #[test]
+    fn kernels_of_the_compiler_do_not_count() {
+        fine(autotuning(550), &RULE);
     }
 }

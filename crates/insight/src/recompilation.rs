@@ -7,6 +7,7 @@
 //! (a static argument, a constant, a new function object). If the programs differ only in a constant, the message lists
 //! its values. If a recompiled program is a `jax.lax` loop or branch that runs outside of `jax.jit`, the title names it:
 //! JAX finds its program again only if the function of the body is the same object.
+//! If the compiler ran kernels on the devices to choose the fastest (autotuning), the message states their time.
 //! Not checked without host events or with fewer than two steps.
 
 use std::collections::BTreeSet;
@@ -17,7 +18,7 @@ use super::host_side::HostSide;
 use super::numbers::{Numbers, shown};
 use super::{Rule, Verdict};
 use base::{Ps, format};
-use metrics::{HostWork, compiled_modules, host_spans};
+use metrics::{AUTOTUNING, HostWork, compiled_modules, host_spans};
 use report::{Confidence, FindingSeverity, View};
 use trace::{Framework, Interval, IntervalSet};
 
@@ -63,13 +64,14 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         _ => FindingSeverity::Note,
     };
     let message = format!(
-        "XLA compiles for {} of the {} after the first step ({}): {}{}{}.{}",
+        "XLA compiles for {} of the {} after the first step ({}): {}{}{}.{}{}",
         format::time_us(inside.length().as_us()),
         format::time_us((end - start).as_us()),
         format::percent(share),
         times(inside.parts().len() as u64),
         of_functions(numbers, &modules),
         in_steps(numbers, &inside),
+        autotuning(numbers),
         why(numbers, &modules),
     );
     let eager = eager_loop(numbers, &modules);
@@ -114,6 +116,21 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         .at_stake(share)
         .link(View::Steps, "")
         .fires()
+}
+
+/// States how much device time the compiler took to choose kernels, as a sentence with a leading blank. Empty if it took none.
+fn autotuning(numbers: &Numbers<'_>) -> String {
+    let ops = &numbers.context.analysis.ops;
+    let tuning = ops.rows.iter().filter(|op| ops.text(numbers.trace, op.category) == AUTOTUNING);
+    let time: Ps = tuning.map(|op| op.self_time).sum();
+    if time <= Ps::ZERO {
+        return String::new();
+    }
+    format!(
+        " To choose kernels, the compiler ran candidates on the devices for {}, {} of the op time (autotuning).",
+        format::time_us(time.as_us()),
+        format::percent(numbers.op_percent(time))
+    )
 }
 
 /// Number of functions whose programs are compared.
@@ -207,7 +224,7 @@ fn times(count: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{compiling, finding, fine, gpu_steps, kernel};
+    use crate::testing::{autotuning, compiling, finding, fine, gpu_steps, kernel};
     use crate::testing_programs::{add_named_program, instruction};
     use report::Finding;
     use report::FindingSeverity::{Critical, Note, Warning};
@@ -279,5 +296,13 @@ mod tests {
         assert!(!same.message.contains("They differ") && !same.remedy.contains("Pad inputs"), "{}", same.message);
         let shapes = with_programs("jit_step", ["f32[64]", "f32[65]"]);
         assert!(shapes.remedy.contains("Pad inputs"), "{}", shapes.remedy);
+    }
+
+    #[test]
+    fn the_time_of_autotuning_is_stated() {
+        // In each of the 11 steps after the first, the compiler runs kernels for 500 + 60 us.
+        let text = finding(autotuning(500), &RULE).message;
+        let said = "the compiler ran candidates on the devices for 6.16 ms, 96.6 % of the op time (autotuning).";
+        assert!(text.contains(said), "{text}");
     }
 }

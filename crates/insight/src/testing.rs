@@ -115,6 +115,28 @@ pub(super) fn compiling(busy: i64, compile: i64) -> Trace {
     trace
 }
 
+/// Builds steps in which the compiler runs a kernel for `length` us and 60 short ones, before kernels of the program.
+pub(super) fn autotuning(length: i64) -> Trace {
+    let mut trace = gpu_steps(12, |b, at| {
+        let pool = b.line("/host:CPU", "tf_pjrt_compile_thread_pool/7");
+        let stream = b.line("/device:GPU:0", "Stream #7(Compute)");
+        let details = b.trace_mut().strings.intern("regs:32 grid:8,1,1 block:128,1,1 occ_pct:2");
+        for (index, length) in (0..).zip(std::iter::once(length).chain([1; 60])) {
+            let id = -1 - at - index;
+            let start = if index == 0 { at + 5 } else { at + 5 + length + 600 + 3 * index };
+            b.event(pool, "cuLaunchKernel", at + index, 1).correlation(id);
+            let kernel = b.event(stream, "stream_executor::gpu::DelayKernel", start, length).correlation(id);
+            kernel.args(|args| args.kernel_details = details);
+        }
+        let python = b.line("/host:CPU", "python");
+        b.event(python, "backend_compile", at, 800);
+        kernel(b, "input_reduce_fusion", at + 901, at + 905, 10);
+        kernel(b, "loop_add_fusion", at + 902, at + 920, 10);
+    });
+    trace.framework = Framework::Jax;
+    trace
+}
+
 /// Builds training steps with a kernel `name` that is exposed for `exposed`.
 pub(super) fn communicating(name: &'static str, exposed: i64) -> Trace {
     communicating_beside("gemm_bwd", name, exposed)

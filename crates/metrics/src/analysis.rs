@@ -15,6 +15,7 @@ use crate::op::layers::{LayerGrouping, Layers};
 use crate::op::ops::{Op, Ops, Tallies};
 use crate::op::roofline::{self, Roofline};
 use crate::profile::missing;
+use crate::program::autotuning;
 use crate::program::memory_use::MemoryUse;
 use crate::step::step_breakdown::{Breakdown, Measured};
 use crate::step::steps::{self, StepReport, Steps};
@@ -78,6 +79,8 @@ pub(crate) fn measure<'r>(run: &'r Run, settings: &'r Settings) -> (Analysis, Do
     // Steps are found and judged in the whole capture, regardless of the window.
     let cut = base::cut(run.warnings.iter().chain(&whole.warnings));
     let captured = Devices::of_capture(whole, Arc::clone(run.by_line()), cut.is_some());
+    let calls = launches::calls_of(whole, &captured);
+    autotuning::mark(whole, &captured, &calls);
     let modules = &run.programs().modules;
     let hosts = host_threads::host_times(whole, &captured);
     let compile = host_threads::compiling(&hosts);
@@ -87,7 +90,6 @@ pub(crate) fn measure<'r>(run: &'r Run, settings: &'r Settings) -> (Analysis, Do
         steps.open_where_cut(&captured);
     }
     let steps = steps.related(&times);
-    let calls = launches::calls_of(whole, &captured);
     let mut warnings = run.warnings.clone();
     warnings.extend(whole.warnings.iter().cloned());
     let (choice, chosen) = match window::chosen_steps(&settings.window, &captured, &steps, settings.num_steps) {

@@ -50,6 +50,7 @@ pub use op::transfers::memory_operations;
 pub use profile::metadata::{EMBEDDED_SIDECAR, captured_at, is_amd, matrix_units, name_device};
 pub use profile::unrecorded::Unrecorded;
 pub use program::arguments::Argument;
+pub use program::autotuning::AUTOTUNING;
 pub use program::compilation::compilation;
 pub use program::freezing::of_module as layer_freezing_of;
 pub use program::memory_use;

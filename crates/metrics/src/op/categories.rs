@@ -114,6 +114,13 @@ impl CategoryId {
 pub struct Recognised(Arc<Mutex<FxHashMap<(StrId, ArgsId), &'static str>>>);
 
 impl Recognised {
+    /// Sets the category of ops whose names and arguments do not show it.
+    pub(crate) fn set(&self, ops: impl Iterator<Item = (StrId, ArgsId)>, category: &'static str) {
+        if let Ok(mut known) = self.0.lock() {
+            known.extend(ops.map(|op| (op, category)));
+        }
+    }
+
     pub(crate) fn category(&self, trace: &Trace, name: StrId, args: ArgsId) -> &'static str {
         match self.0.lock() {
             Ok(mut known) => known.entry((name, args)).or_insert_with(|| category(trace, name, args)),

@@ -1,6 +1,7 @@
 //! Identifies compiled programs by their instructions, and by the types and shapes of their arguments.
 
-use crate::op::ops::Ops;
+use crate::op::ops::{Op, Ops};
+use crate::program::autotuning::AUTOTUNING;
 use base::{Ps, sort};
 use hlo::{Module, Modules};
 use report::{Program, ProgramParameters};
@@ -48,7 +49,9 @@ pub struct MissingProgram {
 pub fn missing(trace: &Trace, ops: &Ops) -> Vec<MissingProgram> {
     let mut found: Vec<(Option<i64>, MissingProgram)> = Vec::new();
     let base = |name: &str| name.split_once('(').map_or(name, |(base, _)| base).to_owned();
-    for op in ops.rows.iter().filter(|_| !trace.hlo.is_empty()) {
+    // The candidates of an autotuner are programs of their own, which no file contains.
+    let is_own = |op: &&Op| ops.text(trace, op.category) != AUTOTUNING;
+    for op in ops.rows.iter().filter(is_own).filter(|_| !trace.hlo.is_empty()) {
         let name = ops.text(trace, op.module);
         let is_embedded = match op.program_id {
             Some(id) => trace.hlo.iter().any(|proto| proto.program_id == id),

@@ -109,6 +109,8 @@ pub struct KernelRow {
     pub shape: Arc<LaunchShape>,
     /// Family of the kernel.
     pub family: OpFamily,
+    /// True if a compiler ran the kernel while it compiled.
+    pub is_autotuning: bool,
     /// True if the kernel's op could use tensor cores according to XProf's rule. `None` if it did not run on a GPU.
     pub tensor_core_eligible: Option<bool>,
     /// True if the kernel's name shows that it uses tensor cores. `None` if it did not run on a GPU.

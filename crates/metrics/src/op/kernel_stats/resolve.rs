@@ -9,6 +9,7 @@ use super::{KernelRow, LaunchShape, Occurrences, data_type};
 use crate::device::devices::Devices;
 use crate::op::categories::{Categorizer, OpFamily};
 use crate::op::ops::{Text, Texts};
+use crate::program::autotuning::AUTOTUNING;
 use facts::{Name, tensor_cores};
 use hlo::{Instruction, Module, Modules};
 use trace::copies::direction;
@@ -130,6 +131,7 @@ impl<'a> Resolver<'a> {
             block,
             shape,
             family,
+            is_autotuning: self.categorizer.name(category) == AUTOTUNING,
             tensor_core_eligible: eligible,
             uses_tensor_core: uses,
             data_type,
