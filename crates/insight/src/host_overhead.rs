@@ -1,14 +1,15 @@
 //! Devices wait for the host to launch the next op.
 //!
 //! `host_bound_percent` is the share of the window that is idle because the host launched the next op after the previous one
-//! had ended, and neither compilation nor input was the reason. Warning from 10 % (JAX guide, which calls 20 % bad), critical
+//! had ended, and neither compilation nor input was the reason. If devices also wait for input for 10 % or more, the message
+//! describes the host during the other idle time, and names transfers. Warning from 10 % (JAX guide, which calls 20 % bad), critical
 //! from 50 %. Confidence high. Remedy: let the host run ahead (asynchronous dispatch, larger compiled programs). Not checked if
 //! devices are idle for 10 % or more and the capture does not link ops to launches. Not reported for XLA's CPU backend, whose
 //! ops have no launches.
 
 use super::draft::{Draft, lacks};
 use super::gap;
-use super::host_side::BothWait;
+use super::host_side::{BesidesInput, BothWait};
 use super::limits::HOST_BOUND_PERCENT;
 use super::numbers::Numbers;
 use super::waiting::idle_share;
@@ -44,21 +45,27 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         share if share >= BAD_PERCENT => (FindingSeverity::Warning, BAD_PERCENT),
         _ => (FindingSeverity::Warning, HOST_BOUND_PERCENT.good),
     };
+    // Another finding describes the host while devices wait for input.
+    let besides = numbers.besides_input();
     let message = format!(
         "Devices wait for the host for {} of {} ({}): it launches the next op only after the previous one has ended.{}{}",
         format::time_us(window.us(share)),
         window.words(),
         format::percent(share),
         gap::sentence(numbers),
-        numbers.host_meanwhile()
+        besides.as_ref().map_or_else(|| numbers.host_meanwhile(), BesidesInput::sentences)
     );
-    let both = numbers.both_wait();
+    let both = match &besides {
+        Some(besides) => besides.host_side().both_wait(),
+        None => numbers.both_wait(),
+    };
     let title = match both.map(BothWait::for_what) {
         Some(Some(what)) => format!("Devices and host wait for {what} for {} of the time", format::percent(share)),
         Some(None) => format!("Devices and host both wait for {} of the time", format::percent(share)),
         None => format!("Devices wait for the host for {} of the time", format::percent(share)),
     };
-    let remedy = both.map_or_else(
+    let remedy = both.map(|both| both.remedy(numbers)).or_else(|| besides.as_ref()?.remedy(numbers));
+    let remedy = remedy.unwrap_or_else(
         || {
             format!(
                 "Let the host run ahead of the devices: do not read results in every step ({}), compile the whole step with one \
@@ -67,7 +74,6 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
                 numbers.words().compiler
             )
         },
-        |both| both.remedy(numbers),
     );
     Draft::new(severity, Confidence::High, &title, message)
         .remedy(&remedy)
@@ -93,7 +99,7 @@ fn lacks_launches(numbers: &Numbers<'_>) -> Verdict {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{finding, fine, host_bound};
+    use crate::testing::{finding, fine, gpu_steps, host_bound, kernel};
     use report::FindingSeverity::{Critical, Warning};
 
     #[test]
@@ -102,5 +108,27 @@ mod tests {
         assert_eq!((found.severity, found.time_at_stake_percent.unwrap().round()), (Critical, 60.0));
         assert_eq!(finding(host_bound(850), &RULE).severity, Warning);
         fine(host_bound(910), &RULE);
+    }
+
+    #[test]
+    fn the_wait_for_input_is_left_out() {
+        // Each step of 1000 us computes for 300, loads a batch for 400 and copies it for 280.
+        let trace = gpu_steps(12, |b, at| {
+            kernel(b, "gemm", at + 1, at + 5, 300);
+            let (python, runner) = (b.line("/host:CPU", "python"), b.line("/host:CPU", "pjrt_async_work_runner/7"));
+            b.event(python, "next_batch", at + 310, 400);
+            b.event(runner, "H2D Dispatch", at + 715, 280);
+        });
+        let found = finding(trace, &RULE);
+        assert!(!found.message.contains("next_batch"), "{}", found.message);
+        assert!(
+            found.message.contains("While devices are idle and do not wait for input, the host is in "),
+            "{}",
+            found.message
+        );
+        // 280 of the 300 us of each step in which devices are idle without a batch that is loaded.
+        let said = "The host transfers data during 93.3 % of this idle time, mostly in H2D Dispatch (thread pjrt_async_work_runner).";
+        assert!(found.message.contains(said), "{}", found.message);
+        assert!(found.remedy.starts_with("Transfer less data, and start earlier"), "{}", found.remedy);
     }
 }

@@ -1,8 +1,10 @@
 //! Sentences about the host while devices are idle: the functions that it runs, or the event that it waits for itself.
 
+use super::limits::INPUT_BOUND_PERCENT;
 use super::numbers::{Numbers, shown};
 use base::format;
 use facts::host_spans::{self, HostWork};
+use metrics::{StepPart, WithoutInput, without_input};
 use report::{HostCall, HostMeanwhile, HostRangeTime};
 
 /// Share of the idle time from which a sentence names an activity of the host (ours).
@@ -49,6 +51,15 @@ impl<'a> Numbers<'a> {
         self.host_side().map_or(String::new(), HostSide::sentences)
     }
 
+    /// Returns the host's activities during the idle time that the input pipeline does not explain. `None` if it explains
+    /// none of it, so that [`Numbers::host_side`] describes all.
+    pub fn besides_input(&self) -> Option<BesidesInput> {
+        self.part_percent(StepPart::InputBound).filter(|share| *share >= INPUT_BOUND_PERCENT.good)?;
+        let found = without_input(&self.context.run.trace, self.context.analysis)?;
+        let step = self.profile.step_timing.annotation().map(str::to_owned);
+        Some(BesidesInput { found, step, steps: self.steps_in_window() })
+    }
+
     /// Returns the wait of the host if it takes most of the idle time.
     pub fn both_wait(&self) -> Option<BothWait<'a>> {
         self.host_side()?.both_wait()
@@ -63,6 +74,52 @@ impl<'a> Numbers<'a> {
         let call = public_calls(range).next().map(|call| format!(", mostly in {}", shown(&call.name)));
         format!("{}{}{}", shown(name), source(range), call.unwrap_or_default())
     }
+}
+
+/// Activities of the host during the idle time that the input pipeline does not explain.
+pub(super) struct BesidesInput {
+    found: WithoutInput,
+    step: Option<String>,
+    steps: Option<f64>,
+}
+
+impl BesidesInput {
+    /// Returns the activities.
+    pub fn host_side(&self) -> HostSide<'_> {
+        let WithoutInput { meanwhile, idle_us, .. } = &self.found;
+        HostSide { meanwhile, idle_us: *idle_us, step: self.step.as_deref(), steps: self.steps }
+    }
+
+    /// Describes the activities, and the transfers meanwhile, as sentences with a leading blank.
+    pub fn sentences(&self) -> String {
+        let host = self.host_side();
+        let mut text =
+            host.sentences().replacen("While devices are idle", "While devices are idle and do not wait for input", 1);
+        let share = host.share(self.found.transfer_us);
+        if let Some((name, thread)) = self.found.transfer.as_ref().filter(|_| share >= NAMED_PERCENT) {
+            text.push_str(&format!(
+                " The host transfers data during {} of this idle time, mostly in {} (thread {}).",
+                format::percent(share),
+                shown(name),
+                shown(thread)
+            ));
+        }
+        text
+    }
+
+    /// Returns the advice if transfers take most of the time.
+    pub fn remedy(&self, numbers: &Numbers<'_>) -> Option<String> {
+        (self.host_side().share(self.found.transfer_us) > MOST_PERCENT).then(|| transfer_less(numbers))
+    }
+}
+
+/// Returns the advice for devices that wait for transfers.
+fn transfer_less(numbers: &Numbers<'_>) -> String {
+    format!(
+        "Transfer less data, and start earlier: keep data that does not change between steps on the device, copy the next batch \
+         while the step runs ({}), and combine many small copies into few large ones.",
+        numbers.words().copy_ahead
+    )
 }
 
 impl<'a> HostSide<'a> {
@@ -158,7 +215,8 @@ impl<'a> HostSide<'a> {
         self.step == Some(range.name.as_str())
     }
 
-    fn both_wait(self) -> Option<BothWait<'a>> {
+    /// Returns the wait of the host if it takes most of the idle time.
+    pub fn both_wait(self) -> Option<BothWait<'a>> {
         let waits = |it: &&HostRangeTime| it.waits && self.share(it.time_us) > MOST_PERCENT;
         let lists = [&self.meanwhile.ranges, &self.meanwhile.behind];
         let call = lists.iter().find_map(|list| list.first().filter(waits))?;
@@ -358,11 +416,7 @@ impl BothWait<'_> {
         let words = numbers.words();
         let work = self.behind.and_then(|it| host_spans::work(&it.name));
         let remedy = match (work, self.behind) {
-            (Some(HostWork::Transfer), _) => format!(
-                "Transfer less data, and start earlier: keep data that does not change between steps on the device, copy the \
-                 next batch while the step runs ({}), and combine many small copies into few large ones.",
-                words.copy_ahead
-            ),
+            (Some(HostWork::Transfer), _) => transfer_less(numbers),
             (Some(HostWork::Input), _) => format!(
                 "Prepare batches ahead of time, in other threads or processes \
                 ({}).",

@@ -56,7 +56,7 @@ pub use program::freezing::of_module as layer_freezing_of;
 pub use program::memory_use;
 pub use program::parameters::{Preset, parameter_counts, presets};
 pub use program::programs::{MissingProgram, missing as missing_programs};
-pub use step::step_breakdown::{Breakdown, MeanPart, StepEvent, StepRow};
+pub use step::step_breakdown::{Breakdown, MeanPart, StepEvent, StepRow, WithoutInput, without_input};
 pub use step::step_growth::grown_op;
 pub use step::step_part::StepPart;
 pub use step::steps::{Launched, StepWindow, Steps, StepsTogether};

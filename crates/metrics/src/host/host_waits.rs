@@ -271,7 +271,7 @@ fn ranges_of<'a>(trace: &'a Trace, devices: &Devices, host: u16, names: &mut Nam
 
 /// Returns the name of a thread without its number in a pool, which differs between the files of one run: `tf_XLAEigen`
 /// for `tf_XLAEigen/-7457480226419010956`.
-fn thread_name<'t>(trace: &'t Trace, line: Option<&Line>) -> &'t str {
+pub(crate) fn thread_name<'t>(trace: &'t Trace, line: Option<&Line>) -> &'t str {
     let name = line.map_or("", |line| trace.text(line.name));
     let is_number = |text: &str| text.trim_start_matches('-').bytes().all(|byte| byte.is_ascii_digit());
     name.rsplit_once('/').filter(|(_, number)| is_number(number)).map_or(name, |(pool, _)| pool)

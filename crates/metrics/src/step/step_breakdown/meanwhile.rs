@@ -2,12 +2,17 @@
 //! for each step that stalls.
 
 use super::{Breakdown, StepRow};
-use crate::device::devices::Devices;
-use crate::host::host_waits::{HostRanges, RangeCall, WaitedIn};
+use crate::analysis::Analysis;
+use crate::device::devices::{Devices, interval};
+use crate::host::host_threads::HostRole;
+use crate::host::host_waits::{HostRanges, RangeCall, WaitedIn, thread_name};
+use crate::host::host_work::{HostWork, for_each_named_on};
 use crate::step::window::{Window, WindowKind};
-use base::sort;
+use base::{Ps, sort};
+use facts::host_spans;
 use report::{HostCall, HostMeanwhile, HostOtherThread, HostRangeTime, StepBreakdownStep};
-use trace::{Interval, IntervalSet, Trace};
+use rustc_hash::FxHashMap;
+use trace::{Interval, IntervalSet, StrId, Trace};
 
 /// Number of ranges that are listed.
 const MOST_RANGES: usize = 20;
@@ -48,14 +53,74 @@ pub fn meanwhile(
             (step.host_range, step.host_thread) = (Some(most.name), thread);
         }
     }
-    let counted = breakdown.windows(captured, |row| row.counted);
-    let (windows, rows) = match breakdown.window {
-        WindowKind::Steps => (&counted, breakdown.rows.iter().filter(|row| row.counted).count() as u64),
-        _ => (&window.of_device, window.device_steps),
-    };
+    let (windows, rows) = breakdown.measured_windows(captured, window);
+    Some(of_windows(trace, captured, &ranges, &windows, rows))
+}
+
+/// Activity of the hosts during the idle time in which no thread that feeds the devices is in the input pipeline.
+#[derive(Clone, Debug)]
+pub struct WithoutInput {
+    /// Activities, as means over steps.
+    pub meanwhile: HostMeanwhile,
+    /// The idle time, as a mean over steps, in microseconds.
+    pub idle_us: f64,
+    /// Part of the idle time in which a thread of the host transfers data, in microseconds.
+    pub transfer_us: f64,
+    /// Transfer span with the most of this time: its name and its thread.
+    pub transfer: Option<(String, String)>,
+}
+
+/// Measures the hosts' activity during the idle time that the input pipeline does not explain. Returns `None` without host
+/// threads, or if there is no such time. `trace` is the whole capture.
+pub fn without_input(trace: &Trace, analysis: &Analysis) -> Option<WithoutInput> {
+    let Analysis { captured, hosts, step_breakdown, window, .. } = analysis;
+    step_breakdown.host_threads.as_ref()?;
+    let (mut windows, rows) = step_breakdown.measured_windows(captured, window);
+    let mut idle: Ps = Ps::ZERO;
+    let mut transfer = Ps::ZERO;
+    let mut names: FxHashMap<(StrId, &str), Ps> = FxHashMap::default();
+    for (device, window) in captured.used.iter().zip(&mut windows) {
+        let Some(host) = hosts.get(&device.host) else { continue };
+        *window = window.difference(&device.set_from_host(&host.held_by_input));
+        let of_device = device.set_to_host(&window.difference(&device.busy));
+        idle += of_device.length();
+        let roles = host.role(HostRole::Transfer).map(IntervalSet::parts).unwrap_or_default();
+        transfer += roles.iter().map(|&part| of_device.length_within(part)).sum::<Ps>();
+        let is_transfer = |name: &str| host_spans::work(name) == Some(HostWork::Transfer);
+        for_each_named_on(trace, captured, &is_transfer, &mut |of, event| {
+            let time = of_device.length_within(interval(event));
+            if of == device.host && time > Ps::ZERO {
+                let thread = thread_name(trace, trace.lines.get(event.line.index()));
+                *names.entry((event.name, thread)).or_default() += time;
+            }
+        });
+    }
+    if idle <= Ps::ZERO {
+        return None;
+    }
+    let ranges = HostRanges::new(trace, captured);
+    let per_step = |time: Ps| time.as_us() / rows.max(1) as f64;
+    let longest = names.into_iter().map(|((name, thread), time)| (time, trace.text(name), thread));
+    let longest = longest.max_by(|a, b| a.0.cmp(&b.0).then_with(|| (b.1, b.2).cmp(&(a.1, a.2))));
+    Some(WithoutInput {
+        meanwhile: of_windows(trace, captured, &ranges, &windows, rows),
+        idle_us: per_step(idle),
+        transfer_us: per_step(transfer),
+        transfer: longest.map(|(_, name, thread)| (name.to_owned(), thread.to_owned())),
+    })
+}
+
+/// Measures the hosts' activity while the devices are idle in `windows`, as means over `rows` steps of devices.
+fn of_windows(
+    trace: &Trace,
+    captured: &Devices,
+    ranges: &HostRanges,
+    windows: &[IntervalSet],
+    rows: u64,
+) -> HostMeanwhile {
     let mut waits = ranges.waits(captured, windows);
     ranges.add_calls(trace, captured, windows, &mut waits.ranges);
-    let per_step = |time: base::Ps| time.as_us() / rows.max(1) as f64;
+    let per_step = |time: Ps| time.as_us() / rows.max(1) as f64;
     let call = |it: RangeCall| HostCall { name: it.name, place: it.place, percent: it.percent, count: it.count };
     let range = |it: WaitedIn| HostRangeTime {
         time_us: per_step(it.time),
@@ -69,12 +134,12 @@ pub fn meanwhile(
             calls: other.calls.into_iter().map(call).collect(),
         }),
     };
-    Some(HostMeanwhile {
+    HostMeanwhile {
         outside_us: per_step(waits.outside),
         silent_us: Some(per_step(waits.silent)),
         ranges: waits.ranges.into_iter().take(MOST_RANGES).map(range).collect(),
         behind: waits.behind.into_iter().take(MOST_RANGES).map(range).collect(),
-    })
+    }
 }
 
 /// Returns the steps that are idle for much longer than the mean, longest first.
@@ -88,6 +153,17 @@ fn stalls(steps: &[StepBreakdownStep], mean_idle_us: f64, step_us: f64) -> Vec<u
 }
 
 impl Breakdown {
+    /// Returns the windows of the used devices that the means cover, and their number of steps.
+    fn measured_windows(&self, captured: &Devices, window: &Window) -> (Vec<IntervalSet>, u64) {
+        match self.window {
+            WindowKind::Steps => {
+                let rows = self.rows.iter().filter(|row| row.counted).count() as u64;
+                (self.windows(captured, |row| row.counted), rows)
+            }
+            _ => (window.of_device.clone(), window.device_steps),
+        }
+    }
+
     /// Returns the times when each used device runs the wanted rows.
     fn windows(&self, captured: &Devices, is_wanted: impl Fn(&StepRow) -> bool) -> Vec<IntervalSet> {
         let of_device = |device: usize| {

@@ -17,6 +17,7 @@ mod window;
 
 pub use events::StepEvent;
 pub use mean::MeanPart;
+pub use meanwhile::{WithoutInput, without_input};
 
 pub use section::section;
 
