@@ -77,6 +77,7 @@ mod outside_window;
 mod padded_buffers;
 mod pairwise_reduction;
 mod preallocated_memory;
+mod product_precision;
 mod profiler_overhead;
 mod python_threads;
 mod random_numbers;

@@ -6,6 +6,9 @@
 //! the roofline bound. Warning, confidence medium: FLOPs come from the compiler or a library call. For attention they include
 //! the products that a mask removes, but calls of cuDNN and Transformer Engine with a causal mask count half of them.
 //!
+//! Float32 products whose precision forbids the fast arithmetic are compared with the slower one that they use: float32
+//! without tensor cores, or several bfloat16 passes. `bf16_in_fp32` reports the precision.
+//!
 //! If most of the slow time of attention is in custom calls, it already runs in a fused kernel. The remedy then does not
 //! suggest one, and the finding is a note from 15 % of the bound (ours: the paper of FlashAttention-3 measures 17 to 50 % of an
 //! H100's peak for heads of 64, depending on mask, length and direction).
@@ -15,6 +18,7 @@
 use super::draft::{Draft, equals, lacks};
 use super::limits::{OVERHEAD_PERCENT, SHORTEST_OP_US, SLOW_OP_PERCENT};
 use super::numbers::{Numbers, shown};
+use super::product_precision::Slower;
 use super::{Rule, Verdict, derivative_matrix, grouped_convolution};
 use base::{Ps, format};
 use metrics::{Op, OpFamily, is_amd};
@@ -138,7 +142,9 @@ fn slow<'a>(numbers: &Numbers<'a>, family: (OpFamily, &'static str)) -> Option<S
     let is_long = |op: &&Op| op.family == family.0 && op.total.as_us() >= SHORTEST_OP_US * op.occurrences as f64;
     let efficiency = |op: &'a Op| {
         let point = analysis.roofline.point(op).filter(|_| op.flops.is_some_and(|flops| flops > 0.0))?;
-        Some((op, point.roofline_efficiency?))
+        let own_peak = Slower::of(numbers, op).and_then(|slower| slower.peak(numbers));
+        let of_own = own_peak.and_then(|peak| Some(point.flop_rate? / peak));
+        Some((op, point.roofline_efficiency?.max(of_own.unwrap_or(0.0))))
     };
     let ops: Vec<(&Op, f64)> = analysis.ops.rows.iter().filter(is_long).filter_map(efficiency).collect();
     let time: Ps = ops.iter().map(|(op, _)| op.self_time).sum();
@@ -154,6 +160,7 @@ fn slow<'a>(numbers: &Numbers<'a>, family: (OpFamily, &'static str)) -> Option<S
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::product_precision::tests::{on_tpu, with_precision};
     use crate::testing::{finding, fine, tpu_op};
     use crate::testing_programs::{add_program, instruction, op_of};
     use report::FindingSeverity::{Note, Warning};
@@ -208,6 +215,16 @@ mod tests {
         b.plane_stat("/device:TPU:0", "peak_teraflops_per_second", StatValue::Double(1.0));
         b.plane_stat("/device:TPU:0", "peak_hbm_bw_gigabytes_per_second", StatValue::Double(100.0));
         b.build()
+    }
+
+    #[test]
+    fn a_product_is_compared_with_the_arithmetic_that_its_precision_allows() {
+        // 137 GFLOP in 900 us: 31 % of TF32's 495 TFLOP/s, more than the 67 TFLOP/s of float32 without tensor cores.
+        assert_eq!(finding(with_precision(900, 0), &RULE).severity, Warning);
+        fine(with_precision(900, 2), &RULE);
+        // 137 GFLOP in 500 us: 30 % of 918 TFLOP/s, 90 % of a third of that.
+        assert_eq!(finding(on_tpu(0), &RULE).severity, Warning);
+        fine(on_tpu(1), &RULE);
     }
 
     #[test]

@@ -44,6 +44,11 @@ impl Instruction {
         Instruction { rest: self.rest.bytes(field, value), ..self }
     }
 
+    /// Sets a field with a message.
+    pub fn message(self, field: u32, value: Message) -> Instruction {
+        Instruction { rest: self.rest.message(field, value), ..self }
+    }
+
     /// Sets a field with an integer.
     pub fn int(self, field: u32, value: i64) -> Instruction {
         Instruction { rest: self.rest.int(field, value), ..self }
