@@ -13,7 +13,7 @@ use super::limits::OVERHEAD_PERCENT;
 use super::numbers::{Numbers, shown};
 use super::{Needs, Rule, Verdict};
 use base::{Ps, format, sort};
-use hlo::{ComputationIndex, Module, Shape};
+use hlo::{ComputationIndex, Instruction, Module, Shape};
 use metrics::{Op, OpClass};
 use report::{Confidence, View};
 
@@ -125,6 +125,28 @@ impl Draws {
     }
 }
 
+/// Random numbers that an op draws.
+#[derive(Default)]
+struct Drawn {
+    /// Shape of the numbers, or of the mask made from them.
+    shape: Option<String>,
+    /// Public function of `jax.random` that a fused instruction belongs to.
+    sampler: Option<&'static str>,
+}
+
+impl Drawn {
+    /// Looks for the numbers in the program. A fusion may also use them: then it computes a mask and the masked values, and only
+    /// the instructions inside it show which of its results is the mask.
+    fn by(numbers: &Numbers<'_>, op: &Op) -> Drawn {
+        let Some((module, instruction)) = numbers.instruction(op) else { return Drawn::default() };
+        let text = |it: &Instruction| Some(Shape::Array(it.shape.first_array()?.clone()).text(false));
+        let inside = || hlo::fused(module, instruction).iter().rev().filter(|it| draws(&it.metadata.op_name));
+        let of_sampler = inside().find_map(|it| sampler(&it.metadata.op_name));
+        let last = inside().find(|it| sampler(&it.metadata.op_name).is_some()).or_else(|| inside().next());
+        Drawn { shape: last.and_then(text).or_else(|| text(instruction)), sampler: of_sampler }
+    }
+}
+
 fn check(numbers: &Numbers<'_>) -> Verdict {
     let ops = &numbers.context.analysis.ops;
     let text = |text| ops.text(numbers.trace, text);
@@ -138,10 +160,8 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     };
     let share = numbers.op_percent(time(&|_| true));
     let lost = numbers.of_window(share);
-    // The op itself names what it draws, unlike the copies and fusions that belong to it.
-    let named = |op: &Op| sampler(text(op.framework_path)).is_some();
     let computing = drawing.iter().filter(|(op, _)| op.family.class() == OpClass::Compute);
-    let largest = computing.max_by_key(|(op, _)| (named(op), op.self_time));
+    let largest = computing.max_by_key(|(op, _)| op.self_time);
     let Some((largest, _)) = largest.filter(|_| lost >= OVERHEAD_PERCENT.good) else { return Verdict::Fine };
     let (severity, limit) = OVERHEAD_PERCENT.severity(lost);
     let sources: BTreeSet<&str> =
@@ -149,12 +169,11 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     let mut lines: Vec<(&str, f64)> =
         sources.into_iter().map(|line| (line, numbers.op_percent(time(&|source| source == line)))).collect();
     sort::sort_by(&mut lines, |a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(b.0)));
+    let place = |line: &str| shown(line.rsplit('/').next().unwrap_or(line));
     let named: Vec<String> = lines
         .iter()
         .take(MOST_NAMED)
-        .map(|(line, percent)| {
-            format!("{} ({})", shown(line.rsplit('/').next().unwrap_or(line)), format::percent(*percent))
-        })
+        .map(|(line, percent)| format!("{} ({})", place(line), format::percent(*percent)))
         .collect();
     let by_line = if named.is_empty() { String::new() } else { format!(" They come from {}.", named.join(", ")) };
     let copies: Ps =
@@ -168,20 +187,26 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         }
         _ => String::new(),
     };
-    let sampler = sampler(text(largest.framework_path));
+    let drawn = Drawn::by(numbers, largest);
+    let of_line = || {
+        let mut same = drawing.iter().filter(|(op, _)| op.source == largest.source);
+        same.find_map(|(op, _)| sampler(text(op.framework_path)))
+    };
+    let sampler = sampler(text(largest.framework_path)).or(drawn.sampler).or_else(of_line);
     let function = match sampler {
         Some("jax.random.bernoulli") => " for jax.random.bernoulli, which makes the masks of dropout".to_owned(),
         Some(name) => format!(" for {name}"),
         None => String::new(),
     };
-    let shape = numbers
-        .instruction(largest)
-        .and_then(|(_, it)| Some(Shape::Array(it.shape.first_array()?.clone()).text(false)));
+    let source = match text(largest.source) {
+        "" => String::new(),
+        line => format!(" ({})", place(line)),
+    };
     let message = format!(
-        "Ops that draw random numbers take {} of the op time.{by_line} The largest, {}, computes {}{function}.{copied}",
+        "Ops that draw random numbers take {} of the op time.{by_line} The largest, {}{source}, computes {}{function}.{copied}",
         format::percent(share),
         shown(text(largest.name)),
-        shape.map_or_else(|| "random numbers".to_owned(), |shape| shown(&shape)),
+        drawn.shape.map_or_else(|| "random numbers".to_owned(), |shape| shown(&shape)),
     );
     let uses_rbg = drawing.iter().any(|(op, _)| words(text(op.framework_path)).any(|word| word == RBG));
     let generator = if uses_rbg {
@@ -197,10 +222,8 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         }
         _ => "Draw fewer numbers: only those that are used, in the smallest shape that can be broadcast.",
     };
-    let place = lines
-        .first()
-        .map_or(String::new(), |(line, _)| format!(", mostly at {}", shown(line.rsplit('/').next().unwrap_or(line))));
-    let title = format!("Random numbers take {} of the op time{place}", format::percent(share));
+    let mostly = lines.first().map_or(String::new(), |(line, _)| format!(", mostly at {}", place(line)));
+    let title = format!("Random numbers take {} of the op time{mostly}", format::percent(share));
     Draft::new(severity, Confidence::High, &title, message)
         .remedy(&format!("{generator}{fewer}"))
         .passed("random_numbers_percent", lost, limit)
@@ -268,6 +291,43 @@ mod tests {
         assert_eq!(finding(steps(LOOP, 250), &RULE).severity, Critical);
         assert_eq!(finding(steps(LOOP, 50), &RULE).severity, Warning);
         fine(steps(LOOP, 49), &RULE);
+    }
+
+    #[test]
+    fn the_largest_op_is_named_even_if_only_its_fused_instructions_draw() {
+        let trace = tpu_steps(12, |b, at| {
+            let paths = ["jit(f)/jit(_bernoulli)/lt", "jit(f)/jit(_where)/select_n"];
+            if at == 0 {
+                let computation = vec![
+                    instruction("p.1", "parameter", "f32[8,64]"),
+                    instruction("bits.1", "add", "f32[8,64]")
+                        .of(&["p.1", "p.1"])
+                        .path("jit(f)/jit(_bernoulli)/threefry2x32"),
+                    instruction("lt.1", "compare", "pred[8,64]").of(&["bits.1", "p.1"]).path(paths[0]),
+                    instruction("select.1", "select", "f32[8,64]").of(&["lt.1", "p.1", "p.1"]).path(paths[1]),
+                ];
+                let main = vec![
+                    instruction("x.1", "parameter", "f32[8,64]"),
+                    instruction("small.1", "compare", "pred[8,8]").of(&["x.1", "x.1"]).path(paths[0]),
+                    instruction("large.1", "fusion", "f32[8,64]").of(&["x.1"]).calls(&["fused"]).path(paths[1]),
+                ];
+                add_program(b, 7, vec![("fused", computation), ("main", main)]);
+            }
+            let line = b.line("/device:TPU:0", "XLA Ops");
+            for (name, path, source, start, length) in
+                [("small.1", paths[0], "a/model.py:7", at, 100), ("large.1", paths[1], "a/model.py:8", at + 100, 300)]
+            {
+                let [path, source] = [path, source].map(|it| b.trace_mut().strings.intern(it));
+                b.event(line, name, start, length).hlo_category("loop fusion").args(|args| {
+                    (args.program_id, args.tf_op, args.source) = (Some(7), path, source);
+                });
+            }
+            op_of(b, 7, ("dot.1", "convolution"), at + 400, 600);
+        });
+        let found = finding(trace, &RULE);
+        assert_eq!(found.title, "Random numbers take 40.0 % of the op time, mostly at model.py:8");
+        let part = "The largest, large.1 (model.py:8), computes pred[8,64] for jax.random.bernoulli";
+        assert!(found.message.contains(part), "{}", found.message);
     }
 
     #[test]
