@@ -5,7 +5,7 @@
 //! jit_apply(4)   x: f32[77,64]    w: f32[64,64]       they differ in the shape of x
 //! ```
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::numbers::{Numbers, shown};
 use base::format;
@@ -21,7 +21,8 @@ fn programs<'a>(numbers: &Numbers<'a>, module: &str) -> Vec<Vec<&'a Argument>> {
     by_id(numbers, module).into_values().collect()
 }
 
-/// Returns these arguments by the id of their program.
+/// Returns these arguments by the id of their program. A file may contain programs from before the capture. If at least two
+/// programs of the module ran in the window, only these count.
 fn by_id<'a>(numbers: &Numbers<'a>, module: &str) -> BTreeMap<i64, Vec<&'a Argument>> {
     let is_of_module = |it: &&Argument| it.program.split('(').next() == Some(module);
     let mut programs: BTreeMap<(u16, i64), Vec<&Argument>> = BTreeMap::new();
@@ -30,14 +31,32 @@ fn by_id<'a>(numbers: &Numbers<'a>, module: &str) -> BTreeMap<i64, Vec<&'a Argum
     }
     let first_host = programs.keys().next().map(|&(host, _)| host);
     let of_host = programs.into_iter().filter(|((host, _), _)| Some(*host) == first_host);
-    of_host.map(|((_, id), it)| (id, it)).collect()
+    let mut found: BTreeMap<i64, Vec<&Argument>> = of_host.map(|((_, id), it)| (id, it)).collect();
+    let ran: BTreeSet<i64> = numbers.context.analysis.ops.rows.iter().filter_map(|op| op.program_id).collect();
+    if found.keys().filter(|id| ran.contains(id)).count() > 1 {
+        found.retain(|id, _| ran.contains(id));
+    }
+    found
 }
 
-/// Returns true if the capture contains several programs of a module, and their arguments have the same shapes and data types.
+/// Returns true if the capture contains several programs of a module, and their arguments and results have the same shapes and
+/// data types.
 pub(super) fn are_equal(numbers: &Numbers<'_>, module: &str) -> bool {
     let programs = programs(numbers, module);
     let has_same_number = programs.iter().all(|it| it.len() == programs.first().map_or(0, Vec::len));
-    programs.len() > 1 && has_same_number && changed(&programs).is_empty()
+    programs.len() > 1 && has_same_number && changed(&programs).is_empty() && results(numbers, module).len() < 2
+}
+
+/// Returns the distinct shapes of the results of a module's programs, in the order of the programs.
+fn results(numbers: &Numbers<'_>, module: &str) -> Vec<String> {
+    let modules = by_id(numbers, module).into_keys().filter_map(|id| numbers.module(id));
+    let mut shapes: Vec<String> = Vec::new();
+    for shape in modules.filter_map(|of| Some(of.root(of.entry()?)?.shape.text(false))) {
+        if !shapes.contains(&shape) {
+            shapes.push(shape);
+        }
+    }
+    shapes
 }
 
 /// Returns what differs between the programs of a module, as a sentence with a leading blank. Empty if the capture does not
@@ -53,6 +72,14 @@ pub(super) fn sentence(numbers: &Numbers<'_>, module: &str) -> String {
     }
     let changed = changed(&programs);
     if changed.is_empty() {
+        let results = results(numbers, module);
+        if results.len() > 1 {
+            let shapes: Vec<&str> = results.iter().map(String::as_str).collect();
+            let arguments: Vec<String> =
+                programs.first().into_iter().flatten().take(MOST_NAMED).map(|it| shown(&it.shape)).collect();
+            let from = if arguments.is_empty() { String::new() } else { format!(" of {}", arguments.join(", ")) };
+            return format!("{subject} differ in the shape of {}.", named(&format!("the result{from}"), &shapes));
+        }
         if let Some(values) = constants(numbers, module) {
             return format!(
                 "{subject} take arguments of the same shapes and data types, and do the same work. They differ only in the \

@@ -5,12 +5,13 @@
 //! compile nothing). Confidence high. Remedy: `jax_explain_cache_misses`, fixed shapes. The message compares the arguments of
 //! the programs of the same function: their number, else their shapes and types; if these are equal, something else differs
 //! (a static argument, a constant, a new function object). If the programs differ only in a constant, the message lists
-//! its values. If a recompiled program is a `jax.lax` loop or branch that runs outside of `jax.jit`, the title names it:
+//! its values. If they differ only in the shape of the result (`x[:n]` outside of `jax.jit`), it lists these shapes. The message
+//! names the functions that are compiled most often, with their compilations per step and the source line of their
+//! longest op. The names come from calls of compiled functions on the host (`PjitFunction(f)`), else from passes of the
+//! compiler. If a recompiled program is a `jax.lax` loop or branch that runs outside of `jax.jit`, the title names it:
 //! JAX finds its program again only if the function of the body is the same object.
 //! If the compiler ran kernels on the devices to choose the fastest (autotuning), the message states their time.
 //! Not checked without host events or with fewer than two steps.
-
-use std::collections::BTreeSet;
 
 use super::changed_arguments;
 use super::draft::Draft;
@@ -18,7 +19,7 @@ use super::host_side::HostSide;
 use super::numbers::{Numbers, shown};
 use super::{Rule, Verdict};
 use base::{Ps, format};
-use metrics::{AUTOTUNING, HostWork, compiled_modules, host_spans};
+use metrics::{AUTOTUNING, HostWork, compiled_functions, compiled_modules, host_spans};
 use report::{Confidence, FindingSeverity, View};
 use trace::{Framework, Interval, IntervalSet};
 
@@ -57,20 +58,21 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     if inside.is_empty() {
         return Verdict::Fine;
     }
-    let modules = compiled_modules(numbers.trace, devices, &inside);
+    let modules = compiled(numbers, &inside);
     let severity = match share {
         share if share >= CRITICAL_PERCENT => FindingSeverity::Critical,
         share if share >= WARNING_PERCENT => FindingSeverity::Warning,
         _ => FindingSeverity::Note,
     };
+    let touched = steps_of(numbers, &inside);
     let message = format!(
         "XLA compiles for {} of the {} after the first step ({}): {}{}{}.{}{}",
         format::time_us(inside.length().as_us()),
         format::time_us((end - start).as_us()),
         format::percent(share),
         times(inside.parts().len() as u64),
-        of_functions(numbers, &modules),
-        in_steps(numbers, &inside),
+        of_functions(numbers, &modules, touched.len() as u64),
+        in_steps(&touched),
         autotuning(numbers),
         why(numbers, &modules),
     );
@@ -89,7 +91,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
             place.as_deref().unwrap_or("the function that calls it"),
             numbers.words().compiler
         ),
-        None if !modules.is_empty() && modules.iter().all(|module| changed_arguments::are_equal(numbers, module)) => {
+        None if !modules.is_empty() && modules.iter().all(|it| changed_arguments::are_equal(numbers, &it.module)) => {
             format!(
                 "{} Pass numbers that change, such as a learning rate, as arrays (a schedule of the optimizer, \
              optax.inject_hyperparams) instead of static arguments or closures. Make functions, optimizers and other static \
@@ -98,6 +100,12 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
                 numbers.words().compiler
             )
         }
+        None if modules.len() >= SEVERAL => format!(
+            "Put the operations that are compiled into one function with {}, and give its arguments fixed shapes: pad them (also \
+             the last batch) and mask the padding, instead of slices whose length changes (x[:n]). {}",
+            numbers.words().compiler,
+            numbers.words().why_compiled
+        ),
         None => format!(
             "{} Pad inputs to fixed shapes (also the last batch), pass changing numbers as arrays instead of static arguments, \
              and call {} once, outside the loop.",
@@ -135,6 +143,9 @@ fn autotuning(numbers: &Numbers<'_>) -> String {
 
 /// Number of functions whose programs are compared.
 const MOST_EXPLAINED: usize = 2;
+/// Number of compiled functions from which the remedy is to combine them (ours: operations outside of `jax.jit` are compiled one
+/// by one).
+const SEVERAL: usize = 3;
 /// Number of functions and steps that a sentence names.
 const MOST_NAMED: usize = 5;
 
@@ -148,15 +159,16 @@ const EAGER_LOOPS: [(&str, &str); 3] = [
 
 /// Returns the call and the place of a loop or branch outside of `jax.jit` whose programs have the same arguments. The
 /// place is the function of the user that the host is in for most of the idle time, if the capture contains it.
-fn eager_loop(numbers: &Numbers<'_>, modules: &BTreeSet<String>) -> Option<(&'static str, Option<String>)> {
-    let is_compiled =
-        |(module, _): &&(&str, &str)| modules.contains(*module) && changed_arguments::are_equal(numbers, module);
+fn eager_loop(numbers: &Numbers<'_>, modules: &[Compiled]) -> Option<(&'static str, Option<String>)> {
+    let is_compiled = |(module, _): &&(&str, &str)| {
+        modules.iter().any(|it| it.module == *module) && changed_arguments::are_equal(numbers, module)
+    };
     let (_, call) = EAGER_LOOPS.iter().find(is_compiled)?;
     Some((call, numbers.host_side().and_then(HostSide::place)))
 }
 
 /// States why programs were compiled, as sentences with a leading blank.
-fn why(numbers: &Numbers<'_>, modules: &BTreeSet<String>) -> String {
+fn why(numbers: &Numbers<'_>, modules: &[Compiled]) -> String {
     if let Some((call, place)) = eager_loop(numbers, modules) {
         let place = place.map_or(String::new(), |place| format!(" in {place}"));
         return format!(
@@ -165,7 +177,7 @@ fn why(numbers: &Numbers<'_>, modules: &BTreeSet<String>) -> String {
             numbers.words().compiler
         );
     }
-    let differences = modules.iter().map(|module| changed_arguments::sentence(numbers, module));
+    let differences = modules.iter().map(|it| changed_arguments::sentence(numbers, &it.module));
     let differences: String = differences.filter(|text| !text.is_empty()).take(MOST_EXPLAINED).collect();
     if differences.is_empty() {
         " New shapes, data types or static arguments cause a recompilation.".to_owned()
@@ -174,23 +186,68 @@ fn why(numbers: &Numbers<'_>, modules: &BTreeSet<String>) -> String {
     }
 }
 
-/// Lists modules: ` (jit_f, longest op at train.py:23)`. Each has the source line of its longest op, if the trace contains it.
-fn of_functions(numbers: &Numbers<'_>, modules: &BTreeSet<String>) -> String {
+/// A module that is compiled while steps run.
+struct Compiled {
+    module: String,
+    /// Number of compilations. `None` if unknown.
+    count: Option<u64>,
+}
+
+/// Returns the modules that are compiled in `inside`, those with the most compilations first. Passes of the compiler name the
+/// module itself. Without them, the calls of compiled functions do.
+fn compiled(numbers: &Numbers<'_>, inside: &IntervalSet) -> Vec<Compiled> {
+    let (trace, devices) = (numbers.trace, &numbers.context.analysis.devices);
+    let mut names = compiled_modules(trace, devices, inside);
+    let by_pass = !names.is_empty();
+    let mut found: Vec<Compiled> = Vec::new();
+    for function in compiled_functions(trace, devices, inside) {
+        if !by_pass || names.remove(&function.module) {
+            found.push(Compiled { module: function.module, count: Some(function.count) });
+        }
+    }
+    found.extend(names.into_iter().map(|module| Compiled { module, count: None }));
+    found
+}
+
+/// Lists modules: ` (once per step: jit_f, longest op at train.py:23)`. Each has its number of compilations, unless it is the
+/// same for all, and the source line of its longest op, if the trace contains it.
+fn of_functions(numbers: &Numbers<'_>, modules: &[Compiled], steps: u64) -> String {
     let (trace, analysis) = (numbers.trace, &numbers.context.analysis);
     let source = |module: &str| {
         let of_module = analysis.ops.rows.iter().filter(|op| analysis.ops.text(trace, op.module) == module);
         of_module.map(|op| analysis.ops.text(trace, op.source)).find(|source| !source.is_empty())
     };
-    let named = modules.iter().map(|module| match source(module) {
-        Some(source) => format!("{}, longest op at {}", shown(module), shown(source)),
-        None => shown(module),
+    let first = modules.first().and_then(|it| it.count);
+    let common = first.filter(|_| modules.iter().all(|it| it.count == first)).map(|count| often(count, steps));
+    let named = modules.iter().map(|it| {
+        let name = shown(&it.module);
+        let count = it.count.filter(|_| common.is_none());
+        let count = count.map_or(String::new(), |count| format!(" {}", often(count, steps)));
+        match source(&it.module) {
+            Some(source) => {
+                format!("{name}{count}, longest op at {}", shown(source.rsplit('/').next().unwrap_or(source)))
+            }
+            None => format!("{name}{count}"),
+        }
     });
     let named: Vec<String> = named.collect();
-    if named.is_empty() { String::new() } else { format!(" ({})", listed(&named, "; ")) }
+    let each = match common {
+        Some(often) if modules.len() > 1 => format!("each {often}: "),
+        Some(often) => format!("{often}: "),
+        None => String::new(),
+    };
+    if named.is_empty() { String::new() } else { format!(" ({each}{})", listed(&named, "; ")) }
 }
 
-/// Lists the steps that overlap compilation: `, in steps 5, 6, 7`. Uses their names in the trace, else counts from 0.
-fn in_steps(numbers: &Numbers<'_>, inside: &IntervalSet) -> String {
+/// Words for a number of compilations in some steps: `once per step`, `8 times per step`, `3 times`.
+fn often(count: u64, steps: u64) -> String {
+    let times = |count: u64| if count == 1 { "once".to_owned() } else { format!("{} times", format::count(count)) };
+    let per_step = count.checked_div(steps).filter(|_| steps > 1 && count.is_multiple_of(steps) && count > 0);
+    per_step.map_or_else(|| times(count), |per_step| format!("{} per step", times(per_step)))
+}
+
+/// Returns the steps that overlap compilation: their names in the trace, else their numbers from 0.
+fn steps_of(numbers: &Numbers<'_>, inside: &IntervalSet) -> Vec<String> {
     let steps = &numbers.context.analysis.steps;
     let touches = |step: usize| {
         let mut windows = steps.windows.iter().filter_map(|row| row.get(step).copied().flatten());
@@ -198,11 +255,15 @@ fn in_steps(numbers: &Numbers<'_>, inside: &IntervalSet) -> String {
     };
     let touched = (0..steps.names.len()).filter(|&step| touches(step));
     let name = |step: usize| steps.names.get(step).cloned().flatten().unwrap_or_else(|| step.to_string());
-    let names: Vec<String> = touched.map(|step| shown(&name(step))).collect();
+    touched.map(|step| shown(&name(step))).collect()
+}
+
+/// Lists the steps that overlap compilation: `, in steps 5, 6, 7`.
+fn in_steps(names: &[String]) -> String {
     match names.len() {
         0 => String::new(),
         1 => format!(", in step {}", names.concat()),
-        _ => format!(", in steps {}", listed(&names, ", ")),
+        _ => format!(", in steps {}", listed(names, ", ")),
     }
 }
 
@@ -304,5 +365,44 @@ mod tests {
         let text = finding(autotuning(500), &RULE).message;
         let said = "the compiler ran candidates on the devices for 6.16 ms, 96.6 % of the op time (autotuning).";
         assert!(text.contains(said), "{text}");
+    }
+
+    #[test]
+    fn operations_with_changing_shapes_are_named() {
+        let calls = ["PjitFunction(dynamic_slice)", "PjitFunction(top_k)", "PjitFunction(exp)"];
+        let mut trace = gpu_steps(12, |b, at| {
+            let line = b.line("/device:GPU:0", "Stream #7(Compute)");
+            let source = b.trace_mut().strings.intern("a/rank.py:63");
+            let slice =
+                b.event(line, "wrapped_dynamic_slice", at + 1, 100).hlo_op("slice.1").hlo_module("jit_dynamic_slice");
+            slice.args(|args| (args.program_id, args.source) = (Some(1 + at / 1000 % 2), source));
+            let python = b.line("/host:CPU", "python");
+            for (at, call) in (0..).map(|it| at + 200 + 200 * it).zip(calls) {
+                b.event(python, call, at, 150);
+                b.event(python, "backend_compile", at + 10, 130);
+            }
+            if at == 0 {
+                for (id, shape) in [(1, "f32[321]"), (2, "f32[330]")] {
+                    let parameter = || instruction("x.1", "parameter", "f32[512]");
+                    let slice = instruction("slice.1", "slice", shape).of(&["x.1"]);
+                    add_named_program(b, "jit_dynamic_slice", id, vec![("main", vec![parameter(), slice])]);
+                    let scores = vec![instruction("x.1", "parameter", shape)];
+                    add_named_program(b, "jit_top_k", id + 10, vec![("main", scores)]);
+                }
+                // This program did not run in the window.
+                let before = vec![instruction("x.1", "parameter", "s32[5,2]")];
+                add_named_program(b, "jit_dynamic_slice", 3, vec![("main", before)]);
+            }
+        });
+        trace.framework = Framework::Jax;
+        let found = finding(trace, &RULE);
+        for part in [
+            "33 compilations (each once per step: jit_dynamic_slice, longest op at rank.py:63; jit_top_k; jit_exp), in steps",
+            "The 2 programs of jit_dynamic_slice differ in the shape of the result of f32[512] (f32[321], f32[330]).",
+            "The 2 programs of jit_top_k differ in x",
+        ] {
+            assert!(found.message.contains(part), "{}", found.message);
+        }
+        assert!(found.remedy.starts_with("Put the operations that are compiled into one function"), "{}", found.remedy);
     }
 }

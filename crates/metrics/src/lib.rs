@@ -28,7 +28,9 @@ pub use host::host_threads::{HostRole, HostThreads};
 pub use host::host_waits::{
     NamedCalls, PythonThreads, RangeCall, busy_python_threads, called_back, event_in, named_calls,
 };
-pub use host::host_work::{HostWork, compiled_modules, for_each_named, host_spans};
+pub use host::host_work::{
+    CompiledFunction, HostWork, compiled_functions, compiled_modules, for_each_named, host_spans,
+};
 pub use host::io::io_operations;
 pub use host::launches::{Call, LaunchGroup, LaunchStatistics, Launches, call_of, for_each_launch};
 pub use op::categories::{OpClass, OpFamily, family_of};

@@ -55,6 +55,49 @@ pub fn compiled_modules(trace: &Trace, devices: &Devices, within: &IntervalSet) 
     modules
 }
 
+/// A function whose calls compile programs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CompiledFunction {
+    /// Name of its programs' module (`jit_f`).
+    pub module: String,
+    /// Number of compilations.
+    pub count: u64,
+    /// Start of the first one.
+    first: Ps,
+}
+
+/// Counts the compilations of each function: for each part of `within`, the innermost call of a compiled function
+/// (`PjitFunction(f)`) that contains its start. Sorted by count, largest first, then by time. Empty if the trace has no such
+/// call. Parts outside of all calls do not count.
+pub fn compiled_functions(trace: &Trace, devices: &Devices, within: &IntervalSet) -> Vec<CompiledFunction> {
+    let parts = within.parts();
+    let mut calls: Vec<Option<(Ps, &str)>> = vec![None; parts.len()];
+    for_each_named(trace, devices, &|name| function_of_call(name).is_some(), &mut |event| {
+        let (call, Some(function)) = (interval(event), function_of_call(trace.text(event.name))) else { return };
+        let first = parts.partition_point(|part| part.start < call.start);
+        let started = parts.iter().zip(&mut calls).skip(first).take_while(|(part, _)| part.start < call.end);
+        for (_, innermost) in started {
+            if innermost.is_none_or(|(length, _)| call.length() < length) {
+                *innermost = Some((call.length(), function));
+            }
+        }
+    });
+    let mut found: Vec<CompiledFunction> = Vec::new();
+    for (part, function) in parts.iter().zip(calls).filter_map(|(part, call)| Some((part, call?.1))) {
+        let module = format!("jit_{function}");
+        match found.iter_mut().find(|it| it.module == module) {
+            Some(it) => it.count += 1,
+            None => found.push(CompiledFunction { module, count: 1, first: part.start }),
+        }
+    }
+    sort::sort_by_key(&mut found, |it: &CompiledFunction| (Reverse(it.count), it.first));
+    found
+}
+
+fn function_of_call(name: &str) -> Option<&str> {
+    name.strip_prefix("PjitFunction(")?.strip_suffix(')').filter(|function| !function.is_empty())
+}
+
 fn module_of_pass(name: &str) -> Option<&str> {
     let (_, module) = name.strip_suffix(')')?.rsplit_once(" (")?;
     (host_spans::is(HostWork::Compile, name) && !module.is_empty()).then_some(module)
@@ -128,5 +171,25 @@ mod tests {
         let within = IntervalSet::union_of([Interval::new(us(0), us(100))]);
         let found = compiled_modules(&trace, &Devices::of(&trace), &within);
         assert_eq!(found.into_iter().collect::<Vec<_>>(), ["jit_f"]);
+    }
+
+    #[test]
+    fn compilations_belong_to_the_innermost_call() {
+        let mut b = TraceBuilder::new();
+        let python = b.line("/host:CPU", "python");
+        b.event(python, "PjitFunction(step)", 0, 100);
+        b.event(python, "PjitFunction(top_k)", 10, 30);
+        b.event(python, "backend_compile", 12, 20);
+        b.event(python, "PjitFunction(exp)", 200, 30);
+        b.event(python, "backend_compile", 201, 20);
+        b.event(python, "PjitFunction(top_k)", 300, 30);
+        b.event(python, "backend_compile", 301, 20);
+        b.event(python, "backend_compile", 400, 20);
+        let trace = b.build();
+        let devices = Devices::of(&trace);
+        let spans = host_spans(&trace, &devices, HostWork::Compile).union;
+        let found = compiled_functions(&trace, &devices, &spans);
+        let counts: Vec<(&str, u64)> = found.iter().map(|it| (it.module.as_str(), it.count)).collect();
+        assert_eq!(counts, [("jit_top_k", 2), ("jit_exp", 1)]);
     }
 }
