@@ -3,13 +3,14 @@
 //! `host_bound_percent` is the share of the window that is idle because the host launched the next op after the previous one
 //! had ended, and neither compilation nor input was the reason. If devices also wait for input for 10 % or more, the message
 //! describes the host during the other idle time, and names transfers. Warning from 10 % (JAX guide, which calls 20 % bad), critical
-//! from 50 %. Confidence high. Remedy: let the host run ahead (asynchronous dispatch, larger compiled programs). Not checked if
-//! devices are idle for 10 % or more and the capture does not link ops to launches. Not reported for XLA's CPU backend, whose
-//! ops have no launches.
+//! from 50 %. Confidence high. Remedy: let the host run ahead (asynchronous dispatch, larger compiled programs). If the host
+//! reads results of the devices and is in a function of NumPy for most of the idle time (`argpartition`, `argmax`, random
+//! choices), the remedy first advises to compute that on the device. Not checked if devices are idle for 10 % or more and the
+//! capture does not link ops to launches. Not reported for XLA's CPU backend, whose ops have no launches.
 
 use super::draft::{Draft, lacks};
 use super::gap;
-use super::host_side::{BesidesInput, BothWait};
+use super::host_side::{BesidesInput, BothWait, HostSide};
 use super::limits::HOST_BOUND_PERCENT;
 use super::numbers::Numbers;
 use super::waiting::idle_share;
@@ -67,8 +68,9 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     let remedy = both.map(|both| both.remedy(numbers)).or_else(|| besides.as_ref()?.remedy(numbers));
     let remedy = remedy.unwrap_or_else(
         || {
+            let to_device = numbers.host_side().and_then(HostSide::to_device).map_or(String::new(), |it| format!("{it} "));
             format!(
-                "Let the host run ahead of the devices: do not read results in every step ({}), compile the whole step with one \
+                "{to_device}Let the host run ahead of the devices: do not read results in every step ({}), compile the whole step with one \
                  {}, and prepare input in another thread. The timeline shows the host's activity in the gaps.",
                 numbers.words().reads,
                 numbers.words().compiler

@@ -25,6 +25,8 @@ pub(super) struct HostSide<'a> {
     step: Option<&'a str>,
     /// Number of steps in which the calls are counted. `None` if unknown.
     steps: Option<f64>,
+    /// True if the host reads results of the devices.
+    reads_results: bool,
 }
 
 /// A wait of the host while devices are idle: both wait for something else.
@@ -42,7 +44,14 @@ impl<'a> Numbers<'a> {
         let breakdown = self.profile.step_breakdown.as_ref()?;
         let (meanwhile, idle_us) = (breakdown.host_meanwhile.as_ref()?, breakdown.parts.idle_us());
         let step = self.profile.step_timing.annotation();
-        (idle_us > 0.0).then_some(HostSide { meanwhile, idle_us, step, steps: self.steps_in_window() })
+        let steps = self.steps_in_window();
+        (idle_us > 0.0).then(|| HostSide { meanwhile, idle_us, step, steps, reads_results: self.reads_results() })
+    }
+
+    /// Returns true if the host reads results of the devices: an event on the host shows such a copy.
+    fn reads_results(&self) -> bool {
+        let names = &self.context.analysis.devices.by_line.host_names;
+        names.iter().any(|&name| READS.contains(&self.trace.text(name)))
     }
 
     /// Describes the host's activities while devices are idle, as sentences with a leading blank. Empty if the trace has no host
@@ -181,6 +190,19 @@ impl<'a> HostSide<'a> {
         Some((&call.name, format!("{}{place}", shown(&call.name)), call.percent))
     }
 
+    /// Returns the advice to move a computation to the devices: the host's main activity is a function of NumPy, and the host
+    /// reads results of the devices, so it works on them. `None` for other activities.
+    pub fn to_device(self) -> Option<String> {
+        let range = self.main_range().filter(|range| self.reads_results && range.other_thread.is_none())?;
+        let call = public_calls(range).find_map(numpy_function).filter(|_| !formats(range))?;
+        Some(format!(
+            "Compute {call} of {}{} on the device, inside the compiled function (jax.numpy, jax.lax.top_k, jax.random), and copy only \
+             its small result to the host.",
+            shown(&range.name),
+            source(range)
+        ))
+    }
+
     /// Returns the advice for the host's main activity during the idle time. `None` if the host has none.
     pub fn remedy(self) -> Option<String> {
         let range = self.main_range()?;
@@ -309,6 +331,50 @@ const REMEDIES: [(&[&str], &str); 5] = [
     ),
 ];
 
+/// Host events that copy a result of a device to the host.
+const READS: [&str; 5] = [
+    "np.asarray(jax.Array)",
+    "CommonPjRtBuffer::ToLiteral",
+    "PjRtBuffer::ToLiteral",
+    "MemcpyD2H",
+    "cuMemcpyDtoHAsync_v2",
+];
+/// Files of NumPy, in which functions that compute on whole arrays are defined.
+const NUMPY_FILES: [&str; 8] = [
+    "fromnumeric.py",
+    "numeric.py",
+    "_methods.py",
+    "_function_base_impl.py",
+    "function_base.py",
+    "_arraysetops_impl.py",
+    "arraysetops.py",
+    "_linalg.py",
+];
+/// Functions of NumPy that compute on whole arrays and are often not written in Python, so that the capture has no file for them.
+const NUMPY_FUNCTIONS: [&str; 14] = [
+    "argmax",
+    "argmin",
+    "argpartition",
+    "argsort",
+    "bincount",
+    "choice",
+    "cumsum",
+    "histogram",
+    "lexsort",
+    "multinomial",
+    "partition",
+    "searchsorted",
+    "sort",
+    "unique",
+];
+
+/// Names the call if it is a function of NumPy that computes on whole arrays: `numpy.argpartition`.
+fn numpy_function(call: &HostCall) -> Option<String> {
+    let is_listed = || call.place.is_none() && NUMPY_FUNCTIONS.contains(&call.name.as_str());
+    let is_numpy = NUMPY_FILES.iter().any(|file| is_in(call, file)) || is_listed();
+    is_numpy.then(|| format!("numpy.{}", shown(&call.name)))
+}
+
 /// Advice for a range that formats arrays as text.
 const FORMATS: &str = "It formats whole arrays as text. To do so, it waits until they are computed, and copies them to \
     the host. Do not put arrays into strings in each step: log scalars or summaries, pass values to the logger as arguments \
@@ -380,7 +446,8 @@ fn inside(range: &HostRangeTime, steps: Option<f64>) -> String {
     let Some(first) = calls.next() else { return String::new() };
     let name = shown(&range.name);
     let mut text = format!(" {name} spends {} of its time in {}", format::percent(first.percent), named(first));
-    if let Some(last) = calls.next_back() {
+    // A function of NumPy calls its namesake, which is not written in Python.
+    if let Some(last) = calls.rfind(|call| call.name != first.name) {
         text.push_str(&format!(", and {} in {} inside it", format::percent(last.percent), named(last)));
     }
     text.push('.');
@@ -456,7 +523,8 @@ mod tests {
         let place = Some("main.py:29".to_owned());
         let range = HostRangeTime { name: "work".to_owned(), time_us: 90.0, place, calls, ..HostRangeTime::default() };
         let meanwhile = HostMeanwhile { ranges: vec![range], ..HostMeanwhile::default() };
-        let host = HostSide { meanwhile: &meanwhile, idle_us: 100.0, step: None, steps: Some(10.0) };
+        let host =
+            HostSide { meanwhile: &meanwhile, idle_us: 100.0, step: None, steps: Some(10.0), reads_results: true };
         (host.activity().unwrap(), host.sentences(), host.remedy().unwrap())
     }
 
@@ -488,9 +556,28 @@ mod tests {
         let calls = vec![call("<listcomp>", "data.py:40", 10), call("__getitem__", "data.py:16", 120)];
         let range = HostRangeTime { name: "one".to_owned(), time_us: 90.0, calls, ..HostRangeTime::default() };
         let meanwhile = HostMeanwhile { ranges: vec![range], ..HostMeanwhile::default() };
-        let host = HostSide { meanwhile: &meanwhile, idle_us: 100.0, step: None, steps: None };
+        let host = HostSide { meanwhile: &meanwhile, idle_us: 100.0, step: None, steps: None, reads_results: true };
         let found = host.innermost(|file| file == "data.py");
         assert_eq!(found, Some(("__getitem__", "__getitem__ (data.py:16)".to_owned(), 90.0)));
         assert_eq!(host.innermost(|file| file == "main.py"), None);
+    }
+
+    #[test]
+    fn numpy_on_results_belongs_on_the_device() {
+        let calls = || {
+            let inner = HostCall { place: None, ..call("argpartition", "", 10) };
+            vec![call("argpartition", "fromnumeric.py:848", 10), inner]
+        };
+        // A call of a namesake is not named twice.
+        let text = words(calls()).1;
+        assert!(text.ends_with("work spends 90.0 % of its time in argpartition (fromnumeric.py:848)."), "{text}");
+        let range =
+            HostRangeTime { name: "choose".to_owned(), time_us: 90.0, calls: calls(), ..HostRangeTime::default() };
+        let meanwhile = HostMeanwhile { ranges: vec![range], ..HostMeanwhile::default() };
+        let host = HostSide { meanwhile: &meanwhile, idle_us: 100.0, step: None, steps: None, reads_results: true };
+        let advice = host.to_device().unwrap();
+        assert!(advice.starts_with("Compute numpy.argpartition of choose on the device"), "{advice}");
+        // Without a copy to the host, NumPy may prepare input.
+        assert_eq!(HostSide { reads_results: false, ..host }.to_device(), None);
     }
 }
