@@ -16,6 +16,9 @@ const MANY_CALLS: u64 = 50;
 /// Share of the idle time above which a range counts as the host's main activity (ours: more than all others together).
 const MOST_PERCENT: f64 = 50.0;
 
+/// Mean bytes of a copy to the host from which the host may compute on it (ours: losses and other metrics are smaller).
+const RESULT_BYTES: u64 = 4096;
+
 /// Activities of the host while devices are idle.
 #[derive(Clone, Copy)]
 pub(super) struct HostSide<'a> {
@@ -25,7 +28,7 @@ pub(super) struct HostSide<'a> {
     step: Option<&'a str>,
     /// Number of steps in which the calls are counted. `None` if unknown.
     steps: Option<f64>,
-    /// True if the host reads results of the devices.
+    /// True if the host reads results of the devices that are large enough to compute on.
     reads_results: bool,
 }
 
@@ -48,10 +51,11 @@ impl<'a> Numbers<'a> {
         (idle_us > 0.0).then(|| HostSide { meanwhile, idle_us, step, steps, reads_results: self.reads_results() })
     }
 
-    /// Returns true if the host reads results of the devices: an event on the host shows such a copy.
+    /// Returns true if the host reads results of the devices that are large enough to compute on.
     fn reads_results(&self) -> bool {
-        let names = &self.context.analysis.devices.by_line.host_names;
-        names.iter().any(|&name| READS.contains(&self.trace.text(name)))
+        let transfers = self.profile.memory_operations.iter().flat_map(|memory| &memory.transfers);
+        let mut to_host = transfers.filter(|it| it.direction == "d2h" && it.sized_count > 0);
+        to_host.any(|it| it.total_bytes.is_some_and(|bytes| bytes / it.sized_count >= RESULT_BYTES))
     }
 
     /// Describes the host's activities while devices are idle, as sentences with a leading blank. Empty if the trace has no host
@@ -331,14 +335,6 @@ const REMEDIES: [(&[&str], &str); 5] = [
     ),
 ];
 
-/// Host events that copy a result of a device to the host.
-const READS: [&str; 5] = [
-    "np.asarray(jax.Array)",
-    "CommonPjRtBuffer::ToLiteral",
-    "PjRtBuffer::ToLiteral",
-    "MemcpyD2H",
-    "cuMemcpyDtoHAsync_v2",
-];
 /// Files of NumPy, in which functions that compute on whole arrays are defined.
 const NUMPY_FILES: [&str; 8] = [
     "fromnumeric.py",
@@ -577,7 +573,7 @@ mod tests {
         let host = HostSide { meanwhile: &meanwhile, idle_us: 100.0, step: None, steps: None, reads_results: true };
         let advice = host.to_device().unwrap();
         assert!(advice.starts_with("Compute numpy.argpartition of choose on the device"), "{advice}");
-        // Without a copy to the host, NumPy may prepare input.
+        // Without a large copy to the host, NumPy may prepare input.
         assert_eq!(HostSide { reads_results: false, ..host }.to_device(), None);
     }
 }
