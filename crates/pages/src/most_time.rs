@@ -23,6 +23,8 @@ const SCOPE_OVER_LINE: f64 = 1.5;
 const OTHER_SCOPE_PERCENT: f64 = 1.0;
 /// Minimum number of iterations of a loop that is named (our limit).
 const FEWEST_ITERATIONS: u64 = 4;
+/// Share of the busy time, in percent, above which the profile lists all ops that matter (our limit: the rest is rounding).
+const ALL_LISTED_PERCENT: f64 = 99.9;
 /// Share of the busy time, in percent, at which the shapes of the largest op are named.
 const NAMED_OP_PERCENT: f64 = 10.0;
 
@@ -144,8 +146,26 @@ fn scope_of_most(profile: &UnifiedProfile, lines: &[LineTime<'_>]) -> Option<Fun
         **percent >= TITLE_LINES_PERCENT && **percent >= SCOPE_OVER_LINE * largest_line && has_other(scope)
     };
     let (scope, percent) = shares.iter().filter(is_most).max_by_key(|(scope, _)| scope.len())?;
-    let name = format::printable(&format::shorten(&scope.join("/"), 60));
-    Some(FunctionTime { title: format!("{} in {name}", format::percent(percent.min(100.0))), percent: *percent })
+    let name = scope.join("/");
+    let (at_least, percent) = share_of_scope(profile, &name, *percent);
+    let name = format::printable(&format::shorten(&name, 60));
+    Some(FunctionTime { title: format!("{at_least}{} in {name}", format::percent(percent.min(100.0))), percent })
+}
+
+/// Returns the share of a scope in the busy time, as the table of layers counts it, with the words before it in a sentence. The
+/// profile lists only the largest ops, so the share of its ops (`listed`) is a lower bound.
+fn share_of_scope(profile: &UnifiedProfile, scope: &str, listed: f64) -> (&'static str, f64) {
+    // A layer stands for all equal layers, so it has more time than a scope with a number.
+    let is_of_scope = |path: &str| path.split_once('/').is_some_and(|(_, inner)| inner == scope);
+    let layers = profile.layers.iter().flat_map(|found| &found.layers).filter(|layer| is_of_scope(&layer.path));
+    let counted: f64 = layers.filter_map(|layer| layer.busy_self_time_percent).sum();
+    let ops = profile.op_statistics.iter().flat_map(|found| &found.top_ops);
+    let all: f64 = ops.filter_map(|op| op.busy_self_time_percent).sum();
+    match counted >= listed {
+        true => ("", counted),
+        false if all <= ALL_LISTED_PERCENT => ("at least ", listed),
+        false => ("", listed),
+    }
 }
 
 /// Returns the named function that contains an unnamed one: `new_level` for `new_level.<locals>.<lambda>`.
@@ -225,7 +245,7 @@ fn lines(profile: &UnifiedProfile) -> Vec<LineTime<'_>> {
             }
         }
     }
-    let at_least = listed().filter_map(|op| op.busy_self_time_percent).sum::<f64>() <= 99.9;
+    let at_least = listed().filter_map(|op| op.busy_self_time_percent).sum::<f64>() <= ALL_LISTED_PERCENT;
     sort::sort_by(&mut lines, |a, b| b.percent.total_cmp(&a.percent).then(a.source.cmp(b.source)));
     lines.iter_mut().for_each(|line| line.at_least = at_least);
     lines
@@ -394,12 +414,41 @@ mod tests {
             most_time(&profile).unwrap()
         };
         let found = title(30.0, 5.0);
-        assert_eq!((found.title.as_str(), found.percent), ("Most time: 60.0 % in Speech/encoder", 60.0));
+        assert_eq!((found.title.as_str(), found.percent), ("Most time: at least 60.0 % in Speech/encoder", 60.0));
         assert!(found.text.contains("By line: 35.0 % at model.py:12, 30.0 % at model.py:21"), "{}", found.text);
         let lines = "Most time: 60.0 % at model.py:12, 30.0 % at model.py:21";
         assert_eq!(title(55.0, 5.0).title, lines);
         // The encoder is all that the program computes.
         assert!(title(30.0, 0.5).title.contains("at model.py:12"));
+    }
+
+    #[test]
+    fn a_scope_has_the_share_of_its_layer() {
+        let mut profile = UnifiedProfile::default();
+        let category = KernelCategory { time_us: 100.0, ..KernelCategory::default() };
+        profile.kernels.kernels_by_category.insert("fusion".to_owned(), category);
+        let op = |source: &str, path: &str, percent| TopOp {
+            source: Some(source.to_owned()),
+            framework_op: Some(path.to_owned()),
+            busy_self_time_percent: Some(percent),
+            ..TopOp::default()
+        };
+        let top_ops = vec![
+            op("model.py:12", "jit(step)/encoder/max", 30.0),
+            op("model.py:21", "jit(step)/encoder/dot_general", 30.0),
+            op("model.py:12", "jit(step)/decoder/max", 5.0),
+        ];
+        profile.op_statistics = Some(report::OpStatistics { top_ops, ..report::OpStatistics::default() });
+        assert_eq!(most_time(&profile).unwrap().title, "Most time: at least 60.0 % in encoder");
+        let layer = |path: &str, percent| report::LayerTime {
+            path: path.to_owned(),
+            busy_self_time_percent: Some(percent),
+            ..report::LayerTime::default()
+        };
+        let layers = vec![layer("jit_step", 100.0), layer("jit_step/encoder", 93.7), layer("jit_step/encoder/x", 60.0)];
+        profile.layers = Some(report::Layers { layers, ..report::Layers::default() });
+        let found = most_time(&profile).unwrap();
+        assert_eq!((found.title.as_str(), found.percent), ("Most time: 93.7 % in encoder", 93.7));
     }
 
     #[test]
