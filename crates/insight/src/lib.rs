@@ -18,6 +18,9 @@ mod collective_bound;
 mod compilation;
 mod compile_time;
 mod compute_bound;
+mod conversions;
+mod converted_in_loop;
+mod converted_weights;
 mod copied_arguments;
 mod cut;
 mod cut_capture;
@@ -200,6 +203,8 @@ pub static CHAPTERS: &[Chapter] = &[
             &pairwise_reduction::RULE,
             &unfused_attention::RULE,
             &batched_loop::RULE,
+            &converted_weights::RULE,
+            &converted_in_loop::RULE,
             &while_loop_overhead::RULE,
             &derivative_matrix::RULE,
             &decompositions::RULE,

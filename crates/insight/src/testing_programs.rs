@@ -99,6 +99,7 @@ fn shape(text: &str) -> Message {
         "pred" => 1,
         "s32" => 4,
         "c64" => 15,
+        "bf16" => 16,
         _ => 11,
     };
     let dimensions = dimensions.trim_end_matches(']').split(',').filter(|size| !size.is_empty());

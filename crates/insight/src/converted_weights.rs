@@ -1,0 +1,202 @@
+//! A program converts its weights to a narrower type in each run.
+//!
+//! In a run that does not train, ops read arguments in a wider floating-point type (float32) only to convert them to a narrower
+//! one (bfloat16). Weights keep their values, so that one conversion before the first run is enough. An argument counts as a
+//! weight if it has at least 1 MiB, if the program does not return it or its new value (caches and other states change), and if
+//! at least three arguments of the program are like it (all ours: the inputs of a model are one or two arrays). The program must
+//! run at least twice. The cost is the time of ops that only convert, and for other ops the time to read the bytes that narrower
+//! weights lack: their share of the op's bytes, at most at the peak bandwidth. Warning from 10 % of the op time (JAX guide,
+//! overheads), critical from 50 %; a note if it is less than 10 % of the window. Confidence medium, because the capture does
+//! not show that the arguments of all runs are the same. Remedy: convert the weights once. Not checked without the compiled
+//! program. Not reported for a run that trains, because the optimizer updates the wider weights in each step.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::conversions::{Conversion, conversions, executions, runs, type_name};
+use super::draft::{Draft, equals, lacks};
+use super::limits::OVERHEAD_PERCENT;
+use super::numbers::Numbers;
+use super::{Needs, Rule, Verdict};
+use base::{Ps, format};
+use hlo::{Module, Outcome, arguments};
+use metrics::Op;
+use report::{Confidence, FindingSeverity, View};
+use trace::Framework;
+
+pub(super) static RULE: Rule = Rule {
+    id: "converted_weights",
+    title: "Weights are converted to a narrower type in each run",
+    needs: Needs::AllOps,
+    ..Rule::checked_by(check)
+};
+
+/// Fewest arguments that a program converts (ours: the inputs of a model are one or two arrays).
+const FEWEST_ARGUMENTS: usize = 3;
+/// Fewest runs of the program (ours: a program that runs once may be the one that converts).
+const FEWEST_RUNS: u64 = 2;
+
+/// Conversions of one program.
+struct Converted<'a> {
+    conversions: Vec<Conversion<'a>>,
+    arguments: usize,
+    runs: u64,
+}
+
+impl Converted<'_> {
+    fn avoidable(&self) -> Ps {
+        self.conversions.iter().map(|it| it.avoidable).sum()
+    }
+}
+
+fn check(numbers: &Numbers<'_>) -> Verdict {
+    let ops = &numbers.context.analysis.ops;
+    if ops.rows.is_empty() {
+        return lacks("no device op ran. Capture while the program runs on the device.");
+    }
+    if numbers.trace.hlo.is_empty() {
+        return numbers.lacks_in_json("the file does not contain the compiled program.");
+    }
+    if numbers.trains() != Some(false) {
+        return Verdict::Irrelevant;
+    }
+    let programs: BTreeSet<i64> = ops.rows.iter().filter_map(|op| op.program_id).collect();
+    let modules = programs.into_iter().filter_map(|id| Some((id, numbers.module(id)?)));
+    let found = modules.filter_map(|(id, module)| of_program(numbers, id, module));
+    let Some(found) = found.max_by_key(Converted::avoidable) else { return Verdict::Fine };
+    let share = numbers.op_percent(found.avoidable());
+    let Some(largest) = found.conversions.iter().max_by_key(|it| it.op.self_time) else { return Verdict::Fine };
+    if share < OVERHEAD_PERCENT.good {
+        return Verdict::Fine;
+    }
+    let (mut severity, limit) = OVERHEAD_PERCENT.severity(share);
+    if numbers.of_window(share) < OVERHEAD_PERCENT.good {
+        severity = FindingSeverity::Note;
+    }
+    let (wide, narrow) = (type_name(largest.types.0), type_name(largest.types.1));
+    let per_run = |bytes: fn(&Conversion<'_>) -> f64| {
+        let all: f64 = found.conversions.iter().map(|it| bytes(it) * executions(it.op) as f64).sum();
+        format::bytes((all / found.runs as f64) as u64)
+    };
+    let devices = u64::from(largest.op.devices.max(1));
+    let time = found.avoidable().as_us() / (found.runs * devices) as f64;
+    let message = format!(
+        "The program converts {} arguments from {wide} to {narrow} in each run. The ops that read them take {} of the op time; the \
+         largest is {}. They read {} per run in {wide}, and with arguments in {narrow} they would read {} less. This would save \
+         about {} per run.",
+        format::count(found.arguments as u64),
+        format::percent(numbers.op_percent(time_of_ops(&found.conversions))),
+        numbers.op_with_source(largest.op),
+        per_run(|it| it.read_bytes),
+        per_run(|it| it.saved_bytes),
+        format::time_us(time)
+    );
+    let title =
+        format!("Converting weights to {narrow} in each run costs about {} of the op time", format::percent(share));
+    Draft::new(severity, Confidence::Medium, &title, message)
+        .remedy(&remedy(numbers.trace.framework, wide, narrow))
+        .passed("converted_weights_percent", share, limit)
+        .evidence("converting_ops_percent", numbers.op_percent(time_of_ops(&found.conversions)))
+        .count("converted_arguments", found.arguments as u64)
+        .at_stake(numbers.of_window(share))
+        .link(View::Ops, &equals("hlo_op_name", ops.text(numbers.trace, largest.op.name)))
+        .fires()
+}
+
+fn remedy(framework: Framework, wide: &str, narrow: &str) -> String {
+    let example = match framework {
+        Framework::Jax | Framework::Unknown => {
+            format!(": params = jax.tree.map(lambda w: w.astype(jnp.{narrow}), params)")
+        }
+        Framework::TensorFlow | Framework::PyTorch => format!(", for example by loading the model in {narrow}"),
+    };
+    format!(
+        "Convert the weights once, outside of the compiled function{example}. Do not keep the {wide} copy on the device."
+    )
+}
+
+/// Returns the time of the ops. An op that converts several arguments counts once.
+fn time_of_ops(conversions: &[Conversion<'_>]) -> Ps {
+    let ops: BTreeMap<&str, &Op> = conversions.iter().map(|it| (it.instruction.name.as_str(), it.op)).collect();
+    ops.values().map(|op| op.self_time).sum()
+}
+
+fn of_program<'a>(numbers: &Numbers<'a>, id: i64, module: &'a Module) -> Option<Converted<'a>> {
+    let runs = runs(numbers, id, module);
+    let all = arguments(module);
+    let kept: BTreeSet<i64> = all.iter().filter(|it| it.outcome == Outcome::NotReturned).map(|it| it.number).collect();
+    let number = |it: &Conversion<'_>| weight(module, it).filter(|number| kept.contains(number));
+    let mut conversions = conversions(numbers, id, module);
+    conversions.retain(|it| number(it).is_some());
+    let arguments = conversions.iter().filter_map(number).collect::<BTreeSet<i64>>().len();
+    let is_of_weights = arguments >= FEWEST_ARGUMENTS && runs >= FEWEST_RUNS;
+    is_of_weights.then_some(Converted { conversions, arguments, runs })
+}
+
+/// Returns the number of the argument that is converted. `None` if the program computes the array.
+fn weight(module: &Module, conversion: &Conversion<'_>) -> Option<i64> {
+    let origin = conversion.origin;
+    let is_argument = origin.is("parameter") && module.entry_index() == Some(origin.computation);
+    origin.attributes().parameter_number.filter(|_| is_argument)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{finding, fine, says, tpu_steps};
+    use crate::testing_programs::{Instruction, add_program, instruction, op_of};
+    use report::FindingSeverity::{Critical, Warning};
+    use trace::Trace;
+
+    /// Builds steps of 1000 us. The program converts `weights` of this shape, each in an op of its own, in `time` us together.
+    fn steps(weights: usize, shape: &'static str, time: i64, path: &'static str) -> Trace {
+        const NAMES: [(&str, &str); 3] = [("w.1", "convert.1"), ("w.2", "convert.2"), ("w.3", "convert.3")];
+        tpu_steps(12, move |b, at| {
+            let names = || NAMES.iter().take(weights);
+            if at == 0 {
+                let narrow: &'static str = Box::leak(shape.replace("f32", "bf16").into_boxed_str());
+                let mut main: Vec<Instruction> = Vec::new();
+                for (number, (name, convert)) in names().enumerate() {
+                    main.push(instruction(name, "parameter", shape).int(9, number as i64));
+                    main.push(instruction(convert, "convert", narrow).of(&[name]));
+                }
+                main.push(instruction("dot.9", "dot", "f32[8,8]").of(&["convert.1"]).path(path));
+                add_program(b, 7, vec![("main", main)]);
+            }
+            let each = time / weights as i64;
+            for (number, (_, convert)) in names().enumerate() {
+                op_of(b, 7, (convert, "convert"), at + number as i64 * each, each);
+            }
+            op_of(b, 7, ("dot.9", "convolution"), at + time, 1000 - time);
+        })
+    }
+
+    const FORWARD: &str = "jit(f)/mlp/dot_general";
+
+    #[test]
+    fn fires_above_its_limits() {
+        let found = finding(steps(3, "f32[1024,256]", 300, FORWARD), &RULE);
+        let title = "Converting weights to bfloat16 in each run costs about 30.0 % of the op time";
+        assert_eq!((found.severity, found.title.as_str()), (Warning, title));
+        assert!(
+            found.message.starts_with("The program converts 3 arguments from float32 to bfloat16 in each run."),
+            "{}",
+            found.message
+        );
+        assert!(found.message.contains("They read 3.00 MiB per run in float32"), "{}", found.message);
+        assert!(found.message.contains("1.50 MiB less. This would save about 300 µs per run."), "{}", found.message);
+        assert_eq!(finding(steps(3, "f32[1024,256]", 600, FORWARD), &RULE).severity, Critical);
+        assert_eq!(finding(steps(3, "f32[1024,256]", 102, FORWARD), &RULE).severity, Warning);
+        fine(steps(3, "f32[1024,256]", 99, FORWARD), &RULE);
+        // Small arrays and few arrays are no weights.
+        fine(steps(3, "f32[1024,255]", 300, FORWARD), &RULE);
+        fine(steps(2, "f32[1024,256]", 300, FORWARD), &RULE);
+        // They have the type already.
+        fine(steps(3, "s32[1024,256]", 300, FORWARD), &RULE);
+    }
+
+    #[test]
+    fn training_converts_in_each_step() {
+        let backward = "jit(f)/transpose(jvp(mlp))/dot_general";
+        assert_eq!(says(steps(3, "f32[1024,256]", 300, backward), &RULE), Verdict::Irrelevant);
+    }
+}
