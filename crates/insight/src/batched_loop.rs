@@ -151,7 +151,7 @@ fn lanes(module: &Module, condition: &Computation) -> Option<f64> {
 const DEEPEST: usize = 16;
 
 /// Visits the instructions of a computation and of those that it calls.
-fn each_inside<'a>(
+pub(super) fn each_inside<'a>(
     module: &'a Module,
     computation: Option<&'a Computation>,
     depth: usize,

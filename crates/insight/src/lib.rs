@@ -95,6 +95,7 @@ mod short_mean_kernel;
 mod single_step;
 mod slowed_by_tracing;
 mod small_collectives;
+mod small_micro_batches;
 mod sorting;
 mod sparse_core;
 mod sparse_core_offload;
@@ -203,6 +204,7 @@ pub static CHAPTERS: &[Chapter] = &[
             &pairwise_reduction::RULE,
             &unfused_attention::RULE,
             &batched_loop::RULE,
+            &small_micro_batches::RULE,
             &converted_weights::RULE,
             &converted_in_loop::RULE,
             &while_loop_overhead::RULE,

@@ -6,12 +6,16 @@
 use super::draft::{Draft, lacks};
 use super::limits::{OVERHEAD_NOTED_PERCENT, OVERHEAD_PERCENT};
 use super::numbers::Numbers;
-use super::{Rule, Verdict};
+use super::{Rule, Verdict, small_micro_batches};
 use base::format;
 use report::{Confidence, FindingSeverity, View};
 
-pub(super) static RULE: Rule =
-    Rule { id: "while_loop_overhead", title: "Loops cost time outside their bodies", ..Rule::checked_by(check) };
+pub(super) static RULE: Rule = Rule {
+    id: "while_loop_overhead",
+    title: "Loops cost time outside their bodies",
+    explained_by: &[&[&small_micro_batches::RULE]],
+    ..Rule::checked_by(check)
+};
 
 fn check(numbers: &Numbers<'_>) -> Verdict {
     if !numbers.is_tpu() {
