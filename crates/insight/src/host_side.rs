@@ -70,7 +70,7 @@ impl<'a> Numbers<'a> {
         self.part_percent(StepPart::InputBound).filter(|share| *share >= INPUT_BOUND_PERCENT.good)?;
         let found = without_input(&self.context.run.trace, self.context.analysis)?;
         let step = self.profile.step_timing.annotation().map(str::to_owned);
-        Some(BesidesInput { found, step, steps: self.steps_in_window() })
+        Some(BesidesInput { found, step, steps: self.steps_in_window(), reads_results: self.reads_results() })
     }
 
     /// Returns the wait of the host if it takes most of the idle time.
@@ -94,13 +94,15 @@ pub(super) struct BesidesInput {
     found: WithoutInput,
     step: Option<String>,
     steps: Option<f64>,
+    reads_results: bool,
 }
 
 impl BesidesInput {
     /// Returns the activities.
     pub fn host_side(&self) -> HostSide<'_> {
         let WithoutInput { meanwhile, idle_us, .. } = &self.found;
-        HostSide { meanwhile, idle_us: *idle_us, step: self.step.as_deref(), steps: self.steps }
+        let (step, steps, reads_results) = (self.step.as_deref(), self.steps, self.reads_results);
+        HostSide { meanwhile, idle_us: *idle_us, step, steps, reads_results }
     }
 
     /// Describes the activities, and the transfers meanwhile, as sentences with a leading blank.
