@@ -87,7 +87,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         share,
         if is_warning { OVERHEAD_PERCENT.good } else { OVERHEAD_NOTED_PERCENT },
     )
-    .count("iterations", largest.iterations)
+    .count("converting_iterations", largest.iterations)
     .at_stake(numbers.of_window(share))
     .link(View::Ops, &equals("hlo_op_name", ops.text(numbers.trace, largest.conversion.op.name)))
     .fires()

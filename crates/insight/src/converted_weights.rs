@@ -194,6 +194,55 @@ mod tests {
         fine(steps(3, "s32[1024,256]", 300, FORWARD), &RULE);
     }
 
+    /// Builds steps of 1000 us: three products that convert their weights take 900 us, and may also add the wider weights.
+    fn fused(also_reads: bool) -> Trace {
+        let products = [("f.1", "w.1", "p.1"), ("f.2", "w.2", "p.2"), ("f.3", "w.3", "p.3")];
+        tpu_steps(12, move |b, at| {
+            if at == 0 {
+                let mut computations = Vec::new();
+                let mut main = vec![instruction("x.9", "parameter", "bf16[8,1024]").int(9, 3)];
+                for (number, (fusion, weight, computation)) in products.into_iter().enumerate() {
+                    let names =
+                        [["a.1", "a.2", "a.3"], ["b.1", "b.2", "b.3"], ["c.1", "c.2", "c.3"], ["d.1", "d.2", "d.3"]];
+                    let [wide, x, narrow, dot] = names.map(|of| of[number]);
+                    let mut inner = vec![
+                        instruction(wide, "parameter", "f32[1024,256]"),
+                        instruction(x, "parameter", "bf16[8,1024]").int(9, 1),
+                        instruction(narrow, "convert", "bf16[1024,256]").of(&[wide]),
+                    ];
+                    if also_reads {
+                        inner.push(instruction(["e.1", "e.2", "e.3"][number], "negate", "f32[1024,256]").of(&[wide]));
+                    }
+                    inner.push(instruction(dot, "dot", "bf16[8,256]").of(&[x, narrow]));
+                    computations.push((computation, inner));
+                    main.push(instruction(weight, "parameter", "f32[1024,256]").int(9, number as i64));
+                    let call = instruction(fusion, "fusion", "bf16[8,256]").of(&[weight, "x.9"]);
+                    main.push(call.calls(&[computation]).path(FORWARD));
+                }
+                main.push(instruction("tanh.9", "tanh", "bf16[8,256]").of(&["f.1"]));
+                computations.push(("main", main));
+                add_program(b, 7, computations);
+            }
+            for (number, (fusion, ..)) in products.into_iter().enumerate() {
+                // Half of the bytes of each product are the part that bfloat16 saves.
+                let line = b.line("/device:TPU:0", "XLA Ops");
+                let op = b.event(line, fusion, at + number as i64 * 300, 300).hlo_category("convolution fusion");
+                op.hlo_module("jit_f").args(|args| (args.program_id, args.bytes_accessed) = (Some(7), Some(1 << 20)));
+            }
+            op_of(b, 7, ("tanh.9", "loop fusion"), at + 900, 100);
+        })
+    }
+
+    #[test]
+    fn a_product_that_converts_its_weights_saves_the_bytes() {
+        let found = finding(fused(false), &RULE);
+        let title = "Converting weights to bfloat16 in each run costs about 45.0 % of the op time";
+        assert_eq!((found.severity, found.title.as_str()), (Warning, title));
+        assert!(found.message.contains("take 90.0 % of the op time; the largest is f."), "{}", found.message);
+        assert!(found.message.contains("They read 3.00 MiB per run in float32"), "{}", found.message);
+        fine(fused(true), &RULE);
+    }
+
     #[test]
     fn training_converts_in_each_step() {
         let backward = "jit(f)/transpose(jvp(mlp))/dot_general";
