@@ -67,8 +67,14 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         .passed("float32_product_percent", share, OVERHEAD_PERCENT.good)
         .evidence("float32_product_us", time.as_us())
         .at_stake(numbers.of_window(share))
-        .link(link, &format::printable(&format::shorten(largest, 40)))
+        .link(link, filter(largest))
         .fires()
+}
+
+/// Returns a text that selects the rows of a kernel: its name up to its types.
+fn filter(name: &str) -> &str {
+    let end = name.find(|c: char| !c.is_ascii_alphanumeric() && !matches!(c, '_' | '.' | '-')).unwrap_or(name.len());
+    name.get(..end).unwrap_or_default()
 }
 
 /// Float32 products that request a slower arithmetic than the default.

@@ -8,7 +8,7 @@ use crate::timeline::{link_to_events, link_to_time_of};
 use crate::{PageQuery, Source, evidence};
 use base::format;
 use document::{Block, Choice, Fact, Facts, FindingBlock, Link, TableBlock};
-use report::{Finding, FindingSeverity};
+use report::{Finding, FindingSeverity, View};
 use table::Filter;
 use tables::TableName;
 
@@ -165,12 +165,14 @@ fn block(source: Source<'_>, finding: &Finding) -> FindingBlock {
 /// Share of a step from which a finding states the time at stake. Less does not change what to do first.
 const STATED_PERCENT: f64 = 1.0;
 
-/// Says how much of each step a finding could save at most, as a sentence. Empty if this is unknown or small, or if the message
-/// already gives a time of each step.
+/// Says how much of each step a finding about ops could save at most, as a sentence. Other findings give times already. Empty if
+/// this is unknown or small.
 fn stake(source: Source<'_>, finding: &Finding) -> String {
     let percent = finding.time_at_stake_percent.filter(|&percent| percent >= STATED_PERCENT);
     let step_us = source.profile().step_timing.avg_step_time_us.filter(|&time| time > 0.0);
-    match percent.zip(step_us).filter(|_| !finding.message.contains(" of each ")) {
+    let is_about_ops =
+        matches!(finding.view, Some(View::Ops | View::Kernels)) && !finding.message.contains(" of each ");
+    match percent.zip(step_us).filter(|_| is_about_ops) {
         Some((percent, step)) => {
             let most = format::time_us(step * percent / 100.0);
             format!(" At stake: up to {most} of each {} step.", format::time_us(step))

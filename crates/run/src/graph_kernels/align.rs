@@ -11,6 +11,8 @@
 //! mul_3                              `-> 4
 //! ```
 
+use std::cmp::Reverse;
+
 /// How well a kernel fits an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fit {
@@ -65,13 +67,30 @@ const UNASSIGNED: i32 = -10;
 /// Maximum number of cells of the table. Longer sequences are aligned in a band around the best assignment.
 const MOST_CELLS: usize = 4 << 20;
 
-/// Best score of an assignment that ends at an instruction, for assignments whose last instruction has no main kernel yet, and
-/// for those whose last instruction has one.
-type Cell = [Option<i32>; 2];
+/// Values for the assignments that end at an instruction: for those whose last instruction has no main kernel yet, and for those
+/// whose last instruction has one.
+#[derive(Clone, Copy, Default)]
+struct Both<T> {
+    without_main: T,
+    with_main: T,
+}
+
+impl<T: Copy> Both<T> {
+    fn get(&self, has_main: bool) -> T {
+        if has_main { self.with_main } else { self.without_main }
+    }
+
+    fn get_mut(&mut self, has_main: bool) -> &mut T {
+        if has_main { &mut self.with_main } else { &mut self.without_main }
+    }
+}
+
+/// The best scores.
+type Cell = Both<Option<i32>>;
 
 /// Where a cell's score comes from.
 #[derive(Clone, Copy, Default)]
-enum From {
+enum Source {
     /// The kernel has no instruction.
     #[default]
     Unassigned,
@@ -94,17 +113,17 @@ pub(super) fn align(
     // Column 0 is the place before the first instruction.
     let columns = instructions + 1;
     let width = columns.min((MOST_CELLS / kernels.max(1)).max(64));
-    let mut before: Vec<Cell> = vec![[None; 2]; width];
+    let mut before: Vec<Cell> = vec![Cell::default(); width];
     if let Some(cell) = before.first_mut() {
-        cell[1] = Some(0);
+        cell.with_main = Some(0);
     }
     let mut low = 0;
-    let mut rows: Vec<(usize, Vec<[From; 2]>)> = Vec::with_capacity(kernels);
+    let mut rows: Vec<(usize, Vec<Both<Source>>)> = Vec::with_capacity(kernels);
     for kernel in 0..kernels {
         let best = best_of(&before).map_or(low, |(at, _)| low + at);
         let next_low = best.saturating_sub(width / 4).clamp(low, columns - width);
-        let mut after: Vec<Cell> = vec![[None; 2]; width];
-        let mut from = vec![[From::default(); 2]; width];
+        let mut after: Vec<Cell> = vec![Cell::default(); width];
+        let mut from = vec![Both::default(); width];
         let is_start = starts(kernel);
         // Best cell before the current column, minus the cost of the instructions in between.
         let mut reach: Option<(i32, u32, bool)> = None;
@@ -115,26 +134,26 @@ pub(super) fn align(
                 column.checked_sub(next_low).and_then(|at| from.get_mut(at)),
             ) {
                 for main in [false, true] {
-                    if let Some(score) = old[usize::from(main)] {
-                        offer(slot, from, main, score + UNASSIGNED, From::Unassigned);
+                    if let Some(score) = old.get(main) {
+                        offer(slot, from, main, score + UNASSIGNED, Source::Unassigned);
                     }
                 }
                 let fits = column.checked_sub(1).map_or(Fit::No, |instruction| fit(kernel, instruction));
                 for had_main in [false, true] {
-                    let score = old[usize::from(had_main)].filter(|_| !is_start);
+                    let score = old.get(had_main).filter(|_| !is_start);
                     if let Some(score) = score.zip(fits.next(had_main)).map(|(old, new)| old + new) {
-                        offer(slot, from, had_main || fits != Fit::Preparation, score, From::Stay { had_main });
+                        offer(slot, from, had_main || fits != Fit::Preparation, score, Source::Stay { had_main });
                     }
                 }
                 if let Some(((score, source, had_main), first)) = reach.zip(fits.first()) {
-                    let to = From::Move { from: source, had_main };
+                    let to = Source::Move { from: source, had_main };
                     offer(slot, from, fits != Fit::Preparation, score + first, to);
                 }
             }
             let cost = if is_start || column == 0 { 0 } else { skip(column - 1) };
             reach = reach.map(|(score, source, had_main)| (score - cost, source, had_main));
             for had_main in [false, true] {
-                let score = old[usize::from(had_main)];
+                let score = old.get(had_main);
                 if let Some(score) = score.filter(|&score| reach.is_none_or(|(best, ..)| score >= best)) {
                     reach = Some((score, u32::try_from(column).unwrap_or(u32::MAX), had_main));
                 }
@@ -146,33 +165,33 @@ pub(super) fn align(
     backwards(&rows, best_of(&before).map(|(at, main)| (low + at, main)))
 }
 
-fn offer(slot: &mut Cell, from: &mut [From; 2], main: bool, score: i32, source: From) {
-    let main = usize::from(main);
-    if slot[main].is_none_or(|known| score > known) {
-        (slot[main], from[main]) = (Some(score), source);
+fn offer(slot: &mut Cell, from: &mut Both<Source>, main: bool, score: i32, source: Source) {
+    if slot.get(main).is_none_or(|known| score > known) {
+        *slot.get_mut(main) = Some(score);
+        *from.get_mut(main) = source;
     }
 }
 
 /// Returns the first place with the best score.
 fn best_of(cells: &[Cell]) -> Option<(usize, bool)> {
-    let all = cells.iter().enumerate().flat_map(|(at, cell)| [(cell[0], at, false), (cell[1], at, true)]);
-    let scored = all.filter_map(|(score, at, main)| Some((score?, std::cmp::Reverse(at), main)));
+    let all = cells.iter().enumerate().flat_map(|(at, cell)| [false, true].map(|main| (cell.get(main), at, main)));
+    let scored = all.filter_map(|(score, at, main)| Some((score?, Reverse(at), main)));
     scored.max().map(|(_, at, main)| (at.0, main))
 }
 
 /// Follows the sources of the best cell back to the first kernel.
-fn backwards(rows: &[(usize, Vec<[From; 2]>)], best: Option<(usize, bool)>) -> Vec<Option<usize>> {
+fn backwards(rows: &[(usize, Vec<Both<Source>>)], best: Option<(usize, bool)>) -> Vec<Option<usize>> {
     let mut found = vec![None; rows.len()];
     let Some((mut column, mut main)) = best else { return found };
     for ((low, row), found) in rows.iter().zip(&mut found).rev() {
         let cell = column.checked_sub(*low).and_then(|at| row.get(at)).copied().unwrap_or_default();
-        match cell[usize::from(main)] {
-            From::Unassigned => {}
-            From::Stay { had_main } => {
+        match cell.get(main) {
+            Source::Unassigned => {}
+            Source::Stay { had_main } => {
                 *found = column.checked_sub(1);
                 main = had_main;
             }
-            From::Move { from, had_main } => {
+            Source::Move { from, had_main } => {
                 *found = column.checked_sub(1);
                 (column, main) = (from as usize, had_main);
             }

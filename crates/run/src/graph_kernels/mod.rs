@@ -128,6 +128,9 @@ type Buffer = (StrId, Option<i64>);
 /// Kernels of a launch: start and kind.
 type Launch = Vec<(Ps, usize)>;
 
+/// Launches of a graph by their correlation ids.
+type Launches = Vec<(Option<i64>, Launch)>;
+
 /// Finds the instructions of kernels from their order in the graph and the order of the instructions in the program.
 fn by_order(trace: &Trace, modules: &Modules, unnamed: &[usize]) -> FxHashMap<usize, Op> {
     let mut found = FxHashMap::default();
@@ -198,7 +201,7 @@ fn launches(trace: &Trace, modules: &Modules, unnamed: &[usize]) -> FxHashMap<Pr
             place.get_mut(at).into_iter().for_each(|slot| *slot = Some(of));
         }
     }
-    let mut all: FxHashMap<(Program, Buffer), Vec<(Option<i64>, Launch)>> = FxHashMap::default();
+    let mut all: FxHashMap<(Program, Buffer), Launches> = FxHashMap::default();
     if place.iter().all(Option::is_none) {
         return FxHashMap::default();
     }
@@ -282,7 +285,8 @@ type Unique<K> = FxHashMap<K, Option<Op>>;
 /// instructions.
 fn by_name(trace: &Trace, modules: &Modules, unnamed: &[usize], ops: &mut FxHashMap<usize, Op>) {
     let is_unnamed: FxHashSet<usize> = unnamed.iter().copied().collect();
-    let (mut by_node, mut by_name): (Unique<(u16, i64)>, Unique<(u16, StrId)>) = Default::default();
+    let mut by_node: Unique<(u16, i64)> = Unique::default();
+    let mut by_name: Unique<(u16, StrId)> = Unique::default();
     for (at, kind) in trace.events.kinds().iter().enumerate() {
         let Some(args) = trace.args.set(kind.args.index()) else { continue };
         let is_op = trace.lines.get(kind.line.index()).is_some_and(|line| line.kind == LineKind::DeviceOps);
