@@ -162,7 +162,7 @@ fn block(source: Source<'_>, finding: &Finding) -> FindingBlock {
     }
 }
 
-/// Share of a step from which a finding states the time at stake. Less does not change what to do first.
+/// Share of a step from which a finding states its impact as a time. Less does not change what to do first.
 const STATED_PERCENT: f64 = 1.0;
 
 /// Says how much of each step a finding about ops could save at most, as a sentence. Other findings give times already. Empty if
@@ -175,7 +175,7 @@ fn stake(source: Source<'_>, finding: &Finding) -> String {
     match percent.zip(step_us).filter(|_| is_about_ops) {
         Some((percent, step)) => {
             let most = format::time_us(step * percent / 100.0);
-            format!(" At stake: up to {most} of each {} step.", format::time_us(step))
+            format!(" This costs at most {most} of each {} step.", format::time_us(step))
         }
         None => String::new(),
     }

@@ -88,7 +88,7 @@ impl<T: Copy> Both<T> {
 /// The best scores.
 type Cell = Both<Option<i32>>;
 
-/// Where a cell's score comes from.
+/// Source of a cell's score.
 #[derive(Clone, Copy, Default)]
 enum Source {
     /// The kernel has no instruction.

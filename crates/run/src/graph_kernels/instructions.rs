@@ -34,7 +34,7 @@ enum Library {
     Other,
 }
 
-/// What is known about a kernel from its name.
+/// Knowledge about a kernel from its name.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Kernel {
     /// XLA generated it for this instruction, and uses it for others that compute the same.
@@ -205,7 +205,7 @@ fn is_collective(opcode: &str) -> bool {
     ["all-", "reduce-scatter", "collective-", "ragged-all-to-all"].iter().any(|prefix| opcode.starts_with(prefix))
 }
 
-/// Returns the library that contains a kernel, as far as its name shows it.
+/// Returns the library that contains a kernel, if its name shows it.
 fn library_of_kernel(name: &str) -> Option<Library> {
     let lower = name.to_ascii_lowercase();
     let contains = |words: &[&str]| words.iter().any(|word| lower.contains(word));
