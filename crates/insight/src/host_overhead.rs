@@ -15,7 +15,7 @@ use super::host_side::{BesidesInput, BothWait, HostSide};
 use super::limits::HOST_BOUND_PERCENT;
 use super::numbers::Numbers;
 use super::waiting::idle_share;
-use super::{Needs, Rule, Verdict, many_small_kernels};
+use super::{Needs, Rule, Verdict, many_small_kernels, profiler_overhead};
 use base::format;
 use metrics::StepPart;
 use report::{Confidence, FindingSeverity};
@@ -42,18 +42,27 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     if share < HOST_BOUND_PERCENT.good {
         return Verdict::Fine;
     }
+    let slowed = profiler_overhead::slow_graph_launches_percent(numbers);
     let (severity, limit) = match share {
-        share if share >= HOST_BOUND_PERCENT.bad => (FindingSeverity::Critical, HOST_BOUND_PERCENT.bad),
+        share if share >= HOST_BOUND_PERCENT.bad && slowed.is_none() => {
+            (FindingSeverity::Critical, HOST_BOUND_PERCENT.bad)
+        }
         share if share >= BAD_PERCENT => (FindingSeverity::Warning, BAD_PERCENT),
         _ => (FindingSeverity::Warning, HOST_BOUND_PERCENT.good),
     };
     // Another finding describes the host while devices wait for input.
     let besides = numbers.besides_input();
     let message = format!(
-        "Devices wait for the host for {} of {} ({}): it launches the next op only after the previous one has ended.{}{}",
+        "Devices wait for the host for {} of {} ({}): it launches the next op only after the previous one has ended.{}{}{}",
         format::time_us(window.us(share)),
         window.words(),
         format::percent(share),
+        slowed.map_or(String::new(), |percent| {
+            format!(
+                " Tracing slows down the launches of CUDA graphs, which take {} of the time here, so devices wait less without it.",
+                format::percent(percent)
+            )
+        }),
         gap::sentence(numbers),
         besides.as_ref().map_or_else(|| numbers.host_meanwhile(), BesidesInput::sentences)
     );

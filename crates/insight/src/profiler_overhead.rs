@@ -68,40 +68,62 @@ fn python_tracer(numbers: &Numbers<'_>, active: Interval, idle_percent: f64) -> 
     Some(found.fires())
 }
 
-fn graph_launches(numbers: &Numbers<'_>, active: Interval, idle_percent: f64) -> Option<Verdict> {
-    let (mut launches, mut time) = (0_u64, Ps::ZERO);
-    let devices = &numbers.context.analysis.devices;
-    for_each_named(numbers.trace, devices, &|name| LAUNCHES.iter().any(|it| name.starts_with(it)), &mut |event| {
-        if let Some(inside) = Interval::new(event.start, event.end()).clip(active) {
-            launches += 1;
-            time += inside.length();
-        }
-    });
-    let share = 100.0 * time.as_us() / active.length().as_us();
-    let stats = &numbers.context.analysis.kernel_stats;
-    let kernels = stats.graph_with_op.count + stats.graph_without_op.count;
-    if launches == 0 || kernels < launches || share < OVERHEAD_PERCENT.good {
-        return None;
+/// Launches of CUDA graphs while devices were active.
+struct GraphLaunches {
+    count: u64,
+    mean_us: f64,
+    /// Mean number of kernels of a launch.
+    kernels: u64,
+    /// Share of the active time.
+    percent: f64,
+}
+
+impl GraphLaunches {
+    /// Measures the launches. `None` if they take little of the time, or if the profiler did not record their kernels.
+    fn of(numbers: &Numbers<'_>, active: Interval) -> Option<GraphLaunches> {
+        let (mut count, mut time) = (0_u64, Ps::ZERO);
+        let devices = &numbers.context.analysis.devices;
+        for_each_named(numbers.trace, devices, &|name| LAUNCHES.iter().any(|it| name.starts_with(it)), &mut |event| {
+            if let Some(inside) = Interval::new(event.start, event.end()).clip(active) {
+                count += 1;
+                time += inside.length();
+            }
+        });
+        let percent = 100.0 * time.as_us() / active.length().as_us();
+        let stats = &numbers.context.analysis.kernel_stats;
+        let kernels = stats.graph_with_op.count + stats.graph_without_op.count;
+        let found =
+            GraphLaunches { count, mean_us: time.as_us() / count as f64, kernels: kernels / count.max(1), percent };
+        (count > 0 && found.kernels > 0 && percent >= OVERHEAD_PERCENT.good).then_some(found)
     }
-    let mean_us = time.as_us() / launches as f64;
+}
+
+/// Returns the share of the time that launches of CUDA graphs take because the profiler records each of their kernels. `None` if it
+/// is small.
+pub(super) fn slow_graph_launches_percent(numbers: &Numbers<'_>) -> Option<f64> {
+    Some(GraphLaunches::of(numbers, numbers.context.analysis.window.hull()?)?.percent)
+}
+
+fn graph_launches(numbers: &Numbers<'_>, active: Interval, idle_percent: f64) -> Option<Verdict> {
+    let found = GraphLaunches::of(numbers, active)?;
     let message = format!(
         "The profiler records each kernel of a CUDA graph, which slows down the launches of graphs: a launch takes {} on average for \
          {} kernels, and the launches take {} of the time. Devices are idle for {} of the time.",
-        format::time_us(mean_us),
-        format::count(kernels / launches),
-        format::percent(share),
+        format::time_us(found.mean_us),
+        format::count(found.kernels),
+        format::percent(found.percent),
         format::percent(idle_percent)
     );
-    let found = Draft::new(FindingSeverity::Note, Confidence::Medium, "Tracing slows down the launches of CUDA graphs", message)
+    let draft = Draft::new(FindingSeverity::Note, Confidence::Medium, "Tracing slows down the launches of CUDA graphs", message)
         .remedy(
             "Measure the step time without tracing before you act on idle time: time several steps, and wait for the last result once. \
              The times of the kernels themselves are right.",
         )
-        .passed("graph_launch_percent", share, OVERHEAD_PERCENT.good)
-        .evidence("graph_launches", launches as f64)
-        .evidence("graph_launch_mean_us", mean_us)
+        .passed("graph_launch_percent", found.percent, OVERHEAD_PERCENT.good)
+        .evidence("graph_launches", found.count as f64)
+        .evidence("graph_launch_mean_us", found.mean_us)
         .link(View::Steps, "");
-    Some(found.fires())
+    Some(draft.fires())
 }
 
 /// Counts frames (`$file.py:12 function`) on host threads that start within `active`.
@@ -118,7 +140,7 @@ fn python_frames(numbers: &Numbers<'_>, active: Interval) -> u64 {
 mod tests {
     use super::*;
     use crate::testing::{finding, fine, gpu_steps, kernel};
-    use report::FindingSeverity::Note;
+    use report::FindingSeverity::{Note, Warning};
 
     #[test]
     fn fires_above_its_limit() {
@@ -141,14 +163,21 @@ mod tests {
         let trace = |launch: i64, busy: i64| {
             gpu_steps(12, move |b, at| {
                 let host = b.line("/host:CPU", "python");
-                b.event(host, "cuGraphLaunch (CudaGraph:97)", at, launch);
+                b.event(host, "cuGraphLaunch (CudaGraph:97)", at, launch).correlation(at);
                 let stream = b.line("/device:GPU:0", "Stream #7(Compute)");
                 for (node, start) in [(1, at + launch), (2, at + launch + busy / 2)] {
-                    let kernel = b.event(stream, "add", start, busy / 2).hlo_op("add.1");
+                    let kernel = b.event(stream, "add", start, busy / 2).hlo_op("add.1").correlation(at);
                     kernel.args(|args| (args.graph_id, args.graph_node_id) = (Some(97), Some(node)));
                 }
             })
         };
+        let waiting = finding(trace(600, 300), &crate::host_overhead::RULE);
+        assert_eq!(waiting.severity, Warning);
+        assert!(
+            waiting.message.contains("Tracing slows down the launches of CUDA graphs, which take 60"),
+            "{}",
+            waiting.message
+        );
         let found = finding(trace(200, 500), &RULE);
         assert_eq!((found.severity, found.title.as_str()), (Note, "Tracing slows down the launches of CUDA graphs"));
         assert!(found.message.contains("takes 200 µs on average for 2 kernels"), "{}", found.message);
