@@ -26,6 +26,7 @@ mod examples;
 mod findings;
 mod golden;
 mod graph_kernels;
+mod h100_truths;
 mod hardware_counters;
 mod heap;
 mod hlo_cli;

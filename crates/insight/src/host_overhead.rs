@@ -5,7 +5,8 @@
 //! describes the host during the other idle time, and names transfers. Warning from 10 % (JAX guide, which calls 20 % bad), critical
 //! from 50 %. Confidence high. Remedy: let the host run ahead (asynchronous dispatch, larger compiled programs). If the host
 //! reads results of the devices (copies of 4 KiB or more, ours) and is in a function of NumPy for most of the idle time
-//! (`argpartition`, `argmax`, random choices), the remedy first advises to compute that on the device. Not checked if devices
+//! (`argpartition`, `argmax`, random choices), the remedy first advises to compute that on the device. If launches of CUDA graphs,
+//! which tracing slows down, take 10 % of the time (ours), the finding is a warning at most. Not checked if devices
 //! are idle for 10 % or more and the capture does not link ops to launches. Not reported for XLA's CPU backend, whose ops have
 //! no launches.
 
