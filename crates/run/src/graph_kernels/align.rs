@@ -67,6 +67,20 @@ const UNASSIGNED: i32 = -10;
 /// Maximum number of cells of the table. Longer sequences are aligned in a band around the best assignment.
 const MOST_CELLS: usize = 4 << 20;
 
+/// Smallest width of the band.
+const LEAST_WIDTH: usize = 64;
+
+/// Returns the number of columns of the table, or `None` if the sequences are too long.
+fn width(kernels: usize, instructions: usize) -> Option<usize> {
+    let most = MOST_CELLS.checked_div(kernels).unwrap_or(LEAST_WIDTH);
+    (most >= LEAST_WIDTH).then(|| most.min(instructions + 1))
+}
+
+/// Returns the number of cells that [`align`] computes.
+pub(super) fn cells(kernels: usize, instructions: usize) -> usize {
+    kernels * width(kernels, instructions).unwrap_or(0)
+}
+
 /// Values for the assignments that end at an instruction: for those whose last instruction has no main kernel yet, and for those
 /// whose last instruction has one.
 #[derive(Clone, Copy, Default)]
@@ -112,7 +126,7 @@ pub(super) fn align(
 ) -> Vec<Option<usize>> {
     // Column 0 is the place before the first instruction.
     let columns = instructions + 1;
-    let width = columns.min((MOST_CELLS / kernels.max(1)).max(64));
+    let Some(width) = width(kernels, instructions) else { return vec![None; kernels] };
     let mut before: Vec<Cell> = vec![Cell::default(); width];
     if let Some(cell) = before.first_mut() {
         cell.with_main = Some(0);
@@ -259,6 +273,7 @@ mod tests {
         assert_eq!(aligned("add1 other sub1", "add1 sub1"), [Some(0), None, Some(1)]);
         assert_eq!(aligned("other", "add1"), [None]);
         assert_eq!(align(0, 3, |_, _| Fit::No, |_| 0, |_| false), []);
+        assert_eq!(align(100_000, 3, |_, _| Fit::Exact, |_| 0, |_| false), vec![None; 100_000], "too long");
         assert_eq!(align(2, 0, |_, _| Fit::No, |_| 0, |_| false), [None, None]);
     }
 

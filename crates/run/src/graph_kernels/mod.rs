@@ -34,6 +34,9 @@ use trace::{Args, EventColumn, EventKind, LineKind, StrId, Trace};
 /// Kinds of events whose arguments were changed: the new kind and the one that was read.
 pub type ReadKinds = FxHashMap<EventKind, EventKind>;
 
+/// Maximum number of cells of all alignments of a run, so that no file takes more than a few seconds.
+const MOST_CELLS: usize = 256 << 20;
+
 /// Number of launches of a graph that are examined. The capture may begin or end during a launch.
 const LAUNCHES: usize = 4;
 
@@ -60,7 +63,9 @@ pub(crate) fn name(trace: &mut Trace, modules: &Modules) -> ReadKinds {
         new_kinds.insert(at, new);
         read.insert(new, kind);
     }
-    trace.events.change_kinds(|at, _, _| new_kinds.get(&at).copied());
+    if !new_kinds.is_empty() {
+        trace.events.change_kinds(|at, _, _| new_kinds.get(&at).copied());
+    }
     read
 }
 
@@ -139,6 +144,7 @@ fn by_order(trace: &Trace, modules: &Modules, unnamed: &[usize]) -> FxHashMap<us
     sort::sort_by_key(&mut programs, |program| **program);
     // Devices run the same programs.
     let mut known: FxHashMap<(*const Module, Vec<StrId>), Vec<Option<usize>>> = FxHashMap::default();
+    let mut cells = 0;
     for program in programs {
         let Some(buffers) = launches.get(program) else { continue };
         let Some(args) = buffers.values().flatten().find_map(|(_, kind)| args_of(trace, *kind)) else { continue };
@@ -150,6 +156,10 @@ fn by_order(trace: &Trace, modules: &Modules, unnamed: &[usize]) -> FxHashMap<us
         for sequence in sequences(trace, buffers) {
             let names: Vec<StrId> = sequence.iter().map(|&(kind, _)| name_of(trace, kind)).collect();
             let of = known.entry((std::ptr::from_ref(module), names)).or_insert_with_key(|(_, names)| {
+                cells += align::cells(names.len(), instructions.launching.len());
+                if cells > MOST_CELLS {
+                    return Vec::new();
+                }
                 let is_copy = |kind| args_of(trace, kind).is_some_and(|args| args.kernel_details.is_empty());
                 let kernels: Vec<_> = names
                     .iter()
