@@ -25,7 +25,7 @@ enum Calls {
 
 /// A kind of library.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Library {
+pub(super) enum Library {
     MatrixProduct,
     Dnn,
     Copy,
@@ -34,20 +34,16 @@ enum Library {
     Other,
 }
 
-/// Knowledge about a kernel from its name.
+/// A kernel, described by its name.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Kernel {
     /// XLA generated it for this instruction, and uses it for others that compute the same.
     Generated(InstructionIndex),
-    /// A library contains it.
-    OfLibrary(Option<LibraryOfKernel>),
+    /// A library contains it. `None` if its name does not show which one.
+    OfLibrary(Option<Library>),
     /// A copy or a fill.
     CopyOrFill,
 }
-
-/// The library of a kernel.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct LibraryOfKernel(Library);
 
 /// The instructions of a program that launch kernels.
 pub(super) struct Instructions<'m> {
@@ -115,7 +111,7 @@ impl<'m> Instructions<'m> {
         let stage = || name.rsplit_once('_').and_then(|(first, _)| self.by_kernel.get(first));
         match self.by_kernel.get(name).or_else(stage) {
             Some(&index) => Kernel::Generated(index),
-            None => Kernel::OfLibrary(library_of_kernel(name).map(LibraryOfKernel)),
+            None => Kernel::OfLibrary(library_of_kernel(name)),
         }
     }
 
@@ -123,7 +119,7 @@ impl<'m> Instructions<'m> {
     pub fn fit(&self, kernel: Kernel, instruction: &Launching) -> Fit {
         match (kernel, instruction.calls) {
             (Kernel::Generated(of), _) => self.generated(of, instruction.index),
-            (Kernel::OfLibrary(Some(LibraryOfKernel(of))), Calls::Library(library)) if of == library => Fit::Library,
+            (Kernel::OfLibrary(Some(of)), Calls::Library(library)) if of == library => Fit::Library,
             (Kernel::OfLibrary(Some(_)), Calls::Library(Library::Other)) => Fit::Perhaps,
             (Kernel::OfLibrary(None), Calls::Library(Library::Copy)) => Fit::No,
             (Kernel::OfLibrary(None), Calls::Library(_)) => Fit::Perhaps,
