@@ -68,7 +68,7 @@ fn flops_are_those_of_the_functions() {
     assert_eq!(flops("train", "attention", 5.0), attention(4.0, 64.0, 512.0));
     assert_eq!(flops("attention_cudnn", "attention", 2.0), attention(1.0, 64.0, 2048.0));
     assert_eq!(flops("memory", "matmul", 2.0), 2.0 * 4096.0 * 4096.0 * (4096.0 + 2048.0 + 2048.0));
-    assert_eq!(flops("loop", "matmul", 4.0), 100.0 * 2.0 * 256.0_f64.powi(3));
+    assert_eq!(flops("loop", "matmul", 4.0), 100.0 * 2.0 * 256.0 * 256.0 * 256.0);
     // Positions outside of the image do not count.
     let convolutions = truth("conv")["model_flops_per_step"].as_f64().unwrap();
     assert!((0.98..1.0).contains(&(flops("conv", "convolution", 5.0) / convolutions)));
