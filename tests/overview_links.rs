@@ -14,6 +14,7 @@ fn rows(session: &mut Session, link: &Link) -> Table {
         View::Kernels => TableName::Kernels,
         View::Devices => TableName::Devices,
         View::Layers => TableName::Layers,
+        View::Transfers => TableName::Transfers,
         other => panic!("no table of {other:?}"),
     };
     let query = Query { filter: link.filter.clone(), ..Query::default() };
@@ -52,9 +53,7 @@ fn links(path: &Path) -> usize {
         match block {
             Block::Bars(bars) => {
                 // The last bar may stand for all categories that are too small for their own bar.
-                // Fills that library calls launch belong to the rows of these calls.
-                let is_own = |label: &str| !label.ends_with(" other categories") && label != "memset";
-                let named = bars.bars.iter().filter(|bar| is_own(&bar.label));
+                let named = bars.bars.iter().filter(|bar| !bar.label.ends_with(" other categories"));
                 for bar in named {
                     let Some(link) = &bar.link else { panic!("{}: {} leads nowhere", path.display(), bar.label) };
                     let found = rows(&mut session, link);

@@ -22,8 +22,8 @@ pub const EXPECTED: &[(&str, &[&str])] = &[
     ("tpu-v6e-4chip/*.trace.json.gz", &["critical async_copy_wait"]),
     // 96.4 % of the spans are gaps before kernels that were launched after the previous one had ended (by correlation ids).
     // 53.4 % of the kernel time are transposes around the convolution. The Python tracer does not fire (8 frames per
-    // millisecond). The first of five launches takes 60 ms, the others at most 46 ms. The allocator of each GPU may use
-    // 144 GiB and holds about 4 GiB, of which 1.6 GiB are in use.
+    // millisecond). The first of five launches takes 60 ms, the others at most 46 ms. The limit of each GPU's
+    // allocator is 144 GiB. It holds about 4 GiB, and the program uses 1.6 GiB of them.
     (
         "mi300x-8gpu-conv/*.xplane.pb",
         &["critical host_overhead", "note unfused_data_formatting", "note warm_up_in_window"],

@@ -74,6 +74,12 @@ impl Instruction {
         self.opcode == opcode
     }
 
+    /// Returns true for a matrix product: a dot, or the call of a library's product.
+    pub fn is_matrix_product(&self) -> bool {
+        let is_call = |target: &str| target.contains("gemm") || target.contains("matmul");
+        self.is("dot") || self.custom_call_target().is_some_and(is_call)
+    }
+
     /// Returns the target of a custom call, or `None` for other instructions.
     pub fn custom_call_target(&self) -> Option<&str> {
         Some(self.attributes().custom_call_target.as_str())

@@ -72,6 +72,15 @@ impl Modules {
         exact.or_else(bare).and_then(|index| self.get(index))
     }
 
+    /// Returns the module of an op: by the id of its program, or by the module's name if it names no program.
+    pub fn of_op(&self, host: u16, program_id: Option<i64>, name: &str) -> Option<&Module> {
+        match program_id {
+            Some(program_id) => self.find(host, program_id),
+            None if name.is_empty() => None,
+            None => self.find_by_name(host, name),
+        }
+    }
+
     /// Returns `(host, program id, name with the program id, module)` of all modules, in file order. Reads all of
     /// them.
     pub fn all(&self) -> impl Iterator<Item = (u16, i64, &str, &Module)> {

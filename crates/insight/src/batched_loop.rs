@@ -9,7 +9,7 @@
 
 use std::collections::BTreeSet;
 
-use super::draft::{Draft, equals, lacks};
+use super::draft::{Draft, equals};
 use super::numbers::{Numbers, shown};
 use super::{Needs, Rule, Verdict};
 use base::{Ps, format};
@@ -44,15 +44,10 @@ struct Loop<'a> {
 }
 
 fn check(numbers: &Numbers<'_>) -> Verdict {
-    let ops = &numbers.context.analysis.ops;
-    if ops.rows.is_empty() {
-        return lacks("no device op ran. Capture while the program runs on the device.");
+    if let Some(verdict) = numbers.lacks_program() {
+        return verdict;
     }
-    if numbers.trace.hlo.is_empty() {
-        return numbers.lacks_in_json("the file does not contain the compiled program.");
-    }
-    let programs: BTreeSet<i64> = ops.rows.iter().filter_map(|op| op.program_id).collect();
-    let loops = programs.into_iter().filter_map(|id| Some((id, numbers.module(id)?)));
+    let loops = numbers.programs();
     let loops = loops.flat_map(|(id, module)| loops_of(numbers, id, module));
     let is_long = |found: &Loop<'_>| found.iterations.is_none_or(|count| count >= FEWEST_ITERATIONS);
     let Some(found) = loops.filter(is_long).max_by_key(|found| found.time) else { return Verdict::Fine };

@@ -11,7 +11,7 @@
 use std::collections::BTreeSet;
 
 use super::conversions::{Conversion, Loops, conversions, executions, runs, type_name};
-use super::draft::{Draft, equals, lacks};
+use super::draft::{Draft, equals};
 use super::limits::{OVERHEAD_NOTED_PERCENT, OVERHEAD_PERCENT};
 use super::numbers::{Numbers, shown};
 use super::{Needs, Rule, Verdict, converted_weights};
@@ -48,14 +48,10 @@ impl Repeated<'_> {
 
 fn check(numbers: &Numbers<'_>) -> Verdict {
     let ops = &numbers.context.analysis.ops;
-    if ops.rows.is_empty() {
-        return lacks("no device op ran. Capture while the program runs on the device.");
+    if let Some(verdict) = numbers.lacks_program() {
+        return verdict;
     }
-    if numbers.trace.hlo.is_empty() {
-        return numbers.lacks_in_json("the file does not contain the compiled program.");
-    }
-    let programs: BTreeSet<i64> = ops.rows.iter().filter_map(|op| op.program_id).collect();
-    let modules = programs.into_iter().filter_map(|id| Some((id, numbers.module(id)?)));
+    let modules = numbers.programs();
     let found: Vec<Repeated<'_>> = modules.flat_map(|(id, module)| repeated(numbers, id, module)).collect();
     let share = numbers.op_percent(found.iter().map(Repeated::avoidable).sum());
     let Some(largest) = found.iter().max_by_key(|it| it.avoidable()).filter(|_| share >= OVERHEAD_NOTED_PERCENT) else {

@@ -13,7 +13,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::conversions::{Conversion, conversions, executions, runs, type_name};
-use super::draft::{Draft, equals, lacks};
+use super::draft::{Draft, equals};
 use super::limits::OVERHEAD_PERCENT;
 use super::numbers::Numbers;
 use super::{Needs, Rule, Verdict};
@@ -50,17 +50,13 @@ impl Converted<'_> {
 
 fn check(numbers: &Numbers<'_>) -> Verdict {
     let ops = &numbers.context.analysis.ops;
-    if ops.rows.is_empty() {
-        return lacks("no device op ran. Capture while the program runs on the device.");
-    }
-    if numbers.trace.hlo.is_empty() {
-        return numbers.lacks_in_json("the file does not contain the compiled program.");
+    if let Some(verdict) = numbers.lacks_program() {
+        return verdict;
     }
     if numbers.trains() != Some(false) {
         return Verdict::Irrelevant;
     }
-    let programs: BTreeSet<i64> = ops.rows.iter().filter_map(|op| op.program_id).collect();
-    let modules = programs.into_iter().filter_map(|id| Some((id, numbers.module(id)?)));
+    let modules = numbers.programs();
     let found = modules.filter_map(|(id, module)| of_program(numbers, id, module));
     let Some(found) = found.max_by_key(Converted::avoidable) else { return Verdict::Fine };
     let share = numbers.op_percent(found.avoidable());
@@ -147,7 +143,7 @@ mod tests {
     use report::FindingSeverity::{Critical, Warning};
     use trace::Trace;
 
-    /// Builds steps of 1000 us. The program converts `weights` of this shape, each in an op of its own, in `time` us together.
+    /// Builds steps of 1000 us. In each, `weights` ops convert one weight of this shape each. Together they take `time` us.
     fn steps(weights: usize, shape: &'static str, time: i64, path: &'static str) -> Trace {
         const NAMES: [(&str, &str); 3] = [("w.1", "convert.1"), ("w.2", "convert.2"), ("w.3", "convert.3")];
         tpu_steps(12, move |b, at| {

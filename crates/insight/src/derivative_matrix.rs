@@ -10,7 +10,7 @@
 
 use std::collections::BTreeSet;
 
-use super::draft::{Draft, equals, lacks};
+use super::draft::{Draft, equals};
 use super::limits::OVERHEAD_PERCENT;
 use super::numbers::{Numbers, shown};
 use super::{Needs, Rule, Verdict};
@@ -42,11 +42,8 @@ struct Matrix {
 
 fn check(numbers: &Numbers<'_>) -> Verdict {
     let ops = &numbers.context.analysis.ops;
-    if ops.rows.is_empty() {
-        return lacks("no device op ran. Capture while the program runs on the device.");
-    }
-    if numbers.trace.hlo.is_empty() {
-        return numbers.lacks_in_json("the file does not contain the compiled program.");
+    if let Some(verdict) = numbers.lacks_program() {
+        return verdict;
     }
     let text = |text| ops.text(numbers.trace, text);
     let found: Vec<&Op> = ops.rows.iter().filter(|op| is_second_derivative(text(op.framework_path))).collect();

@@ -61,8 +61,8 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     if !numbers.communicates() {
         return Verdict::Irrelevant;
     }
-    if numbers.trace.hlo.is_empty() {
-        return numbers.lacks_in_json("the file does not contain the compiled program.");
+    if let Some(verdict) = numbers.lacks_program() {
+        return verdict;
     }
     let text = |text| ops.text(numbers.trace, text);
     let gathers = ops.rows.iter().filter(|op| text(op.category).starts_with("all-gather"));

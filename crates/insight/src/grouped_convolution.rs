@@ -7,7 +7,7 @@
 //! time above that of the other products' rate. Warning, critical from 50 %. Confidence medium: FLOPs come from the compiled
 //! program. Remedy: shifted products, a dense convolution. Not checked without the compiled program.
 
-use super::draft::{Draft, equals, lacks};
+use super::draft::{Draft, equals};
 use super::limits::{OVERHEAD_PERCENT, SHORTEST_OP_US, SLOW_OP_PERCENT};
 use super::numbers::Numbers;
 use super::{Needs, Rule, Verdict};
@@ -62,11 +62,8 @@ impl<'a> Work<'a> {
 
 fn check(numbers: &Numbers<'_>) -> Verdict {
     let ops = &numbers.context.analysis.ops;
-    if ops.rows.is_empty() {
-        return lacks("no device op ran. Capture while the program runs on the device.");
-    }
-    if numbers.trace.hlo.is_empty() {
-        return numbers.lacks_in_json("the file does not contain the compiled program.");
+    if let Some(verdict) = numbers.lacks_program() {
+        return verdict;
     }
     let (mut grouped, mut others) = (Work::default(), Work::default());
     let is_costed = |op: &&Op| {

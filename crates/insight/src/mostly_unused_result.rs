@@ -62,8 +62,8 @@ struct Unused<'a> {
 
 fn check(numbers: &Numbers<'_>) -> Verdict {
     let ops = &numbers.context.analysis.ops;
-    if numbers.trace.hlo.is_empty() {
-        return numbers.lacks_in_json("the file does not contain the compiled program.");
+    if let Some(verdict) = numbers.lacks_program() {
+        return verdict;
     }
     let large = ops.rows.iter().filter(|op| numbers.op_percent(op.self_time) >= EXAMINED_PERCENT);
     let mut by_place: BTreeMap<(i64, String), Vec<Unused<'_>>> = BTreeMap::new();

@@ -3,6 +3,7 @@
 //! Shares are relative to the *window* ([`report::WindowKind`]), summed over the used devices.
 
 use std::cell::OnceCell;
+use std::collections::BTreeSet;
 
 use super::Verdict;
 use super::draft::{equals, lacks};
@@ -106,6 +107,21 @@ impl<'a> Numbers<'a> {
         let is_export =
             self.trace.format == Some(SourceFormat::ChromeJson) && self.trace.framework != Framework::PyTorch;
         if is_export { lacks(&format!("{sentence} Open the xplane of the same run.")) } else { lacks(sentence) }
+    }
+
+    /// Returns the verdict of a rule that needs device ops and their compiled programs, if the capture lacks them.
+    pub(super) fn lacks_program(&self) -> Option<Verdict> {
+        if self.context.analysis.ops.rows.is_empty() {
+            return Some(lacks("no device op ran. Capture while the program runs on the device."));
+        }
+        let lacks = self.trace.hlo.is_empty();
+        lacks.then(|| self.lacks_in_json("the file does not contain the compiled program."))
+    }
+
+    /// Returns the compiled programs that ran, by id.
+    pub(super) fn programs(&self) -> impl Iterator<Item = (i64, &'a Module)> + '_ {
+        let ids: BTreeSet<i64> = self.context.analysis.ops.rows.iter().filter_map(|op| op.program_id).collect();
+        ids.into_iter().filter_map(|id| Some((id, self.module(id)?)))
     }
 
     /// Returns the names of calls and options in the framework of the run, for advice.

@@ -123,10 +123,8 @@ const EXPANSION: f64 = 4.0;
 fn expands(module: &Module, instruction: &Instruction) -> bool {
     let elements = |it: &Instruction| it.shape.first_array().map_or(0.0, |array| array.elements());
     let fused = module.called(instruction, 0).filter(|_| instruction.is("fusion"));
-    let multiplies =
-        |it: &Instruction| it.is("dot") || it.custom_call_target().is_some_and(|target| target.contains("gemm"));
-    let is_product =
-        multiplies(instruction) || fused.is_some_and(|it| module.instructions_of(it).iter().any(multiplies));
+    let is_product = instruction.is_matrix_product()
+        || fused.is_some_and(|it| module.instructions_of(it).iter().any(Instruction::is_matrix_product));
     let largest = module.operands(instruction).map(elements).fold(0.0, f64::max);
     is_product && largest > 0.0 && elements(instruction) >= EXPANSION * largest
 }
@@ -201,7 +199,25 @@ mod tests {
     /// Tokens are sent to experts by a product with a mask, which is the outer product of two one-hot matrices.
     #[test]
     fn products_with_masks_of_one_hot_matrices_count() {
-        let mut steps = tpu_steps(12, |b, at| {
+        let steps = tpu_steps(12, |b, at| {
+            if at == 0 {
+                add_program(
+                    b,
+                    7,
+                    vec![(
+                        "main",
+                        vec![
+                            instruction("x", "parameter", "f32[1024,64]"),
+                            instruction("gates", "parameter", "f32[1024,2,32]").int(9, 1),
+                            instruction("eq.1", "compare", "f32[1024,2,640]").of(&["gates", "gates"]),
+                            instruction("dot.2", "dot", "f32[1024,32,640]").of(&["gates", "eq.1"]),
+                            instruction("convert.3", "convert", "f32[1024,32,640]").of(&["dot.2"]),
+                            instruction("dot.4", "dot", "f32[20480,64]").of(&["convert.3", "x"]),
+                            instruction("tanh.5", "tanh", "f32[20480,64]").of(&["dot.4"]),
+                        ],
+                    )],
+                );
+            }
             let path = b.trace_mut().strings.intern("jit(f)/jit(_one_hot)/eq");
             let text =
                 b.trace_mut().strings.intern("%eq.1 = f32[1024,2,640]{2,1,0} fusion(s32[1024]{0} %ids), kind=kLoop");
@@ -214,24 +230,6 @@ mod tests {
                 op_of(b, 7, (name, "loop fusion"), at + start, time);
             }
         });
-        let mut b = trace::TraceBuilder::new();
-        let program = vec![(
-            "main",
-            vec![
-                instruction("x", "parameter", "f32[1024,64]"),
-                instruction("gates", "parameter", "f32[1024,2,32]").int(9, 1),
-                instruction("eq.1", "compare", "f32[1024,2,640]").of(&["gates", "gates"]),
-                instruction("dot.2", "dot", "f32[1024,32,640]").of(&["gates", "eq.1"]),
-                instruction("convert.3", "convert", "f32[1024,32,640]").of(&["dot.2"]),
-                instruction("dot.4", "dot", "f32[20480,64]").of(&["convert.3", "x"]),
-                instruction("tanh.5", "tanh", "f32[20480,64]").of(&["dot.4"]),
-            ],
-        )];
-        add_program(&mut b, 7, program);
-        steps.hlo = b.build().hlo;
-        for proto in &mut steps.hlo {
-            proto.name = steps.strings.intern("jit_f(7)");
-        }
         let found = finding(steps, &RULE);
         assert_eq!(found.title, "A one-hot matrix takes 40.0 % of the op time");
     }

@@ -68,15 +68,10 @@ impl Accumulation<'_> {
 }
 
 fn check(numbers: &Numbers<'_>) -> Verdict {
-    let ops = &numbers.context.analysis.ops;
-    if ops.rows.is_empty() {
-        return lacks("no device op ran. Capture while the program runs on the device.");
+    if let Some(verdict) = numbers.lacks_program() {
+        return verdict;
     }
-    if numbers.trace.hlo.is_empty() {
-        return numbers.lacks_in_json("the file does not contain the compiled program.");
-    }
-    let programs: BTreeSet<i64> = ops.rows.iter().filter_map(|op| op.program_id).collect();
-    let modules = programs.into_iter().filter_map(|id| Some((id, numbers.module(id)?)));
+    let modules = numbers.programs();
     let found = modules.flat_map(|(id, module)| accumulations(numbers, id, module)).max_by_key(Accumulation::fixed);
     let worth = |it: &Accumulation<'_>| numbers.op_percent(it.saved(it.iterations)) >= OVERHEAD_NOTED_PERCENT;
     let Some(found) = found.filter(worth) else { return Verdict::Fine };

@@ -9,9 +9,7 @@
 //! the bias and the device. Remedy: `jax.nn.dot_product_attention` or another fused kernel. Not checked without the compiled
 //! program.
 
-use std::collections::BTreeSet;
-
-use super::draft::{Draft, equals, lacks};
+use super::draft::{Draft, equals};
 use super::limits::OVERHEAD_PERCENT;
 use super::numbers::{Numbers, shown};
 use super::{Rule, Verdict};
@@ -50,14 +48,10 @@ struct Cost<'a> {
 
 fn check(numbers: &Numbers<'_>) -> Verdict {
     let ops = &numbers.context.analysis.ops;
-    if ops.rows.is_empty() {
-        return lacks("no device op ran. Capture while the program runs on the device.");
+    if let Some(verdict) = numbers.lacks_program() {
+        return verdict;
     }
-    if numbers.trace.hlo.is_empty() {
-        return numbers.lacks_in_json("the file does not contain the compiled program.");
-    }
-    let programs: BTreeSet<i64> = ops.rows.iter().filter_map(|op| op.program_id).collect();
-    let modules = programs.into_iter().filter_map(|id| Some((id, numbers.module(id)?)));
+    let modules = numbers.programs();
     let costs = modules.flat_map(|(id, module)| scores_of(id, module)).filter_map(|scores| cost(numbers, scores));
     let Some(found) = costs.max_by_key(|found| found.time) else { return Verdict::Fine };
     let share = numbers.op_percent(found.time);
@@ -112,7 +106,7 @@ fn scores_of(program: i64, module: &Module) -> Vec<Scores<'_>> {
     let all = || module.instructions().iter();
     let elements = |it: &Instruction| it.shape.first_array().map_or(0.0, |array| array.elements());
     let exponentials: Vec<f64> = all().filter(|it| it.is("exponential")).map(elements).collect();
-    let products: Vec<&Instruction> = all().filter(|it| is_product(it)).collect();
+    let products: Vec<&Instruction> = all().filter(|it| it.is_matrix_product()).collect();
     let operands = |it: &Instruction| -> Vec<f64> { module.operands(it).take(2).map(elements).collect() };
     let mut found: Vec<Scores<'_>> = Vec::new();
     for &product in &products {
@@ -137,13 +131,6 @@ fn scores_of(program: i64, module: &Module) -> Vec<Scores<'_>> {
     found
 }
 
-/// Returns true for a matrix product, including a library's.
-fn is_product(instruction: &Instruction) -> bool {
-    let library =
-        || instruction.custom_call_target().is_some_and(|target| target.contains("gemm") || target.contains("matmul"));
-    instruction.is("dot") || library()
-}
-
 /// Sums the time of the ops that read or write the scores. `None` if no such op ran.
 fn cost<'a>(numbers: &Numbers<'a>, scores: Scores<'a>) -> Option<Cost<'a>> {
     let module = scores.product.0;
@@ -159,7 +146,7 @@ fn cost<'a>(numbers: &Numbers<'a>, scores: Scores<'a>) -> Option<Cost<'a>> {
     let multiplies = |op: &Op| {
         let instruction = module.instruction(ops.text(numbers.trace, op.name));
         let fused = instruction.and_then(|it| module.called(it, 0)).map_or(&[][..], |it| module.instructions_of(it));
-        instruction.is_some_and(is_product) || fused.iter().any(is_product)
+        instruction.is_some_and(Instruction::is_matrix_product) || fused.iter().any(Instruction::is_matrix_product)
     };
     let others = found.iter().filter(|op| !multiplies(op));
     let (time, without_products) = (found.iter().map(|op| op.self_time).sum(), others.map(|op| op.self_time).sum());
@@ -180,31 +167,29 @@ mod tests {
         let head = if batched { "4," } else { "" };
         let rows = shape(format!("f32[{head}{length},64]"));
         let scores = shape(format!("f32[{head}{length},{length}]"));
-        let mut steps = tpu_steps(12, |b, at| {
+        tpu_steps(12, |b, at| {
+            if at == 0 {
+                add_program(
+                    b,
+                    7,
+                    vec![(
+                        "main",
+                        vec![
+                            instruction("q", "parameter", rows),
+                            instruction("k", "parameter", rows).int(9, 1),
+                            instruction("dot.1", "dot", scores).of(&["q", "k"]),
+                            instruction("exp.2", "exponential", scores).of(&["dot.1"]),
+                            instruction("dot.3", "dot", rows).of(&["exp.2", "k"]),
+                            instruction("tanh.4", "tanh", rows).of(&["dot.3"]),
+                        ],
+                    )],
+                );
+            }
             op_of(b, 7, ("dot.1", "convolution"), at, 10);
             op_of(b, 7, ("exp.2", "loop fusion"), at + 10, time);
             op_of(b, 7, ("dot.3", "convolution"), at + 10 + time, 10);
             op_of(b, 7, ("tanh.4", "loop fusion"), at + 20 + time, 980 - time);
-        });
-        let mut b = trace::TraceBuilder::new();
-        let program = vec![(
-            "main",
-            vec![
-                instruction("q", "parameter", rows),
-                instruction("k", "parameter", rows).int(9, 1),
-                instruction("dot.1", "dot", scores).of(&["q", "k"]),
-                instruction("exp.2", "exponential", scores).of(&["dot.1"]),
-                instruction("dot.3", "dot", rows).of(&["exp.2", "k"]),
-                instruction("tanh.4", "tanh", rows).of(&["dot.3"]),
-            ],
-        )];
-        add_program(&mut b, 7, program);
-        let mut programs = b.build();
-        for proto in &mut programs.hlo {
-            proto.name = steps.strings.intern("jit_f(7)");
-        }
-        steps.hlo = programs.hlo;
-        steps
+        })
     }
 
     #[test]

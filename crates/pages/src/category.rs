@@ -4,6 +4,7 @@ use crate::Source;
 use document::Link;
 use metrics::family_of;
 use report::View;
+use trace::copies::Direction;
 
 /// Returns a link to the rows of a category on the Kernels page of an earlier result, whose page lists only data in the profile.
 pub(super) fn rows_of_category(category: &str) -> Option<Link> {
@@ -23,6 +24,9 @@ pub(super) fn link_of_category(source: Source<'_>, category: &str) -> Option<Lin
         Link::equal(View::Kernels, "family", family.label())
     } else if ops.rows.iter().any(|op| op.family == family) {
         Link::equal(View::Ops, "family", family.label())
+    } else if category == Direction::Fill.label() {
+        // Fills that library calls launch are in the rows of these calls.
+        Link::equal(View::Transfers, "direction", category)
     } else {
         None
     }

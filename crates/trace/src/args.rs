@@ -195,7 +195,18 @@ args! {
     }
 }
 
+/// Returns the instruction that an event's `hlo_op` names. Kernels of a called computation name the callers too
+/// (`call.1::fusion.3`).
+pub fn instruction_name(hlo_op: &str) -> &str {
+    hlo_op.rsplit("::").next().unwrap_or(hlo_op)
+}
+
 impl Args {
+    /// Returns true if a graph (CUDA, HIP) launched the kernel. The number 0 means none.
+    pub fn is_in_graph(&self) -> bool {
+        [self.graph_id, self.graph_node_id].into_iter().flatten().any(|id| id != 0)
+    }
+
     /// Sets the framework path from the stats in which some writers store it. On GPUs, `tf_op` is often just
     /// `XlaModule:` and the stat `name` holds the path. TensorFlow writes an annotation, `Mul:Mul#id=1,...#`. Either
     /// argument may be empty.

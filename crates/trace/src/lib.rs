@@ -29,7 +29,7 @@ mod packed;
 pub mod snapshot;
 mod strings;
 
-pub use args::{Args, ArgsId, ArgsTable, MemoryBytes, NumberArg, TextArg};
+pub use args::{Args, ArgsId, ArgsTable, MemoryBytes, NumberArg, TextArg, instruction_name};
 pub use blocks::{in_blocks, in_blocks_mut};
 pub use builder::TraceBuilder;
 pub use by_line::{ByLine, LineEvents};

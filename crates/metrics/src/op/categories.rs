@@ -227,7 +227,7 @@ fn category(trace: &Trace, name: StrId, args: ArgsId) -> &'static str {
     }
     let kernel = trace.text(name);
     let instruction = trace.text(args_set.hlo_op);
-    let instruction = instruction.rsplit("::").next().unwrap_or(instruction);
+    let instruction = trace::instruction_name(instruction);
     // Split only once, because a trace may have a million different kernels.
     let words = Name::new(kernel);
     let by_kernel = || of_instruction(kernel, &words);

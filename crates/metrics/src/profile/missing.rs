@@ -8,7 +8,7 @@ use crate::host::launches::{CallIndex, for_each_op};
 use crate::step::steps::{Steps, ops_starting_in};
 use base::format::{count, printable, shorten, time_us};
 use base::{Ps, Warning, WarningCode};
-use trace::{EventId, Interval, LineKind, Platform, StrId, Trace, in_blocks};
+use trace::{Args, EventId, Interval, LineKind, Platform, StrId, Trace, in_blocks};
 
 /// Minimum share that must be missing for a warning, in percent (our limit: a smaller share may be due to the edges of
 /// the capture).
@@ -211,11 +211,8 @@ impl Streams {
         let is_buffer = |name: StrId| trace.text(name).starts_with(COMMAND_BUFFER);
         // Checked once for each kind of event, not for each of a million events.
         let any_buffer = trace.events.kinds().iter().any(|kind| is_buffer(kind.name));
-        let of_graph: Vec<bool> = (0..trace.args.len())
-            .map(|index| {
-                trace.args.set(index).is_some_and(|args| args.graph_id.or(args.graph_node_id).unwrap_or(0) != 0)
-            })
-            .collect();
+        let of_graph: Vec<bool> =
+            (0..trace.args.len()).map(|index| trace.args.set(index).is_some_and(Args::is_in_graph)).collect();
         for device in &captured.used {
             if any_buffer {
                 found.add_buffers(trace, device, is_buffer);

@@ -1,8 +1,8 @@
 //! Finds the device ops that a compiler runs while it compiles.
 //!
 //! XLA's GPU compiler launches candidates of kernels to choose the fastest, and clears and compares their buffers
-//! (autotuning). These kernels are not part of the program. A host call launched them that is on a thread of the
-//! compiler's pool, or inside a compile span of its own thread:
+//! (autotuning). These kernels are not part of the program. The host call that launched them is on a thread of the
+//! compiler's pool, or inside a compile span on its own thread:
 //!
 //! ```text
 //! python     [------- backend_compile -------)      [Execute)

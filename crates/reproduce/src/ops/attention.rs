@@ -4,7 +4,6 @@ use hlo::ArrayShape;
 use serde_json::Value;
 
 use super::Op;
-use super::custom_call::wrapped;
 use super::matmul::{config, numbers, part};
 use crate::Unsupported;
 use crate::functions::Functions;
@@ -65,8 +64,8 @@ pub(super) fn expression(functions: &mut Functions<'_>, op: &Op<'_>, target: &st
     let forward = |q: &str, k: &str, v: &str| call(&turn(q, q_swapped), &turn(k, q_swapped), &turn(v, q_swapped));
     if !is_backward {
         let value = forward(op.arg(0)?, op.arg(1)?, op.arg(2)?);
-        let out = super::custom_call::first(op)?;
-        return Ok(wrapped(op, turn(&value, has_heads_first(out))));
+        let out = op.first_result()?;
+        return Ok(op.as_result(turn(&value, has_heads_first(out))));
     }
     let is_swapped = has_heads_first(op.operand(4)?);
     let parts = op.it.shape.tuple();

@@ -29,7 +29,7 @@ pub(super) fn expression(
             if op.arguments.len() != 4 || scales(0)? != scales(2)? || scales(1)? != scales(3)? {
                 return Err(op.lacks("the scales"));
             }
-            let dtype = dtype(first(op)?.data_type)?;
+            let dtype = dtype(op.first_result()?.data_type)?;
             format!("jax.nn.scaled_matmul({}, preferred_element_type={dtype})", op.all())
         }
         "TopK" | "__gpu$TopK" | "mhlo.topk" => {
@@ -95,16 +95,6 @@ fn unknown(op: &Op<'_>, target: &str) -> Unsupported {
     Unsupported::CustomCall { target: names::comment(target), hint: format!(": it is {kernel}{name}") }
 }
 
-/// Returns the first array of the result.
-pub(super) fn first<'a>(op: &Op<'a>) -> Result<&'a hlo::ArrayShape, Unsupported> {
-    op.it.shape.first_array().ok_or_else(|| op.lacks("the shape"))
-}
-
-/// Returns the value as a tuple of one if the call returns a tuple.
-pub(super) fn wrapped(op: &Op<'_>, value: String) -> String {
-    if op.it.shape.array().is_some() { value } else { format!("({value},)") }
-}
-
 /// Returns the number of leading results that the script has. The others are memory and status of the library.
 pub(crate) fn results(it: &Instruction) -> usize {
     let target = it.attributes().custom_call_target.as_str();
@@ -161,7 +151,7 @@ fn linear_algebra(op: &Op<'_>, target: &str) -> Result<Option<String>, Unsupport
             let full = if square(2) && square(3) { "True" } else { "False" };
             format!("(lambda _u, _s, _v: ({a}, _s, _u, _v))(*lax.linalg.svd({a}, full_matrices={full}))")
         }
-        "trsm" => wrapped(op, triangular_solve(op, a)?),
+        "trsm" => op.as_result(triangular_solve(op, a)?),
         _ => return Ok(None),
     };
     Ok(Some(found))
@@ -197,7 +187,7 @@ fn triangular_solve(op: &Op<'_>, a: &str) -> Result<String, Unsupported> {
 
 /// Returns a convolution of cuDNN, or its gradient.
 fn convolve(op: &Op<'_>, target: &str) -> Result<String, Unsupported> {
-    let result = first(op)?;
+    let result = op.first_result()?;
     let (a, b) = (op.arg(0)?, op.arg(1)?);
     let (first_type, second_type) = (op.operand(0)?.data_type, op.operand(1)?.data_type);
     let sized = |array: &hlo::ArrayShape| -> Result<String, Unsupported> {
@@ -222,5 +212,5 @@ fn convolve(op: &Op<'_>, target: &str) -> Result<String, Unsupported> {
         }
         _ => return Err(unknown(op, target)),
     };
-    Ok(wrapped(op, value))
+    Ok(op.as_result(value))
 }

@@ -3,7 +3,6 @@
 use hlo::DotDimensions;
 use serde_json::Value;
 
-use super::custom_call::{first, wrapped};
 use super::{Op, dot};
 use crate::Unsupported;
 use crate::functions::Functions;
@@ -38,7 +37,7 @@ pub(super) fn expression(functions: &mut Functions<'_>, op: &Op<'_>) -> Result<S
     if dimensions.lhs_contracting.is_empty() {
         return Err(op.lacks("the dimension numbers"));
     }
-    let result = first(op)?;
+    let result = op.first_result()?;
     let kind = dtype(result.data_type)?;
     let is_scaled = op.own().custom_call_target.ends_with("$f8");
     let mut value = dot::general(op, &dimensions, result.data_type)?;
@@ -79,5 +78,5 @@ pub(super) fn expression(functions: &mut Functions<'_>, op: &Op<'_>) -> Result<S
         "SILU" => value = format!("jax.nn.silu({value})"),
         _ => functions.note("The script leaves out the function that the library applies to the product."),
     }
-    Ok(wrapped(op, value))
+    Ok(op.as_result(value))
 }

@@ -74,6 +74,16 @@ impl<'a> Op<'a> {
         python::array(&self.it.shape, &self.it.name)
     }
 
+    /// Returns the first array of the result. Calls of libraries also return scratch memory and a status.
+    pub fn first_result(&self) -> Result<&'a ArrayShape, Unsupported> {
+        self.it.shape.first_array().ok_or_else(|| self.lacks("the shape"))
+    }
+
+    /// Returns the value as a tuple of one if the instruction returns a tuple.
+    pub fn as_result(&self, value: String) -> String {
+        if self.it.shape.array().is_some() { value } else { format!("({value},)") }
+    }
+
     pub fn own(&self) -> &'a Attributes {
         self.it.attributes()
     }

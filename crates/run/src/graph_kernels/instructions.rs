@@ -3,6 +3,8 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::align::Fit;
+use facts::kernel_families::{self, Scope};
+use facts::{Name, hlo_categories};
 use hlo::{Instruction, InstructionIndex, Module};
 
 /// An instruction that launches kernels.
@@ -15,11 +17,11 @@ pub(super) struct Launching {
 /// The kernels that an instruction launches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Calls {
-    /// One that XLA generated for it.
+    /// A kernel that XLA generated for it.
     Generated,
-    /// Those of a library.
+    /// Kernels of a library.
     Library(Library),
-    /// Those of any library, or one that XLA generated: a fusion around a library call, a loop.
+    /// Kernels of an unknown library, or a generated kernel. Examples are a fusion around a library call, and a loop.
     Any,
 }
 
@@ -103,7 +105,7 @@ impl<'m> Instructions<'m> {
             return Kernel::CopyOrFill;
         }
         let name = name.strip_suffix(".kd").unwrap_or(name);
-        // CUDA runs copies of a graph as kernels of its own: `memcpy128`, `memcpy32_post`.
+        // In a graph, CUDA implements copies with its own kernels: `memcpy128`, `memcpy32_post`.
         if ["memcpy", "memset"].iter().any(|prefix| name.starts_with(prefix)) {
             return Kernel::CopyOrFill;
         }
@@ -203,18 +205,12 @@ fn is_collective(opcode: &str) -> bool {
 
 /// Returns the library that contains a kernel, if its name shows it.
 fn library_of_kernel(name: &str) -> Option<Library> {
-    let lower = name.to_ascii_lowercase();
-    let contains = |words: &[&str]| words.iter().any(|word| lower.contains(word));
-    if contains(&["nccl", "rccl"]) {
-        Some(Library::Collective)
-    } else if contains(&["cudnn", "miopen", "fprop", "dgrad", "wgrad", "sdpa", "conv"]) {
-        Some(Library::Dnn)
-    } else if contains(&["gemm", "nvjet", "cutlass", "gemv", "splitk", "cijk"]) {
-        Some(Library::MatrixProduct)
-    } else if contains(&["radixsort", "radix_sort", "topk", "cub::"]) {
-        Some(Library::Sort)
-    } else {
-        None
+    match kernel_families::category(Scope::Kernel, &Name::new(name))? {
+        "matmul" => Some(Library::MatrixProduct),
+        "convolution" | "attention" => Some(Library::Dnn),
+        "sort" => Some(Library::Sort),
+        category if hlo_categories::family(category) == Some("communication") => Some(Library::Collective),
+        _ => None,
     }
 }
 

@@ -29,7 +29,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use self::instructions::Instructions;
 use base::{Ps, sort};
 use hlo::{Module, Modules};
-use trace::{Args, EventColumn, EventKind, LineKind, StrId, Trace};
+use trace::{Args, EventColumn, EventKind, LineKind, StrId, Trace, instruction_name};
 
 /// Kinds of events whose arguments were changed: the new kind and the one that was read.
 pub type ReadKinds = FxHashMap<EventKind, EventKind>;
@@ -84,15 +84,10 @@ struct Op {
     program_id: Option<i64>,
 }
 
-/// Returns true if a CUDA graph launched the kernel. Other events may have the number 0.
-fn is_in_graph(args: &Args) -> bool {
-    args.graph_id.or(args.graph_node_id).is_some_and(|id| id != 0)
-}
-
 /// Returns the kinds of graph kernels that name no instruction.
 fn unnamed(trace: &Trace, modules: &Modules) -> Vec<usize> {
     let is_unnamed = |kind: &EventKind| {
-        let Some(args) = trace.args.set(kind.args.index()).filter(|args| is_in_graph(args)) else { return false };
+        let Some(args) = trace.args.set(kind.args.index()).filter(|args| args.is_in_graph()) else { return false };
         let is_op = trace.lines.get(kind.line.index()).is_some_and(|line| line.kind == LineKind::DeviceOps);
         is_op && !is_named(trace, modules, kind, args)
     };
@@ -106,22 +101,13 @@ fn is_named(trace: &Trace, modules: &Modules, kind: &EventKind, args: &Args) -> 
     !name.is_empty() && module.instruction(name).is_some()
 }
 
-/// Returns the instruction of `hlo_op`. Kernels of a called computation name the callers too (`call.1::fusion.3`).
-fn instruction_name(hlo_op: &str) -> &str {
-    hlo_op.rsplit("::").next().unwrap_or(hlo_op)
-}
-
 fn host(trace: &Trace, kind: &EventKind) -> u16 {
     let plane = trace.lines.get(kind.line.index()).and_then(|line| trace.plane_of(line));
     plane.map_or(0, |plane| plane.host)
 }
 
 fn module<'m>(trace: &Trace, modules: &'m Modules, host: u16, args: &Args) -> Option<&'m Module> {
-    match args.program_id {
-        Some(program) => modules.find(host, program),
-        None if args.hlo_module.is_empty() => None,
-        None => modules.find_by_name(host, trace.text(args.hlo_module)),
-    }
+    modules.of_op(host, args.program_id, trace.text(args.hlo_module))
 }
 
 /// A program on a device: plane, program id and name.
@@ -253,7 +239,7 @@ fn named_elsewhere(trace: &Trace, program: Program, module: &Module) -> FxHashSe
     for kind in trace.events.kinds() {
         let plane = trace.lines.get(kind.line.index()).map_or(0, |line| line.plane.index());
         let Some(args) = trace.args.set(kind.args.index()).filter(|args| !args.hlo_op.is_empty()) else { continue };
-        if (plane, args.program_id, args.hlo_module) == program && !is_in_graph(args) {
+        if (plane, args.program_id, args.hlo_module) == program && !args.is_in_graph() {
             let instruction = module.instruction(instruction_name(trace.text(args.hlo_op)));
             found.extend(instruction.and_then(|it| module.index_of(it)));
         }

@@ -28,7 +28,7 @@ use crate::op::ops::{Text, Texts};
 use base::{Ps, sort};
 use hlo::Modules;
 use resolve::{Resolver, is_copy};
-use trace::{ArgsId, EventKind, Numbering, Platform, StrId, Trace, in_blocks};
+use trace::{Args, ArgsId, EventKind, Numbering, Platform, StrId, Trace, in_blocks};
 
 /// Kernels with a shorter duration count as short, because launching a kernel takes about this long.
 pub const SHORT_KERNEL: Ps = Ps::new(10_000_000);
@@ -301,7 +301,7 @@ fn tally(trace: &Trace, devices: &Devices, calls: &CallIndex, histogram: &mut Hi
         // Many kernels of a graph share one call, so only the first one could have a meaningful delay.
         let mut graph_calls: FxHashMap<StrId, bool> = FxHashMap::default();
         each_launched_op(trace, devices, calls, |op, call| {
-            let in_graph = trace.args.set(op.event.args.index()).is_some_and(|args| args.graph_id.is_some());
+            let in_graph = trace.args.set(op.event.args.index()).is_some_and(Args::is_in_graph);
             let name = trace.events.get(call.event).map_or(StrId::EMPTY, |event| event.name);
             let graph_call = graph_calls.entry(name).or_insert_with(|| trace.text(name).contains("GraphLaunch"));
             let graph = in_graph || *graph_call;

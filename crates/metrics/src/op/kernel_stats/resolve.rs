@@ -48,28 +48,12 @@ impl Op {
     /// Reads the op that an event names. `hlo_op` is empty if it names none.
     fn of(trace: &Trace, texts: &mut Texts, args: &Args) -> Op {
         Op {
-            hlo_op: instruction(trace, texts, args.hlo_op),
+            hlo_op: texts.instruction(trace, args.hlo_op),
             hlo_module: Texts::of_trace(args.hlo_module),
             program_id: args.program_id,
             tf_op: args.tf_op,
         }
     }
-}
-
-/// Returns the instruction that a kernel runs, without the instructions that XLA fused with it. Empty for an empty name.
-fn instruction(trace: &Trace, texts: &mut Texts, hlo_op: StrId) -> Text {
-    if hlo_op.is_empty() {
-        return Text::default();
-    }
-    let named = trace.text(hlo_op);
-    // Kernels of a called computation name the callers too (`call.1::fusion.3`).
-    let instruction = named.rsplit("::").next().unwrap_or(named);
-    if instruction == named { Texts::of_trace(hlo_op) } else { texts.keep(trace, instruction) }
-}
-
-/// Returns true if a CUDA graph launched the kernel.
-fn is_in_graph(args: &Args) -> bool {
-    args.graph_id.is_some() || args.graph_node_id.is_some()
 }
 
 pub(super) struct Resolver<'a> {
@@ -100,7 +84,7 @@ impl<'a> Resolver<'a> {
     /// Returns the kernel without occurrences, and the class of its launch shape.
     pub fn resolve(&mut self, host: u16, name: StrId, args_id: ArgsId) -> (KernelRow, u32) {
         let args = self.trace.args.get(args_id);
-        let in_graph = is_in_graph(&args);
+        let in_graph = args.is_in_graph();
         let op = Op::of(self.trace, &mut self.texts, &args);
         let found = self.instruction(host, &op);
         let names = self.names(name);
@@ -175,10 +159,7 @@ impl<'a> Resolver<'a> {
             return None;
         }
         let text = |text: Text| self.texts.get(self.trace, text);
-        let module = match op.program_id {
-            Some(program) => self.modules.find(host, program),
-            None => self.modules.find_by_name(host, text(op.hlo_module)),
-        }?;
+        let module = self.modules.of_op(host, op.program_id, text(op.hlo_module))?;
         Some((module, module.instruction(text(op.hlo_op))?))
     }
 

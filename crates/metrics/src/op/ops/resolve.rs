@@ -178,12 +178,7 @@ impl Resolver<'_> {
             let copy = tells.then(|| self.categorizer.of(name, args_id));
             return OpKey { program_id: args.program_id, module, name: Texts::of_trace(name), detail, copy };
         }
-        // `fusion.1::convert.2`: the last part is the instruction that the kernel runs.
-        let instruction = self.trace.text(args.hlo_op);
-        let name = match instruction.rsplit_once("::") {
-            Some((_, last)) => self.ops.texts.keep(self.trace, last),
-            None => Texts::of_trace(args.hlo_op),
-        };
+        let name = self.ops.texts.instruction(self.trace, args.hlo_op);
         OpKey { program_id: args.program_id, module, name, detail: StrId::EMPTY, copy: None }
     }
 
@@ -293,11 +288,7 @@ impl Resolver<'_> {
     }
 
     fn instruction<'m>(&self, modules: &'m Modules, op: &Op, args: &Args) -> Option<(&'m Module, &'m Instruction)> {
-        let module = match args.program_id {
-            Some(program_id) => modules.find(self.host, program_id),
-            None if args.hlo_module.is_empty() => None,
-            None => modules.find_by_name(self.host, self.trace.text(args.hlo_module)),
-        }?;
+        let module = modules.of_op(self.host, args.program_id, self.trace.text(args.hlo_module))?;
         Some((module, module.instruction(self.ops.texts.get(self.trace, op.name))?))
     }
 

@@ -1,6 +1,6 @@
 //! Stores the texts of ops. Most texts are in the trace, and the others come from the embedded HLO.
 
-use trace::{StrId, Strings, Trace};
+use trace::{StrId, Strings, Trace, instruction_name};
 
 /// Handle of a row's text, four bytes. Equal texts have equal handles.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -25,6 +25,13 @@ impl Texts {
     pub fn keep(&mut self, trace: &Trace, text: &str) -> Text {
         let new = |own: &mut Strings| Text(own.intern(text).index() as u32 | OWN);
         trace.strings.find(text).map_or_else(|| new(&mut self.own), Texts::of_trace)
+    }
+
+    /// Stores the instruction that an event's `hlo_op` names, and returns its handle. Empty for an empty name.
+    pub fn instruction(&mut self, trace: &Trace, hlo_op: StrId) -> Text {
+        let named = trace.text(hlo_op);
+        let instruction = instruction_name(named);
+        if instruction.len() == named.len() { Texts::of_trace(hlo_op) } else { self.keep(trace, instruction) }
     }
 
     /// Returns the handle of a stored text, or `None` if the text is unknown.

@@ -154,7 +154,7 @@ pub fn point(peaks: &Peaks, op: &Op) -> Point {
 
 /// Share of a memory's bandwidth from which the memory counts as the limit of an op whose arithmetic is unknown (ours: below
 /// it, arithmetic or latency is as likely).
-pub const LEAST_MEMORY_SHARE: f64 = 0.35;
+const LEAST_MEMORY_SHARE: f64 = 0.35;
 
 /// Compares an op with the memory's roofs alone. An op that uses little of their bandwidth has no known limit, because its
 /// arithmetic may limit it.
