@@ -16,6 +16,8 @@ use metrics::roofline::Level;
 pub(super) const LEAST_CONVERTED_BYTES: f64 = (1 << 20) as f64;
 /// Number of instructions or levels of calls that are read for one value (ours: longer paths are not worth a search).
 const MOST_STEPS: usize = 100;
+/// Most instructions of a fusion that is examined (ours: a larger one does more than convert, and each operand takes a search).
+const MOST_FUSED: usize = 2000;
 /// Ops that change the shape or the place of an array, but not its values.
 const PASSES_ON: [&str; 4] = ["bitcast", "copy", "reshape", "transpose"];
 
@@ -154,7 +156,9 @@ fn reads(module: &Module, instruction: &Instruction) -> Vec<(usize, Read)> {
             .into_iter()
             .collect();
     }
-    let Some(fused) = module.called(instruction, 0).filter(|_| instruction.is("fusion")) else { return Vec::new() };
+    let fused =
+        module.called(instruction, 0).filter(|it| instruction.is("fusion") && it.instructions.len() <= MOST_FUSED);
+    let Some(fused) = fused else { return Vec::new() };
     let read = |number: usize| Some((number, converted(module, parameter(module, fused, number)?, 0)?));
     (0..instruction.operands.len()).filter_map(read).collect()
 }

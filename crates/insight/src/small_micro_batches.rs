@@ -12,7 +12,7 @@
 //! because the time of matrix products also falls with larger batches, and the batch may be a choice of the model. Remedy: fewer
 //! and larger micro-batches. Not checked without the compiled program with its buffers, or without the size of the memory.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::batched_loop::each_inside;
 use super::conversions::{element_index, executions, is_unchanged, runs};
@@ -25,7 +25,7 @@ use super::numbers::{Numbers, shown};
 use super::{Needs, Rule, Verdict};
 use base::framework_path::training_pass;
 use base::{Ps, format};
-use hlo::{Computation, Instruction, Module};
+use hlo::{Computation, Instruction, InstructionIndex, Module};
 use metrics::Op;
 use report::{Confidence, FindingSeverity, View};
 
@@ -225,19 +225,19 @@ fn adders<'a>(module: &'a Module, of_loop: &Instruction, body: &'a Computation) 
         .filter(|it| is_of_state(it))
         .filter_map(|it| Some((element_index(it)?, it)))
         .collect();
-    let unchanged: Vec<&[u64]> = elements
+    let unchanged: BTreeSet<&[u64]> = elements
         .iter()
         .filter(|(index, _)| is_unchanged(module, of_loop, *index))
         .filter_map(|(_, it)| Some(it.shape.array()?.dimensions.as_slice()))
         .collect();
+    let readers = readers(module, body);
     let adder = |&(index, element): &(usize, &'a Instruction)| {
         let shape = element.shape.array()?;
-        let mut readers = users(module, element);
-        let adder = readers.next().filter(|_| readers.next().is_none())?;
+        let adder = readers.get(&module.index_of(element)?).copied().flatten()?;
         let result = module.operand(root, index)?;
         let is_result = std::ptr::eq(result, adder)
             || (element_index(result).is_some() && module.operand(result, 0).is_some_and(|it| std::ptr::eq(it, adder)));
-        let is_gradient = unchanged.contains(&shape.dimensions.as_slice());
+        let is_gradient = unchanged.contains(shape.dimensions.as_slice());
         (is_result && is_gradient && adds_to(module, adder, element)).then(|| Adder {
             name: adder.name.as_str(),
             bytes: shape.bytes(),
@@ -245,6 +245,23 @@ fn adders<'a>(module: &'a Module, of_loop: &Instruction, body: &'a Computation) 
         })
     };
     elements.iter().filter_map(adder).collect()
+}
+
+/// Returns the instruction that reads each value of a computation. `None` if several read it.
+fn readers<'a>(
+    module: &'a Module,
+    computation: &'a Computation,
+) -> BTreeMap<InstructionIndex, Option<&'a Instruction>> {
+    let mut found = BTreeMap::new();
+    for reader in module.instructions_of(computation) {
+        let mut operands = reader.operands.clone();
+        operands.sort_unstable();
+        operands.dedup();
+        for operand in operands {
+            found.entry(operand).and_modify(|only| *only = None).or_insert(Some(reader));
+        }
+    }
+    found
 }
 
 /// Returns true if an instruction adds something to one of its operands.
