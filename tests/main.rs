@@ -67,6 +67,7 @@ mod readme;
 mod real_profiles;
 mod roofline_truths;
 mod schema;
+mod serving;
 mod seven_steps;
 mod source_lines;
 mod step_breakdown;

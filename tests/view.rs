@@ -183,6 +183,13 @@ fn a_capture_appears_when_it_is_written_and_not_before() {
 }
 
 #[test]
+fn the_list_is_partial_until_a_capture_saved_just_before_has_settled() {
+    let server = Server::start(&log_folder("just_saved", &[0]));
+    // Waits until the list is complete.
+    assert_eq!(server.names(), ["run-0"]);
+}
+
+#[test]
 fn a_single_run_and_a_single_file_open_at_once() {
     let log = log_folder("single", &[60]);
     let server = Server::start(&log);

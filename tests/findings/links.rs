@@ -16,6 +16,7 @@ fn table_of(view: View) -> Option<TableName> {
         View::Kernels => TableName::Kernels,
         View::Roofline => TableName::Roofline,
         View::Steps => TableName::StepBreakdown,
+        View::Serving => TableName::Serving,
         View::Communication => TableName::Collectives,
         View::Transfers => TableName::Transfers,
         View::Devices => TableName::Devices,

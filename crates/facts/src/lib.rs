@@ -23,6 +23,7 @@ pub mod module_graphs;
 mod pattern;
 mod program_spans;
 pub mod python_waits;
+mod serving_spans;
 mod table;
 pub mod tensor_cores;
 
@@ -30,3 +31,4 @@ pub use arithmetic::{Arithmetic, Rates};
 pub use frameworks::{FrameworkClues, FrameworkEvidence};
 pub use pattern::{Name, Pattern};
 pub use program_spans::{ProgramActivity, program_activity};
+pub use serving_spans::{FORWARD_PASS, ServedBatch, ServingPhase, marks_step};

@@ -240,7 +240,7 @@ impl<'a> HostSide<'a> {
     }
 
     fn is_step(self, range: &HostRangeTime) -> bool {
-        self.step == Some(range.name.as_str())
+        facts::marks_step(self.step, &range.name)
     }
 
     /// Returns the wait of the host if it takes most of the idle time.

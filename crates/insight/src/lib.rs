@@ -29,6 +29,7 @@ mod data_shuffle;
 mod data_transfer;
 mod debug_print;
 mod decompositions;
+mod delayed_tokens;
 mod derivative_matrix;
 mod device_clock_skew;
 mod dominant_op;
@@ -244,6 +245,7 @@ pub static CHAPTERS: &[Chapter] = &[
             &straggler_device::RULE,
             &device_clock_skew::RULE,
             &step_time_variation::RULE,
+            &delayed_tokens::RULE,
         ],
     },
     Chapter {

@@ -8,8 +8,9 @@
 
 use super::numbers::{Numbers, shown};
 use base::{format, sort};
+use facts::ServingPhase;
 use metrics::{StepPart, StepRow, grown_op, median};
-use report::{Step, StepParts};
+use report::{Step, StepParts, UnifiedProfile};
 
 /// Share by which a long step exceeds the median step (ours: users look for changes of 5 %).
 const LONG: f64 = 0.05;
@@ -34,10 +35,18 @@ pub(super) struct Loss<'a> {
     pub thread: Option<String>,
 }
 
-/// Returns the losses of the counted steps, largest first, and the median step time in microseconds.
+/// Returns the counted steps that do equal work. Of an inference engine, these are the passes that only decode, because the
+/// length of its prompt decides how long another pass takes.
+pub(super) fn comparable(profile: &UnifiedProfile) -> impl Iterator<Item = &Step> {
+    let is_alike = |step: &&Step| step.phase.as_deref().is_none_or(|phase| phase == ServingPhase::Decode.label());
+    profile.steps.iter().filter(|step| step.counted).filter(is_alike)
+}
+
+/// Returns the losses of the comparable steps, largest first, and the median step time in microseconds.
 pub(super) fn losses<'a>(numbers: &Numbers<'a>) -> (Vec<Loss<'a>>, f64) {
     let profile = numbers.profile;
-    let mut counted: Vec<&Step> = profile.steps.iter().filter(|step| step.counted).collect();
+    let marks_step = |name: &str| facts::marks_step(profile.step_timing.annotation(), name);
+    let mut counted: Vec<&Step> = comparable(profile).collect();
     let durations: Vec<f64> = counted.iter().map(|step| step.duration_us).collect();
     let typical = median(&durations).unwrap_or(0.0);
     sort::sort_by(&mut counted, |a, b| b.duration_us.total_cmp(&a.duration_us).then(a.index.cmp(&b.index)));
@@ -55,7 +64,7 @@ pub(super) fn losses<'a>(numbers: &Numbers<'a>) -> (Vec<Loss<'a>>, f64) {
         }
         let (range, thread) = match split.filter(|_| idle) {
             // The annotation of the step explains nothing.
-            Some(split) if split.host_range.as_deref() != profile.step_timing.annotation() => {
+            Some(split) if !split.host_range.as_deref().is_some_and(marks_step) => {
                 (split.host_range.clone(), split.host_thread.clone())
             }
             _ => (None, None),

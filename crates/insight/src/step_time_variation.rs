@@ -1,14 +1,15 @@
 //! Step times vary. The finding reports the time that long steps lose, and its cause.
 //!
-//! Standard deviation divided by the mean of the counted steps: note from 5 %, warning from 20 % (ours: such steps hide a
-//! change of 5 %). Steps that exceed the median step by more than 5 % are grouped by cause. The cause is the part that exceeds
-//! its median most, together with the host's range in that idle time (`step_breakdown.steps[].host_range`), or with the op
-//! whose self time exceeds that in the step nearest to the median most. The title names the group with the largest loss. The
-//! impact is that loss as a share of all counted steps. If ops of a CPU take longer, the finding is at most a note, because other
-//! programs use the same cores. Confidence high. Not checked with fewer than 5 counted steps.
+//! Standard deviation divided by the mean of the counted steps: note from 5 %, warning from 20 % (ours: such steps hide a change
+//! of 5 %). Of the forward passes of an inference engine, only those that decode are compared, because the length of its prompt
+//! decides how long another pass takes. Steps that exceed the median step by more than 5 % are grouped by cause. The cause is the
+//! part that exceeds its median most, together with the host's range in that idle time (`step_breakdown.steps[].host_range`), or
+//! with the op whose self time exceeds that in the step nearest to the median most. The title names the group with the largest
+//! loss. The impact is that loss as a share of all counted steps. If ops of a CPU take longer, the finding is at most a note,
+//! because other programs use the same cores. Confidence high. Not checked with fewer than 5 counted steps.
 
 use super::draft::{Draft, lacks};
-use super::long_steps::{Loss, losses};
+use super::long_steps::{Loss, comparable, losses};
 use super::numbers::{Numbers, shown};
 use super::{
     Needs, Rule, Verdict, compilation, data_loading, gradient_synchronization, host_overhead, idle_gaps,
@@ -16,7 +17,7 @@ use super::{
     straggler_device, uneven_devices, unhidden_collectives,
 };
 use base::format;
-use metrics::StepPart;
+use metrics::{StepPart, mean, stddev};
 use report::{Confidence, FindingSeverity, Platform, View};
 
 pub(super) static RULE: Rule = Rule {
@@ -61,9 +62,14 @@ const MOST_SENTENCES: usize = 2;
 
 fn check(numbers: &Numbers<'_>) -> Verdict {
     let timing = &numbers.profile.step_timing;
-    let counted = timing.num_steps_counted.unwrap_or(0);
-    let (Some(mean), Some(spread)) = (timing.avg_step_time_us, timing.stddev_step_time_us) else {
+    let all = timing.num_steps_counted.unwrap_or(0);
+    if timing.avg_step_time_us.is_none() || timing.stddev_step_time_us.is_none() {
         return numbers.lacks_steps("the rule needs 5 to 10 complete steps.");
+    }
+    let durations: Vec<f64> = comparable(numbers.profile).map(|step| step.duration_us).collect();
+    let (counted, whole_us) = (durations.len() as u64, timing.avg_step_time_us.unwrap_or(0.0) * all as f64);
+    let (Some(mean), Some(spread)) = (mean(&durations), stddev(&durations)) else {
+        return lacks("fewer than 5 forward passes only decode.");
     };
     if counted < FEWEST_STEPS || mean <= 0.0 {
         return lacks("the rule needs at least 5 complete steps. Capture 5 to 10.");
@@ -73,9 +79,10 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         return Verdict::Fine;
     }
     let lost = variation >= WARNING_PERCENT;
-    let shortest = timing.min_step_time_us.unwrap_or(mean);
+    let shortest = durations.iter().copied().fold(mean, f64::min);
+    let of_decoding = if counted == all { "" } else { " that only decode" };
     let message = format!(
-        "The {} counted steps take {} on average, with a standard deviation of {} ({}).",
+        "The {} counted steps{of_decoding} take {} on average, with a standard deviation of {} ({}).",
         format::count(counted),
         format::time_us(mean),
         format::time_us(spread),
@@ -115,7 +122,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     let draft = passed(draft.remedy(&remedy(numbers, first)))
         .evidence("lost_us", first.lost_us)
         // Relative to the time of all counted steps.
-        .at_stake(100.0 * first.lost_us / (mean * counted as f64));
+        .at_stake(100.0 * first.lost_us / whole_us);
     let draft = match first.evidence() {
         Some(name) => draft.evidence(&name, first.excess_us),
         None => draft,

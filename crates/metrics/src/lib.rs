@@ -17,7 +17,7 @@ mod step;
 pub use analysis::Analysis;
 pub use common::histogram::Histogram;
 pub use common::questions::LEAST_SHARE;
-pub use common::statistics::{Percentiles, median, percentiles};
+pub use common::statistics::{Percentiles, mean, median, percentiles, stddev};
 pub use context::{Context, Examined, analyse};
 pub use device::device_time::DeviceTime;
 pub use device::devices::{Device, Devices, interval};

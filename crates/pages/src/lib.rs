@@ -34,6 +34,7 @@ mod row;
 mod run_facts;
 mod search;
 pub mod sections;
+mod serving;
 mod source;
 mod steps;
 pub mod timeline;
@@ -89,6 +90,7 @@ pub fn page(source: Source<'_>, view: View, query: &PageQuery) -> Page {
         View::Overview => overview::blocks(source, query),
         View::Findings => findings::blocks(source, query),
         View::Steps => steps::blocks(source, query),
+        View::Serving => serving::blocks(source, query),
         // An analyst draws the picture.
         View::Timeline => timeline::blocks(source).unwrap_or_else(|absent| vec![absent.into()]),
         View::Layers => layers::blocks(source, query),

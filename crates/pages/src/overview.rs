@@ -8,7 +8,7 @@
 use crate::category::link_of_category;
 use crate::{
     PageQuery, Source, columns_option, communication, devices, findings, headlines, host, layers, live_memory,
-    roofline, run_facts, steps, table_block, transfers,
+    roofline, run_facts, serving, steps, table_block, transfers,
 };
 use base::{format, sort};
 use document::{About, Bar, Bars, Block, Figure, FindingBlock, Link, TableBlock};
@@ -76,6 +76,7 @@ fn to_do(source: Source<'_>) -> Vec<FindingBlock> {
 /// Returns the most informative figure of each view. Omits figures without a value.
 fn of_other_views(source: Source<'_>) -> impl Iterator<Item = Figure> {
     let all = [
+        (View::Serving, serving::decoded(source)),
         (View::Roofline, roofline::mfu(source)),
         (View::Roofline, roofline::memory_bandwidth(source)),
         (View::Communication, communication::exposed(source)),

@@ -35,6 +35,7 @@ pub fn profile() -> UnifiedProfile {
         window: None,
         parameter_counts: None,
         layer_freezing: None,
+        serving: None,
         programs: Vec::new(),
         step_timing: StepTiming {
             num_steps: 2,

@@ -22,6 +22,7 @@ mod paths;
 mod programs;
 mod roofline;
 mod sections;
+mod serving;
 mod step_breakdown;
 mod step_ops;
 mod tracing;

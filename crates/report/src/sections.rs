@@ -22,8 +22,8 @@ pub struct StepTiming {
     /// Number of ops that start in a step: the mean over devices and counted steps. Absent if steps are unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kernels_per_step: Option<f64>,
-    /// Source of the steps: `user`, `step_num`, `steps_line`, `module_runs`, `host_spans`, `device_ops` or `unknown`. See
-    /// [Steps](#steps). Imported profiles keep their own value; results of a benchmark have `benchmark`.
+    /// Source of the steps: `user`, `forward_passes`, `step_num`, `steps_line`, `module_runs`, `host_spans`, `device_ops` or
+    /// `unknown`. See [Steps](#steps). Imported profiles keep their own value; results of a benchmark have `benchmark`.
     pub step_count_source: String,
     /// Number of counted steps, which the statistics cover. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -86,7 +86,8 @@ pub struct StepTiming {
 impl StepTiming {
     /// Returns the name of the annotations that mark the steps. `None` if other events mark them.
     pub fn annotation(&self) -> Option<&str> {
-        let marker = self.step_marker.as_deref().filter(|_| self.step_count_source == "step_num")?;
+        let is_annotated = matches!(self.step_count_source.as_str(), "step_num" | "forward_passes");
+        let marker = self.step_marker.as_deref().filter(|_| is_annotated)?;
         marker.strip_suffix(" annotations")
     }
 }
@@ -446,4 +447,21 @@ pub struct Step {
     pub warm_up: bool,
     /// True if the statistics include the step. It is then neither partial nor warm-up, unless no other step is left.
     pub counted: bool,
+    /// Phase of a forward pass of an inference engine: `prefill`, `decode` or `mixed`. See [Serving](#serving). Added in
+    /// 1.1.0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub phase: Option<String>,
+    /// Number of requests in the pass.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub requests: Option<u64>,
+    /// Number of tokens that the pass computes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tokens: Option<u64>,
+    /// Number of prompt tokens among them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prefill_tokens: Option<u64>,
+    /// Number of tokens of requests that decode among them. One for each of these requests if the name of the pass does not contain the
+    /// number, so it excludes speculative tokens.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub decode_tokens: Option<u64>,
 }

@@ -23,6 +23,7 @@ pub use super::op_statistics::*;
 pub use super::programs::*;
 pub use super::roofline::*;
 pub use super::sections::*;
+pub use super::serving::*;
 pub use super::step_breakdown::*;
 pub use super::step_ops::*;
 pub use super::tracing::*;
@@ -51,6 +52,9 @@ pub struct UnifiedProfile {
     pub step_timing: StepTiming,
     /// Work per second.
     pub throughput: Throughput,
+    /// Forward passes of an inference engine. Absent if the capture contains none. Added in 1.1.0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub serving: Option<Serving>,
     /// Busy and idle time of the devices.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub compute_utilization: Option<ComputeUtilization>,

@@ -17,6 +17,8 @@ pub enum View {
     Findings,
     /// Breakdown of the time of each step.
     Steps,
+    /// Forward passes of an inference engine, by phase.
+    Serving,
     /// Every event at its time.
     Timeline,
     /// Time by layer of the model, phase of the training step and source line.
@@ -45,10 +47,11 @@ pub enum View {
 
 impl View {
     /// All views, in display order.
-    pub const ALL: [View; 15] = [
+    pub const ALL: [View; 16] = [
         View::Overview,
         View::Findings,
         View::Steps,
+        View::Serving,
         View::Timeline,
         View::Layers,
         View::Ops,
@@ -69,6 +72,7 @@ impl View {
             View::Overview => "overview",
             View::Findings => "findings",
             View::Steps => "steps",
+            View::Serving => "serving",
             View::Timeline => "timeline",
             View::Layers => "layers",
             View::Ops => "ops",
@@ -90,6 +94,7 @@ impl View {
             View::Overview => "Overview",
             View::Findings => "Findings",
             View::Steps => "Steps",
+            View::Serving => "Serving",
             View::Timeline => "Timeline",
             View::Layers => "Layers",
             View::Ops => "Ops",

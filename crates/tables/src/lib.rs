@@ -32,6 +32,7 @@ mod range;
 mod record;
 mod report;
 mod roofline;
+mod serving;
 mod shown;
 mod step_breakdown;
 mod step_events;
@@ -151,6 +152,8 @@ macro_rules! tables {
 tables! {
     /// Every step of the capture.
     Steps = report::STEPS_TABLE;
+    /// Phases of an inference engine.
+    Serving = serving::TABLE;
     /// Breakdown of the time of each step, by device.
     StepBreakdown = step_breakdown::TABLE;
     /// Events in steps, one by one.

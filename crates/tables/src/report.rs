@@ -22,6 +22,9 @@ pub(super) const STEPS_TABLE: TableRecord = TableRecord {
     shown: Shown {
         leading: &[
             "name",
+            "phase",
+            "requests",
+            "tokens",
             "start_us",
             "duration_us",
             "busy_us",
@@ -77,7 +80,7 @@ pub(super) const GAPS_TABLE: TableRecord = TableRecord {
     ..TableRecord::new("gaps", || columns(&GAPS), Made::Profile(gaps))
 };
 
-pub(super) static STEPS: ProfileColumns<Step, 18> = [
+pub(super) static STEPS: ProfileColumns<Step, 23> = [
     (Column::of_field("index", "Step", Unit::Count, "steps[].index"), |it| Cell::Int(it.index)),
     (Column::of_field("name", "Name", Unit::Text, "steps[].name"), |it| optional_text(&it.name)),
     (Column::of_field("start_us", "Start", Unit::TimeUs, "steps[].start_us"), |it| Cell::Float(it.start_us)),
@@ -108,6 +111,15 @@ pub(super) static STEPS: ProfileColumns<Step, 18> = [
     (Column::of_field("compiles", "Compiles", Unit::Flag, "steps[].compiles"), |it| Cell::Flag(it.compiles)),
     (Column::of_field("warm_up", "Warm-up", Unit::Flag, "steps[].warm_up"), |it| Cell::Flag(it.warm_up)),
     (Column::of_field("counted", "Counted", Unit::Flag, "steps[].counted"), |it| Cell::Flag(it.counted)),
+    (Column::of_field("phase", "Phase", Unit::Text, "steps[].phase"), |it| optional_text(&it.phase)),
+    (Column::of_field("requests", "Requests", Unit::Count, "steps[].requests"), |it| int(it.requests)),
+    (Column::of_field("tokens", "Tokens", Unit::Count, "steps[].tokens"), |it| int(it.tokens)),
+    (Column::of_field("prefill_tokens", "Prompt tokens", Unit::Count, "steps[].prefill_tokens"), |it| {
+        int(it.prefill_tokens)
+    }),
+    (Column::of_field("decode_tokens", "Decoded tokens", Unit::Count, "steps[].decode_tokens"), |it| {
+        int(it.decode_tokens)
+    }),
 ];
 
 /// Returns every step of the capture.

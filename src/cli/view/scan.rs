@@ -78,7 +78,7 @@ pub struct Scan {
     /// Reason why folders are not watched, until it is taken.
     note: Option<String>,
     is_cut: bool,
-    /// True until the first walk is complete.
+    /// True until the first walk is complete and the files that it found have settled.
     is_partial: bool,
     /// True if the content of the list has changed since it was made.
     has_changed: bool,
@@ -183,8 +183,11 @@ impl Scan {
                 if self.walk_ended <= self.walk_started {
                     self.walk_ended = Instant::now();
                 }
-                self.has_changed |= self.is_partial;
-                self.is_partial = false;
+                // A capture that was saved just before the start is listed after it settles, so the first list is incomplete.
+                let is_partial =
+                    self.is_partial && !self.again.is_empty() && self.walk_started.elapsed() <= 2 * SETTLING;
+                self.has_changed |= self.is_partial != is_partial;
+                self.is_partial = is_partial;
                 return true;
             }
             if start.elapsed() > most {

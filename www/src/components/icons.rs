@@ -25,6 +25,7 @@ pub fn ViewIcon(
         View::Of(Page::Transfers) => "M5 13.5v-11M2.5 5L5 2.5 7.500 5M11 2.5v11M8.500 11l2.5 2.5 2.5-2.5",
         View::Of(Page::Steps) => "M2.5 13.5v-4M6.2 13.5v-8M9.9 13.5v-6M13.5 13.5v-11",
         View::Of(Page::Kernels) => "M2.5 3.5h11M2.5 8h7.5M2.5 12.5h4",
+        View::Of(Page::Serving) => "M2.5 4h7v5.500H5l-2.500 2.500zM11 6.500h2.500v6.500l-2-1.500H7v-1.500",
         View::Of(Page::Devices) => {
             "M4 4h8v8H4zM6.5 1.5V4M9.5 1.5V4M6.5 12v2.5M9.5 12v2.5M1.5 6.5H4M1.5 9.5H4M12 6.5h2.5M12 9.5h2.5"
         }

@@ -118,7 +118,7 @@ fn host(part: &PartChange, subject: &Subject, baseline: &Subject) -> String {
     };
     let (ours, theirs) = (ranges(subject), ranges(baseline));
     let marks_steps =
-        |name: &str| [subject, baseline].iter().any(|it| it.profile.step_timing.annotation() == Some(name));
+        |name: &str| [subject, baseline].iter().any(|it| facts::marks_step(it.profile.step_timing.annotation(), name));
     let time = |of: &[(String, f64)], name: &str| of.iter().find(|(known, _)| known == name).map_or(0.0, |(_, us)| *us);
     let mut changes: Vec<(&str, f64)> = ours
         .iter()

@@ -24,6 +24,7 @@ pub(super) fn convert(document: &Value, notes: &mut Notes) -> UnifiedProfile {
             throughput: throughput(&root.section("throughput"), &step_timing),
             compute_utilization: None,
             layer_freezing: None,
+            serving: None,
             kernels: kernels(&root.section("kernels")),
             memory_operations: memory_operations(&root.section("memory_operations")),
             timeline_analysis: timeline_analysis(&root.section("timeline_analysis")),

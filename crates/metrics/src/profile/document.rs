@@ -7,7 +7,7 @@ use crate::op::layers::{LayerGrouping, Layers};
 use crate::op::{collectives, kernel_stats, kernels, layers, ops, roofline, transfers};
 use crate::profile::{framework, metadata, missing, not_measured};
 use crate::program::{compilation, freezing, parameters, programs};
-use crate::step::{step_breakdown, step_ops, throughput, window};
+use crate::step::{serving, step_breakdown, step_ops, throughput, window};
 use base::sort;
 use report::UnifiedProfile;
 use run::{Run, Settings};
@@ -39,6 +39,7 @@ pub(crate) fn document(run: &Run, settings: &Settings, found: &Analysis, rest: D
         timeline_analysis: gaps::timeline_analysis(trace, devices),
         compilation: compilation::compilation(whole, &found.captured),
         io_operations: io::io_operations(whole, &found.captured, found.window.of_hosts(&found.captured)),
+        serving: serving::section(&steps.rows),
         step_timing: steps.timing,
         steps: steps.rows,
         step_breakdown: step_breakdown::section(whole, &found.step_breakdown, &found.captured, devices, &found.window),

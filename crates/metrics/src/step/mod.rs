@@ -1,5 +1,6 @@
 //! Steps, their parts, and the window that consists of them.
 
+pub(crate) mod serving;
 pub(crate) mod step_breakdown;
 pub(crate) mod step_growth;
 pub(crate) mod step_ops;

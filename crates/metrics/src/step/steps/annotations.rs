@@ -165,7 +165,7 @@ impl<'a> Candidates<'a> {
 type Best<'a> = (Ps, bool, &'a str, BTreeMap<u16, Vec<Mark>>);
 
 /// Selects one line for each host. If several threads annotate, selects the one whose annotations cover the most time.
-fn one_line_per_host(trace: &Trace, by_line: BTreeMap<LineId, Vec<Mark>>) -> BTreeMap<u16, Vec<Mark>> {
+pub(super) fn one_line_per_host(trace: &Trace, by_line: BTreeMap<LineId, Vec<Mark>>) -> BTreeMap<u16, Vec<Mark>> {
     let mut hosts: BTreeMap<u16, Vec<Mark>> = BTreeMap::new();
     for (line, marks) in by_line {
         let host = trace.lines.get(line.index()).and_then(|line| trace.plane_of(line)).map_or(0, |plane| plane.host);

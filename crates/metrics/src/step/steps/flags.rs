@@ -2,6 +2,7 @@
 
 use crate::common::statistics::median;
 use base::sort;
+use facts::ServingPhase;
 
 /// Measurements of one step by which it is judged.
 #[derive(Clone, Copy, Debug, Default)]
@@ -16,6 +17,8 @@ pub(super) struct StepFacts {
     pub compile_share: f64,
     /// The only device that runs the step, if each device has its own steps and therefore its own first step.
     pub only_on: Option<usize>,
+    /// Phase of a step of an inference engine. Steps are compared with steps of their phase.
+    pub phase: Option<ServingPhase>,
 }
 
 /// Result for one step.
@@ -52,12 +55,20 @@ const CUT_SHARE: f64 = 0.5;
 ///   them as of complete steps without compilation (a server that compiles for each request);
 /// * *counted*: neither partial nor warm-up. If there are no such steps, all complete steps count, or all steps if none
 ///   is complete.
+///
+/// The forward passes of an inference engine are compared with passes of the same phase. Passes with prompts are neither
+/// a slow start nor cut.
 pub(super) fn judge(steps: &[StepFacts]) -> Vec<Flags> {
     let mut flags: Vec<Flags> = vec![Flags::default(); steps.len()];
-    let groups = sort::set(steps.iter().map(|step| step.only_on));
-    for group in groups {
-        let of_group = || steps.iter().zip(0usize..).filter(|(step, _)| step.only_on == group);
-        let judged = judge_group(&of_group().map(|(step, _)| *step).collect::<Vec<StepFacts>>());
+    let groups = sort::set(steps.iter().map(|step| (step.only_on, step.phase)));
+    for (only_on, phase) in groups {
+        let of_device = || steps.iter().zip(0usize..).filter(|(step, _)| step.only_on == only_on);
+        let of_group = || of_device().filter(|(step, _)| step.phase == phase);
+        let ends = Ends {
+            first: of_group().next().map(|(_, index)| index) == of_device().next().map(|(_, index)| index),
+            last: of_group().last().map(|(_, index)| index) == of_device().last().map(|(_, index)| index),
+        };
+        let judged = judge_group(&of_group().map(|(step, _)| *step).collect::<Vec<StepFacts>>(), phase, ends);
         for ((_, index), judged) in of_group().zip(judged) {
             if let Some(slot) = flags.get_mut(index) {
                 *slot = judged;
@@ -72,21 +83,34 @@ pub(super) fn judge(steps: &[StepFacts]) -> Vec<Flags> {
     flags
 }
 
+/// Ends of the capture that a group of steps contains.
+#[derive(Clone, Copy)]
+struct Ends {
+    first: bool,
+    last: bool,
+}
+
 /// Judges the steps of one group. The caller decides which of them count.
-fn judge_group(steps: &[StepFacts]) -> Vec<Flags> {
+fn judge_group(steps: &[StepFacts], phase: Option<ServingPhase>, ends: Ends) -> Vec<Flags> {
     let judged = |step: &StepFacts| Flags {
         partial: step.open,
         compiles: step.compile_share > COMPILE_SHARE,
         ..Flags::default()
     };
     let mut flags: Vec<Flags> = steps.iter().map(judged).collect();
+    // The length of a prompt decides how long a pass takes.
+    let is_uneven = phase.is_some_and(|phase| phase != ServingPhase::Decode);
     if let Some(((first, others), flag)) = steps.split_first().zip(flags.first_mut())
+        && ends.first
+        && !is_uneven
         && others.iter().filter(|step| !step.open).count() > 1
         && is_cut(first, others)
     {
         flag.partial = true;
     }
     if let Some(((last, others), flag)) = steps.split_last().zip(flags.last_mut())
+        && ends.last
+        && !is_uneven
         && is_cut(last, others)
     {
         flag.partial = true;
@@ -107,7 +131,8 @@ fn judge_group(steps: &[StepFacts]) -> Vec<Flags> {
     let leading = steps.iter().zip(&flags).take_while(|(step, flag)| is_slow(step) || flag.partial).count();
     // If many steps are slow without compiling, they are not a slow start but normal variation.
     let slow = steps.iter().zip(&flags).take(leading).filter(|(step, flag)| is_slow(step) && !flag.compiles).count();
-    let leading = if slow as f64 > MOST_SLOW_STARTS * steps.len() as f64 { 0 } else { leading.min(MAX_SLOW_STARTS) };
+    let leading =
+        if is_uneven || slow as f64 > MOST_SLOW_STARTS * steps.len() as f64 { 0 } else { leading.min(MAX_SLOW_STARTS) };
     for (index, (step, flag)) in steps.iter().zip(&mut flags).enumerate() {
         let is_usual = usual_from.is_some_and(|from| index > from);
         flag.warm_up = (flag.compiles && !is_usual) || (index < leading && is_slow(step));

@@ -392,7 +392,12 @@ fn spans(trace: &Trace, devices: &Devices, wanted: impl Fn(&Seen) -> bool) -> Ve
 }
 
 /// Calls `visit` with the place of each event whose kind has one, and with its interval. Reads only lines with such events.
-fn for_each_placed(trace: &Trace, devices: &Devices, places: &[Option<usize>], mut visit: impl FnMut(usize, Interval)) {
+pub(super) fn for_each_placed(
+    trace: &Trace,
+    devices: &Devices,
+    places: &[Option<usize>],
+    mut visit: impl FnMut(usize, Interval),
+) {
     let mut has_places = vec![false; trace.lines.len()];
     for (kind, _) in trace.events.kinds().iter().zip(places).filter(|(_, place)| place.is_some()) {
         has_places.get_mut(kind.line.index()).into_iter().for_each(|has| *has = true);

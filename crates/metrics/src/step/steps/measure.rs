@@ -6,6 +6,7 @@ use crate::device::device_time::DeviceTime;
 use crate::device::devices::{Device, Devices};
 use crate::step::step_part::StepPart;
 use base::Ps;
+use facts::ServingPhase;
 use trace::{Interval, IntervalSet, Trace};
 
 /// Sums over the windows of one step, in exact picoseconds. If a next step ended the step on some device, leaves out
@@ -46,8 +47,9 @@ impl Measured {
         if self.windows == 0 { 0.0 } else { self.ops as f64 / self.windows as f64 }
     }
 
-    /// Returns the measurements by which the step is judged. `apart` is true if the step belongs to one device only.
-    pub fn seen(&self, apart: bool) -> StepFacts {
+    /// Returns the measurements by which the step is judged. `apart` is true if the step belongs to one device only, and
+    /// `phase` is that of an inference engine.
+    pub fn seen(&self, apart: bool, phase: Option<ServingPhase>) -> StepFacts {
         let duration = self.duration.as_ps() as f64;
         StepFacts {
             duration_us: self.mean_us(self.duration),
@@ -55,6 +57,7 @@ impl Measured {
             ops: self.mean_ops(),
             compile_share: if duration > 0.0 { self.compile.as_ps() as f64 / duration } else { 0.0 },
             only_on: apart.then_some(self.device),
+            phase,
         }
     }
 }

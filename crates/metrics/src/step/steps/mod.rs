@@ -2,13 +2,14 @@
 //!
 //! Sources by descending precedence (the report names the one that was used):
 //!
-//! 1. `step_num` annotations on host lines (`annotations`);
-//! 2. a `Steps` line on the devices (`steps_line`);
-//! 3. runs of the module that takes the most time, if it dominates and repeats (`modules`, `rhythm`). If it ran only
+//! 1. the forward passes of an inference engine (`serving`), unless annotated steps contain several each;
+//! 2. `step_num` annotations on host lines (`annotations`);
+//! 3. a `Steps` line on the devices (`steps_line`);
+//! 4. runs of the module that takes the most time, if it dominates and repeats (`modules`, `rhythm`). If it ran only
 //!    once and the kit recorded a block around it, the block (`kit_marks`);
-//! 4. spans that repeat on the host and take most of the time (`host_spans`);
-//! 5. a sequence of ops that repeats on every device (`device_sequence`);
-//! 6. none: the number of steps is unknown, and nothing is guessed.
+//! 5. spans that repeat on the host and take most of the time (`host_spans`);
+//! 6. a sequence of ops that repeats on every device (`device_sequence`);
+//! 7. none: the number of steps is unknown, and nothing is guessed.
 //!
 //! The user's own count is applied afterwards (`report`).
 //!
@@ -39,6 +40,7 @@ mod measure;
 mod modules;
 mod report;
 mod rhythm;
+mod serving;
 mod steps_line;
 mod together;
 mod windows;
@@ -51,6 +53,7 @@ pub use together::{Relation, StepsTogether};
 pub use windows::StepWindow;
 
 use crate::device::devices::Devices;
+use facts::{ServedBatch, ServingPhase};
 use trace::{Interval, Trace};
 
 /// Source of the steps.
@@ -58,6 +61,8 @@ use trace::{Interval, Trace};
 pub enum StepSource {
     /// The user gave the number of steps.
     User,
+    /// Host spans of an inference engine's forward passes.
+    ForwardPasses,
     /// Host events that have a `step_num`.
     StepNum,
     /// The `Steps` line of the devices.
@@ -77,6 +82,7 @@ impl StepSource {
     pub fn label(self) -> &'static str {
         match self {
             StepSource::User => "user",
+            StepSource::ForwardPasses => "forward_passes",
             StepSource::StepNum => "step_num",
             StepSource::StepsLine => "steps_line",
             StepSource::ModuleRuns => "module_runs",
@@ -135,6 +141,8 @@ pub struct Steps {
     pub marker: Option<String>,
     /// Number of each step in the trace. `None` if the step has none.
     pub names: Vec<Option<String>>,
+    /// Batch of each step of an inference engine. Empty for other steps.
+    pub batches: Vec<ServedBatch>,
     /// `windows[device][step]`, with devices as in [`Devices::used`]. If no device was used, a single row for the host.
     /// `None` if a device did not run a step.
     pub windows: Vec<Vec<Option<StepWindow>>>,
@@ -186,7 +194,13 @@ impl Steps {
     pub fn find(trace: &Trace, devices: &Devices) -> Steps {
         let lines = steps_line::marks(trace, devices);
         let runs = modules::runs(trace, devices);
-        if let Some(found) = annotations::find(trace) {
+        let annotations = annotations::find(trace);
+        if let Some(serving::Passes { spans, batches }) = serving::find(trace, devices, annotations.as_ref()) {
+            let steps = annotated::steps(trace, devices, &spans, &lines, runs.as_ref());
+            let names = vec![None; batches.len()];
+            return Steps { source: StepSource::ForwardPasses, names, batches, ..steps };
+        }
+        if let Some(found) = annotations {
             return annotated::steps(trace, devices, &found, &lines, runs.as_ref());
         }
         if lines.iter().any(|marks| !marks.is_empty()) {
@@ -247,6 +261,11 @@ impl Steps {
         Steps { remarks, ..Steps::new(StepSource::Unknown, String::new(), &[]) }
     }
 
+    /// Returns the phase of a step of an inference engine.
+    pub fn phase(&self, step: usize) -> Option<ServingPhase> {
+        self.batches.get(step).and_then(ServedBatch::phase)
+    }
+
     /// Returns the number of steps.
     pub fn len(&self) -> usize {
         self.names.len()
@@ -269,6 +288,7 @@ impl Steps {
             source,
             marker: Some(marker).filter(|marker| !marker.is_empty()),
             names: (0..count).map(name).collect(),
+            batches: Vec::new(),
             windows: marks.iter().map(|row| windows::start_to_start(row)).collect(),
             relation: None,
             tie: None,

@@ -6,6 +6,7 @@ use crate::common::statistics;
 use crate::device::device_time::DeviceTime;
 use crate::device::devices::Devices;
 use base::{Ps, Warning, WarningCode, format};
+use facts::ServedBatch;
 use report::{Step, StepTiming};
 use trace::{Interval, IntervalSet, Trace};
 
@@ -62,7 +63,8 @@ fn found(
 ) -> StepReport {
     let measured = measure(trace, devices, times, steps, compile);
     let apart = steps.relation.is_some_and(|relation| relation.together == StepsTogether::OneAfterAnother);
-    let seen: Vec<flags::StepFacts> = measured.iter().map(|step| step.seen(apart)).collect();
+    let seen: Vec<flags::StepFacts> =
+        measured.iter().zip(0usize..).map(|(step, index)| step.seen(apart, steps.phase(index))).collect();
     let mut flags = flags::judge(&seen);
     for (flags, &chosen) in flags.iter_mut().zip(chosen.unwrap_or_default()) {
         flags.counted = chosen;
@@ -72,8 +74,8 @@ fn found(
         .iter()
         .zip(&flags)
         .zip(&steps.names)
-        .zip(0u64..)
-        .map(|(((step, flags), name), index)| Step {
+        .zip((0u64..).zip(steps.batches.iter().map(Some).chain(std::iter::repeat(None))))
+        .map(|(((step, flags), name), (index, batch))| Step {
             index,
             name: name.clone(),
             start_us: (step.start.unwrap_or(origin) - origin).as_us(),
@@ -92,6 +94,11 @@ fn found(
             compiles: flags.compiles,
             warm_up: flags.warm_up,
             counted: flags.counted,
+            phase: batch.and_then(ServedBatch::phase).map(|phase| phase.label().to_owned()),
+            requests: batch.and_then(ServedBatch::requests),
+            tokens: batch.and_then(ServedBatch::tokens),
+            prefill_tokens: batch.and_then(ServedBatch::prefill_tokens),
+            decode_tokens: batch.and_then(ServedBatch::decode_tokens),
         })
         .collect();
     let of_counted =

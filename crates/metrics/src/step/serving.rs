@@ -1,0 +1,232 @@
+//! Sums over the forward passes of an inference engine, by phase.
+//!
+//! ```text
+//! pass            prefill |  decode  |  decode  | prefill | decode   |
+//! token interval                     |<-------->|<------------------>|   a prompt prolongs the last one
+//! ```
+
+use crate::common::statistics::{self, Summary};
+use facts::ServingPhase as Phase;
+use report::{Serving, ServingPhase, SteadyState, Step};
+
+/// Share of the largest number of requests from which a pass belongs to the steady state (our limit).
+const STEADY: f64 = 0.9;
+/// Fewest decoding passes of a steady state (our limit).
+const FEWEST_STEADY: usize = 5;
+
+/// Returns the section about `steps`. `None` if none of them has a phase.
+pub fn section(steps: &[Step]) -> Option<Serving> {
+    let counted: Vec<&Step> = steps.iter().filter(|step| step.counted && step.phase.is_some()).collect();
+    let time_us: f64 = counted.iter().map(|step| step.duration_us).sum();
+    let phases: Vec<ServingPhase> =
+        Phase::ALL.into_iter().filter_map(|phase| of_phase(&counted, phase, time_us)).collect();
+    if phases.is_empty() {
+        return None;
+    }
+    let intervals = token_intervals(steps);
+    let lengths: Vec<f64> = intervals.iter().map(|interval| interval.us).collect();
+    let summary = statistics::summarize(&lengths);
+    Some(Serving {
+        phases,
+        max_requests: steps.iter().filter_map(|step| step.requests).max(),
+        decode_tokens_per_sec: per_sec(sum(&counted, |step| step.decode_tokens), time_us),
+        prefill_tokens_per_sec: per_sec(sum(&counted, |step| step.prefill_tokens), time_us),
+        median_token_interval_us: summary.map(|it| it.median),
+        p95_token_interval_us: summary.map(|it| it.p95),
+        max_token_interval_us: summary.map(|it| it.max),
+        prompt_delay_percent: prompt_delay_percent(&intervals),
+        steady: steady(steps),
+    })
+}
+
+fn of_phase(counted: &[&Step], phase: Phase, all_us: f64) -> Option<ServingPhase> {
+    let own: Vec<&Step> = counted.iter().copied().filter(|step| step.phase.as_deref() == Some(phase.label())).collect();
+    let durations: Vec<f64> = own.iter().map(|step| step.duration_us).collect();
+    let Summary { mean, median, p95, max, .. } = statistics::summarize(&durations)?;
+    let total_time_us: f64 = durations.iter().sum();
+    let idle_us: f64 = own.iter().map(|step| step.idle_us).sum();
+    let percent = |part: f64, whole: f64| if whole > 0.0 { 100.0 * part / whole } else { 0.0 };
+    let requests: Vec<f64> = own.iter().filter_map(|step| step.requests).map(|requests| requests as f64).collect();
+    let tokens = sum(&own, |step| step.tokens);
+    Some(ServingPhase {
+        phase: phase.label().to_owned(),
+        passes: own.len() as u64,
+        total_time_us,
+        time_percent: percent(total_time_us, all_us),
+        avg_time_us: mean,
+        median_time_us: median,
+        p95_time_us: p95,
+        max_time_us: max,
+        idle_percent: percent(idle_us, total_time_us),
+        avg_requests: statistics::mean(&requests).filter(|_| requests.len() == own.len()),
+        tokens,
+        prefill_tokens: sum(&own, |step| step.prefill_tokens),
+        decode_tokens: sum(&own, |step| step.decode_tokens),
+        tokens_per_sec: per_sec(tokens, total_time_us),
+    })
+}
+
+/// Sums a number over steps. `None` if a step lacks it.
+fn sum(steps: &[&Step], value: fn(&Step) -> Option<u64>) -> Option<u64> {
+    steps.iter().try_fold(0u64, |sum, step| Some(sum.saturating_add(value(step)?)))
+}
+
+fn per_sec(count: Option<u64>, time_us: f64) -> Option<f64> {
+    count.filter(|_| time_us > 0.0).map(|count| count as f64 * 1e6 / time_us)
+}
+
+/// Time between the ends of two decoding passes.
+struct TokenInterval {
+    us: f64,
+    /// True if one of its passes computes a prompt.
+    has_prompt: bool,
+}
+
+/// Returns the times between the ends of consecutive decoding passes. Passes that are not counted separate them.
+fn token_intervals(steps: &[Step]) -> Vec<TokenInterval> {
+    let mut intervals = Vec::new();
+    let mut since: Option<TokenInterval> = None;
+    for step in steps {
+        let has_prompt = step.phase.as_deref() != Some(Phase::Decode.label());
+        let longer = since
+            .take()
+            .filter(|_| step.counted)
+            .map(|it| TokenInterval { us: it.us + step.duration_us, has_prompt: it.has_prompt || has_prompt });
+        if step.counted && decodes(step) {
+            intervals.extend(longer);
+            since = Some(TokenInterval { us: 0.0, has_prompt: false });
+        } else {
+            since = longer;
+        }
+    }
+    intervals
+}
+
+/// Returns the share of the time between tokens by which prompts prolong it. `None` if all intervals have one, or none exists.
+fn prompt_delay_percent(intervals: &[TokenInterval]) -> Option<f64> {
+    let without: Vec<f64> = intervals.iter().filter(|it| !it.has_prompt).map(|it| it.us).collect();
+    let usual = statistics::median(&without)?;
+    let whole: f64 = intervals.iter().map(|it| it.us).sum();
+    let delays = intervals.iter().filter(|it| it.has_prompt).map(|it| (it.us - usual).max(0.0));
+    (whole > 0.0).then(|| 100.0 * delays.sum::<f64>() / whole)
+}
+
+/// Returns true if requests of the pass get their next token.
+fn decodes(step: &Step) -> bool {
+    step.phase.is_some() && step.phase.as_deref() != Some(Phase::Prefill.label())
+}
+
+/// Finds the longest part in which every decoding pass has nearly the largest number of requests. Passes that only prefill
+/// are part of it if they are between two such passes.
+fn steady(steps: &[Step]) -> Option<SteadyState> {
+    let most = steps.iter().filter(|step| decodes(step)).filter_map(|step| step.requests).max()?;
+    let is_full = |step: &Step| step.requests.is_some_and(|requests| requests as f64 >= STEADY * most as f64);
+    let parts = steps.split(|step| !step.counted || (decodes(step) && !is_full(step)));
+    let between = |part| -> Vec<&Step> {
+        let part: &[Step] = part;
+        let last = part.iter().rposition(decodes).map_or(0, |last| last + 1);
+        part.iter().take(last).skip_while(|step| !decodes(step)).collect()
+    };
+    let time = |part: &[&Step]| -> f64 { part.iter().map(|step| step.duration_us).sum() };
+    let best = parts.map(between).max_by(|a, b| time(a).total_cmp(&time(b)))?;
+    let decoding: Vec<&Step> = best.iter().copied().filter(|step| decodes(step)).collect();
+    let (first, last) = best.first().zip(best.last()).filter(|_| decoding.len() >= FEWEST_STEADY)?;
+    let requests: Vec<f64> = decoding.iter().filter_map(|step| step.requests).map(|it| it as f64).collect();
+    let duration_us = time(&best);
+    Some(SteadyState {
+        first_step: first.index,
+        last_step: last.index,
+        duration_us,
+        avg_requests: statistics::mean(&requests)?,
+        decode_tokens_per_sec: per_sec(sum(&best, |step| step.decode_tokens), duration_us),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pass(index: u64, phase: &str, duration_us: f64, requests: u64, tokens: u64) -> Step {
+        let (prefill, decode) = if phase == "prefill" { (tokens, 0) } else { (0, tokens) };
+        Step {
+            index,
+            duration_us,
+            idle_us: duration_us / 4.0,
+            counted: true,
+            phase: Some(phase.to_owned()),
+            requests: Some(requests),
+            tokens: Some(tokens),
+            prefill_tokens: Some(prefill),
+            decode_tokens: Some(decode),
+            ..Step::default()
+        }
+    }
+
+    /// One prefill, three decoding passes, a prefill between them, and four more decoding passes, the last with few requests.
+    fn passes() -> Vec<Step> {
+        let all = [
+            ("prefill", 100.0, 2, 1000),
+            ("decode", 10.0, 8, 8),
+            ("decode", 10.0, 8, 8),
+            ("decode", 12.0, 8, 8),
+            ("prefill", 50.0, 1, 500),
+            ("decode", 10.0, 9, 9),
+            ("decode", 10.0, 9, 9),
+            ("decode", 8.0, 2, 2),
+        ];
+        (0..).zip(all).map(|(index, (phase, us, requests, tokens))| pass(index, phase, us, requests, tokens)).collect()
+    }
+
+    #[test]
+    fn phases_and_rates_add_up() {
+        let found = section(&passes()).unwrap();
+        let [prefill, decode] = found.phases.as_slice() else { panic!("{found:?}") };
+        assert_eq!((prefill.phase.as_str(), prefill.passes, prefill.total_time_us), ("prefill", 2, 150.0));
+        assert_eq!((decode.phase.as_str(), decode.passes, decode.total_time_us), ("decode", 6, 60.0));
+        assert_eq!((prefill.tokens, decode.tokens, decode.median_time_us), (Some(1500), Some(44), 10.0));
+        assert_eq!((decode.idle_percent, prefill.time_percent), (25.0, 100.0 * 150.0 / 210.0));
+        assert_eq!(decode.avg_requests, Some(44.0 / 6.0));
+        assert_eq!(prefill.tokens_per_sec, Some(1e7));
+        assert_eq!(found.decode_tokens_per_sec, Some(44.0 * 1e6 / 210.0));
+        assert_eq!(found.max_requests, Some(9));
+    }
+
+    #[test]
+    fn a_prefill_delays_the_next_token() {
+        let found = section(&passes()).unwrap();
+        // Five intervals: 10, 12, 50 + 10, 10 and 8.
+        assert_eq!((found.median_token_interval_us, found.max_token_interval_us), (Some(10.0), Some(60.0)));
+        // The median of the four without a prompt is 10.
+        assert_eq!(found.prompt_delay_percent, Some(100.0 * 50.0 / 100.0));
+    }
+
+    #[test]
+    fn steps_that_do_not_count_separate_intervals() {
+        let mut steps = passes();
+        steps[4].counted = false;
+        let found = section(&steps).unwrap();
+        assert_eq!(found.max_token_interval_us, Some(12.0));
+        assert_eq!(found.prompt_delay_percent, Some(0.0));
+    }
+
+    #[test]
+    fn the_steady_state_has_nearly_all_requests() {
+        let mut steps = passes();
+        assert_eq!(
+            section(&steps).unwrap().steady,
+            None,
+            "two parts of three and two decoding passes: 8 is below 90 % of 9"
+        );
+        steps[5].requests = Some(8);
+        steps[6].requests = Some(8);
+        let steady = section(&steps).unwrap().steady.unwrap();
+        assert_eq!((steady.first_step, steady.last_step, steady.duration_us), (1, 6, 102.0));
+        assert_eq!((steady.avg_requests, steady.decode_tokens_per_sec), (8.0, Some(42.0 * 1e6 / 102.0)));
+    }
+
+    #[test]
+    fn other_steps_have_no_section() {
+        assert_eq!(section(&[Step { counted: true, duration_us: 5.0, ..Step::default() }]), None);
+        assert_eq!(section(&[]), None);
+    }
+}

@@ -1,0 +1,142 @@
+//! Page of an inference engine: time, tokens and requests of its forward passes.
+
+use crate::{PageQuery, Source};
+use base::format;
+use document::{Bar, Bars, Block, ColourClass, Figure, Link};
+use report::{Serving, View, metric};
+use table::{Unit, unit};
+use tables::TableName;
+
+/// Returns the blocks of the page.
+pub(super) fn blocks(source: Source<'_>, query: &PageQuery) -> Vec<Block> {
+    let Some(serving) = &source.profile().serving else { return vec![nothing()] };
+    let mut blocks = vec![Block::Figures { figures: figures(serving) }, Block::Bars(phases(serving))];
+    blocks.extend(source.table_block(TableName::Serving, "Phases", query));
+    blocks.extend(source.table_block(TableName::Steps, "Forward passes", query));
+    blocks
+}
+
+/// Returns the figure for the overview.
+pub(super) fn decoded(source: Source<'_>) -> Option<Figure> {
+    source.profile().serving.as_ref().map(decoded_tokens)
+}
+
+fn nothing() -> Block {
+    Block::Empty {
+        reason: "The capture contains no forward passes of an inference engine. vLLM, SGLang, TensorRT-LLM and \
+            tpu-inference name them while they profile. Name those of another engine as vLLM does:"
+            .to_owned(),
+        remedy: Some(
+            "name = f\"execute_context_{prefills}({prompt_tokens})_generation_{decodes}({decodes})\"\nwith jax.profiler.TraceAnnotation(name):\n    tokens = forward(batch)"
+                .to_owned(),
+        ),
+    }
+}
+
+fn figures(serving: &Serving) -> Vec<Figure> {
+    let interval = Figure {
+        label: "Time per decoded token".to_owned(),
+        value: serving.median_token_interval_us,
+        unit: Unit::TimeUs,
+        note: match (serving.p95_token_interval_us, serving.max_token_interval_us) {
+            (Some(p95), Some(max)) => {
+                format!(
+                    "of a request, median. 95th percentile {}, longest {}",
+                    format::time_us(p95),
+                    format::time_us(max)
+                )
+            }
+            _ => "needs two passes that decode".to_owned(),
+        },
+        ..Figure::of(metric!("serving.median_token_interval_us"))
+    };
+    let delay = Figure {
+        label: "Delay by prompts".to_owned(),
+        value: serving.prompt_delay_percent,
+        unit: Unit::Percent,
+        note: match serving.prompt_delay_percent {
+            Some(_) => "of the time between tokens".to_owned(),
+            None => "needs times between tokens without a prompt".to_owned(),
+        },
+        ..Figure::of(metric!("serving.prompt_delay_percent"))
+    };
+    let prompts = Figure {
+        label: "Prompt tokens".to_owned(),
+        value: serving.prefill_tokens_per_sec,
+        unit: Unit::TokensPerSecond,
+        note: match serving.prefill_tokens_per_sec {
+            Some(_) => "over all counted passes".to_owned(),
+            None => "The names of the passes do not contain them".to_owned(),
+        },
+        ..Figure::of(metric!("serving.prefill_tokens_per_sec"))
+    };
+    let requests = Figure {
+        label: "Requests at once".to_owned(),
+        value: serving.max_requests.map(|requests| requests as f64),
+        unit: Unit::Count,
+        note: steady(serving),
+        link: serving
+            .steady
+            .as_ref()
+            .map(|it| Link::to(View::Steps, &format!("step>={} step<={}", it.first_step, it.last_step))),
+        ..Figure::of(metric!("serving.max_requests"))
+    };
+    vec![decoded_tokens(serving), interval, delay, prompts, requests]
+}
+
+fn decoded_tokens(serving: &Serving) -> Figure {
+    let steady = serving.steady.as_ref().and_then(|steady| steady.decode_tokens_per_sec);
+    Figure {
+        label: "Decoded tokens".to_owned(),
+        value: serving.decode_tokens_per_sec,
+        unit: Unit::TokensPerSecond,
+        note: match (serving.decode_tokens_per_sec, steady) {
+            (None, _) => "The names of the passes do not contain them".to_owned(),
+            (_, None) => "over all counted passes".to_owned(),
+            (_, Some(rate)) => {
+                format!("over all counted passes. In the steady state {}", unit::short(rate, Unit::TokensPerSecond))
+            }
+        },
+        ..Figure::of(metric!("serving.decode_tokens_per_sec"))
+    }
+}
+
+fn steady(serving: &Serving) -> String {
+    match &serving.steady {
+        Some(steady) => format!(
+            "at most. Steady from step {} to {} ({}): {} on average",
+            steady.first_step,
+            steady.last_step,
+            format::time_us(steady.duration_us),
+            format::number(steady.avg_requests)
+        ),
+        None => "at most. No steady state of five decoding passes".to_owned(),
+    }
+}
+
+fn passes(count: u64) -> String {
+    if count == 1 { "1 pass".to_owned() } else { format!("{} passes", format::count(count)) }
+}
+
+fn phases(serving: &Serving) -> Bars {
+    let bars = serving.phases.iter().map(|phase| Bar {
+        label: phase.phase.clone(),
+        value: phase.total_time_us,
+        class: ColourClass::GROUP,
+        note: format!(
+            "{}, {}, median {}",
+            format::percent(phase.time_percent),
+            passes(phase.passes),
+            format::time_us(phase.median_time_us)
+        ),
+        link: Link::equal(View::Serving, "phase", &phase.phase),
+    });
+    let whole = serving.phases.iter().map(|phase| phase.total_time_us).sum();
+    Bars {
+        title: "Time by phase".to_owned(),
+        unit: Unit::TimeUs,
+        bars: bars.collect(),
+        whole: Some(whole),
+        ..Bars::default()
+    }
+}

@@ -1,0 +1,151 @@
+//! Forward passes of inference engines in captures of JAX on the CPU (tests/data/serving). The truth is what the recording script
+//! ran: the phase and batch of each pass, and its time by the script's own clock.
+
+use crate::support::{samples, xprof};
+
+use crossprof::{Session, Settings, TableName};
+use serde_json::Value;
+
+struct Pass {
+    phase: &'static str,
+    requests: u64,
+    prompt_tokens: u64,
+    decoded_tokens: u64,
+    time_us: f64,
+}
+
+fn truth(case: &str) -> Vec<Pass> {
+    let path = samples::root().join(format!("tests/data/serving/{case}.truth.json"));
+    let truth: Value = serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();
+    let pass = |it: &Value| {
+        let [prefills, prompt_tokens, decodes] =
+            ["prefill_requests", "prefill_tokens", "decode_requests"].map(|key| it[key].as_u64().unwrap());
+        let phase = match (prefills > 0, decodes > 0) {
+            (true, false) if case != "tpu" => "prefill",
+            (false, true) => "decode",
+            // The names of tpu-inference do not separate prompts from next tokens.
+            _ => "mixed",
+        };
+        let time_us = it["time_us"].as_f64().unwrap();
+        Pass { phase, requests: prefills + decodes, prompt_tokens, decoded_tokens: decodes, time_us }
+    };
+    truth["passes"].as_array().unwrap().iter().map(pass).collect()
+}
+
+fn open(case: &str) -> Session {
+    xprof::open(&samples::root().join(format!("tests/data/serving/{case}.xplane.pb.gz")))
+}
+
+/// Returns the median. The number of values must be odd.
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
+}
+
+#[test]
+fn every_pass_is_a_step_with_its_batch_and_time() {
+    for case in ["vllm", "sglang", "tpu"] {
+        let steps = xprof::ours(&mut open(case), &Settings::default(), TableName::Steps);
+        let truth = truth(case);
+        assert_eq!(steps.len(), truth.len(), "{case}");
+        for (step, pass) in steps.iter().zip(&truth) {
+            assert_eq!(xprof::text(step, "phase"), pass.phase, "{case}");
+            assert_eq!(xprof::number(step, "requests"), pass.requests as f64, "{case}");
+            let tokens = (pass.prompt_tokens + pass.decoded_tokens) as f64;
+            assert_eq!(xprof::number(step, "tokens"), tokens, "{case}");
+            if pass.phase != "mixed" || case != "tpu" {
+                assert_eq!(xprof::number(step, "prefill_tokens"), pass.prompt_tokens as f64, "{case}");
+                assert_eq!(xprof::number(step, "decode_tokens"), pass.decoded_tokens as f64, "{case}");
+            }
+        }
+        // The end of the last step is unknown.
+        let times = steps.iter().zip(&truth).take(truth.len() - 1);
+        for (step, pass) in times {
+            let ours = xprof::number(step, "duration_us");
+            assert!((ours - pass.time_us).abs() < 60.0 + 0.01 * pass.time_us, "{case}: {ours} and {}", pass.time_us);
+        }
+    }
+}
+
+#[test]
+fn rates_and_token_times_are_those_of_the_script() {
+    for case in ["vllm", "sglang"] {
+        let mut session = open(case);
+        let report = session.report(0, &Settings::default()).unwrap();
+        let serving = report.serving.as_ref().unwrap();
+        let truth = truth(case);
+        // The last pass does not count, because its end is unknown.
+        let counted = &truth[..truth.len() - 1];
+        let time_us: f64 = counted.iter().map(|pass| pass.time_us).sum();
+        let decoded: u64 = counted.iter().map(|pass| pass.decoded_tokens).sum();
+        let prompts: u64 = counted.iter().map(|pass| pass.prompt_tokens).sum();
+        assert!(xprof::within(decoded as f64 * 1e6 / time_us, serving.decode_tokens_per_sec.unwrap(), 0.01), "{case}");
+        assert!(xprof::within(prompts as f64 * 1e6 / time_us, serving.prefill_tokens_per_sec.unwrap(), 0.01), "{case}");
+        assert_eq!(serving.max_requests, Some(8));
+
+        // Each token comes with the pass that decodes it, after the passes since the last one that decoded.
+        let (mut intervals, mut since, mut has_prompt) = (Vec::new(), None, false);
+        for pass in counted {
+            since = since.map(|us: f64| us + pass.time_us);
+            has_prompt |= pass.prompt_tokens > 0;
+            if pass.decoded_tokens > 0 {
+                intervals.extend(since.map(|us| (us, has_prompt)));
+                (since, has_prompt) = (Some(0.0), false);
+            }
+        }
+        let longest = intervals.iter().map(|it| it.0).fold(0.0, f64::max);
+        assert!(xprof::within(longest, serving.max_token_interval_us.unwrap(), 0.02), "{case}");
+        let usual: Vec<f64> = intervals.iter().filter(|it| !it.1).map(|it| it.0).collect();
+        let usual = median(usual[..usual.len() - usual.len().is_multiple_of(2) as usize].to_vec());
+        let whole: f64 = intervals.iter().map(|it| it.0).sum();
+        let delay: f64 = intervals.iter().filter(|it| it.1).map(|it| it.0 - usual).sum();
+        let ours = serving.prompt_delay_percent.unwrap();
+        assert!((100.0 * delay / whole - ours).abs() < 1.0, "{case}: {ours}");
+
+        // From the first pass with eight requests that decodes to the last one.
+        let steady = serving.steady.as_ref().unwrap();
+        let is_full = |pass: &Pass| pass.decoded_tokens > 0 && pass.requests == 8;
+        let first = truth.iter().position(is_full).unwrap() as u64;
+        let last = truth.iter().rposition(is_full).unwrap() as u64;
+        assert_eq!((steady.first_step, steady.last_step), (first, last), "{case}");
+    }
+}
+
+#[test]
+fn prompts_and_not_slow_ops_explain_long_passes() {
+    let mut session = open("vllm");
+    let report = session.report(0, &Settings::default()).unwrap();
+    let found = |id: &str| report.findings.iter().find(|finding| finding.id == id);
+    let delayed = found("delayed_tokens").expect("prompts delay the next tokens");
+    assert!(delayed.title.contains("Prompts delay the next tokens by up to"), "{}", delayed.title);
+    // The annotation of a pass is not a cause.
+    for finding in &report.findings {
+        assert!(!finding.message.contains("execute_context_"), "{}", finding.message);
+    }
+    if let Some(varies) = found("step_time_variation") {
+        assert!(!varies.message.contains("ynn_fusion"), "{}", varies.message);
+    }
+}
+
+#[test]
+fn programs_named_after_the_phases_are_passes() {
+    let steps = xprof::ours(&mut open("names"), &Settings::default(), TableName::Steps);
+    // A mixed pass calls `prefill`, then `decode`.
+    let phases: Vec<&str> = truth("names")
+        .iter()
+        .flat_map(|pass| match pass.phase {
+            "mixed" => vec!["prefill", "decode"],
+            phase => vec![phase],
+        })
+        .collect();
+    assert_eq!(steps.iter().map(|step| xprof::text(step, "phase")).collect::<Vec<_>>(), phases);
+    assert!(steps.iter().all(|step| step["requests"].is_null()));
+}
+
+#[test]
+fn annotated_steps_with_several_passes_stay_the_steps() {
+    let mut session = open("train");
+    let report = session.report(0, &Settings::default()).unwrap();
+    assert_eq!((report.steps.len(), report.step_timing.step_count_source.as_str()), (12, "step_num"));
+    assert_eq!(report.serving, None);
+}
