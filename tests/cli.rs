@@ -226,7 +226,7 @@ fn wrong_calls_exit_with_2() {
         (&["analyze", "absent.json"][..], "absent.json: cannot be read"),
         (&["analyze", empty], "This folder contains no profile"),
         (&["analyze"], "Usage"),
-        (&["table", "nonsense", TPU], "the tables are steps, step-breakdown"),
+        (&["table", "nonsense", TPU], "the tables are steps, "),
         (&["table", "ops", TPU, "--sort", "total_self_time"], "Did you mean total_self_time_us"),
         (&["table", "kernel", TPU], "Did you mean kernels?"),
         (&["table", "ops", TPU, "--select", "category,total_self_time"], "Did you mean total_self_time_us"),

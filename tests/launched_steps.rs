@@ -249,7 +249,7 @@ fn steps_that_are_plainly_there_are_found() {
         serving.kernel("decode", 7, step, step * 1000 + 10, (step * 1000 + 30, 700));
     }
     let found = serving.profile();
-    assert_eq!(found.step_timing.step_marker.as_deref(), Some("step[DECODE bs=#] ranges"));
+    assert_eq!(found.step_timing.step_marker.as_deref(), Some("forward pass annotations"));
     assert_eq!((found.step_timing.num_steps, found.step_timing.avg_step_time_us), (8, Some(1000.0)));
 
     // Numbered layers of one step are not steps.

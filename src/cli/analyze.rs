@@ -86,14 +86,19 @@ impl Reports {
         self.profiles.iter().flat_map(|profile| &profile.findings).any(|finding| finding.severity >= least)
     }
 
-    /// Prints the warnings on standard error, for formats that do not contain them. Runs of one file share its warnings, so
-    /// each is printed once.
+    /// Prints the warnings of all profiles; see [`print_warnings`].
     pub fn print_warnings(&self) {
-        let warnings: Vec<_> = self.profiles.iter().flat_map(|profile| &profile.warnings).collect();
-        for (index, warning) in warnings.iter().enumerate() {
-            if !warnings.iter().take(index).any(|said| said == warning) {
-                complain(&export::text::warning_line(warning));
-            }
+        print_warnings(&self.profiles);
+    }
+}
+
+/// Prints warnings on standard error, for formats that do not contain them. Runs of one file share its warnings, so each is
+/// printed once.
+pub fn print_warnings<'a>(profiles: impl IntoIterator<Item = &'a UnifiedProfile>) {
+    let warnings: Vec<_> = profiles.into_iter().flat_map(|profile| &profile.warnings).collect();
+    for (index, warning) in warnings.iter().enumerate() {
+        if !warnings.iter().take(index).any(|said| said == warning) {
+            complain(&export::text::warning_line(warning));
         }
     }
 }

@@ -1,6 +1,9 @@
 //! `crossprof compare`: compares runs.
 
+use std::mem::ManuallyDrop;
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use crossprof::UnifiedProfile;
 use crossprof::budget::ConditionReport;
@@ -8,10 +11,13 @@ use crossprof::compare::{Comparison, MOST_RUNS, Options, Subject, compare};
 use crossprof::format::printable;
 use crossprof::report::{Metadata, Naming, distinct_names};
 
-use super::analyze;
+use super::analyze::{self, Reports};
 use super::args::{Compare, Group, Inputs, Scaling};
+use super::in_order::in_order;
+use super::input::walk;
 use super::output::{self, Outputs};
 use super::output_format::OutputFormat;
+use super::progress::Progress;
 use super::{FAILED, FOUND, READ, complain, print_result, print_text};
 
 /// Reads the runs, compares them, writes and prints the result, and returns the exit status.
@@ -111,16 +117,24 @@ pub fn of_subjects(said: &Said, subjects: &mut [Subject]) -> Result<Comparison, 
     Ok(comparison)
 }
 
-/// Reads each path separately, so a file that is given twice is two runs, and only one path is in memory at a time. All
-/// captures of a group become one run.
+/// Largest number of threads that read paths. Each holds the events of its path in memory.
+const MOST_THREADS: usize = 8;
+/// Largest size of the files that are read at the same time.
+const MOST_BYTES_AT_ONCE: u64 = 256 << 20;
+
+/// Reads each path separately, so a file that is given twice is two runs. Many small paths are read on several threads, and
+/// large ones one after another. All captures of a group become one run.
 fn read(command: &Compare) -> Result<(u8, Vec<Subject>), String> {
     let outputs = Outputs::new(command.output.iter().chain(&command.output_json).chain(&command.html));
     let is_page = |path: &PathBuf| OutputFormat::of_name(path) == Ok(OutputFormat::Html);
     let draws = command.html.is_some() || command.output.iter().any(is_page);
     let mut reader = Reader { command, outputs, draws, status: READ };
+    let threads = threads(&command.files);
+    let read =
+        in_order(command.files.len(), threads, |index| Some(reader.read(command.files.get(index)?, threads > 1)));
     let mut files = Vec::new();
-    for path in &command.files {
-        files.push(reader.captures(path, None)?);
+    for (path, read) in command.files.iter().zip(read.into_iter().flatten()) {
+        files.push(reader.captures_of(path, read?, None)?);
     }
     let (folders, mut captures) = if are_groups(command, &files) {
         (grouped(&command.files, files), Vec::new())
@@ -192,7 +206,32 @@ fn grouped(folders: &[PathBuf], captures: Vec<Vec<Capture>>) -> Vec<Subject> {
     named.collect()
 }
 
-/// Reads one path at a time.
+/// Returns the number of threads that read `paths`.
+fn threads(paths: &[PathBuf]) -> usize {
+    let cores = std::thread::available_parallelism().map_or(1, NonZeroUsize::get).min(MOST_THREADS);
+    if paths.len() < 2 * cores {
+        return 1;
+    }
+    let largest = paths.iter().map(|path| bytes_of(path)).max().unwrap_or(0).max(1);
+    usize::try_from(MOST_BYTES_AT_ONCE / largest).unwrap_or(cores).clamp(1, cores)
+}
+
+/// Returns the size of a file, or of the files in a folder.
+fn bytes_of(path: &Path) -> u64 {
+    let (mut files, mut problems) = (Vec::new(), Vec::new());
+    walk(path, &mut files, &mut problems);
+    let size = |file: &PathBuf| std::fs::metadata(file).map_or(0, |metadata| metadata.len());
+    files.iter().map(size).fold(0, u64::saturating_add)
+}
+
+/// Captures of a path, before anything about them was printed.
+struct PathRead {
+    captures: Vec<Capture>,
+    problems: Vec<String>,
+    status: u8,
+}
+
+/// Reads paths, and prints what is wrong with them.
 struct Reader<'a> {
     command: &'a Compare,
     outputs: Outputs,
@@ -205,16 +244,41 @@ struct Reader<'a> {
 impl Reader<'_> {
     /// Reads the captures of a path. `platform` is the platform given by the user.
     fn captures(&mut self, path: &Path, platform: Option<&str>) -> Result<Vec<Capture>, String> {
+        let read = self.read(path, false)?;
+        self.captures_of(path, read, platform)
+    }
+
+    /// Reads a path. Prints nothing, and draws no progress if `is_quiet`.
+    fn read(&self, path: &Path, is_quiet: bool) -> Result<PathRead, String> {
         let model = self.command.model.clone();
         let inputs = Inputs { files: vec![path.to_owned()], trace_file: Vec::new(), model };
-        let mut reports = analyze::reports(&inputs, &self.outputs)?;
-        if reports.profiles.is_empty() || reports.status() == FAILED {
+        let mut progress = if is_quiet { Progress::watched(Arc::default()) } else { Progress::bar() };
+        let reports = analyze::read(&inputs, &self.outputs, &mut progress)?;
+        let status = reports.status();
+        let Reports { profiles, session, settings, problems } = reports;
+        // More paths follow, so the memory is needed.
+        let mut session = ManuallyDrop::into_inner(session);
+        let runs = session.runs();
+        let mut drawn = Vec::new();
+        for run in runs.iter().filter(|_| self.draws) {
+            drawn.push(session.median_step(run.index, &settings));
+        }
+        let file = |index: usize| runs.get(index).and_then(|run| run.files.first().cloned()).unwrap_or_default();
+        let median_step = |index: usize| drawn.get(index).cloned().flatten();
+        let capture = |(index, profile)| Capture { file: file(index), median_step: median_step(index), profile };
+        Ok(PathRead { captures: profiles.into_iter().enumerate().map(capture).collect(), problems, status })
+    }
+
+    /// Prints the problems and warnings of a path, and returns its captures.
+    fn captures_of(&mut self, path: &Path, read: PathRead, platform: Option<&str>) -> Result<Vec<Capture>, String> {
+        read.problems.iter().for_each(|problem| complain(problem));
+        if read.captures.is_empty() || read.status == FAILED {
             // The problem of the file has already been printed.
             return Err(format!("{}: nothing was compared, because this input could not be read.", path.display()));
         }
-        self.status = self.status.max(reports.status());
-        reports.print_warnings();
-        for metadata in reports.profiles.iter().map(|profile| &profile.metadata) {
+        self.status = self.status.max(read.status);
+        analyze::print_warnings(read.captures.iter().map(|capture| &capture.profile));
+        for metadata in read.captures.iter().map(|capture| &capture.profile.metadata) {
             if let Some(platform) = platform.filter(|platform| metadata.platform != *platform) {
                 let option = platform.to_lowercase();
                 let (found, device) = (printable(&metadata.platform), printable(&metadata.device_type));
@@ -224,17 +288,7 @@ impl Reader<'_> {
                 ));
             }
         }
-        let runs = reports.session.runs();
-        let (settings, draws) = (reports.settings.clone(), self.draws);
-        let mut drawn = Vec::new();
-        for run in runs.iter().filter(|_| draws) {
-            drawn.push(reports.session.median_step(run.index, &settings));
-        }
-        let file = |index: usize| runs.get(index).and_then(|run| run.files.first().cloned()).unwrap_or_default();
-        let captures = reports.profiles.into_iter().enumerate();
-        let median_step = |index: usize| drawn.get(index).cloned().flatten();
-        let capture = |(index, profile)| Capture { file: file(index), median_step: median_step(index), profile };
-        Ok(captures.map(capture).collect())
+        Ok(read.captures)
     }
 }
 

@@ -14,6 +14,7 @@ mod check;
 mod colour;
 mod compare;
 mod hlo;
+mod in_order;
 mod input;
 mod load;
 pub mod open;

@@ -9,11 +9,11 @@
 use std::io::{ErrorKind, Read};
 use std::num::NonZeroUsize;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crossprof::Session;
 
 use super::{READ_BYTES, complaint, outlines};
+use crate::cli::in_order::in_order;
 use crate::cli::input::{Input, Source};
 use crate::cli::progress::Progress;
 
@@ -29,31 +29,12 @@ pub fn threads(files: usize) -> Option<usize> {
     (threads > 1 && files >= 2 * threads).then_some(threads)
 }
 
-/// Reads the files into `session` in order, and returns their problems in the same order. The calling thread is one of the
-/// `threads`, so that it can later reuse the memory that it allocates here.
+/// Reads the files into `session` in order, and returns their problems in the same order.
 pub fn read(session: &mut Session, inputs: &[&Input], threads: usize, progress: &mut Progress) -> Vec<String> {
-    let next = AtomicUsize::new(0);
     let progress = Mutex::new(progress);
-    let done: Vec<Mutex<Option<Decoded>>> = inputs.iter().map(|_| Mutex::new(None)).collect();
-    let work = || {
-        loop {
-            let index = next.fetch_add(1, Ordering::Relaxed);
-            let (Some(input), Some(slot)) = (inputs.get(index), done.get(index)) else { return };
-            let decoded = decode(input, &progress);
-            if let Ok(mut slot) = slot.lock() {
-                *slot = Some(decoded);
-            }
-        }
-    };
-    std::thread::scope(|scope| {
-        for _ in 1..threads {
-            // If a thread cannot start, the other threads take its files.
-            let _ = std::thread::Builder::new().name("decoder".to_owned()).spawn_scoped(scope, work);
-        }
-        work();
-    });
+    let decoded = in_order(inputs.len(), threads, |index| inputs.get(index).map(|input| decode(input, &progress)));
     let mut messages = Vec::new();
-    for (files, message) in done.into_iter().filter_map(|slot| slot.into_inner().ok().flatten()) {
+    for (files, message) in decoded.into_iter().flatten() {
         session.append(files);
         messages.extend(message);
     }
