@@ -32,6 +32,7 @@ mod heap;
 mod hlo_cli;
 mod hlo_difference;
 mod hlo_fixtures;
+mod hlo_module_alone;
 mod hlo_text;
 mod hlo_truths;
 mod host_only;

@@ -228,7 +228,7 @@ impl Decoder {
                 Ok(Decoded::Model(Box::new(read_hugging_face(&bytes)?.into())))
             }
             DecoderState::Whole { kind: Whole::Sidecar, bytes } => Ok(Decoded::Model(Box::new(read_sidecar(&bytes)?))),
-            DecoderState::Whole { kind: Whole::Program, bytes } => Ok(Decoded::Program(bytes)),
+            DecoderState::Whole { kind: Whole::Program, bytes } => Ok(Decoded::Program(sniff::as_hlo_proto(bytes))),
             DecoderState::Whole { kind: Whole::MemoryProfile, bytes } => Ok(Decoded::MemoryProfile(bytes)),
             DecoderState::Log(reader) => Ok(Decoded::MemoryError(reader.finish()?)),
             DecoderState::Ignored(reason) => Ok(Decoded::Ignored { reason }),

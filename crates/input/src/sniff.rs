@@ -12,7 +12,7 @@
 //! | `{` with fields of `model_config` | sidecar `crossprof.json` |
 //! | fields of an XSpace with a printable plane name | xplane |
 //! | fields of a pprof `Profile` | device memory profile |
-//! | a module with a name and an entry computation | compiled program (HLO) |
+//! | a module with a name and an entry computation, in an `HloProto` or by itself | compiled program (HLO) |
 //! | `HloModule`, `BufferAssignment:`, `HloLiveRange` | text of a compiled program |
 //! | plain text, JSON of a log | log, which may contain an out-of-memory error |
 //!
@@ -63,7 +63,7 @@ pub enum Format {
     Sidecar,
     /// A device memory profile (pprof).
     MemoryProfile,
-    /// A compiled program (`xla.HloProto` or HLO text), or its buffer assignment as text.
+    /// A compiled program (`xla.HloProto`, `xla.HloModuleProto` or HLO text), or its buffer assignment as text.
     Program,
     /// Plain text: a log, possibly with XLA's out-of-memory error.
     Log,
@@ -107,13 +107,33 @@ pub fn sniff(head: &[u8], complete: bool) -> Option<Format> {
     if protobuf::is_pprof(head) {
         return Some(Format::MemoryProfile);
     }
-    if protobuf::is_hlo_proto(head) || TEXTS_OF_PROGRAMS.iter().any(|start| head.starts_with(start)) {
+    if protobuf::is_hlo_proto(head)
+        || protobuf::is_hlo_module(head)
+        || TEXTS_OF_PROGRAMS.iter().any(|start| head.starts_with(start))
+    {
         return Some(Format::Program);
     }
     if protobuf::is_perfetto(head) {
         return Some(Format::Other(Error::not_a_profile("a Perfetto trace (protobuf)", known::FROM_PERFETTO)));
     }
     Some(xplane::what_else(head).map_or_else(|| known::by_appearance(head), Format::Other))
+}
+
+/// Returns a compiled program as an `xla.HloProto` if it is an `xla.HloModuleProto`, and unchanged if not.
+pub(super) fn as_hlo_proto(program: Vec<u8>) -> Vec<u8> {
+    if !protobuf::is_hlo_module(program.get(..HEAD_BYTES).unwrap_or(&program)) {
+        return program;
+    }
+    // The module becomes field 1.
+    let mut wrapped = vec![0x0a];
+    let mut rest = program.len();
+    while rest >= 0x80 {
+        wrapped.push(rest.to_le_bytes()[0] | 0x80);
+        rest >>= 7;
+    }
+    wrapped.push(rest.to_le_bytes()[0]);
+    wrapped.extend(program);
+    wrapped
 }
 
 /// Returns true if this key of a JSON object is a section of a unified profile.

@@ -77,6 +77,7 @@ const MAGIC: &[(&[u8], &str, Advice)] = &[
     (b"module @", "MLIR (StableHLO), a program before compilation", Advice::Custom(AS_HLO)),
     (b"module attributes {", "MLIR, one kernel or a program before compilation", Advice::Custom(AS_HLO)),
     (b"module {", "MLIR, one kernel or a program before compilation", Advice::Custom(AS_HLO)),
+    (b"\"builtin.module\"(", "MLIR, one kernel or a program before compilation", Advice::Custom(AS_HLO)),
     (b"#loc", "MLIR, one kernel or a program before compilation", Advice::Custom(AS_HLO)),
     (b"#map", "MLIR, one kernel or a program before compilation", Advice::Custom(AS_HLO)),
     (b"ML\xefR", "MLIR bytecode, a program before compilation", Advice::Custom(AS_HLO)),

@@ -35,27 +35,59 @@ fn is_value_type(bytes: &[u8]) -> bool {
     }
 }
 
-/// Returns true for an `HloProto`, whose module starts with its name and the name of its entry computation.
+/// Returns true for an `HloProto`, which starts with its module.
 ///
 /// ```text
-/// HloProto  1 hlo_module  3 buffer_assignment      HloModuleProto  1 name  2 entry_computation_name  3 computations*
+/// HloProto  1 hlo_module  3 buffer_assignment
 /// ```
 pub(super) fn is_hlo_proto(head: &[u8]) -> bool {
-    let module = match Reader::new(head).field() {
-        Ok(Some(Field { number: 1, value: Value::Bytes(module) })) => module,
-        Err(WireError { fault: Fault::Short { number: 1, rest, .. }, .. }) => rest,
-        _ => return false,
+    bytes_field(&mut Reader::new(head), 1).is_some_and(|module| starts_with_names(&mut Reader::new(module)))
+}
+
+/// Returns true for an `HloModuleProto`. Many messages start with two names, so the first instruction must also have a name and
+/// an opcode.
+///
+/// ```text
+/// HloModuleProto       1 name  2 entry_computation_name  3 computations*
+/// HloComputationProto  1 name  2 instructions*
+/// HloInstructionProto  1 name  2 opcode
+/// ```
+pub(crate) fn is_hlo_module(head: &[u8]) -> bool {
+    let mut module = Reader::new(head);
+    if !starts_with_names(&mut module) {
+        return false;
+    }
+    let Some(computation) = bytes_field(&mut module, 3) else { return false };
+    let mut computation = Reader::new(computation);
+    if !bytes_field(&mut computation, 1).is_some_and(is_name) {
+        return false;
+    }
+    let Some(instruction) = bytes_field(&mut computation, 2) else { return false };
+    let mut instruction = Reader::new(instruction);
+    let is_opcode = |opcode: &[u8]| {
+        opcode.first().is_some_and(u8::is_ascii_lowercase)
+            && opcode.iter().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || *byte == b'-')
     };
-    let mut reader = Reader::new(module);
-    let mut is_name = |expected: u32| match reader.field() {
-        Ok(Some(Field { number, value: Value::Bytes(name) })) => {
-            number == expected
-                && !name.is_empty()
-                && std::str::from_utf8(name).is_ok_and(|name| !name.chars().any(char::is_control))
-        }
-        _ => false,
-    };
-    is_name(1) && is_name(2)
+    bytes_field(&mut instruction, 1).is_some_and(is_name) && bytes_field(&mut instruction, 2).is_some_and(is_opcode)
+}
+
+/// Reads the names of a module and of its entry computation. Returns false if they are missing.
+fn starts_with_names(module: &mut Reader<'_>) -> bool {
+    bytes_field(module, 1).is_some_and(is_name) && bytes_field(module, 2).is_some_and(is_name)
+}
+
+fn is_name(bytes: &[u8]) -> bool {
+    !bytes.is_empty() && std::str::from_utf8(bytes).is_ok_and(|name| !name.chars().any(char::is_control))
+}
+
+/// Reads the next field and returns its bytes, which the end of the head may cut. Returns `None` if the field has another number
+/// or no bytes.
+fn bytes_field<'a>(reader: &mut Reader<'a>, expected: u32) -> Option<&'a [u8]> {
+    match reader.field() {
+        Ok(Some(Field { number, value: Value::Bytes(bytes) })) if number == expected => Some(bytes),
+        Err(WireError { fault: Fault::Short { number, rest, .. }, .. }) if number == expected => Some(rest),
+        _ => None,
+    }
 }
 
 /// Returns true for a Perfetto trace: packets that each have a timestamp or the number of their writer.

@@ -116,6 +116,7 @@ fn other_files_are_named() {
         (b"version https://git-lfs.github.com/spec/v1\noid", "a Git LFS pointer"),
         (b"module attributes {stable_mosaic.version = 1 : i64} {\n", "MLIR"),
         (b"#loc1 = loc(\"x\")\nmodule @jit_f attributes {mhlo.num_partitions = 1 : i32} {\n", "MLIR"),
+        (b"\"builtin.module\"() <{sym_name = \"jit_f\"}> ({", "MLIR"),
         (b"= control target key start\nLH: loop header\n", "LLO"),
         (b"module @jit_f attributes {", "MLIR"),
         (b"\"Index\",\"KernelName\",\"gpu-id\"\n", "rocprof"),

@@ -46,6 +46,7 @@ pub fn drive(format: Format, bytes: &[u8]) -> Kept {
         }
         Format::Hlo => {
             hlo::difference(&crossprof::hlo::read_module(bytes))?;
+            of_memory("dump/module.pb", bytes, &mut random)?;
             profile("run/host.xplane.pb", &hlo::in_an_xplane(bytes), true, &mut random)
         }
         // These formats are not passed to another session, because the page reads them in another way.
