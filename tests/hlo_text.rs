@@ -70,6 +70,7 @@ fn facts(module: &Module, instruction: &Instruction) -> Vec<String> {
 fn compare(name: &str, text: &Module, proto: &Module) {
     assert!(!text.damaged(), "{name}");
     assert_eq!((text.name(), text.files()), (proto.name(), proto.files()), "{name}");
+    assert_eq!(text.is_scheduled(), proto.is_scheduled(), "{name}");
     let entry = |module: &Module| module.entry().map(|it| it.name.clone());
     assert_eq!(entry(text), entry(proto), "{name}");
     assert_eq!(text.instructions().len(), proto.instructions().len(), "{name}");

@@ -119,6 +119,8 @@ struct Open<'a> {
 #[derive(Default)]
 struct Reader<'a> {
     module: Module,
+    /// True if the order of the instructions is the order of execution.
+    is_scheduled: bool,
     open: Option<Open<'a>>,
     frames: frames::Tables,
     /// Calls by name: the instruction, and the computations.
@@ -138,6 +140,7 @@ impl<'a> Reader<'a> {
         let mut assignment = Assignment::default();
         while let Some((key, value)) = scan.pair() {
             match key {
+                b"is_scheduled" => self.is_scheduled = value == b"true",
                 b"replica_count" => {
                     (assignment.replicas, assignment.partitions) = (int(value), assignment.partitions.max(1))
                 }
@@ -222,7 +225,10 @@ impl<'a> Reader<'a> {
     fn finish(mut self) -> Module {
         self.module.damaged |= self.open.is_some();
         self.close();
-        let Reader { mut module, calls, computations, frames, .. } = self;
+        let Reader { mut module, calls, computations, frames, is_scheduled, .. } = self;
+        if is_scheduled {
+            module.schedule = (0..index(module.instructions.len())).collect();
+        }
         for (at, names) in calls {
             let Some(instruction) = module.instructions.get_mut(at as usize) else { continue };
             let bare = names.iter().map(|name| name.strip_prefix(b"%").unwrap_or(name));
