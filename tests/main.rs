@@ -60,6 +60,7 @@ mod one_step_time;
 mod one_value;
 mod ops_of_real_traces;
 mod overview_links;
+mod program_identity;
 mod program_memory;
 mod promises;
 mod properties;

@@ -8,10 +8,10 @@ use hlo::diff::Totals;
 use hlo::{Conventions, Module};
 use memory::{MAIN, ProgramMemory};
 use metrics::roofline::Level;
-use metrics::{Context, Op};
+use metrics::{Context, Op, Text};
 use reproduce::Unsupported;
 use run::Settings;
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 use serde::{Deserialize, Serialize};
 use trace::Platform;
 
@@ -25,6 +25,9 @@ pub use reproduce::Measured as OpNumbers;
 pub struct HloProgram {
     /// Name with the number of the program: `jit_f(17)`.
     pub name: String,
+    /// Text that identifies the program in links: the name, followed by the host if another program of the run has the same
+    /// name and number.
+    pub key: String,
     /// Number of the program. The columns `program_id` show it without a sign.
     pub id: i64,
     /// Host whose file contains the program.
@@ -47,8 +50,13 @@ pub struct HloProgramBytes {
 impl HloProgram {
     /// Returns the name without the number.
     pub fn module_name(&self) -> &str {
-        self.name.split_once('(').map_or(&self.name, |(name, _)| name)
+        base_name(&self.name)
     }
+}
+
+/// Returns the name of a program without its number.
+fn base_name(name: &str) -> &str {
+    name.split_once('(').map_or(name, |(name, _)| name)
 }
 
 /// A compiled program by itself, without the times of a run.
@@ -94,6 +102,7 @@ impl Session {
                 if seen.insert((std::ptr::from_ref(module), id)) {
                     let mut program = HloProgram {
                         name: if name.is_empty() { module.name().to_owned() } else { name.to_owned() },
+                        key: context.run.programs().modules.key(module).unwrap_or_default(),
                         id,
                         host,
                         instructions: module.instructions().len(),
@@ -126,8 +135,8 @@ impl Session {
         })?
     }
 
-    /// Returns the index of the program that a link means: the one with this number or name, or else the one in which the op
-    /// took the most time. `None` if no program has the number or name, or if none contains the op.
+    /// Returns the index of the program that a link means: the only one with this key, name or number, or else the one in which
+    /// the op took the most time. `None` if no program or several programs fit, or if none contains the op.
     pub fn hlo_program_of(
         &mut self,
         run: u32,
@@ -138,9 +147,15 @@ impl Session {
     ) -> Option<usize> {
         let Some(op) = op.filter(|_| wanted.is_none()) else {
             let Some(wanted) = wanted else { return (!programs.is_empty()).then_some(0) };
-            let is_number = |it: &HloProgram| it.id.cast_unsigned().to_string() == wanted;
-            let found = programs.iter().position(is_number);
-            return found.or_else(|| programs.iter().position(|it| it.name == wanted || it.module_name() == wanted));
+            let only = |fits: &dyn Fn(&HloProgram) -> bool| {
+                let mut found = programs.iter().enumerate().filter(|(_, it)| fits(it)).map(|(at, _)| at);
+                found.next().map(|first| (first, found.next().is_none()))
+            };
+            let found = only(&|it| it.key == wanted)
+                .or_else(|| only(&|it| it.name == wanted))
+                .or_else(|| only(&|it| it.id.cast_unsigned().to_string() == wanted))
+                .or_else(|| only(&|it| it.module_name() == base_name(wanted)));
+            return found.filter(|(_, is_only)| *is_only).map(|(first, _)| first);
         };
         let mut found: Option<(usize, Option<Ps>)> = None;
         for (at, program) in programs.iter().enumerate() {
@@ -204,22 +219,21 @@ pub fn jax_script_of(program: &Program, op: &str, measured: Option<&OpNumbers>) 
 
 /// Returns the ops of a program. The table of ops belongs to the programs of one host. On other hosts, a program has its
 /// numbers only if it consists of the same bytes.
-fn ops<'a>(context: &Context<'a>, program: &HloProgram) -> impl Iterator<Item = (&'a str, &'a Op, Numbers)> {
+pub(super) fn ops<'a>(context: &Context<'a>, program: &HloProgram) -> impl Iterator<Item = (&'a str, &'a Op, Numbers)> {
     let (trace, analysis) = (context.trace(), context.analysis);
     let modules = &context.run.programs().modules;
     let host = analysis.devices.used.first().map_or(0, |device| device.host);
-    let (own, measured) = (modules.find(program.host, program.id), modules.find(host, program.id));
-    let is_measured = own.zip(measured).is_some_and(|(own, measured)| std::ptr::eq(own, measured));
-    // Some traces name only the module of an op.
-    let by_name = modules.find_by_name(host, program.module_name()).zip(own);
-    let is_named = by_name.is_some_and(|(named, own)| std::ptr::eq(named, own));
+    let own = modules.find(program.host, program.id);
     let id = program.id;
-    let name = program.module_name().to_owned();
+    // Few programs have many ops, so modules are looked up once.
+    let mut known: FxHashMap<(Option<i64>, Text), bool> = FxHashMap::default();
     analysis.ops.rows.iter().filter_map(move |op| {
-        let belongs = match op.program_id {
-            Some(of) => is_measured && of == id,
-            None => is_named && analysis.ops.text(trace, op.module) == name,
-        };
+        let key = (op.program_id, op.module);
+        let belongs = op.program_id.is_none_or(|of| of == id)
+            && *known.entry(key).or_insert_with(|| {
+                let module = modules.of_op(host, op.program_id, analysis.ops.text(trace, op.module));
+                module.zip(own).is_some_and(|(module, own)| std::ptr::eq(module, own))
+            });
         let counts = !op.is_left_out();
         belongs.then(|| {
             let numbers = Numbers {

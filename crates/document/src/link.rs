@@ -23,7 +23,7 @@ pub struct Link {
     /// Range to show with some margin if only the event is selected, in the same unit as `range_ps`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub around_ps: Option<(i64, i64)>,
-    /// Number or name of the compiled program to show. The filter is then the name of an op.
+    /// Compiled program to show: its key, name or number. The filter is then the name of an op.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub program: Option<String>,
 }
@@ -40,7 +40,7 @@ impl Link {
         (!value.contains('"')).then(|| Link::to(view, &format!("{key}=\"{value}\"")))
     }
 
-    /// Returns a link to an op in the graph of its program. `program` is the number or name of the program, empty if unknown.
+    /// Returns a link to an op in the graph of its program. `program` is the key, name or number of the program, empty if unknown.
     pub fn graph(op: &str, program: &str) -> Link {
         let program = Some(program.to_owned()).filter(|program| !program.is_empty());
         Link { program, ..Link::to(View::Graph, op) }

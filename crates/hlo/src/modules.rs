@@ -72,13 +72,46 @@ impl Modules {
         exact.or_else(bare).and_then(|index| self.get(index))
     }
 
-    /// Returns the module of an op: by the id of its program, or by the module's name if it names no program.
+    /// Returns the module of an op: by the id of its program, or by the module's name if it names no program. If the op names
+    /// both, they must agree: each process numbers its programs itself, so the same id can mean another program on another host.
     pub fn of_op(&self, host: u16, program_id: Option<i64>, name: &str) -> Option<&Module> {
-        match program_id {
-            Some(program_id) => self.find(host, program_id),
-            None if name.is_empty() => None,
-            None => self.find_by_name(host, name),
+        let Some(program_id) = program_id else {
+            return if name.is_empty() { None } else { self.find_by_name(host, name) };
+        };
+        let own = self.place(host, program_id);
+        let full = |index: usize| self.protos.get(index).map_or("", |(_, full)| full);
+        if name.is_empty() || own.is_some_and(|own| base(full(own)) == base(name)) {
+            return own.and_then(|index| self.get(index));
         }
+        let with_id = || self.protos.iter().enumerate().filter(|(_, (proto, _))| proto.program_id == program_id);
+        let mut named = with_id().filter(|(_, (_, full))| base(full) == base(name));
+        if let Some((first, (proto, _))) = named.next() {
+            return if named.all(|(_, (other, _))| other.bytes == proto.bytes) { self.get(first) } else { None };
+        }
+        // Some traces shorten the name.
+        let is_only = with_id().all(|(index, _)| own.is_some_and(|own| base(full(index)) == base(full(own))));
+        own.filter(|_| is_only).and_then(|index| self.get(index))
+    }
+
+    /// Returns the program ids that hosts gave to programs with different names.
+    pub fn ambiguous_ids(&self) -> FxHashSet<i64> {
+        let mut names: FxHashMap<i64, &str> = FxHashMap::default();
+        let all = self.protos.iter().map(|(proto, full)| (proto.program_id, base(full)));
+        all.filter(|&(id, name)| *names.entry(id).or_insert(name) != name).map(|(id, _)| id).collect()
+    }
+
+    /// Returns a text that identifies a module among all others: its name with the number, followed by its host if several
+    /// modules share that name.
+    pub fn key(&self, module: &Module) -> Option<String> {
+        let is_own = |parsed: &Arc<OnceLock<Arc<Module>>>| parsed.get().is_some_and(|it| std::ptr::eq(&**it, module));
+        let at = self.parsed.iter().position(is_own)?;
+        let (proto, full) = self.protos.get(at)?;
+        let mut others = self.protos.iter().zip(&self.parsed).filter(|((_, other), _)| other == full);
+        let name = if full.is_empty() { module.name() } else { full };
+        Some(match others.all(|(_, parsed)| is_own(parsed)) {
+            true => name.to_owned(),
+            false => format!("{name}@{}", proto.host),
+        })
     }
 
     /// Returns `(host, program id, name with the program id, module)` of all modules, in file order. Reads all of
@@ -152,6 +185,32 @@ mod tests {
         assert_eq!((name(0, 7), name(1, 7), name(1, 8)), (Some("jit_f"), Some("jit_h"), None));
         assert_eq!((name(2, 8), name(2, 7)), (Some("jit_g"), None), "two programs have the number 7");
         assert_eq!(modules.all().count(), 3);
+    }
+
+    #[test]
+    fn an_op_has_the_module_of_its_number_and_name() {
+        let trace = trace(&[(0, 7, "jit_f(7)"), (0, 8, "jit_g(8)"), (1, 7, "jit_h(7)"), (1, 9, "jit_f(9)")]);
+        let modules = Modules::new(&trace);
+        let of = |host, id, name| modules.of_op(host, id, name).map(Module::name);
+        assert_eq!((of(0, Some(7), ""), of(1, Some(7), "")), (Some("jit_f"), Some("jit_h")));
+        assert_eq!((of(0, Some(7), "jit_f"), of(0, Some(7), "jit_h")), (Some("jit_f"), Some("jit_h")), "of host 1");
+        assert_eq!((of(0, Some(9), "jit_f"), of(0, Some(9), "")), (Some("jit_f"), None));
+        assert_eq!(of(0, Some(7), "jit_k"), None, "two programs have the number 7");
+        assert_eq!(of(0, Some(8), "jit_g.cut"), Some("jit_g"), "only one program has the number 8");
+        assert_eq!(modules.ambiguous_ids().into_iter().collect::<Vec<_>>(), [7]);
+        assert_eq!((of(0, None, "jit_g"), of(0, None, ""), of(1, None, "jit_g")), (Some("jit_g"), None, None));
+    }
+
+    #[test]
+    fn keys_differ_between_programs() {
+        let mut trace = trace(&[(0, 7, "jit_f(7)"), (1, 7, "jit_f(7)"), (2, 7, "jit_f(7)"), (2, 8, "jit_g(8)")]);
+        // Hosts 0 and 2 embed the same program.
+        trace.hlo[2].bytes = trace.hlo[0].bytes.clone();
+        let modules = Modules::new(&trace);
+        let keys: Vec<_> = modules.all().map(|(_, _, _, module)| modules.key(module)).collect();
+        let keys: Vec<_> = keys.iter().map(Option::as_deref).collect();
+        assert_eq!(keys, [Some("jit_f(7)@0"), Some("jit_f(7)@1"), Some("jit_f(7)@0"), Some("jit_g(8)")]);
+        assert_eq!(modules.key(&Module::default()), None);
     }
 
     #[test]

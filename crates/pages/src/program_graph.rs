@@ -1,6 +1,7 @@
 //! Links to an op in the graph of its compiled program.
 
 use document::{Block, Link};
+use hlo::module_fingerprint;
 use metrics::{Context, Op};
 
 use crate::Source;
@@ -24,26 +25,26 @@ pub(crate) fn instruction<'a>(context: &Context<'a>, op: &Op) -> Option<(&'a hlo
     let modules = &context.run.programs().modules;
     let text = |text| context.analysis.ops.text(context.trace(), text);
     let (name, module_name) = (text(op.name), text(op.module));
-    // Each host numbers its programs independently, so the first host that has the program is used.
-    let mut hosts = context.analysis.devices.used.iter().map(|device| device.host);
-    hosts.find_map(|host| {
-        let module = match op.program_id {
-            Some(program) => modules.find(host, program)?,
-            None => modules.find_by_name(host, module_name)?,
-        };
-        Some((module, module.instruction(name)?))
-    })
+    let mut hosts: Vec<u16> = context.analysis.devices.used.iter().map(|device| device.host).collect();
+    hosts.dedup();
+    let mut found: Vec<&hlo::Module> = Vec::new();
+    for module in hosts.into_iter().filter_map(|host| modules.of_op(host, op.program_id, module_name)) {
+        if found.iter().all(|known| !std::ptr::eq(*known, module)) {
+            found.push(module);
+        }
+    }
+    let (first, others) = found.split_first()?;
+    // The hosts of a run number their programs independently, and the row of an op does not tell which host it comes from.
+    let same = |module: &&hlo::Module| module_fingerprint(module) == module_fingerprint(first);
+    others.iter().all(same).then_some(())?;
+    Some((first, first.instruction(name)?))
 }
 
 /// Returns a link to an op in the graph of its program, if the program is embedded.
 pub(crate) fn link(context: &Context<'_>, op: &Op) -> Option<Link> {
-    instruction(context, op)?;
-    let text = |text| context.analysis.ops.text(context.trace(), text);
-    let program = match op.program_id {
-        Some(id) => id.cast_unsigned().to_string(),
-        None => text(op.module).to_owned(),
-    };
-    Some(Link::graph(text(op.name), &program))
+    let (module, _) = instruction(context, op)?;
+    let program = context.run.programs().modules.key(module)?;
+    Some(Link::graph(context.analysis.ops.text(context.trace(), op.name), &program))
 }
 
 /// Returns a link to the op that a filter names (`hlo_op_name="fusion.3"`). `None` if no program contains it, or several do.

@@ -33,15 +33,18 @@ pub fn Bar(
     let state = explorer.state;
     let programs = move || {
         let all = explorer.programs.with(|all| all.as_ref().map(|all| all.programs.clone()).unwrap_or_default());
-        let open = explorer.program.get().map(|program| program.id);
+        let open = explorer.program.get().map(|program| program.key);
         let options = all.into_iter().map(|program| {
             let time = program.time.map_or(String::new(), |time| format!(", {}", time_us(time.as_us())));
             let size = counted(program.instructions as u64, "instruction");
-            let name = shorten(&printable(&program.name), 48);
-            let id = program.id.cast_unsigned().to_string();
-            view! { <option value=id selected=open == Some(program.id)>{format!("{name}{time}, {size}")}</option> }
+            let name = shorten(&printable(&program.key), 48);
+            let is_open = open.as_ref() == Some(&program.key);
+            view! { <option value=program.key selected=is_open>{format!("{name}{time}, {size}")}</option> }
         });
-        options.collect_view()
+        (
+            explorer.program.with(Option::is_none).then(|| view! { <option selected=true></option> }),
+            options.collect_view(),
+        )
     };
     let choose_program = move |event: web_sys::Event| {
         let program = event_target_value(&event);

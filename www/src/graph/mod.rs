@@ -90,7 +90,11 @@ impl Explorer {
         }
         match all {
             Ok(all) => {
-                let program = all.programs.get(all.found.unwrap_or(0)).cloned();
+                let program = all.found.and_then(|found| all.programs.get(found).cloned());
+                if program.is_none() && !all.programs.is_empty() {
+                    self.failed
+                        .set(Some("This run does not contain the program of the link. Choose another one.".to_owned()));
+                }
                 self.programs.set(Some(all));
                 let Some(program) = program else { return };
                 let run = self.run.get_value();
@@ -198,9 +202,8 @@ impl Explorer {
     /// Returns another address of this view.
     pub fn next(self, next: impl FnOnce(&Route) -> Route) -> Route {
         let mut route = self.state.route.with_untracked(next);
-        let program =
-            self.program.with_untracked(|program| program.as_ref().map(|it| it.id.cast_unsigned().to_string()));
-        route.query.options.extend(program.map(|id| (address::PROGRAM.to_owned(), id)));
+        let program = self.program.with_untracked(|program| program.as_ref().map(|it| it.key.clone()));
+        route.query.options.extend(program.map(|key| (address::PROGRAM.to_owned(), key)));
         route
     }
 }

@@ -1,6 +1,6 @@
 //! Resolves tallies to ops: finds the instruction and program of each, and its cost.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::tally::{DeviceRange, Tallies, Tally};
 use super::text::{Text, Texts};
@@ -34,6 +34,8 @@ struct Resolver<'a> {
     /// Texts of the categories, by category index.
     categories: Vec<Text>,
     programs: FxHashMap<i64, Text>,
+    /// Ids that hosts gave to programs with different names.
+    ambiguous: FxHashSet<i64>,
     /// Source lines of ops, by source and call stack.
     sources: FxHashMap<(StrId, StrId), Text>,
     /// Phases of the instructions of each module that was used. `None` for a module without gradients.
@@ -59,6 +61,7 @@ pub(super) fn resolve(trace: &Trace, devices: &Devices, tallies: &Tallies, modul
         categorizer: Categorizer::new(trace, &devices.recognised),
         categories: Vec::new(),
         programs: FxHashMap::default(),
+        ambiguous: modules.ambiguous_ids(),
         sources: FxHashMap::default(),
         phases: FxHashMap::default(),
         numbers: Numbering::with_capacity(tallies.entries.len()),
@@ -166,7 +169,8 @@ impl Resolver<'_> {
     }
 
     fn key(&mut self, name: StrId, args_id: ArgsId, args: &Args) -> OpKey {
-        let module = if args.program_id.is_some() { StrId::EMPTY } else { args.hlo_module };
+        let is_identified = args.program_id.is_some_and(|id| !self.ambiguous.contains(&id));
+        let module = if is_identified { StrId::EMPTY } else { args.hlo_module };
         if self.platform == Some(Platform::Tpu) {
             let detail = args.long_name;
             return OpKey { program_id: args.program_id, module, name: Texts::of_trace(name), detail, copy: None };
