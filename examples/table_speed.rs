@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use crossprof::pages::search;
+use crossprof::pages::{PageQuery, View, search};
 use crossprof::{Query, Session, Settings, Sort, TableName};
 
 /// Filter and order; `{name}` is the column that names the rows of a table.
@@ -19,11 +19,12 @@ const QUESTIONS: [(&str, &str); 9] = [
 ];
 
 /// The tables, and their columns of names and times.
-const TABLES: [(TableName, &str, &str); 4] = [
+const TABLES: [(TableName, &str, &str); 5] = [
     (TableName::Ops, "hlo_op_name", "total_self_time_us"),
     (TableName::Roofline, "operation", "total_self_time_us"),
     (TableName::Kernels, "kernel_name", "total_duration_us"),
     (TableName::OpTree, "name", "total_self_time_us"),
+    (TableName::Layers, "path", "total_self_time_us"),
 ];
 
 /// Texts that are searched.
@@ -56,6 +57,17 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             }
             let (filter, sort) = (named(filter), named(sort));
             println!("{best_ms:7.1} ms  {} of {} rows  filter {filter:?} sort {sort:?}", found.0, found.1);
+        }
+    }
+    println!("layers:");
+    for by in ["layer", "each-layer", "phase", "source"] {
+        let options = [("layers".to_owned(), by.to_owned())].into();
+        let query = PageQuery { options, ..PageQuery::default() };
+        // The first page includes the sums over all ops.
+        for which in ["first page", "next page"] {
+            let start = Instant::now();
+            let page = session.page(0, &settings, View::Layers, &query).ok_or("no run")?;
+            println!("{:7.1} ms  {which} by {by}, {} blocks", start.elapsed().as_secs_f64() * 1e3, page.blocks.len());
         }
     }
     println!("search:");

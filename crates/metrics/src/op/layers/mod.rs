@@ -189,15 +189,24 @@ impl Layers {
     ) -> Layers {
         let mut builder = Builder::new();
         let exposed = exposed(ops, collectives);
-        // Many ops share their path, so each path is parsed once.
-        let mut known: FxHashMap<Key, Place> = FxHashMap::default();
+        // Many ops share their path, so each path is parsed once, and the trees receive the sums of the paths.
+        let mut known: FxHashMap<Key, usize> = FxHashMap::default();
+        let mut sums: Vec<(Place, Layer)> = Vec::new();
         let mut row = 0;
         in_blocks(&ops.rows, |op| {
-            let place =
-                *known.entry(key(op, grouping)).or_insert_with(|| builder.place(path(trace, ops, op, grouping)));
-            builder.add(place, op, bound(op), exposed.get(&row).copied());
+            let at = *known.entry(key(op, grouping)).or_insert_with(|| {
+                sums.push((builder.place(path(trace, ops, op, grouping)), Layer::default()));
+                sums.len() - 1
+            });
+            if let Some((_, sum)) = sums.get_mut(at) {
+                sum.add(op, bound(op));
+                if let Some(exposed) = exposed.get(&row) {
+                    *sum.exposed.get_or_insert_default() += *exposed;
+                }
+            }
             row += 1;
         });
+        sums.iter().for_each(|(place, sum)| builder.add(*place, sum));
         builder.finish(grouping)
     }
 
@@ -224,13 +233,14 @@ impl Layers {
 /// Returns the exposed time of the collectives, by row of [`Ops::rows`].
 fn exposed(ops: &Ops, collectives: &Collectives) -> FxHashMap<usize, Ps> {
     let mut times: FxHashMap<usize, Ps> = FxHashMap::default();
-    if collectives.ops.is_empty() {
-        return times;
-    }
-    let rows: FxHashMap<_, _> = ops.entries.iter().copied().collect();
+    // Few ops are collectives, so the many others are only looked up.
+    let mut by_kind: FxHashMap<_, Ps> = FxHashMap::default();
     for collective in &collectives.ops {
-        if let Some(&row) = rows.get(&(collective.name, collective.args)) {
-            *times.entry(row as usize).or_default() += collective.sums.exposed;
+        *by_kind.entry((collective.name, collective.args)).or_default() += collective.sums.exposed;
+    }
+    for (kind, row) in ops.entries.iter().filter(|_| !by_kind.is_empty()) {
+        if let Some(time) = by_kind.get(kind) {
+            *times.entry(*row as usize).or_default() += *time;
         }
     }
     times
@@ -334,11 +344,9 @@ impl Tree {
         at
     }
 
-    fn add(&mut self, at: u32, op: &Op, bound: Option<&'static str>, exposed: Option<Ps>) {
-        let Some(layer) = self.layers.get_mut(at as usize) else { return };
-        layer.add(op, bound);
-        if let Some(exposed) = exposed {
-            *layer.exposed.get_or_insert_default() += exposed;
+    fn add(&mut self, at: u32, sum: &Layer) {
+        if let Some(layer) = self.layers.get_mut(at as usize) {
+            layer.add_all(sum);
         }
     }
 
@@ -397,9 +405,9 @@ impl Builder {
         place
     }
 
-    fn add(&mut self, place: Place, op: &Op, bound: Option<&'static str>, exposed: Option<Ps>) {
-        self.merged.add(place.merged, op, bound, exposed);
-        self.alone.add(place.alone, op, bound, exposed);
+    fn add(&mut self, place: Place, sum: &Layer) {
+        self.merged.add(place.merged, sum);
+        self.alone.add(place.alone, sum);
     }
 
     fn finish(mut self, grouping: LayerGrouping) -> Layers {
