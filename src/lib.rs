@@ -53,7 +53,7 @@ pub mod table {
 
 /// Numbers, texts and JSON in the forms that every output uses.
 pub mod text {
-    pub use base::{fields, format, home, json, number, sort};
+    pub use base::{fields, format, home, json, json_text, number, sort};
 }
 
 // The parts behind it, for the command line, the tests and the benchmark.

@@ -44,6 +44,7 @@ from ._parameters import (
 from ._profile import (
     Profile as Profile,
     Profiles as Profiles,
+    Program as Program,
     open as open,
     open_all as open_all,
     tables as tables,

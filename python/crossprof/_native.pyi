@@ -13,6 +13,22 @@ class Runs:
     def html(self, run: int) -> str: ...
     def card(self, run: int) -> str: ...
     def table(self, run: int, name: str, by: str, filter: str, sort: str | None, top: int | None) -> Columns: ...
+    def programs(self, run: int) -> list[tuple[str, int, float | None]]: ...
+    def hlo(
+        self,
+        run: int,
+        *,
+        program: str | None,
+        op: str | None,
+        radius: int,
+        computation: str | None,
+        by: str,
+        open: Sequence[str],
+        critical_path: bool,
+        against: tuple[Runs, int] | None,
+        against_program: str | None,
+        format: str,
+    ) -> str: ...
     def timeline(
         self,
         run: int,

@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Union, overload
+from typing import Any, NamedTuple, Union, overload
 
 from . import _native
 from ._errors import ProfileError, checked_count, sentence
@@ -15,6 +15,17 @@ from ._log import log
 from ._paths import Paths, expanded
 from ._progress import Bar
 from ._table import Table, TableInfo
+
+
+class Program(NamedTuple):
+    """A compiled program of a run."""
+
+    #: Name with the number of the program: ``jit_step(17)``.
+    name: str
+    #: Number of instructions.
+    instructions: int
+    #: Self time of its ops in the measured window. ``None`` if none ran there.
+    time_us: float | None
 
 
 class Profile:
@@ -159,6 +170,64 @@ class Profile:
                 return ""
         return content.decode()
 
+    def programs(self) -> list[Program]:
+        """Returns the compiled programs of the run, most device time first. Empty if its files contain none (HLO)."""
+        return [Program(name, instructions, time) for name, instructions, time in self._runs.programs(self._index)]
+
+    def hlo(
+        self,
+        program: str | int | None = None,
+        *,
+        op: str | None = None,
+        radius: int = 1,
+        computation: str | None = None,
+        by: str = "layers",
+        open: Iterable[str] = (),  # noqa: A002
+        critical_path: bool = False,
+        against: Profile | Paths | None = None,
+        against_program: str | int | None = None,
+        format: str = "text",  # noqa: A002
+    ) -> str:
+        """Returns a compiled program of the run, like ``crossprof hlo``: its text with the time of each instruction, its graph, or its
+        difference from another program.
+
+        Args:
+            program: Name with or without the number (``"jit_step(17)"``), number or fingerprint. Not needed if there is only one, or if
+                only one contains the op.
+            op: Return the neighbourhood of this instruction.
+            radius: Number of steps from ``op`` to the farthest operands and users.
+            computation: Return this computation.
+            by: Groups of a graph: ``"layers"``, ``"scopes"`` or ``"computations"``.
+            open: Paths of groups of a graph to open (``"forward/layer_*"``), or ``"all"``.
+            critical_path: Return the chain of dependent instructions with the most device time.
+            against: A profile or its path. Return the instructions that are new, gone or changed in its program.
+            against_program: The program of ``against``. By default, the one with the same name. Without ``against``, a program of this
+                run.
+            format: ``"text"``, ``"json"`` (for Model Explorer; of a difference, all its instructions), ``"node-data"``, ``"dot"``,
+                ``"svg"`` or ``"jax"`` (a script that runs ``op`` alone).
+
+        Raises:
+            ProfileError: There is no such program, op or computation, or an argument is invalid.
+        """
+        checked_count("radius", radius, least=0)
+        other = None if against is None else _profile(against)
+        try:
+            return self._runs.hlo(
+                self._index,
+                program=None if program is None else str(program),
+                op=op,
+                radius=radius,
+                computation=computation,
+                by=by,
+                open=[open] if isinstance(open, str) else list(open),
+                critical_path=critical_path,
+                against=None if other is None else (other._runs, other._index),
+                against_program=None if against_program is None else str(against_program),
+                format=format,
+            )
+        except ValueError as error:
+            raise sentence(error) from None
+
     def html(self) -> str:
         """Returns the report of the run as a self-contained HTML page."""
         return self._runs.html(self._index)
@@ -288,6 +357,15 @@ def open(  # noqa: A001
         progress=progress,
     )
     return max(profiles, key=lambda profile: profile.name) if len(profiles) > 1 else profiles[0]
+
+
+def _profile(run: Profile | Paths) -> Profile:
+    """Returns a run. Reads its file if needed.
+
+    Raises:
+        ProfileError: The file contains no run.
+    """
+    return run if isinstance(run, Profile) else profiles_of(run)[0]
 
 
 #: A run, the runs of some files, or paths of files.

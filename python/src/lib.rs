@@ -7,7 +7,9 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
 use std::time::Duration;
 
-use crossprof::cli::open::{Asked, Drawing, Known, Opened, Said, Watched, checked, compared, peak_flops};
+use crossprof::cli::open::{
+    Against, Asked, AskedHlo, Drawing, Known, Opened, Said, Watched, checked, compared, peak_flops,
+};
 use crossprof::{Query, Sort, TableName, UnifiedProfile, export};
 use pyo3::exceptions::{PyKeyError, PyValueError};
 use pyo3::prelude::*;
@@ -77,6 +79,55 @@ impl Runs {
         let query = Query { filter: filter.to_owned(), sort: sort.map(Sort::parse), top };
         let columns = py.detach(|| self.opened().rows(run, name, by, &query, Columns::of));
         columns.and_then(|columns| columns).map_err(PyValueError::new_err)
+    }
+
+    /// Returns the name, the number of instructions and the self time in microseconds of each compiled program of a run.
+    fn programs(&self, py: Python<'_>, run: usize) -> Vec<(String, usize, Option<f64>)> {
+        let programs = py.detach(|| self.opened().programs(run));
+        programs.into_iter().map(|it| (it.name, it.instructions, it.time.map(|time| time.as_us()))).collect()
+    }
+
+    /// Returns a compiled program of a run in a format, or its difference from a program of another run.
+    #[pyo3(signature = (run, *, program, op, radius, computation, by, open, critical_path, against, against_program, format))]
+    #[expect(clippy::too_many_arguments, reason = "the options of a program")]
+    fn hlo(
+        slf: &Bound<'_, Self>,
+        run: usize,
+        program: Option<String>,
+        op: Option<String>,
+        radius: u32,
+        computation: Option<String>,
+        by: String,
+        open: Vec<String>,
+        critical_path: bool,
+        against: Option<(Bound<'_, Runs>, usize)>,
+        against_program: Option<String>,
+        format: String,
+    ) -> PyResult<String> {
+        let asked = AskedHlo { program, op, radius, computation, by, open, critical_path, against_program, format };
+        let own = slf.get();
+        let made = match against {
+            None => slf.py().detach(|| own.opened().hlo(run, &asked, Against::Nothing)),
+            Some((other, at)) if other.is(slf) => {
+                slf.py().detach(|| own.opened().hlo(run, &asked, Against::RunOfSame(at)))
+            }
+            Some((other, at)) => {
+                let other = other.get();
+                slf.py().detach(|| {
+                    // All threads lock in the same order, so that two calls never wait for each other.
+                    let (mut opened, mut others);
+                    if std::ptr::from_ref(own) < std::ptr::from_ref(other) {
+                        opened = own.opened();
+                        others = other.opened();
+                    } else {
+                        others = other.opened();
+                        opened = own.opened();
+                    }
+                    opened.hlo(run, &asked, Against::RunOf(&mut others, at))
+                })
+            }
+        };
+        made.map_err(PyValueError::new_err)
     }
 
     /// Returns a range of a run as an SVG or a Chrome trace, and messages about parts that were left out.
@@ -179,13 +230,15 @@ fn compare(
     threshold: Option<f64>,
     output: Option<PathBuf>,
 ) -> PyResult<String> {
-    let mut profiles = Vec::with_capacity(runs.len());
+    let mut compared_runs = Vec::with_capacity(runs.len());
     for (runs, run, batch_size, seq_length) in &runs {
-        let profile = runs.opened().profile_of(*run, *batch_size, *seq_length);
-        profiles.push(profile.ok_or_else(|| PyKeyError::new_err(format!("There is no run {run}.")))?);
+        let mut opened = runs.opened();
+        let profile = opened.profile_of(*run, *batch_size, *seq_length);
+        let profile = profile.ok_or_else(|| PyKeyError::new_err(format!("There is no run {run}.")))?;
+        compared_runs.push((profile, opened.compared_programs(*run)));
     }
     let said = Said { names, power, price, baseline, weak_scaling, threshold };
-    py.detach(|| compared(&profiles, &said, output.as_ref())).map_err(PyValueError::new_err)
+    py.detach(|| compared(compared_runs, &said, output.as_ref())).map_err(PyValueError::new_err)
 }
 
 /// A run, with the file that names it.

@@ -41,6 +41,49 @@ def test_tables_and_warnings_are_listed(profile: crossprof.Profile) -> None:
             profile.table(table.name, by=form, top=1)
 
 
+TRAIN = Path(__file__).parents[2] / "tests" / "data" / "jax-cpu-train"
+MESH = Path(__file__).parents[2] / "tests" / "data" / "jax-cpu-mesh"
+
+
+def test_programs_are_those_of_the_tool() -> None:
+    run, other = crossprof.open(TRAIN), crossprof.open(MESH)
+    programs = run.programs()
+    assert "jit_train_step(4)" in [program.name for program in programs]
+    assert programs[0].time_us > 0 and programs[0].instructions > 100
+    assert run.hlo() == tool("hlo", TRAIN)
+    assert run.hlo(4, format="node-data") == tool("hlo", TRAIN, "--program", 4, "--format", "node-data")
+    svg = tool("hlo", TRAIN, "--op", "dot_general.1", "--radius", 2, "--format", "svg")
+    assert run.hlo(op="dot_general.1", radius=2, format="svg") == svg
+    for form in ("text", "json"):
+        against = ("--against", MESH, "--against-program", "jit_train_step")
+        difference = tool("hlo", TRAIN, "--program", "jit_train_step", *against, "--format", form)
+        for given in (other, MESH):
+            assert run.hlo("jit_train_step", against=given, against_program="jit_train_step", format=form) == difference
+    # A run against itself, and two programs of one run.
+    assert "No instruction differs" in run.hlo("jit_train_step", against=run)
+    other_program = programs[-1].name
+    pair = run.hlo("jit_train_step", against_program=other_program)
+    assert pair == tool("hlo", TRAIN, "--program", "jit_train_step", "--against-program", other_program)
+    assert crossprof.compare(run, other)["programs"] == json.loads(tool("compare", TRAIN, MESH, "--format", "json"))["programs"] != []
+
+
+def test_an_unknown_program_is_a_sentence(profile: crossprof.Profile) -> None:
+    run = crossprof.open(TRAIN)
+    for arguments, words in [
+        ({"program": "jit_train_stp(4)"}, "Did you mean jit_train_step"),
+        ({"op": "no.such"}, "no program contains an instruction no.such"),
+        ({"format": "png"}, "the values are text, dot, json"),
+        ({"by": "nothing"}, "the values are layers, scopes"),
+        ({"radius": -1}, "radius"),
+        ({"format": "jax"}, "name the instruction"),
+    ]:
+        with pytest.raises(crossprof.ProfileError, match=words):
+            run.hlo(**arguments)
+    assert profile.programs() == []
+    with pytest.raises(crossprof.ProfileError, match="no compiled program"):
+        profile.hlo()
+
+
 def test_columns_are_those_that_are_published(profile: crossprof.Profile) -> None:
     for name in ("ops", "kernels", "steps", "collectives"):
         published = json.loads(tool("table", "--columns", name, "--by", "" if name != "collectives" else "op", "--format", "json"))

@@ -7,9 +7,10 @@ use std::sync::Arc;
 
 use crossprof::UnifiedProfile;
 use crossprof::budget::ConditionReport;
-use crossprof::compare::{Comparison, MOST_RUNS, Options, Subject, compare};
+use crossprof::compare::{ComparedProgram, Comparison, MOST_RUNS, Options, Subject, compare};
 use crossprof::format::printable;
 use crossprof::report::{Metadata, Naming, distinct_names};
+use crossprof::session::program_changes;
 
 use super::analyze::{self, Reports};
 use super::args::{Compare, Group, Inputs, Scaling};
@@ -106,6 +107,7 @@ pub fn of_subjects(said: &Said, subjects: &mut [Subject]) -> Result<Comparison, 
     }
     options.weak_scaling = said.weak_scaling.or(options.weak_scaling);
     options.threshold = said.threshold.or(options.threshold);
+    add_program_changes(subjects, options.baseline);
     let comparison = compare(subjects, &options);
     if runs > MOST_RUNS && comparison.trend.is_none() {
         return Err(format!(
@@ -115,6 +117,17 @@ pub fn of_subjects(said: &Said, subjects: &mut [Subject]) -> Result<Comparison, 
         ));
     }
     Ok(comparison)
+}
+
+/// Compares the programs of each run with those of the baseline. Leaves out long series, whose runs are not compared in detail.
+fn add_program_changes(subjects: &mut [Subject], baseline: usize) {
+    if subjects.len() > MOST_RUNS {
+        return;
+    }
+    let Some(base) = subjects.get(baseline).map(|base| base.programs.clone()) else { return };
+    for (_, subject) in subjects.iter_mut().enumerate().filter(|(index, _)| *index != baseline) {
+        subject.program_changes = program_changes(&base, &subject.programs);
+    }
 }
 
 /// Largest number of threads that read paths. Each holds the events of its path in memory.
@@ -128,7 +141,9 @@ fn read(command: &Compare) -> Result<(u8, Vec<Subject>), String> {
     let outputs = Outputs::new(command.output.iter().chain(&command.output_json).chain(&command.html));
     let is_page = |path: &PathBuf| OutputFormat::of_name(path) == Ok(OutputFormat::Html);
     let draws = command.html.is_some() || command.output.iter().any(is_page);
-    let mut reader = Reader { command, outputs, draws, status: READ };
+    let compares_programs = command.files.len() <= MOST_RUNS;
+    let mut reader =
+        Reader { command, outputs, draws, compares_programs, status: READ, program_bytes: MOST_PROGRAM_BYTES };
     let threads = threads(&command.files);
     let read =
         in_order(command.files.len(), threads, |index| Some(reader.read(command.files.get(index)?, threads > 1)));
@@ -163,6 +178,7 @@ struct Capture {
     profile: UnifiedProfile,
     /// Picture of the median step, for HTML output.
     median_step: Option<String>,
+    programs: Vec<ComparedProgram>,
     file: String,
 }
 
@@ -171,15 +187,21 @@ fn named(captures: Vec<Capture>) -> Vec<Subject> {
     let namings = captures.iter().map(|it| Naming { file: Some(&it.file), ..it.profile.metadata.naming() });
     let names = distinct_names(&namings.collect::<Vec<_>>());
     let subjects = captures.into_iter().zip(names);
-    let subject = |(Capture { profile, median_step, .. }, name)| Subject { name, median_step, ..Subject::new(profile) };
+    let subject = |(Capture { profile, median_step, programs, .. }, name)| Subject {
+        name,
+        median_step,
+        programs,
+        ..Subject::new(profile)
+    };
     subjects.map(subject).collect()
 }
 
 /// Returns one run that consists of several captures.
 fn together(name: &str, captures: Vec<Capture>) -> Option<Subject> {
-    let median_step = captures.first()?.median_step.clone();
+    let first = captures.first()?;
+    let (median_step, programs) = (first.median_step.clone(), first.programs.clone());
     let subject = Subject::of_captures(name, captures.into_iter().map(|it| it.profile).collect())?;
-    Some(Subject { median_step, ..subject })
+    Some(Subject { median_step, programs, ..subject })
 }
 
 /// Returns true if every path is a folder with several captures of one program.
@@ -239,6 +261,22 @@ struct Reader<'a> {
     draws: bool,
     /// Worst exit status so far.
     status: u8,
+    /// True if programs are compared. Those of long series are not.
+    compares_programs: bool,
+    /// Number of bytes of programs that may still be kept.
+    program_bytes: usize,
+}
+
+/// Maximum size of the programs that are kept to be compared. A series can have hundreds of captures.
+const MOST_PROGRAM_BYTES: usize = 1 << 30;
+
+/// Drops the programs if they have more than `most` bytes. Returns the number of bytes that may still be kept.
+fn keep_within(programs: &mut Vec<ComparedProgram>, most: usize) -> usize {
+    let bytes = programs.iter().map(|program| program.bytes.len()).sum();
+    most.checked_sub(bytes).unwrap_or_else(|| {
+        programs.clear();
+        most
+    })
 }
 
 impl Reader<'_> {
@@ -259,24 +297,33 @@ impl Reader<'_> {
         // More paths follow, so the memory is needed.
         let mut session = ManuallyDrop::into_inner(session);
         let runs = session.runs();
-        let mut drawn = Vec::new();
-        for run in runs.iter().filter(|_| self.draws) {
-            drawn.push(session.median_step(run.index, &settings));
+        let (mut captures, mut left) = (Vec::new(), self.program_bytes);
+        for (run, profile) in runs.into_iter().zip(profiles) {
+            let keeps = self.compares_programs && left > 0;
+            let mut programs = if keeps { session.compared_programs(run.index, &settings) } else { Vec::new() };
+            left = keep_within(&mut programs, left);
+            let median_step = self.draws.then(|| session.median_step(run.index, &settings)).flatten();
+            captures.push(Capture {
+                profile,
+                median_step,
+                programs,
+                file: run.files.into_iter().next().unwrap_or_default(),
+            });
         }
-        let file = |index: usize| runs.get(index).and_then(|run| run.files.first().cloned()).unwrap_or_default();
-        let median_step = |index: usize| drawn.get(index).cloned().flatten();
-        let capture = |(index, profile)| Capture { file: file(index), median_step: median_step(index), profile };
-        Ok(PathRead { captures: profiles.into_iter().enumerate().map(capture).collect(), problems, status })
+        Ok(PathRead { captures, problems, status })
     }
 
     /// Prints the problems and warnings of a path, and returns its captures.
-    fn captures_of(&mut self, path: &Path, read: PathRead, platform: Option<&str>) -> Result<Vec<Capture>, String> {
+    fn captures_of(&mut self, path: &Path, mut read: PathRead, platform: Option<&str>) -> Result<Vec<Capture>, String> {
         read.problems.iter().for_each(|problem| complain(problem));
         if read.captures.is_empty() || read.status == FAILED {
             // The problem of the file has already been printed.
             return Err(format!("{}: nothing was compared, because this input could not be read.", path.display()));
         }
         self.status = self.status.max(read.status);
+        for capture in &mut read.captures {
+            self.program_bytes = keep_within(&mut capture.programs, self.program_bytes);
+        }
         analyze::print_warnings(read.captures.iter().map(|capture| &capture.profile));
         for metadata in read.captures.iter().map(|capture| &capture.profile.metadata) {
             if let Some(platform) = platform.filter(|platform| metadata.platform != *platform) {

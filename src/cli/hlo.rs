@@ -4,6 +4,8 @@ mod difference;
 mod find;
 mod text;
 
+pub use find::{Found, Runs};
+
 use std::io::Write as _;
 
 use base::format::printable;
@@ -13,10 +15,9 @@ use crossprof::graph::{
     open, svg, whole,
 };
 use crossprof::hlo::{InstructionIndex, Module};
-use crossprof::{Session, Settings};
 use rustc_hash::FxHashSet;
 
-use super::args::{Hlo, HloFormat, HloGroups};
+use super::args::{Hlo, HloFormat, HloGroups, Inputs};
 use super::output::{self, Outputs};
 use super::{FAILED, complain, print_result};
 
@@ -46,19 +47,26 @@ fn printed(command: &Hlo) -> Result<u8, String> {
     if reports.profiles.is_empty() {
         return Ok(FAILED);
     }
-    let titles = crossprof::export::text::titles(&reports.profiles);
-    let settings = reports.settings.clone();
-    let found = find::program(command, &mut reports.session, &settings, &titles)?;
     let mut status = reports.status();
-    let text = if command.compares() {
-        difference::of(command, &mut reports, &found, &titles, &mut status)?
-    } else if command.format() == HloFormat::Jax {
-        script(command, &found, &mut reports.session, &settings).ok_or(UNREADABLE)??
-    } else {
-        let look = |module: &Module, measured: &Measured| result(command, &found.program.name, module, measured);
-        reports.session.hlo_program(found.run, &settings, &found.program, look).ok_or(UNREADABLE)??
+    let settings = reports.settings.clone();
+    let mut runs = Runs::all(&mut reports.session, &settings, &reports.profiles);
+    let (found, text) = match &command.against {
+        Some(path) => {
+            let model = command.inputs.model.clone();
+            let inputs = Inputs { files: vec![path.clone()], trace_file: Vec::new(), model };
+            let mut others = super::analyze::reports(&inputs, &Outputs::new(&command.output))?;
+            status = status.max(others.status());
+            if others.profiles.is_empty() {
+                return Err(format!("--against {}: no program could be read", path.display()));
+            }
+            let settings = others.settings.clone();
+            let mut against = Runs::all(&mut others.session, &settings, &others.profiles);
+            let made = made(command, &mut runs, Some(&mut against))?;
+            others.print_warnings();
+            made
+        }
+        None => made(command, &mut runs, None)?,
     };
-    let text = home::shared(text);
     let shown = match &command.output {
         Some(path) => {
             output::write(path, text)?;
@@ -70,21 +78,30 @@ fn printed(command: &Hlo) -> Result<u8, String> {
     Ok(print_result(&shown, status))
 }
 
+/// Returns the program that the command names, and the result. `against` are the runs of `--against`.
+pub fn made(command: &Hlo, runs: &mut Runs<'_>, against: Option<&mut Runs<'_>>) -> Result<(Found, String), String> {
+    let found = find::program(command, runs)?;
+    let text = if against.is_some() || command.compares() {
+        difference::of(command, runs, &found, against)?
+    } else if command.format() == HloFormat::Jax {
+        script(command, &found, runs).ok_or(UNREADABLE)??
+    } else {
+        let name = found.program.name.clone();
+        runs.look(&found, |module, measured| result(command, &name, module, measured)).ok_or(UNREADABLE)??
+    };
+    Ok((found, home::shared(text)))
+}
+
 /// Returns the JAX script of `--op`.
-fn script(
-    command: &Hlo,
-    found: &find::Found<'_>,
-    session: &mut Session,
-    settings: &Settings,
-) -> Option<Result<String, String>> {
+fn script(command: &Hlo, found: &Found, runs: &mut Runs<'_>) -> Option<Result<String, String>> {
     let Some(op) = command.op.as_deref() else {
         return Some(Err("--format jax: name the instruction with --op".to_owned()));
     };
     let exists = |module: &Module, _: &Measured| find::op(module, &found.program.name, op).map(drop);
-    if let Err(message) = session.hlo_program(found.run, settings, &found.program, exists)? {
+    if let Err(message) = runs.look(found, exists)? {
         return Some(Err(message));
     }
-    let script = session.jax_script(found.run, settings, &found.program, op)?;
+    let script = runs.session.jax_script(found.run, runs.settings, &found.program, op)?;
     Some(script.map_err(|reason| format!("--format jax: {reason}")))
 }
 

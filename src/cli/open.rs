@@ -4,23 +4,26 @@ use std::mem::ManuallyDrop;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use clap::ValueEnum;
 use crossprof::budget::{CheckReport, Document};
-use crossprof::compare::Subject;
+use crossprof::compare::{ComparedProgram, Subject};
 use crossprof::report::{Naming, distinct_names};
+use crossprof::session::HloProgram;
 use crossprof::table::{self, Rows};
 use crossprof::{Column, ModelConfig, Query, Session, Settings, TableName, UnifiedProfile, tables};
 
 use super::analyze::{self, Reports};
-use super::args::{Inputs, Model, Timeline, known_device};
+use super::args::{Hlo, Inputs, Model, Timeline, known_device};
 pub use super::check::Asked;
 pub use super::compare::Said;
+use super::hlo::Runs;
 use super::output::{self, Outputs};
 use super::output_format::OutputFormat;
 use super::progress::Progress;
 pub use super::progress::Watched;
 
 use super::table::{fitting, known_form};
-use super::{check, compare, timeline};
+use super::{check, compare, hlo, timeline};
 use base::suggest;
 
 /// Facts that the user gives in addition to the files. Each field corresponds to the flag with the same name.
@@ -143,6 +146,64 @@ impl Opened {
         Ok((made.bytes, left_out))
     }
 
+    /// Prints a compiled program of a run like `crossprof hlo`: its text, graph or script, or its difference from a program of
+    /// another run.
+    ///
+    /// # Errors
+    ///
+    /// Fails with a message if there is no such run, program or op, or if an option has an unknown value.
+    pub fn hlo(&mut self, run: usize, asked: &AskedHlo, against: Against<'_>) -> Result<String, String> {
+        if run >= self.profiles.len() {
+            return Err(self.no_run(run));
+        }
+        let command = Hlo {
+            inputs: Inputs { files: Vec::new(), trace_file: Vec::new(), model: Model::default() },
+            program: asked.program.clone(),
+            op: asked.op.clone(),
+            radius: asked.radius,
+            computation: asked.computation.clone(),
+            by: known_value("by", &asked.by)?,
+            open: asked.open.clone(),
+            tuples: false,
+            constants: false,
+            bitcasts: false,
+            all_users: false,
+            critical_path: asked.critical_path,
+            against: None,
+            against_program: asked.against_program.clone(),
+            format: Some(known_value("format", &asked.format)?),
+            output: None,
+        };
+        let index = |run: usize| u32::try_from(run).ok();
+        let mut runs = Runs::all(&mut self.session, &self.settings, &self.profiles);
+        runs.only = index(run);
+        let made = match against {
+            Against::Nothing => hlo::made(&command, &mut runs, None),
+            Against::RunOfSame(other) => {
+                runs.only_other = index(other);
+                let command = Hlo { against: Some(PathBuf::new()), ..command };
+                hlo::made(&command, &mut runs, None)
+            }
+            Against::RunOf(opened, other) => {
+                let mut others = Runs::all(&mut opened.session, &opened.settings, &opened.profiles);
+                others.only = index(other);
+                hlo::made(&command, &mut runs, Some(&mut others))
+            }
+        };
+        made.map(|(_, text)| text)
+    }
+
+    /// Returns the compiled programs of a run, most time first.
+    pub fn programs(&mut self, run: usize) -> Vec<HloProgram> {
+        let index = u32::try_from(run).unwrap_or(u32::MAX);
+        self.session.hlo_programs(index, &self.settings).unwrap_or_default()
+    }
+
+    /// Returns the programs of a run to compare with those of other runs.
+    pub fn compared_programs(&mut self, run: usize) -> Vec<ComparedProgram> {
+        self.session.compared_programs(u32::try_from(run).unwrap_or(u32::MAX), &self.settings)
+    }
+
     fn no_run(&self, run: usize) -> String {
         format!("There is no run {run}: there are {}.", self.profiles.len())
     }
@@ -218,18 +279,66 @@ pub struct Drawing {
     pub output: Option<PathBuf>,
 }
 
-/// Compares runs and returns the comparison as JSON. With `output`, also writes the comparison to that file, in the format
+/// Returns the value of an option with this name.
+fn known_value<T: ValueEnum>(option: &str, name: &str) -> Result<T, String> {
+    T::from_str(name, false).map_err(|_| {
+        let values = T::value_variants().iter().filter_map(ValueEnum::to_possible_value);
+        let names: Vec<String> = values.map(|value| value.get_name().to_owned()).collect();
+        format!("{option}: there is no {name}; the values are {}", names.join(", "))
+    })
+}
+
+/// Options of `crossprof hlo`. Each field corresponds to the flag with the same name.
+#[derive(Clone, Debug)]
+pub struct AskedHlo {
+    /// Name, number or fingerprint of the program.
+    pub program: Option<String>,
+    /// Name of the instruction whose neighbourhood is printed.
+    pub op: Option<String>,
+    /// Number of steps from the op.
+    pub radius: u32,
+    /// Name of the computation that is printed.
+    pub computation: Option<String>,
+    /// Groups of a graph.
+    pub by: String,
+    /// Paths of groups to open.
+    pub open: Vec<String>,
+    /// True for the chain of dependent instructions with the most device time.
+    pub critical_path: bool,
+    /// Name, number or fingerprint of the other program.
+    pub against_program: Option<String>,
+    /// Format of the result.
+    pub format: String,
+}
+
+/// Run whose program a program is compared with.
+pub enum Against<'a> {
+    /// None, or the same run if another program is named.
+    Nothing,
+    /// Another run of the same files.
+    RunOfSame(usize),
+    /// A run of other files.
+    RunOf(&'a mut Opened, usize),
+}
+
+/// Compares runs, each given with its compiled programs, and returns the comparison as JSON. With `output`, also writes the comparison to that file, in the format
 /// that its extension selects.
 ///
 /// # Errors
 ///
 /// Fails with a message if the user's facts do not fit the runs, or if the file cannot be written.
-pub fn compared(profiles: &[UnifiedProfile], said: &Said, output: Option<&PathBuf>) -> Result<String, String> {
+pub fn compared(
+    runs: Vec<(UnifiedProfile, Vec<ComparedProgram>)>,
+    said: &Said,
+    output: Option<&PathBuf>,
+) -> Result<String, String> {
     let output = output.map(|path| OutputFormat::of_name(path).map(|format| (path, format))).transpose()?;
-    let namings: Vec<Naming<'_>> = profiles.iter().map(|profile| profile.metadata.naming()).collect();
+    let namings: Vec<Naming<'_>> = runs.iter().map(|(profile, _)| profile.metadata.naming()).collect();
     let names = distinct_names(&namings);
-    let subject = |(profile, name): (&UnifiedProfile, String)| Subject { name, ..Subject::new(profile.clone()) };
-    let mut subjects: Vec<Subject> = profiles.iter().zip(names).map(subject).collect();
+    let mut subjects = Vec::with_capacity(runs.len());
+    for ((profile, programs), name) in runs.into_iter().zip(names) {
+        subjects.push(Subject { name, programs, ..Subject::new(profile) });
+    }
     let comparison = compare::of_subjects(said, &mut subjects)?;
     if let Some((path, format)) = output {
         output::write(path, format.of_comparison(&comparison, &subjects))?;

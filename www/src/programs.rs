@@ -19,8 +19,9 @@ use crate::ask::Heard;
 use crate::boot::Program;
 use crate::connection::Connection;
 use crate::protocol::graph::{
-    DetailsRequest, GraphRequest, ListingRequest, OpNumbersRequest, OpenRequest, PictureRequest, ProgramBytes,
-    ProgramRequest, Programs, ProgramsRequest, SaveRequest, ScriptRequest, SearchRequest,
+    ChangesRequest, ComparedProgramsRequest, DetailsRequest, GraphRequest, ListingRequest, OpNumbersRequest,
+    OpenRequest, PictureRequest, ProgramBytes, ProgramRequest, Programs, ProgramsRequest, SaveRequest, ScriptRequest,
+    SearchRequest,
 };
 use crate::protocol::wire::{Body, Document, Packed};
 use crate::protocol::{Place, Request};
@@ -82,6 +83,24 @@ pub fn script(run: &Run, program: &HloProgram, op: String, heard: Heard<Document
         Err(reason) => heard(Err(reason)),
     };
     ask::of_programs(run, OpNumbersRequest { run: run.index, program: program.clone(), op }, Box::new(received));
+}
+
+/// Compares the programs of a run with those of the baseline. The response is an attachment of a comparison, and empty if a run
+/// has no programs.
+pub fn changes(baseline: &Run, run: &Run, heard: Heard<Document>) {
+    let (load, run) = (baseline.load, run.clone());
+    let both = move |theirs: Result<Document, String>| {
+        let received = move |ours: Result<Document, String>| match theirs.and_then(|theirs| Ok([theirs, ours?])) {
+            Ok(both) if both.iter().any(|it| it.buffer().byte_length() == 0) => heard(Ok(Document::new(""))),
+            Ok(both) => {
+                let attachments = both.iter().map(|it| it.buffer().clone().into()).collect();
+                tell(load, ChangesRequest {}, None, attachments, heard);
+            }
+            Err(reason) => heard(Err(reason)),
+        };
+        ask::of_programs(&run, ComparedProgramsRequest { run: run.index }, Box::new(received));
+    };
+    ask::of_programs(baseline, ComparedProgramsRequest { run: baseline.index }, Box::new(both));
 }
 
 fn unpacked<T: 'static>(heard: Heard<T>) -> Heard<Packed<T>> {

@@ -7,8 +7,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::MemoryComparison;
 pub use crate::vocabulary::*;
+use crate::{MemoryComparison, ProgramChange};
 use crate::{Scaling, Trend, WorkChange};
 
 /// Version of this format.
@@ -85,6 +85,10 @@ pub struct Comparison {
     /// Memory of the devices by content. Present only if at least two runs record it. Comparisons made by the web page lack it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory: Option<MemoryComparison>,
+    /// Compiled programs of each run against those of the baseline, most device time first. Present only if the files of both runs
+    /// contain their programs (HLO); results that were read from JSON have none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub programs: Vec<ProgramChange>,
     /// Results of matching the ops of each run with those of the baseline: one entry per run other than the baseline.
     pub matching: Vec<Matching>,
     /// Speed-up by number of devices. Absent if all runs have the same number of devices.

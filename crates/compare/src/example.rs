@@ -145,6 +145,69 @@ pub fn comparison() -> Comparison {
             }],
             ..MemoryComparison::default()
         }),
+        programs: vec![
+            ProgramChange {
+                run: 1,
+                program: "jit_f(2)".to_owned(),
+                baseline_program: "jit_f(1)".to_owned(),
+                numbers: ProgramNumbers {
+                    time_us: Some(30_000.0),
+                    instructions: 1050,
+                    fusions: 90,
+                    flops: 2e12,
+                    bytes: 2e9,
+                    unknown_cost: 0,
+                    peak_memory_bytes: Some(2 << 30),
+                },
+                baseline_numbers: ProgramNumbers {
+                    time_us: Some(40_000.0),
+                    instructions: 1000,
+                    fusions: 90,
+                    flops: 2e12,
+                    bytes: 4e9,
+                    unknown_cost: 0,
+                    peak_memory_bytes: None,
+                },
+                same: 940,
+                changed: 60,
+                new: 50,
+                gone: 0,
+                instructions: vec![
+                    InstructionChange {
+                        name: Some("fusion.7".to_owned()),
+                        baseline_name: Some("fusion.3".to_owned()),
+                        opcode: "fusion".to_owned(),
+                        shape: "f32[8,8]{0,1}".to_owned(),
+                        scope: "forward/layer_3/attn".to_owned(),
+                        time_us: Some(8_000.0),
+                        baseline_time_us: Some(20_000.0),
+                        bytes: Some(1e9),
+                        differences: vec![
+                            AspectChange {
+                                aspect: "layout".to_owned(),
+                                run: "f32[8,8]{0,1}".to_owned(),
+                                baseline: "f32[8,8]{1,0}".to_owned(),
+                            },
+                            AspectChange { aspect: "contents".to_owned(), ..AspectChange::default() },
+                        ],
+                    },
+                    InstructionChange {
+                        name: Some("<img onerror=x>\u{1b}[2J".to_owned()),
+                        opcode: "copy".to_owned(),
+                        shape: "f32[8,8]{0,1}".to_owned(),
+                        time_us: Some(2_000.0),
+                        ..InstructionChange::default()
+                    },
+                ],
+            },
+            ProgramChange {
+                run: 1,
+                program: "jit_g(3)".to_owned(),
+                baseline_program: "jit_g(3)".to_owned(),
+                same: 7,
+                ..ProgramChange::default()
+            },
+        ],
         rates: Vec::new(),
         step_time: vec![StepTimeChange {
             run: 1,

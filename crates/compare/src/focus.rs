@@ -4,7 +4,7 @@
 //! | focus | numbers | lists |
 //! |---|---|---|
 //! | throughput | rates, step times, work per joule and dollar | scaling, trend |
-//! | kernels | how busy the devices are, kernels, tensor cores, idle gaps | classes, ops, kernels, communication |
+//! | kernels | how busy the devices are, kernels, tensor cores, idle gaps | classes, ops, kernels, programs, communication |
 //! | timing | step times and their parts, how busy the devices are, compilation, input | parts, causes, layers, scaling, trend |
 
 use super::{ComparedMetric, Comparison};
@@ -69,6 +69,7 @@ impl Comparison {
             part.kernels.clear();
             part.collectives.clear();
             part.matching.clear();
+            part.programs.clear();
         }
         if focus != Focus::Timing {
             part.waterfall.clear();

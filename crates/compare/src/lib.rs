@@ -39,6 +39,7 @@ pub mod noise;
 mod op_noise;
 mod phases;
 mod products;
+mod program_changes;
 mod programs;
 mod rates;
 mod scaling;
@@ -66,6 +67,7 @@ pub use focus::Focus;
 pub use folders::are_groups;
 pub use live_memory::MemoryLineChange;
 pub use memory::{MemoryBuffersChange, MemoryClassChange, MemoryComparison};
+pub use program_changes::{AspectChange, ComparedProgram, InstructionChange, ProgramChange, ProgramNumbers};
 pub use scaling::{ExcessOp, Scaling, ScalingForecast, ScalingPoint, ScalingSeries};
 pub use scored::definitions;
 pub use subject::Subject;
@@ -186,12 +188,17 @@ pub fn compare(subjects: &[Subject], options: &Options) -> Comparison {
     };
     let unit = rates::unit(subjects);
     comparison.memory = memory::memory(subjects, baseline);
+    let detailed = comparison.detailed();
+    let of_run = |(run, subject): (u32, &Subject)| {
+        subject.program_changes.iter().map(|it| ProgramChange { run, ..it.clone() }).collect::<Vec<_>>()
+    };
+    let others = (0..).zip(subjects).filter(|(run, _)| *run != comparison.baseline && detailed.contains(run));
+    comparison.programs = others.flat_map(of_run).collect();
     if is_of_memory {
         comparison.answer.verdict = live_memory::sentences(comparison.memory.as_ref(), subjects, baseline);
         comparison.summary = comparison.answer.sentences();
         return comparison;
     }
-    let detailed = comparison.detailed();
     if let Some(memory) = &mut comparison.memory {
         memory.buffers.retain(|buffers| detailed.contains(&buffers.run));
         memory.lines.retain(|line| detailed.contains(&line.run));

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::level::Level;
+use super::{ComparedProgram, ProgramChange};
 use report::{
     Compared, ComputeUtilization, HostMeanwhile, HostRangeTime, StepFamily, StepKernel, StepOp, StepOps, StepParts,
     StepTiming, UnifiedProfile,
@@ -21,6 +22,11 @@ pub struct Subject {
     /// Picture of the median step as text, for reports. Present if the events of the run were
     /// available. For several captures, the picture of the first.
     pub median_step: Option<String>,
+    /// Compiled programs with the most device time, if the files of the run are available. For several captures, those of
+    /// the first.
+    pub programs: Vec<ComparedProgram>,
+    /// Differences of these programs from those of the baseline. Their `run` is ignored.
+    pub program_changes: Vec<ProgramChange>,
     /// Power of one device in watts, if the user gives it.
     pub watts_per_device: Option<f64>,
     /// Price of one device in dollars per hour, if the user gives it.
@@ -34,6 +40,8 @@ impl Clone for Subject {
             profile: self.profile.copied(),
             group: self.group.iter().map(UnifiedProfile::copied).collect(),
             median_step: self.median_step.clone(),
+            programs: self.programs.clone(),
+            program_changes: self.program_changes.clone(),
             ..*self
         }
     }
@@ -44,7 +52,16 @@ impl Subject {
     pub fn new(profile: UnifiedProfile) -> Subject {
         let Compared { watts_per_device, dollars_per_device_hour, .. } = profile.metadata.compared;
         let name = profile.metadata.name().to_owned();
-        Subject { name, profile, group: Vec::new(), median_step: None, watts_per_device, dollars_per_device_hour }
+        Subject {
+            name,
+            profile,
+            group: Vec::new(),
+            median_step: None,
+            programs: Vec::new(),
+            program_changes: Vec::new(),
+            watts_per_device,
+            dollars_per_device_hour,
+        }
     }
 
     /// Combines several captures of one program. Returns `None` if there are none.
@@ -77,12 +94,10 @@ impl Subject {
 
     /// Combines captures into one run, with the power and the price of the first.
     fn together(name: Option<String>, captures: Vec<Subject>) -> Option<Subject> {
-        let first = captures.first()?;
-        let median_step = first.median_step.clone();
-        let (watts_per_device, dollars_per_device_hour) = (first.watts_per_device, first.dollars_per_device_hour);
         let Some(name) = name else { return captures.into_iter().next() };
+        let first = captures.first()?.clone();
         let group = Subject::of_captures(&name, captures.into_iter().map(|it| it.profile).collect())?;
-        Some(Subject { median_step, watts_per_device, dollars_per_device_hour, ..group })
+        Some(Subject { name, profile: group.profile, group: group.group, ..first })
     }
 
     /// Returns the typical step of the run, as a mean over its captures. Returns `None` if the steps

@@ -2,36 +2,59 @@
 
 use base::format::{count, time_us};
 use base::suggest;
+use crossprof::export::text::titles;
+use crossprof::graph::Measured;
 use crossprof::hlo::{ComputationIndex, InstructionIndex, Module, module_fingerprint};
 use crossprof::session::HloProgram;
-use crossprof::{Session, Settings};
+use crossprof::{Session, Settings, UnifiedProfile};
 
 use crate::cli::args::Hlo;
 
 /// Maximum number of programs that an error lists.
 const MOST_LISTED: usize = 20;
 
+/// Runs whose programs are named.
+pub struct Runs<'a> {
+    /// Session of the runs.
+    pub session: &'a mut Session,
+    /// Settings of their analysis.
+    pub settings: &'a Settings,
+    /// Profile of each run.
+    pub profiles: &'a [UnifiedProfile],
+    /// Index of the only run to search. `None` for all runs.
+    pub only: Option<u32>,
+    /// Index of the only run to search for the other program of a comparison. `None` for those of `only`.
+    pub only_other: Option<u32>,
+}
+
+impl<'a> Runs<'a> {
+    /// Returns all runs of a session.
+    pub fn all(session: &'a mut Session, settings: &'a Settings, profiles: &'a [UnifiedProfile]) -> Runs<'a> {
+        Runs { session, settings, profiles, only: None, only_other: None }
+    }
+
+    /// Calls `look` with a program and the numbers of its ops.
+    pub fn look<T>(&mut self, found: &Found, look: impl FnOnce(&Module, &Measured) -> T) -> Option<T> {
+        self.session.hlo_program(found.run, self.settings, &found.program, look)
+    }
+}
+
 /// A program of a run.
 #[derive(Clone, Debug)]
-pub struct Found<'a> {
+pub struct Found {
     /// Index of the run.
     pub run: u32,
     /// Title of the run.
-    pub title: &'a str,
+    pub title: String,
     /// The program.
     pub program: HloProgram,
 }
 
 /// Returns the program that the command names, or the only one that contains the op.
-pub fn program<'a>(
-    command: &Hlo,
-    session: &mut Session,
-    settings: &Settings,
-    titles: &'a [String],
-) -> Result<Found<'a>, String> {
-    let all = all(session, settings, titles)?;
+pub fn program(command: &Hlo, runs: &mut Runs<'_>) -> Result<Found, String> {
+    let all = all(runs)?;
     let mut matching = match &command.program {
-        Some(wanted) => named("--program", wanted, all, session, settings)?,
+        Some(wanted) => named("--program", wanted, all, runs)?,
         None => all,
     };
     let option = command.program.is_none().then_some("--program");
@@ -40,7 +63,7 @@ pub fn program<'a>(
     let before = matching.clone();
     matching.retain(|it| {
         let contains = |module: &Module, _: &_| module.instruction(op).is_some();
-        session.hlo_program(it.run, settings, &it.program, contains) == Some(true)
+        runs.look(it, contains) == Some(true)
     });
     if matching.is_empty() {
         return Err(format!("--op: no program contains an instruction {op}. The programs:\n{}", listed(&before)));
@@ -49,30 +72,25 @@ pub fn program<'a>(
 }
 
 /// Returns the program that `program` is compared with: the one that the command names, or the one with the same name.
-pub fn other<'a>(
-    command: &Hlo,
-    program: &HloProgram,
-    session: &mut Session,
-    settings: &Settings,
-    titles: &'a [String],
-) -> Result<Found<'a>, String> {
-    let mut all = all(session, settings, titles)?;
+pub fn other(command: &Hlo, program: &HloProgram, runs: &mut Runs<'_>) -> Result<Found, String> {
+    let mut all = all(runs)?;
     if let Some(wanted) = &command.against_program {
-        return only(named("--against-program", wanted, all, session, settings)?, None, "");
+        return only(named("--against-program", wanted, all, runs)?, None, "");
     }
-    if let Some(same) = all.iter().position(|it| it.program.name == program.name) {
+    let named = |key: fn(&HloProgram) -> &str| all.iter().position(|it| key(&it.program) == key(program));
+    if let Some(same) = named(|it| &it.key).or_else(|| named(|it| &it.name)) {
         return Ok(all.swap_remove(same));
     }
     let same: Vec<_> = all.iter().filter(|it| it.program.module_name() == program.module_name()).cloned().collect();
     only(if same.is_empty() { all } else { same }, Some("--against-program"), "")
 }
 
-/// Returns all programs of all runs.
-fn all<'a>(session: &mut Session, settings: &Settings, titles: &'a [String]) -> Result<Vec<Found<'a>>, String> {
-    let mut all: Vec<Found<'a>> = Vec::new();
-    for (run, title) in (0..).zip(titles) {
-        let programs = session.hlo_programs(run, settings).unwrap_or_default();
-        all.extend(programs.into_iter().map(|program| Found { run, title, program }));
+/// Returns all programs of the runs.
+fn all(runs: &mut Runs<'_>) -> Result<Vec<Found>, String> {
+    let mut all: Vec<Found> = Vec::new();
+    for (run, title) in (0..).zip(titles(runs.profiles)).filter(|(run, _)| runs.only.is_none_or(|only| only == *run)) {
+        let programs = runs.session.hlo_programs(run, runs.settings).unwrap_or_default();
+        all.extend(programs.into_iter().map(|program| Found { run, title: title.clone(), program }));
     }
     if all.is_empty() {
         return Err("no compiled program (HLO) is in the input: capture with JAX's profiler, or dump programs with \
@@ -83,17 +101,14 @@ fn all<'a>(session: &mut Session, settings: &Settings, titles: &'a [String]) -> 
 }
 
 /// Returns the programs with a name, number or fingerprint.
-fn named<'a>(
-    option: &str,
-    wanted: &str,
-    all: Vec<Found<'a>>,
-    session: &mut Session,
-    settings: &Settings,
-) -> Result<Vec<Found<'a>>, String> {
-    let by = |fits: &dyn Fn(&HloProgram) -> bool| -> Vec<Found<'a>> {
+fn named(option: &str, wanted: &str, all: Vec<Found>, runs: &mut Runs<'_>) -> Result<Vec<Found>, String> {
+    let by = |fits: &dyn Fn(&HloProgram) -> bool| -> Vec<Found> {
         all.iter().filter(|it| fits(&it.program)).cloned().collect()
     };
-    let mut found = by(&|it| it.name == wanted);
+    let mut found = by(&|it| it.key == wanted);
+    if found.is_empty() {
+        found = by(&|it| it.name == wanted);
+    }
     if found.is_empty() {
         found = by(&|it| it.id.cast_unsigned().to_string() == wanted);
     }
@@ -102,11 +117,7 @@ fn named<'a>(
     }
     if found.is_empty() && wanted.len() == 16 && wanted.bytes().all(|byte| byte.is_ascii_hexdigit()) {
         let of = |module: &Module, _: &_| module_fingerprint(module);
-        found = all
-            .iter()
-            .filter(|it| session.hlo_program(it.run, settings, &it.program, of).as_deref() == Some(wanted))
-            .cloned()
-            .collect();
+        found = all.iter().filter(|it| runs.look(it, of).as_deref() == Some(wanted)).cloned().collect();
     }
     if found.is_empty() {
         let names: Vec<&str> = all.iter().map(|it| it.program.name.as_str()).collect();
@@ -126,7 +137,7 @@ fn named<'a>(
 }
 
 /// Returns the only program, or the only one that was measured. `option` is the option that would name one, unless it was given.
-fn only<'a>(mut matching: Vec<Found<'a>>, option: Option<&str>, verb: &str) -> Result<Found<'a>, String> {
+fn only(mut matching: Vec<Found>, option: Option<&str>, verb: &str) -> Result<Found, String> {
     let mut measured = (0..).zip(&matching).filter(|(_, it)| it.program.time.is_some()).map(|(at, _)| at);
     if let (Some(one), None) = (measured.next(), measured.next()) {
         return Ok(matching.swap_remove(one));
@@ -141,12 +152,12 @@ fn only<'a>(mut matching: Vec<Found<'a>>, option: Option<&str>, verb: &str) -> R
 }
 
 /// Lists programs, one per line, with their times.
-fn listed(programs: &[Found<'_>]) -> String {
+fn listed(programs: &[Found]) -> String {
     let several_runs = programs.iter().any(|it| programs.first().is_some_and(|first| first.run != it.run));
-    let line = |it: &Found<'_>| {
+    let line = |it: &Found| {
         let time = it.program.time.map_or("not measured".to_owned(), |time| time_us(time.as_us()));
         let run = if several_runs { format!("  {}", it.title) } else { String::new() };
-        format!("  {:<40} {time:>12}  {} instructions{run}", it.program.name, count(it.program.instructions as u64))
+        format!("  {:<40} {time:>12}  {} instructions{run}", it.program.key, count(it.program.instructions as u64))
     };
     let mut lines: Vec<String> = programs.iter().take(MOST_LISTED).map(line).collect();
     if programs.len() > MOST_LISTED {

@@ -8,6 +8,7 @@ mod inputs;
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::rc::Rc;
+use std::sync::{Arc, Weak};
 
 use choice::{Choice, Chosen};
 use crossprof::compare::MOST_RUNS;
@@ -22,13 +23,15 @@ use crate::components::live::{live, shown};
 use crate::protocol::analyst::{Form, SubjectEntry, Subjects};
 use crate::protocol::wire::Document;
 use crate::route::{Route, View};
-use crate::state::{Run, State};
+use crate::state::{Report, Run, State};
 use crate::timeline::BESIDE;
-use crate::{ask, browser};
+use crate::{ask, browser, programs};
 
 thread_local! {
     /// Settings of the comparison, restored when the user returns to it.
     static KEPT: RefCell<BTreeMap<String, String>> = const { RefCell::new(BTreeMap::new()) };
+    /// Differences of the programs of a run from those of a baseline, by their reports. Empty while they are compared.
+    static CHANGES: RefCell<Vec<(Pair, Vec<u8>)>> = const { RefCell::new(Vec::new()) };
     /// Highest run number that was already added or skipped.
     static SEEN: Cell<u32> = const { Cell::new(0) };
     /// True if runs were added automatically, and their folders have not been checked for groups yet.
@@ -113,14 +116,14 @@ struct Compared {
     /// Compared runs. The workers of the first one make the comparison.
     runs: Vec<Run>,
     subjects: Subjects,
-    /// The profile of each run, then the pictures of their median steps, once received.
+    /// The profile of each run, then the differences of their programs, then the pictures of their median steps, once received.
     profiles: Vec<JsValue>,
 }
 
 impl Compared {
     /// Requests the picture of each run's median step, in order, and then the report.
     fn report(mut self, heard: Heard<Document>) {
-        let drawn = self.profiles.len() - self.runs.len();
+        let drawn = self.profiles.len() - 2 * self.runs.len();
         let Some(run) = self.runs.get(drawn).cloned() else { return self.ask(Form::Html, heard) };
         let next = move |step: Result<Document, String>| {
             let step = step.map_or_else(|_| browser::buffer(&[]), |step| step.buffer().clone());
@@ -165,7 +168,10 @@ fn compared(state: State, choice: &Choice) -> Option<Compared> {
             _ => None,
         },
     };
-    let profiles = runs.iter().map(|run| run.report.with(|report| browser::buffer(&report.document).into())).collect();
+    let profiles = runs.iter().map(|run| run.report.with(|report| browser::buffer(&report.document)));
+    let baseline = runs.get(choice.baseline)?;
+    let changes = runs.iter().map(|run| browser::buffer(&known_changes(&pair(baseline, run)).unwrap_or_default()));
+    let profiles = profiles.chain(changes).map(Into::into).collect();
     Some(Compared { runs, subjects, profiles })
 }
 
@@ -224,7 +230,9 @@ fn notice(state: State) -> Option<AnyView> {
 /// Requests the comparison, and requests it again each time its settings or reports change.
 fn asked(state: State) -> Answer {
     let answer = Answer::default();
+    let compared_programs = RwSignal::new(());
     Effect::new(move |_| {
+        compared_programs.track();
         let choice = Choice::read(state);
         let filter = state.route.with(|route| route.query.filter.clone());
         // A new report of a run requires a new request.
@@ -236,9 +244,42 @@ fn asked(state: State) -> Answer {
             if let Some(first) = runs.first() {
                 ask::comparison_page(first, subjects, &profiles, filter, answer.heard());
             }
+            compare_programs(runs, choice.baseline, compared_programs);
         }
     });
     answer
+}
+
+/// Reports of a baseline and of a run. A run gets a new report if its settings change.
+type Pair = [Weak<Report>; 2];
+
+fn pair(baseline: &Run, run: &Run) -> Pair {
+    [baseline, run].map(|run| run.report.with_untracked(Arc::downgrade))
+}
+
+/// Returns the differences of the programs of a pair. Returns `None` if they have not been requested.
+fn known_changes(pair: &Pair) -> Option<Vec<u8>> {
+    let is = |known: &Pair| known.iter().zip(pair).all(|(known, report)| known.ptr_eq(report));
+    CHANGES.with_borrow(|all| Some(all.iter().rfind(|(known, _)| is(known))?.1.clone()))
+}
+
+/// Compares the programs of the next run with those of the baseline, unless they are known. Notifies `compared` if both have
+/// programs.
+fn compare_programs(runs: Vec<Run>, baseline: usize, compared: RwSignal<()>) {
+    let Some(base) = runs.get(baseline) else { return };
+    let is_known = |run: &Run| run.id == base.id || known_changes(&pair(base, run)).is_some();
+    let Some(run) = runs.iter().find(|run| !is_known(run)) else { return };
+    let pair = pair(base, run);
+    CHANGES.with_borrow_mut(|known| known.push((pair.clone(), Vec::new())));
+    let (base, run) = (base.clone(), run.clone());
+    let heard = move |changes: Result<Document, String>| match changes.map(|changes| changes.to_vec()) {
+        Ok(changes) if !changes.is_empty() => {
+            CHANGES.with_borrow_mut(|known| known.push((pair, changes)));
+            compared.notify();
+        }
+        _ => compare_programs(runs, baseline, compared),
+    };
+    programs::changes(&base, &run, Box::new(heard));
 }
 
 /// Returns the `data-do` and `data-at` attributes of the nearest element that has them.

@@ -13,7 +13,9 @@ use serde::{Deserialize, Serialize};
 use wasm_bindgen::{JsCast, JsValue};
 
 use super::Request;
-use super::graph::{OpNumbersRequest, ProgramBytes, ProgramRequest, Programs, ProgramsRequest};
+use super::graph::{
+    ComparedProgramsRequest, OpNumbersRequest, ProgramBytes, ProgramRequest, Programs, ProgramsRequest,
+};
 use super::timeline::{
     Frame, FrameRequest, Left, PictureRequest, PrepareRequest, StripPicture, StripRequest, TimelineRequest,
 };
@@ -53,6 +55,8 @@ pub enum AnalystRequest {
     Programs(ProgramsRequest),
     /// See [`ProgramRequest`].
     Program(ProgramRequest),
+    /// See [`ComparedProgramsRequest`].
+    ComparedPrograms(ComparedProgramsRequest),
     /// See [`OpNumbersRequest`].
     OpNumbers(OpNumbersRequest),
     /// See [`PrepareRequest`].
@@ -294,6 +298,7 @@ requests! {
     Search(SearchRequest) -> Packed<Vec<Found>>;
     Programs(ProgramsRequest) -> Packed<Programs>;
     Program(ProgramRequest) -> ProgramBytes;
+    ComparedPrograms(ComparedProgramsRequest) -> Document;
     OpNumbers(OpNumbersRequest) -> Packed<Option<OpNumbers>>;
     Prepare(PrepareRequest) -> Left;
     Strip(StripRequest) -> StripPicture;

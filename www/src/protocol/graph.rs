@@ -39,6 +39,13 @@ pub struct ProgramRequest {
     pub program: HloProgram,
 }
 
+/// Returns the programs of a run for a [`ChangesRequest`]. To the analyst.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ComparedProgramsRequest {
+    /// Index of the run within the load.
+    pub run: u32,
+}
+
 /// Returns the numbers of an op for a [`ScriptRequest`]. To the analyst.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct OpNumbersRequest {
@@ -94,6 +101,8 @@ pub enum GraphRequest {
     Save(SaveRequest),
     /// See [`ScriptRequest`].
     Script(ScriptRequest),
+    /// See [`ChangesRequest`].
+    Changes(ChangesRequest),
 }
 
 /// Reads a program and keeps it, in place of the one before. Attached: the parts of [`ProgramBytes`].
@@ -155,6 +164,11 @@ pub struct ScriptRequest {
     pub numbers: Option<OpNumbers>,
 }
 
+/// Compares the programs of a run with those of the baseline. Attached: the responses of the baseline and of the run to
+/// [`ComparedProgramsRequest`]. The response is JSON for a comparison.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ChangesRequest {}
+
 /// Declares the response type of each request and its variant of `GraphRequest`.
 macro_rules! requests {
     ($($variant:ident($request:ident) -> $response:ty;)*) => {$(
@@ -180,4 +194,5 @@ requests! {
     Search(SearchRequest) -> Packed<Vec<Match>>;
     Save(SaveRequest) -> Document;
     Script(ScriptRequest) -> Document;
+    Changes(ChangesRequest) -> Document;
 }

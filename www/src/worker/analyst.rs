@@ -13,6 +13,7 @@ use crossprof::session::Context;
 use crossprof::session::RowBlock;
 use crossprof::session::Session;
 use crossprof::session::Settings;
+use crossprof::session::pack_programs;
 use crossprof::session::snapshot::Reader;
 use crossprof::timeline::{Origin, Raster, Sight, Stage, Strip, Timeline};
 use js_sys::{Uint8Array, Uint32Array};
@@ -30,7 +31,9 @@ use crate::protocol::analyst::{
     MemoryRequest, PageRequest, Received, RehearseRequest, ReportRequest, RowRequest, RunChunk, RunReport,
     SearchRequest, StoreMemoryRequest, TableRequest,
 };
-use crate::protocol::graph::{OpNumbersRequest, ProgramBytes, ProgramRequest, Programs, ProgramsRequest};
+use crate::protocol::graph::{
+    ComparedProgramsRequest, OpNumbersRequest, ProgramBytes, ProgramRequest, Programs, ProgramsRequest,
+};
 use crate::protocol::packed;
 use crate::protocol::timeline::{
     Frame, FrameRequest, Left, PictureForm, PictureRequest, PrepareRequest, Seen, StripPicture, StripRequest,
@@ -84,6 +87,12 @@ pub fn begin(analyst: &Rc<RefCell<Analyst>>, request: AnalystRequest, asker: Ask
         }
         AnalystRequest::Program(request) => {
             asker.answer::<ProgramRequest>(analyst.borrow_mut().program(request).ok_or(NO_RUN));
+        }
+        AnalystRequest::ComparedPrograms(ComparedProgramsRequest { run }) => {
+            let mut analyst = analyst.borrow_mut();
+            let programs = analyst.settings_of(run).map(|it| analyst.session.compared_programs(run, &it));
+            let packed = programs.map(|it| Document::of(Uint8Array::from(&pack_programs(&it)[..]).buffer()));
+            asker.answer::<ComparedProgramsRequest>(packed.ok_or(NO_RUN));
         }
         AnalystRequest::OpNumbers(OpNumbersRequest { run, program, op }) => {
             let mut analyst = analyst.borrow_mut();

@@ -68,13 +68,23 @@ fn give_batch(profile: &mut UnifiedProfile, batch_size: Option<u64>, seq_length:
 fn compared(asked: Subjects, attachments: &Array) -> Option<(Comparison, Vec<Subject>)> {
     let count = asked.subjects.len() as u32;
     let subjects = asked.subjects.into_iter().zip(0..).map(|(entry, at)| {
-        let step = Document::from_js(attachments.get(count + at)).map(|step| step.text());
+        let text = |at| Document::from_js(attachments.get(at)).map(|it| it.text());
+        let program_changes = text(count + at).and_then(|it| crossprof::text::json::from_str(&it).ok());
+        let step = text(2 * count + at);
         let median_step = step.filter(|step| !step.is_empty());
         let mut profile = profile(attachments, at)?;
         profile.metadata.compared.comparison_group = entry.group;
         give_batch(&mut profile, entry.batch_size, entry.seq_length);
         let SubjectEntry { name, watts_per_device, dollars_per_device_hour, .. } = entry;
-        Some(Subject { name, median_step, watts_per_device, dollars_per_device_hour, ..Subject::new(profile) })
+        let program_changes = program_changes.unwrap_or_default();
+        Some(Subject {
+            name,
+            median_step,
+            program_changes,
+            watts_per_device,
+            dollars_per_device_hour,
+            ..Subject::new(profile)
+        })
     });
     let subjects: Vec<Subject> = subjects.collect::<Option<_>>()?;
     // Captures of one group become one run.

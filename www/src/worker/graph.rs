@@ -1,13 +1,14 @@
 //! The graph worker: reads one compiled program, draws parts of it, and prints it.
 
 use crossprof::graph::Program;
-use crossprof::session::jax_script_of;
+use crossprof::session::{jax_script_of, program_changes, unpack_programs};
+use crossprof::text::json_text;
 
 use super::asker::Asker;
 use crate::protocol::Request;
 use crate::protocol::graph::{
-    DetailsRequest, GraphRequest, ListingRequest, OpenRequest, PictureRequest, SaveRequest, ScriptRequest,
-    SearchRequest,
+    ChangesRequest, DetailsRequest, GraphRequest, ListingRequest, OpenRequest, PictureRequest, SaveRequest,
+    ScriptRequest, SearchRequest,
 };
 use crate::protocol::wire::{Body, Document, Packed};
 
@@ -27,9 +28,16 @@ impl Graph {
             self.0 = bytes.zip(ops).map(|(bytes, Packed(ops))| Program::read(&name, &bytes.to_vec(), &ops));
             return asker.answer::<OpenRequest>(self.0.is_some().then_some(()).ok_or(NO_PROGRAM));
         }
+        if let GraphRequest::Changes(_) = request {
+            let attached = asker.attachments();
+            let programs = |at| Document::from_js(attached.get(at)).map(|it| unpack_programs(&it.to_vec()));
+            let [baseline, run] = [0, 1].map(|at| programs(at).unwrap_or_default());
+            let changes = json_text::compact(&program_changes(&baseline, &run));
+            return asker.respond::<ChangesRequest>(&Document::new(&changes));
+        }
         let Some(program) = &mut self.0 else { return asker.refuse(NO_PROGRAM) };
         match request {
-            GraphRequest::Open(_) => {}
+            GraphRequest::Open(_) | GraphRequest::Changes(_) => {}
             GraphRequest::Picture(PictureRequest { look }) => {
                 answer::<PictureRequest>(asker, program.picture(&look).map(Packed));
             }

@@ -18,12 +18,14 @@ mod hashes;
 mod identity;
 mod matching;
 mod neighbours;
+mod places;
 mod side;
 #[cfg(test)]
 mod tests;
 mod totals;
 
 pub use aspects::Aspect;
+pub use places::Places;
 pub use totals::Totals;
 
 use super::instruction::InstructionIndex;

@@ -11,6 +11,7 @@ mod layers;
 mod memory;
 mod numbers;
 mod parts;
+mod programs;
 mod scaling;
 mod trend;
 pub mod words;
@@ -56,6 +57,7 @@ pub fn sections(comparison: &Comparison, filter: Option<&Filter>) -> Vec<Section
     sections.push(layers::section(comparison));
     sections.push(changes::ops(comparison, filter));
     sections.push(changes::kernels(comparison, filter));
+    sections.push(programs::section(comparison));
     sections.push(numbers::step_times(comparison));
     sections.push(numbers::scored(comparison));
     sections.push(numbers::not_scored(comparison));

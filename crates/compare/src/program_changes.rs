@@ -1,0 +1,116 @@
+//! Differences between the compiled programs of a run and those of the baseline.
+//!
+//! Unified profiles contain no programs. Callers that have them compare them with `session::program_changes` and pass the
+//! result in [`Subject::program_changes`](super::Subject).
+
+use std::sync::Arc;
+
+use base::Ps;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// A compiled program of a run, to compare it with those of other runs.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ComparedProgram {
+    /// Name with the number of the program: `jit_f(17)`.
+    pub name: String,
+    /// True if its costs are counted like those of GPU kernels.
+    pub is_of_gpu: bool,
+    /// Self time of its ops in the window. `None` if none was measured.
+    pub time: Option<Ps>,
+    /// Peak of device memory by the buffer assignment. `None` if the file contains none.
+    pub peak_bytes: Option<u64>,
+    /// Name, self time and number of executions of each op in the window.
+    pub ops: Vec<(String, Ps, u64)>,
+    /// HLO proto or text.
+    #[serde(skip)]
+    pub bytes: Arc<[u8]>,
+}
+
+/// A compiled program of a run and the same program of the baseline.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ProgramChange {
+    /// Index of the run.
+    pub run: u32,
+    /// Program of the run: its name with its number.
+    pub program: String,
+    /// Program of the baseline that it is compared with: the one with the same module name. If several have that name, the one with
+    /// the same instructions, or else the one with the same place in the order of device time.
+    pub baseline_program: String,
+    /// Numbers of the program of the run.
+    pub numbers: ProgramNumbers,
+    /// Numbers of the program of the baseline.
+    pub baseline_numbers: ProgramNumbers,
+    /// Number of instructions that do not differ, including those inside fusions and reductions.
+    pub same: u64,
+    /// Number of instructions that differ from their partner.
+    pub changed: u64,
+    /// Number of instructions that the program of the baseline lacks.
+    pub new: u64,
+    /// Number of instructions that the program of the run lacks.
+    pub gone: u64,
+    /// Instructions that differ: those with the most device time in either run first, then those that move the most bytes. Lists at
+    /// most 40, and none inside fusions and reductions.
+    pub instructions: Vec<InstructionChange>,
+}
+
+/// Size of a compiled program and the cost of one execution.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ProgramNumbers {
+    /// Self time of the program's ops per execution and device, in microseconds. Absent if the window contains no execution.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub time_us: Option<f64>,
+    /// Number of instructions, including those inside fusions and reductions.
+    pub instructions: u64,
+    /// Number of fusions.
+    pub fusions: u64,
+    /// FLOPs of one execution, without the instructions of `unknown_cost`.
+    pub flops: f64,
+    /// Bytes that one execution reads and writes, without the instructions of `unknown_cost`.
+    pub bytes: f64,
+    /// Number of instructions whose cost is unknown: calls of libraries.
+    pub unknown_cost: u64,
+    /// Peak of device memory by the buffer assignment. Absent if the file contains none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub peak_memory_bytes: Option<u64>,
+}
+
+/// An instruction that is new, gone or changed.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct InstructionChange {
+    /// Name of the instruction in the program of the run. Absent if it is gone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// Name of the instruction in the program of the baseline. Absent if it is new.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub baseline_name: Option<String>,
+    /// Opcode.
+    pub opcode: String,
+    /// Type, dimensions and layout of the result.
+    pub shape: String,
+    /// Pass and name scopes: `forward/layer_3/attn`. Empty if the program does not record them.
+    pub scope: String,
+    /// Self time per execution of the program and device, in microseconds. Absent if it was not measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub time_us: Option<f64>,
+    /// Same time in the baseline.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub baseline_time_us: Option<f64>,
+    /// Bytes that one execution of the instruction reads and writes. Absent if unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bytes: Option<f64>,
+    /// Aspects in which a changed instruction differs.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub differences: Vec<AspectChange>,
+}
+
+/// Aspect in which two instructions differ.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct AspectChange {
+    /// Aspect: `shape`, `data_type`, `layout`, `sharding`, `contents`, `operands` or `attributes`.
+    pub aspect: String,
+    /// Text of the aspect in the program of the run. Long texts are cut.
+    pub run: String,
+    /// Text of the aspect in the program of the baseline.
+    pub baseline: String,
+}
