@@ -149,3 +149,20 @@ fn annotated_steps_with_several_passes_stay_the_steps() {
     assert_eq!((report.steps.len(), report.step_timing.step_count_source.as_str()), (12, "step_num"));
     assert_eq!(report.serving, None);
 }
+
+#[test]
+fn captures_are_compared_by_the_passes_that_decode() {
+    use crossprof::compare::{Options, Subject, compare};
+    let subject = |case: &str| Subject::new(open(case).report(0, &Settings::default()).unwrap());
+    let comparison = compare(&[subject("vllm"), subject("sglang")], &Options::default());
+    for (time, case) in comparison.capture_time.iter().zip(["vllm", "sglang"]) {
+        let truth = truth(case);
+        let decoding: Vec<f64> =
+            truth[..truth.len() - 1].iter().filter(|it| it.phase == "decode").map(|it| it.time_us).collect();
+        let mean = decoding.iter().sum::<f64>() / decoding.len() as f64;
+        assert_eq!(time.steps, decoding.len() as u64, "{case}");
+        assert!(xprof::within(mean, time.us_per_step, 0.02), "{case}: {mean} and {}", time.us_per_step);
+        // A prompt is not a stall.
+        assert!(time.losses.iter().all(|loss| loss.longest_us < 4_000.0), "{case}: {:?}", time.losses);
+    }
+}

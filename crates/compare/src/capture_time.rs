@@ -30,7 +30,7 @@ pub fn capture_time(run: usize, subject: &Subject) -> Option<CaptureTime> {
     let (mut sum_us, mut typical_us) = (0.0, 0.0);
     for profile in subject.captures() {
         let typical = Level::typical(profile)?.us;
-        let whole: Vec<&Step> = profile.steps.iter().filter(|step| !step.partial).collect();
+        let whole: Vec<&Step> = profile.steps.iter().filter(|step| !step.partial && step.is_comparable()).collect();
         if whole.is_empty() {
             return None;
         }

@@ -126,11 +126,13 @@ impl Level {
     }
 }
 
-/// Returns the counted steps, if there are at least two. Some profiles do not list their steps, and contain only the number and
+/// Returns the counted steps, if there are at least two. If at least two of them do the same work, returns these. Some profiles do not list their steps, and contain only the number and
 /// the spread of the steps.
 fn listed(profile: &UnifiedProfile) -> Option<Vec<&Step>> {
     let steps: Vec<&Step> = profile.steps.iter().filter(|step| step.counted && step.duration_us.is_finite()).collect();
     let is_whole = profile.step_timing.num_steps_counted.is_none_or(|count| count == steps.len() as u64);
+    let alike: Vec<&Step> = steps.iter().copied().filter(|step| step.is_comparable()).collect();
+    let steps = if alike.len() >= 2 { alike } else { steps };
     (steps.len() >= 2 && is_whole).then_some(steps)
 }
 

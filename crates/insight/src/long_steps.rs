@@ -8,7 +8,6 @@
 
 use super::numbers::{Numbers, shown};
 use base::{format, sort};
-use facts::ServingPhase;
 use metrics::{StepPart, StepRow, grown_op, median};
 use report::{Step, StepParts, UnifiedProfile};
 
@@ -35,11 +34,9 @@ pub(super) struct Loss<'a> {
     pub thread: Option<String>,
 }
 
-/// Returns the counted steps that do equal work. Of an inference engine, these are the passes that only decode, because the
-/// length of its prompt decides how long another pass takes.
+/// Returns the counted steps that do the same work.
 pub(super) fn comparable(profile: &UnifiedProfile) -> impl Iterator<Item = &Step> {
-    let is_alike = |step: &&Step| step.phase.as_deref().is_none_or(|phase| phase == ServingPhase::Decode.label());
-    profile.steps.iter().filter(|step| step.counted).filter(is_alike)
+    profile.steps.iter().filter(|step| step.counted && step.is_comparable())
 }
 
 /// Returns the losses of the comparable steps, largest first, and the median step time in microseconds.

@@ -465,3 +465,11 @@ pub struct Step {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub decode_tokens: Option<u64>,
 }
+
+impl Step {
+    /// Returns true if the step does the same work as the other steps. Forward passes of an inference engine that compute
+    /// prompts do not, because prompts have different lengths.
+    pub fn is_comparable(&self) -> bool {
+        self.phase.as_deref().is_none_or(|phase| phase == "decode")
+    }
+}
