@@ -305,3 +305,15 @@ fn the_newest_run_is_the_one_that_was_captured_last() {
     add(&mut unknown, "a.trace.json", &json("a"));
     assert_eq!((unknown.runs().len(), unknown.newest()), (2, 0));
 }
+
+#[test]
+fn layers_are_prepared_one_grouping_at_a_time() {
+    let mut session = Session::new();
+    add(&mut session, "h.xplane.pb", &xplane());
+    session.runs();
+    let settings = Settings::default();
+    let mut prepare = || session.timeline(0, &settings, |context, _| context.prepare_layers()).unwrap();
+    let prepared: Vec<bool> = (0..5).map(|_| prepare()).collect();
+    // The first answer includes the default grouping.
+    assert_eq!(prepared, [true, true, true, false, false]);
+}

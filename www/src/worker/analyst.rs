@@ -278,12 +278,13 @@ impl Analyst {
         Some(ProgramBytes::new(&found.bytes, found.ops))
     }
 
-    /// Prepares a part of the timeline. When all parts are ready, draws the first picture, because the browser then
+    /// Prepares a part of the timeline, and then the layers of one grouping. When all parts are ready, draws the first picture, because the browser then
     /// compiles the drawing code and loads fonts. The first picture takes five times as long as the next one. The
     /// first statistics of a range take three times as long.
     fn prepare(&mut self, run: u32) -> Option<Left> {
         let settings = self.settings_of(run)?;
-        let is_unmade = self.session.timeline(run, &settings, |context, kept| kept.prepare(context))?;
+        let is_unmade =
+            self.session.timeline(run, &settings, |context, kept| kept.prepare(context) || context.prepare_layers())?;
         if is_unmade {
             return Some(Left::Part);
         }

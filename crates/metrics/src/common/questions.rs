@@ -82,6 +82,15 @@ impl<'a> Context<'a> {
         kept.get_or_init(|| self.analysis.layers(self.trace(), grouping))
     }
 
+    /// Groups the layers by one more criterion, so that its page appears at once. Returns false if nothing is left to prepare. Runs
+    /// with very many layers are not prepared, because they take much memory.
+    pub fn prepare_layers(&self) -> bool {
+        const MOST_LAYERS: usize = 20_000;
+        let is_small = self.layers(LayerGrouping::Layer).rows.len() <= MOST_LAYERS;
+        let next = LayerGrouping::ALL.into_iter().zip(&self.cache.layers).find(|(_, kept)| kept.get().is_none());
+        next.filter(|_| is_small).map(|(grouping, _)| self.layers(grouping)).is_some()
+    }
+
     /// Returns the bytes of the values that are alive at the peak, by row of [`Context::layers`]. `None` if they are unknown.
     pub fn layer_bytes(&self, grouping: LayerGrouping) -> Option<&'a [u64]> {
         let [layer, each, phase, source] = &self.cache.layer_bytes;
