@@ -78,7 +78,7 @@ fn no_other_protobuf_is_taken_for_a_module() {
     // Two names and a message, which is how many formats start.
     let named = |inner: Vec<u8>| message().bytes(1, b"jit_f").bytes(2, b"main").bytes(3, &inner).0;
     let instruction = |opcode: &[u8]| message().bytes(1, b"add.1").bytes(2, opcode).0;
-    let computation = |opcode: &[u8]| message().bytes(1, b"main").bytes(2, &instruction(opcode)).0;
+    let computation = |opcode: &[u8]| message().bytes(1, b"main").bytes(2, instruction(opcode)).0;
     let kind = |bytes: Vec<u8>| support::load("file", &bytes).0.members.first().map(|member| member.kind);
     assert_eq!(kind(named(computation(b"add"))), Some(FileKind::Program));
     let memory = message().bytes(1, message().int(1, 1).int(2, 2).0).bytes(2, b"").bytes(6, b"").0;

@@ -133,11 +133,11 @@ fn an_op_without_a_number_has_the_only_program_of_its_name() {
 fn a_number_means_another_program_on_another_host() {
     let f = ("jit_f", 7, program("jit_f", "add", "a"));
     let g = ("jit_g", 7, program("jit_g", "multiply", "b"));
-    let hosts = [host(&[f.clone()], &[("jit_f", Some(7), 10)]), host(&[g], &[("jit_g", Some(7), 30)])];
+    let hosts = [host(std::slice::from_ref(&f), &[("jit_f", Some(7), 10)]), host(&[g], &[("jit_g", Some(7), 30)])];
     assert_eq!(opened(&mut session(&hosts)), [(30.0, leads_to("multiply", 30.0)), (10.0, leads_to("add", 10.0))]);
     // The hosts run different programs of the same name and number: the row of the op is both.
     let other = ("jit_f", 7, program("jit_f", "multiply", "a"));
-    let hosts = [host(&[f.clone()], &[("jit_f", Some(7), 10)]), host(&[other], &[("jit_f", Some(7), 30)])];
+    let hosts = [host(std::slice::from_ref(&f), &[("jit_f", Some(7), 10)]), host(&[other], &[("jit_f", Some(7), 30)])];
     let mut session = session(&hosts);
     assert_eq!(opened(&mut session), [(40.0, None)]);
     let keys: Vec<String> =

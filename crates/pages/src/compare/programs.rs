@@ -83,13 +83,16 @@ fn of_program(comparison: &Comparison, run: u32, change: &ProgramChange) -> Vec<
     blocks
 }
 
+/// Name of a number, its values in the baseline and in the run, and the function that formats them.
+type Number<'n> = (&'n str, [Option<f64>; 2], fn(f64) -> String);
+
 /// Returns one row per number that a program has.
 fn numbers(theirs: &ProgramNumbers, ours: &ProgramNumbers) -> Vec<Vec<GridCell>> {
     let both = |of: fn(&ProgramNumbers) -> f64| [Some(of(theirs)), Some(of(ours))];
     let optional = |of: fn(&ProgramNumbers) -> Option<f64>| [of(theirs), of(ours)];
     let count: fn(f64) -> String = |value| format::count(value as u64);
     let bytes: fn(f64) -> String = |value| format::bytes(value as u64);
-    let rows: [(&str, [Option<f64>; 2], fn(f64) -> String); 7] = [
+    let rows: [Number<'_>; 7] = [
         ("Time per execution", optional(|it| it.time_us), format::time_us),
         ("Instructions", both(|it| it.instructions as f64), count),
         ("Fusions", both(|it| it.fusions as f64), count),
