@@ -238,7 +238,14 @@ fn known_to_both(report: &UnifiedProfile) -> Value {
         compilation.compilation_percent = 0.0;
     }
     if let Some(devices) = &mut report.multi_device {
-        devices.device_stats.iter_mut().for_each(|device| device.device_type = None);
+        for device in &mut devices.device_stats {
+            // Arrivals and groups need the replica groups. Only the xplane file records the places of chips.
+            (device.device_type, device.arrivals, device.place) = (None, None, None);
+            device.steps.iter_mut().for_each(|steps| steps.relative_score_percent = None);
+        }
+        for host in &mut devices.hosts {
+            (host.wait_time_us, host.caused_wait_us, host.peak_memory_bytes) = (None, None, None);
+        }
     }
     serde_json::to_value(report).expect("a report is JSON")
 }

@@ -8,6 +8,7 @@ mod support;
 #[cfg(unix)]
 mod action;
 mod arguments;
+mod arrivals;
 mod bad_input;
 mod causes;
 mod check;

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterable
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -38,10 +39,17 @@ def environment(argv_values: bool) -> dict[str, Any]:
             "kind": devices[0].device_kind,
             "count": len(devices),
             "local_count": jax.local_device_count(),
+            "places": places(devices),
         },
         "processes": jax.process_count(),
         "environment": {name: value for name in _VARIABLES if (value := os.environ.get(name))},
     }
+
+
+def places(devices: Iterable[Any]) -> list[str]:
+    """Returns ``id slice x,y,z`` of each TPU chip, because traces contain neither slices nor positions. Empty for other devices."""
+    positions = [(device, getattr(device, "coords", None)) for device in devices]
+    return [f"{device.id} {getattr(device, 'slice_index', None) or 0} {','.join(map(str, at))}" for device, at in positions if at]
 
 
 #: Libraries on top of JAX, by the module that programs import.

@@ -15,7 +15,7 @@ from crossprof import CaptureError, _processes, parameter_counts
 from crossprof._names import claim_session, file_stem, publish
 from crossprof._profiler import check_xspace
 from crossprof._schedule import Schedule
-from crossprof._sidecar import git_commit
+from crossprof._sidecar import git_commit, places
 from crossprof._window import Timing, slowdown
 
 
@@ -31,6 +31,13 @@ def test_the_first_step_is_never_timed() -> None:
     assert Schedule(0, 1, 5).baseline_steps(0) == 0
     # There are five steps between the end of one window at 16 and the start of the next at 21. The first of them is left out.
     assert Schedule(10, 1, 5, 0, 11).baseline_steps(1) == 4
+
+
+def test_chips_have_a_slice_and_a_position_and_other_devices_have_none() -> None:
+    chips = [SimpleNamespace(id=id, slice_index=slice, coords=[id, 0, 2]) for id, slice in [(4, 0), (5, 1)]]
+    old = SimpleNamespace(id=6, coords=(0, 1, 0))
+    assert places([*chips, old]) == ["4 0 4,0,2", "5 1 5,0,2", "6 0 0,1,0"]
+    assert places([SimpleNamespace(id=0, slice_index=0), SimpleNamespace(id=1, coords=None)]) == []
 
 
 def test_a_session_is_claimed_once(tmp_path: Path) -> None:

@@ -48,7 +48,7 @@ test("can be used with the keyboard alone", async ({ page, site }) => {
   }
   // The other views have no key of their own.
   await page.keyboard.press("Control+k");
-  await page.keyboard.type("View: Devices");
+  await page.keyboard.type("View: Hosts and devices");
   await page.keyboard.press("Enter");
   await page.locator(".page.devices").waitFor();
   await page.locator(".table-filter").first().waitFor();

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use crate::device::device_clocks;
 use crate::device::device_time::DeviceTime;
 use crate::device::devices::{Device, Devices};
+use crate::device::scores::{self, DeviceScore};
 use crate::host::host_threads::{self, HostTime};
 use crate::host::launches::{self, CallIndex, Launches};
 use crate::op::collectives::Collectives;
@@ -56,6 +57,8 @@ pub struct Analysis {
     pub copies: Copies,
     /// Communication between devices.
     pub collectives: Collectives,
+    /// Comparison of the used devices.
+    pub scores: Vec<DeviceScore>,
     /// Use of device memory.
     pub memory: MemoryUse,
 }
@@ -133,12 +136,14 @@ pub(crate) fn measure<'r>(run: &'r Run, settings: &'r Settings) -> (Analysis, Do
     warnings.extend(roofline::warnings(&roofline));
     let memory = MemoryUse::new(run, &captured, &ops, device);
     warnings.extend(memory.warnings.iter().cloned());
+    let collectives = Collectives::new(whole, &captured, &times, modules, &window.of_device);
     let analysis = Analysis {
         memory,
         kernel_stats: KernelStats::new(trace, &devices, modules, &calls),
         launches: Launches::new(trace, &devices, &calls),
         copies: Copies::new(whole, &captured, &steps, &calls, Some(&window)),
-        collectives: Collectives::new(whole, &captured, &times, modules, &window.of_device),
+        scores: scores::scores(trace, &devices, &step_breakdown, &collectives),
+        collectives,
         ops,
         roofline,
         step_breakdown,

@@ -27,7 +27,7 @@ pub struct Communication {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub transfer_time_us: Option<f64>,
     /// Device that arrives last far more often than the others. It had the shortest duration, and so arrived last, in at least
-    /// twice its fair share of its compared runs (in a group of four, the fair share is a quarter; 75 % is always enough). If
+    /// twice its fair share of its compared runs (in a group of four, the fair share is a quarter; at least 10 %, and 75 % is always enough). If
     /// several devices qualify, the one that the others waited for the longest. Absent if no device qualifies, or if waiting
     /// is below 1 % of the compared time.
     #[serde(default, skip_serializing_if = "Option::is_none")]

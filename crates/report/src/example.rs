@@ -85,6 +85,7 @@ pub fn profile() -> UnifiedProfile {
                 gaps: Some(gaps.clone()),
                 ..DeviceStats::default()
             }],
+            hosts: vec![HostStats { num_devices: 1, step_time_us: Some(60.0), ..HostStats::default() }],
             ..MultiDevice::default()
         }),
         timeline_analysis: Some(TimelineAnalysis {

@@ -9,6 +9,7 @@ pub mod example;
 mod findings;
 mod framework;
 mod host_activity;
+mod hosts;
 mod kernel_statistics;
 mod launches;
 mod layer_freezing;

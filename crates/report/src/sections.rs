@@ -6,6 +6,8 @@ use base::fields::Fields;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::{DeviceArrivals, DevicePlace, DeviceSteps, HostStats};
+
 /// How long a step takes. Statistics are over *counted* steps: complete ones that are not warm-up.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct StepTiming {
@@ -253,6 +255,9 @@ pub struct MultiDevice {
     pub num_devices: u64,
     /// Statistics of each device, in the order of hosts and ordinals.
     pub device_stats: Vec<DeviceStats>,
+    /// Statistics of each host with a used device, in the order of the devices. Added in 1.1.0.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hosts: Vec<HostStats>,
     /// Devices of the same kind that the profile lists but that ran no op, in the order of the file. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unused_devices: Vec<String>,
@@ -312,6 +317,15 @@ pub struct DeviceStats {
     /// Idle gaps of this device. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gaps: Option<Gaps>,
+    /// Place of the device in the machine. Absent if the profile does not record it. Added in 1.1.0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub place: Option<DevicePlace>,
+    /// Counted steps of the device, and its work in them. Absent if nothing of the device is counted. Added in 1.1.0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub steps: Option<DeviceSteps>,
+    /// Arrivals of the device at collectives. Absent if no collective was compared. Added in 1.1.0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub arrivals: Option<DeviceArrivals>,
 }
 
 /// Idle gaps between the merged op intervals of a device, inside its active span.

@@ -14,6 +14,7 @@ pub use super::communication::*;
 pub use super::compared::*;
 pub use super::findings::*;
 pub use super::host_activity::*;
+pub use super::hosts::*;
 pub use super::kernel_statistics::*;
 pub use super::launches::*;
 pub use super::layer_freezing::*;

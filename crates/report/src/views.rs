@@ -37,7 +37,7 @@ pub enum View {
     Transfers,
     /// Memory of the devices by content.
     Memory,
-    /// Devices side by side, and their gaps.
+    /// Hosts and devices side by side, step by step.
     Devices,
     /// Questions of the profiling guide with their answers.
     Checklist,
@@ -104,7 +104,7 @@ impl View {
             View::Communication => "Communication",
             View::Transfers => "Transfers",
             View::Memory => "Memory",
-            View::Devices => "Devices",
+            View::Devices => "Hosts and devices",
             View::Checklist => "Checklist",
             View::Model => "Model",
         }
@@ -112,6 +112,8 @@ impl View {
 
     /// Returns the view with a name in addresses.
     pub fn from_key(key: &str) -> Option<View> {
+        // The view of devices also shows the hosts.
+        let key = if key == "hosts" { View::Devices.key() } else { key };
         View::ALL.into_iter().find(|view| view.key() == key)
     }
 }
@@ -131,5 +133,6 @@ mod tests {
             assert_eq!(View::from_key(view.key()), Some(view));
             assert_eq!(serde_json::to_string(&view).unwrap(), format!("\"{}\"", view.key()));
         }
+        assert_eq!(View::from_key("hosts"), Some(View::Devices));
     }
 }

@@ -9,6 +9,7 @@
 
 mod area;
 mod arguments;
+mod arrivals;
 mod checklist;
 mod collectives;
 mod counters;
@@ -18,6 +19,7 @@ mod findings;
 mod framework_ops;
 mod host_activity;
 mod host_ops;
+mod hosts;
 mod kernels;
 mod launches;
 mod layers;
@@ -210,9 +212,13 @@ tables! {
     Launches = launches::TABLE;
     /// Collectives, sends and receives.
     Collectives = collectives::TABLE;
+    /// Arrivals at collectives: the device that arrives last, and the waits of the others.
+    Arrivals = arrivals::TABLE;
     /// Copies by direction.
     Transfers = transfers::TABLE;
-    /// Devices that ran at least one op.
+    /// Hosts with their steps, idle time and communication.
+    Hosts = hosts::TABLE;
+    /// Devices that ran at least one op, with their place, steps, scores and arrivals.
     Devices = report::DEVICES_TABLE;
     /// Longest idle gaps.
     Gaps = report::GAPS_TABLE;

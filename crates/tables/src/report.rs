@@ -60,12 +60,17 @@ pub(super) const DEVICES_TABLE: TableRecord = TableRecord {
     shown: Shown {
         leading: &[
             "device_name",
-            "device_type",
+            "coordinates",
             "utilization_percent",
-            "actual_busy_time_us",
-            "total_time_us",
-            "kernel_count",
-            "total_gaps",
+            "step_time_us",
+            "median_step_us",
+            "slowest_step_us",
+            "work_us",
+            "relative_score_percent",
+            "individual_score_percent",
+            "last_percent",
+            "caused_wait_us",
+            "late_cause",
             "max_gap_us",
         ],
         row_keys: &[RowKey::new("device_name", &["device_name"])],
@@ -127,7 +132,7 @@ pub fn steps(profile: &UnifiedProfile) -> Table {
     of_rows("steps", &STEPS, &profile.steps)
 }
 
-pub(super) static DEVICES: ProfileColumns<DeviceStats, 11> = [
+pub(super) static DEVICES: ProfileColumns<DeviceStats, 31> = [
     (Column::of_field("device_name", "Device", Unit::Text, "multi_device.device_stats[].device_name"), |it| {
         text(&it.device_name)
     }),
@@ -178,6 +183,129 @@ pub(super) static DEVICES: ProfileColumns<DeviceStats, 11> = [
         Column::of_field("max_gap_us", "Longest gap", Unit::TimeUs, "multi_device.device_stats[].gaps.max_gap_us"),
         |it| float(it.gaps.as_ref().and_then(|gaps| gaps.max_gap_us)),
     ),
+    (Column::of_field("slice", "Slice", Unit::Count, "multi_device.device_stats[].place.slice"), |it| {
+        int(it.place.as_ref().and_then(|place| place.slice))
+    }),
+    (
+        Column::of_field("local_chip", "Chip on host", Unit::Count, "multi_device.device_stats[].place.local_chip"),
+        |it| int(it.place.as_ref().and_then(|place| place.local_chip)),
+    ),
+    (Column::of_field("core", "Core", Unit::Count, "multi_device.device_stats[].place.core"), |it| {
+        int(it.place.as_ref().and_then(|place| place.core))
+    }),
+    (Column::of_field("global_chip", "Chip", Unit::Count, "multi_device.device_stats[].place.global_chip"), |it| {
+        int(it.place.as_ref().and_then(|place| place.global_chip))
+    }),
+    (
+        Column::of_field("coordinates", "Coordinates", Unit::Text, "multi_device.device_stats[].place.coordinates"),
+        |it| it.place.as_ref().map_or(Cell::Absent, |place| optional_text(&place.coordinates)),
+    ),
+    (
+        Column::of_field("step_time_us", "Mean step", Unit::TimeUs, "multi_device.device_stats[].steps.step_time_us"),
+        |it| float(it.steps.as_ref().and_then(|steps| steps.step_time_us)),
+    ),
+    (
+        Column::of_field(
+            "median_step_us",
+            "Median step",
+            Unit::TimeUs,
+            "multi_device.device_stats[].steps.median_step_us",
+        ),
+        |it| float(it.steps.as_ref().and_then(|steps| steps.median_step_us)),
+    ),
+    (
+        Column::of_field(
+            "slowest_step_us",
+            "Slowest step",
+            Unit::TimeUs,
+            "multi_device.device_stats[].steps.slowest_step_us",
+        ),
+        |it| float(it.steps.as_ref().and_then(|steps| steps.slowest_step_us)),
+    ),
+    (
+        Column::of_field(
+            "slowest_step",
+            "Position of slowest step",
+            Unit::Count,
+            "multi_device.device_stats[].steps.slowest_step",
+        ),
+        |it| int(it.steps.as_ref().and_then(|steps| steps.slowest_step)),
+    ),
+    (Column::of_field("work_us", "Work", Unit::TimeUs, "multi_device.device_stats[].steps.work_us"), |it| {
+        float(it.steps.as_ref().and_then(|steps| steps.work_us))
+    }),
+    (
+        Column::of_field(
+            "relative_score_percent",
+            "Relative score",
+            Unit::Percent,
+            "multi_device.device_stats[].steps.relative_score_percent",
+        ),
+        |it| float(it.steps.as_ref().and_then(|steps| steps.relative_score_percent)),
+    ),
+    (
+        Column::of_field(
+            "individual_score_percent",
+            "Individual score",
+            Unit::Percent,
+            "multi_device.device_stats[].steps.individual_score_percent",
+        ),
+        |it| float(it.steps.as_ref().and_then(|steps| steps.individual_score_percent)),
+    ),
+    (
+        Column::of_field(
+            "compared",
+            "Compared collectives",
+            Unit::Count,
+            "multi_device.device_stats[].arrivals.compared",
+        ),
+        |it| int(it.arrivals.as_ref().map(|arrivals| arrivals.compared)),
+    ),
+    (Column::of_field("last", "Arrived last", Unit::Count, "multi_device.device_stats[].arrivals.last"), |it| {
+        int(it.arrivals.as_ref().map(|arrivals| arrivals.last))
+    }),
+    (
+        Column::of_field(
+            "last_percent",
+            "Arrived last, share",
+            Unit::Percent,
+            "multi_device.device_stats[].arrivals.last_percent",
+        ),
+        |it| float(it.arrivals.as_ref().map(|arrivals| arrivals.last_percent)),
+    ),
+    (
+        Column::of_field(
+            "fair_percent",
+            "Fair share",
+            Unit::Percent,
+            "multi_device.device_stats[].arrivals.fair_percent",
+        ),
+        |it| float(it.arrivals.as_ref().map(|arrivals| arrivals.fair_percent)),
+    ),
+    (
+        Column::of_field(
+            "wait_time_us",
+            "Waited for others",
+            Unit::TimeUs,
+            "multi_device.device_stats[].arrivals.wait_time_us",
+        ),
+        |it| float(it.arrivals.as_ref().map(|arrivals| arrivals.wait_time_us)),
+    ),
+    (
+        Column::of_field(
+            "caused_wait_us",
+            "Wait caused",
+            Unit::TimeUs,
+            "multi_device.device_stats[].arrivals.caused_wait_us",
+        ),
+        |it| float(it.arrivals.as_ref().map(|arrivals| arrivals.caused_wait_us)),
+    ),
+    (Column::of_field("delay_us", "Delay", Unit::TimeUs, "multi_device.device_stats[].arrivals.delay_us"), |it| {
+        float(it.arrivals.as_ref().map(|arrivals| arrivals.delay_us))
+    }),
+    (Column::of_field("late_cause", "Cause", Unit::Text, "multi_device.device_stats[].arrivals.late_cause"), |it| {
+        it.arrivals.as_ref().map_or(Cell::Absent, |arrivals| optional_text(&arrivals.late_cause))
+    }),
 ];
 
 /// Returns the used devices.

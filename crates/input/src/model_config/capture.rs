@@ -59,7 +59,11 @@ pub(super) fn notes(capture: &Map<String, Value>) -> BTreeMap<String, String> {
     let variables = members(capture, "environment").map(|(name, value)| (name.clone(), value));
     let others = NOTES.iter().filter_map(|name| Some(((*name).to_owned(), capture.get(*name)?)));
     let texts = versions.chain(variables).chain(others).map(|(name, value)| (name, without_home(&text(value))));
-    let own = [("argv".to_owned(), without_home(&argv(capture))), ("device_kind".to_owned(), device_kind(capture))];
+    let own = [
+        ("argv".to_owned(), without_home(&argv(capture))),
+        ("device_kind".to_owned(), device_kind(capture)),
+        ("device_places".to_owned(), device_places(capture)),
+    ];
     let texts = texts.chain(own);
     texts.filter(|(_, text)| !text.is_empty()).collect()
 }
@@ -68,6 +72,12 @@ pub(super) fn notes(capture: &Map<String, Value>) -> BTreeMap<String, String> {
 fn device_kind(capture: &Map<String, Value>) -> String {
     let text = |name: &str| capture.get("devices").and_then(|it| it.get(name)).and_then(Value::as_str);
     text("kind").filter(|_| text("platform") != Some("cpu")).unwrap_or_default().to_owned()
+}
+
+/// Returns the places of the TPU chips of all hosts, `id slice x,y,z` each, separated by `;`.
+fn device_places(capture: &Map<String, Value>) -> String {
+    let places = capture.get("devices").and_then(|it| it.get("places")).and_then(Value::as_array);
+    places.into_iter().flatten().filter_map(Value::as_str).collect::<Vec<_>>().join(";")
 }
 
 fn argv(capture: &Map<String, Value>) -> String {

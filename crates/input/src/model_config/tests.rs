@@ -136,7 +136,7 @@ fn a_sidecar_has_our_names() {
 fn a_sidecar_describes_the_capture() {
     let written = br#"{"batch_size":16,"total_params":4111,"capture":{"session":"2026_01_05_10_00_00","git_commit":"ab12",
         "argv":["/home/jo/train.py","--steps","30"],"versions":{"jax":"0.10.2","jax-cuda13-plugin":"0.10.2"},"mesh":{"data":8,"model":2},
-        "environment":{"XLA_FLAGS":"--xla_a=1 --xla_b"},"advanced_options":{},"python":null,"steps":{"first":11,"last":15,"count":5},
+        "environment":{"XLA_FLAGS":"--xla_a=1 --xla_b"},"advanced_options":{},"python":null,"devices":{"places":["4 0 0,1,0",7,"5 0 1,1,0"]},"steps":{"first":11,"last":15,"count":5},
         "slowdown":{"untraced_step_s":0.5,"untraced_steps":4,"traced_step_s":0.75,"traced_steps":5,"ratio":1.5}}}"#;
     let sidecar = read_sidecar(written).expect("valid");
     let expected = ModelConfig { batch_size: Some(16), total_params: Some(4111), ..ModelConfig::default() };
@@ -154,6 +154,7 @@ fn a_sidecar_describes_the_capture() {
     let expected = [
         ("XLA_FLAGS", "--xla_a=1 --xla_b"),
         ("argv", "~/train.py --steps ***"),
+        ("device_places", "4 0 0,1,0;5 0 1,1,0"),
         ("git_commit", "ab12"),
         ("jax_cuda13_plugin_version", "0.10.2"),
         ("jax_version", "0.10.2"),

@@ -207,13 +207,11 @@ fn multi_device(section: &Section<'_>) -> Option<MultiDevice> {
     Some(MultiDevice {
         num_devices: section.count("num_devices").unwrap_or(device_stats.len() as u64),
         device_stats,
-        unused_devices: Vec::new(),
         avg_utilization_percent: avg_a.or(avg_b),
         utilization_stddev: stddev_a.or(stddev_b),
         utilization_range: range_a.or(range_b),
         kernel_count_stddev: section.positive("kernel_count_stddev"),
-        busy_imbalance_percent: None,
-        start_skew_us: None,
+        ..MultiDevice::default()
     })
 }
 

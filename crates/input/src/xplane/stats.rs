@@ -138,24 +138,31 @@ impl Values<'_> {
         Some((name, value))
     }
 
-    /// Returns the ids of a TPU's chip and core within the whole program, counted over all hosts. The stat
-    /// `core_details` contains them as a message, which omits zeros.
-    pub fn core_ids(&mut self, stat: &Stat<'_>) -> Option<[(StrId, StatValue); 2]> {
+    /// Returns the ids of a TPU's chip and core on its host, and within the whole program, counted over all hosts. The
+    /// stat `core_details` contains them as a message, which omits zeros.
+    pub fn core_ids(&mut self, stat: &Stat<'_>) -> Option<[(StrId, StatValue); 4]> {
         let RawValue::Bytes(message) = stat.value else { return None };
         if self.metadata.get_mut(stat.metadata_id)?.name_bytes(self.source) != b"core_details" {
             return None;
         }
-        let (mut chip, mut core) = (0, 0);
+        let [mut core_on_chip, mut local_chip, mut chip, mut core] = [0; 4];
         let mut reader = Reader::new(message);
         while let Some(field) = reader.field().ok()? {
             match field.number {
+                3 => core_on_chip = field.value.int64()?,
+                4 => local_chip = field.value.int64()?,
                 5 => chip = field.value.int64()?,
                 6 => core = field.value.int64()?,
                 _ => {}
             }
         }
         let mut named = |name: &str, number| (self.strings.intern(name), StatValue::Int(number));
-        Some([named("global_chip_id", chip), named("global_core_id", core)])
+        Some([
+            named("core_num", core_on_chip),
+            named("local_chip_id", local_chip),
+            named("global_chip_id", chip),
+            named("global_core_id", core),
+        ])
     }
 
     /// Applies `stats` to `args`. Returns the values that belong to a single event.

@@ -1,13 +1,19 @@
 //! Measures the busy time of the devices, and its balance between them.
 
+use crate::analysis::Analysis;
 use crate::common::statistics::{mean, range, stddev};
 use crate::device::devices::{Device, Devices};
 use crate::device::gaps::{device_gaps, percent};
-use crate::profile::metadata::device_model;
+use crate::device::hosts::hosts;
+use crate::device::scores::DeviceScore;
+use crate::op::collectives::{DeviceSums, stated_id};
+use crate::profile::metadata::{NOTED_PLACES, device_model};
 use crate::step::window::Window;
 use base::Ps;
-use report::{ComputeUtilization, DeviceStats, MultiDevice};
-use trace::{Interval, Trace, in_blocks};
+use report::{ComputeUtilization, DeviceArrivals, DevicePlace, DeviceStats, DeviceSteps, MultiDevice};
+use run::Run;
+use rustc_hash::FxHashMap;
+use trace::{Interval, Platform, StatValue, Trace, in_blocks};
 
 /// Builds `compute_utilization` for the window of `devices`: per step and device if the window consists of steps, and
 /// per device if not. Returns `None` if no device was used.
@@ -31,7 +37,84 @@ pub fn compute_utilization(trace: &Trace, devices: &Devices, window: &Window) ->
 
 /// Builds `multi_device`. Returns `None` if no device was used. If the capture `is_cut`, compares devices over the time
 /// that all of them cover.
-pub fn multi_device(trace: &Trace, devices: &Devices, is_cut: bool) -> Option<MultiDevice> {
+pub fn multi_device(run: &Run, found: &Analysis, is_cut: bool) -> Option<MultiDevice> {
+    let (trace, devices) = (found.trace(run), &found.devices);
+    let mut all = devices_compared(trace, devices, is_cut)?;
+    let noted = noted_places(run);
+    for (stats, device) in all.device_stats.iter_mut().zip(&devices.used) {
+        stats.place = place(trace, device, &noted);
+    }
+    let breakdown = &found.step_breakdown;
+    all.hosts = hosts(trace, devices, breakdown, &found.collectives, &found.memory.devices);
+    let means = breakdown.mean_of_device.iter().map(|mean| mean.as_ref().map(|mean| mean.duration_us));
+    for ((stats, score), mean) in all.device_stats.iter_mut().zip(&found.scores).zip(means) {
+        stats.steps = mean.map(|mean| device_steps(score, mean));
+    }
+    for ((stats, score), sums) in all.device_stats.iter_mut().zip(&found.scores).zip(&found.collectives.devices) {
+        stats.arrivals = arrivals(sums, score);
+    }
+    Some(all)
+}
+
+fn device_steps(score: &DeviceScore, mean: f64) -> DeviceSteps {
+    DeviceSteps {
+        step_time_us: Some(mean),
+        median_step_us: score.steps.map(|steps| steps.median_us),
+        slowest_step_us: score.steps.map(|steps| steps.slowest.as_us()),
+        slowest_step: score.steps.map(|steps| u64::from(steps.slowest_step)),
+        work_us: score.work_us,
+        relative_score_percent: score.relative_percent,
+        individual_score_percent: score.individual_percent,
+    }
+}
+
+fn arrivals(of: &DeviceSums, score: &DeviceScore) -> Option<DeviceArrivals> {
+    Some(DeviceArrivals {
+        compared: of.sums.compared,
+        last: of.last,
+        last_percent: 100.0 * of.last_share()?,
+        fair_percent: 100.0 * of.fair_share()?,
+        wait_time_us: of.sums.wait.as_us(),
+        caused_wait_us: of.caused.as_us(),
+        delay_us: of.delay.as_us(),
+        late_cause: score.cause.map(|cause| cause.label().to_owned()),
+    })
+}
+
+/// Returns the slice and the coordinates of each chip that the capture kit recorded, by the chip's id.
+fn noted_places(run: &Run) -> FxHashMap<u32, (u64, String)> {
+    let noted = run.capture_notes.get(NOTED_PLACES).map_or("", String::as_str);
+    let place = |text: &str| {
+        let mut parts = text.split(' ');
+        let (id, slice) = (parts.next()?.parse().ok()?, parts.next()?.parse().ok()?);
+        let coordinates = parts.next().filter(|text| text.split(',').all(|number| number.parse::<i64>().is_ok()))?;
+        Some((id, (slice, coordinates.to_owned())))
+    };
+    noted.split(';').filter_map(place).collect()
+}
+
+/// Returns the place of a TPU chip: from the profile, which records the numbers of chip and core, and from the notes of the
+/// capture kit. JAX numbers devices as the groups of collectives do.
+fn place(trace: &Trace, device: &Device, noted: &FxHashMap<u32, (u64, String)>) -> Option<DevicePlace> {
+    let plane = trace.planes.get(device.plane)?;
+    let number = |name: &str| match trace.plane_stat(plane, name)? {
+        StatValue::Int(number) => u64::try_from(number).ok(),
+        StatValue::Double(_) | StatValue::Text(_) => None,
+    };
+    let id = stated_id(trace, device.plane).or((trace.hosts.len() < 2).then_some(device.ordinal));
+    let noted = id.filter(|_| device.platform == Platform::Tpu).and_then(|id| noted.get(&id));
+    let place = DevicePlace {
+        local_chip: number("local_chip_id"),
+        core: number("core_num"),
+        global_chip: number("global_chip_id"),
+        slice: noted.map(|(slice, _)| *slice),
+        coordinates: noted.map(|(_, coordinates)| coordinates.clone()),
+    };
+    (place != DevicePlace::default()).then_some(place)
+}
+
+/// Builds the numbers that follow from the ops alone.
+fn devices_compared(trace: &Trace, devices: &Devices, is_cut: bool) -> Option<MultiDevice> {
     let stats: Vec<DeviceStats> = devices.used.iter().map(|device| device_stats(trace, device)).collect();
     // A device on which no counted step ran was not measured, which does not mean that it was idle.
     let measured = || stats.iter().filter(|device| device.total_time_us > 0.0);
@@ -58,6 +141,7 @@ pub fn multi_device(trace: &Trace, devices: &Devices, is_cut: bool) -> Option<Mu
         start_skew_us: skew.map(|(latest, earliest)| (latest - earliest).as_us()),
         device_stats: stats,
         unused_devices: devices.unused.clone(),
+        ..MultiDevice::default()
     })
 }
 
@@ -91,6 +175,7 @@ fn device_stats(trace: &Trace, device: &Device) -> DeviceStats {
         device_type: trace.planes.get(device.plane).and_then(|plane| device_model(trace, plane)),
         host: host.cloned(),
         gaps: measured.then(|| device_gaps(device)),
+        ..DeviceStats::default()
     }
 }
 
@@ -130,9 +215,36 @@ mod tests {
     }
 
     #[test]
+    fn chips_have_the_places_that_the_file_and_the_kit_record() {
+        let mut b = TraceBuilder::new();
+        for (chip, id) in [(0, 4), (1, 6)] {
+            let plane = format!("/device:TPU:{chip}");
+            let line = b.line(&plane, "XLA Ops");
+            b.event(line, "fusion", 0, 10);
+            for (name, value) in [("local_chip_id", chip), ("global_chip_id", id), ("global_core_id", id)] {
+                b.plane_stat(&plane, name, StatValue::Int(value));
+            }
+        }
+        let notes = "4 0 0,1,0;5 0 1,1,0;6 1 -1,0,2;7 1 x;8";
+        let capture_notes = [("device_places".to_owned(), notes.to_owned())].into_iter().collect();
+        let run = Run { trace: b.build(), capture_notes, ..Run::default() };
+        let (noted, devices) = (noted_places(&run), Devices::of(&run.trace));
+        let found: Vec<DevicePlace> =
+            devices.used.iter().map(|device| place(&run.trace, device, &noted).unwrap()).collect();
+        let place = |local, id, slice, coordinates: &str| DevicePlace {
+            local_chip: Some(local),
+            global_chip: Some(id),
+            slice: Some(slice),
+            coordinates: Some(coordinates.to_owned()),
+            core: None,
+        };
+        assert_eq!(found, [place(0, 4, 0, "0,1,0"), place(1, 6, 1, "-1,0,2")]);
+    }
+
+    #[test]
     fn devices_are_measured_over_their_own_spans() {
         let trace = two_gpus();
-        let multi = multi_device(&trace, &Devices::of(&trace), false).unwrap();
+        let multi = devices_compared(&trace, &Devices::of(&trace), false).unwrap();
         let first = multi.device_stats.first().unwrap();
         assert_eq!((first.actual_busy_time_us, first.total_time_us, first.total_kernel_time_us), (30.0, 40.0, 40.0));
         assert_eq!((first.utilization_percent, first.kernel_count), (Some(75.0), 3));
@@ -158,7 +270,7 @@ mod tests {
         for device in &mut devices.used {
             device.busy = IntervalSet::union_of([Interval::new(Ps::ZERO, Ps::new(100_000))]);
         }
-        assert_eq!(multi_device(&trace, &devices, false).unwrap().busy_imbalance_percent, Some(0.0));
+        assert_eq!(devices_compared(&trace, &devices, false).unwrap().busy_imbalance_percent, Some(0.0));
     }
 
     /// If only GPU:0 ran a step, there is no other device to compare it with.
@@ -169,7 +281,7 @@ mod tests {
         let other = devices.used.get_mut(1).unwrap();
         (other.window, other.busy) = Default::default();
         for is_cut in [false, true] {
-            let multi = multi_device(&trace, &devices, is_cut).unwrap();
+            let multi = devices_compared(&trace, &devices, is_cut).unwrap();
             assert_eq!((multi.num_devices, multi.avg_utilization_percent), (2, Some(75.0)));
             assert_eq!((multi.utilization_stddev, multi.utilization_range), (None, None));
             assert_eq!((multi.kernel_count_stddev, multi.busy_imbalance_percent), (None, None));

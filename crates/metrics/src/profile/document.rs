@@ -35,7 +35,7 @@ pub(crate) fn document(run: &Run, settings: &Settings, found: &Analysis, rest: D
         compute_utilization: utilization::compute_utilization(trace, devices, &found.window),
         kernels: kernels::kernels(trace, &tallies),
         memory_operations: transfers::memory_operations(trace, devices),
-        multi_device: utilization::multi_device(trace, devices, cut.is_some()),
+        multi_device: utilization::multi_device(run, found, cut.is_some()),
         timeline_analysis: gaps::timeline_analysis(trace, devices),
         compilation: compilation::compilation(whole, &found.captured),
         io_operations: io::io_operations(whole, &found.captured, found.window.of_hosts(&found.captured)),

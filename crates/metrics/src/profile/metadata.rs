@@ -23,6 +23,8 @@ pub const EMBEDDED_SIDECAR: &str = "crossprof";
 const NOTED_START: &str = "wall_clock_ns";
 const NOTED_FRAMEWORK: &str = "framework";
 const NOTED_DEVICE: &str = "device_kind";
+/// Name of the capture kit's note with the places of the chips: `id slice x,y,z` each, separated by `;`.
+pub(crate) const NOTED_PLACES: &str = "device_places";
 
 /// Returns the time of capture: the time in the run's files, or the time in the name of its folder if the files contain
 /// none.
@@ -186,7 +188,7 @@ fn environment(run: &Run, devices: &Devices) -> BTreeMap<String, String> {
         }
     }
     for (name, note) in run.capture_notes.iter().filter(|(_, note)| note.len() <= LONGEST_FLAGS) {
-        if [NOTED_START, NOTED_FRAMEWORK, NOTED_DEVICE].contains(&name.as_str()) {
+        if [NOTED_START, NOTED_FRAMEWORK, NOTED_DEVICE, NOTED_PLACES].contains(&name.as_str()) {
             continue;
         }
         environment.entry(name.clone()).or_insert_with(|| note.clone());

@@ -150,7 +150,7 @@ impl Numbering {
 
 /// Returns the number that a TPU's plane records: the number of the core, or the number of the chip if both of its
 /// cores work as one.
-fn stated_id(trace: &Trace, plane: usize) -> Option<u32> {
+pub(crate) fn stated_id(trace: &Trace, plane: usize) -> Option<u32> {
     let plane = trace.planes.get(plane)?;
     let int = |name: &str| match trace.plane_stat(plane, name)? {
         StatValue::Int(number) => u32::try_from(number).ok(),

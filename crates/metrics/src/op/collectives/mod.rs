@@ -36,8 +36,10 @@ pub use exposed::exposed_communication;
 pub use kind::bus_factor;
 pub use matrix::Matrix;
 pub use members::Members;
+pub(crate) use members::stated_id;
 pub use message::Message;
 pub use section::section;
+pub use waits::GroupRun;
 
 use inside::Inside;
 
@@ -157,6 +159,32 @@ pub struct DeviceSums {
     pub fair: f64,
     /// Time that other devices waited for this one.
     pub caused: Ps,
+    /// Time by which the runs in which the device arrived last would have ended earlier if it had arrived with the
+    /// second-last device.
+    pub delay: Ps,
+}
+
+/// Smallest share of the compared runs in which a late device arrives last (ours: in a large group, a device arrives
+/// last twice by chance).
+const LEAST_LAST_SHARE: f64 = 0.1;
+
+impl DeviceSums {
+    /// Returns the share of the compared runs in which the device arrived last, from 0 to 1.
+    pub fn last_share(&self) -> Option<f64> {
+        (self.sums.compared > 0).then(|| self.last as f64 / self.sums.compared as f64)
+    }
+
+    /// Returns the share that is expected if all members of a group are equal, from 0 to 1.
+    pub fn fair_share(&self) -> Option<f64> {
+        (self.sums.compared > 0).then(|| self.fair / self.sums.compared as f64)
+    }
+
+    /// Returns true if the device arrives last far more often than equal devices would: more than once, and in at least
+    /// twice its fair share of the compared runs, or in 75 % of them. At least 10 %.
+    pub fn is_late(&self) -> bool {
+        let (Some(share), Some(fair)) = (self.last_share(), self.fair_share()) else { return false };
+        self.last > 1 && share >= (2.0 * fair).clamp(LEAST_LAST_SHARE, 0.75)
+    }
 }
 
 /// All communication of a run.
@@ -168,6 +196,8 @@ pub struct Collectives {
     pub runs: Vec<Run>,
     /// Sums of each used device.
     pub devices: Vec<DeviceSums>,
+    /// Runs that were compared on several devices, by time.
+    pub group_runs: Vec<GroupRun>,
     /// Members of the groups. Ops refer to them by index.
     pub members: Vec<Members>,
     /// Sums over all collectives.
@@ -226,9 +256,11 @@ impl Collectives {
         together::find_groups(&mut all.ops, &mut all.members, &all.runs, devices.used.len());
         let (ops, members) = (&all.ops, &all.members);
         let group_of = |run: &Run| members.get(ops.get(run.op as usize)?.members as usize)?.group(run.device);
-        let arrivals = waits::split(&mut all.runs, devices.used.len(), group_of);
+        let (arrivals, group_runs) = waits::split(&mut all.runs, devices.used.len(), group_of);
+        all.group_runs = group_runs;
         for (device, arrival) in all.devices.iter_mut().zip(arrivals) {
-            (device.last, device.fair, device.caused) = (arrival.last, arrival.fair, arrival.caused);
+            (device.last, device.fair) = (arrival.last, arrival.fair);
+            (device.caused, device.delay) = (arrival.caused, arrival.delay);
         }
         for run in &all.runs {
             all.sums.add(run);
@@ -246,20 +278,16 @@ impl Collectives {
     }
 
     /// Returns the straggler and the share of its compared runs in which it arrived last. The straggler is the device
-    /// that its groups waited for far more often than for the other members. If several devices qualify, it is the one
-    /// that caused the most waiting. `None` if no runs were compared, if no device is exceptional, or if waiting is
-    /// less than 1 % of the compared time.
+    /// that its groups waited for far more often than for the other members ([`DeviceSums::is_late`]). If several
+    /// devices qualify, it is the one that caused the most waiting. `None` if no runs were compared, if no device is
+    /// exceptional, or if waiting is less than 1 % of the compared time.
     pub fn straggler(&self) -> Option<(usize, f64)> {
         if 100 * i128::from(self.sums.wait.as_ps()) < i128::from((self.sums.wait + self.sums.transfer).as_ps()) {
             return None;
         }
-        let late = self.devices.iter().enumerate().filter_map(|(at, device)| {
-            let compared = device.sums.compared as f64;
-            let (share, fair) = (device.last as f64 / compared.max(1.0), device.fair / compared.max(1.0));
-            // At least twice its fair share. Equal devices would arrive last equally often.
-            (device.last > 1 && share >= (2.0 * fair).min(0.75)).then_some((device.caused, at, share))
-        });
-        late.max_by_key(|&(caused, at, _)| (caused, std::cmp::Reverse(at))).map(|(_, at, share)| (at, share))
+        let late = self.devices.iter().enumerate().filter(|(_, device)| device.is_late());
+        let (at, device) = late.max_by_key(|&(at, device)| (device.caused, std::cmp::Reverse(at)))?;
+        Some((at, device.last_share()?))
     }
 
     /// Returns a number for each used device. Devices that wait for each other, directly or through others, have the
@@ -347,8 +375,9 @@ impl Collectives {
                 *slot = place;
             }
         }
-        for run in &mut self.runs {
-            run.op = places.get(run.op as usize).copied().unwrap_or(run.op);
+        let ops = self.runs.iter_mut().map(|run| &mut run.op);
+        for op in ops.chain(self.group_runs.iter_mut().map(|run| &mut run.op)) {
+            *op = places.get(*op as usize).copied().unwrap_or(*op);
         }
         self.ops = order.iter().filter_map(|&at| self.ops.get(at as usize).cloned()).collect();
     }

@@ -4,7 +4,28 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::Run;
-use base::Ps;
+use base::{Ps, sort};
+
+/// One run of a collective that was compared on several devices of a group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GroupRun {
+    /// Index into [`Collectives::ops`](super::Collectives::ops).
+    pub op: u32,
+    /// Number of the compared devices.
+    pub devices: u32,
+    /// Device that arrived last: index into [`Devices::used`](crate::Devices::used).
+    pub last: u32,
+    /// Start of the run on the last device, by its clock.
+    pub start: Ps,
+    /// Duration of the run on the last device.
+    pub transfer: Ps,
+    /// Sum of the other devices' waits for the last one.
+    pub waited: Ps,
+    /// Longest wait.
+    pub longest: Ps,
+    /// Time from the arrival of the second-last device to that of the last one.
+    pub delay: Ps,
+}
 
 /// Results of one device over the compared runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -15,14 +36,21 @@ pub(super) struct Arrivals {
     pub fair: f64,
     /// Time that other devices waited in the runs in which this device arrived last.
     pub caused: Ps,
+    /// Time by which these runs would have ended earlier if the device had arrived with the second-last one.
+    pub delay: Ps,
 }
 
 /// Runs of one collective in one group: a list of indices for each device, by time.
 type Lists = Vec<(u32, Vec<u32>)>;
 
 /// Sets [`Run::wait`] of every run that has a counterpart on another device of its group, and returns the results of
-/// each of `devices`. `group_of` returns the group of a run. Runs without a group are not compared.
-pub(super) fn split(runs: &mut [Run], devices: usize, group_of: impl Fn(&Run) -> Option<u32>) -> Vec<Arrivals> {
+/// each of `devices`, and the compared runs of each group by time. `group_of` returns the group of a run. Runs without
+/// a group are not compared.
+pub(super) fn split(
+    runs: &mut [Run],
+    devices: usize,
+    group_of: impl Fn(&Run) -> Option<u32>,
+) -> (Vec<Arrivals>, Vec<GroupRun>) {
     let mut index: FxHashMap<(u32, u32), usize> = FxHashMap::default();
     let mut groups: Vec<Lists> = Vec::new();
     for (at, run) in (0u32..).zip(runs.iter()) {
@@ -39,12 +67,14 @@ pub(super) fn split(runs: &mut [Run], devices: usize, group_of: impl Fn(&Run) ->
         }
     }
     let mut arrivals = vec![Arrivals::default(); devices];
+    let mut compared = Vec::new();
     for lists in groups.iter().filter(|lists| lists.len() > 1) {
         for together in matched(lists, runs) {
-            compare(&together, runs, &mut arrivals);
+            compared.extend(compare(&together, runs, &mut arrivals));
         }
     }
-    arrivals
+    sort::sort_by_key(&mut compared, |run| (run.start, run.op, run.last));
+    (arrivals, compared)
 }
 
 /// Matches the runs of several devices. If all devices have the same number of runs, the n-th runs match regardless of
@@ -120,22 +150,37 @@ fn by_id(lists: &[(u32, Vec<u32>)], runs: &[Run]) -> Vec<Vec<u32>> {
     sets.collect()
 }
 
-fn compare(together: &[u32], runs: &mut [Run], arrivals: &mut [Arrivals]) {
-    let times = together.iter().filter_map(|&at| runs.get(at as usize));
-    let Some((shortest, last)) = times.map(|run| (run.duration, run.device)).min() else { return };
-    let mut waited = Ps::ZERO;
+/// Compares the runs of a group. Returns `None` if there are fewer than two.
+fn compare(together: &[u32], runs: &mut [Run], arrivals: &mut [Arrivals]) -> Option<GroupRun> {
+    let times = || together.iter().filter_map(|&at| runs.get(at as usize));
+    let last = *times().min_by_key(|run| (run.duration, run.device))?;
+    let second = times().filter(|run| run.device != last.device).map(|run| run.duration).min()?;
+    let mut of_group = GroupRun {
+        op: last.op,
+        devices: 0,
+        last: last.device,
+        start: last.start,
+        transfer: last.duration,
+        waited: Ps::ZERO,
+        longest: Ps::ZERO,
+        delay: second - last.duration,
+    };
     for &at in together {
         let Some(run) = runs.get_mut(at as usize) else { continue };
-        let wait = run.duration - shortest;
+        let wait = run.duration - last.duration;
         run.wait = Some(wait);
-        waited += wait;
+        of_group.devices += 1;
+        of_group.waited += wait;
+        of_group.longest = of_group.longest.max(wait);
         if let Some(arrival) = arrivals.get_mut(run.device as usize) {
             arrival.fair += 1.0 / together.len() as f64;
         }
     }
     // If no device waited, no device was late.
-    if let Some(arrival) = arrivals.get_mut(last as usize).filter(|_| waited > Ps::ZERO) {
+    if let Some(arrival) = arrivals.get_mut(last.device as usize).filter(|_| of_group.waited > Ps::ZERO) {
         arrival.last += 1;
-        arrival.caused += waited;
+        arrival.caused += of_group.waited;
+        arrival.delay += of_group.delay;
     }
+    Some(of_group)
 }

@@ -19,7 +19,7 @@ pub use events::StepEvent;
 pub use mean::MeanPart;
 pub use meanwhile::{WithoutInput, without_input};
 
-pub use section::section;
+pub use section::{parts_of, section};
 
 use std::collections::BTreeMap;
 
@@ -94,7 +94,7 @@ pub struct Breakdown {
     /// True if the trace contains launches of device work. If not, `host_bound` and `kernel_wait` are unknown.
     pub knows_launches: bool,
     /// True if the devices are TPUs. Other devices have no `barrier` and no infeed.
-    is_tpu: bool,
+    pub(crate) is_tpu: bool,
     /// Duty cycle of the chips by XProf's definition (TPU).
     pub duty_cycle: Option<DutyCycle>,
     /// Time of each role of the hosts' threads. `None` if the trace has no host thread.

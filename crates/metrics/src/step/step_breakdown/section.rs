@@ -30,7 +30,7 @@ pub fn section(
         window: breakdown.window.label().to_owned(),
         num_steps: matches!(breakdown.window, WindowKind::Steps | WindowKind::GivenSteps).then_some(mean.num_steps),
         duration_us: mean.duration_us,
-        parts: parts(breakdown, mean),
+        parts: parts_of(breakdown, mean),
         communication_overlap_percent: mean.communication_overlap_percent(),
         transfer_overlap_percent: mean.transfer_overlap_percent(),
         stream_concurrency: breakdown.concurrency,
@@ -46,7 +46,8 @@ pub fn section(
     })
 }
 
-fn parts(breakdown: &Breakdown, mean: &MeanPart) -> StepParts {
+/// Returns the parts that the run measures.
+pub fn parts_of(breakdown: &Breakdown, mean: &MeanPart) -> StepParts {
     let measured = |part| breakdown.measures(part).then(|| mean.part_us(part));
     StepParts {
         compute_us: mean.part_us(StepPart::Compute),
@@ -73,7 +74,7 @@ fn of_devices(breakdown: &Breakdown, devices: &Devices) -> Vec<StepBreakdownDevi
             device_name: device.name.clone(),
             num_steps: mean.num_steps,
             duration_us: mean.duration_us,
-            parts: parts(breakdown, mean),
+            parts: parts_of(breakdown, mean),
         })
     };
     devices.used.iter().zip(&breakdown.mean_of_device).filter_map(device).collect()
@@ -94,7 +95,7 @@ fn steps(breakdown: &Breakdown) -> Vec<StepBreakdownStep> {
     }
     let step = |rows: &[StepRow]| {
         let index = u64::from(rows.first()?.step?);
-        let parts = parts(breakdown, &Breakdown::mean_of_step(rows, None)?);
+        let parts = parts_of(breakdown, &Breakdown::mean_of_step(rows, None)?);
         Some(StepBreakdownStep { index, parts, host_range: None, host_thread: None })
     };
     breakdown.steps().filter_map(step).collect()

@@ -50,7 +50,7 @@ pub(crate) use measure::ops_starting_in;
 pub(crate) use report::mark_steps;
 pub use report::{StepReport, extents, report};
 pub use together::{Relation, StepsTogether};
-pub use windows::StepWindow;
+pub use windows::{SortedWindows, StepWindow};
 
 use crate::device::devices::Devices;
 use facts::{ServedBatch, ServingPhase};
@@ -180,6 +180,11 @@ impl Steps {
                 .filter(|window| window.interval.end > last)
                 .for_each(|window| window.open = true);
         }
+    }
+
+    /// Returns the windows of a device, sorted by time.
+    pub fn sorted(&self, device: u32) -> SortedWindows {
+        self.windows.get(device as usize).map(|windows| SortedWindows::new(windows)).unwrap_or_default()
     }
 
     /// Returns the index of the step with this name, or the step with this index if no step has the name.

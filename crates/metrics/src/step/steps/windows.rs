@@ -4,7 +4,7 @@ use super::Mark;
 use super::launched::Launched;
 use super::measure::ops_starting_in;
 use crate::device::devices::Device;
-use base::Ps;
+use base::{Ps, sort};
 use trace::{Interval, Trace};
 
 /// The time of one step on one device.
@@ -49,6 +49,27 @@ impl StepWindow {
     }
 }
 
+/// The windows of one device, sorted by their starts.
+#[derive(Clone, Debug, Default)]
+pub struct SortedWindows(Vec<(Interval, u32)>);
+
+impl SortedWindows {
+    /// Sorts the windows of a device: `windows[step]`.
+    pub fn new(windows: &[Option<StepWindow>]) -> SortedWindows {
+        let mut sorted: Vec<(Interval, u32)> =
+            windows.iter().zip(0u32..).filter_map(|(window, step)| Some((window.as_ref()?.interval, step))).collect();
+        sort::sort_by_key(&mut sorted, |(interval, step)| (interval.start, *step));
+        SortedWindows(sorted)
+    }
+
+    /// Returns the step whose window contains `time`.
+    pub fn at(&self, time: Ps) -> Option<u32> {
+        let later = self.0.partition_point(|(interval, _)| interval.start <= time);
+        let (interval, step) = self.0.get(later.checked_sub(1)?)?;
+        (time < interval.end).then_some(*step)
+    }
+}
+
 /// Returns the windows of one device's marks (`marks[step]`). If the next step is missing on this device, or does not
 /// start later, the window stays open.
 ///
@@ -83,6 +104,11 @@ mod tests {
         assert_eq!(
             start_to_start(&[mark(0, 5), mark(10, 15), None, mark(30, 35)]),
             [window(0, 10, false), window(10, 15, true), None, window(30, 35, true)]
+        );
+        let sorted = SortedWindows::new(&[window(10, 15, true), None, window(0, 10, false)]);
+        assert_eq!(
+            [-1, 0, 9, 10, 14, 15].map(|at| sorted.at(Ps::new(at))),
+            [None, Some(2), Some(2), Some(0), Some(0), None]
         );
         // A next step that starts earlier cannot end a step.
         assert_eq!(start_to_start(&[mark(5, 8), mark(5, 9)])[0], window(5, 8, true));
