@@ -49,7 +49,7 @@ fn a_module_by_itself_is_read_like_the_same_program_in_an_hlo_proto() {
         assert_eq!((program.module_name(), text), (direct.name(), &hlo::print(&direct).text), "{name}");
         let wrapped = message().bytes(1, bytes).0;
         assert_eq!(alone, read(name, &wrapped, usize::MAX), "{name}");
-        // What arrives first decides the kind.
+        // The first chunk decides the kind.
         assert_eq!(alone, read(name, bytes, 1000), "{name}");
     }
 }

@@ -75,7 +75,7 @@ fn linked(value: &Value) -> Option<String> {
     }
 }
 
-/// What an op leads to: the opcode of `fusion.1` in the program that its link opens, and that program's time in microseconds.
+/// Program that an op leads to: the opcode of `fusion.1` in the program that its link opens, and that program's time in microseconds.
 type Opened = Option<(String, Option<f64>)>;
 
 /// Returns for each op of the table its time in microseconds and what its link opens, largest time first.
