@@ -128,7 +128,9 @@ mod tests {
             ["compile", "Iterator::Prefetch", "cudaStreamSynchronize", "hipMemcpyAsync", "PjitFunction(f)", "x", ""];
         let names = words.iter().flat_map(|a| words.iter().map(move |b| format!("{a} {b}")));
         let patterns = ROWS.iter().filter_map(|(_, pattern)| match *pattern {
-            Pattern::Prefix(text) | Pattern::Contains(text) | Pattern::Words(text) => Some(text.to_owned()),
+            Pattern::Exact(text) | Pattern::Prefix(text) | Pattern::Contains(text) | Pattern::Words(text) => {
+                Some(text.to_owned())
+            }
             Pattern::Frame(_) => None,
         });
         let mut found = 0;

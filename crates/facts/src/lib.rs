@@ -16,6 +16,7 @@ pub mod host_callbacks;
 pub mod host_spans;
 pub mod host_threads;
 pub mod host_transfers;
+pub mod input_stages;
 pub mod kernel_families;
 pub mod library_files;
 pub mod model_presets;

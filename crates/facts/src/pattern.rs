@@ -1,8 +1,12 @@
 //! Matches names against the rows of a fact table.
 
+use super::library_files;
+
 /// A test of a name. All patterns except [`Pattern::Frame`] ignore case and are written in lower case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pattern {
+    /// The name is this text.
+    Exact(&'static str),
     /// The name starts with this text.
     Prefix(&'static str),
     /// The name contains this text.
@@ -10,7 +14,7 @@ pub enum Pattern {
     /// The name contains these words (joined by `-`) in this order and next to each other. After a final `*`, the last
     /// word may be longer.
     Words(&'static str),
-    /// The name is a Python frame of this `file.py function`.
+    /// The name is a Python frame of this `file.py function`. `* function` is a function of the user in any file.
     Frame(&'static str),
 }
 
@@ -18,6 +22,7 @@ impl Pattern {
     /// Parses the `match` and `pattern` cells of a table. Returns `None` if the kind of match is unknown.
     pub(super) fn parse(kind: &str, text: &'static str) -> Option<Pattern> {
         match kind {
+            "exact" => Some(Pattern::Exact(text)),
             "prefix" => Some(Pattern::Prefix(text)),
             "contains" => Some(Pattern::Contains(text)),
             "words" => Some(Pattern::Words(text)),
@@ -29,6 +34,7 @@ impl Pattern {
     /// Returns true if `name` matches. A frame never matches here, see [`Pattern::matches_frame`].
     pub fn matches(self, name: &Name) -> bool {
         match self {
+            Pattern::Exact(text) => name.lower == text,
             Pattern::Prefix(text) => name.lower.starts_with(text),
             Pattern::Contains(text) => name.lower.contains(text),
             Pattern::Words(text) => name.has_words(text),
@@ -39,7 +45,7 @@ impl Pattern {
     /// Returns the bytes with which every match begins, at any position in the name.
     fn head(self) -> &'static [u8] {
         match self {
-            Pattern::Prefix(text) | Pattern::Contains(text) => text.as_bytes(),
+            Pattern::Exact(text) | Pattern::Prefix(text) | Pattern::Contains(text) => text.as_bytes(),
             Pattern::Words(text) => text.split(['-', '*']).next().unwrap_or("").as_bytes(),
             Pattern::Frame(_) => b"",
         }
@@ -50,6 +56,7 @@ impl Pattern {
         let goes_on =
             |text: &str| name.lower.as_bytes().get(at..).is_some_and(|rest| rest.starts_with(text.as_bytes()));
         match self {
+            Pattern::Exact(text) => at == 0 && name.lower == text,
             Pattern::Prefix(text) => at == 0 && goes_on(text),
             Pattern::Contains(text) => goes_on(text),
             Pattern::Words(text) => word.is_some_and(|first| name.has_words_from(first, text)),
@@ -65,7 +72,11 @@ impl Pattern {
         let Some((place, called)) = frame.rsplit_once(' ') else { return false };
         let place = place.trim_end_matches([':', ')']).trim_end_matches(|c: char| c.is_ascii_digit());
         let Some(path) = place.strip_suffix([':', '(']) else { return false };
-        called == function && path.rsplit(['/', '$']).next() == Some(file)
+        let is_file = || match file {
+            "*" => library_files::is_users(frame),
+            _ => path.rsplit(['/', '$']).next() == Some(file),
+        };
+        called == function && is_file()
     }
 }
 
@@ -192,10 +203,23 @@ mod tests {
     #[test]
     fn one_pass_finds_the_same_as_trying_all_patterns() {
         let texts = ["nccl", "conv", "all-reduce*", "a", "reduce", "é", "x-y", "conv2d", "all-reduce", "gemm", ""];
-        let kinds: [fn(&'static str) -> Pattern; 3] = [Pattern::Contains, Pattern::Prefix, Pattern::Words];
+        let kinds: [fn(&'static str) -> Pattern; 4] =
+            [Pattern::Contains, Pattern::Prefix, Pattern::Words, Pattern::Exact];
         let patterns: Vec<Pattern> = texts.iter().rev().flat_map(|text| kinds.map(|kind| kind(text))).collect();
-        let names =
-            ["", "c", "conv", "myconv2d.3", "all_reduce_fusion", "x.y", "yx", "É", "some é", "all.reducer gemm", "7"];
+        let names = [
+            "",
+            "c",
+            "conv",
+            "x-y",
+            "myconv2d.3",
+            "all_reduce_fusion",
+            "x.y",
+            "yx",
+            "É",
+            "some é",
+            "all.reducer gemm",
+            "7",
+        ];
         let mut found = 0;
         for skipped in 0..patterns.len() {
             let (_, patterns) = patterns.split_at(skipped);
@@ -217,5 +241,11 @@ mod tests {
         assert!(!frame.matches_frame("$my_dataloader.py:1 __next__"));
         assert!(!frame.matches_frame("$dataloader.py:1 __init__"));
         assert!(!frame.matches_frame("dataloader.py __next__"));
+        let anywhere = Pattern::Frame("* next_batch");
+        assert!(anywhere.matches_frame("$train.py:7 next_batch"));
+        assert!(
+            !anywhere.matches_frame("$train.py:7 next_batches")
+                && !anywhere.matches_frame("$threading.py:7 next_batch")
+        );
     }
 }

@@ -72,8 +72,11 @@ mod tests {
         );
         // A span that calls or executes a program launches work or waits for it.
         for (_, pattern) in ROWS.iter() {
-            let (Pattern::Prefix(text) | Pattern::Contains(text) | Pattern::Words(text) | Pattern::Frame(text)) =
-                pattern;
+            let (Pattern::Exact(text)
+            | Pattern::Prefix(text)
+            | Pattern::Contains(text)
+            | Pattern::Words(text)
+            | Pattern::Frame(text)) = pattern;
             let work = crate::host_spans::work(text);
             assert!(matches!(work, Some(HostWork::Launch)), "{text} {work:?}");
         }

@@ -8,6 +8,7 @@ use crate::device::device_time::DeviceTime;
 use crate::device::devices::{Device, Devices};
 use crate::device::scores::{self, DeviceScore};
 use crate::host::host_threads::{self, HostTime};
+use crate::host::input_pipeline::InputPipeline;
 use crate::host::launches::{self, CallIndex, Launches};
 use crate::op::collectives::Collectives;
 use crate::op::copies::Copies;
@@ -59,6 +60,8 @@ pub struct Analysis {
     pub collectives: Collectives,
     /// Comparison of the used devices.
     pub scores: Vec<DeviceScore>,
+    /// Stages of the input pipeline. `None` if the trace has none.
+    pub input_pipeline: Option<InputPipeline>,
     /// Use of device memory.
     pub memory: MemoryUse,
 }
@@ -137,7 +140,9 @@ pub(crate) fn measure<'r>(run: &'r Run, settings: &'r Settings) -> (Analysis, Do
     let memory = MemoryUse::new(run, &captured, &ops, device);
     warnings.extend(memory.warnings.iter().cloned());
     let collectives = Collectives::new(whole, &captured, &times, modules, &window.of_device);
+    let input_pipeline = InputPipeline::new(whole, &captured, &hosts, |host| window.of_host(&captured, host));
     let analysis = Analysis {
+        input_pipeline,
         memory,
         kernel_stats: KernelStats::new(trace, &devices, modules, &calls),
         launches: Launches::new(trace, &devices, &calls),

@@ -23,6 +23,7 @@ pub use device::device_time::DeviceTime;
 pub use device::devices::{Device, Devices, interval};
 pub use device::scores::{DeviceScore, LateCause, StepSpread};
 pub use device::self_time::{SelfTime, self_times};
+pub use facts::input_stages::{InputStage, iterator as iterator_part};
 pub use host::compiled_calls::{CompiledCalls, HostArguments, compiled_calls, host_arguments};
 pub use host::host_ops::{HostOp, HostOps};
 pub use host::host_threads::{HostRole, HostThreads};
@@ -32,6 +33,7 @@ pub use host::host_waits::{
 pub use host::host_work::{
     CompiledFunction, HostWork, compiled_functions, compiled_modules, for_each_named, host_spans,
 };
+pub use host::input_pipeline::{HostStages, InputOp, InputPipeline};
 pub use host::io::io_operations;
 pub use host::launches::{Call, LaunchGroup, LaunchStatistics, Launches, call_of, for_each_launch};
 pub use op::categories::{OpClass, OpFamily, family_of};

@@ -10,6 +10,7 @@ mod findings;
 mod framework;
 mod host_activity;
 mod hosts;
+mod input_pipeline;
 mod kernel_statistics;
 mod launches;
 mod layer_freezing;

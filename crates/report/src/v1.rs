@@ -15,6 +15,7 @@ pub use super::compared::*;
 pub use super::findings::*;
 pub use super::host_activity::*;
 pub use super::hosts::*;
+pub use super::input_pipeline::*;
 pub use super::kernel_statistics::*;
 pub use super::launches::*;
 pub use super::layer_freezing::*;
@@ -76,6 +77,9 @@ pub struct UnifiedProfile {
     /// Time spent in the input pipeline on the host.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub io_operations: Option<IoOperations>,
+    /// Stages of the input pipeline. Absent if no span of an input pipeline was recorded. Added in 1.1.0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub input_pipeline: Option<InputPipeline>,
     /// Part of the run that the numbers cover. Absent if no device was used. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub window: Option<MainWindow>,

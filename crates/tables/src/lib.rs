@@ -20,6 +20,7 @@ mod framework_ops;
 mod host_activity;
 mod host_ops;
 mod hosts;
+mod input_pipeline;
 mod kernels;
 mod launches;
 mod layers;
@@ -162,6 +163,8 @@ tables! {
     StepEvents = step_events::TABLE;
     /// Activity of the host threads, by name.
     HostOps = host_ops::TABLE;
+    /// Input pipeline: its ops, its stages, or the steps with the time of each stage.
+    InputPipeline = input_pipeline::TABLE;
     /// Threads of the hosts, if no device op ran.
     HostThreads = host_activity::HOST_THREADS_TABLE;
     /// Programs that the hosts called, executed or compiled, if no device op ran.

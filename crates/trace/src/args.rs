@@ -165,6 +165,12 @@ args! {
         region_type RegionType, xplane [b"region_type"], json [];
         /// Shape of the array that an allocation holds.
         shape Shape, xplane [b"shape"], json [];
+        /// Stage of a Grain pipeline, with its parameters.
+        input_stage InputStage, xplane [b"_ipl_stage_name"], json [b"_ipl_stage_name"];
+        /// Data set that the workers of a Grain pipeline read, with its parameters.
+        input_dataset InputDataset, xplane [b"_ipl_dataset_name"], json [b"_ipl_dataset_name"];
+        /// Kind of a Grain stage: `read`, `preprocessing`, `prefetch`, `enqueue` or `unknown`.
+        input_category InputCategory, xplane [b"_ipl_stage_cat"], json [b"_ipl_stage_cat"];
         /// Category of a Chrome trace event, a field next to its arguments (`cat`). JAX does not write it, Kineto
         /// does.
         cat Cat, xplane [], json [];

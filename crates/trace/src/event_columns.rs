@@ -111,6 +111,9 @@ event_columns! {
     ProducerType NonZeroId, xplane [b"_pt"], json [];
     /// Type of a [consumer](EventColumn::Consumer), by the same numbering.
     ConsumerType NonZeroId, xplane [b"_ct"], json [];
+    /// Number of one run of a TensorFlow function: on the call, and on the executor's work for it. Iterators have a number of
+    /// the same name.
+    FunctionId Id, xplane [b"id"], json [];
     /// Bytes in use at an allocator, after an allocation or a release.
     InUseBytes Count, xplane [b"bytes_allocated"], json [];
     /// Bytes reserved for the stack of programs, after an allocation or a release.

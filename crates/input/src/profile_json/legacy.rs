@@ -30,6 +30,7 @@ pub(super) fn convert(document: &Value, notes: &mut Notes) -> UnifiedProfile {
             timeline_analysis: timeline_analysis(&root.section("timeline_analysis")),
             compilation: compilation(&root.section("compilation")),
             io_operations: io_operations(&root.section("io_operations")),
+            input_pipeline: None,
             window: None,
             steps: vec![],
             step_breakdown: None,

@@ -120,8 +120,8 @@ pub struct HostTime {
     pub roles: [IntervalSet; HostRole::COUNT],
     /// Times when a thread does anything but wait.
     pub busy: IntervalSet,
-    /// Times when a thread that also launches work or runs Python is in the input pipeline, so that it cannot feed the
-    /// device. Excludes the pipeline's own workers.
+    /// Times when a thread that also launches work is in the input pipeline, so that it cannot feed the device. If no thread
+    /// that runs Python launches work, all threads that run Python count. Excludes the pipeline's own workers.
     pub held_by_input: IntervalSet,
     /// Times when a thread has any event.
     any: IntervalSet,
@@ -158,11 +158,13 @@ impl HostThreads {
 /// events; each name is examined once.
 pub fn host_times(trace: &Trace, devices: &Devices) -> BTreeMap<u16, HostTime> {
     let works = Works::new(trace, devices);
+    let feeding = works.feeding(trace);
     let mut hosts: BTreeMap<u16, Vec<Thread>> = BTreeMap::new();
-    for ((line, events), work) in trace.lines.iter().zip(devices.by_line.events.iter()).zip(&works.lines) {
+    let lines = trace.lines.iter().zip(devices.by_line.events.iter()).zip(&works.lines).zip(feeding);
+    for (((line, events), work), feeds) in lines {
         let Some(work) = work.filter(|_| !events.is_empty()) else { continue };
         let host = trace.plane_of(line).map_or(0, |plane| plane.host);
-        let thread = Thread::new(trace, events, work, &works.roles);
+        let thread = Thread::new(trace, events, work, feeds, &works.roles);
         if !thread.any.is_empty() {
             hosts.entry(host).or_default().push(thread);
         }
@@ -188,6 +190,11 @@ pub fn host_threads(times: &BTreeMap<u16, HostTime>, window: impl Fn(u16) -> Int
     }
     sums.roles = HostRole::ALL.into_iter().zip(roles).filter(|(_, time)| *time > Ps::ZERO).collect();
     Some(sums)
+}
+
+/// Returns, by line, true if its thread feeds devices.
+pub(crate) fn feeding(trace: &Trace, devices: &Devices) -> Vec<bool> {
+    Works::new(trace, devices).feeding(trace)
 }
 
 /// Returns the times when a thread of any host compiles.
@@ -234,7 +241,7 @@ struct Works {
 struct LineWork {
     /// Role during events whose names have no role.
     own: HostRole,
-    /// True if the thread launches work or runs Python.
+    /// True if the thread launches work.
     launches: bool,
     /// True if all events have the thread's own role and are host work.
     is_plain: bool,
@@ -244,7 +251,7 @@ impl Works {
     fn new(trace: &Trace, devices: &Devices) -> Works {
         let of_line = |line: &Line| {
             let own = (line.kind == LineKind::Host).then(|| HostRole::of_thread(trace.text(line.name)))?;
-            Some(LineWork { own, launches: own == HostRole::Python, is_plain: true })
+            Some(LineWork { own, launches: false, is_plain: true })
         };
         let mut lines: Vec<Option<LineWork>> = trace.lines.iter().map(of_line).collect();
         let mut names: Vec<Option<Option<HostRole>>> = vec![None; trace.strings.len()];
@@ -264,6 +271,18 @@ impl Works {
         let roles = trace.events.kinds().iter().map(of_kind).collect();
         Works { roles, lines }
     }
+
+    /// Returns, by line, true if its thread feeds devices: it launches work. On a host where no thread that runs Python
+    /// launches work, all threads that run Python feed devices.
+    fn feeding(&self, trace: &Trace) -> Vec<bool> {
+        let host = |line: &Line| trace.plane_of(line).map_or(0, |plane| plane.host);
+        let lines = || trace.lines.iter().zip(&self.lines);
+        let is_python = |work: &LineWork| work.own == HostRole::Python;
+        let launching = lines().filter(|(_, work)| work.is_some_and(|work| work.launches && is_python(&work)));
+        let launching = sort::set(launching.map(|(line, _)| host(line)));
+        let feeds = |line, work: &LineWork| work.launches || (is_python(work) && !launching.contains(&host(line)));
+        lines().map(|(line, work)| work.is_some_and(|work| feeds(line, &work))).collect()
+    }
 }
 
 /// Times of one thread.
@@ -275,8 +294,9 @@ struct Thread {
 }
 
 impl Thread {
-    /// Reads the sorted events of a line. `roles` contains the role that each kind gives to the thread.
-    fn new(trace: &Trace, events: &LineEvents, work: LineWork, roles: &[Option<HostRole>]) -> Thread {
+    /// Reads the sorted events of a line. `feeds` is true if the thread feeds devices. `roles` contains the role that each
+    /// kind gives to the thread.
+    fn new(trace: &Trace, events: &LineEvents, work: LineWork, feeds: bool, roles: &[Option<HostRole>]) -> Thread {
         let mut found: [Union; HostRole::COUNT] = Default::default();
         // Most threads have a single role.
         let mut own = Union::with_room(events.len());
@@ -294,7 +314,7 @@ impl Thread {
             *slot = own;
         }
         let mut sets = found.map(Union::finish);
-        let inputs = sets.get(HostRole::Input as usize).filter(|_| work.launches).cloned();
+        let inputs = sets.get(HostRole::Input as usize).filter(|_| feeds).cloned();
         let mut any = IntervalSet::default();
         let mut roles: [IntervalSet; HostRole::COUNT] = Default::default();
         for role in WINS {

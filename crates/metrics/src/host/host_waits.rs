@@ -23,6 +23,7 @@ mod python_threads;
 use rustc_hash::FxHashMap;
 
 use self::behind::Behind;
+pub(crate) use self::calls::place;
 pub use self::calls::{OtherThread, RangeCall, called_back};
 pub use self::named_calls::{NamedCalls, named_calls};
 pub use self::python_threads::{PythonThreads, busy_python_threads};
@@ -300,7 +301,7 @@ fn is_wait(name: &str) -> bool {
 
 /// Returns true if the user gave this name or wrote its function. Includes ranges (the name is not a known runtime span
 /// and has no C++ scope), the input pipeline, user functions, and calls that wait for devices.
-fn is_users(name: &str) -> bool {
+pub(crate) fn is_users(name: &str) -> bool {
     if host_spans::is_frame(name) {
         return library_files::is_users(name) || is_wait(shown(name));
     }
@@ -312,7 +313,7 @@ fn is_users(name: &str) -> bool {
 }
 
 /// Returns the name as it is shown: `load` for `$train.py:12 load`; `ProfilerStep` for `ProfilerStep#7`.
-fn shown(name: &str) -> &str {
+pub(crate) fn shown(name: &str) -> &str {
     let stem = name.rsplit_once('#').filter(|(_, number)| number.bytes().all(|byte| byte.is_ascii_digit()));
     let name = stem.map_or(name, |(stem, _)| stem);
     if host_spans::is_frame(name) { name.rsplit(' ').next().unwrap_or(name) } else { name }

@@ -7,5 +7,6 @@ pub(crate) mod host_ops;
 pub(crate) mod host_threads;
 pub(crate) mod host_waits;
 pub(crate) mod host_work;
+pub(crate) mod input_pipeline;
 pub(crate) mod io;
 pub(crate) mod launches;

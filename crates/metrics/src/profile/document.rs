@@ -2,7 +2,7 @@
 
 use crate::analysis::{Analysis, DocumentParts};
 use crate::device::{gaps, other_devices, utilization};
-use crate::host::{host_activity, io, launches};
+use crate::host::{host_activity, input_pipeline, io, launches};
 use crate::op::layers::{LayerGrouping, Layers};
 use crate::op::{collectives, kernel_stats, kernels, layers, ops, roofline, transfers};
 use crate::profile::{framework, metadata, missing, not_measured};
@@ -40,6 +40,7 @@ pub(crate) fn document(run: &Run, settings: &Settings, found: &Analysis, rest: D
         compilation: compilation::compilation(whole, &found.captured),
         io_operations: io::io_operations(whole, &found.captured, found.window.of_hosts(&found.captured)),
         serving: serving::section(&steps.rows),
+        input_pipeline: found.input_pipeline.as_ref().map(|it| input_pipeline::section(whole, it)),
         step_timing: steps.timing,
         steps: steps.rows,
         step_breakdown: step_breakdown::section(whole, &found.step_breakdown, &found.captured, devices, &found.window),

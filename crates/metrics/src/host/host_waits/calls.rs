@@ -174,7 +174,7 @@ fn is_lock_wait(frame: &str) -> bool {
 }
 
 /// Returns the file and line of a frame: `train.py:12` for `$train.py:12 load` and for `work/train.py(12): load`.
-fn place(frame: &str) -> Option<String> {
+pub(crate) fn place(frame: &str) -> Option<String> {
     let (place, _) = frame.rsplit_once(' ').filter(|_| host_spans::is_frame(frame))?;
     let place = place.trim_start_matches('$').trim_end_matches(':').trim_end_matches(')');
     let (path, line) = place.rsplit_once([':', '('])?;
