@@ -37,6 +37,7 @@ mod hlo_module_alone;
 mod hlo_text;
 mod hlo_truths;
 mod host_only;
+mod input_pipeline;
 mod inputs_of_others;
 mod json;
 mod json_and_xplane;

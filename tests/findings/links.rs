@@ -19,6 +19,7 @@ fn table_of(view: View) -> Option<TableName> {
         View::Serving => TableName::Serving,
         View::Communication => TableName::Collectives,
         View::Transfers => TableName::Transfers,
+        View::Input => TableName::InputPipeline,
         View::Devices => TableName::Devices,
         View::Overview | View::Memory => return None,
         other => panic!("no table is known for the view {}", other.key()),

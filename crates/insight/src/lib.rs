@@ -55,6 +55,7 @@ mod idle_time;
 mod impossible_step_count;
 mod impossible_throughput;
 mod input_bound;
+pub mod input_limit;
 mod large_constants;
 mod large_memory_transfers;
 pub mod limits;

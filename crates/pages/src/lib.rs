@@ -19,6 +19,7 @@ mod filter;
 mod findings;
 mod headlines;
 mod host;
+mod input;
 mod kernels;
 mod layers;
 mod live_memory;
@@ -99,6 +100,7 @@ pub fn page(source: Source<'_>, view: View, query: &PageQuery) -> Page {
         View::Roofline => roofline::blocks(source, query),
         View::Communication => communication::blocks(source, query),
         View::Transfers => transfers::blocks(source, query),
+        View::Input => input::blocks(source, query),
         View::Devices => devices::blocks(source, query),
         View::Checklist => checklist::blocks(source, query),
         View::Memory => memory::blocks(source, query),

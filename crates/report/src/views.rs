@@ -35,6 +35,8 @@ pub enum View {
     Communication,
     /// Copies between host and devices.
     Transfers,
+    /// Stages of the input pipeline, and the wait of the devices for it.
+    Input,
     /// Memory of the devices by content.
     Memory,
     /// Hosts and devices side by side, step by step.
@@ -60,6 +62,7 @@ impl View {
         View::Roofline,
         View::Communication,
         View::Transfers,
+        View::Input,
         View::Memory,
         View::Devices,
         View::Checklist,
@@ -81,6 +84,7 @@ impl View {
             View::Roofline => "roofline",
             View::Communication => "communication",
             View::Transfers => "transfers",
+            View::Input => "input",
             View::Memory => "memory",
             View::Devices => "devices",
             View::Checklist => "checklist",
@@ -103,6 +107,7 @@ impl View {
             View::Roofline => "Roofline",
             View::Communication => "Communication",
             View::Transfers => "Transfers",
+            View::Input => "Input pipeline",
             View::Memory => "Memory",
             View::Devices => "Hosts and devices",
             View::Checklist => "Checklist",

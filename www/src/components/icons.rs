@@ -23,6 +23,7 @@ pub fn ViewIcon(
         View::Of(Page::Roofline) => "M2.5 2.5v11h11M3.5 11.5L8 6h5.5M6 11v.1M9.5 9v.1M11.5 11v.1",
         View::Of(Page::Communication) => "M2.5 5.5h9M9 3l2.5 2.5L9 8M13.5 10.5h-9M7 8l-2.5 2.5L7 13",
         View::Of(Page::Transfers) => "M5 13.5v-11M2.5 5L5 2.5 7.500 5M11 2.5v11M8.500 11l2.5 2.5 2.5-2.5",
+        View::Of(Page::Input) => "M2.5 3.5h11L9.5 8.5v4.500l-3 1V8.500z",
         View::Of(Page::Steps) => "M2.5 13.5v-4M6.2 13.5v-8M9.9 13.5v-6M13.5 13.5v-11",
         View::Of(Page::Kernels) => "M2.5 3.5h11M2.5 8h7.5M2.5 12.5h4",
         View::Of(Page::Serving) => "M2.5 4h7v5.500H5l-2.500 2.500zM11 6.500h2.500v6.500l-2-1.500H7v-1.500",
