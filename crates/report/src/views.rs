@@ -49,7 +49,7 @@ pub enum View {
 
 impl View {
     /// All views, in display order.
-    pub const ALL: [View; 16] = [
+    pub const ALL: [View; 17] = [
         View::Overview,
         View::Findings,
         View::Steps,
