@@ -64,7 +64,8 @@ impl View {
 
     /// Returns the view with that name in addresses.
     pub fn from_slug(slug: &str) -> Option<View> {
-        View::of_a_run().chain([View::Start, View::Compare]).find(|view| view.slug() == slug)
+        let known = View::of_a_run().chain([View::Start, View::Compare]).find(|view| view.slug() == slug);
+        known.or_else(|| pages::View::from_key(slug).map(View::Of))
     }
 }
 

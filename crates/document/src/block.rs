@@ -6,7 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{ColourClass, Link, TableBlock};
+use crate::{ColourClass, HeatMap, Link, TableBlock};
 use report::{FindingSeverity, Level, Metric, View};
 use table::Unit;
 
@@ -55,6 +55,8 @@ pub enum Block {
     Icicle(Icicle),
     /// Number for every pair of devices.
     Matrix(Matrix),
+    /// Coloured cell for every row and column.
+    HeatMap(HeatMap),
     /// Buttons, one of which is selected: the forms of the table or chart below.
     Choice(Choice),
     /// First rows of a table. The page requests other rows by the table's name.

@@ -1,5 +1,6 @@
 //! Renders sections as a web page, with charts.
 
+mod heat_map;
 pub mod parts;
 mod scatter;
 mod waterfall;
@@ -94,6 +95,7 @@ fn block(block: &Block) -> Markup {
         Block::Empty { reason, .. } => html! { p.note { (reason) } },
         Block::Fold { title, blocks } => folded(title, &self::blocks(blocks)),
         Block::Scatter(scatter) => scatter::scatter(scatter),
+        Block::HeatMap(map) => heat_map::heat_map(map),
         Block::Waterfall(waterfall) => waterfall::waterfall(waterfall),
         Block::Choice(_) | Block::Links { .. } | Block::Icicle(_) | Block::Matrix(_) => html! {},
     }

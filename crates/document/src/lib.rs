@@ -15,6 +15,7 @@
 mod block;
 mod colour;
 pub mod columns;
+pub mod heat_map;
 pub mod html;
 mod judgement;
 mod link;
@@ -28,6 +29,7 @@ pub use block::{
     LineKind, Matrix, Node, Page, Point, Scatter, Series, Stack, StackRow, Waterfall, WaterfallPart,
 };
 pub use colour::ColourClass;
+pub use heat_map::{CellTimes, HeatMap};
 pub use judgement::Judgement;
 pub use link::Link;
 pub use table_block::{ColumnBlock, RowName, TableBlock};
@@ -82,6 +84,7 @@ pub fn is_empty(block: &Block) -> bool {
         Block::Fold { blocks, .. } => blocks.iter().all(is_empty),
         Block::Findings { findings } => findings.is_empty(),
         Block::Scatter(scatter) => scatter.points.is_empty(),
+        Block::HeatMap(map) => map.cells.is_empty(),
         Block::Waterfall(waterfall) => waterfall.parts.is_empty(),
         Block::Choice(_) | Block::Links { .. } | Block::Icicle(_) | Block::Matrix(_) => true,
         Block::Heading { .. } | Block::Note { .. } | Block::Empty { .. } => false,
@@ -98,6 +101,7 @@ pub fn title(block: &Block) -> Option<&str> {
         Block::Grid(grid) => &grid.title,
         Block::Facts(facts) => &facts.title,
         Block::Scatter(scatter) => &scatter.title,
+        Block::HeatMap(map) => &map.title,
         Block::Waterfall(waterfall) => &waterfall.title,
         _ => return None,
     };

@@ -80,6 +80,10 @@ fn block(block: &Block) -> String {
         Block::Table(table) => of_table(table),
         Block::Grid(grid) => of_grid(grid),
         Block::Waterfall(waterfall) => of_waterfall(waterfall),
+        Block::HeatMap(map) => {
+            // No label can end the block, because cells follow it on its line.
+            format!("```text\n{}```\n\n{}\n", crate::terminal::heat_map_text(map), escape(&map.note))
+        }
         Block::Findings { findings } => {
             let is_rule = |finding: &&FindingBlock| !finding.remedy.is_empty();
             let first = findings.iter().filter(is_rule).take(FINDINGS);

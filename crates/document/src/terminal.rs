@@ -2,7 +2,7 @@
 
 use super::{Place, Section, is_empty, is_of_numbers, shown_columns, signed, title, value};
 use crate::columns::SENTENCE;
-use crate::{Bars, Block, Facts, Figure, FindingBlock, Grid, GridCell, TableBlock, Waterfall, WaterfallPart};
+use crate::{Bars, Block, Facts, Figure, FindingBlock, Grid, GridCell, HeatMap, TableBlock, Waterfall, WaterfallPart};
 use base::format::{self, printable, shorten};
 use report::FindingSeverity;
 use table::{Cell, Unit, display};
@@ -75,6 +75,7 @@ fn block(block: &Block, rows: usize) -> String {
         Block::Table(table) => table_text(table),
         Block::Grid(grid) => grid_text(grid, rows),
         Block::Waterfall(waterfall) => waterfall_text(waterfall),
+        Block::HeatMap(map) => heat_map_text(map) + &sentence(&map.note, 2),
         Block::Findings { findings } => findings_text(findings),
         Block::Note { text } => note_text(text),
         Block::Heading { note, .. } => note.as_deref().map_or_else(String::new, |note| sentence(note, 2)),
@@ -131,6 +132,37 @@ fn bars_text(bars: &Bars) -> String {
         text.push_str(&sentence(&bars.note, 2));
     }
     text
+}
+
+/// Shades of cells, from the weakest.
+const SHADES: [char; 5] = [' ', '░', '▒', '▓', '█'];
+/// Maximum number of rows and columns of a map.
+const MAP: (usize, usize) = (16, 64);
+
+/// Prints one character per cell, or per group of cells of a large map. Darker cells have larger values; values below the
+/// middle are blank, and cells without a value are dots.
+pub(super) fn heat_map_text(map: &HeatMap) -> String {
+    let rows = map.reduced(MAP.0, MAP.1);
+    let labels: Vec<String> = rows.iter().map(|(label, _)| shorten(&printable(label), 32)).collect();
+    let width = labels.iter().map(|label| label.chars().count()).max().unwrap_or(0);
+    let shade = |level: &u8| {
+        let at = (map.strength(*level).max(0.0) * (SHADES.len() - 1) as f64).round() as usize;
+        if *level == 0 { '·' } else { SHADES.get(at).copied().unwrap_or('█') }
+    };
+    let line = |(label, (_, levels)): (&String, &(String, Vec<u8>))| {
+        format!("  {label:<width$} │{}│\n", levels.iter().map(shade).collect::<String>())
+    };
+    let mut text: String = labels.iter().zip(&rows).map(line).collect();
+    if let Some((low, high)) = map.ends() {
+        let shown = |value: f64| signed_if(map.middle.is_some(), value, map.unit);
+        text.push_str(&format!("  {:<width$}  from {} to {}\n", "", shown(low), shown(high)));
+    }
+    text
+}
+
+/// Formats a value, with its sign if it is a difference.
+fn signed_if(differs: bool, value: f64, unit: Unit) -> String {
+    if differs { signed(value, unit) } else { display(&Cell::Float(value), unit) }
 }
 
 /// Prints as many of the page's columns as fit next to each other.

@@ -1,29 +1,125 @@
-//! Page of devices: how busy each is compared with the others, and the longest idle gaps.
+//! Page of hosts and devices: map of devices by step, hosts, devices with their scores and arrivals, busy shares, and the longest
+//! idle gaps.
 
-use crate::{PageQuery, Source};
+use crate::{PageQuery, Source, device_map, table_block};
 use base::format;
-use document::{About, Bar, Bars, Block, ColourClass, Link};
-use metrics::StepPart;
+use document::{About, Bar, Bars, Block, Choice, ColourClass, Figure, Link};
+use metrics::{Context, StepPart};
 use report::{DeviceStats, MultiDevice, StepParts, UnifiedProfile, View, WindowKind, metric};
 use table::Unit;
 use tables::TableName;
 
+/// Option of the form of the table of arrivals.
+const ARRIVALS: &str = "arrivals";
+
 /// Returns the blocks of the page.
 pub(super) fn blocks(source: Source<'_>, query: &PageQuery) -> Vec<Block> {
-    let mut bars = busy(source.profile(), usize::MAX);
-    bars.bars.extend(unused(source.profile()));
-    let mut blocks: Vec<Block> = (!bars.bars.is_empty()).then_some(Block::Bars(bars)).into_iter().collect();
-    blocks.extend(tables(source, query));
+    let profile = source.profile();
+    let mut blocks = Vec::new();
+    let figures = figures(profile);
+    if !figures.is_empty() {
+        blocks.push(Block::Figures { figures });
+    }
+    let context = source.context();
+    blocks.extend(context.iter().flat_map(|context| device_map::blocks(context, query)));
+    blocks.extend(hosts_and_devices(source, query));
+    blocks.extend(context.iter().flat_map(|context| arrivals(context, query)));
+    let mut bars = busy(profile, usize::MAX);
+    bars.bars.extend(unused(profile));
+    if !bars.bars.is_empty() {
+        blocks.push(Block::Bars(bars));
+    }
+    blocks.extend(source.table_block(TableName::Gaps, "Longest idle gaps", query));
     if blocks.is_empty() {
         blocks.push(source.not_measured("multi_device"));
     }
     blocks
 }
 
-/// Returns the tables of all devices and of the longest idle gaps.
+/// Returns the tables of all hosts, if there are several, of all devices and of the longest idle gaps.
 pub(super) fn tables(source: Source<'_>, query: &PageQuery) -> impl Iterator<Item = Block> {
-    let all = [(TableName::Devices, "Devices"), (TableName::Gaps, "Longest idle gaps")];
-    all.into_iter().filter_map(move |(name, title)| source.table_block(name, title, query))
+    let gaps = source.table_block(TableName::Gaps, "Longest idle gaps", query);
+    hosts_and_devices(source, query).chain(gaps)
+}
+
+fn hosts_and_devices(source: Source<'_>, query: &PageQuery) -> impl Iterator<Item = Block> {
+    let has_hosts = source.profile().multi_device.as_ref().is_some_and(|devices| devices.hosts.len() > 1);
+    let hosts = has_hosts.then_some((TableName::Hosts, "Hosts"));
+    let all = hosts.into_iter().chain([(TableName::Devices, "Devices")]);
+    all.filter_map(move |(name, title)| source.table_block(name, title, query))
+}
+
+/// Returns the table of arrivals in the chosen form, if collectives were compared.
+fn arrivals(context: &Context<'_>, query: &PageQuery) -> Vec<Block> {
+    if context.analysis.collectives.group_runs.is_empty() {
+        return Vec::new();
+    }
+    let form = query.chosen(ARRIVALS, &["op", "run"]);
+    let values = [("op", "By collective"), ("run", "Every run")];
+    let variant = if form == "op" { "" } else { form };
+    let title = "Arrivals at collectives";
+    vec![
+        Block::Choice(Choice {
+            option: ARRIVALS.to_owned(),
+            label: "Arrivals".to_owned(),
+            values: values.iter().map(|&(value, name)| (value.to_owned(), name.to_owned())).collect(),
+            chosen: form.to_owned(),
+        }),
+        Block::Table(table_block(context, TableName::Arrivals, variant, title, query)),
+    ]
+}
+
+/// Returns figures about the differences between the devices. Empty for one device.
+fn figures(profile: &UnifiedProfile) -> Vec<Figure> {
+    let Some(devices) = profile.multi_device.as_ref().filter(|devices| devices.device_stats.len() > 1) else {
+        return Vec::new();
+    };
+    let hosts = devices.hosts.len().max(1) as u64;
+    let count = Figure {
+        label: "Devices".to_owned(),
+        value: Some(devices.num_devices as f64),
+        unit: Unit::Count,
+        note: format!("on {}", format::counted(hosts, "host")),
+        ..Figure::of(metric!("multi_device.num_devices"))
+    };
+    let arrivals = |stats: &DeviceStats| stats.arrivals.as_ref().map(|arrivals| arrivals.caused_wait_us);
+    let late = devices
+        .device_stats
+        .iter()
+        .filter(|stats| stats.arrivals.as_ref().is_some_and(|arrivals| arrivals.late_cause.is_some()));
+    let latest = late.max_by(|a, b| arrivals(a).unwrap_or(0.0).total_cmp(&arrivals(b).unwrap_or(0.0)));
+    let are_compared = devices.device_stats.iter().any(|stats| stats.arrivals.is_some());
+    let last = Figure {
+        label: "Latest device".to_owned(),
+        value: latest.and_then(|stats| Some(stats.arrivals.as_ref()?.last_percent)),
+        unit: Unit::Percent,
+        note: match latest {
+            Some(stats) => {
+                let cause = stats.arrivals.as_ref().and_then(|arrivals| arrivals.late_cause.as_deref());
+                let cause = cause.filter(|cause| *cause != "unknown").map(|cause| format!(" ({cause})"));
+                format!("of its collectives wait for {}{}", stats.device_name, cause.unwrap_or_default())
+            }
+            None if are_compared => "No device arrives last far more often than the others.".to_owned(),
+            None => "No collective could be compared between devices.".to_owned(),
+        },
+        link: latest.and_then(|stats| Link::equal(View::Devices, "device_name", &stats.device_name)),
+        ..Figure::of(metric!("multi_device.device_stats[].arrivals.last_percent"))
+    };
+    let scores =
+        devices.device_stats.iter().filter_map(|stats| Some((stats.steps.as_ref()?.relative_score_percent?, stats)));
+    let worst = scores.min_by(|a, b| a.0.total_cmp(&b.0));
+    let score = Figure {
+        label: "Lowest relative score".to_owned(),
+        value: worst.map(|(score, _)| score),
+        unit: Unit::Percent,
+        note: worst.map_or_else(
+            || "The devices do not communicate, or their steps are unknown.".to_owned(),
+            |(_, stats)| format!("{}, against the device with the least work", stats.device_name),
+        ),
+        link: worst.and_then(|(_, stats)| Link::equal(View::Devices, "device_name", &stats.device_name)),
+        ..Figure::of(metric!("multi_device.device_stats[].steps.relative_score_percent"))
+    };
+    vec![count, last, score]
 }
 
 /// Draws the busy share of at most `most` devices, with the longest gap of each.

@@ -12,6 +12,7 @@ mod checklist;
 mod columns;
 mod communication;
 pub mod compare;
+mod device_map;
 mod devices;
 pub mod environment;
 mod evidence;

@@ -127,6 +127,14 @@ impl Pen {
         if element.tag_name() == "svg" {
             return self.drawing(element, &place);
         }
+        if let Some(picture) = element.dyn_ref::<HtmlCanvasElement>().and_then(|canvas| canvas.to_data_url().ok()) {
+            self.open("image", place.left(), place.top(), place.width(), place.height());
+            self.attribute("href", &picture);
+            self.attribute("preserveAspectRatio", "none");
+            self.attribute("image-rendering", "pixelated");
+            self.out.push_str("/>");
+            return;
+        }
         self.frame(&style, &place);
         // Clip the content as the box does.
         if display != "inline" && value(&style, "overflow-x") != "visible" {

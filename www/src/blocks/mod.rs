@@ -11,6 +11,7 @@ pub mod figure;
 pub mod figures;
 pub mod findings;
 mod grid;
+mod heat_map;
 mod icicle;
 mod matrix;
 mod scatter;
@@ -90,6 +91,7 @@ fn drawn(run: &Run, block: &Block) -> AnyView {
         Block::Scatter(scatter) => scatter::scatter(scatter.clone()),
         Block::Icicle(icicle) => icicle::icicle(icicle.clone()),
         Block::Matrix(matrix) => matrix::matrix(matrix.clone()),
+        Block::HeatMap(map) => heat_map::heat_map(map.clone()),
         Block::Choice(choice) => choice::choice(choice),
         Block::Findings { findings } => findings::findings(run.id, findings),
         Block::Fold { title, blocks } => {

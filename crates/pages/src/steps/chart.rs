@@ -131,7 +131,7 @@ fn step(profile: &UnifiedProfile, index: u64) -> Option<&Step> {
 }
 
 /// Returns the name of a step in the trace. If it has none, returns its position.
-pub(super) fn step_name(profile: &UnifiedProfile, index: u64) -> String {
+pub(crate) fn step_name(profile: &UnifiedProfile, index: u64) -> String {
     match step(profile, index).and_then(|step| step.name.as_deref()) {
         Some(name) => format!("step {name}"),
         None => format!("step {index}"),

@@ -3,8 +3,8 @@
 mod chart;
 mod figures;
 
-use self::chart::{by_device, by_step, step_name};
-pub(super) use self::chart::{mean, overview};
+use self::chart::{by_device, by_step};
+pub(super) use self::chart::{mean, overview, step_name};
 use crate::source::nothing_ran;
 use crate::{PageQuery, Source, filter, table_block};
 use base::format;
