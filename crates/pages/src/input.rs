@@ -195,7 +195,7 @@ mod tests {
     fn the_verdict_names_the_wait_and_the_slowest_stage() {
         let found = texts(steps("next_batch", &["read", "read", "read", "preprocess"]));
         let [verdict, figures, bars, steps, ops, lacking] = found.as_slice() else { panic!("{found:?}") };
-        assert!(verdict.starts_with("Devices wait for input for 400 µs of each 1.00 ms (40.0 %)."), "{verdict}");
+        assert!(verdict.starts_with("Devices wait for input for 400 µs of each 999 µs (40.0 %)."), "{verdict}");
         assert!(verdict.contains("The slowest stage is read: read works for 67.5 %"), "{verdict}");
         assert_eq!(figures, "Wait for input, Host in the pipeline, Slowest op works");
         assert_eq!((bars.as_str(), steps.as_str()), ("read, preprocess, wait", "Steps: 12"));
