@@ -35,7 +35,21 @@ pub fn profile() -> UnifiedProfile {
         window: None,
         parameter_counts: None,
         layer_freezing: None,
-        serving: None,
+        serving: Some(Serving {
+            phases: vec![ServingPhase {
+                phase: "decode".into(),
+                passes: 2,
+                total_time_us: 240.0,
+                time_percent: 100.0,
+                avg_time_us: 120.0,
+                median_time_us: 120.0,
+                p95_time_us: 120.4,
+                max_time_us: 120.4,
+                idle_percent: 16.7,
+                ..ServingPhase::default()
+            }],
+            ..Serving::default()
+        }),
         programs: Vec::new(),
         step_timing: StepTiming {
             num_steps: 2,

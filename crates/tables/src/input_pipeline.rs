@@ -1,6 +1,6 @@
 //! Table of the input pipeline: its ops, its stages, or the steps with the time of each stage.
 
-use crate::profile_table::{float, int, optional_text, text};
+use crate::profile_table::{ProfileColumns, float, int, optional_text, text};
 use crate::record::{Made, TableRecord};
 use crate::shown::{RowKey, Shown};
 use metrics::{Breakdown, Context, InputStage, StepPart, iterator_part};
@@ -85,7 +85,7 @@ pub(super) static OPS: [(Column, OpCell); 13] = [
 ];
 
 /// Columns of stages.
-pub(super) static STAGES: [(Column, fn(&InputStageTime) -> Cell); 6] = [
+pub(super) static STAGES: ProfileColumns<InputStageTime, 6> = [
     (STAGE, |it| text(&it.stage)),
     (Column::of_field("time_us", "Stage time", Unit::TimeUs, "input_pipeline.stages[].time_us"), |it| {
         Cell::Float(it.time_us)
