@@ -45,7 +45,8 @@ fn step_time(source: Source<'_>) -> Figure {
     let Some(mean) = timing.avg_step_time_us else { return figure };
     let counted = timing.num_steps_counted.unwrap_or(timing.num_steps);
     let steps = format::counted(counted, "step");
-    let mut note = match (&source.profile().serving, uneven(timing), timing.stddev_step_time_us) {
+    let phases_of = source.profile().serving.as_ref().filter(|serving| serving.phases.len() > 1);
+    let mut note = match (phases_of, uneven(timing), timing.stddev_step_time_us) {
         (Some(serving), ..) => phases(serving),
         (None, Some(range), _) => format!("uneven: {range} over {steps}{}", warm_up(&source.profile().steps)),
         (None, None, Some(deviation)) => format!("± {} over {steps}", format::time_us(deviation)),
