@@ -96,7 +96,7 @@ test("the verdict comes first, then figures and caveats, then details that unfol
 test("the compiled programs of two runs are compared", async ({ page, site }) => {
   const mesh = join(import.meta.dirname, "../data/jax-cpu-mesh/plugins/profile/2026_11_21_02_00_07/host.xplane.pb");
   await compare(page, site, [join(EXAMPLES, "jax-cpu-train.xplane.pb"), mesh]);
-  const section = page.locator(".page.compare .fold", { hasText: "Compiled programs" });
+  const section = page.locator(".page.compare .fold").filter({ has: page.locator("summary", { hasText: "Compiled programs" }) });
   await section.waitFor();
   assert.match(await section.textContent(), /jit_train_step\(4\) → jit_train_step\(0\)[\s\S]*Fusions[\s\S]*all-reduce/);
   // The report contains what the page shows.
