@@ -123,12 +123,7 @@ fn phases(serving: &Serving) -> Bars {
         label: phase.phase.clone(),
         value: phase.total_time_us,
         class: ColourClass::GROUP,
-        note: format!(
-            "{}, {}, median {}",
-            format::percent(phase.time_percent),
-            passes(phase.passes),
-            format::time_us(phase.median_time_us)
-        ),
+        note: format!("{}, {}", format::percent(phase.time_percent), passes(phase.passes)),
         link: Link::equal(View::Serving, "phase", &phase.phase),
     });
     let whole = serving.phases.iter().map(|phase| phase.total_time_us).sum();
