@@ -94,7 +94,7 @@ export async function downloaded(page, selector) {
 }
 
 /** All views of a run. */
-export const VIEWS = ["overview", "findings", "steps", "serving", "timeline", "layers", "ops", "graph", "kernels", "roofline", "communication", "transfers", "input", "memory", "devices", "model", "export"];
+export const VIEWS = ["overview", "findings", "steps", "timeline", "layers", "ops", "graph", "kernels", "roofline", "communication", "transfers", "serving", "input", "memory", "devices", "model", "export"];
 
 /** Opens a view of the run and waits until its content is visible. */
 export async function view(page, name) {

@@ -17,8 +17,6 @@ pub enum View {
     Findings,
     /// Breakdown of the time of each step.
     Steps,
-    /// Forward passes of an inference engine, by phase.
-    Serving,
     /// Every event at its time.
     Timeline,
     /// Time by layer of the model, phase of the training step and source line.
@@ -35,6 +33,8 @@ pub enum View {
     Communication,
     /// Copies between host and devices.
     Transfers,
+    /// Forward passes of an inference engine, by phase.
+    Serving,
     /// Stages of the input pipeline, and the wait of the devices for it.
     Input,
     /// Memory of the devices by content.
@@ -53,7 +53,6 @@ impl View {
         View::Overview,
         View::Findings,
         View::Steps,
-        View::Serving,
         View::Timeline,
         View::Layers,
         View::Ops,
@@ -62,6 +61,7 @@ impl View {
         View::Roofline,
         View::Communication,
         View::Transfers,
+        View::Serving,
         View::Input,
         View::Memory,
         View::Devices,
