@@ -168,6 +168,25 @@ fn parent_path(name: &str) -> Option<&str> {
     name.rsplit_once("::").map(|(parent, _)| parent).filter(|parent| parent.contains("::"))
 }
 
+/// Removes the parent of the first op in each circle of ops that get their results from each other.
+fn cut_circles(parents: &mut [Option<usize>]) {
+    // The walk that reached each op first. A walk ends at an op that was reached before.
+    let mut reached: Vec<Option<usize>> = vec![None; parents.len()];
+    for start in 0..parents.len() {
+        let mut at = start;
+        while let Some(slot @ None) = reached.get_mut(at) {
+            *slot = Some(start);
+            let Some(parent) = parents.get(at).copied().flatten() else { break };
+            at = parent;
+            if reached.get(at) == Some(&Some(start)) {
+                let next = |&op: &usize| parents.get(op).copied().flatten().filter(|&next| next != at);
+                let first = std::iter::successors(Some(at), next).min().unwrap_or(at);
+                parents.get_mut(first).into_iter().for_each(|slot| *slot = None);
+            }
+        }
+    }
+}
+
 impl Reader<'_> {
     /// Returns the index of an op.
     fn op(&mut self, name: StrId, detail: StrId, stage: StageOfName) -> usize {
@@ -297,33 +316,29 @@ impl Reader<'_> {
     /// Sets the parents of ops on other threads than the op that they feed: tf.data and Grain name it. Other ops feed the op
     /// that waits.
     fn relate(&mut self) {
-        let waiting = (0..self.ops.len()).find(|at| {
-            let waits = self.ops.get(*at).is_some_and(|op| op.waits);
-            waits && !self.fed.contains(at)
-        });
-        for at in 0..self.ops.len() {
-            let Some(op) = self.ops.get(at).cloned() else { continue };
-            // An interleave numbers its inputs, `ParallelInterleaveV4[1]::TFRecord`.
-            let find = |path: &str| {
-                let unnumbered = path.rsplit_once('[').map(|(path, _)| path);
-                let named = |path: &str| {
-                    let id = self.trace.strings.find(path)?;
-                    self.ops.iter().position(|it| it.name == id)
-                };
-                named(path).or_else(|| named(unnumbered?))
-            };
-            let of_path = parent_path(self.trace.text(op.name)).and_then(find);
-            let is_fed = self.fed.contains(&at) && op.stage != InputStage::Transfer;
-            let is_fed = is_fed.then_some(waiting).flatten();
-            let parent = of_path.or(op.parent).or(is_fed).filter(|&parent| !self.is_behind(parent, at));
-            self.ops.get_mut(at).into_iter().for_each(|op| op.parent = parent);
+        let mut is_fed = vec![false; self.ops.len()];
+        for &op in &self.fed {
+            is_fed.get_mut(op).into_iter().for_each(|slot| *slot = true);
         }
-    }
-
-    /// Returns true if `op` gets its results from `from` or is the same op, so that `from` cannot be its parent.
-    fn is_behind(&self, op: usize, from: usize) -> bool {
-        let parents = std::iter::successors(Some(op), |&at| self.ops.get(at)?.parent);
-        parents.take(self.ops.len() + 1).any(|at| at == from)
+        let waiting = self.ops.iter().zip(&is_fed).position(|(op, is_fed)| op.waits && !is_fed);
+        let mut named: FxHashMap<StrId, usize> = FxHashMap::default();
+        for (op, at) in self.ops.iter().zip(0usize..) {
+            named.entry(op.name).or_insert(at);
+        }
+        // An interleave numbers its inputs, `ParallelInterleaveV4[1]::TFRecord`.
+        let find = |path: &str| {
+            let unnumbered = path.rsplit_once('[').map(|(path, _)| path);
+            let named = |path: &str| named.get(&self.trace.strings.find(path)?).copied();
+            named(path).or_else(|| named(unnumbered?))
+        };
+        let parent = |(op, is_fed): (&InputOp, &bool)| {
+            let of_path = parent_path(self.trace.text(op.name)).and_then(find);
+            let of_thread = waiting.filter(|_| *is_fed && op.stage != InputStage::Transfer);
+            of_path.or(op.parent).or(of_thread)
+        };
+        let mut parents: Vec<Option<usize>> = self.ops.iter().zip(&is_fed).map(parent).collect();
+        cut_circles(&mut parents);
+        self.ops.iter_mut().zip(parents).for_each(|(op, parent)| op.parent = parent);
     }
 
     /// Sums up the times in the window, and sorts the ops by self time.

@@ -149,31 +149,46 @@ impl InputPipeline {
     /// Returns the ops from the one that feeds the devices to the source of the data, through the op that limits the
     /// pipeline.
     pub fn chain(&self) -> Vec<usize> {
-        let mut chain = Vec::new();
-        let mut at = self.limit;
-        while let Some(op) = at.filter(|op| !chain.contains(op)) {
-            chain.insert(0, op);
-            at = self.ops.get(op).and_then(|it| it.parent);
+        let Some(limit) = self.limit else { return Vec::new() };
+        let parent = |at: &usize| self.ops.get(*at)?.parent;
+        let mut chain: Vec<usize> = std::iter::successors(Some(limit), parent).take(self.ops.len()).collect();
+        chain.reverse();
+        // Time of each op with its inputs. Inputs come before the ops that get their results.
+        let mut times: Vec<Ps> = self.ops.iter().map(|op| op.self_time).collect();
+        let mut largest: Vec<Option<usize>> = vec![None; self.ops.len()];
+        let mut order: Vec<usize> = (0..self.ops.len()).collect();
+        let depths = depths(&self.ops);
+        sort::sort_by_key(&mut order, |&at| (std::cmp::Reverse(depths.get(at).copied()), at));
+        for at in order {
+            let time = times.get(at).copied().unwrap_or_default();
+            let Some(parent) = parent(&at) else { continue };
+            times.get_mut(parent).into_iter().for_each(|sum| *sum += time);
+            let Some(slot) = largest.get_mut(parent) else { continue };
+            if slot.is_none_or(|other| times.get(other).is_none_or(|&known| time > known)) {
+                *slot = Some(at);
+            }
         }
-        let mut at = self.limit;
-        while let Some(op) = at {
-            let inputs = (0..self.ops.len())
-                .filter(|&it| self.ops.get(it).is_some_and(|input| input.parent == Some(op)) && !chain.contains(&it));
-            at = inputs.max_by_key(|&input| (self.time_with_inputs(input, 0), std::cmp::Reverse(input)));
-            chain.extend(at);
-        }
+        let input = |at: &usize| largest.get(*at).copied().flatten();
+        chain.extend(std::iter::successors(input(&limit), input));
         chain
     }
+}
 
-    /// Returns the self time of an op and its inputs.
-    fn time_with_inputs(&self, op: usize, depth: usize) -> Ps {
-        let own = self.ops.get(op).map_or(Ps::ZERO, |op| op.self_time);
-        if depth > self.ops.len() {
-            return own;
+/// Returns the number of ops that each op's results pass through, one after another, before they feed the devices.
+fn depths(ops: &[InputOp]) -> Vec<usize> {
+    let mut depths: Vec<Option<usize>> = vec![None; ops.len()];
+    for start in 0..ops.len() {
+        // The ops up to one whose depth is known.
+        let unknown = |at: &usize| depths.get(*at) == Some(&None);
+        let path: Vec<usize> =
+            std::iter::successors(Some(start), |&at| ops.get(at)?.parent).take_while(unknown).take(ops.len()).collect();
+        for &at in path.iter().rev() {
+            let parent = ops.get(at).and_then(|op| op.parent);
+            let depth = parent.and_then(|parent| depths.get(parent).copied().flatten()).map_or(0, |depth| depth + 1);
+            depths.get_mut(at).into_iter().for_each(|slot| *slot = Some(depth));
         }
-        let inputs = (0..self.ops.len()).filter(|&it| self.ops.get(it).is_some_and(|it| it.parent == Some(op)));
-        own + inputs.map(|input| self.time_with_inputs(input, depth + 1)).sum()
     }
+    depths.into_iter().flatten().collect()
 }
 
 /// Returns the work of the ops of one host, by op. An op that waits for other threads works while no other op
@@ -240,13 +255,10 @@ fn limit(ops: &[InputOp]) -> Option<usize> {
     const NEARLY: f64 = 0.9;
     let busy = |at: usize| ops.get(at).map_or(0.0, |op| op.busy_percent);
     let waits = |at: usize| ops.get(at).is_some_and(|op| op.waits);
-    let depth = |at: usize| {
-        let parents = std::iter::successors(Some(at), |&at| ops.get(at)?.parent);
-        parents.take(ops.len()).count()
-    };
+    let depths = depths(ops);
     let busiest = (0..ops.len()).max_by(|&a, &b| busy(a).total_cmp(&busy(b)).then(b.cmp(&a)))?;
     let behind = (0..ops.len()).filter(|&at| waits(at) && busy(at) >= NEARLY * busy(busiest));
-    let deepest = behind.max_by_key(|&at| (depth(at), std::cmp::Reverse(at))).filter(|_| waits(busiest));
+    let deepest = behind.max_by_key(|&at| (depths.get(at).copied(), std::cmp::Reverse(at))).filter(|_| waits(busiest));
     Some(deepest.unwrap_or(busiest)).filter(|&at| busy(at) > 0.0)
 }
 

@@ -7,7 +7,7 @@ use facts::input_stages::InputStage;
 use report::{InputOpTime, InputStageTime};
 use trace::{IntervalSet, Trace};
 
-/// Number of ops that are listed.
+/// Largest number of ops that are listed, and of ops in the chain.
 const MOST_OPS: usize = 50;
 
 /// Builds the section.
@@ -39,7 +39,7 @@ pub fn section(trace: &Trace, found: &InputPipeline) -> report::InputPipeline {
         limiting_stage: limit.map(|op| op.stage.label().to_owned()),
         limiting_op: found.limit.and_then(name),
         limiting_percent: limit.map(|op| op.busy_percent),
-        chain: found.chain().into_iter().filter_map(part).collect(),
+        chain: found.chain().into_iter().take(MOST_OPS).filter_map(part).collect(),
         stages: InputStage::ALL.into_iter().filter_map(stage).collect(),
         ops: found
             .ops

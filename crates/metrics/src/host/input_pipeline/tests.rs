@@ -135,3 +135,29 @@ fn a_trace_without_spans_has_no_pipeline() {
     assert!(Devices::of(&trace).capture.is_some());
     assert_eq!(of(trace), None);
 }
+
+#[test]
+fn spans_of_many_names_and_spans_inside_each_other_have_a_chain() {
+    let mut b = TraceBuilder::new();
+    steps(&mut b, "next_batch");
+    let main = b.line("/host:CPU", "python");
+    b.event(main, "preprocess", 101, 50);
+    b.event(main, "read", 102, 30);
+    b.event(main, "preprocess", 103, 10);
+    let found = of(b.build()).unwrap();
+    assert_eq!(found.chain, ["next_batch", "preprocess", "read"]);
+
+    // A name for each example, and ranges inside ranges. Takes seconds if an op is compared with all others.
+    let mut b = TraceBuilder::new();
+    let (main, ops) = (b.line("/host:CPU", "python"), b.line("/device:TPU:0", "XLA Ops"));
+    let many = 20_000;
+    for at in 0..many {
+        b.event(main, &format!("read_example {at}"), at, 2 * many - 2 * at);
+        b.event(main, &format!("read_batch {at}"), 3 * many + 10 * at, 1);
+    }
+    b.event(ops, "fusion.1", 0, 20 * many);
+    let found = of(b.build()).unwrap();
+    assert_eq!((found.ops.len(), found.chain.len()), (50, 50));
+    let ends = [found.chain.first(), found.chain.last()].map(|name| name.map(String::as_str));
+    assert_eq!(ends, [Some("read_example 0"), Some("read_example 49")]);
+}
