@@ -3,10 +3,9 @@
 
 use std::sync::LazyLock;
 
-use super::pattern::{Name, Pattern};
-use super::table;
+use super::pattern::{self, Name, Pattern};
 
-static PATTERNS: LazyLock<Vec<Pattern>> = LazyLock::new(|| table::patterns(include_str!("accelerators.csv")));
+static PATTERNS: LazyLock<Vec<Pattern>> = LazyLock::new(|| pattern::of_table(include_str!("accelerators.csv")));
 
 /// XLA's planes that are named like devices but are not devices: messages between slices, and compiled kernels.
 const NO_DEVICES: [&str; 2] = ["/device:CUSTOM:Megascale", "/device:CUSTOM:MOSAIC"];
@@ -23,6 +22,7 @@ pub fn is(name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::table;
 
     #[test]
     fn every_row_is_read() {

@@ -2,10 +2,9 @@
 
 use std::sync::LazyLock;
 
-use super::pattern::{Name, Pattern};
-use super::table;
+use super::pattern::{self, Name, Pattern};
 
-static PATTERNS: LazyLock<Vec<Pattern>> = LazyLock::new(|| table::patterns(include_str!("host_callbacks.csv")));
+static PATTERNS: LazyLock<Vec<Pattern>> = LazyLock::new(|| pattern::of_table(include_str!("host_callbacks.csv")));
 
 /// Returns true if a host event with this name is such a callback. Events at which XLA's CPU backend has finished an op
 /// (`end: pure_callback.1`) are not callbacks.
@@ -23,6 +22,7 @@ pub fn is(name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::table;
 
     #[test]
     fn every_row_is_read() {

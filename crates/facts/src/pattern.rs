@@ -1,6 +1,6 @@
 //! Matches names against the rows of a fact table.
 
-use super::library_files;
+use super::{library_files, table};
 
 /// A test of a name. All patterns except [`Pattern::Frame`] ignore case and are written in lower case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -183,6 +183,15 @@ impl Patterns {
         }
         best
     }
+}
+
+/// Returns the patterns of a table with the columns `kind, pattern, source`.
+pub(super) fn of_table(text: &'static str) -> Vec<Pattern> {
+    let parse = |cells: Vec<&'static str>| match cells.as_slice() {
+        &[kind, pattern, _source] => Pattern::parse(kind, pattern),
+        _ => None,
+    };
+    table::rows(text).filter_map(parse).collect()
 }
 
 #[cfg(test)]

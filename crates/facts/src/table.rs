@@ -3,23 +3,12 @@
 //! The tables are part of the program, so a malformed row is a bug. This module skips such rows, and the test of each
 //! loader finds them.
 
-use super::pattern::Pattern;
-
 /// Returns the rows of `text` after its header, as cells without surrounding spaces.
 pub(super) fn rows(text: &'static str) -> impl Iterator<Item = Vec<&'static str>> {
     text.lines()
         .filter(|line| !line.starts_with('#') && !line.trim().is_empty())
         .skip(1)
         .map(|line| line.split(',').map(str::trim).collect())
-}
-
-/// Returns the patterns of a table with the columns `kind, pattern, source`.
-pub(super) fn patterns(text: &'static str) -> Vec<Pattern> {
-    let parse = |cells: Vec<&'static str>| match cells.as_slice() {
-        &[kind, pattern, _source] => Pattern::parse(kind, pattern),
-        _ => None,
-    };
-    rows(text).filter_map(parse).collect()
 }
 
 #[cfg(test)]
