@@ -16,7 +16,7 @@ use super::limits::{OVERHEAD_NOTED_PERCENT, OVERHEAD_PERCENT};
 use super::numbers::Numbers;
 use super::{Needs, Rule, Verdict};
 use base::{Ps, format, sort};
-use metrics::{LateCause, MeanPart, StepPart, median};
+use metrics::{LateCause, MeanPart, median};
 use report::{Confidence, FindingSeverity, View, WindowKind};
 
 pub(super) static RULE: Rule = Rule {
@@ -160,7 +160,8 @@ fn by_work(numbers: &Numbers<'_>) -> Verdict {
     let (WindowKind::Steps, Some(mean)) = (breakdown.window, breakdown.mean.as_ref()) else {
         return numbers.lacks_steps("the steps are unknown.");
     };
-    let work: Vec<Option<f64>> = breakdown.mean_of_device.iter().map(|mean| mean.as_ref().map(work_us)).collect();
+    let work: Vec<Option<f64>> =
+        breakdown.mean_of_device.iter().map(|mean| mean.as_ref().map(MeanPart::work_us)).collect();
     let connected = numbers.context.analysis.collectives.connected();
     let mut groups: Vec<u32> = connected.clone();
     sort::sort_by(&mut groups, Ord::cmp);
@@ -209,12 +210,6 @@ fn by_work(numbers: &Numbers<'_>) -> Verdict {
         .at_stake(late)
         .link(View::Steps, &equals("device_name", &device.name))
         .fires()
-}
-
-/// Returns the time of a step, in microseconds, in which a device is neither idle nor in communication, where it waits for
-/// others.
-fn work_us(mean: &MeanPart) -> f64 {
-    mean.duration_us - mean.idle_us() - mean.part_us(StepPart::Communication)
 }
 
 #[cfg(test)]

@@ -125,7 +125,7 @@ pub(crate) fn scores(
 }
 
 fn of_device(rows: &[&StepRow]) -> DeviceScore {
-    let works: Vec<f64> = rows.iter().map(|row| work(row).as_us()).collect();
+    let works: Vec<f64> = rows.iter().map(|row| row.parts.work().as_us()).collect();
     let work_us = median(&works);
     let least = works.iter().copied().min_by(f64::total_cmp).filter(|_| works.len() > 1);
     let positive = work_us.filter(|&work| work > 0.0);
@@ -135,11 +135,6 @@ fn of_device(rows: &[&StepRow]) -> DeviceScore {
         individual_percent: least.zip(positive).map(|(least, work)| 100.0 * least / work),
         ..DeviceScore::default()
     }
-}
-
-/// Returns the time of a step in which the device is neither idle nor in communication that no computation overlaps.
-fn work(row: &StepRow) -> Ps {
-    row.parts.busy() - row.parts.get(StepPart::Communication)
 }
 
 /// Returns the devices that wait for each other, directly or through others, of each group.
@@ -180,10 +175,10 @@ fn cause(
     use StepPart as P;
     let extras = [
         (LateCause::Compute, extra(&[P::Compute, P::DataMovement, P::DeviceToDevice])),
-        (LateCause::Input, extra(&[P::InputBound, P::InfeedOutfeed])),
+        (LateCause::Input, extra(&StepPart::WAITS_FOR_INPUT)),
         (LateCause::Transfer, extra(&[P::HostToDevice, P::DeviceToHost, P::PeerToPeer])),
-        (LateCause::Host, extra(&[P::Compile, P::HostBound, P::KernelWait])),
-        (LateCause::Unknown, extra(&[P::Barrier, P::OtherIdle])),
+        (LateCause::Host, extra(&StepPart::WAITS_FOR_HOST)),
+        (LateCause::Unknown, extra(&[P::Barrier, P::KernelWait, P::OtherIdle])),
     ];
     let all: f64 = extras.iter().map(|(_, time)| time).sum();
     let most = extras.into_iter().max_by(|a, b| a.1.total_cmp(&b.1)).filter(|(_, time)| 2.0 * time > all);

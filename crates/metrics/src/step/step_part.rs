@@ -41,6 +41,12 @@ pub enum StepPart {
 }
 
 impl StepPart {
+    /// Parts in which the device waits for input.
+    pub const WAITS_FOR_INPUT: [StepPart; 2] = [StepPart::InputBound, StepPart::InfeedOutfeed];
+
+    /// Parts in which the device waits for the host to launch or to compile.
+    pub const WAITS_FOR_HOST: [StepPart; 2] = [StepPart::Compile, StepPart::HostBound];
+
     /// Number of parts.
     pub const COUNT: usize = STEP_PARTS.len();
 
@@ -110,6 +116,12 @@ impl Parts {
     /// Returns the time of the idle parts.
     pub fn idle(&self) -> Ps {
         StepPart::ALL.into_iter().filter(|part| part.is_idle()).map(|part| self.get(part)).sum()
+    }
+
+    /// Returns the work: time in which the device is neither idle nor in exposed communication. Both include waiting for
+    /// other devices.
+    pub fn work(&self) -> Ps {
+        self.busy() - self.get(StepPart::Communication)
     }
 
     /// Returns the time of all parts except the idle ones.

@@ -58,6 +58,12 @@ impl MeanPart {
         StepPart::ALL.into_iter().filter(|part| part.is_idle()).map(|part| self.part_us(part)).sum()
     }
 
+    /// Returns the work of the step: time in which the device is neither idle nor in exposed communication. Both include
+    /// waiting for other devices.
+    pub fn work_us(&self) -> f64 {
+        self.duration_us - self.idle_us() - self.part_us(StepPart::Communication)
+    }
+
     /// Returns a part's share of the step in percent, or `None` if the step has no length.
     pub fn percent(&self, part: StepPart) -> Option<f64> {
         share(self.part_us(part), self.duration_us)
