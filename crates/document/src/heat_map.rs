@@ -39,6 +39,9 @@ pub struct HeatMap {
     pub cells: String,
     /// Mean value of the cells of each level, from the first. `None` if no cell has the level.
     pub values: Vec<Option<f64>>,
+    /// Values at the ends of the colours. `None` if no value is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ends: Option<(f64, f64)>,
     /// Level of the value 0 if cells differ from it in two directions, such as differences from a median.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub middle: Option<u8>,
@@ -63,10 +66,11 @@ pub struct CellTimes {
 }
 
 impl HeatMap {
-    /// Creates the cells of a map from values, row by row. Values that are not finite are absent. If `differs`, levels
-    /// are symmetric around 0.
-    pub fn with_cells(self, values: &[f64], differs: bool) -> HeatMap {
-        let scale = Scale::of(values, differs);
+    /// Creates the cells of a map from values, row by row. Values that are not finite are absent. With `least_end`, values are
+    /// differences: levels are symmetric around 0, and the colours reach from at least `-least_end` to `least_end`, so that
+    /// smaller differences stay pale.
+    pub fn with_cells(self, values: &[f64], least_end: Option<f64>) -> HeatMap {
+        let scale = Scale::of(values, least_end);
         let mut sums = vec![(0.0, 0u64); usize::from(LEVELS)];
         let mut cells = String::with_capacity(values.len());
         for &value in values {
@@ -82,7 +86,8 @@ impl HeatMap {
         HeatMap {
             cells,
             values: sums.into_iter().map(mean).collect(),
-            middle: differs.then_some(LEVELS / 2),
+            middle: least_end.map(|_| LEVELS / 2),
+            ends: scale.map(|Scale([(low, _), .., (high, _)])| (low, high)),
             exact: exact.collect(),
             ..self
         }
@@ -128,14 +133,6 @@ impl HeatMap {
         })
     }
 
-    /// Returns the least and the greatest known value: of cells, or of levels in large maps.
-    pub fn ends(&self) -> Option<(f64, f64)> {
-        let known = if self.exact.is_empty() { &self.values } else { &self.exact };
-        let mut known = known.iter().flatten().copied();
-        let first = known.next()?;
-        Some(known.fold((first, first), |(low, high), value| (low.min(value), high.max(value))))
-    }
-
     /// Returns the rows of a smaller map with at most this many rows and columns, each with its name and the levels of its
     /// cells. A cell has the level of the strongest cell that it replaces.
     pub fn reduced(&self, most_rows: usize, most_columns: usize) -> Vec<(String, Vec<u8>)> {
@@ -162,18 +159,21 @@ struct Scale([(f64, f64); 4]);
 
 impl Scale {
     /// Creates the scale of some values. Returns `None` if none is finite.
-    fn of(values: &[f64], differs: bool) -> Option<Scale> {
+    fn of(values: &[f64], least_end: Option<f64>) -> Option<Scale> {
         let known = values.iter().filter(|value| value.is_finite());
-        let mut known: Vec<f64> = known.map(|value| if differs { value.abs() } else { *value }).collect();
+        let mut known: Vec<f64> = known.map(|value| if least_end.is_some() { value.abs() } else { *value }).collect();
         let mut at = |percent: usize| -> Option<f64> {
             let rank = (known.len().checked_sub(1)? * percent) / 100;
             Some(*known.select_nth_unstable_by(rank, f64::total_cmp).1)
         };
         let [least, low, high, most] = [at(0)?, at(2)?, at(98)?, at(100)?];
         let (last, outer) = (f64::from(LEVELS), f64::from(OUTER));
-        Some(Scale(match differs {
-            false => [(least, 1.0), (low, 1.0 + outer), (high, last - outer), (most, last)],
-            true => [(-most, 1.0), (-high, 1.0 + outer), (high, last - outer), (most, last)],
+        Some(Scale(match least_end {
+            None => [(least, 1.0), (low, 1.0 + outer), (high, last - outer), (most, last)],
+            Some(end) => {
+                let (high, most) = (high.max(end), most.max(end));
+                [(-most, 1.0), (-high, 1.0 + outer), (high, last - outer), (most, last)]
+            }
         }))
     }
 
@@ -201,7 +201,8 @@ mod tests {
 
     fn map(rows: usize, columns: usize, values: &[f64], differs: bool) -> HeatMap {
         let names = |count: usize| (0..count).map(|at| at.to_string()).collect();
-        HeatMap { rows: names(rows), columns: names(columns), ..HeatMap::default() }.with_cells(values, differs)
+        HeatMap { rows: names(rows), columns: names(columns), ..HeatMap::default() }
+            .with_cells(values, differs.then_some(0.0))
     }
 
     #[test]
@@ -214,7 +215,7 @@ mod tests {
         assert_eq!((levels[0], levels[100]), (1, LEVELS));
         assert!(levels[90] > 70, "{levels:?}");
         assert_eq!((map.value(0, 3), map.value(1, 50)), (Some((13.0, true)), None));
-        assert_eq!(map.ends(), Some((10.0, 1e9)));
+        assert_eq!(map.ends, Some((10.0, 1e9)));
     }
 
     #[test]
@@ -223,6 +224,15 @@ mod tests {
         let strength: Vec<f64> = (0..4).map(|column| map.strength(map.level(0, column))).collect();
         assert!(strength[1].abs() < 0.03 && (strength[0] + strength[2]).abs() < 0.05, "{strength:?}");
         assert_eq!(strength[3], 1.0);
+    }
+
+    #[test]
+    fn small_differences_stay_pale() {
+        let small =
+            HeatMap { rows: vec!["0".to_owned()], columns: vec!["0".to_owned(), "1".to_owned()], ..HeatMap::default() };
+        let map = small.with_cells(&[-1.0, 2.0], Some(40.0));
+        assert_eq!(map.ends, Some((-40.0, 40.0)));
+        assert!((0..2).all(|column| map.strength(map.level(0, column)).abs() < 0.1));
     }
 
     #[test]

@@ -153,7 +153,7 @@ pub(super) fn heat_map_text(map: &HeatMap) -> String {
         format!("  {label:<width$} │{}│\n", levels.iter().map(shade).collect::<String>())
     };
     let mut text: String = labels.iter().zip(&rows).map(line).collect();
-    if let Some((low, high)) = map.ends() {
+    if let Some((low, high)) = map.ends {
         let shown = |value: f64| signed_if(map.middle.is_some(), value, map.unit);
         text.push_str(&format!("  {:<width$}  from {} to {}\n", "", shown(low), shown(high)));
     }

@@ -72,13 +72,13 @@ impl Quantity {
     fn of(self, row: &StepRow) -> Ps {
         let parts = |parts: &[StepPart]| parts.iter().map(|part| row.parts.get(*part)).sum();
         match self {
-            Quantity::Work => row.parts.busy() - row.parts.get(StepPart::Communication),
+            Quantity::Work => row.parts.work(),
             Quantity::Duration => row.duration,
             Quantity::Communication => row.parts.get(StepPart::Communication),
             Quantity::Wait => Ps::ZERO,
             Quantity::Idle => row.parts.idle(),
-            Quantity::Input => parts(&[StepPart::InputBound, StepPart::InfeedOutfeed]),
-            Quantity::Host => parts(&[StepPart::Compile, StepPart::HostBound]),
+            Quantity::Input => parts(&StepPart::WAITS_FOR_INPUT),
+            Quantity::Host => parts(&StepPart::WAITS_FOR_HOST),
         }
     }
 }
@@ -171,7 +171,7 @@ fn map(context: &Context<'_>, shown: &[u32], quantity: Quantity, differs: bool) 
         times: Some(times(context, shown)),
         ..HeatMap::default()
     }
-    .with_cells(&values, differs)
+    .with_cells(&values, differs.then(|| least_end_us(context)))
 }
 
 /// Returns the values in microseconds, row by row. Steps that are not measured completely on a device have no number.
@@ -204,6 +204,16 @@ fn values(context: &Context<'_>, shown: &[u32], quantity: Quantity) -> Vec<f64> 
         }
     }
     values
+}
+
+/// Share of a step by which a device must differ from the others for the strongest colour (ours: less is noise).
+const LEAST_DIFFERENCE: f64 = 0.01;
+
+/// Returns the smallest difference with the strongest colour, in microseconds.
+fn least_end_us(context: &Context<'_>) -> f64 {
+    let rows = context.analysis.step_breakdown.rows.iter().filter(|row| row.whole);
+    let durations: Vec<f64> = rows.map(|row| row.duration.as_us()).collect();
+    LEAST_DIFFERENCE * median(&durations).unwrap_or_default()
 }
 
 /// Subtracts the median of each column from its values.

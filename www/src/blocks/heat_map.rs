@@ -59,7 +59,7 @@ pub fn heat_map(map: HeatMap) -> AnyView {
     let (height, width) = (format!("{}px", rows * row_px), format!("{}px", columns * COLUMN_PX));
     let cells =
         chart(marks(map.clone()), "heat", view! { <canvas node_ref=canvas aria-hidden="true"></canvas> }.into_any());
-    let ends = map.ends().map(|(low, high)| {
+    let ends = map.ends.map(|(low, high)| {
         let class = if map.middle.is_some() { "heat-scale differs" } else { "heat-scale" };
         view! { <p class=class><span>{unit::short(low, map.unit)}</span><i></i><span>{unit::short(high, map.unit)}</span></p> }
     });

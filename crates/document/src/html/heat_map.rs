@@ -51,7 +51,7 @@ pub(super) fn heat_map(map: &HeatMap) -> Markup {
     };
     html! {
         (drawing(&map.title, rows.len() as f64 * ROW + 4.0, &shapes))
-        @if let Some((low, high)) = map.ends() {
+        @if let Some((low, high)) = map.ends {
             p.note {
                 "From " (display(&Cell::Float(low), map.unit)) " to " (display(&Cell::Float(high), map.unit)) ". "
                 (map.note)
