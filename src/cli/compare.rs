@@ -1,7 +1,6 @@
 //! `crossprof compare`: compares runs.
 
 use std::mem::ManuallyDrop;
-use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -14,7 +13,7 @@ use crossprof::session::program_changes;
 
 use super::analyze::{self, Reports};
 use super::args::{Compare, Group, Inputs, Scaling};
-use super::in_order::in_order;
+use super::in_order::{self, in_order};
 use super::input::walk;
 use super::output::{self, Outputs};
 use super::output_format::OutputFormat;
@@ -130,8 +129,6 @@ fn add_program_changes(subjects: &mut [Subject], baseline: usize) {
     }
 }
 
-/// Largest number of threads that read paths. Each holds the events of its path in memory.
-const MOST_THREADS: usize = 8;
 /// Largest size of the files that are read at the same time.
 const MOST_BYTES_AT_ONCE: u64 = 256 << 20;
 
@@ -230,12 +227,9 @@ fn grouped(folders: &[PathBuf], captures: Vec<Vec<Capture>>) -> Vec<Subject> {
 
 /// Returns the number of threads that read `paths`.
 fn threads(paths: &[PathBuf]) -> usize {
-    let cores = std::thread::available_parallelism().map_or(1, NonZeroUsize::get).min(MOST_THREADS);
-    if paths.len() < 2 * cores {
-        return 1;
-    }
+    let Some(threads) = in_order::threads(paths.len()) else { return 1 };
     let largest = paths.iter().map(|path| bytes_of(path)).max().unwrap_or(0).max(1);
-    usize::try_from(MOST_BYTES_AT_ONCE / largest).unwrap_or(cores).clamp(1, cores)
+    usize::try_from(MOST_BYTES_AT_ONCE / largest).unwrap_or(threads).clamp(1, threads)
 }
 
 /// Returns the size of a file, or of the files in a folder.

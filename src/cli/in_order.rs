@@ -1,7 +1,17 @@
 //! Runs jobs on several threads and returns their results in order.
 
+use std::num::NonZeroUsize;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// Maximum number of threads. Each thread holds the events of its file in memory.
+const MOST_THREADS: usize = 8;
+
+/// Returns the useful number of threads. `None` if there are too few jobs to keep all threads busy.
+pub fn threads(jobs: usize) -> Option<usize> {
+    let threads = std::thread::available_parallelism().map_or(1, NonZeroUsize::get).min(MOST_THREADS);
+    (threads > 1 && jobs >= 2 * threads).then_some(threads)
+}
 
 /// Runs `job` for every index below `jobs`, and returns the results in order. The calling thread is one of the `threads`, so
 /// that it can later reuse the memory that it allocates here.

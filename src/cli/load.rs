@@ -21,11 +21,11 @@ use crossprof::{FileResult, ModelConfig, Session, Settings, Warning};
 use crossprof::report::SourceFile;
 
 use super::args::Model;
-use super::complain;
 use super::input::{Input, Source, read_small, walk};
 use super::output::Outputs;
 use super::progress::Progress;
 use super::sidecars;
+use super::{complain, in_order};
 
 /// Bytes per read from disk.
 const READ_BYTES: usize = 1 << 20;
@@ -272,7 +272,7 @@ fn read_all(loaded: &mut Loaded, inputs: &[&Input], progress: &mut Progress) {
         return;
     }
     progress.begin(inputs.iter().map(|input| input.size).sum());
-    let messages = match many::threads(inputs.len()) {
+    let messages = match in_order::threads(inputs.len()) {
         Some(threads) => many::read(&mut loaded.session, inputs, threads, progress),
         None => read_each(&mut loaded.session, inputs, progress),
     };

@@ -7,7 +7,6 @@
 //! ```
 
 use std::io::{ErrorKind, Read};
-use std::num::NonZeroUsize;
 use std::sync::Mutex;
 
 use crossprof::Session;
@@ -17,17 +16,8 @@ use crate::cli::in_order::in_order;
 use crate::cli::input::{Input, Source};
 use crate::cli::progress::Progress;
 
-/// Maximum number of threads. Each thread holds the planes of its file in memory.
-const MOST_THREADS: usize = 8;
-
 /// The session of a decoded file, and the file's problem, if any.
 type Decoded = (Session, Option<String>);
-
-/// Returns the useful number of threads. `None` if there are too few files to keep all threads busy.
-pub fn threads(files: usize) -> Option<usize> {
-    let threads = std::thread::available_parallelism().map_or(1, NonZeroUsize::get).min(MOST_THREADS);
-    (threads > 1 && files >= 2 * threads).then_some(threads)
-}
 
 /// Reads the files into `session` in order, and returns their problems in the same order.
 pub fn read(session: &mut Session, inputs: &[&Input], threads: usize, progress: &mut Progress) -> Vec<String> {
