@@ -36,8 +36,10 @@ pub(super) struct Absent {
 }
 
 impl From<Absent> for Block {
+    /// The remedies of a profile are sentences, and those of a block are code.
     fn from(Absent { reason, remedy }: Absent) -> Block {
-        Block::Empty { reason, remedy }
+        let reason = remedy.map_or(reason.clone(), |remedy| format!("{reason} {remedy}"));
+        Block::Empty { reason, remedy: None }
     }
 }
 
