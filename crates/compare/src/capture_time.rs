@@ -91,7 +91,7 @@ fn fence(steps: &[&Step], typical: f64) -> f64 {
 }
 
 /// Returns the part of the step that exceeds its own mean over all steps by the most time. If that part is idle time, also
-/// returns the range that the host was in. Both are `None` if the profile has no breakdown of steps.
+/// returns the range that the host was in, unless it is the step's annotation. Both are `None` if the profile has no breakdown of steps.
 fn longest_part(profile: &UnifiedProfile, index: u64) -> (Option<&'static str>, Option<&str>) {
     let Some(breakdown) = profile.step_breakdown.as_ref() else { return (None, None) };
     let Some(step) = breakdown.steps.iter().find(|step| step.index == index) else { return (None, None) };
@@ -100,7 +100,12 @@ fn longest_part(profile: &UnifiedProfile, index: u64) -> (Option<&'static str>, 
         step.parts.values_us().into_iter().zip(means).map(|(step, mean)| step.unwrap_or(0.0) - mean.unwrap_or(0.0));
     let longest = STEP_PARTS.iter().zip(excess).reduce(|a, b| if b.1 > a.1 { b } else { a });
     match longest.filter(|(_, excess)| *excess > 0.0) {
-        Some(((name, title), _)) => (Some(name), step.host_range.as_deref().filter(|_| title.starts_with("Idle"))),
+        Some(((name, title), _)) => {
+            // The annotation of the step explains nothing.
+            let marks_step = |range: &&str| facts::marks_step(profile.step_timing.annotation(), range);
+            let range = step.host_range.as_deref().filter(|range| title.starts_with("Idle") && !marks_step(range));
+            (Some(name), range)
+        }
         None => (None, None),
     }
 }

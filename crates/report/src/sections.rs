@@ -482,8 +482,8 @@ pub struct Step {
 
 impl Step {
     /// Returns true if the step does the same work as the other steps. Forward passes of an inference engine that compute
-    /// prompts do not, because prompts have different lengths.
+    /// prompts do not, because prompts have different lengths. Neither do passes that serve no request.
     pub fn is_comparable(&self) -> bool {
-        self.phase.as_deref().is_none_or(|phase| phase == "decode")
+        self.requests != Some(0) && self.phase.as_deref().is_none_or(|phase| phase == "decode")
     }
 }
