@@ -81,7 +81,7 @@ pub struct ServedBatch {
 }
 
 /// Words in the names of functions that compute prompts, and of functions that compute next tokens.
-const PREFILL_WORDS: [&str; 2] = ["prefill", "extend"];
+const PREFILL_WORDS: [&str; 1] = ["prefill"];
 const DECODE_WORDS: [&str; 3] = ["decode", "generate", "decoding"];
 
 impl ServedBatch {

@@ -168,7 +168,7 @@ mod tests {
         fine(input_bound(400), &crate::host_overhead::RULE);
     }
 
-    /// Builds steps of which every `each`-th waits 300 us of 1000 for `next_batch`, most of it in `read`.
+    /// Builds steps of 1000 us. Every `each`-th one waits 300 us for `next_batch`, 250 us of it in `read`.
     fn some_wait(each: i64) -> Trace {
         gpu_steps(24, move |b, at| {
             let waits = at / 1000 % each == each - 1;

@@ -88,7 +88,7 @@ mod tests {
 
     #[test]
     fn fires_above_its_limits() {
-        // Twelve intervals, of which one is longer: x / (1200 + x) exceeds 10 % from x = 134 on.
+        // One of twelve intervals is longer by x. Its share, x / (1200 + x), is above 10 % if x is at least 134.
         fine(passes(130), &RULE);
         let found = finding(passes(136), &RULE);
         assert_eq!((found.severity, found.title.as_str()), (Note, "Prompts delay the next tokens by up to 136 µs"));

@@ -34,7 +34,7 @@ pub(crate) fn instruction<'a>(context: &Context<'a>, op: &Op) -> Option<(&'a hlo
         }
     }
     let (first, others) = found.split_first()?;
-    // The hosts of a run number their programs independently, and the row of an op does not tell which host it comes from.
+    // Each host numbers its programs independently, and the row of an op does not name its host.
     let same = |module: &&hlo::Module| module_fingerprint(module) == module_fingerprint(first);
     others.iter().all(same).then_some(())?;
     Some((first, first.instruction(name)?))

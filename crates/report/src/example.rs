@@ -36,7 +36,7 @@ pub fn profile() -> UnifiedProfile {
         parameter_counts: None,
         layer_freezing: None,
         serving: Some(Serving {
-            phases: vec![ServingPhase {
+            phases: vec![PhaseStats {
                 phase: "decode".into(),
                 passes: 2,
                 total_time_us: 240.0,
@@ -46,7 +46,7 @@ pub fn profile() -> UnifiedProfile {
                 p95_time_us: 120.4,
                 max_time_us: 120.4,
                 idle_percent: 16.7,
-                ..ServingPhase::default()
+                ..PhaseStats::default()
             }],
             ..Serving::default()
         }),

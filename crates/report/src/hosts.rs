@@ -43,8 +43,8 @@ pub struct DeviceSteps {
     /// Index in `steps` of its longest counted step. Absent without steps.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slowest_step: Option<u64>,
-    /// Work of the device: the median over its counted steps of the time in which it is neither idle nor in exposed
-    /// communication, both of which include waiting for other devices. Work in its window if the steps are unknown.
+    /// Work of the device: time of a step in which it is neither idle nor in exposed communication, since both include waiting
+    /// for other devices. Median over its counted steps. If the steps are unknown, work in its window.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub work_us: Option<f64>,
     /// Score of the device relative to the best device: `100 * (least work_us of the devices that exchange data with each

@@ -24,7 +24,7 @@ pub struct InputPipeline {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limiting_percent: Option<f64>,
     /// Ops from the one that feeds the devices to the source of the data. If an op gets its input from several ops, the chain
-    /// continues with the one that has the most self time with its own inputs.
+    /// continues with the one that has the most self time with its own inputs. Lists at most 50.
     pub chain: Vec<String>,
     /// Stages that occur, in the order of a batch's way.
     pub stages: Vec<InputStageTime>,

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct Serving {
     /// Phases with counted passes, in the order `prefill`, `mixed`, `decode`.
-    pub phases: Vec<ServingPhase>,
+    pub phases: Vec<PhaseStats>,
     /// Largest number of requests in one pass.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_requests: Option<u64>,
@@ -40,7 +40,7 @@ pub struct Serving {
 
 /// Counted passes of one phase.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
-pub struct ServingPhase {
+pub struct PhaseStats {
     /// `prefill`: passes that only compute prompts. `decode`: passes that only compute next tokens. `mixed`: passes that do
     /// both, or whose name does not distinguish them.
     pub phase: String,

@@ -3,7 +3,7 @@
 use super::profile_table::{ProfileColumns, float, int, of_rows, text};
 use crate::record::{Made, TableRecord};
 use crate::shown::{RowKey, Shown};
-use report::{ServingPhase, UnifiedProfile};
+use report::{PhaseStats, UnifiedProfile};
 use table::{Cell, Column, Table, Unit, columns};
 
 /// Record of the table.
@@ -12,7 +12,7 @@ pub(super) const TABLE: TableRecord = TableRecord {
     ..TableRecord::new("serving", || columns(&COLUMNS), Made::Profile(table))
 };
 
-static COLUMNS: ProfileColumns<ServingPhase, 13> = [
+static COLUMNS: ProfileColumns<PhaseStats, 13> = [
     (Column::of_field("phase", "Phase", Unit::Text, "serving.phases[].phase"), |it| text(&it.phase)),
     (Column::of_field("passes", "Passes", Unit::Count, "serving.phases[].passes"), |it| Cell::Int(it.passes)),
     (Column::of_field("total_time_us", "Time", Unit::TimeUs, "serving.phases[].total_time_us"), |it| {

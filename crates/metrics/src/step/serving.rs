@@ -6,8 +6,8 @@
 //! ```
 
 use crate::common::statistics::{self, Summary};
-use facts::ServingPhase as Phase;
-use report::{Serving, ServingPhase, SteadyState, Step};
+use facts::ServingPhase;
+use report::{PhaseStats, Serving, SteadyState, Step};
 
 /// Share of the largest number of requests from which a pass belongs to the steady state (our limit).
 const STEADY: f64 = 0.9;
@@ -18,8 +18,8 @@ const FEWEST_STEADY: usize = 5;
 pub fn section(steps: &[Step]) -> Option<Serving> {
     let counted: Vec<&Step> = steps.iter().filter(|step| step.counted && step.phase.is_some()).collect();
     let time_us: f64 = counted.iter().map(|step| step.duration_us).sum();
-    let phases: Vec<ServingPhase> =
-        Phase::ALL.into_iter().filter_map(|phase| of_phase(&counted, phase, time_us)).collect();
+    let phases: Vec<PhaseStats> =
+        ServingPhase::ALL.into_iter().filter_map(|phase| of_phase(&counted, phase, time_us)).collect();
     if phases.is_empty() {
         return None;
     }
@@ -39,7 +39,7 @@ pub fn section(steps: &[Step]) -> Option<Serving> {
     })
 }
 
-fn of_phase(counted: &[&Step], phase: Phase, all_us: f64) -> Option<ServingPhase> {
+fn of_phase(counted: &[&Step], phase: ServingPhase, all_us: f64) -> Option<PhaseStats> {
     let own: Vec<&Step> = counted.iter().copied().filter(|step| step.phase.as_deref() == Some(phase.label())).collect();
     let durations: Vec<f64> = own.iter().map(|step| step.duration_us).collect();
     let Summary { mean, median, p95, max, .. } = statistics::summarize(&durations)?;
@@ -48,7 +48,7 @@ fn of_phase(counted: &[&Step], phase: Phase, all_us: f64) -> Option<ServingPhase
     let percent = |part: f64, whole: f64| if whole > 0.0 { 100.0 * part / whole } else { 0.0 };
     let requests: Vec<f64> = own.iter().filter_map(|step| step.requests).map(|requests| requests as f64).collect();
     let tokens = sum(&own, |step| step.tokens);
-    Some(ServingPhase {
+    Some(PhaseStats {
         phase: phase.label().to_owned(),
         passes: own.len() as u64,
         total_time_us,
@@ -87,7 +87,7 @@ fn token_intervals(steps: &[Step]) -> Vec<TokenInterval> {
     let mut intervals = Vec::new();
     let mut since: Option<TokenInterval> = None;
     for step in steps {
-        let has_prompt = step.phase.as_deref() != Some(Phase::Decode.label());
+        let has_prompt = step.phase.as_deref() != Some(ServingPhase::Decode.label());
         let longer = since
             .take()
             .filter(|_| step.counted)
@@ -113,7 +113,7 @@ fn prompt_delay_percent(intervals: &[TokenInterval]) -> Option<f64> {
 
 /// Returns true if requests of the pass get their next token.
 fn decodes(step: &Step) -> bool {
-    step.phase.is_some() && step.phase.as_deref() != Some(Phase::Prefill.label())
+    step.phase.is_some() && step.phase.as_deref() != Some(ServingPhase::Prefill.label())
 }
 
 /// Finds the longest part in which every decoding pass has nearly the largest number of requests. Passes that only prefill

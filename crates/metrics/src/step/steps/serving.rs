@@ -6,8 +6,8 @@
 //!          '-- step 0: prefill ------------------'   '-- step 1: decode ----------------'
 //! ```
 //!
-//! Without such spans, the calls of compiled functions whose names contain `prefill` and `decode` (or similar words) are the
-//! passes, if both occur and no step is annotated.
+//! Without such spans, the calls of compiled functions whose names contain the word `prefill`, or a word such as `decode`,
+//! are the passes, if both occur and no step is annotated.
 //!
 //! On each host, the thread with the longest spans counts. A span inside another one belongs to the outer pass. The
 //! n-th passes of several hosts are one step.
