@@ -55,6 +55,12 @@ pub struct WaitedIn {
     pub other_thread: Option<OtherThread>,
 }
 
+impl WaitedIn {
+    fn new(name: &str, thread: &str, waits: bool, time: Ps) -> WaitedIn {
+        WaitedIn { name: name.to_owned(), thread: thread.to_owned(), waits, time, ..WaitedIn::default() }
+    }
+}
+
 /// Activity of the hosts while devices are idle, in device time, summed over the devices.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct HostWaits {
@@ -127,13 +133,25 @@ impl HostRanges {
     /// Measures the hosts' activity while the devices are idle in `windows`, which has one entry per used device.
     pub fn waits(&self, devices: &Devices, windows: &[IntervalSet]) -> HostWaits {
         let mut waits = HostWaits::default();
+        // Place of each name in `waits.ranges`: a capture can have a million names.
+        let mut places: Vec<Option<usize>> = vec![None; self.names.len()];
         for (device, window) in devices.used.iter().zip(windows) {
             waits.window += window.length();
             let idle = device.set_to_host(&window.difference(&device.busy));
             let Some(host) = self.hosts.iter().find(|it| it.host == device.host) else { continue };
             for range in &host.ranges {
-                let name = self.names.get(range.name).map_or("", String::as_str);
-                add(&mut waits.ranges, name, &range.thread, is_wait(name), overlap(&idle, &range.times));
+                let time = overlap(&idle, &range.times);
+                let (Some(name), Some(place)) = (self.names.get(range.name), places.get_mut(range.name)) else {
+                    continue;
+                };
+                if time <= Ps::ZERO {
+                    continue;
+                }
+                let place = *place.get_or_insert(waits.ranges.len());
+                match waits.ranges.get_mut(place) {
+                    Some(known) => known.time += time,
+                    None => waits.ranges.push(WaitedIn::new(name, &range.thread, is_wait(name), time)),
+                }
             }
             waits.outside += idle.length() - overlap(&idle, &host.all);
             host.behind.add_to(&mut waits, &idle, &host.all, &host.working);
@@ -179,9 +197,7 @@ fn add(list: &mut Vec<WaitedIn>, name: &str, thread: &str, waits: bool, time: Ps
     }
     match list.iter_mut().find(|known| known.name == name) {
         Some(known) => known.time += time,
-        None => {
-            list.push(WaitedIn { name: name.to_owned(), thread: thread.to_owned(), waits, time, ..WaitedIn::default() })
-        }
+        None => list.push(WaitedIn::new(name, thread, waits, time)),
     }
 }
 
