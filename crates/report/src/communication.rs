@@ -11,25 +11,25 @@ pub struct Communication {
     pub num_collectives: u64,
     /// Summed durations of collectives, sends and receives.
     pub total_time_us: f64,
-    /// Exposed communication: time in which the device communicates without computing.
+    /// Exposed communication: time during which the device communicates without computing.
     pub exposed_time_us: f64,
-    /// Overlapped share of communication in the window. `100 * (1 - exposed_time_us / total_time_us)`, over all runs.
-    /// `step_breakdown.communication_overlap_percent` covers the counted steps only.
+    /// Share of the communication in the window that overlaps with computation. `100 * (1 - exposed_time_us / total_time_us)`,
+    /// over all runs. `step_breakdown.communication_overlap_percent` covers the counted steps only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hidden_percent: Option<f64>,
-    /// Time that devices waited for the last device of their group. `duration - shortest duration`, over the compared runs: runs
-    /// of one instruction on the devices of a group, matched by their order. If the file contains no groups, devices whose runs
-    /// overlap and end together form a group. Absent if no run was compared.
+    /// Time that devices waited for the last device of their group. It is the sum of `duration - shortest duration` over the
+    /// compared runs. The runs of one instruction on the devices of a group are compared; they are matched by their order. If
+    /// the file contains no groups, devices whose runs overlap and end together form a group. Absent if no run was compared.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wait_time_us: Option<f64>,
-    /// Time without waiting for other devices. For each compared run, the shortest duration in the group, counted once per
-    /// device of the group. Absent if no run was compared.
+    /// Communication time without waiting for other devices. Each compared run contributes the shortest duration in its group,
+    /// once per device of the group. Absent if no run was compared.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub transfer_time_us: Option<f64>,
     /// Device that arrives last far more often than the others. It had the shortest duration, and so arrived last, in at least
-    /// twice its fair share of its compared runs (in a group of four, the fair share is a quarter; at least 10 %, and 75 % is always enough). If
-    /// several devices qualify, the one that the others waited for the longest. Absent if no device qualifies, or if waiting
-    /// is below 1 % of the compared time.
+    /// twice its fair share of its compared runs. In a group of four, the fair share is a quarter. The device must arrive last
+    /// in at least 10 % of its compared runs, and 75 % is always enough. If several devices qualify, it is the one that the
+    /// others waited for the longest. Absent if no device qualifies, or if waiting is below 1 % of the compared time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub straggler: Option<String>,
     /// Share of the straggler's compared runs in which it arrived last and another device of the group waited.
@@ -39,8 +39,8 @@ pub struct Communication {
     pub kinds: Vec<CommunicationKind>,
     /// The ops with the most time, at most 50.
     pub top_ops: Vec<CommunicationOp>,
-    /// Communication that is not a device op, or that repeats one. No sum above includes it. At most 50 entries, by track and
-    /// time.
+    /// Communication that is not a device op, or that duplicates one. No sum above includes it. At most 50 entries, sorted by
+    /// track and time.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub apart: Vec<CommunicationApart>,
 }
@@ -48,8 +48,8 @@ pub struct Communication {
 /// Communication that is measured separately. Added in 1.1.0.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct CommunicationApart {
-    /// Name of the instruction, or of the collective that messages belong to (`dcn_label`). This communication is not a device
-    /// op, or it repeats one. No sum above includes it, so that nothing counts twice.
+    /// Name of the instruction, or of the collective that the messages belong to (`dcn_label`). This communication is not a
+    /// device op, or it duplicates one. No sum above includes it, so nothing is counted twice.
     pub name: String,
     /// Kind of communication, as HLO names it. `megascale-send` and `megascale-receive` are messages between TPU slices.
     pub kind: String,
@@ -58,9 +58,9 @@ pub struct CommunicationApart {
     pub track: String,
     /// Number of spans or messages.
     pub count: u64,
-    /// Summed durations. The duration of a message comes from its `duration_us`, because its mark is only its end.
+    /// Summed durations. The duration of a message comes from its `duration_us`, because its mark shows only its end.
     pub total_time_us: f64,
-    /// Time in which the device communicates without computing. Absent for messages, which belong to no device.
+    /// Time during which the device communicates without computing. Absent for messages, which belong to no device.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exposed_time_us: Option<f64>,
     /// Payload of all messages. Absent if unknown.
@@ -77,7 +77,7 @@ pub struct CommunicationKind {
     pub count: u64,
     /// Summed durations.
     pub total_time_us: f64,
-    /// Time in which the device communicates without computing.
+    /// Time during which the device communicates without computing.
     pub exposed_time_us: f64,
 }
 
@@ -86,16 +86,17 @@ pub struct CommunicationKind {
 pub struct CommunicationOp {
     /// Name of the op. At most 50 are listed, most time first.
     pub name: String,
-    /// Kind of the op.
+    /// Kind of communication.
     pub kind: String,
     /// Runs of the op.
     pub count: u64,
     /// Summed durations.
     pub total_time_us: f64,
-    /// Time in which the device communicates without computing.
+    /// Time during which the device communicates without computing.
     pub exposed_time_us: f64,
-    /// Bytes of one run on one device, by NCCL's convention: the size of the result for an all-gather, of the operands for all
-    /// others. Source: the embedded HLO, else the shapes in the op's expression. Absent if the trace contains neither.
+    /// Bytes of one run on one device, by NCCL's convention: the size of the result for an all-gather, and the size of the
+    /// operands for all other kinds. The source is the embedded HLO. If it is missing, the source is the shapes in the op's
+    /// expression. Absent if the trace contains neither.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bytes: Option<u64>,
     /// Devices per group, from `replica_groups` in any of its forms.

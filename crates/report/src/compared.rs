@@ -21,16 +21,16 @@ pub struct Compared {
     /// True for the baseline of the comparison whose report contains this profile. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub comparison_baseline: Option<bool>,
-    /// `strong` or `weak`, if the user set the kind of scaling in the comparison whose report contains this profile. Added in
+    /// Kind of scaling (`strong` or `weak`) that the user set in the comparison whose report contains this profile. Added in
     /// 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub comparison_scaling: Option<String>,
-    /// Name of the run if several captures belong to it, in the comparison whose report contains this profile. Added in 1.1.0.
+    /// Name of the run that this capture belongs to, if several captures form one run in the comparison whose report contains
+    /// this profile. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub comparison_group: Option<String>,
-    /// Smallest relative difference that counts, if the user set it in the comparison whose report contains this profile. Added
-    /// in
-    /// 1.1.0.
+    /// Smallest relative difference that is treated as a change. Present if the user set it in the comparison whose report
+    /// contains this profile. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub comparison_threshold: Option<f64>,
 }

@@ -10,7 +10,7 @@ use super::views::{View, known};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema, Fields)]
 #[serde(rename_all = "snake_case")]
 pub enum FindingSeverity {
-    /// The rule lacks its input, so it was not checked.
+    /// The rule was not checked, because its input is missing.
     NotChecked,
     /// Useful to know, but the remedy saves little or no time.
     Note,
@@ -88,7 +88,7 @@ pub struct Finding {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub evidence: Vec<Evidence>,
     /// Share of the step that the finding affects: an upper bound of the time that the remedy can save. If the window does not
-    /// consist of steps, the share of the window. Absent if the finding is not about time. Findings of equal severity are
+    /// consist of steps, it is the share of the window. Absent if the finding is not about time. Findings of equal severity are
     /// sorted by this share.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub time_at_stake_percent: Option<f64>,

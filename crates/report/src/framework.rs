@@ -16,7 +16,7 @@ pub enum Framework {
     Unknown,
 }
 
-/// Names of a framework's calls, options and tools for use in advice. They fit into a sentence.
+/// Names of a framework's calls, options and tools for use in advice. Each fits into a sentence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Words {
     /// Instruction to mark steps for the profiler: the beginning of a sentence.
@@ -43,7 +43,7 @@ pub struct Words {
     pub no_python_calls: &'static str,
     /// Profiler option that records allocations. Empty if the framework cannot record them.
     pub allocations: &'static str,
-    /// Setting that keeps compiled programs from run to run.
+    /// Setting that keeps compiled programs from one run to the next.
     pub compilation_cache: &'static str,
     /// Instruction to find out why a function is recompiled, as a sentence.
     pub why_compiled: &'static str,
@@ -145,8 +145,8 @@ impl Framework {
         }
     }
 
-    /// Returns the framework for the name in a profile (`metadata.framework`). Libraries on top of JAX (`Flax`,
-    /// `Haiku`) count as JAX.
+    /// Returns the framework for the name in a profile (`metadata.framework`). Libraries on top of JAX (`Flax`, `Haiku`) are
+    /// treated as JAX.
     pub fn of_name(name: &str) -> Framework {
         match name {
             "" | UNKNOWN => Framework::Unknown,

@@ -9,10 +9,10 @@ use serde::{Deserialize, Serialize};
 pub struct HostActivity {
     /// Host threads with at least one event.
     pub num_threads: u64,
-    /// Time in which at least one thread of a host works rather than waits, summed over hosts.
+    /// Time during which at least one thread of a host works rather than waits, summed over hosts.
     pub busy_time_us: f64,
-    /// Share of the capture in which at least one thread of a host is busy. `busy_time_us` divided by the capture's duration,
-    /// which is summed over hosts.
+    /// Share of the capture during which at least one thread of a host is busy. `busy_time_us` divided by the capture's
+    /// duration, both summed over hosts.
     pub busy_percent: f64,
     /// The threads with the most busy time, at most 50.
     pub threads: Vec<HostThread>,
@@ -37,8 +37,8 @@ pub struct HostThread {
     pub num_events: u64,
     /// Length of the union of the thread's events, including waits.
     pub busy_time_us: f64,
-    /// Share of the capture in which the thread is in an event, including waits. `busy_time_us` divided by the duration of the
-    /// capture.
+    /// Share of the capture during which the thread is in an event, including waits. `busy_time_us` divided by the duration of
+    /// the capture.
     pub busy_percent: f64,
     /// Name of the events with the most self time on the thread.
     pub top_span: String,
@@ -47,11 +47,11 @@ pub struct HostThread {
 /// All host events of one name.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct HostSpan {
-    /// Name of the events. The list contains the 20 names of the table host-ops with the most self time.
+    /// Name of the events. The list contains the 20 names in the `host-ops` table that have the most self time.
     pub name: String,
     /// Role of the events: `python`, `launch`, `input`, `compile`, `transfer`, `wait` or `other`.
     pub role: String,
-    /// Number of events with this name. An event nested in another one with the same name and thread does not count.
+    /// Number of events with this name. Excludes events nested in an event of the same name on the same thread.
     pub occurrences: u64,
     /// Threads with at least one of these events.
     pub threads: u64,
@@ -68,17 +68,18 @@ pub struct HostSpan {
 /// Host spans that call, execute or compile one program.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct HostProgram {
-    /// Name of a program that host events call, execute or compile: `f` for JAX's `PjitFunction(f)`. For other events, the
-    /// module that the event names or, if it names none, the name of the event (XLA's execution spans). The list contains the
-    /// 100 programs with the most time.
+    /// Name of a program that host events call, execute or compile: `f` for JAX's `PjitFunction(f)`. For other events, it is
+    /// the module that the event names. If the event names none, it is the name of the event (XLA's execution spans). The list
+    /// contains the 100 programs with the most time.
     pub name: String,
     /// `call`, `execute` (`crates/facts/src/program_spans.csv`) or `compile` (`crates/facts/src/host_spans.csv`).
     pub activity: String,
-    /// Number of calls of the program. A call nested in another one with the same program, activity and thread does not count,
+    /// Number of calls of the program. Excludes calls nested in a call of the same program with the same activity and thread,
     /// because JAX marks the first call of a function twice.
     pub calls: u64,
-    /// Summed durations of the events. Rows do not add up, because executions are inside calls, and the runtime marks one
-    /// execution by several nested events. If the device works asynchronously, a call only dispatches the program.
+    /// Summed durations of the events. The rows overlap, so they do not add up to a total. Executions are inside calls, and the
+    /// runtime marks one execution by several nested events. If the device works asynchronously, a call only dispatches the
+    /// program.
     pub total_time_us: f64,
     /// Longest duration of an event.
     pub max_time_us: f64,
@@ -89,9 +90,9 @@ pub struct HostProgram {
 pub struct OtherDevice {
     /// Name of the plane or process, with its label (`process_labels`) if it has one.
     pub name: String,
-    /// `accelerator` or `process`. The name of an accelerator is `/device:...` (except XLA's `/device:CUSTOM:Megascale Trace` and
-    /// `MOSAIC`), or its name or label contains a word of `crates/facts/src/accelerators.csv` (`NPU 0`, `Ascend Hardware`, `HPU
-    /// 0`). Processes are listed only if no device op of a known kind ran.
+    /// `accelerator` or `process`. The name of an accelerator is `/device:...` (except XLA's `/device:CUSTOM:Megascale Trace`
+    /// and `MOSAIC`), or its name or label contains a word listed in `crates/facts/src/accelerators.csv` (`NPU 0`, `Ascend
+    /// Hardware`, `HPU 0`). Processes are listed only if no device op of a known kind ran.
     pub kind: String,
     /// Lines (streams, threads) with at least one event.
     pub num_lines: u64,
@@ -99,9 +100,9 @@ pub struct OtherDevice {
     pub num_events: u64,
     /// Length of the union of the device's events over all lines.
     pub busy_time_us: f64,
-    /// Active span: from the start of the first to the end of the last event with a duration.
+    /// Length of the active span: from the start of the first event with a duration to the end of the last one.
     pub total_time_us: f64,
-    /// Share of the active span in which an event of the device runs. `100 * busy_time_us / total_time_us`.
+    /// Share of the active span during which an event of the device runs. `100 * busy_time_us / total_time_us`.
     pub busy_percent: f64,
     /// The names with the most self time, at most 10.
     pub top_events: Vec<OtherDeviceEvent>,

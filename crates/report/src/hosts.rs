@@ -31,28 +31,29 @@ pub struct DevicePlace {
 /// Counted steps of one device. Added in 1.1.0.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct DeviceSteps {
-    /// Mean length of a counted step on the device. Length of its window if the steps are unknown.
+    /// Mean length of a counted step on the device. If the steps are unknown, the length of the device's window.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub step_time_us: Option<f64>,
     /// Median length of a counted step on the device. Absent without steps.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub median_step_us: Option<f64>,
-    /// Length of its longest counted step. Absent without steps.
+    /// Length of the device's longest counted step. Absent without steps.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slowest_step_us: Option<f64>,
-    /// Index in `steps` of its longest counted step. Absent without steps.
+    /// Index in `steps` of the device's longest counted step. Absent without steps.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slowest_step: Option<u64>,
-    /// Work of the device: time of a step in which it is neither idle nor in exposed communication, since both include waiting
-    /// for other devices. Median over its counted steps. If the steps are unknown, work in its window.
+    /// Work of the device: time of a step during which the device is neither idle nor in exposed communication, because both
+    /// include waiting for other devices. It is the median over the device's counted steps. If the steps are unknown, it is the
+    /// work in the device's window.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub work_us: Option<f64>,
     /// Score of the device relative to the best device: `100 * (least work_us of the devices that exchange data with each
-    /// other) / work_us`. 100 for the device with the least work. Absent for devices that do not communicate.
+    /// other) / work_us`. It is 100 for the device with the least work. Absent for devices that do not communicate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub relative_score_percent: Option<f64>,
-    /// Score of the device relative to its own best step: `100 * (least work of its counted steps) / work_us`. Low if its steps
-    /// differ. Absent for fewer than two steps.
+    /// Score of the device relative to its own best step: `100 * (least work of its counted steps) / work_us`. It is low if the
+    /// device's steps differ. Absent for fewer than two steps.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub individual_score_percent: Option<f64>,
 }
@@ -67,21 +68,23 @@ pub struct DeviceArrivals {
     pub last: u64,
     /// Share of the compared runs in which the device arrived last.
     pub last_percent: f64,
-    /// Share of the compared runs in which the device would arrive last if all devices of its groups were equal: 25 % in a group of
-    /// four.
+    /// Share of the compared runs in which the device would arrive last if all devices of its groups arrived last equally
+    /// often: 25 % in a group of four.
     pub fair_percent: f64,
     /// Time that this device waited for the last device, over all compared runs.
     pub wait_time_us: f64,
-    /// Time that all other devices together waited for this one, over the runs in which it arrived last.
+    /// Time that all other devices together waited for this device, over the runs in which it arrived last.
     pub caused_wait_us: f64,
-    /// Time by which these runs would have ended earlier if the device had arrived together with the second-last one.
+    /// Time by which these runs would have ended earlier if the device had arrived together with the second-last device.
     pub delay_us: f64,
-    /// Probable reason why the device arrives late: `compute`, `throttling`, `input`, `transfer`, `host` or `unknown`. The cause is
-    /// the largest excess of its step parts over the median of the other devices, if it is at least half of all excess and half of
-    /// the delay per step: computation and data movement on the device, input, copies to or from the host or other devices, or waiting
-    /// for launches and compilation. `throttling` instead of `compute` if it runs the same ops as the device with the least work,
-    /// equally often, and they take longer in nearly equal ratio: a lower clock, or a slower chip. Present if the device arrives last
-    /// more than once and in at least twice its fair share of the compared runs (at least 10 %; 75 % is always enough).
+    /// Probable reason why the device arrives late: `compute`, `throttling`, `input`, `transfer`, `host` or `unknown`. Each
+    /// part of the device's step is compared with the median of the other devices: computation and data movement on the device
+    /// (`compute`), input (`input`), copies to or from the host or other devices (`transfer`), and waiting for launches and
+    /// compilation (`host`). The cause is the part with the largest excess over this median, if its excess is at least half of
+    /// all excess and at least half of the delay per step. It is `throttling` instead of `compute` if the device runs the same
+    /// ops as the device with the least work, equally often, and these ops take longer in nearly the same ratio. Then the chip
+    /// is slower, or its clock is lower. Present if the device arrives last more than once and in at least twice its fair share
+    /// of the compared runs (at least 10 %; 75 % is always enough).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub late_cause: Option<String>,
 }
@@ -95,16 +98,16 @@ pub struct HostStats {
     pub host: Option<String>,
     /// Number of used devices of the host.
     pub num_devices: u64,
-    /// Largest number of counted steps on one of its devices. Absent if the steps are unknown.
+    /// Largest number of counted steps on one device of the host. Absent if the steps are unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub num_steps: Option<u64>,
-    /// Mean length of a step on the devices of the host. Length of the window if the steps are unknown.
+    /// Mean length of a step on the devices of the host. If the steps are unknown, the length of the window.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub step_time_us: Option<f64>,
     /// Median length of a step on the devices of the host. Absent without steps.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub median_step_us: Option<f64>,
-    /// Length of the longest step on one of its devices. Absent without steps.
+    /// Length of the longest step on any device of the host. Absent without steps.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slowest_step_us: Option<f64>,
     /// Index in `steps` of this longest step.
@@ -124,7 +127,7 @@ pub struct HostStats {
     /// compared.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub caused_wait_us: Option<f64>,
-    /// Largest `memory.devices[].peak_bytes` of its devices. Absent if unknown.
+    /// Largest `memory.devices[].peak_bytes` of the host's devices. Absent if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub peak_memory_bytes: Option<u64>,
 }

@@ -7,26 +7,26 @@ use serde::{Deserialize, Serialize};
 /// Stages of the input pipeline in the window, over all hosts.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct InputPipeline {
-    /// Time in which a thread that feeds devices is in the input pipeline, summed over hosts. The time of the pipeline's own
-    /// threads does not count.
+    /// Time during which a thread that feeds devices is in the input pipeline, summed over hosts. Excludes the time of the
+    /// pipeline's own threads.
     pub held_us: f64,
-    /// Share of the window in which a thread that feeds devices is in the input pipeline: `100 * held_us` divided by the window
-    /// of all hosts.
+    /// Share of the window during which a thread that feeds devices is in the input pipeline: `100 * held_us` divided by the
+    /// window's length, summed over hosts.
     pub held_percent: f64,
     /// Stage of the op that limits the pipeline: see `limiting_op`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limiting_stage: Option<String>,
-    /// Op with the largest `busy_percent`. Its threads work for most of the time in which the threads that feed devices wait, so
-    /// the pipeline cannot be faster than this op. Ops that run ahead in other threads are idle for a part of that time.
+    /// Op with the largest `busy_percent`. While the threads that feed devices wait, this op's threads work for most of the
+    /// time. So the pipeline cannot be faster than this op. Ops that run ahead in other threads are idle for part of that time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limiting_op: Option<String>,
     /// `busy_percent` of the op that limits the pipeline.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limiting_percent: Option<f64>,
     /// Ops from the one that feeds the devices to the source of the data. If an op gets its input from several ops, the chain
-    /// continues with the one that has the most self time with its own inputs. Lists at most 50.
+    /// continues with the one that has the most self time, including its own inputs. At most 50 ops.
     pub chain: Vec<String>,
-    /// Stages that occur, in the order of a batch's way.
+    /// Stages that occur, in the order in which a batch passes through them.
     pub stages: Vec<InputStageTime>,
     /// The ops with the most self time, at most 50.
     pub ops: Vec<InputOpTime>,
@@ -38,14 +38,14 @@ pub struct InputStageTime {
     /// `read`, `preprocess`, `batch`, `transfer`, `enqueue`, `wait` (threads that only wait for other stages, and spans without a
     /// known stage) or `other` (`crates/facts/src/input_stages.csv`).
     pub stage: String,
-    /// Time in which at least one thread works in the stage, summed over hosts.
+    /// Time during which at least one thread works in the stage, summed over hosts.
     pub time_us: f64,
     /// Time of all threads in the stage.
     pub thread_time_us: f64,
     /// Number of events of the stage's ops.
     pub count: u64,
-    /// Share of the time in which the threads that feed devices are in the pipeline (`held_us`) in which a thread works in the
-    /// stage. If they are never in the pipeline, the share of the window.
+    /// How busy the stage is while the threads that feed devices are in the pipeline: the share of `held_us` during which a
+    /// thread works in the stage. If the threads that feed devices are never in the pipeline, it is a share of the window.
     pub busy_percent: f64,
 }
 
@@ -54,7 +54,7 @@ pub struct InputStageTime {
 pub struct InputOpTime {
     /// Name of the op's events.
     pub name: String,
-    /// The op's part of the program: the transformation or data set that Grain names.
+    /// Part of the program that the op belongs to: the transformation or data set that Grain names.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub detail: Option<String>,
     /// Stage of the op: see `stages[].stage`.
@@ -70,8 +70,9 @@ pub struct InputOpTime {
     pub self_time_us: f64,
     /// Number of threads that work in the op.
     pub threads: u64,
-    /// How busy the op is while the threads that feed devices are in the pipeline: time of its threads divided by `held_us` and
-    /// by the largest number of its threads that work at once. An op that waits for other threads works only while none of them
-    /// does. If the threads that feed devices are never in the pipeline, the share of the window.
+    /// How busy the op is while the threads that feed devices are in the pipeline: the time of its threads, divided by
+    /// `held_us` and by the largest number of its threads that work at once. An op that waits for other threads works only
+    /// while none of those threads works. If the threads that feed devices are never in the pipeline, it is a share of the
+    /// window.
     pub busy_percent: f64,
 }

@@ -4,11 +4,11 @@ use base::fields::Fields;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// GPU kernels by name, launch shape and op; ops on other platforms. Added in 1.1.0.
+/// GPU kernels by name, launch shape and op. On other platforms, ops instead of kernels. Added in 1.1.0.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct KernelStatistics {
-    /// Kernels of all devices that start in the window and have a duration. Ops with a duration of 0, which occur on TPUs,
-    /// count towards `step_timing.total_kernels` but not here.
+    /// Kernels of all devices that start in the window and have a duration. Ops with a duration of 0, which occur on TPUs, are
+    /// included in `step_timing.total_kernels`, but not here.
     pub count: u64,
     /// Sum of the kernels' durations. Kernels on several streams may overlap.
     pub total_time_us: f64,
@@ -21,8 +21,8 @@ pub struct KernelStatistics {
     /// Time of kernels in the families `matmul`, `convolution` and `attention`. GPUs only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub matrix_time_us: Option<f64>,
-    /// Share of `matrix_time_us` in kernels that use tensor cores, judging by their names. A kernel with an unknown name counts
-    /// as not using them.
+    /// Share of `matrix_time_us` that kernels with tensor cores take, judging by their names. A kernel with an unknown name is
+    /// assumed not to use tensor cores.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tensor_core_percent: Option<f64>,
     /// Theoretical occupancy: mean over the kernels with a known occupancy, weighted by time. Absent if the profiler does not
@@ -76,10 +76,10 @@ pub struct KernelStatistic {
     pub hlo_op_name: Option<String>,
     /// Family of the kernel, see [kernel categories](#kernel-categories).
     pub family: String,
-    /// Blocks, `x,y,z`.
+    /// Number of blocks, `x,y,z`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub grid_dim: Option<String>,
-    /// Threads per block, `x,y,z`.
+    /// Number of threads per block, `x,y,z`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub block_dim: Option<String>,
     /// Registers per thread.
@@ -119,8 +119,8 @@ pub struct KernelStatistic {
 pub struct DataTypeTime {
     /// Data type that kernels compute with, as HLO names it (`bf16`, `f32`; `tf32` if a kernel's name contains it). The type
     /// comes from the HLO. If the HLO is missing, it comes from the kernel's name for matrix kernels, and is `unknown` for
-    /// others. Most time first, `unknown` last. XProf has two classes: names with `half` or `fp16` are 16 bits, and all others
-    /// (including bf16 and copies) are 32 bits.
+    /// others. Most time first, `unknown` last. XProf has only two classes: it treats kernels with `half` or `fp16` in their
+    /// names as 16-bit, and all others (including bf16 and copies) as 32-bit.
     pub data_type: String,
     /// Sum of the kernels' durations.
     pub time_us: f64,

@@ -15,8 +15,8 @@ pub struct LaunchSection {
     pub joined_op_count: u64,
     /// Mean duration of the launch call.
     pub avg_host_us: f64,
-    /// Mean time from the end of the call to the start of the work. It is 0 if the work starts during the call. All delays
-    /// exclude launches whose work starts before the call. Absent if the work of every launch starts before its call.
+    /// Mean time from the end of the call to the start of the work. The delay is 0 if the work starts during the call. All
+    /// delays exclude launches whose work starts before the call. Absent if the work of every launch starts before its call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub avg_launch_delay_us: Option<f64>,
     /// Median launch delay by nearest rank.

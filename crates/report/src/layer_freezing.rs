@@ -15,9 +15,9 @@ pub struct LayerFreezing {
     pub confidence: String,
     /// Parameter arrays that the program returns updated.
     pub trained_arrays: u64,
-    /// Parameter arrays that the program returns unchanged or not at all. Sharded arrays count only if they are returned
-    /// unchanged, because the new value of a shard may be computed from other shards. The other sharded arrays count neither as
-    /// trained nor as frozen.
+    /// Parameter arrays that the program returns unchanged or not at all. Sharded arrays are included only if they are returned
+    /// unchanged, because the new value of a shard may be computed from other shards. Other sharded arrays are counted neither
+    /// as trained nor as frozen.
     pub frozen_arrays: u64,
     /// Number of elements in the trained arrays. Absent if the arrays are sharded, because the program contains only one shard.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -25,7 +25,8 @@ pub struct LayerFreezing {
     /// Number of elements in the frozen arrays. Absent if the arrays are sharded, because the program contains only one shard.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub frozen_params: Option<u64>,
-    /// Names of the first 100 frozen arrays, sorted by name. If all arrays of a scope are frozen, the name of the scope.
+    /// Names of the first 100 frozen arrays, sorted by name. If all arrays of a scope are frozen, the scope is listed instead
+    /// of its arrays.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub frozen: Vec<String>,
 }

@@ -1,4 +1,4 @@
-//! The layers section: the time of the phases of a training step and of the layers of the model.
+//! The layers section: time spent in each phase of a training step and in each layer of the model.
 
 use base::fields::Fields;
 use schemars::JsonSchema;
@@ -51,7 +51,7 @@ impl Phase {
     }
 }
 
-/// Time of the phases of a training step and of the layers of the model. Absent if no op has a framework path. Added in
+/// Time spent in each phase of a training step and in each layer of the model. Absent if no op has a framework path. Added in
 /// 1.1.0.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct Layers {
@@ -59,15 +59,16 @@ pub struct Layers {
     /// primitive, or they have no path.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub without_scope_percent: Option<f64>,
-    /// Self time of fusions that contain ops of several phases, as a share of `op_statistics.op_time_us`. Each counts towards
-    /// one phase. Absent if no program computes gradients or no program is in the file.
+    /// Self time of fusions that contain ops of several phases, as a share of `op_statistics.op_time_us`. Each such fusion is
+    /// assigned to one phase. Absent if no program computes gradients, or if the file contains no programs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mixed_percent: Option<f64>,
     /// Phases with their time, in the order of a step. Empty if no program computes gradients.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub phases: Vec<PhaseTime>,
-    /// Layers of the model, largest self time first: those with at least 0.5 % of `op_statistics.op_time_us`, at most 100. The
-    /// numbers of equal layers are replaced by `*`. A layer contains the layers whose path begins with its own.
+    /// Layers of the model, largest self time first. The list contains at most 100 layers, each with at least 0.5 % of
+    /// `op_statistics.op_time_us`. Equal layers form one entry, whose path has `*` in place of their numbers. A layer includes
+    /// the layers whose path begins with its own path.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub layers: Vec<LayerTime>,
 }

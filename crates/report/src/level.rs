@@ -1,4 +1,4 @@
-//! Level of a judged number.
+//! Level of a number that a rule judged.
 
 use serde::{Deserialize, Serialize};
 

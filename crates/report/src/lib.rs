@@ -1,4 +1,4 @@
-//! The unified profile: the document format between the analysis and all its readers.
+//! The unified profile: the document that the analysis writes and all other parts read.
 
 #![warn(clippy::indexing_slicing, clippy::panic, clippy::unwrap_used)]
 

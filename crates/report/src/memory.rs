@@ -65,7 +65,7 @@ pub struct LiveMemoryLine {
 }
 
 impl super::UnifiedProfile {
-    /// Returns true if the profile comes from a file about memory, without events.
+    /// Returns true if the profile comes from a memory file without events.
     pub fn is_of_memory_alone(&self) -> bool {
         let has_events = self.metadata.num_events.is_some_and(|events| events > 0);
         self.memory.is_some() && !has_events && self.metadata.num_devices == 0
@@ -142,14 +142,14 @@ pub struct MemoryClass {
     pub percent: f64,
 }
 
-/// Memory of a compiled program in the device's main memory. Added in 1.1.0.
+/// Use of the device's main memory by a compiled program. Added in 1.1.0.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct ProgramMemory {
     /// Name of the program with its number: `jit_f(17)`.
     pub module: String,
     /// `HBM`, or `main memory` for a CPU.
     pub memory_space: String,
-    /// Most bytes alive at once: allocations that last as long as the program, plus the peak of the heap.
+    /// Most bytes alive at once: the allocations that last as long as the program, plus the heap's peak.
     pub peak_heap_bytes: u64,
     /// `peak_heap_bytes` without the padding of temporary values.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -166,7 +166,7 @@ pub struct ProgramMemory {
     /// Bytes of allocations that contain arguments.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parameter_bytes: Option<u64>,
-    /// Bytes of allocations that contain results. Results that reuse the memory of an argument count towards both.
+    /// Bytes of allocations that contain results. Results that reuse the memory of an argument are included in both numbers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output_bytes: Option<u64>,
     /// Bytes of allocations that contain both an argument and a result: donated arguments.

@@ -13,8 +13,8 @@ pub struct Metric {
 }
 
 impl Metric {
-    /// Returns the field at a path. For constants only, which [`metric!`](crate::metric!) ensures.
-    /// Elsewhere the definitions of all fields would become part of the program.
+    /// Returns the field at a path. Call it only in constants, as [`metric!`](crate::metric!) does. Elsewhere, the definitions
+    /// of all fields would be compiled into the program.
     ///
     /// # Panics
     /// Panics if the profile has no such field.

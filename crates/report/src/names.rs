@@ -4,16 +4,16 @@ use super::{Metadata, paths};
 use std::collections::{BTreeMap, BTreeSet};
 
 impl Metadata {
-    /// Returns the name of the run. JAX names a run's folder after its time (`2026_01_31_12_00_00`). The name of the
-    /// log folder, which the user chose, is shown instead. Without either, returns the path of the file.
+    /// Returns the name of the run. JAX names a run's folder after its time (`2026_01_31_12_00_00`). In this case, returns the
+    /// name of the log folder, which the user chose. If neither name exists, returns the path of the file.
     pub fn name(&self) -> &str {
         let own = self.run_name.as_deref().filter(|name| !name.is_empty());
         let given = own.filter(|own| !is_time(own));
         given.or_else(|| log_folder(&self.trace_file)).or(own).unwrap_or(&self.trace_file)
     }
 
-    /// Returns a second name that distinguishes the run from others with the same name: the one of the run's own name and its
-    /// log folder that [`Metadata::name`] does not use.
+    /// Returns a second name that distinguishes the run from others with the same name. It is the run's own name or the name of
+    /// its log folder, whichever [`Metadata::name`] does not return.
     pub fn other_name(&self) -> Option<&str> {
         let both = [self.run_name.as_deref(), log_folder(&self.trace_file)];
         both.into_iter().flatten().find(|other| !other.is_empty() && *other != self.name())
@@ -175,7 +175,7 @@ pub fn distinct(runs: &[Naming<'_>]) -> Vec<String> {
     runs.iter().zip(&details).map(distinct).collect()
 }
 
-/// Runs with the same name: the number of runs for each other name and each detail.
+/// Runs with the same name, counted by their other names and by each detail.
 #[derive(Default)]
 struct Alike<'a> {
     runs: usize,

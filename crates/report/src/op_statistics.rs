@@ -14,13 +14,13 @@ pub struct OpStatistics {
     pub device_time_us: f64,
     /// Self time of all ops.
     pub op_time_us: f64,
-    /// Time in the windows in which no op runs. On a TPU, it equals `device_time_us - op_time_us`. On a device with several
+    /// Time in the windows during which no op runs. On a TPU, it equals `device_time_us - op_time_us`. On a device with several
     /// streams, ops overlap, so `op_time_us` exceeds the busy time.
     pub idle_time_us: f64,
-    /// Idle share of the windows. `100 * idle_time_us / device_time_us`, XProf's `device_idle_time_percent`.
+    /// Idle share of the windows. `100 * idle_time_us / device_time_us`. XProf calls it `device_idle_time_percent`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idle_percent: Option<f64>,
-    /// Share of `op_time_us` in ops with known FLOPs or bytes.
+    /// Self time of ops with known FLOPs or bytes, as a share of `op_time_us`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub known_cost_percent: Option<f64>,
     /// The ops with the most self time, at most 50.
@@ -40,8 +40,8 @@ pub struct TopOp {
     /// Framework path of the op.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub framework_op: Option<String>,
-    /// Source file and line: the innermost frame of its call stack outside libraries; see [Source lines](#source-lines). Absent
-    /// if XLA added the op (such as a copy) without a line.
+    /// Source file and line: the innermost frame outside libraries in the op's call stack; see [Source lines](#source-lines).
+    /// Absent if XLA added the op (such as a copy) without a line.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
     /// Function that contains the source line. Absent if the program does not record call stacks.
@@ -59,12 +59,12 @@ pub struct TopOp {
     pub operand_shapes: Vec<String>,
     /// Number of events. On GPUs, the number of kernels; one execution of the op may launch several.
     pub occurrences: u64,
-    /// Number of executions of the instruction; see the [table of ops](#table-ops). Added in 1.1.0.
+    /// Number of executions of the instruction; see the [`ops` table](#table-ops). Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub executions: Option<u64>,
     /// Summed durations.
     pub total_time_us: f64,
-    /// Time in which no op that started later runs on the same line; see [Ops](#ops).
+    /// Time during which the op runs and no op that started later runs on the same line; see [Ops](#ops).
     pub self_time_us: f64,
     /// Self time as a share of `device_time_us`, which includes idle time. Tables call it "Share of measured time".
     #[serde(default, skip_serializing_if = "Option::is_none")]

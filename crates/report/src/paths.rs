@@ -20,7 +20,7 @@ pub fn parts(path: &str) -> Vec<&str> {
     parts
 }
 
-/// Returns the words of each path that not all paths have. Underscores and folders separate words; words of one folder stay
+/// Returns, for each path, its words that not all paths have. Underscores and folders separate words; words of one folder stay
 /// joined. Omits dates and times if the other words distinguish as many paths. Empty if nothing differs.
 pub fn differing(paths: &[&str]) -> Vec<String> {
     let count = |names: &[String]| {
@@ -34,7 +34,7 @@ pub fn differing(paths: &[&str]) -> Vec<String> {
     if count(&without) < count(&with_times) { with_times } else { without }
 }
 
-/// Returns the measured method of each path: the words that not all paths have, without the number of devices. `None` if a path
+/// Returns the method that each path names: its words that not all paths have, without the number of devices. `None` if a path
 /// does not contain a number of devices.
 pub fn methods(paths: &[&str]) -> Option<Vec<String>> {
     let names_devices = |path: &&str| parts(path).iter().any(|part| part.split(SEPARATORS).any(is_device_count));

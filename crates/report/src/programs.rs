@@ -12,9 +12,9 @@ pub struct Program {
     pub name: String,
     /// Self time of the program's ops, per step and device (`step_ops.device_steps`).
     pub self_time_us: f64,
-    /// Hash of the program's instructions: equal if two builds compiled to the same instructions. It is the 64-bit FNV-1a of the
-    /// fingerprints (`step_ops.ops[].fingerprint`) of all instructions in order. Names, numbers, layouts, metadata and backend
-    /// configuration do not count.
+    /// Hash of the program's instructions: equal if two builds compiled to the same instructions. It is the 64-bit FNV-1a of
+    /// the fingerprints (`step_ops.ops[].fingerprint`) of all instructions in order. Names, numbers, layouts, metadata and
+    /// backend configuration are ignored.
     pub fingerprint: String,
     /// Number of partitions that the program was compiled for. Its parameters are those of one partition. Absent if the program
     /// does not contain it.

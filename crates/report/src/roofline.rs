@@ -30,22 +30,21 @@ pub struct Roofline {
     /// Roofline point of all ops together. Absent if no op has known FLOPs or bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub program: Option<ProgramPoint>,
-    /// Share of the ops' self time in ops with known FLOPs. MFU excludes the other ops.
+    /// Self time of ops with known FLOPs, as a share of the self time of all ops. MFU excludes the other ops.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub known_flops_time_percent: Option<f64>,
-    /// Share of the ops' self time in custom calls with unknown cost (see [Ops](#ops)). From 5 % on, the profile has the warning
-    /// `custom_calls_without_cost`.
+    /// Self time of custom calls with unknown cost, as a share of the self time of all ops (see [Ops](#ops)). From 5 % on, the
+    /// profile has the warning `custom_calls_without_cost`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unknown_custom_call_time_percent: Option<f64>,
-    /// Window that MFU and HFU cover: `window.kind`. Absent if MFU and HFU are.
+    /// Window that MFU and HFU cover: `window.kind`. Absent if MFU and HFU are absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub window: Option<String>,
-    /// Model FLOPs utilisation (MFU): share of the devices' peak FLOP rate that the model's
-    /// arithmetic uses. The model FLOPs of each op are divided by the peak of the op's data type.
-    /// The sum over the ops of the window is divided by the window's length, summed over devices.
-    /// With one data type, this is the usual formula: model FLOPs of a step / (step time x peak x
-    /// devices). Recomputed ops (`.remat`, `rematted_computation`) do not count. If it is absent,
-    /// `not_measured` contains the reason.
+    /// Model FLOPs utilisation (MFU): share of the devices' peak FLOP rate that the model's arithmetic uses. The model FLOPs of
+    /// each op are divided by the peak of the op's data type. The sum over the ops of the window is divided by the window's
+    /// length, summed over devices. With one data type, this is the usual formula: model FLOPs of a step / (step time x peak x
+    /// devices). Recomputed ops (`.remat`, `rematted_computation`) are excluded. If MFU is absent, `not_measured` contains the
+    /// reason.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mfu_percent: Option<f64>,
     /// Hardware FLOPs utilisation (HFU): MFU including recomputed ops. Equal to MFU if there are none. Absent if recomputation
@@ -82,18 +81,18 @@ pub struct ProgramPoint {
     /// FLOP rate of one device: FLOPs of all ops divided by the sum of the devices' windows. In GFLOP/s.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gflops: Option<f64>,
-    /// Share of the main memory's peak bandwidth that the program uses. A lower bound if costs are unknown. `hbm_gibps` divided
-    /// by the bandwidth of main memory in `memory_levels`. The page judges this share by the JAX guide: good above 60 %, bad
-    /// below 40 %. It is not judged if arithmetic limits the program. A low share is not judged if the cost of more than 5 % of
-    /// the op time is unknown.
+    /// Share of the main memory's peak bandwidth that the program uses. It is a lower bound if the costs of some ops are
+    /// unknown. `hbm_gibps` divided by the bandwidth of main memory in `memory_levels`. The page judges this share by the JAX
+    /// guide: good above 60 %, bad below 40 %. It is not judged if arithmetic limits the program. A low share is not judged if
+    /// the cost of more than 5 % of the op time is unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hbm_bandwidth_percent: Option<f64>,
     /// FLOPs of all ops divided by the time that these ops would take at the peaks of their data types.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub peak_gflops: Option<f64>,
     /// Memory traffic of one device: bytes that ops move to and from main memory divided by the sum of the devices' windows. In
-    /// 2^30 bytes per second. If any op splits its bytes by memory, only such ops count (a TPU's `copy-done` repeats the bytes of
-    /// its `copy-start` without splitting them).
+    /// 2^30 bytes per second. If any op splits its bytes by memory, only such ops are included (a TPU's `copy-done` repeats the
+    /// bytes of its `copy-start` without splitting them).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hbm_gibps: Option<f64>,
     /// FLOPs per byte of main memory traffic.

@@ -8,10 +8,10 @@ use serde::{Deserialize, Serialize};
 
 use super::{DeviceArrivals, DevicePlace, DeviceSteps, HostStats};
 
-/// How long a step takes. Statistics are over *counted* steps: complete ones that are not warm-up.
+/// How long a step takes. Statistics cover the *counted* steps: complete steps that are not warm-up.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct StepTiming {
-    /// Number of steps found, including partial and warm-up steps, or the user's count. 0 if unknown.
+    /// Number of steps found, including partial and warm-up steps, or the number that the user gave. 0 if unknown.
     pub num_steps: u64,
     /// Length of the window: the mean over the devices that it covers. For counted steps, the sum of their lengths.
     pub total_time_us: f64,
@@ -53,15 +53,13 @@ pub struct StepTiming {
     /// if the user gives the number of steps. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub devices_in_step: Option<String>,
-    /// Latest minus earliest start of the same step over the devices, median over steps. If devices run one after another, it
-    /// compares the i-th steps of all devices. Absent if `devices_in_step` is absent, or if no step runs on several devices.
-    /// Added in
-    /// 1.1.0.
+    /// Time from the earliest to the latest start of the same step on the devices, median over steps. If devices run one after
+    /// another, it compares the i-th steps of all devices. Absent if `devices_in_step` is absent, or if no step runs on several
+    /// devices. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub step_start_skew_us: Option<f64>,
-    /// Time in which a device runs at least one op of a step: the mean of `steps[].device_work_us` over the
-    /// counted steps. It does not depend on the time at which the host started the step. Absent if steps are
-    /// unknown. Added in 1.1.0.
+    /// Time during which a device runs at least one op of a step: the mean of `steps[].device_work_us` over the counted steps.
+    /// It does not depend on the time at which the host started the step. Absent if steps are unknown. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device_work_us: Option<f64>,
     /// Sample standard deviation of `steps[].device_work_us` over the counted steps (n - 1). Added in 1.1.0.
@@ -76,8 +74,8 @@ pub struct StepTiming {
     /// from the host. See [Steps](#steps). Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device_work_tied_by: Option<String>,
-    /// Time from the start of one annotation to the start of the next on the host, mean over the counted steps that another step
-    /// follows. `avg_step_time_us` is the step time on the device. Added in 1.1.0.
+    /// Time on the host from the start of one annotation to the start of the next, mean over the counted steps that have a
+    /// successor. `avg_step_time_us` is the step time on the device. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host_step_time_us: Option<f64>,
     /// Time by which devices lag behind the host: median of `steps[].lag_us` over the counted steps. Added in 1.1.0.
@@ -97,8 +95,8 @@ impl StepTiming {
 /// Work per second. A number is absent if one of its inputs is unknown.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct Throughput {
-    /// Samples per second times the sequence length, so padding counts as tokens. `samples_per_sec * model_config.seq_length`.
-    /// Absent if a step would have more than 2^53 samples or tokens, which must be a typo.
+    /// Samples per second times the sequence length, so padding tokens are included. `samples_per_sec *
+    /// model_config.seq_length`. Absent if a step would have more than 2^53 samples or tokens, which must be a typo.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tokens_per_sec: Option<f64>,
     /// Batch size times steps per second. `model_config.batch_size * steps_per_sec`. The batch covers all devices. Absent if
@@ -118,9 +116,9 @@ pub struct Throughput {
     /// Samples per second and device. `samples_per_sec / metadata.num_devices`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub samples_per_sec_per_device: Option<f64>,
-    /// Steps per second of all devices together. It counts steps that another step follows, divided by the time in which at least
-    /// one device runs such a step (union over the devices). Present only if `step_timing.devices_in_step` is `independent` or
-    /// `one_after_another`. Added in 1.1.0.
+    /// Steps per second of all devices together. It is the number of steps that have a successor, divided by the time during
+    /// which at least one device runs such a step (union over the devices). Present only if `step_timing.devices_in_step` is
+    /// `independent` or `one_after_another`. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub all_devices_steps_per_sec: Option<f64>,
 }
@@ -129,8 +127,8 @@ pub struct Throughput {
 /// step time.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct ComputeUtilization {
-    /// Share of a step in which a device is busy. `100 * kernel_time_us / (kernel_time_us + overhead_time_us)`. Copies and
-    /// collectives count as busy, so the share does not show how well the arithmetic units are used.
+    /// Share of a step during which a device is busy. `100 * kernel_time_us / (kernel_time_us + overhead_time_us)`. Busy time
+    /// includes copies and collectives, so the share does not show how well the arithmetic units are used.
     pub compute_util_percent: f64,
     /// Busy time per step and device: the sum over all devices divided by the number of (step, device) pairs in the window. If
     /// the window does not consist of steps, the sum is divided by the number of used devices.
@@ -162,7 +160,8 @@ pub struct Kernel {
     /// Name as in the trace. The list contains the 20 names with the most self time, ties sorted by name. All ops with one name
     /// form one entry, regardless of their module.
     pub name: String,
-    /// Category, see [kernel categories](#kernel-categories). If ops with one name differ, the category with the most self time.
+    /// Category, see [kernel categories](#kernel-categories). If ops with one name have different categories, the category with
+    /// the most self time.
     pub category: String,
     /// Sum of self times. XProf's GPU tables sum durations, which differ if kernels of one stream overlap.
     pub total_us: f64,
@@ -202,22 +201,22 @@ pub struct KernelCategory {
 /// Copies by direction, over all devices and the whole capture. A direction without copies is absent.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct MemoryOperations {
-    /// Copies from host to device.
+    /// Number of copies from host to device.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub h2d_count: Option<u64>,
-    /// Summed durations of copies from host to device. Concurrent copies count separately.
+    /// Summed durations of copies from host to device. Concurrent copies are counted separately.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub h2d_total_time_us: Option<f64>,
-    /// Copies from device to host.
+    /// Number of copies from device to host.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub d2h_count: Option<u64>,
-    /// Summed durations of copies from device to host. Concurrent copies count separately.
+    /// Summed durations of copies from device to host. Concurrent copies are counted separately.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub d2h_total_time_us: Option<f64>,
-    /// Copies within one device.
+    /// Number of copies within one device.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub d2d_count: Option<u64>,
-    /// Summed durations of copies within one device. Concurrent copies count separately.
+    /// Summed durations of copies within one device. Concurrent copies are counted separately.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub d2d_total_time_us: Option<f64>,
     /// Number of all copies and fills.
@@ -258,7 +257,7 @@ pub struct MultiDevice {
     /// Statistics of each host with a used device, in the order of the devices. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hosts: Vec<HostStats>,
-    /// Devices of the same kind that the profile lists but that ran no op, in the order of the file. Added in 1.1.0.
+    /// Devices of the same kind that the profile lists but that ran no op, in file order. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unused_devices: Vec<String>,
     /// Mean of the devices' `utilization_percent`, weighted by the length of their windows. Equal to
@@ -268,7 +267,7 @@ pub struct MultiDevice {
     /// Sample standard deviation of `utilization_percent`. Absent for one device.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub utilization_stddev: Option<f64>,
-    /// Largest minus smallest `utilization_percent`. Absent for one device.
+    /// Difference between the largest and the smallest `utilization_percent`. Absent for one device.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub utilization_range: Option<f64>,
     /// Sample standard deviation of `kernel_count`. Absent for one device.
@@ -280,8 +279,9 @@ pub struct MultiDevice {
     /// devices without a counted step. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub busy_imbalance_percent: Option<f64>,
-    /// Latest minus earliest start of the devices' first ops in the capture. Absent for one device. With several hosts, it is
-    /// only as accurate as their clocks, or as the measured difference between them ([Clocks](#clocks)). Added in 1.1.0.
+    /// Time from the earliest to the latest start of the devices' first ops in the capture. Absent for one device. With several
+    /// hosts, it is only as accurate as their clocks, or as the measured difference between them ([Clocks](#clocks)). Added in
+    /// 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start_skew_us: Option<f64>,
 }
@@ -295,14 +295,14 @@ pub struct DeviceStats {
     pub device_id: u64,
     /// Ops that start in the window.
     pub kernel_count: u64,
-    /// Sum of op durations. Nested and concurrent ops count separately.
+    /// Sum of op durations. Nested and concurrent ops are counted separately.
     pub total_kernel_time_us: f64,
     /// Busy time: the length of the union of op intervals.
     pub actual_busy_time_us: f64,
     /// Length of the device's window.
     pub total_time_us: f64,
-    /// Share of the window in which the device runs an op. `100 * actual_busy_time_us / total_time_us`. Absent if the device ran
-    /// none of the counted steps.
+    /// Share of the window during which the device runs an op. `100 * actual_busy_time_us / total_time_us`. Absent if the
+    /// device ran none of the counted steps.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub utilization_percent: Option<f64>,
     /// Mean number of concurrent ops while the device is busy. `total_kernel_time_us / actual_busy_time_us`.
@@ -320,7 +320,7 @@ pub struct DeviceStats {
     /// Place of the device in the machine. Absent if the profile does not record it. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub place: Option<DevicePlace>,
-    /// Counted steps of the device, and its work in them. Absent if nothing of the device is counted. Added in 1.1.0.
+    /// Counted steps of the device, and its work in them. Absent if no part of the device's time is counted. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub steps: Option<DeviceSteps>,
     /// Arrivals of the device at collectives. Absent if no collective was compared. Added in 1.1.0.
@@ -342,8 +342,8 @@ pub struct Gaps {
     /// Length of the longest gap. Absent if there are no gaps.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_gap_us: Option<f64>,
-    /// Share of the window in which no op runs. `100 * total_gap_time_us` divided by the window (for several devices, by the
-    /// sum of their windows).
+    /// Share of the window during which no op runs. `100 * total_gap_time_us` divided by the window (for several devices, by
+    /// the sum of their windows).
     pub gap_time_percent: f64,
     /// Gaps shorter than 10 us.
     pub gaps_under_10us: u64,
@@ -382,38 +382,39 @@ pub struct Gap {
     pub before: String,
 }
 
-/// Compilation on the host. Times are unions of compile spans, so nested passes count once.
+/// Compilation on the host. Times are unions of compile spans, so nested passes are counted once.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct Compilation {
     /// Length of the union of the host's compile spans over all threads.
     pub compilation_time_us: f64,
-    /// Number of distinct modules that ran on the used devices: names on `XLA Modules` lines, which contain the program's
-    /// fingerprint, or if there are none, pairs of module and program in the ops. Absent if ops name their module but not its
-    /// program, as in a trace JSON of a CPU or GPU, where programs with one name cannot be distinguished.
+    /// Number of distinct modules that ran on the used devices. It is the number of distinct names on `XLA Modules` lines,
+    /// because these names contain the program's fingerprint. If there are no such lines, it is the number of distinct pairs of
+    /// module and program in the ops. Absent if ops name their module but not its program, as in the trace JSON of a CPU or
+    /// GPU. Programs with the same name cannot be distinguished there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub num_xla_modules: Option<u64>,
-    /// Number of compile spans that are not inside another one.
+    /// Number of compile spans that are not inside another compile span.
     pub num_compilation_events: u64,
-    /// Share of the capture in which the host compiles. `100 * compilation_time_us` divided by the duration of the capture.
+    /// Share of the capture during which the host compiles. `100 * compilation_time_us` divided by the duration of the capture.
     pub compilation_percent: f64,
 }
 
 /// Input pipeline on the host. Times are unions of its spans.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct IoOperations {
-    /// Number of spans that start in the window and are not inside another one.
+    /// Number of spans that start in the window and are not inside another span of the input pipeline.
     pub io_event_count: u64,
     /// Length of the union of the input pipeline's spans, inside the window.
     pub io_total_time_us: f64,
-    /// Share of the window in which the input pipeline runs. `100 * io_total_time_us` divided by the time from the first to the
-    /// last instant of the window on any device.
+    /// Share of the window during which the input pipeline runs. `100 * io_total_time_us` divided by the time from the first to
+    /// the last instant of the window on any device.
     pub io_percent: f64,
 }
 
 /// One step. Times are means over the devices that ran it. Added in 1.1.0.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct Step {
-    /// Index of the step, from 0, by time.
+    /// Index of the step in chronological order, from 0.
     pub index: u64,
     /// Number or name of the step in the trace. Absent if devices number the step differently.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -423,22 +424,22 @@ pub struct Step {
     /// Time from the start of the step to the start of the next one on the same device. [Steps](#steps) defines it for the last
     /// step.
     pub duration_us: f64,
-    /// Time in which at least one op runs inside the step (union over all ops).
+    /// Time during which at least one op runs inside the step (union over all ops).
     pub busy_us: f64,
-    /// Time in which at least one compute op runs. Each instant counts towards one part only; compute has priority.
+    /// Time during which at least one compute op runs. Each instant belongs to one part only; compute has priority.
     pub compute_us: f64,
-    /// Exposed communication: time in which communication but no compute op runs.
+    /// Exposed communication: time during which communication runs, but no compute op.
     pub communication_us: f64,
-    /// Exposed copies and fills: time in which copies or fills run, but neither compute nor
-    /// communication. XProf counts JAX's `Memcpy*` as compute.
+    /// Exposed copies and fills: time during which copies or fills run, but neither compute nor communication. XProf counts
+    /// JAX's `Memcpy*` as compute.
     pub transfer_us: f64,
-    /// Time in which the device runs nothing. `duration_us - busy_us`.
+    /// Time during which the device runs nothing. `duration_us - busy_us`.
     pub idle_us: f64,
     /// Number of ops of the step, per device: ops that the host launched in the step, or ops that start in it if launches are
     /// unknown.
     pub num_kernels: f64,
-    /// Time in which at least one op of the step runs (union over streams), mean over devices. It covers the ops that the host
-    /// launched in the step, even if they run later. Equal to `busy_us` if launches are unknown.
+    /// Time during which at least one op of the step runs (union over streams), mean over devices. It covers the ops that the
+    /// host launched in the step, even if they run later. Equal to `busy_us` if launches are unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device_work_us: Option<f64>,
     /// Start of the step's annotation on the host, from the start of the capture. Absent if the host annotates no steps.
@@ -459,7 +460,7 @@ pub struct Step {
     pub compiles: bool,
     /// True if the step compiles, or if it is one of the first steps that take longer than most; see [Steps](#steps).
     pub warm_up: bool,
-    /// True if the statistics include the step. It is then neither partial nor warm-up, unless no other step is left.
+    /// True if the statistics include the step. Such a step is neither partial nor warm-up, unless there are no other steps.
     pub counted: bool,
     /// Phase of a forward pass of an inference engine: `prefill`, `decode` or `mixed`. See [Serving](#serving). Added in
     /// 1.1.0.
@@ -471,11 +472,11 @@ pub struct Step {
     /// Number of tokens that the pass computes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tokens: Option<u64>,
-    /// Number of prompt tokens among them.
+    /// Number of prompt tokens among `tokens`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prefill_tokens: Option<u64>,
-    /// Number of tokens of requests that decode among them. One for each of these requests if the name of the pass does not contain the
-    /// number, so it excludes speculative tokens.
+    /// Number of those `tokens` that belong to decoding requests. If the name of the pass does not contain the number, it is
+    /// one token for each decoding request, so speculative tokens are excluded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub decode_tokens: Option<u64>,
 }

@@ -22,18 +22,19 @@ pub struct Serving {
     /// includes the passes in between that only prefill.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub median_token_interval_us: Option<f64>,
-    /// 95th percentile of these times.
+    /// 95th percentile of the times between the ends of consecutive passes that decode.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub p95_token_interval_us: Option<f64>,
-    /// Longest of these times.
+    /// Longest time between the ends of consecutive passes that decode.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_token_interval_us: Option<f64>,
-    /// Share of the sum of these times by which prompts prolong them: the excess of times with a `prefill` or `mixed` pass over
-    /// the median of the other times.
+    /// Share of the time between the ends of decoding passes that is due to prompts. Each interval with a `prefill` or `mixed`
+    /// pass is compared with the median of the other intervals. The excesses are summed, and divided by the sum of all
+    /// intervals.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prompt_delay_percent: Option<f64>,
-    /// Longest part of the capture in which the number of requests stays near its maximum. Absent if it has fewer than five
-    /// passes that decode.
+    /// Longest part of the capture in which the number of requests stays near its maximum. Absent if this part has fewer than
+    /// five passes that decode.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub steady: Option<SteadyState>,
 }
@@ -54,11 +55,11 @@ pub struct PhaseStats {
     pub avg_time_us: f64,
     /// Median time of a pass.
     pub median_time_us: f64,
-    /// 95th percentile of the times.
+    /// 95th percentile of the times of the passes.
     pub p95_time_us: f64,
-    /// Longest time.
+    /// Time of the longest pass.
     pub max_time_us: f64,
-    /// Share of the time in which the devices are idle, mean over devices.
+    /// Share of the time during which the devices are idle, mean over devices.
     pub idle_percent: f64,
     /// Mean number of requests per pass.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -88,7 +89,7 @@ pub struct SteadyState {
     pub duration_us: f64,
     /// Mean number of requests in the passes that decode.
     pub avg_requests: f64,
-    /// Decoded tokens per second in this time.
+    /// Decoded tokens per second in this part of the capture.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub decode_tokens_per_sec: Option<f64>,
 }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 /// Time of a step by activity: means over devices and counted steps. Added in 1.1.0.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct StepBreakdown {
-    /// Window that the parts cover: `steps`, or `window.kind` if no step counts.
+    /// Window that the parts cover: `steps`, or `window.kind` if no step is counted.
     pub window: String,
     /// Number of steps in the means. Absent if steps are unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -16,16 +16,16 @@ pub struct StepBreakdown {
     pub duration_us: f64,
     /// Parts of the step (or window).
     pub parts: StepParts,
-    /// Share of the communication in flight that overlaps with computation. `100 * overlapped / in flight`, both summed like the
-    /// parts. Communication is *in flight* while a collective, send or receive runs on the device's lines. On a TPU, it is also
-    /// in flight from the `-start` op to the end of the `-done` op. The source is the line `Async XLA Ops` if the chip has it
-    /// (only in an xplane, and often for only one chip). If not, it is the `-start` that the `-done` names. Communication is
-    /// *overlapped* while an op also computes; the rest is `parts.communication_us`. Absent without communication. Holistic Trace
-    /// Analysis defines `comp_comm_overlap` in the same way, with two differences. Its window is the whole capture
-    /// (`communication.hidden_percent` with `--window all`). It counts every kernel that is neither a collective nor a `Memcpy`
-    /// or `Memset` as computation, even kernels that copy or change a layout, which crossprof counts as data movement. So its
-    /// figure is slightly higher: 14.95 and
-    /// 19.93 % for two PyTorch ranks whose `communication.hidden_percent` is 14.57 and 19.34 %.
+    /// Share of the communication in flight that overlaps with computation. `100 * overlapped / in flight`, both summed like
+    /// the parts. Communication is *in flight* while a collective, send or receive runs on the device's lines. On a TPU, it is
+    /// also in flight from the `-start` op to the end of the `-done` op. These times come from the line `Async XLA Ops` if the
+    /// chip has that line (only in an xplane, and often for only one chip). If not, they come from the `-start` op that the
+    /// `-done` op names. Communication is *overlapped* while an op also computes; the rest is `parts.communication_us`. Absent
+    /// without communication. Holistic Trace Analysis defines `comp_comm_overlap` in the same way, with two differences. Its
+    /// window is the whole capture, like that of `communication.hidden_percent` with `--window all`. It treats every kernel as
+    /// computation, except collectives, `Memcpy` and `Memset`. This includes kernels that copy or change a layout, which
+    /// crossprof treats as data movement. So its figure is slightly higher: 14.95 and 19.93 % for two PyTorch ranks whose
+    /// `communication.hidden_percent` is 14.57 and 19.34 %.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub communication_overlap_percent: Option<f64>,
     /// Share of the copies, fills and layout changes in flight that overlaps with computation. `100
@@ -36,17 +36,17 @@ pub struct StepBreakdown {
     /// `sum over streams of their busy time / busy time of the device`, over all devices.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stream_concurrency: Option<f64>,
-    /// Time in which a device runs at least one op: the sum of the parts that are not idle.
+    /// Time during which a device runs at least one op: the sum of the parts that are not idle.
     pub device_busy_us: f64,
-    /// Time inside the step in which at least one thread of the device's host works rather than waits. If the host is always
-    /// busy and the device is idle, the step waits for the host. Absent if the trace has no host thread.
+    /// Time inside the step during which at least one thread of the device's host works rather than waits. If the host is
+    /// always busy and the device is idle, the step waits for the host. Absent if the trace has no host thread.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host_busy_us: Option<f64>,
-    /// Share of the window in which a TPU chip works, by XProf's definition (`device_duty_cycle_percent`): waiting for the host
-    /// does not count as work. It is the union over all chips of `XLA Ops` except infeed, outfeed, host sends and receives,
-    /// `async-done` and megacore fusions. XProf's window is the span of `XLA Ops` and `XLA Modules` by event times
-    /// ([Clocks](#clocks)), which is the active span here. With `--window active`, the number equals the percentage that
-    /// XProf prints. `compute_utilization` contains crossprof's own busy share. SparseCores do not count.
+    /// Share of the window during which a TPU chip works, by XProf's definition (`device_duty_cycle_percent`): waiting for the
+    /// host does not count as work. It is the union over all chips of `XLA Ops` except infeed, outfeed, host sends and
+    /// receives, `async-done` and megacore fusions. XProf's window is the span of `XLA Ops` and `XLA Modules` by event times
+    /// ([Clocks](#clocks)), which is the active span here. With `--window active`, the number equals the percentage that XProf
+    /// prints. `compute_utilization` contains crossprof's own busy share. SparseCores are excluded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duty_cycle_percent: Option<f64>,
     /// Idle share of the window, as XProf defines `device_idle_time_percent`. `100 * (1 - union of the ops / window)`. TPU only.
@@ -58,7 +58,7 @@ pub struct StepBreakdown {
     /// Time of host threads by role, in the whole capture.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub host_roles: Vec<HostRoleTime>,
-    /// Share of the window in which no host thread works or waits. Absent if the trace has no host thread.
+    /// Share of the window during which no host thread works or waits. Absent if the trace has no host thread.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host_idle_percent: Option<f64>,
     /// Activity of the hosts while devices are idle. Absent if the trace has no host thread, or if devices are idle for less than
@@ -73,9 +73,9 @@ pub struct StepBreakdown {
 /// Exclusive parts of a step, in microseconds. Every instant belongs to exactly one part.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct StepParts {
-    /// Time in which at least one op computes.
+    /// Time during which at least one op computes.
     pub compute_us: f64,
-    /// Exposed communication: time in which communication runs without computation.
+    /// Exposed communication: time during which communication runs without computation.
     pub communication_us: f64,
     /// Exposed copies from the host.
     pub h2d_us: f64,
@@ -100,11 +100,11 @@ pub struct StepParts {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input_bound_us: Option<f64>,
     /// Idle because of a late launch that neither compilation nor input caused. If the op starts more than 1 ms after its call
-    /// has ended, only the time until the end of the call counts. Absent if the trace has no launches (CPU backend, no host
-    /// events, no ids); the time is then in `other_idle_us`.
+    /// has ended, only the time until the end of the call is included. Absent if the trace has no launches (CPU backend, no
+    /// host events, no ids); the time is then in `other_idle_us`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host_bound_us: Option<f64>,
-    /// Idle for at most 10 us although the next op was launched. Absent if the trace has no launches; the time is then in
+    /// Idle for at most 10 us although the next op had been launched. Absent if the trace has no launches; the time is then in
     /// `other_idle_us`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kernel_wait_us: Option<f64>,
@@ -118,10 +118,10 @@ pub struct HostRoleTime {
     /// Role of host threads: `python`, `launch`, `input`, `compile`, `transfer`, `wait` or `other`. The role follows from the
     /// name of the event (`facts/host_spans.csv`) or, if that is unknown, from the name of the thread
     /// (`facts/host_threads.csv`). A Python frame is `python`. If events on a thread are nested, the first of these roles
-    /// counts: `compile`, `input`, `wait`, `transfer`, `launch`, `python`. `wait` means waiting for a device, a lock or
+    /// applies: `compile`, `input`, `wait`, `transfer`, `launch`, `python`. `wait` means waiting for a device, a lock or
     /// another thread. Ops of a CPU backend are not host work.
     pub role: String,
-    /// Time in which at least one thread of a host has this role, summed over hosts. Threads run concurrently, so the roles
+    /// Time during which at least one thread of a host has this role, summed over hosts. Threads run concurrently, so the roles
     /// do not add up. The capture contains host spans only if the profiler's host tracer was on. XProf considers only
     /// TensorFlow ops, so it reports JAX hosts as 100 % idle.
     pub time_us: f64,
@@ -138,11 +138,11 @@ pub struct HostMeanwhile {
     /// counted steps.
     pub outside_us: f64,
     /// The 20 spans and frames with the most time while no Python thread is in a range, or while one is in a range that waits.
-    /// On the Python threads that feed devices, all spans count. On other threads, and inside a waiting range, waiting spans do
-    /// not count.
+    /// On the Python threads that feed devices, all spans are included. On other threads, and inside a waiting range, waiting
+    /// spans are excluded.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub behind: Vec<HostRangeTime>,
-    /// Part of `outside_us` in which no thread of the host is in any event.
+    /// Part of `outside_us` during which no thread of the host is in any event.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub silent_us: Option<f64>,
 }
@@ -156,7 +156,8 @@ pub struct HostRangeTime {
     /// Idle time of a device during which a Python thread of its host is in this range, but in no range nested in it. Threads
     /// run concurrently, so ranges may add up to more than the idle time.
     pub time_us: f64,
-    /// Thread that is in the range. If several threads are in it, the first. The names of pool threads have no number.
+    /// Thread that is in the range. If several threads are in it, the first. Names of pool threads are given without their
+    /// number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub thread: Option<String>,
     /// True if the thread waits in the range for a device, a lock or another thread.
@@ -182,14 +183,14 @@ pub struct HostCall {
     /// File and line of the function, like `npyio.py:681`. Absent if it is not written in Python.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub place: Option<String>,
-    /// Share of the range's time in which the thread is in this call.
+    /// Share of the range's time during which the thread is in this call.
     pub percent: f64,
     /// Number of calls in the range's time, over all counted steps.
     pub count: u64,
 }
 
-/// Another thread, whose user functions overlap most with a range in which a thread waits for a lock. This thread may hold the
-/// lock; the capture does not record the holder.
+/// The thread whose user functions overlap most with a range in which another thread waits for a lock. It may hold the lock;
+/// the capture does not record the holder.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct HostOtherThread {
     /// Name of the thread. Absent if it has none.
@@ -220,9 +221,9 @@ pub struct StepBreakdownStep {
     pub index: u64,
     /// Parts of the step.
     pub parts: StepParts,
-    /// User range or function that the hosts are in during most of the step's idle time. If there is none, the span of a host
-    /// thread that takes most of it (`host_meanwhile.behind`). Present only for steps whose idle time exceeds the mean by 5 %
-    /// of a step, and of these only for the 20 longest.
+    /// User range or function that the hosts are in during most of the step's idle time. If there is none, it is the host
+    /// thread's span that takes most of that time (`host_meanwhile.behind`). Present only for steps whose idle time exceeds the
+    /// mean by 5 % of a step, and only for the 20 longest of these steps.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host_range: Option<String>,
     /// Thread that is in `host_range`.
@@ -269,13 +270,13 @@ impl StepParts {
         ]
     }
 
-    /// Returns the time in which the device is idle, in microseconds.
+    /// Returns the time during which the device is idle, in microseconds.
     pub fn idle_us(&self) -> f64 {
         let named = STEP_PARTS.iter().zip(self.values_us());
         named.filter(|((_, title), _)| title.starts_with("Idle")).map(|(_, us)| us.unwrap_or(0.0)).sum()
     }
 
-    /// Creates parts from times in microseconds. The inverse of [`values_us`](StepParts::values_us).
+    /// Creates parts from times in microseconds. This is the inverse of [`values_us`](StepParts::values_us).
     pub fn of_values_us(values: [Option<f64>; STEP_PARTS.len()]) -> StepParts {
         let [
             compute,

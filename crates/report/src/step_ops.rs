@@ -13,7 +13,7 @@ pub struct StepOps {
     pub op_time_us: f64,
     /// Number of distinct ops that run in a step.
     pub num_ops: u64,
-    /// Self time by op family, most first.
+    /// Self time by op family, most time first.
     pub families: Vec<StepFamily>,
     /// The ops with the most time, at most 300.
     pub ops: Vec<StepOp>,
@@ -31,8 +31,9 @@ pub struct StepOps {
 pub struct OperandType {
     /// Type of the elements, as HLO names it: `bf16`, `f4e2m1fn`.
     pub data_type: String,
-    /// Share of the bytes of all operands. Each operand counts once for every run of its op, with its full size even if the op
-    /// reads only a part. Operands of loops, calls and tuples do not count, because they are operands of the ops inside.
+    /// Share of the bytes of all operands. Each operand is counted once for every run of its op, with its full size even if the
+    /// op reads only a part. Operands of loops, calls and tuples are excluded, because they are also operands of the ops
+    /// inside.
     pub percent: f64,
 }
 
@@ -52,9 +53,9 @@ pub struct StepFamily {
 pub struct StepOp {
     /// Name of the instruction. If there is none, the name of the kernel. The list contains the 300 ops with the most time.
     pub name: String,
-    /// Number of equal ops that this entry sums up. It is 1 unless the program has more than 300 ops. In such a program, equal
-    /// ops of repeated layers (the same computation, and the same framework path except for numbers) form one entry, named after
-    /// the op with the most time.
+    /// Number of equal ops that this entry combines. It is 1 unless the program has more than 300 ops. In such a program, equal
+    /// ops of repeated layers (the same computation, and the same framework path except for numbers) form one entry, named
+    /// after the op with the most time.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub instances: u64,
     /// Family of the op, see [kernel categories](#kernel-categories).
@@ -62,10 +63,10 @@ pub struct StepOp {
     /// Name of the op's program, without the number that changes with every compilation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub module: Option<String>,
-    /// Framework path of the op. If the entry sums up ops with different paths, each number in the path is replaced by `*`.
+    /// Framework path of the op. If the entry combines ops with different paths, each number in the path is replaced by `*`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub framework_op: Option<String>,
-    /// Source file with its folder, and line (`model/attention.py:52`), as [Source lines](#source-lines) defines.
+    /// Source file with its folder, and line (`model/attention.py:52`), as defined in [Source lines](#source-lines).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
     /// Hash of the op's HLO expression. It is equal for the same instruction in another build, regardless of its number, and

@@ -89,8 +89,8 @@ pub struct UnifiedProfile {
     /// Op statistics. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub op_statistics: Option<OpStatistics>,
-    /// Time of the phases of a training step and of the layers of the model. Absent if no op has a framework path. Added in
-    /// 1.1.0.
+    /// Time spent in each phase of a training step and in each layer of the model. Absent if no op has a framework path. Added
+    /// in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub layers: Option<Layers>,
     /// Ops and kernels of a step, for the comparison of runs. Added in 1.1.0.
@@ -159,22 +159,24 @@ pub struct Metadata {
     pub timestamp: Option<String>,
     /// `TPU`, `GPU`, `CPU`, or `Unknown` if no op ran. It depends on the planes that ran ops, not on all planes in the file.
     pub platform: String,
-    /// Model of the first used device (`TPU v6 Lite`, `NVIDIA H100 80GB HBM3`). Source: `gpu_device_name` (in PyTorch's JSON, the
-    /// name in `deviceProperties`), `device_type_string`, or the model that the compute capability implies. If the profile names
-    /// none (JSON traces of JAX), the device that the user gives with `--device` or in a sidecar `crossprof.json` with
-    /// `"device"`, else the platform. The profile of one host does not name a TPU slice (`TPU v4-8`: a generation and the number
-    /// of its cores or chips). So the user's name replaces it if both have the same generation.
+    /// Model of the first used device (`TPU v6 Lite`, `NVIDIA H100 80GB HBM3`). Source: `gpu_device_name` (in PyTorch's JSON,
+    /// the name in `deviceProperties`), `device_type_string`, or the model that the compute capability implies. If the profile
+    /// names none (as in JAX's JSON traces), it is the device that the user gives with `--device` or in a sidecar
+    /// `crossprof.json` with `"device"`. Without a device from the user, it is the platform. The profile of one host does not
+    /// name a TPU slice (`TPU v4-8`: a generation and the number of its cores or chips). So the user's name replaces the
+    /// profile's name if both have the same generation.
     pub device_type: String,
     /// Path of the run's main file, as given.
     pub trace_file: String,
     /// `JAX`, `TensorFlow`, `PyTorch` or `Unknown`, or the library on top of JAX (`PAXml`, `Haiku`, `Flax`). It is derived from
-    /// marks that the framework leaves in the file; imported profiles keep their value. A library is recognised in two ways,
-    /// which `crates/facts/src/frameworks.csv` lists. One of its source files occurs in an op, in the op's call stack, in a
-    /// compiled program that ran, or in a Python frame with its path. Or a program has a name that only the library uses (PAXml's
-    /// `_wrapped_step_fn`). PAXml has priority over Flax, because its layers are Flax modules. Names of scopes and classes are no
-    /// evidence, because users choose them. So a Flax program whose capture has neither source files nor such names stays `JAX`.
+    /// marks that the framework leaves in the file; imported profiles keep their value. A library is recognised by its source
+    /// files or by the names of its programs, which `crates/facts/src/frameworks.csv` lists. Either one of these source files
+    /// occurs in an op, in the op's call stack, in a compiled program that ran, or in a Python frame with its path, or a
+    /// program has a name that only the library uses (PAXml's `_wrapped_step_fn`). PAXml has priority over Flax, because its
+    /// layers are Flax modules. Names of scopes and classes are no evidence, because users choose them. So a Flax program whose
+    /// capture has neither source files nor such names stays `JAX`.
     pub framework: String,
-    /// Devices that ran at least one op, over all hosts.
+    /// Number of devices that ran at least one op, over all hosts.
     pub num_devices: u64,
     /// Version of the document format, always `1.0.0`.
     pub profiler_version: String,
@@ -278,7 +280,7 @@ pub struct ModelConfig {
     /// Number of experts that each token is routed to. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub num_experts_per_token: Option<u64>,
-    /// True if the query, key and value projections have biases (also the output projection, if `attention_output_bias`).
+    /// True if the query, key and value projections have biases (and the output projection, if `attention_output_bias` is set).
     /// Default: none. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attention_bias: Option<bool>,
@@ -329,9 +331,9 @@ impl ModelConfig {
 /// Parameters of the model.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct ParameterCounts {
-    /// Number of all parameters. It is the first known of these: the user's number, the sum of trainable and frozen if the user
-    /// gives both, the computed number, the parameters of the compiled training step. See [layer_freezing](#layer_freezing).
-    /// Absent if unknown.
+    /// Number of all parameters. It is the first of these that is known: the user's number, the sum of trainable and frozen
+    /// parameters if the user gives both, the computed number, the number of parameters of the compiled training step. See
+    /// [layer_freezing](#layer_freezing). Absent if unknown.
     pub total_params: u64,
     /// Number of parameters that training changes: the user's number, or else total minus frozen, or else the number in the
     /// training step if its total is the same.
@@ -343,7 +345,7 @@ pub struct ParameterCounts {
     pub frozen_params: Option<u64>,
     /// True if `frozen_params` is above 0, or if the training step leaves parameters unchanged.
     pub has_frozen_layers: bool,
-    /// Number of parameters that process one token. Only the experts that the token is routed to count. Present only for
+    /// Number of parameters that process one token. It includes only the experts that the token is routed to. Present only for
     /// computed numbers. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub active_params: Option<u64>,

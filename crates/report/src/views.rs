@@ -1,4 +1,4 @@
-//! Views of a run: their names in the report, in addresses and for display.
+//! Views of a run: their names in the report, in URLs and for display.
 
 use base::fields::Fields;
 use schemars::JsonSchema;
@@ -69,7 +69,7 @@ impl View {
         View::Model,
     ];
 
-    /// Returns the name in addresses, which is also the name of the page's file.
+    /// Returns the name in URLs, which is also the name of the page's file.
     pub fn key(self) -> &'static str {
         match self {
             View::Overview => "overview",
@@ -115,7 +115,7 @@ impl View {
         }
     }
 
-    /// Returns the view with a name in addresses.
+    /// Returns the view with this name in URLs.
     pub fn from_key(key: &str) -> Option<View> {
         // The view of devices also shows the hosts.
         let key = if key == "hosts" { View::Devices.key() } else { key };

@@ -1,4 +1,4 @@
-//! The words of fields that code decides by: platforms, sources and windows. Fields store texts, because profiles of other
+//! Values of fields on which the code depends: platforms, sources and windows. Fields store text, because profiles of other
 //! tools contain other words; the enums list the words that crossprof knows.
 
 use crate::{Framework, MainWindow, Metadata};
@@ -33,7 +33,7 @@ pub enum SourceFormat {
 pub enum WindowKind {
     /// Steps of the trace.
     Steps,
-    /// The number of steps that the user gave, from the first to the last.
+    /// As many steps as the user gave, from the first to the last step found.
     GivenSteps,
     /// From the first op of each device to its last.
     #[default]
@@ -107,12 +107,12 @@ impl WindowKind {
 }
 
 impl Metadata {
-    /// Returns the platform. `None` if it is unknown, or if another tool names one that crossprof does not know.
+    /// Returns the platform. `None` if it is unknown, or if another tool recorded a platform that crossprof does not know.
     pub fn platform(&self) -> Option<Platform> {
         Platform::named(&self.platform)
     }
 
-    /// Returns the framework. Libraries on top of JAX count as JAX.
+    /// Returns the framework. Libraries on top of JAX are treated as JAX.
     pub fn framework(&self) -> Framework {
         Framework::of_name(&self.framework)
     }
@@ -124,7 +124,7 @@ impl Metadata {
 }
 
 impl MainWindow {
-    /// Returns the kind of the window. `None` if another tool names one that crossprof does not know.
+    /// Returns the kind of the window. `None` if another tool recorded a kind that crossprof does not know.
     pub fn kind(&self) -> Option<WindowKind> {
         WindowKind::named(&self.kind)
     }

@@ -10,15 +10,15 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct MainWindow {
     /// `steps`, `given_steps`, `active_span`, `capture` or `range`. It is `given_steps` if the user gives the number of steps.
-    /// The window then extends from the start of the first to the end of the last step found, or over the active span if none was
-    /// found.
+    /// The window then extends from the start of the first to the end of the last step found, or over the active span if no
+    /// steps were found.
     pub kind: String,
     /// The user's selection (`all`, `active`, `steps:3-98`, `1500-2500`). Absent if the user did not select a window.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chosen: Option<String>,
-    /// Part of the capture that all numbers cover, except numbers that are marked as covering the
-    /// whole capture. To select another part, use Measure on the page or `--window` on the command
-    /// line. In words: `Counted steps 3 to 98: 95 steps, 74.5 s of 98.0 s captured.`
+    /// Part of the capture that all numbers cover, except numbers that are marked as covering the whole capture. To select
+    /// another part, use Measure on the page or `--window` on the command line. Example: `Counted steps 3 to 98: 95 steps, 74.5
+    /// s of 98.0 s captured.`
     pub sentence: String,
     /// Caution that is shown before all other text. Present if the active spans of the devices cover less than half of the
     /// capture (`The devices worked for 67 ms of 2.3 s captured.`), or if a window that the user did not select contains less
@@ -43,7 +43,7 @@ pub struct MainWindow {
     pub last_step: Option<String>,
     /// Active span of a device (from its first to its last op) in the whole capture, mean over devices.
     pub active_span_us: f64,
-    /// Share of the capture in which a device is between its first and its last op. Absent for an empty capture.
+    /// Share of the capture during which a device is between its first and its last op. Absent for an empty capture.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub active_percent: Option<f64>,
     /// Share of the busy time of all devices that is inside the window. Absent if the devices ran nothing.
