@@ -34,7 +34,7 @@ pub enum OpGroup {
 pub enum OpQuantity {
     /// Self time.
     SelfTime,
-    /// Exposed time: for communication, the time in which the device computes nothing.
+    /// Exposed time: for communication, the time during which the device computes nothing.
     ExposedTime,
     /// Number of times that the ops run.
     Occurrences,

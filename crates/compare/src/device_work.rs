@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum WorkMeasure {
-    /// Time in which at least one op of the step runs, in microseconds.
+    /// Time during which at least one op of the step runs, in microseconds.
     #[default]
     Time,
     /// Number of ops in the step.

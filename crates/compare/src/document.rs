@@ -528,7 +528,7 @@ pub struct CollectiveChange {
     pub counts: Vec<u64>,
     /// Total duration of the collectives in the window, over all devices.
     pub total_time_us: Vec<f64>,
-    /// Part of the total time in which no computation runs concurrently, over all devices.
+    /// Part of the total time during which no computation runs concurrently, over all devices.
     pub exposed_time_us: Vec<f64>,
 }
 

@@ -72,7 +72,7 @@ pub(crate) struct DocumentParts<'r> {
     pub tallies: Tallies,
     pub steps: StepReport,
     pub warnings: Vec<Warning>,
-    /// The measured window. This is the main window if the run has none that matches the user's choice.
+    /// The measured window. It is the main window if no window of the run matches the user's choice.
     pub choice: &'r WindowChoice,
     pub cut: Option<Cut>,
     /// The device that provides the peaks, if the user or a sidecar file names one.

@@ -202,7 +202,7 @@ pub(super) struct Group {
     flops: Option<f64>,
     model_flops: Option<f64>,
     bytes: Option<f64>,
-    /// Time in which the work was done: the total time or, for asynchronous pairs, the time from start to end.
+    /// Time during which the work was done: the total time or, for asynchronous pairs, the time from start to end.
     work_time: Ps,
     num_ops: u64,
     bound_by: Option<&'static str>,

@@ -239,7 +239,7 @@ fn float(value: Option<f64>) -> Cell {
     value.map_or(Cell::Absent, Cell::Float)
 }
 
-/// Returns the amount per second of the time in which the work was done.
+/// Returns the amount per second of the time during which the work was done.
 fn speed(row: &Row<'_>, amount: Option<f64>) -> Option<f64> {
     rate(amount?, row.layer.work_time.time())
 }

@@ -79,7 +79,7 @@ pub struct TrendPoint {
     pub step_time_us: Option<f64>,
     /// Half the width of the 95 % confidence interval of the mean. Absent with fewer than two steps.
     pub margin_us: Option<f64>,
-    /// Percentage of the time in which the devices are busy.
+    /// Percentage of the time during which the devices are busy.
     pub compute_util_percent: Option<f64>,
 }
 

@@ -82,8 +82,8 @@ impl<'a> Context<'a> {
         kept.get_or_init(|| self.analysis.layers(self.trace(), grouping))
     }
 
-    /// Groups the layers by one more criterion, so that its page appears at once. Returns false if nothing is left to prepare. Runs
-    /// with very many layers are not prepared, because they take much memory.
+    /// Prepares the grouping of the layers by one more criterion, so that its page appears at once. Returns false if nothing is
+    /// left to prepare. Skips runs with very many layers, because their groupings take much memory.
     pub fn prepare_layers(&self) -> bool {
         const MOST_LAYERS: usize = 20_000;
         let is_small = self.layers(LayerGrouping::Layer).rows.len() <= MOST_LAYERS;

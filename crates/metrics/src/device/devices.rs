@@ -47,7 +47,7 @@ pub struct Device {
     /// device is limited, contains only the ops that are at least partly inside its
     /// window.
     pub ops: Arc<Vec<EventId>>,
-    /// Number of ops that start before the window. They do not count inside it.
+    /// Number of ops that start before the window. The number of ops in the window excludes them.
     pub begun_before: u64,
     /// Relation between nested ops.
     pub nesting: Nesting,
@@ -111,8 +111,8 @@ impl Device {
         holds(&self.window, self.span)
     }
 
-    /// Returns true if work that starts at `time` counts. If the window covers all work of the device, programs that
-    /// start before the first op count too.
+    /// Returns true if work that starts at `time` is included. If the window covers all work of the device, programs that start
+    /// before the first op are also included.
     pub fn counts(&self, time: Ps) -> bool {
         self.is_whole() || self.window.contains(time)
     }
@@ -153,8 +153,8 @@ impl Devices {
         Devices::of_capture(trace, by_line, base::cut(&trace.warnings).is_some())
     }
 
-    /// Finds the devices of `trace`. `is_cut` is true if events are missing from it. If it is true, a program run
-    /// without ops does not count as unrecorded on a device that has ops.
+    /// Finds the devices of `trace`. `is_cut` is true if events are missing from it. If it is true, a program run without ops
+    /// is not treated as unrecorded on a device that has ops.
     pub(crate) fn of_capture(trace: &Trace, by_line: Arc<ByLine>, is_cut: bool) -> Devices {
         let accelerators = accelerator_ops(trace, &by_line);
         let ran = |device: &Device| {

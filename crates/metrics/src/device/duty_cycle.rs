@@ -10,7 +10,7 @@ use crate::op::categories::Categorizer;
 use base::Ps;
 use trace::{Interval, LineKind, Platform, Trace, Union, in_blocks};
 
-/// Categories that XProf counts as off duty.
+/// Categories that XProf treats as off duty.
 const OFF_DUTY: [&str; 8] = [
     "infeed",
     "outfeed",
@@ -111,7 +111,7 @@ mod tests {
         assert_eq!(duty.idle_percent(), Some(12.5));
     }
 
-    /// An op outside the window, as in a file with damaged times, does not count as time of the window.
+    /// An op outside the window, as in a file with damaged times, is not part of the window's time.
     #[test]
     fn a_chip_is_on_duty_in_its_window_only() {
         let mut b = TraceBuilder::new();

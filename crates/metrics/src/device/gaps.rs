@@ -1,4 +1,4 @@
-//! Finds the idle gaps of each device: times in its window at which no op runs.
+//! Finds the idle gaps of each device: times in its window when no op runs.
 //!
 //! ```text
 //! ops      [--a--)  [---b---)         [--c--)

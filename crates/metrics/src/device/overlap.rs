@@ -13,13 +13,13 @@ use trace::{Interval, IntervalSet};
 /// Times of communication and copies in flight, and the parts that overlap with computation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Overlap {
-    /// Time in which communication is in flight.
+    /// Time during which communication is in flight.
     pub communication: Ps,
-    /// Time in which communication is in flight while the device computes.
+    /// Time during which communication is in flight while the device computes.
     pub hidden_communication: Ps,
-    /// Time in which copies are in flight.
+    /// Time during which copies are in flight.
     pub transfer: Ps,
-    /// Time in which copies are in flight while the device computes.
+    /// Time during which copies are in flight while the device computes.
     pub hidden_transfer: Ps,
 }
 

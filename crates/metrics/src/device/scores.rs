@@ -80,7 +80,7 @@ impl StepSpread {
 pub struct DeviceScore {
     /// Lengths of its counted steps. `None` without steps.
     pub steps: Option<StepSpread>,
-    /// Median work of its counted steps, in microseconds. Work of its window without steps.
+    /// Median work of its counted steps, in microseconds. Without steps, the work of its window.
     pub work_us: Option<f64>,
     /// Work of the group's device with the least work as a share of this device's work, in percent.
     pub relative_percent: Option<f64>,
@@ -137,7 +137,7 @@ fn of_device(rows: &[&StepRow]) -> DeviceScore {
     }
 }
 
-/// Returns the devices that wait for each other, directly or through others, of each group.
+/// Returns the groups of devices that wait for each other, directly or through other devices.
 fn groups(collectives: &Collectives) -> Vec<Vec<u32>> {
     if collectives.runs.is_empty() {
         return Vec::new();
@@ -200,12 +200,12 @@ fn cause(
     }
 }
 
-/// Share of the work that must consist of ops that both devices ran equally often (ours: helper programs that only one
+/// Share of the work that must consist of ops that both devices ran equally often (our limit: helper programs that only one
 /// device runs take little time).
 const LEAST_COMMON: f64 = 0.95;
-/// Share of the work that one op may take, because one slow op does not show that the device is slow (ours).
+/// Share of the work that one op may take, because one slow op does not show that the device is slow (our limit).
 const MOST_OF_ONE: f64 = 0.9;
-/// Smallest slowdown that is attributed to the device's clock (ours: less is noise).
+/// Smallest slowdown that is attributed to the device's clock (our limit: less is noise).
 const LEAST_SLOWDOWN: f64 = 1.01;
 
 /// Returns true if both devices run the same ops equally often, and the ops of `late` take longer in nearly the same

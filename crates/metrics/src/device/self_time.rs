@@ -1,4 +1,4 @@
-//! Computes self time: the part of an op's time in which no op nested in it runs.
+//! Computes self time: the part of an op's time during which no op nested in it runs.
 //!
 //! Reads the ops of one device, line by line: streams and threads are separate lines and never hide each other's time.
 //! Callers merge times that overlap across lines ([`IntervalSet`](trace::IntervalSet)). An op of a CPU backend may
@@ -89,8 +89,8 @@ fn for_each_in_tree(trace: &Trace, ops: &[EventId], parents: &[u32], mut give: i
 /// ```
 ///
 /// Each line keeps a stack of open ops. When an op starts, those that have ended are closed from the top; each gets the
-/// unassigned time up to its end. Then the top gets the time up to the new start. If an op ended under a longer one
-/// above it, its time is already assigned. So every instant that an op of a line covers is assigned exactly once: the
+/// unassigned time up to its end. Then the top gets the time up to the new start. If an op ended while a longer op was above it
+/// on the stack, its time is already assigned. So every instant that an op of a line covers is assigned exactly once: the
 /// lengths add up to the union of the line's ops. Takes time linear in the number of ops.
 pub(crate) fn for_each_on_line(trace: &Trace, ops: &[EventId], mut give: impl FnMut(usize, Interval)) {
     let mut lines: PerLine<SelfTime> = PerLine::default();
@@ -205,15 +205,15 @@ mod tests {
     }
 
     proptest! {
-        /// At every whole microsecond of a line, exactly the last started running op owns it (brute force).
+        /// At every whole microsecond of a line, the running op that started last owns the time (brute force).
         #[test]
         fn self_times_partition_the_union(events in prop::collection::vec((0usize..2, 0i64..60, 0i64..25), 1..40)) {
             let mut expected = vec![0i64; events.len()];
             for line in 0..2 {
                 for now in 0..90 {
                     let running = events.iter().enumerate().filter(|(_, e)| e.0 == line && e.1 <= now && now < e.1 + e.2);
-                    // If two start together, the shorter one is the inner one. If they are equally long, the later one
-                    // in the file is.
+                    // If two start together, the shorter one is the inner one. If they are equally long, the one later in the
+                    // file is the inner one.
                     if let Some((owner, _)) = running.max_by_key(|(index, e)| (e.1, -e.2, *index)) {
                         expected[owner] += 1;
                     }

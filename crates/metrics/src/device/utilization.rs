@@ -94,7 +94,7 @@ fn noted_places(run: &Run) -> FxHashMap<u32, (u64, String)> {
 }
 
 /// Returns the place of a TPU chip: from the profile, which records the numbers of chip and core, and from the notes of the
-/// capture kit. JAX numbers devices as the groups of collectives do.
+/// capture kit. JAX numbers devices in the same way as the groups of collectives.
 fn place(trace: &Trace, device: &Device, noted: &FxHashMap<u32, (u64, String)>) -> Option<DevicePlace> {
     let plane = trace.planes.get(device.plane)?;
     let number = |name: &str| match trace.plane_stat(plane, name)? {
@@ -179,7 +179,7 @@ fn device_stats(trace: &Trace, device: &Device) -> DeviceStats {
     }
 }
 
-/// Returns the sum of op durations. Nested and concurrent ops each count.
+/// Returns the sum of op durations. Nested and concurrent ops are counted separately.
 fn op_time(trace: &Trace, device: &Device) -> Ps {
     let mut sum = Ps::ZERO;
     in_blocks(&device.ops, |&id| sum += trace.events.time(id).map_or(Ps::ZERO, |(_, duration)| duration));

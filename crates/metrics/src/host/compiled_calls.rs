@@ -1,6 +1,6 @@
-//! Counts the calls to compiled functions from Python, and measures the idle time between calls that follow each other
-//! closely. Each operation on an array outside of `jax.jit` is such a call. The idle time in calls that compile their
-//! function, with tracing and lowering, belongs to compilation.
+//! Counts the calls to compiled functions from Python, and measures the idle time between calls that follow each other closely.
+//! Each operation on an array outside of `jax.jit` is such a call. The idle time in calls that trace, lower and compile their
+//! function belongs to compilation.
 //!
 //! ```text
 //! python   [multiply)[add)[multiply)...[sqrt)          [train_step)
@@ -24,13 +24,13 @@ const FEWEST_CALLS: u64 = 10;
 /// Calls of compiled functions inside the measured windows.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CompiledCalls {
-    /// Number of calls, over all hosts. A call inside another one does not count.
+    /// Number of calls, over all hosts. Excludes calls inside other calls.
     pub calls: u64,
     /// Functions with their numbers of calls, the most frequent first.
     pub functions: Vec<(String, u64)>,
     /// Number of hosts with such calls.
     pub hosts: u64,
-    /// Idle time of the devices in streaks of calls, without that in calls that compile, summed over the devices.
+    /// Idle time of the devices in streaks of calls, excluding calls that compile, summed over the devices.
     pub idle: Ps,
     /// Idle time of the devices in calls that compile, or while the host compiles, summed over the devices.
     pub compiling: Ps,
@@ -38,7 +38,7 @@ pub struct CompiledCalls {
     pub window: Ps,
 }
 
-/// A run of calls on one thread, in which each begins soon after the one before.
+/// A run of calls on one thread, each of which begins soon after the previous one.
 #[derive(Clone, Copy)]
 struct Streak {
     line: LineId,

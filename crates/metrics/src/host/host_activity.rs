@@ -7,7 +7,7 @@
 //! pool                             [CpuCompiler::Compile { name: jit_f })   compilation of jit_f
 //! ```
 //!
-//! If spans of the same program and activity nest on a thread, they count as one. Executions nest in calls, and one
+//! If spans of the same program and activity nest on a thread, they are counted once. Executions nest in calls, and one
 //! execution may have several runtime spans, so rows do not add up.
 
 use std::collections::BTreeMap;
@@ -63,8 +63,8 @@ pub fn host_activity(trace: &Trace, devices: &Devices, threads: Option<&HostThre
 /// Counts the threads with events, and returns those with the most busy time.
 fn threads_of(trace: &Trace, devices: &Devices, tallies: &[HostOpTally]) -> (u64, Vec<HostThread>) {
     let mut longest: Vec<Option<(Ps, StrId)>> = vec![None; trace.lines.len()];
-    // Each instant that events of a line cover is self time of exactly one of them. So the self times add up to the
-    // thread's busy time.
+    // Each instant that the events of a line cover is self time of exactly one event. So the self times add up to the thread's
+    // busy time.
     let mut busy_times = vec![Ps::ZERO; trace.lines.len()];
     let mut by_name: BTreeMap<(usize, StrId), Ps> = BTreeMap::new();
     for (kind, tally) in trace.events.kinds().iter().zip(tallies).filter(|(_, tally)| tally.occurrences > 0) {

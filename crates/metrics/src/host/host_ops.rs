@@ -41,7 +41,7 @@ pub struct HostOpTally {
     pub occurrences: u64,
     /// Sum of the events' durations.
     pub total: Ps,
-    /// Time in which nothing nested in the events ran.
+    /// Time during which nothing nested in the events ran.
     pub self_time: Ps,
     /// Duration of the longest event.
     pub longest: Ps,
@@ -83,8 +83,8 @@ impl HostOps {
     }
 }
 
-/// Adds up the events on lines whose kind `wanted` accepts, by [kind](trace::Events::kinds). Only the time in their
-/// host's window counts. Without a window, all of their time counts. Takes time linear in the number of events.
+/// Adds up the events on lines whose kind `wanted` accepts, by [kind](trace::Events::kinds). Includes only the time in their
+/// host's window. Without a window, includes all of their time. Takes time linear in the number of events.
 pub(crate) fn tallies_of_kinds(
     trace: &Trace,
     devices: &Devices,
@@ -100,7 +100,7 @@ pub(crate) fn tallies_of_kinds(
             continue;
         }
         let window = window(trace.plane_of(line).map_or(0, |plane| plane.host)).unwrap_or(everything);
-        // If the window ends with the capture, events that start exactly at its end count.
+        // If the window ends with the capture, events that start exactly at its end are included.
         let to_the_end = devices.capture.is_some_and(|capture| capture.end == window.end);
         let is_before_end = |start| start < window.end || to_the_end;
         let starts_inside = |interval: Interval| interval.start >= window.start && is_before_end(interval.start);

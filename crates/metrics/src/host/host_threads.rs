@@ -1,9 +1,9 @@
 //! Finds the activity of the host threads over time.
 //!
-//! Reads all events of host threads except the ops of a CPU backend, which are device work. The role of a thread during
-//! an event follows from the event's name (`facts/host_spans.csv`). If the name has no role there, the role follows
-//! from the thread's own name (`facts/host_threads.csv`). If events nest on one thread, the more informative role takes
-//! precedence. A program's first call, which compiles inside a launch, therefore counts as compilation:
+//! Reads all events of host threads except the ops of a CPU backend, which are device work. The role of a thread during an
+//! event follows from the event's name (`facts/host_spans.csv`). If the name has no role there, the role follows from the
+//! thread's own name (`facts/host_threads.csv`). If events nest on one thread, the more informative role takes precedence. A
+//! program's first call, which compiles inside a launch, is therefore treated as compilation:
 //!
 //! ```text
 //! python   [$main                                      )    frames of Python
@@ -101,8 +101,8 @@ impl From<HostWork> for HostRole {
     }
 }
 
-/// Precedence of roles if events nest on a thread. Compilation comes before the launch that waits for it; a wait comes
-/// before the launch or the Python frame that contains it.
+/// Order of precedence of the roles if events nest on a thread. Compilation takes precedence over the launch that waits for it.
+/// A wait takes precedence over the launch or the Python frame that contains it.
 const WINS: [HostRole; HostRole::COUNT] = [
     HostRole::Compile,
     HostRole::Input,
@@ -121,7 +121,7 @@ pub struct HostTime {
     /// Times when a thread does anything but wait.
     pub busy: IntervalSet,
     /// Times when a thread that also launches work is in the input pipeline, so that it cannot feed the device. If no thread
-    /// that runs Python launches work, all threads that run Python count. Excludes the pipeline's own workers.
+    /// that runs Python launches work, all threads that run Python are included. Excludes the pipeline's own workers.
     pub held_by_input: IntervalSet,
     /// Times when a thread has any event.
     any: IntervalSet,
@@ -192,7 +192,7 @@ pub fn host_threads(times: &BTreeMap<u16, HostTime>, window: impl Fn(u16) -> Int
     Some(sums)
 }
 
-/// Returns, by line, true if its thread feeds devices.
+/// Returns true for each line whose thread feeds devices.
 pub(crate) fn feeding(trace: &Trace, devices: &Devices) -> Vec<bool> {
     Works::new(trace, devices).feeding(trace)
 }
@@ -213,7 +213,7 @@ pub(crate) fn roles_of_kinds(trace: &Trace, devices: &Devices) -> Vec<Option<Hos
     Works::new(trace, devices).roles
 }
 
-/// Returns, by argument set, true for ops of the CPU backend and for the markers of their ends.
+/// Returns true for each argument set that belongs to an op of the CPU backend or to the marker of its end.
 fn cpu_ops(trace: &Trace, devices: &Devices) -> Vec<bool> {
     if devices.platform != Some(Platform::Cpu) {
         return Vec::new();
@@ -272,8 +272,8 @@ impl Works {
         Works { roles, lines }
     }
 
-    /// Returns, by line, true if its thread feeds devices: it launches work. On a host where no thread that runs Python
-    /// launches work, all threads that run Python feed devices.
+    /// Returns true for each line whose thread feeds devices: a thread that launches work. On a host where no thread that runs
+    /// Python launches work, all threads that run Python feed devices.
     fn feeding(&self, trace: &Trace) -> Vec<bool> {
         let host = |line: &Line| trace.plane_of(line).map_or(0, |plane| plane.host);
         let lines = || trace.lines.iter().zip(&self.lines);

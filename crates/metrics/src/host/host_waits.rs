@@ -1,11 +1,10 @@
 //! Measures the host's activity while the devices are idle: the user's range or function that the threads that feed the
 //! devices are in, and the activity of other threads.
 //!
-//! Reads the idle time of each device in its window. On the Python threads of its host it reads the named ranges, the
-//! user's own functions and the calls that wait for devices. If any of these threads launches work, threads that launch
-//! none are ignored: a thread that only watches (for a progress bar) feeds no device. If ranges are nested, the
-//! innermost counts. The annotations that mark the steps are ranges too, so time between steps is distinguished from
-//! time inside them.
+//! Reads the idle time of each device in its window. On the Python threads of its host it reads the named ranges, the user's
+//! own functions and the calls that wait for devices. If any of these threads launches work, threads that launch none are
+//! ignored: a thread that only watches (for a progress bar) feeds no device. If ranges are nested, the innermost applies. The
+//! annotations that mark the steps are ranges too, so time between steps is distinguished from time inside them.
 //!
 //! ```text
 //! device   [op  )                                  [op  )
@@ -294,7 +293,7 @@ pub(crate) fn thread_name<'t>(trace: &'t Trace, line: Option<&Line>) -> &'t str 
     name.rsplit_once('/').filter(|(_, number)| is_number(number)).map_or(name, |(pool, _)| pool)
 }
 
-/// Returns, by line, true if its thread launches device work.
+/// Returns true for each line whose thread launches device work.
 fn launching(trace: &Trace) -> Vec<bool> {
     let mut launching = vec![false; trace.lines.len()];
     let mut of_name: Vec<Option<bool>> = vec![None; trace.strings.len()];

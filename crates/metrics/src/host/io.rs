@@ -1,9 +1,9 @@
 //! Measures the input pipeline on the host.
 //!
-//! Reads spans that input pipelines record (tf.data, Grain, PyTorch's DataLoader, infeed) or that users add around
-//! their own pipelines. `facts/host_spans.csv` lists the names. The only frames of the Python tracer that count are the
-//! `__next__` of known pipelines. Nested spans do not count twice, because the result is a union. Copies to the device
-//! are not input; see [`transfers`](crate::op::transfers).
+//! Reads spans that input pipelines record (tf.data, Grain, PyTorch's DataLoader, infeed) or that users add around their own
+//! pipelines. `facts/host_spans.csv` lists the names. Of the Python tracer's frames, only the `__next__` of known pipelines are
+//! included. Nested spans are not counted twice, because the result is a union. Copies to the device are not input; see
+//! [`transfers`](crate::op::transfers).
 
 use crate::device::devices::Devices;
 use crate::host::host_work::{HostWork, host_spans};

@@ -97,7 +97,7 @@ pub fn family_of(category: &str) -> OpFamily {
         .unwrap_or(OpFamily::OtherCompute)
 }
 
-/// Id of a category within one [`Categorizer`]: counts from 0 in order of first use.
+/// Id of a category within one [`Categorizer`]. Ids are numbered from 0 in order of first use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CategoryId(u32);
 

@@ -6,9 +6,9 @@
 //! tf_XLAEigen [dot.1)                                host     CPU program: jit_eval
 //! ```
 //!
-//! Three kinds of work count as run on the host instead of a device: callbacks of compiled programs into Python; host
-//! compute that the compiler offloads at the user's request (line `Host Offload Ops` of a TPU); programs of XLA's CPU
-//! backend, if the run uses an accelerator.
+//! Three kinds of work are treated as run on the host instead of a device: callbacks of compiled programs into Python, host
+//! compute that the compiler offloads at the user's request (line `Host Offload Ops` of a TPU), and, if the run uses an
+//! accelerator, programs of XLA's CPU backend.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -70,7 +70,7 @@ pub struct Placement {
 }
 
 impl Placement {
-    /// Measures all devices, and each host in its window. Reads only events of kinds that count.
+    /// Measures all devices, and each host in its window. Reads only events of these kinds.
     pub fn new(trace: &Trace, devices: &Devices, ops: &Ops, window: impl Fn(u16) -> Interval) -> Placement {
         let on_hosts = on_hosts(trace, devices, &window);
         Placement { rows: on_devices(trace, ops).into_iter().chain(on_hosts.rows).collect(), ..on_hosts }
@@ -174,14 +174,14 @@ fn on_hosts(trace: &Trace, devices: &Devices, window: &dyn Fn(u16) -> Interval) 
             let Some(Some(row)) = of_kind.get(kind) else { return };
             let Some((row, is_device_op)) = rows.get_mut(*row) else { return };
             let is_callback = row.reason == Some(HostReason::Callback);
-            // A callback's own frames are inside it, so it counts once.
+            // A callback's own frames are inside it, so it is counted once.
             if is_callback {
                 if interval.end <= until {
                     return;
                 }
                 until = interval.end;
             }
-            // Like every op, it counts if it starts in the window. Its time is the time inside the window.
+            // Like every op, it is counted if it starts in the window. Its time is the time inside the window.
             let starts_inside = interval.start >= window.start && interval.start < window.end;
             let Some(inside) = interval.clip(window).filter(|part| starts_inside || part.length() > Ps::ZERO) else {
                 return;

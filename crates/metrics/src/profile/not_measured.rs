@@ -211,7 +211,7 @@ fn communication(profile: &UnifiedProfile, trace: &Trace, list: &mut List) {
     list.add("communication.wait_time_us", reason, remedy);
 }
 
-/// Adds the reasons if MFU or HFU are unknown.
+/// Adds the reasons if MFU or HFU is unknown.
 fn flops(profile: &UnifiedProfile, trace: &Trace, utilization: &Utilization, list: &mut List) {
     for (field, share) in [("roofline.mfu_percent", utilization.mfu), ("roofline.hfu_percent", utilization.hfu)] {
         let Err(reason) = share else { continue };

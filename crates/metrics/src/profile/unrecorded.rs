@@ -6,7 +6,7 @@
 //! busy          [==)[==)  [==)[==)  [======)  [======)      the ops of the last two runs are unknown
 //! ```
 //!
-//! The device was not idle during such a run, so the run counts as busy time, but not as an op.
+//! The device was not idle during such a run, so the run is part of the busy time, but is not an op.
 
 use base::Ps;
 use trace::{ByLine, EventId, Interval, IntervalSet, LineKind, Trace};
@@ -22,7 +22,7 @@ pub struct Unrecorded {
     pub time: IntervalSet,
 }
 
-/// Minimum length of a run that counts as lacking ops (our limit: in a shorter run, an op may have no measurable time).
+/// Minimum length of a run that is treated as lacking ops (our limit: in a shorter run, an op may have no measurable time).
 const SHORTEST_US: i64 = 1;
 
 impl Unrecorded {

@@ -10,8 +10,8 @@
 //! stream             [candidate) [candidate)             [kernel of the program)
 //! ```
 //!
-//! Such ops have the category [`AUTOTUNING`] instead of that of their names. An op has one category for each name and
-//! argument set: if the program launches more of these than the compiler, it keeps its own category.
+//! Such ops have the category [`AUTOTUNING`] instead of the category that their names determine. All ops with the same name and
+//! argument set have the same category. If the program launches more of them than the compiler, they keep their own category.
 
 use rustc_hash::FxHashMap;
 
@@ -71,7 +71,7 @@ impl Threads {
         }
     }
 
-    /// Returns true if an event on this line is a compiler's.
+    /// Returns true if a compiler made this event on this line.
     fn compile(&self, line: usize, event: &trace::Event) -> bool {
         self.pools.get(line) == Some(&true) || self.spans.get(&line).is_some_and(|spans| spans.contains(event.start))
     }

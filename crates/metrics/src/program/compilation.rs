@@ -11,10 +11,9 @@ use facts::host_spans;
 use report::Compilation;
 use trace::{Framework, LineKind, Platform, Trace, in_blocks};
 
-/// Builds the compilation section. JAX marks each compilation. So if a JAX capture has host runtime spans but no
-/// compilation spans, nothing was compiled. In any other capture without such a span, the time is unknown and the
-/// section is absent. Ops of a CPU backend and frames of the Python tracer are on host threads too, but do not count as
-/// runtime spans.
+/// Builds the compilation section. JAX marks each compilation. So if a JAX capture has host runtime spans but no compilation
+/// spans, nothing was compiled. In any other capture without such a span, the time is unknown and the section is absent. Ops of
+/// a CPU backend and frames of the Python tracer are on host threads too, but are not treated as runtime spans.
 pub fn compilation(trace: &Trace, devices: &Devices) -> Option<Compilation> {
     let spans = crate::host::host_work::host_spans(trace, devices, HostWork::Compile);
     if spans.union.is_empty() && !(trace.framework == Framework::Jax && has_host_spans(trace)) {

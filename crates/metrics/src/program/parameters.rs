@@ -170,7 +170,7 @@ mod tests {
         presets().into_iter().find(|preset| preset.name == name).unwrap().model
     }
 
-    /// The counts that the models' authors publish, written out here to check the table independently.
+    /// The numbers that the models' authors publish, written out here to check the table independently.
     #[test]
     fn known_models_count_as_published() {
         let total = |name| parameter_counts(&preset(name)).map(|it| it.total_params);

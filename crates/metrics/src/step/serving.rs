@@ -9,7 +9,7 @@ use crate::common::statistics::{self, Summary};
 use facts::ServingPhase;
 use report::{PhaseStats, Serving, SteadyState, Step};
 
-/// Share of the largest number of requests from which a pass belongs to the steady state (our limit).
+/// Smallest number of requests of a pass in the steady state, as a share of the largest number (our limit).
 const STEADY: f64 = 0.9;
 /// Fewest decoding passes of a steady state (our limit).
 const FEWEST_STEADY: usize = 5;
@@ -102,7 +102,8 @@ fn token_intervals(steps: &[Step]) -> Vec<TokenInterval> {
     intervals
 }
 
-/// Returns the share of the time between tokens by which prompts prolong it. `None` if all intervals have one, or none exists.
+/// Returns the share of the time between tokens that is due to prompts. `None` if all intervals have a prompt, or if there are
+/// no intervals.
 fn prompt_delay_percent(intervals: &[TokenInterval]) -> Option<f64> {
     let without: Vec<f64> = intervals.iter().filter(|it| !it.has_prompt).map(|it| it.us).collect();
     let usual = statistics::median(&without)?;
@@ -116,8 +117,8 @@ fn decodes(step: &Step) -> bool {
     step.phase.is_some() && step.phase.as_deref() != Some(ServingPhase::Prefill.label())
 }
 
-/// Finds the longest part in which every decoding pass has nearly the largest number of requests. Passes that only prefill
-/// are part of it if they are between two such passes.
+/// Finds the longest part in which every decoding pass has nearly the largest number of requests. The part includes passes that
+/// only prefill if they are between two such decoding passes.
 fn steady(steps: &[Step]) -> Option<SteadyState> {
     let most = steps.iter().filter(|step| decodes(step)).filter_map(|step| step.requests).max()?;
     let is_full = |step: &Step| step.requests.is_some_and(|requests| requests as f64 >= STEADY * most as f64);

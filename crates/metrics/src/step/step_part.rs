@@ -5,8 +5,8 @@ use report::STEP_PARTS;
 
 /// Activity of a device at an instant, or the cause if it is idle. Every instant of a step has exactly one part.
 ///
-/// Legends and columns use this order. It is also the order of precedence: if several kinds of work run at the same
-/// time, the time counts towards the first part.
+/// Legends and columns use this order. It is also the order of precedence: if several kinds of work run at the same time, the
+/// time belongs to the first of their parts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum StepPart {
     /// At least one op computes.
@@ -118,7 +118,7 @@ impl Parts {
         StepPart::ALL.into_iter().filter(|part| part.is_idle()).map(|part| self.get(part)).sum()
     }
 
-    /// Returns the work: time in which the device is neither idle nor in exposed communication. Both include waiting for
+    /// Returns the work: time during which the device is neither idle nor in exposed communication. Both include waiting for
     /// other devices.
     pub fn work(&self) -> Ps {
         self.busy() - self.get(StepPart::Communication)

@@ -38,8 +38,8 @@ impl DeviceTime {
         devices.used.iter().map(|device| DeviceTime::new(trace, devices, device, &mut parts)).collect()
     }
 
-    /// Splits the time of one device. On each line only the innermost op counts at any instant, so that a `while` does
-    /// not hide the communication inside it. Lines (streams) run in parallel.
+    /// Splits the time of one device. On each line, every instant belongs to the innermost op, so that a `while` does not hide
+    /// the communication inside it. Lines (streams) run in parallel.
     ///
     /// ```text
     /// line 1   [while (compute)                )
@@ -68,7 +68,7 @@ impl DeviceTime {
             }
         }
         if let Some(compute) = work.get_mut(StepPart::Compute as usize).filter(|_| !device.unrecorded.time.is_empty()) {
-            // A program ran, but its ops are unknown. Its time counts as computation.
+            // A program ran, but its ops are unknown. Its time is treated as computation.
             *compute = compute.union(&device.unrecorded.time);
         }
         let [communication, transfer] = in_flight(trace, devices, device, parts, &work);

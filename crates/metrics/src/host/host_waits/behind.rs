@@ -10,9 +10,9 @@
 //! python        [$core.py:9 bind    )[cudaMalloc   )            no user range: library frames, runtime calls
 //! ```
 //!
-//! While the threads that feed devices are in no range, all their spans count. While they are in a range that waits,
-//! only their spans inside it count, and not those that wait. In both cases, spans of other threads count unless they
-//! wait.
+//! While the threads that feed devices are in no range, all their spans are included. While they are in a range that waits,
+//! only their spans inside it are included, except spans that wait. In both cases, spans of other threads are included unless
+//! they wait.
 
 use rustc_hash::FxHashMap;
 
@@ -30,7 +30,7 @@ const MOST_NAMES: usize = 20;
 #[derive(Default)]
 pub(super) struct Behind {
     spans: Vec<Span>,
-    /// Time in which any thread has an event.
+    /// Time during which any thread has an event.
     any: IntervalSet,
 }
 
@@ -38,15 +38,15 @@ struct Span {
     name: String,
     /// First thread that has the span.
     thread: String,
-    /// True if the span counts only while no thread that feeds devices is in a user range, and not while such a thread
-    /// waits in a range.
+    /// True if the span is included only while no thread that feeds devices is in a user range. It is excluded even while such
+    /// a thread only waits in the range.
     outside_only: bool,
     /// True if the thread waits in the span.
     waits: bool,
     times: IntervalSet,
 }
 
-/// Name of the span, and true if it counts only outside of ranges.
+/// Name of the span, and true if it is included only outside of ranges.
 type Key = (StrId, bool);
 
 impl Behind {

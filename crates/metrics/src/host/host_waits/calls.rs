@@ -62,7 +62,7 @@ impl HostRanges {
     }
 }
 
-/// Returns the time in which any device of a host is idle, in the time of the host.
+/// Returns the time during which any device of a host is idle, in the time of the host.
 fn idle_of(host: &HostSets, devices: &Devices, windows: &[IntervalSet]) -> IntervalSet {
     let used = devices.used.iter().zip(windows).filter(|(device, _)| device.host == host.host);
     used.fold(IntervalSet::default(), |all, (device, window)| {

@@ -21,9 +21,9 @@ use trace::{Interval, IntervalSet, LineId, Trace};
 /// Calls of some functions in the measured windows.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct NamedCalls {
-    /// Number of calls, over all hosts. A call inside another one does not count.
+    /// Number of calls, over all hosts. Excludes calls inside other calls.
     pub calls: u64,
-    /// Number of hosts that call.
+    /// Number of hosts with such calls.
     pub hosts: u64,
     /// Idle time of the devices in these calls, summed over the devices.
     pub idle: Ps,
@@ -48,8 +48,8 @@ impl NamedCalls {
     }
 }
 
-/// Measures the calls of the functions whose event name is wanted, on threads that launch device work. Counts all threads if none
-/// launches any.
+/// Measures the calls of the functions whose event name is wanted, on threads that launch device work. If no thread launches
+/// device work, includes all threads.
 pub fn named_calls(trace: &Trace, devices: &Devices, wanted: &dyn Fn(&str) -> bool) -> NamedCalls {
     let launches = launching(trace);
     let any_launches = launches.iter().any(|&launches| launches);

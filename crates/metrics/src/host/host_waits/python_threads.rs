@@ -101,7 +101,7 @@ mod tests {
     fn threads_that_run_python_are_found_and_threads_that_wait_are_not() {
         assert_eq!(found("$data.py:20 <genexpr>", true), Some((2, "parse".to_owned(), 87.5)));
         assert_eq!(found("$time sleep", true), None);
-        // Which thread feeds the device is unknown.
+        // It is unknown which thread feeds the device.
         assert_eq!(found("$data.py:20 <genexpr>", false), None);
     }
 }

@@ -42,8 +42,8 @@ enum Meaning {
     Op(StageOfName),
     /// tf.data's own thread of the op with this name (`PrefetchProduce`), which the kinds of nested iterators name.
     Produce(StrId),
-    /// A range or function of the user, which is an op if it is inside a pipeline. The stage is that of its name. If `alone`,
-    /// it is an op outside, too.
+    /// A range or function of the user, which is an op if it is inside a pipeline. Its name determines the stage. If `alone`,
+    /// it is an op even outside of pipelines.
     Range { stage: Option<InputStage>, alone: bool },
 }
 
@@ -63,7 +63,7 @@ struct Reader<'a> {
     segments: Vec<Segment>,
     /// Op of each run of a TensorFlow function, by host and number.
     functions: FxHashMap<(u16, i64), usize>,
-    /// Ops that are first on threads that feed no device.
+    /// Outermost ops on threads that feed no device.
     fed: Vec<usize>,
 }
 
@@ -128,8 +128,8 @@ fn meanings(trace: &Trace, feeding: &[bool]) -> Option<Vec<Meaning>> {
     any.then_some(found)
 }
 
-/// Returns the name of an event. The full name of a tf.data iterator (`Iterator::Root::Prefetch::Map`), which contains its path,
-/// is its long name.
+/// Returns the name of an event. For a tf.data iterator, returns its long name, which contains its path
+/// (`Iterator::Root::Prefetch::Map`).
 fn full_name(trace: &Trace, kind: &EventKind) -> StrId {
     let long = trace.args.get(kind.args).long_name;
     if input_stages::iterator(trace.text(long)).is_some() { long } else { kind.name }
@@ -168,7 +168,7 @@ fn parent_path(name: &str) -> Option<&str> {
     name.rsplit_once("::").map(|(parent, _)| parent).filter(|parent| parent.contains("::"))
 }
 
-/// Removes the parent of the first op in each circle of ops that get their results from each other.
+/// Removes the parent of the first op in each cycle of ops that get their results from each other.
 fn cut_circles(parents: &mut [Option<usize>]) {
     // The walk that reached each op first. A walk ends at an op that was reached before.
     let mut reached: Vec<Option<usize>> = vec![None; parents.len()];
@@ -313,8 +313,8 @@ impl Reader<'_> {
         self.segments.extend(found);
     }
 
-    /// Sets the parents of ops on other threads than the op that they feed: tf.data and Grain name it. Other ops feed the op
-    /// that waits.
+    /// Sets the parents of ops that run on another thread than the op that they feed. tf.data and Grain name the op that is
+    /// fed. Ops without such a name feed the op that waits.
     fn relate(&mut self) {
         let mut is_fed = vec![false; self.ops.len()];
         for &op in &self.fed {

@@ -10,10 +10,10 @@
 //! read      RRRRRRRRRRRRRRRRRRR     RRR         RRRRR      RRRRRRRRRRRR     busy for most of the held time
 //! ```
 //!
-//! An op that only passes on what other threads make (`next_batch`, `Iterator::Prefetch`) works while none of them does. The
-//! op that is busy for the largest part of the held time limits the pipeline: others wait for it, or run ahead of it. Time of
-//! several threads counts relative to the largest number of the op's threads that work at once, so one busy reader is
-//! slower than four mapping threads that are half idle.
+//! An op that only passes on the results of other threads (`next_batch`, `Iterator::Prefetch`) works only while none of those
+//! threads works. The op that is busy for the largest part of the held time limits the pipeline: other ops wait for it, or run
+//! ahead of it. The time of several threads is divided by the largest number of the op's threads that work at once. So one busy
+//! reader is a tighter limit than four mapping threads that are half idle.
 
 mod events;
 mod section;
@@ -52,7 +52,7 @@ pub struct InputOp {
     pub self_time: Ps,
     /// Number of threads that work in the op.
     pub threads: u64,
-    /// Share of the held time in which the op works, from 0 to 100.
+    /// Share of the held time during which the op works, from 0 to 100.
     pub busy_percent: f64,
 }
 
@@ -63,7 +63,7 @@ pub struct HostStages {
     pub host: u16,
     /// Times when a thread works in each stage, in the order of [`InputStage::ALL`].
     pub stages: [IntervalSet; InputStage::ALL.len()],
-    /// Times when a thread that feeds devices is in the pipeline, in the window.
+    /// Times in the window when a thread that feeds devices is in the pipeline.
     pub held: IntervalSet,
     /// The measured time.
     pub window: Interval,
@@ -83,8 +83,8 @@ pub struct InputPipeline {
 }
 
 impl InputPipeline {
-    /// Measures the pipelines of all hosts in the window of each. Returns `None` if the trace has no span of an input
-    /// pipeline. Takes time linear in the events of threads with such spans.
+    /// Measures the pipelines of all hosts, each in its window. Returns `None` if the trace has no span of an input pipeline.
+    /// Takes time linear in the events of threads with such spans.
     pub fn new(
         trace: &Trace,
         devices: &Devices,
@@ -218,10 +218,10 @@ fn worked(ops: &[InputOp], segments: &[Segment]) -> Vec<(usize, Interval)> {
     found
 }
 
-/// Returns the largest number of an op's threads that work at once inside `measured`. Moments in which one thread hands its work
-/// to another do not count.
+/// Returns the largest number of an op's threads that work at once inside `measured`. Moments at which one thread hands its
+/// work to another are ignored.
 fn at_once(work: &[(usize, Interval)], measured: &IntervalSet) -> i64 {
-    /// Share of the op's time from which a number of threads counts, in percent.
+    /// A number of threads that is reached for less than this share of the op's time, in percent, is ignored.
     const LEAST_PERCENT: i64 = 5;
     let mut changes: Vec<(Ps, i64)> = Vec::new();
     for (_, interval) in work {
@@ -248,10 +248,10 @@ fn at_once(work: &[(usize, Interval)], measured: &IntervalSet) -> i64 {
     found.map_or(0, |(threads, _)| threads)
 }
 
-/// Returns the op that limits the pipeline: the busiest one. If it waits for other threads, and an op behind it that also waits
-/// is nearly as busy, the work is behind that one.
+/// Returns the op that limits the pipeline: the busiest op. If the busiest op waits for other threads, and an op behind it also
+/// waits and is nearly as busy, returns the op that is farthest behind.
 fn limit(ops: &[InputOp]) -> Option<usize> {
-    /// Share of the busiest op from which an op that it waits for limits instead.
+    /// Smallest busy share, relative to the busiest op, at which an op that it waits for is the limit instead.
     const NEARLY: f64 = 0.9;
     let busy = |at: usize| ops.get(at).map_or(0.0, |op| op.busy_percent);
     let waits = |at: usize| ops.get(at).is_some_and(|op| op.waits);

@@ -41,15 +41,15 @@ pub struct CallIndex {
 struct Calls {
     /// `(number, call)` by number, each number once.
     sorted: Vec<(i64, EventId)>,
-    /// Lookup table if numbers are dense, as profilers assign them: position in `sorted` plus one, or 0, by number
-    /// minus the first number.
+    /// Lookup table for dense numbers, which profilers usually assign. Its index is the number minus the first number. Its
+    /// value is the position in `sorted` plus one, or 0.
     places: Vec<u32>,
     /// Slot of the first call.
     first_slot: usize,
 }
 
-/// Largest ratio of the range of the numbers to their count at which the numbers are dense. Up to this ratio, the
-/// lookup table takes less memory than the calls.
+/// Numbers are dense if the ratio of their range to their count is at most this. Up to this ratio, the lookup table takes less
+/// memory than the calls.
 const DENSE: usize = 4;
 
 impl Calls {

@@ -1,4 +1,4 @@
-//! Joins launches: each host call that starts device work, and the work that it started.
+//! Matches each host call that starts device work to the work that it started.
 //!
 //! ```text
 //! host     [- call 7 -]  [- call 8 -]
@@ -30,7 +30,7 @@ use crate::device::devices::{Device, Devices, GpuWork};
 use base::{Ps, sort};
 use trace::{Event, EventColumn, EventId, Line, LineKind, Platform, SparseColumn, StrId, Trace, in_blocks};
 
-/// Ops that one call started. Takes 24 bytes, since there may be millions.
+/// Ops that one call started. Takes only 24 bytes, because there may be millions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Started {
     /// First op that the call started.

@@ -99,7 +99,7 @@ fn queue(mut made: Vec<i64>, mut starts: Vec<i64>) -> Option<Queue> {
     };
     let (mut length, mut since) = (0u32, first);
     let mut made = made.into_iter().peekable();
-    // At equal times calls come before starts, so that an op that starts at once still counts.
+    // At equal times calls come before starts, so that an op that starts at once is still counted.
     let mut change = |time: i64, change: i32| {
         let time = Ps::new(time);
         let lasted = time - since;

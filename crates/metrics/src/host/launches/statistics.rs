@@ -3,7 +3,7 @@
 use crate::common::histogram::Histogram;
 use base::Ps;
 
-/// Duration above which a call is a runtime outlier. The kernel of such a call does not count as short (as in HTA).
+/// Duration above which a call is a runtime outlier. The kernel of such a call is not counted as short (as in HTA).
 pub const RUNTIME_CUTOFF: Ps = Ps::new(50_000_000);
 
 /// Delay above which a launch is a launch delay outlier (as in HTA).

@@ -1,5 +1,5 @@
-//! Measures communication that is not a device op, or that repeats one. This communication is reported separately and
-//! is not included in any sum.
+//! Measures communication that is not a device op, or that duplicates one. This communication is reported separately and is not
+//! included in any sum.
 //!
 //! ```text
 //! XLA Ops         [start)[fusion      )[done   )     counted: from the start to the end of the wait

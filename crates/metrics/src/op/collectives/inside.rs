@@ -21,7 +21,7 @@ pub(super) struct PartOfRun {
     pub exposed: Ps,
     /// True if the run starts inside the window.
     pub counts: bool,
-    /// Share of the run that is inside the window, minus 1 if the run counts, in billionths.
+    /// Share of the run that is inside the window, minus 1 if `counts` is true, in billionths.
     pub missing: i64,
 }
 

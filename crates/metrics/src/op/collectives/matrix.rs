@@ -30,7 +30,7 @@ impl Matrix {
 fn add(all: &Collectives, run: &Run, bytes: &mut [Vec<f64>]) -> Option<()> {
     let op = all.ops.get(run.op as usize)?;
     let message = &op.message;
-    // A run that an edge of the window cuts counts by its part inside the window.
+    // A run that an edge of the window cuts is included by its share inside the window.
     let runs = f64::from(u8::from(run.counts)) + run.parts as f64 / 1e9;
     let sent = message.bytes? as f64 * runs;
     let row = bytes.get_mut(run.device as usize)?;

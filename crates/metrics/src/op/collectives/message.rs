@@ -25,7 +25,8 @@ pub struct Message {
 }
 
 impl Message {
-    /// Reads the message of a collective of this kind with `args`. `found` is its instruction, if the trace embeds it.
+    /// Reads the message of a collective of this kind with `args`. `found` is the collective's instruction, if the trace embeds
+    /// it.
     pub(super) fn new(trace: &Trace, found: Option<(&Module, &Instruction)>, kind: &str, args: &Args) -> Message {
         let expression = trace.text(args.long_name);
         let details = trace.text(args.kernel_details);

@@ -12,9 +12,9 @@
 //! seconds. [`Members`] lists the members of each group. If the file does not record the groups, `together` finds them
 //! from the times.
 //!
-//! Reads the ops of devices. If the start and the end of an asynchronous collective are separate ops, the collective
-//! lasts from the start of the first to the end of the second and counts once. Collectives inside other kernels (that a
-//! library fused with arithmetic) are not detected.
+//! Reads the ops of devices. If the start and the end of an asynchronous collective are separate ops, the collective lasts from
+//! the start of the first to the end of the second, and is counted once. Collectives inside other kernels (that a library fused
+//! with arithmetic) are not detected.
 
 mod apart;
 mod exposed;
@@ -132,8 +132,8 @@ pub struct Run {
     pub exposed: Ps,
     /// True if the run starts in the window. False for the rest of a run that started before it.
     pub counts: bool,
-    /// Share of the run that is inside the window, minus 1 if the run counts, in billionths. 0 if no edge of the window
-    /// cuts the run.
+    /// Share of the run that is inside the window, minus 1 if `counts` is true, in billionths. 0 if no edge of the window cuts
+    /// the run.
     pub parts: i64,
     /// Number of the run, the same on all devices. `None` if the trace has none.
     pub id: Option<i64>,
@@ -153,7 +153,7 @@ impl Run {
 pub struct DeviceSums {
     /// Sums over all runs of the device.
     pub sums: CollectiveSums,
-    /// Number of compared runs in which the device arrived last and another one waited for it.
+    /// Number of compared runs in which the device arrived last and another device waited for it.
     pub last: u64,
     /// Expected number of compared runs in which the device arrives last, if all members of a group are equal.
     pub fair: f64,
@@ -164,8 +164,8 @@ pub struct DeviceSums {
     pub delay: Ps,
 }
 
-/// Smallest share of the compared runs in which a late device arrives last (ours: in a large group, a device arrives
-/// last twice by chance).
+/// Smallest share of the compared runs in which a late device arrives last (our limit: in a large group, a device arrives last
+/// twice by chance).
 const LEAST_LAST_SHARE: f64 = 0.1;
 
 impl DeviceSums {
@@ -179,8 +179,8 @@ impl DeviceSums {
         (self.sums.compared > 0).then(|| self.fair / self.sums.compared as f64)
     }
 
-    /// Returns true if the device arrives last far more often than equal devices would: more than once, and in at least
-    /// twice its fair share of the compared runs, or in 75 % of them. At least 10 %.
+    /// Returns true if the device arrives last far more often than equal devices would: more than once, and in at least twice
+    /// its fair share of the compared runs (at least 10 %; 75 % is always enough).
     pub fn is_late(&self) -> bool {
         let (Some(share), Some(fair)) = (self.last_share(), self.fair_share()) else { return false };
         self.last > 1 && share >= (2.0 * fair).clamp(LEAST_LAST_SHARE, 0.75)
@@ -204,15 +204,15 @@ pub struct Collectives {
     pub sums: CollectiveSums,
     /// Bytes between the devices. `None` if a group is unknown.
     pub matrix: Option<Matrix>,
-    /// Communication that is not an op or repeats one. It is not part of the values above.
+    /// Communication that is not an op, or that duplicates one. The values above exclude it.
     pub apart: Vec<Apart>,
     /// Sum of the lengths of the devices' windows. Exposed communication is compared with it.
     pub device_time: Ps,
 }
 
 impl Collectives {
-    /// Measures the communication of `trace`. `times` and `windows` have one entry per used device. Only the parts of
-    /// runs inside the windows count.
+    /// Measures the communication of `trace`. `times` and `windows` have one entry per used device. Only the parts of runs
+    /// inside the windows are included.
     pub fn new(
         trace: &Trace,
         devices: &Devices,
@@ -293,7 +293,7 @@ impl Collectives {
     /// Returns a number for each used device. Devices that wait for each other, directly or through others, have the
     /// same number. Devices of collectives with unknown groups are assumed to wait for all devices.
     pub fn connected(&self) -> Vec<u32> {
-        // Each device refers to itself, or to an earlier device that it is connected with.
+        // Each device refers to itself, or to an earlier device that it is connected to.
         let mut of: Vec<u32> = (0..self.devices.len() as u32).collect();
         fn first_of(of: &[u32], mut device: u32) -> u32 {
             while let Some(&earlier) = of.get(device as usize).filter(|&&earlier| earlier != device) {

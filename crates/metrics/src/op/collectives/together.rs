@@ -20,8 +20,8 @@ use super::waits::matched;
 use super::{CollectiveOp, Run};
 use base::Ps;
 
-/// Largest difference between ends that count as the same (our limit: kernels of one host end within a few microseconds
-/// of each other).
+/// Largest difference between ends that are treated as equal (our limit: kernels of one host end within a few microseconds of
+/// each other).
 const SAME_END: Ps = Ps::new(5_000_000);
 /// If both runs are long, their ends may differ by more: by this fraction of the shorter of the two, but by no more
 /// than [`MOST_APART`] (our limits).

@@ -23,14 +23,14 @@ pub struct GroupRun {
     pub waited: Ps,
     /// Longest wait.
     pub longest: Ps,
-    /// Time from the arrival of the second-last device to that of the last one.
+    /// Time from the arrival of the second-last device to the arrival of the last device.
     pub delay: Ps,
 }
 
 /// Results of one device over the compared runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Arrivals {
-    /// Number of compared runs in which the device arrived last and another one waited.
+    /// Number of compared runs in which the device arrived last and another device waited.
     pub last: u64,
     /// Expected number of runs in which the device arrives last, if all members of a group are equal.
     pub fair: f64,
@@ -114,7 +114,7 @@ fn by_end(lists: &[(u32, Vec<u32>)], runs: &[Run]) -> Vec<Vec<u32>> {
     let end = |at: &u32| runs.get(*at as usize).map_or(Ps::ZERO, Run::end);
     let Some((fewest, _)) = lists.iter().enumerate().min_by_key(|(_, (_, list))| list.len()) else { return Vec::new() };
     let Some((_, first)) = lists.get(fewest) else { return Vec::new() };
-    // Number of runs of each device that were passed.
+    // Number of runs of each device that were already passed.
     let mut passed = vec![0; lists.len()];
     let sets = first.iter().filter_map(|at| {
         let wanted = end(at);

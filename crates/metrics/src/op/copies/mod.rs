@@ -92,7 +92,7 @@ pub struct CopyRow {
     pub bytes: Option<u64>,
     /// Number of transfers of known size.
     pub sized_count: u64,
-    /// Time in which at least one transfer of known size is in progress, summed over devices.
+    /// Time during which at least one transfer of known size is in progress, summed over devices.
     pub sized_time: Ps,
     /// Time that the core waited in `copy-done` (host offload).
     pub wait: Option<Ps>,

@@ -149,8 +149,8 @@ fn transfer(trace: &Trace, args: &Args) -> CopyOfExpression {
     }
 }
 
-/// Returns the bytes of the first array of an expression (`f32[5,1024]{...}`), without padding. `bytes_accessed` is not
-/// usable: it counts both ends of some copies and one end of others.
+/// Returns the bytes of the first array of an expression (`f32[5,1024]{...}`), without padding. `bytes_accessed` is not usable:
+/// it covers both ends of some copies but only one end of others.
 fn array_bytes(expression: &str) -> Option<u64> {
     let (_, shape) = expression.split_once(" = ")?;
     let shape = shape.trim_start_matches('(');

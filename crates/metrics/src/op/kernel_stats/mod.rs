@@ -1,9 +1,9 @@
 //! Computes kernel statistics: GPU kernels by name, launch shape and op, grouped as in XProf.
 //!
 //! A *kernel* is an op of a GPU stream that is neither a copy nor a fill. Copies that ROCm runs as kernels
-//! (`__amd_rocclr_copyBuffer`) count as kernels of the family `data_movement`, since they occupy the compute units. On
-//! a TPU and for a CPU backend, the rows are ops instead of kernels, and the fields of a GPU launch are empty. Kernels
-//! without a duration are left out, as in XProf.
+//! (`__amd_rocclr_copyBuffer`) are treated as kernels of the family `data_movement`, because they occupy the compute units. On
+//! a TPU and for a CPU backend, the rows are ops instead of kernels, and the fields of a GPU launch are empty. Kernels without
+//! a duration are left out, as in XProf.
 
 mod columns;
 mod data_type;
@@ -30,7 +30,7 @@ use hlo::Modules;
 use resolve::{Resolver, is_copy};
 use trace::{Args, ArgsId, EventKind, Numbering, Platform, StrId, Trace, in_blocks};
 
-/// Kernels with a shorter duration count as short, because launching a kernel takes about this long.
+/// Kernels with a shorter duration are short, because launching a kernel takes about this long.
 pub const SHORT_KERNEL: Ps = Ps::new(10_000_000);
 
 /// Occurrences of a kernel.

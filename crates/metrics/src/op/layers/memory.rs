@@ -1,4 +1,4 @@
-//! Adds up, by layer, the values that are alive when the memory of the main program is fullest.
+//! Adds up, by layer, the values that are alive when the main program uses the most memory.
 
 use rustc_hash::FxHashMap;
 

@@ -48,7 +48,7 @@ impl LayerGrouping {
     pub const ALL: [LayerGrouping; 4] =
         [LayerGrouping::Layer, LayerGrouping::EachLayer, LayerGrouping::Phase, LayerGrouping::Source];
 
-    /// Returns the key in the command line and in addresses.
+    /// Returns the key in the command line and in URLs.
     pub fn key(self) -> &'static str {
         match self {
             LayerGrouping::Layer => "layer",
@@ -94,13 +94,13 @@ pub struct Layer {
     pub flops: Option<f64>,
     /// Sum of the known bytes. `None` if no bytes are known.
     pub bytes: Option<f64>,
-    /// Time in which the FLOPs were done and the bytes were moved.
+    /// Time during which the FLOPs were done and the bytes were moved.
     pub work_time: WorkTime,
     /// Self time by limiting resource of the ops, for those with a known one.
     pub by_bound: Vec<(&'static str, Ps)>,
     /// Time of the collectives during which their device computes nothing. `None` if the layer has no collective.
     pub exposed: Option<Ps>,
-    /// Layers that this one stands for. `None` if its path contains no number.
+    /// Layers that this layer stands for. `None` if its path contains no number.
     pub members: Option<Members>,
 }
 
@@ -116,7 +116,7 @@ impl Layer {
         if op.is_mixed {
             self.mixed += op.self_time;
         }
-        // The cost of a wait repeats the cost of its start.
+        // The cost of a wait duplicates the cost of its start.
         let counts = !op.is_left_out();
         self.work_time.add(op, counts);
         if counts {
@@ -297,7 +297,7 @@ fn of_path(outer: &str, path: &str) -> Vec<String> {
     names
 }
 
-/// Returns true if the name at this level of a path with so many names is a name scope. The first name is a program or phase.
+/// Returns true if the name at this level of a path with `names` names is a name scope. The first name is a program or phase.
 /// The last one is a primitive, whose number is not that of a layer.
 fn is_scope(level: usize, names: usize) -> bool {
     level > 0 && level + 1 < names

@@ -1,4 +1,4 @@
-//! Measures how much is known about a run's ops, in one pass over them.
+//! Measures for how many of a run's ops the cost and other values are known, in one pass over the ops.
 
 use super::{CostSource, Op, Ops};
 use base::Ps;

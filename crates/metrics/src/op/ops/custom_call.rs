@@ -1,8 +1,8 @@
 //! Decides whether costs of custom calls are usable. The compiler cannot analyse such calls, so only their author can
 //! declare a cost.
 //!
-//! XLA writes 0 FLOPs and 0 bytes for most of them. For a Pallas kernel it may count one iteration of the grid: far too
-//! few FLOPs, and 0 bytes. Neither number is a usable cost.
+//! XLA writes 0 FLOPs and 0 bytes for most of them. For a Pallas kernel, XLA may write the FLOPs of a single iteration of the
+//! grid, which are far too few, and 0 bytes. Neither number is a usable cost.
 
 use hlo::{Instruction, Module};
 use trace::Args;
@@ -38,8 +38,8 @@ impl CustomCall {
         })
     }
 
-    /// Returns true if the profile's FLOPs and bytes of this call come from the author. If the program is unknown,
-    /// returns true if both values are present: an estimate contains both, while XLA's own counts lack the bytes.
+    /// Returns true if the profile's FLOPs and bytes of this call come from the author. If the program is unknown, returns true
+    /// if both values are present: an estimate contains both, while XLA's own numbers lack the bytes.
     pub(super) fn is_counted(self, args: &Args) -> bool {
         let positive = |amount: Option<i64>| amount.is_some_and(|amount| amount > 0);
         let [flops, bytes] = [positive(args.flops.or(args.model_flops)), positive(args.bytes_accessed)];

@@ -82,7 +82,7 @@ pub struct Op {
     pub module: Text,
     /// XLA's category.
     pub category: Text,
-    /// Family of the op, which determines its colour. Follows from kernel names if the category is only `custom-call`.
+    /// Family of the op, which determines its colour. It follows from the kernel names if the category is only `custom-call`.
     pub family: OpFamily,
     /// Name of the instruction, or of the kernel if there is no instruction.
     pub name: Text,
@@ -106,13 +106,13 @@ pub struct Op {
     pub executions: u64,
     /// Sum of the durations.
     pub total: Ps,
-    /// Time in which no op that started later ran on the op's line; see [`self_times`](crate::self_times).
+    /// Time during which no op that started later ran on the op's line; see [`self_times`](crate::self_times).
     pub self_time: Ps,
     /// Shortest duration.
     pub min: Ps,
     /// Longest duration.
     pub max: Ps,
-    /// Time in which the op waited for a copy of its operands or results. `None` if the trace has no such times.
+    /// Time during which the op waited for a copy of its operands or results. `None` if the trace has no such times.
     pub dma_stall: Option<Ps>,
     /// FLOPs of all occurrences.
     pub flops: Option<f64>,
@@ -139,7 +139,7 @@ pub struct Op {
     pub over_host_link: bool,
     /// Phase of the training step that the op belongs to. [`Phase::Other`] if no program computes gradients.
     pub phase: Phase,
-    /// True for a fusion that contains ops of several phases. It counts towards `phase` only.
+    /// True for a fusion that contains ops of several phases. It is assigned to `phase` only.
     pub is_mixed: bool,
     /// Set for the ops of an asynchronous pair (`copy-start` and `copy-done`). They share the work of the pair.
     pub pair: Option<Pair>,
@@ -154,14 +154,14 @@ pub struct Pair {
     pub count: u64,
     /// Time of the pairs, each from the start of the first op to the end of the op that waits for it.
     pub time: Ps,
-    /// True if the other op of the pair has the same cost. It counts only once.
+    /// True if the other op of the pair has the same cost, which must be counted only once.
     pub repeats: bool,
 }
 
 impl Op {
-    /// Returns the time in which the op's FLOPs were done and its bytes were moved: the time of all its occurrences or,
-    /// for an op of a pair, the time from start to end of each pair. Pairs that were cut off are assumed to take as
-    /// long as the others. Zero if no pair was found.
+    /// Returns the time during which the op's FLOPs were done and its bytes were moved: the time of all its occurrences or, for
+    /// an op of a pair, the time from start to end of each pair. Pairs that were cut off are assumed to take as long as the
+    /// others. Zero if no pair was found.
     pub fn work_time(&self) -> Ps {
         let Some(pair) = self.pair else { return self.total };
         let all = i128::from(pair.time.as_ps()) * i128::from(self.occurrences);
@@ -173,8 +173,8 @@ impl Op {
         self.custom_call.is_some() && self.cost_source.is_none()
     }
 
-    /// Returns true if sums leave out the op's cost. If an op waits for work, the cost counts for the op that started
-    /// the work. If the other op of a pair is missing, the work was not done within the capture.
+    /// Returns true if sums leave out the op's cost. If an op waits for work, the cost belongs to the op that started the work.
+    /// If the other op of a pair is missing, the work was not done within the capture.
     pub fn is_left_out(&self) -> bool {
         self.pair.is_some_and(|pair| pair.repeats || pair.count == 0)
     }
@@ -213,13 +213,13 @@ impl Op {
         (bytes > 0.0).then(|| flops / bytes)
     }
 
-    /// Returns the number of occurrences that the op's cost counts for. An occurrence that an edge of the window cuts
-    /// counts by its share inside the window.
+    /// Returns the number of occurrences that the op's cost covers. An occurrence that an edge of the window cuts is included
+    /// by its share inside the window.
     fn occurrences_of_cost(&self) -> f64 {
         self.occurrences as f64 + self.missing as f64 / 1e9
     }
 
-    /// Returns the number of executions that the op's cost counts for.
+    /// Returns the number of executions that the op's cost covers.
     fn executions_of_cost(&self) -> f64 {
         let kernels = if self.executions > 0 { self.occurrences as f64 / self.executions as f64 } else { 1.0 };
         self.executions as f64 + self.missing as f64 / 1e9 / kernels
@@ -244,8 +244,8 @@ pub struct WorkTime {
 }
 
 impl WorkTime {
-    /// Adds an op. `counts` is true if its work is part of the sum. If both ops of a pair have the cost, only one of
-    /// them counts.
+    /// Adds an op. `counts` is true if its work is part of the sum. If both ops of a pair have the cost, `counts` is true for
+    /// only one of them.
     pub fn add(&mut self, op: &Op, counts: bool) {
         self.self_time += op.self_time;
         if op.pair.is_some() {
@@ -289,7 +289,7 @@ pub struct Ops {
     pub idle: Ps,
     /// True if one of the programs computes gradients, so that ops have phases.
     pub has_gradients: bool,
-    /// True if phases follow from a compiled program, and not from framework paths alone.
+    /// True if a compiled program determines the phases, and not only framework paths.
     pub has_phases_of_programs: bool,
 }
 

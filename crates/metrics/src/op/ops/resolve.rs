@@ -99,8 +99,8 @@ pub(super) fn resolve(trace: &Trace, devices: &Devices, tallies: &Tallies, modul
     Ops { rows, texts, entries, has_gradients, has_phases_of_programs, ..Ops::default() }
 }
 
-/// Sets [`Op::devices`]. `entries` has the row of each of `tallies`. A device that ran an op with several argument sets
-/// counts once.
+/// Sets [`Op::devices`]. `entries` has the row of each of `tallies`. A device that ran an op with several argument sets is
+/// counted once.
 fn count_devices(rows: &mut [Op], entries: &[((StrId, ArgsId), u32)], tallies: &Tallies) {
     let row = |entry: usize| entries.get(entry).map(|&(_, row)| row);
     let last = tallies.entries.iter().enumerate().map(|(entry, (_, tally))| (entry, tally.devices));

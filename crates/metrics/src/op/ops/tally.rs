@@ -13,7 +13,7 @@ pub struct Tally {
     pub count: u64,
     /// Number of events that continue an execution that an earlier event began.
     pub parts: u64,
-    /// Time in which no op that started later ran on its line, by [`self_times`].
+    /// Time during which no op that started later ran on its line, by [`self_times`].
     pub self_time: Ps,
     /// Shortest self time.
     pub min_self: Ps,
@@ -25,7 +25,7 @@ pub struct Tally {
     pub min: Ps,
     /// Longest duration.
     pub max: Ps,
-    /// Time in which the op waited for a copy of its operands or results, if the trace has such times.
+    /// Time during which the op waited for a copy of its operands or results, if the trace has such times.
     pub dma_stall: Ps,
     /// Correction of `count` for occurrences that an edge of the window cuts, in billionths. The cost of a part is
     /// proportional to its length. An op that started before the window adds its part inside. An op that continues

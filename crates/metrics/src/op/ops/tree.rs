@@ -24,8 +24,8 @@ pub struct OpNode {
     pub depth: u32,
     /// Row of the op, for a leaf.
     pub op: Option<u32>,
-    /// True if the node is the time in which devices ran nothing. The name does not show this, because a program may
-    /// have a scope of any name.
+    /// True if the node is the time during which devices ran nothing. The name does not show this, because a program may have a
+    /// scope of any name.
     pub is_idle: bool,
     /// Self time of all ops below.
     pub time: Ps,
@@ -41,7 +41,7 @@ pub struct OpNode {
     pub wasted: Ps,
     /// Part of `time` in which devices ran nothing.
     pub idle: Ps,
-    /// Time in which the FLOPs were done and the bytes were moved.
+    /// Time during which the FLOPs were done and the bytes were moved.
     pub work_time: WorkTime,
 }
 
@@ -95,9 +95,9 @@ pub struct OpTree {
 pub type Efficiency<'e> = &'e dyn Fn(&Op) -> Option<f64>;
 
 impl OpTree {
-    /// Builds the tree of all groups and ops, with the time in which devices ran nothing. The wasted time of an op is
-    /// its self time times one minus its `efficiency`. The wasted time of a node is the sum over its ops. Ops without
-    /// FLOPs and bytes have no known wasted time.
+    /// Builds the tree of all groups and ops, with the time during which devices ran nothing. The wasted time of an op is its
+    /// self time times one minus its `efficiency`. The wasted time of a node is the sum over its ops. Ops without FLOPs and
+    /// bytes have no known wasted time.
     pub fn new(trace: &Trace, ops: &Ops, groups: &Groups, efficiency: Efficiency<'_>) -> OpTree {
         let mut builder = Builder::new(groups);
         let mut next = 0;
@@ -111,9 +111,9 @@ impl OpTree {
         builder.finish(trace, ops)
     }
 
-    /// Builds a tree for a chart. It contains the groups of the ops that pass the filter (of all ops if there is no
-    /// filter), and only those ops that take at least `least_share` of the total time. FLOPs and bytes are left out.
-    /// Includes the time in which devices ran nothing only if there is no filter.
+    /// Builds a tree for a chart. It contains the groups of the ops that pass the filter (of all ops if there is no filter),
+    /// and only those ops that take at least `least_share` of the total time. FLOPs and bytes are left out. Includes the time
+    /// during which devices ran nothing only if there is no filter.
     pub fn outline(
         trace: &Trace,
         ops: &Ops,
@@ -276,8 +276,8 @@ impl Builder {
                     *sum = Some(sum.unwrap_or(0.0) + part);
                 }
             };
-            // The cost of a wait repeats the cost of its start. It is shown on the wait itself, but counts only once in
-            // the nodes above.
+            // The cost of a wait duplicates the cost of its start. It is shown on the wait itself, but counted only once in the
+            // nodes above.
             let counts = !op.is_left_out() || node.op.is_some();
             node.work_time.add(op, counts);
             if counts {

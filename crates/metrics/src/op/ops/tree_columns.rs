@@ -15,7 +15,7 @@ pub enum NodeText {
     Category,
     /// Name of the node's op.
     Op,
-    /// Names from the root down to the node. For an op, down to its group.
+    /// Names from the root down to the node. For an op, the names down to its group.
     Path,
 }
 

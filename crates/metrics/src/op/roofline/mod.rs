@@ -1,8 +1,8 @@
 //! Compares the ops of a run with the peaks of its devices: computes how close each op comes to the hardware's limits,
 //! and which resource limits it.
 //!
-//! Reads the op statistics and the stats of the device planes. The peaks come from the profile's stats of its device,
-//! or from the maker's published numbers. If neither is known, nothing is guessed.
+//! Reads the op statistics and the stats of the device planes. The peaks come from the profile's stats of its device, or from
+//! the vendor's published numbers. If neither is known, nothing is guessed.
 
 mod labels;
 mod peaks;
@@ -39,9 +39,9 @@ pub struct Roofline {
     pub program: Work,
     /// FLOP/s that one device can reach with the program's mix of data types.
     pub program_peak: Option<f64>,
-    /// Share of the ops' self time whose FLOPs are known, in percent. `None` if no op ran.
+    /// Self time of ops with known FLOPs, in percent of the self time of all ops. `None` if no op ran.
     pub known_time_percent: Option<f64>,
-    /// Share of the ops' self time in custom calls of unknown cost, in percent. `None` if no op ran.
+    /// Self time of custom calls of unknown cost, in percent of the self time of all ops. `None` if no op ran.
     pub unknown_custom_call_percent: Option<f64>,
     /// Model and hardware FLOPs utilisation.
     pub utilization: Utilization,
@@ -54,7 +54,7 @@ pub struct Roofline {
 }
 
 impl Roofline {
-    /// Compares the ops of a run with the peaks of its devices, or of the `chosen` one (a key of [`facts::devices`]).
+    /// Compares the ops of a run with the peaks of its devices, or of the `chosen` device (a key of [`facts::devices`]).
     pub fn new(trace: &Trace, devices: &Devices, ops: &Ops, chosen: Option<&str>) -> Roofline {
         let peaks = peaks(trace, devices, chosen);
         let mut roofline = Roofline { gpu: devices.platform == Some(Platform::Gpu), ..Roofline::default() };
@@ -193,7 +193,7 @@ impl ProgramCosts {
                     add(sum, bytes);
                 }
             }
-            // The wait for an asynchronous op repeats its cost, except for the bytes by memory, which are recorded
+            // The wait for an asynchronous op duplicates the op's cost, except for the bytes by memory, which are recorded
             // separately for each.
             if op.is_left_out() {
                 continue;
@@ -216,8 +216,8 @@ impl ProgramCosts {
         self.flops.filter(|_| self.ideal_seconds > 0.0).map(|flops| flops / self.ideal_seconds)
     }
 
-    /// Computes the work of the program. The bytes of the main memory come from ops whose bytes are split by memory. If
-    /// no op has such bytes, all bytes count. XProf does the same, because a TPU's `copy-done` repeats the bytes of its
+    /// Computes the work of the program. The bytes of the main memory come from ops whose bytes are split by memory. If no op
+    /// has such bytes, all bytes are included. XProf does the same, because a TPU's `copy-done` repeats the bytes of its
     /// `copy-start` without splitting them.
     fn work(&self, time: Ps) -> Work {
         let mut level_bytes = self.levels;

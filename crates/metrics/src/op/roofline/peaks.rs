@@ -18,9 +18,9 @@ use trace::{Plane, StatValue, Trace};
 pub enum Source {
     /// The profile: stats of the device's plane.
     Profile,
-    /// The maker's numbers for the device that the profile names.
+    /// The vendor's numbers for the device that the profile names.
     Facts,
-    /// The maker's numbers for the device that the user chose.
+    /// The vendor's numbers for the device that the user chose.
     Chosen,
 }
 
@@ -230,7 +230,7 @@ fn stated(stats: &Stats<'_>) -> Option<Peaks> {
     Some(Peaks { device: name.map_or(peaks.device, |name| format!("{name}{assumed}")), others, ..peaks })
 }
 
-/// Returns the peaks for which the facts are the only source.
+/// Returns peaks whose only source is the facts.
 fn unknown(facts: &'static Device) -> Peaks {
     let source = Source::Facts;
     let hbm = facts.hbm_bytes_per_second.map(|bytes_per_second| Bandwidth { bytes_per_second, source });
@@ -279,12 +279,11 @@ fn tpu(stats: &Stats<'_>, facts: Option<&'static Device>) -> Option<Peaks> {
     })
 }
 
-/// Computes the peaks of a GPU: the number of cores times their clock rate times the work of a core per cycle. Makers
-/// publish lower peaks, for a clock rate that the chip can sustain. If the device is known, the published peaks take
-/// precedence.
+/// Computes the peaks of a GPU: the number of cores times their clock rate times the work of a core per cycle. Vendors publish
+/// lower peaks, for a clock rate that the chip can sustain. If the device is known, the published peaks take precedence.
 ///
-/// An AMD profile records half the bandwidth of the memory (one of the two transfers in a clock cycle), so the maker's
-/// number takes precedence.
+/// An AMD profile records half the bandwidth of the memory (one of the two transfers in a clock cycle), so the vendor's number
+/// takes precedence.
 fn gpu(stats: &Stats<'_>, named: Option<&'static Device>) -> Option<Peaks> {
     let cores = stats.number("core_count")?;
     let cycles = cores * stats.number("clock_rate")? * 1e3;

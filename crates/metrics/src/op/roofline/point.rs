@@ -28,7 +28,7 @@ pub struct Work {
     pub level_bytes: [Option<f64>; Level::ALL.len()],
     /// Time of the work, summed over devices.
     pub time: Ps,
-    /// Time in which the work was done: see [`Op::work_time`].
+    /// Time during which the work was done: see [`Op::work_time`].
     pub work_time: Ps,
 }
 
@@ -152,8 +152,8 @@ pub fn point(peaks: &Peaks, op: &Op) -> Point {
     place(peaks, &Work::of(op), arithmetic, peak, None)
 }
 
-/// Share of a memory's bandwidth from which the memory counts as the limit of an op whose arithmetic is unknown (ours: below
-/// it, arithmetic or latency is as likely).
+/// Smallest used share of a memory's bandwidth at which the memory is treated as the limit of an op whose arithmetic is unknown
+/// (our limit: at a smaller share, arithmetic or latency is as likely).
 const LEAST_MEMORY_SHARE: f64 = 0.35;
 
 /// Compares an op with the memory's roofs alone. An op that uses little of their bandwidth has no known limit, because its

@@ -31,7 +31,7 @@ pub fn section(roofline: &Roofline, window: WindowKind) -> Option<report::Roofli
     })
 }
 
-/// Share of custom calls in the ops' self time, in percent, above which a warning names the costs that MFU leaves out
+/// Share of the ops' self time that custom calls take, in percent, above which a warning names the costs that MFU leaves out
 /// (our limit).
 const UNKNOWN_CALLS_PERCENT: f64 = 5.0;
 

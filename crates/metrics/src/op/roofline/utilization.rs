@@ -7,9 +7,9 @@
 //!        sum over devices of the length of the window
 //! ```
 //!
-//! For a program that computes everything in one data type, this equals the usual definition: model FLOPs of a step
-//! divided by step time, peak and number of devices. Ops that are recomputed to save memory are not part of the model's
-//! arithmetic, but HFU counts them.
+//! For a program that computes everything in one data type, this equals the usual definition: model FLOPs of a step divided by
+//! step time, peak and number of devices. Ops that are recomputed to save memory are not part of the model's arithmetic, but
+//! HFU includes them.
 
 use super::Peaks;
 use crate::op::ops::{Op, Ops};
@@ -64,7 +64,7 @@ impl Ideal {
 }
 
 impl Utilization {
-    /// Computes the utilisation. `leaf` returns the part of an op that counts, or `None` for a loop, whose ops are
+    /// Computes the utilisation. `leaf` returns the part of an op that is included, or `None` for a loop, whose ops are
     /// separate rows. If the capture `lacks_ops`, the result is unknown.
     pub(super) fn new(
         ops: &Ops,

@@ -17,7 +17,7 @@ use run::Run;
 /// Class of the memory that a device uses outside of its program.
 pub const OUTSIDE: &str = "outside the program";
 
-/// Bytes of a gigabyte in the memory sizes that makers give.
+/// Bytes of a gigabyte in the memory sizes that vendors give.
 const GIGABYTE: f64 = (1u64 << 30) as f64;
 
 /// Measures the memory of devices that ran an op or whose allocator recorded events.
@@ -102,7 +102,7 @@ fn finished(
     usage
 }
 
-/// Returns the size of a device's memory and its source: the profile, or the maker of the device. Unknown for CPUs.
+/// Returns the size of a device's memory and its source: the profile, or the vendor of the device. Unknown for CPUs.
 fn capacity(run: &Run, device: &Device, named: Option<&str>) -> Option<(u64, &'static str)> {
     let plane = run.trace.planes.get(device.plane)?;
     let stated = match run.trace.plane_stat(plane, "memory_size") {

@@ -16,9 +16,9 @@
 //! cause               HHHHHOOOOOOOOOOOOOOOOOO                 host_bound until the call ends, then other
 //! ```
 //!
-//! Compilation and input explain idle time only before the launch, because later work of the host cannot have delayed
-//! the op. If the trace lacks the launch, they explain the time that they cover, and the rest counts as `other`. Causes
-//! that the device itself records (it waits for other devices) take precedence.
+//! Compilation and input explain idle time only before the launch, because later work of the host cannot have delayed the op.
+//! If the trace lacks the launch, they explain the time that they cover, and the rest is assigned to `other`. Causes that the
+//! device itself records (it waits for other devices) take precedence.
 
 use super::launch_times::{DeviceLaunches, Launch};
 use crate::device::devices::{Device, Devices};
@@ -27,8 +27,8 @@ use crate::step::step_part::{Parts, StepPart};
 use base::Ps;
 use trace::{Interval, IntervalSet, LineKind, Trace};
 
-/// Longest gap that counts as the cost of switching ops, if the next op was launched in time. Longer gaps have a cause
-/// that the trace does not record, such as an event of another stream.
+/// Longest gap that is treated as the cost of switching ops, if the next op was launched in time. Longer gaps have a cause that
+/// the trace does not record, such as an event of another stream.
 pub(super) const LONGEST_KERNEL_WAIT: Ps = Ps::new(10_000_000);
 
 /// Longest time from the call to the start of an op that was launched late, because the device and its runtime take

@@ -22,7 +22,7 @@ pub struct MeanPart {
     pub hidden_transfer_us: f64,
     /// Number of ops.
     pub num_ops: f64,
-    /// Time in which a thread of the host works. `None` if the trace has no host thread.
+    /// Time during which a thread of the host works. `None` if the trace has no host thread.
     pub host_busy_us: Option<f64>,
 }
 
@@ -43,7 +43,7 @@ impl MeanPart {
         }
     }
 
-    /// Returns the time in which the device is busy.
+    /// Returns the time during which the device is busy.
     pub fn busy_us(&self) -> f64 {
         StepPart::ALL.into_iter().filter(|part| !part.is_idle()).map(|part| self.part_us(part)).sum()
     }
@@ -53,12 +53,12 @@ impl MeanPart {
         self.parts_us.get(part as usize).copied().unwrap_or_default()
     }
 
-    /// Returns the time in which the device is idle.
+    /// Returns the time during which the device is idle.
     pub fn idle_us(&self) -> f64 {
         StepPart::ALL.into_iter().filter(|part| part.is_idle()).map(|part| self.part_us(part)).sum()
     }
 
-    /// Returns the work of the step: time in which the device is neither idle nor in exposed communication. Both include
+    /// Returns the work of the step: time during which the device is neither idle nor in exposed communication. Both include
     /// waiting for other devices.
     pub fn work_us(&self) -> f64 {
         self.duration_us - self.idle_us() - self.part_us(StepPart::Communication)

@@ -26,9 +26,9 @@ const MOST_STALLS: usize = 20;
 /// Minimum excess of a step's idle time over the mean for a stall, as a share of the step.
 const LEAST_STALL: f64 = 0.05;
 
-/// Measures the hosts' activity during the idle time of the counted steps, or of the window if no step counts. Also
-/// sets the range of each of `steps` that stalls. Returns `None` if there are no host threads or the devices are busy.
-/// `captured` are the devices over the whole capture.
+/// Measures the hosts' activity during the idle time of the counted steps, or of the window if no step is counted. Also sets
+/// the range of each of `steps` that stalls. Returns `None` if there are no host threads or the devices are busy. `captured`
+/// are the devices over the whole capture.
 pub fn meanwhile(
     trace: &Trace,
     breakdown: &Breakdown,
@@ -57,14 +57,14 @@ pub fn meanwhile(
     Some(of_windows(trace, captured, &ranges, &windows, rows))
 }
 
-/// Activity of the hosts during the idle time in which no thread that feeds the devices is in the input pipeline.
+/// Activity of the hosts during the idle time during which no thread that feeds the devices is in the input pipeline.
 #[derive(Clone, Debug)]
 pub struct WithoutInput {
     /// Activities, as means over steps.
     pub meanwhile: HostMeanwhile,
     /// The idle time, as a mean over steps, in microseconds.
     pub idle_us: f64,
-    /// Part of the idle time in which a thread of the host transfers data, in microseconds.
+    /// Part of the idle time during which a thread of the host transfers data, in microseconds.
     pub transfer_us: f64,
     /// Transfer span with the most of this time: its name and its thread.
     pub transfer: Option<(String, String)>,

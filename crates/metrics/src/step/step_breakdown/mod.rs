@@ -55,23 +55,23 @@ pub struct StepRow {
     /// Number of ops of the step: the ops that the host launched in it or, if launches are unknown, the ops that start
     /// in it.
     pub num_ops: u64,
-    /// Time in which at least one op of the step runs, inside or outside the step.
+    /// Time during which at least one op of the step runs, inside or outside the step.
     pub device_work: Ps,
     /// Time from the start of the step's annotation on the host to the first op that was launched in it.
     pub lag: Option<Ps>,
     /// Ops that the host launched in the step.
     pub launched: Option<Launched>,
-    /// Time in which a thread of the host does anything but wait. `None` if the trace has no host thread.
+    /// Time during which a thread of the host does anything but wait. `None` if the trace has no host thread.
     pub host_busy: Option<Ps>,
-    /// True if no next step ended this step on this device.
+    /// True if no later step ended this step on this device.
     pub open: bool,
     /// True if the step is cut and its true length is unknown.
     pub partial: bool,
     /// True if the step is warm-up.
     pub warm_up: bool,
-    /// True if the row is as long as the step: a next step ended it, or no next step ended it on any device.
+    /// True if the row is as long as the step: a later step ended the row, or no later step ended the step on any device.
     pub whole: bool,
-    /// True if the row counts in the means.
+    /// True if the means include the row.
     pub counted: bool,
 }
 
@@ -108,13 +108,13 @@ pub struct Measured<'a> {
     pub steps: &'a Steps,
     /// The report's entry for each step. Empty if the steps' windows are not used.
     pub judged: &'a [Step],
-    /// The window that is measured if no step counts.
+    /// The window that is measured if no step is counted.
     pub plain: &'a PlainWindow,
 }
 
 impl Breakdown {
-    /// Measures the steps from the activity of the devices (`times`, as in [`Devices::used`]) and of the hosts, and
-    /// from the launches (`calls`). Means cover the counted steps, or the plain window if no step counts.
+    /// Measures the steps from the activity of the devices (`times`, as in [`Devices::used`]) and of the hosts, and from the
+    /// launches (`calls`). Means cover the counted steps, or the plain window if no step is counted.
     pub fn new(
         trace: &Trace,
         devices: &Devices,

@@ -36,7 +36,7 @@ pub(super) fn of_steps(windows: &[Option<StepWindow>], judged: &[Step]) -> Vec<S
         .collect()
 }
 
-/// Returns the single row of a device whose steps are unknown or do not count.
+/// Returns the single row of a device whose steps are unknown or not counted.
 pub(super) fn of_window(window: Interval) -> StepRow {
     StepRow { start: window.start, duration: window.length(), whole: true, counted: true, ..StepRow::default() }
 }
@@ -96,8 +96,8 @@ impl RowSource<'_> {
     }
 }
 
-/// Excludes open rows of a step that a next step ended on another device, because these rows are not as long as the
-/// step. Rows must be grouped by device, as they are during the measurement.
+/// Excludes open rows of a step that a later step ended on another device, because these rows are not as long as the step. Rows
+/// must be grouped by device, as they are during the measurement.
 pub(super) fn leave_out_open(rows: &mut [StepRow]) {
     let steps = rows.iter().filter_map(|row| row.step).max().map_or(0, |last| last as usize + 1);
     let mut closed = vec![false; steps];

@@ -7,8 +7,8 @@ use run::WindowChoice;
 use trace::{Interval, IntervalSet};
 
 impl Breakdown {
-    /// Returns the window: the counted steps if steps are chosen and count, or the `plain` window. `given` is the
-    /// user's number of steps, if it differs from the detected number.
+    /// Returns the window: the counted steps if steps are chosen and counted, or the `plain` window. `given` is the user's
+    /// number of steps, if it differs from the detected number.
     pub fn window(&self, choice: &WindowChoice, steps: &Steps, plain: &PlainWindow, given: Option<u64>) -> Window {
         let of_steps = matches!(choice, WindowChoice::Main | WindowChoice::Steps { .. });
         if of_steps && self.has_steps && self.rows.iter().any(|row| row.counted) {

@@ -1,7 +1,7 @@
 //! Measures how much the time of an op varies from step to step.
 //!
-//! Reads the counted steps of each device and the ops that start in them. The value of a step is the mean over the
-//! devices that ran it, because devices wait for each other and are not independent measurements.
+//! Reads the counted steps of each device and the ops that start in them. The value of a step is the mean over the devices that
+//! ran it. Devices wait for each other, so they are not independent measurements.
 //!
 //! ```text
 //! step         |  0   |  1   |  2   |
@@ -24,8 +24,8 @@ use trace::{ArgsId, Interval, StrId, Trace, in_blocks};
 /// Maximum number of steps that are read, from the first. More steps would hardly change the result.
 const MOST_STEPS: usize = 200;
 
-/// Returns, for each listed op, the sample standard deviation of its self time over steps. Empty if fewer than two
-/// steps count. Takes time linear in the number of ops.
+/// Returns, for each listed op, the sample standard deviation of its self time over steps. Empty if fewer than two steps are
+/// counted. Takes time linear in the number of ops.
 pub(super) fn stddevs_us(
     trace: &Trace,
     devices: &Devices,

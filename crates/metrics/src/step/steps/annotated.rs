@@ -10,9 +10,9 @@
 //! 5. module runs, `k` of them for every annotation;
 //! 6. the annotations' own starts, for all devices of that host.
 //!
-//! A step without device work keeps the time of its annotation. The last step has no next step. If the capture kit
-//! marks its end, or if annotations follow each other without a pause, the last step ends at the latest of its
-//! annotation's end, its last op's end and the mark. If neither is the case, its length is unknown.
+//! A step without device work keeps the time of its annotation. The last step has no next step. If the capture kit marks its
+//! end, or if annotations follow each other without a pause, the last step ends at the latest of its annotation's end, its last
+//! op's end and the mark. In all other cases, the length of the last step is unknown.
 
 use std::collections::BTreeMap;
 

@@ -1,8 +1,8 @@
 //! Finds step annotations on the host: `jax.profiler.StepTraceAnnotation("train", step_num=i)`, PyTorch's
 //! `ProfilerStep#i` (the decoder extracts the number from the name).
 //!
-//! Events inside an annotation (nested Python frames, kernel launches) may have its `step_num` too, so the annotation
-//! must be distinguished from them. The numbers of an annotation never repeat on a line. Among the names without
+//! Events inside an annotation (nested Python frames, kernel launches) may also have the annotation's `step_num`, so the
+//! annotation must be distinguished from them. The numbers of an annotation never repeat on a line. Among the names without
 //! repeated numbers, the annotation is the name that covers the most time.
 //!
 //! The numbers of some programs restart with each epoch, or never change. Their annotations still follow each other on

@@ -78,7 +78,7 @@ fn for_each_wait(marks: &mut [Option<Mark>], begin: impl Fn(usize, Option<Ps>, P
 /// A compilation, and the call that caused it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Compiled {
-    /// Time in which XLA compiles the program.
+    /// Time during which XLA compiles the program.
     pub compiling: Interval,
     /// Start of the outermost launch (`PjitFunction(f)`) around the compilation, or of the compilation itself if there
     /// is no launch.
@@ -141,7 +141,7 @@ mod tests {
         let annotated = [mark(10, 30), mark(30, 62), mark(50, 80), mark(95, 96), mark(100, 140)];
         with_annotations(&mut marks, &annotated, &busy(&[]));
         assert_eq!(starts(&marks), [Some(10), Some(30), Some(60), None, Some(100)]);
-        // Work that was launched before the first annotation still runs in it.
+        // Work that was launched before the first annotation still runs inside that annotation.
         let mut marks = [mark(15, 20), mark(40, 60)];
         with_annotations(&mut marks, &annotated[..2], &busy(&[(0, 12), (15, 20), (40, 60)]));
         assert_eq!(starts(&marks), [Some(12), Some(30)]);

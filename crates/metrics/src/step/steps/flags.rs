@@ -1,4 +1,4 @@
-//! Decides which steps count: complete steps that are not warm-up.
+//! Decides which steps are counted: complete steps that are not warm-up.
 
 use crate::common::statistics::median;
 use base::sort;
@@ -46,15 +46,15 @@ const CUT_SHARE: f64 = 0.5;
 
 /// Judges all steps of a run:
 ///
-/// * *partial*: the end of the step is unknown, or the step is the first or last one and is both shorter and much
-///   poorer in ops than the others, so that the capture began or ended inside it;
+/// * *partial*: the end of the step is unknown, or the step is the first or last one and is shorter and has far fewer ops than
+///   the others, so that the capture began or ended inside it;
 /// * *compiles*: compilation ran in more than 10 % of it;
 /// * *warm-up*: the step compiles, or it is one of the leading steps (at most 5, and at most a third of all) that each
 ///   take more than 1.5 times the median of the complete steps that do not compile. After the first complete step
 ///   without compilation, steps that compile are usual steps instead of warm-up if there are more than twice as many of
 ///   them as of complete steps without compilation (a server that compiles for each request);
-/// * *counted*: neither partial nor warm-up. If there are no such steps, all complete steps count, or all steps if none
-///   is complete.
+/// * *counted*: neither partial nor warm-up. If there are no such steps, all complete steps are counted. If no step is
+///   complete, all steps are counted.
 ///
 /// The forward passes of an inference engine are compared with passes of the same phase. Passes with prompts are neither
 /// a slow start nor cut.
@@ -90,7 +90,7 @@ struct Ends {
     last: bool,
 }
 
-/// Judges the steps of one group. The caller decides which of them count.
+/// Judges the steps of one group. The caller decides which of them are counted.
 fn judge_group(steps: &[StepFacts], phase: Option<ServingPhase>, ends: Ends) -> Vec<Flags> {
     let judged = |step: &StepFacts| Flags {
         partial: step.open,
@@ -140,7 +140,7 @@ fn judge_group(steps: &[StepFacts], phase: Option<ServingPhase>, ends: Ends) -> 
     flags
 }
 
-/// Returns true for a step at an end of the capture that is shorter than the others and much poorer in ops.
+/// Returns true for a step at an end of the capture that is shorter than the others and has far fewer ops.
 fn is_cut(step: &StepFacts, others: &[StepFacts]) -> bool {
     let whole = || others.iter().filter(|step| !step.open);
     let ops: Vec<f64> = whole().map(|step| step.ops).collect();

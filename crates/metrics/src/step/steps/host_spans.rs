@@ -1,15 +1,15 @@
 //! Finds steps from spans that repeat on the host. Used if neither annotations nor device lines mark the steps.
 //!
-//! A function or range is the body of a loop if it runs repeatedly on one Python thread and takes most of the time in
-//! which the devices work. If there is no such function or range, uses a program whose launches cause most of the
-//! device work. The requirements are:
+//! A function or range is the body of a loop if it runs repeatedly on one Python thread and covers most of the time during
+//! which the devices work. If there is no such function or range, uses a program whose launches cause most of the device work.
+//! The requirements are:
 //!
 //! * there are at least four spans that do not overlap. They come at regular intervals, or with the same number of
 //!   device ops between their starts, and keep the devices busy for similar times (`rhythm`);
 //! * if devices ran ops, at least a tenth of their busy time belongs to the spans: a wait for a device is not a step;
 //! * fewer than four spans are steps if their name indicates steps (`step`, `execute`, ...) and they launch nearly all
 //!   device work;
-//! * names of steps that differ only in their numbers count as one name (`execute_context_3`, `step[DECODE bs=64]`);
+//! * names of steps that differ only in their numbers are treated as one name (`execute_context_3`, `step[DECODE bs=64]`);
 //! * a Python function or a named range covers at least half of the time from the devices' first op to their last;
 //! * the ops of launches (`PjitFunction(f)`, `jit_f:XLA GPU module`) make up at least half of the busy time;
 //! * a range that PyTorch records once in each step (`Optimizer.zero_grad#SGD.zero_grad`) extends to the next one;
@@ -113,7 +113,7 @@ fn share_of(all: Interval, time: Ps) -> f64 {
     time.as_ps() as f64 / all.length().as_ps().max(1) as f64
 }
 
-/// Returns the share of the devices' busy time in which ops run that were launched inside the spans, from 0 to 1.
+/// Returns the share of the devices' busy time during which ops run that were launched inside the spans, from 0 to 1.
 fn launched(trace: &Trace, devices: &Devices, candidate: &Candidate) -> f64 {
     let inside = |time: Ps| {
         let next = candidate.marks.partition_point(|mark| mark.interval.start <= time);
@@ -339,8 +339,8 @@ impl Seen<'_> {
     }
 }
 
-/// Returns the wanted spans of every name on every Python thread, except names whose spans nest in each other. A
-/// program's launch may be enclosed by a second span of its name. In that case the outer span counts.
+/// Returns the wanted spans of every name on every Python thread, except names whose spans nest in each other. A program's
+/// launch may be enclosed by a second span of its name. In that case the outer span is used.
 ///
 /// A name can have millions of spans. So the first pass only adds them up, and the second pass stores the spans of
 /// wanted names.

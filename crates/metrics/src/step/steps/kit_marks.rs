@@ -3,9 +3,9 @@
 //! `crossprof.capture` marks the end of the last step, after the devices have finished all work. In short steps the
 //! pauses between annotations are significant, and no op shows the host's work after the last annotation.
 //!
-//! `crossprof.trace` marks the start of the block, and its end after the devices have finished all work. If a program
-//! ran only once in the block, the block is the step, because the run itself lacks the host's work before it, and its
-//! end is not recorded.
+//! `crossprof.trace` marks the start of the block, and its end after the devices have finished all work. If a program ran only
+//! once in the block, the block is the step, because the run itself excludes the host's work before it, and the end of the run
+//! is not recorded.
 //!
 //! ```text
 //! host    b      [PjitFunction(f))                 e         b begin, e end
@@ -68,8 +68,7 @@ mod tests {
     use crate::step::steps::{StepSource, Steps};
     use trace::TraceBuilder;
 
-    /// Finds the steps of annotations of 2 us that pause for 2 us, with a mark of the kit 20 us after the first of
-    /// them.
+    /// Finds the steps of annotations of 2 us with pauses of 2 us, with a mark of the kit 20 us after the first of them.
     fn annotated(mark: Option<i64>) -> Steps {
         let mut b = TraceBuilder::new();
         let python = b.line("/host:CPU", "python");

@@ -14,8 +14,8 @@
 //! the computation), the step begins with its first op on the line that does most of the work, because ops of one line
 //! run in order.
 //!
-//! So ops without a known launch that come first on their line were launched before the capture, and belong to no step.
-//! Other ops without a launch belong to the step in whose window they start.
+//! If the first ops on a line have no known launch, they were launched before the capture, and belong to no step. Other ops
+//! without a launch belong to the step in whose window they start.
 
 use super::{Mark, StepWindow, align::Aligned};
 use crate::device::devices::{Device, Devices};
@@ -27,7 +27,7 @@ use trace::{EventId, Interval, Trace, in_blocks};
 pub struct Launched {
     /// Number of ops.
     pub ops: u64,
-    /// Time in which at least one of the ops runs.
+    /// Time during which at least one of the ops runs.
     pub work: Ps,
     /// Start of the first op by the device's clock. Ignores ops that run ahead while earlier steps still run.
     /// Meaningless without ops.

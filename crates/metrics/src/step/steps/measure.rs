@@ -9,8 +9,8 @@ use base::Ps;
 use facts::ServingPhase;
 use trace::{Interval, IntervalSet, Trace};
 
-/// Sums over the windows of one step, in exact picoseconds. If a next step ended the step on some device, leaves out
-/// open windows of other devices.
+/// Sums over the windows of one step, in exact picoseconds. If a later step ended the step on some device, leaves out open
+/// windows of other devices.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Measured {
     /// Number of windows in the sums.
@@ -19,7 +19,7 @@ pub(super) struct Measured {
     pub start: Option<Ps>,
     pub duration: Ps,
     pub busy: Ps,
-    /// Time in which at least one op of the step runs, inside or outside the windows.
+    /// Time during which at least one op of the step runs, inside or outside the windows.
     pub device_work: Ps,
     pub compute: Ps,
     pub communication: Ps,

@@ -92,8 +92,8 @@ pub(super) fn all<'a>(trace: &'a Trace, devices: &Devices) -> ByModule<'a> {
     by_module
 }
 
-/// Returns the share of `module` in the time of all modules' runs between the first and the last run of `module`, over
-/// all devices, from 0 to 1. Earlier and later runs (initialisation, evaluation) do not count.
+/// Returns the share of `module` in the time of all modules' runs between the first and the last run of `module`, over all
+/// devices, from 0 to 1. Earlier and later runs (initialisation, evaluation) are ignored.
 fn share_while_running(by_module: &ByModule<'_>, module: &str) -> f64 {
     let Some(own) = by_module.get(module) else { return 0.0 };
     let (mut of_module, mut of_all) = (Ps::ZERO, Ps::ZERO);

@@ -21,8 +21,8 @@ pub struct StepReport {
     pub warnings: Vec<Warning>,
 }
 
-/// Reports on `steps`. `num_steps` is the user's own count, `times` is the activity of the devices, and `compile`
-/// contains the times when the host compiled. If the user chose which steps count, `chosen` has one flag per step.
+/// Reports on `steps`. `num_steps` is the user's own count, `times` is the activity of the devices, and `compile` contains the
+/// times when the host compiled. If the user chose which steps are counted, `chosen` has one flag per step.
 pub fn report(
     trace: &Trace,
     devices: &Devices,

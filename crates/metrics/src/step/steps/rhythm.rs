@@ -7,7 +7,7 @@ use crate::device::devices::Device;
 use base::sort;
 use trace::{Interval, IntervalSet, Trace};
 
-/// Largest factor between a time and the median at which they count as similar (our limit: pauses and warm-up are
+/// Largest factor between a time and the median at which they are treated as similar (our limit: pauses and warm-up are
 /// longer).
 const FACTOR: f64 = 2.0;
 /// Minimum share of a loop's iterations that must have the usual number of ops (our limit).

@@ -9,8 +9,8 @@
 //! Without such spans, the calls of compiled functions whose names contain the word `prefill`, or a word such as `decode`,
 //! are the passes, if both occur and no step is annotated.
 //!
-//! On each host, the thread with the longest spans counts. A span inside another one belongs to the outer pass. The
-//! n-th passes of several hosts are one step.
+//! On each host, only the thread with the longest spans is used. A span inside another one belongs to the outer pass. The n-th
+//! passes of several hosts are one step.
 
 use std::collections::BTreeMap;
 

@@ -49,12 +49,12 @@ impl StepsTogether {
 pub struct Relation {
     /// Relation between the devices' steps.
     pub together: StepsTogether,
-    /// Latest minus earliest start of the same step, before steps of devices were separated. Median over the steps that
-    /// several devices ran. `None` if there are no such steps.
+    /// Time from the earliest to the latest start of the same step, before steps of devices were separated. Median over the
+    /// steps that several devices ran. `None` if there are no such steps.
     pub start_skew: Option<Ps>,
-    /// Number of steps that a next step ended, over all devices.
+    /// Number of steps that a later step ended, over all devices.
     pub ended: u64,
-    /// Time in which at least one device runs such a step.
+    /// Time during which at least one device runs such a step.
     pub running: Ps,
 }
 

@@ -34,8 +34,8 @@ impl StepWindow {
         self.launched.map_or_else(|| ops_starting_in(trace, device, self.interval), |launched| launched.ops)
     }
 
-    /// Returns the time in which at least one op of the step runs. Uses the ops that the host launched in the step or,
-    /// if launches are unknown, the ops in its window.
+    /// Returns the time during which at least one op of the step runs. Uses the ops that the host launched in the step or, if
+    /// launches are unknown, the ops in its window.
     pub fn device_work(&self, device: &Device) -> Ps {
         self.launched.map_or_else(|| device.busy.length_within(self.interval), |launched| launched.work)
     }

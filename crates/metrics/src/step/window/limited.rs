@@ -147,8 +147,8 @@ mod tests {
     }
 
     proptest! {
-        /// At every whole microsecond of the window, the same ops run as in the whole trace. On each stream the last
-        /// started op has the time. An op counts if it starts in the window.
+        /// At every whole microsecond of the window, the same ops run as in the whole trace. On each stream, the time belongs
+        /// to the op that started last. An op is counted if it starts in the window.
         #[test]
         fn the_ops_in_the_window_are_left(
             events in prop::collection::vec((0usize..2, 0i64..60, 0i64..25), 1..40),

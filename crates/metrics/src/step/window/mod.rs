@@ -6,11 +6,11 @@
 //! active            |========================================|      first op to last op
 //! ```
 //!
-//! All sections, tables, pages and findings use the same window. By default, it consists of the counted steps of each
-//! device or, if steps are unknown, of the active span of each device. The user can choose another window. Steps are
-//! found and judged first, in the whole capture. Then everything else is measured inside the window ([`Limited`]): the
-//! time of an op is the time of its part inside the window, and an op counts if it starts inside the window. Values
-//! that cover the whole capture by their nature (compilation, the list of all steps, losses) are documented as such.
+//! All sections, tables, pages and findings use the same window. By default, it consists of the counted steps of each device
+//! or, if steps are unknown, of the active span of each device. The user can choose another window. Steps are found and judged
+//! first, in the whole capture. Then everything else is measured inside the window ([`Limited`]): the time of an op is the time
+//! of its part inside the window, and an op is counted if it starts inside the window. Values that cover the whole capture by
+//! their nature (compilation, the list of all steps, losses) are documented as such.
 
 mod limited;
 mod section;
@@ -26,7 +26,7 @@ pub use report::WindowKind;
 use run::WindowChoice;
 use trace::{Interval, IntervalSet};
 
-/// The measured time of every device if no step is measured.
+/// The measured time of every device if the window does not consist of steps.
 #[derive(Clone, Debug)]
 pub struct PlainWindow {
     /// Kind of the window.
@@ -51,9 +51,9 @@ pub struct Window {
     pub ends: Option<(String, String)>,
 }
 
-/// Returns the steps that a choice counts: the steps that it names, or the steps inside its range. Returns `None` if
-/// the choice leaves this to the judgement of the steps. `given` is the user's number of steps. Returns a warning with
-/// the reason if the choice is impossible.
+/// Returns the steps that a choice includes: the steps that it names, or the steps inside its range. Returns `None` if the
+/// choice leaves the selection to the judgement of the steps. `given` is the user's number of steps. Returns a warning with the
+/// reason if the choice is impossible.
 pub fn chosen_steps(
     choice: &WindowChoice,
     devices: &Devices,
@@ -103,8 +103,8 @@ fn range(choice: &WindowChoice, devices: &Devices) -> Option<Interval> {
     Interval::new(at(from_us), at(to_us)).clip(capture)
 }
 
-/// Returns the measured time of each device if no step counts. `given` is the extent of the steps if the user gave
-/// their number.
+/// Returns the measured time of each device if no step is counted. `given` is the extent of the steps if the user gave their
+/// number.
 pub fn plain(choice: &WindowChoice, devices: &Devices, given: Option<&[Option<Interval>]>) -> PlainWindow {
     let all = |kind, interval| PlainWindow { kind, of_device: vec![interval; devices.used.len()] };
     match (choice, given, range(choice, devices)) {

@@ -115,7 +115,7 @@ impl Parser<'_> {
     fn qualified(&mut self, qualifier: &str) -> Option<Text> {
         self.at += 1;
         let mut text = self.data_type()?;
-        // Qualifiers of references and functions have no effect, and a repeated qualifier counts once.
+        // Qualifiers of references and functions have no effect, and a repeated qualifier is written once.
         if !text.left.ends_with('&') && !text.left.ends_with(qualifier) {
             text.left.push_str(qualifier);
         }
