@@ -1,4 +1,4 @@
-//! Time of all steps of a capture: finds and measures the time that the typical step excludes.
+//! Measures the time of all steps of a capture, and finds the time that the typical step excludes.
 //!
 //! ```text
 //! steps   |======|======|======x compiling x|======|======..stalled....|======|
@@ -91,7 +91,8 @@ fn fence(steps: &[&Step], typical: f64) -> f64 {
 }
 
 /// Returns the part of the step that exceeds its own mean over all steps by the most time. If that part is idle time, also
-/// returns the range that the host was in, unless it is the step's annotation. Both are `None` if the profile has no breakdown of steps.
+/// returns the range that the host was in, unless this range is the step's annotation. Both are `None` if the profile has no
+/// breakdown of steps.
 fn longest_part(profile: &UnifiedProfile, index: u64) -> (Option<&'static str>, Option<&str>) {
     let Some(breakdown) = profile.step_breakdown.as_ref() else { return (None, None) };
     let Some(step) = breakdown.steps.iter().find(|step| step.index == index) else { return (None, None) };

@@ -1,4 +1,5 @@
-//! Compares the communication of runs. A run that lacks a kind of collective runs a different program, regardless of the time.
+//! Compares the communication of runs. If a run lacks a kind of collective, it runs a different program, even if the times are
+//! equal.
 
 use super::{CollectiveChange, Subject};
 use base::sort;

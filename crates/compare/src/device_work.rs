@@ -1,7 +1,7 @@
 //! Compares the work of the devices in a step, separately from the step time.
 //!
 //! A step time includes noise from the host: launch delays, late input, waits. The work that a step launches does not include
-//! this noise. So each has its own confidence:
+//! this noise. So the step time and the work each have their own confidence:
 //!
 //! ```text
 //! step time       82  109  166  126     against   84  75  77  79      not proven
@@ -88,7 +88,7 @@ pub fn changes(run: usize, subject: &Subject, baseline: &Subject, threshold: f64
     };
     let of_steps = |value: fn(&Step) -> Option<f64>| between(subject, baseline, |profile| level(profile, value));
     let time = of(WorkMeasure::Time, "device work per step", of_steps(|step| step.device_work_us));
-    // A profile without the time of device work counts its ops differently.
+    // A profile that lacks the time of device work defines the number of ops differently.
     let ops = of(WorkMeasure::Ops, "ops per step", of_steps(|step| step.device_work_us.map(|_| step.num_kernels)));
     let copies = COPIES.iter().filter_map(|&(direction, title)| {
         let count = |subject: &Subject| copies_per_step(&subject.profile, direction);

@@ -1,10 +1,10 @@
 //! Tests whether the steps of two runs differ, and computes the smallest difference that the test
 //! could prove.
 //!
-//! With one capture per side, the result is about these two captures, and the noise is that of
-//! their steps ([`Level`]). But every capture also has its own level (clocks, placement, memory,
-//! neighbours), which a single capture does not reveal. Only several captures per side show whether
-//! the *programs* differ. The noise is then the variation among the captures of one side:
+//! With one capture per side, the result is about these two captures, and the noise is that of their steps ([`Level`]). But the
+//! level of every capture also depends on clocks, placement, memory and neighbours. A single capture does not reveal this
+//! effect. Only several captures per side show whether the *programs* differ. The noise is then the variation among the
+//! captures of one side:
 //!
 //! ```text
 //! main   10.0    10.2    9.9        s = 0.15 within the sides
@@ -20,7 +20,7 @@ use super::t_quantile::{NORMAL_80, t_quantile_975};
 use super::{ComparisonBasis, StepTimeVerdict, Subject};
 use report::UnifiedProfile;
 
-/// Threshold for relative differences: smaller ones do not matter to users.
+/// Threshold for relative differences: smaller differences do not matter to users.
 pub const DEFAULT_THRESHOLD: f64 = 0.01;
 
 /// A comparison is unstable if its smallest provable difference exceeds this many thresholds.
@@ -36,7 +36,7 @@ const CAUTION: f64 = 1.17;
 /// intervals would become unbounded.
 const MOST_CORRELATION: f64 = 0.7;
 
-/// Difference of two means, with its noise.
+/// Difference between two means, with its noise.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Difference {
     /// Typical or mean step of the run, in microseconds.
@@ -102,7 +102,7 @@ impl Difference {
         self.delta_us().abs() >= threshold * self.ours_us.min(self.theirs_us)
     }
 
-    /// Returns the verdict. A difference counts if it is both proven and large.
+    /// Returns the verdict. A run is faster or slower if the difference is both proven and large.
     pub fn verdict(&self, threshold: f64) -> StepTimeVerdict {
         let delta = self.delta_us();
         let limit = threshold * self.ours_us.min(self.theirs_us);
@@ -131,8 +131,8 @@ pub fn between(
     Difference::of_levels(&levels(ours)?, &levels(theirs)?)
 }
 
-/// Returns true if the typical steps of two captures differ beyond the noise. Returns `None` if the
-/// steps of one are unknown.
+/// Returns true if the typical steps of two captures differ beyond the noise. Returns `None` if the steps of either capture are
+/// unknown.
 pub fn differ(one: &UnifiedProfile, other: &UnifiedProfile) -> Option<bool> {
     let found = Difference::of_levels(&[Level::typical(one)?], &[Level::typical(other)?])?;
     Some(found.is_proven(DEFAULT_THRESHOLD))
@@ -142,8 +142,8 @@ fn mean(values: &[f64]) -> Option<f64> {
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }
 
-/// Returns the standard error of the difference of two means and its degrees of freedom, from the
-/// variation of the values within each side. Returns `None` if each side has one value.
+/// Returns the standard error of the difference between two means and its degrees of freedom, from the variation of the values
+/// within each side. Returns `None` if each side has one value.
 pub fn of_values(ours: &[f64], theirs: &[f64]) -> Option<(f64, f64)> {
     let df = (ours.len() + theirs.len()).checked_sub(2).filter(|&df| df > 0)? as f64;
     let squares = |values: &[f64]| {
@@ -201,9 +201,9 @@ impl Inflation {
     }
 }
 
-/// Returns how strongly a step predicts the next one, from 0 to [`MOST_CORRELATION`]. This is a
-/// property of the machine, so all captures are pooled. Short captures underestimate it, because
-/// the mean that steps are compared with follows the steps.
+/// Returns how strongly a step predicts the next one, from 0 to [`MOST_CORRELATION`]. This correlation is a property of the
+/// machine, so all captures are pooled. In a short capture, consecutive steps pull the mean towards them, so the correlation is
+/// underestimated.
 fn correlation<'l>(levels: impl Iterator<Item = &'l Level>) -> f64 {
     let known: Vec<Correlation> = levels.filter_map(|level| level.correlation).collect();
     let sum = |value: fn(&Correlation) -> f64| known.iter().map(value).sum::<f64>();
@@ -213,8 +213,8 @@ fn correlation<'l>(levels: impl Iterator<Item = &'l Level>) -> f64 {
     if correlation.is_finite() { correlation.clamp(0.0, MOST_CORRELATION) } else { 0.0 }
 }
 
-/// Returns the variance of a capture's mean if its steps are correlated. Such steps are closer to
-/// their own mean than to the true one, so their spread is too small as well.
+/// Returns the variance of a capture's mean if its steps are correlated. Such steps are closer to their own mean than to the
+/// true mean, so their spread is too small as well.
 fn of_capture(level: &Level, inflation: f64) -> Option<f64> {
     let steps = level.steps as f64;
     let worth = (steps / inflation).max(1.0);

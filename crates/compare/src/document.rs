@@ -27,28 +27,29 @@ pub struct Comparison {
     /// Answer, with its sentences grouped by purpose.
     #[serde(default)]
     pub answer: Answer,
-    /// Cost of a million tokens (or a million samples, or a thousand steps) in money and energy, if the user gives price and
-    /// power. Like the verdict, it is based on the typical step.
+    /// Cost of a million tokens (or a million samples, or a thousand steps) in money and energy, if the user enters the price
+    /// and the power. Like the verdict, the cost is based on the typical step.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub costs: Vec<ComparedMetric>,
     /// Compared runs.
     pub runs: Vec<ComparedRun>,
-    /// Index of the run that the others are compared with.
+    /// Index of the run that the other runs are compared with.
     pub baseline: u32,
     /// Checks that the runs did the same work under the same conditions.
     pub fairness: Vec<FairnessCheck>,
-    /// Smallest relative difference that counts, even if smaller differences are certain. It is 0.01 unless the user sets
-    /// another.
+    /// Smallest relative difference that is treated as a change, even if smaller differences are certain. It is 0.01 unless the
+    /// user sets another threshold.
     #[serde(default)]
     pub threshold: f64,
     /// Step times with their noise: one entry per run other than the baseline.
     pub step_time: Vec<StepTimeChange>,
-    /// Work of the devices in a step, against the baseline. Each entry has its own confidence, because
-    /// a step time also includes the noise of the host.
+    /// Work of the devices in a step, compared with the baseline's. Each entry has its own confidence, because a step time also
+    /// includes noise from the host.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub device_work: Vec<WorkChange>,
-    /// Rate of work compared with the baseline's, if the work is the same. It is in tokens if all runs record them, or else in
-    /// samples, or else in steps if power or price is known. The first sentence of the summary is about this rate.
+    /// Rate of work compared with the baseline's, if the work is the same. The unit is tokens if all runs record them, or else
+    /// samples. If neither is known, it is steps if the power or the price is known. The first sentence of the summary is about
+    /// this rate.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rates: Vec<WorkRate>,
     /// Time of all steps of each run that lists its steps, including the time that the typical step
@@ -57,19 +58,18 @@ pub struct Comparison {
     pub capture_time: Vec<CaptureTime>,
     /// Numbers that mean the same in all runs.
     pub metrics: Vec<ComparedMetric>,
-    /// Numbers that only one platform has, or that mean different things on different platforms. Shown,
-    /// but never scored.
+    /// Numbers that only one platform has, or that mean different things on different platforms. They are shown, but never
+    /// scored.
     pub platform_metrics: Vec<ComparedMetric>,
-    /// Difference of the typical steps by part. The deltas of one run add up to
-    /// `step_time[].typical_delta_us`, to the picosecond. If the batch sizes differ, times are per
-    /// token or sample.
+    /// Difference between the typical steps, by part. The deltas of one run add up to `step_time[].typical_delta_us`, to the
+    /// picosecond. If the batch sizes differ, times are per token or sample.
     pub waterfall: Vec<PartChange>,
     /// Typical step by kind of work, if the runs name their ops differently (another platform or
     /// framework). The times of one run add up to those of `waterfall`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub phases: Vec<PhaseChange>,
-    /// Self time of the phases of the training step and of the layers of the model, if the ops of both runs have framework
-    /// paths: the phases in the order of a step, and then the layers, the largest difference first.
+    /// Self time spent in each phase of the training step and in each layer of the model, if the ops of both runs have
+    /// framework paths. Lists the phases in the order of a step, and then the layers, the largest difference first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub layers: Vec<LayerChange>,
     /// Causes of the difference, largest first.
@@ -85,8 +85,8 @@ pub struct Comparison {
     /// Memory of the devices by content. Present only if at least two runs record it. Comparisons made by the web page lack it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory: Option<MemoryComparison>,
-    /// Compiled programs of each run against those of the baseline, most device time first. Present only if the files of both runs
-    /// contain their programs (HLO); results that were read from JSON have none.
+    /// Compiled programs of each run against those of the baseline, most device time first. Present only if the files of both
+    /// runs contain their programs (HLO); results that were read from JSON contain no programs.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub programs: Vec<ProgramChange>,
     /// Results of matching the ops of each run with those of the baseline: one entry per run other than the baseline.
@@ -107,7 +107,7 @@ impl Comparison {
         self.fairness.is_empty()
     }
 
-    /// Returns true if a run does different work from the baseline, regardless of the unit of the work.
+    /// Returns true if neither a step nor a token of the run represents the same work as in the baseline.
     pub fn is_of_other_work(&self, run: u32) -> bool {
         self.step_time.iter().any(|change| change.run == run && change.is_of_other_work())
     }
@@ -216,10 +216,10 @@ pub struct StepTimeChange {
     #[serde(default)]
     pub typical_delta_us: Option<f64>,
     /// Half the width of the 95 % confidence interval of `typical_delta_us`. Absent if each side is one capture, and one of
-    /// these has fewer than two steps.
+    /// these captures has fewer than two steps.
     pub margin_us: Option<f64>,
-    /// Smallest difference of typical steps that such captures prove in four out of five attempts.
-    /// Absent if `margin_us` is absent.
+    /// Smallest difference between typical steps that such captures prove in four out of five attempts. Absent if `margin_us`
+    /// is absent.
     #[serde(default)]
     pub least_provable_us: Option<f64>,
     /// Verdict on the times alone, regardless of the work: `faster` or `slower` beyond the noise and
@@ -237,11 +237,10 @@ pub struct StepTimeChange {
     /// Degrees of freedom of the test.
     pub degrees_of_freedom: Option<f64>,
     /// Sum of the listed causes, in percent of the difference of the typical steps. Excludes stragglers and the scopes of two
-    /// platforms, because other causes also count their time. Absent without causes.
+    /// platforms, because other causes also include their time. Absent without causes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub explained_percent: Option<f64>,
-    /// Agreement on the work of a step. If the work differs or is unknown, neither run is called
-    /// faster.
+    /// Whether both runs do the same work in a step. If the work differs or is unknown, neither run is called faster.
     #[serde(default)]
     pub work: FairnessStatus,
     /// Evidence for `work`: names of fairness checks, or `ops`. Empty if `work` is `unknown`.
@@ -275,8 +274,8 @@ pub struct RateMeasure {
     pub interval_percent: Option<[f64; 2]>,
     /// Smallest difference that such captures prove in four out of five attempts, in percent.
     pub least_provable_percent: Option<f64>,
-    /// `faster` or `slower` if the run's rate is higher or lower, beyond the noise and the threshold. Other values as in
-    /// `step_time`.
+    /// `faster` or `slower` if the run's rate is higher or lower, beyond the noise and the threshold. The other values are
+    /// those of `step_time`.
     pub verdict: StepTimeVerdict,
 }
 
@@ -320,11 +319,11 @@ pub struct TimeLoss {
     /// profile records it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host_range: Option<String>,
-    /// Number of these steps.
+    /// Number of steps with this loss.
     pub steps: u64,
-    /// Total time of these steps beyond the typical step.
+    /// Total time by which these steps exceed the typical step.
     pub lost_us: f64,
-    /// Largest time of one of these steps beyond the typical step.
+    /// Largest loss of a single step.
     pub longest_us: f64,
 }
 
@@ -347,12 +346,12 @@ pub struct ComparedMetric {
     pub ratios: Vec<Option<f64>>,
     /// Value of each run minus the baseline's.
     pub differences: Vec<Option<f64>>,
-    /// Verdict of each run against the baseline: `better`, `worse`, `equal`, or `within_noise` if the
-    /// difference is too small to count. Absent for the baseline and for numbers without a better
-    /// direction, and if a value is missing or the work differs.
+    /// Verdict of each run against the baseline: `better`, `worse`, `equal`, or `within_noise` if the difference is too small
+    /// to matter. Absent for the baseline and for numbers without a better direction, and if a value is missing or the work
+    /// differs.
     pub verdicts: Vec<Option<MetricVerdict>>,
-    /// Smallest and largest value among the captures of each run. Empty if every run has one capture. If only some runs have
-    /// one capture, null for these runs.
+    /// Smallest and largest value among the captures of each run. Null for a run with one capture. Empty if every run has only
+    /// one capture.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub spreads: Vec<Option<[f64; 2]>>,
     /// Index of the best run. Absent if there is none, or if the difference is within the noise. Also absent if a run has only
@@ -415,11 +414,12 @@ pub struct PhaseChange {
 pub struct LayerChange {
     /// Index of the run.
     pub run: u32,
-    /// Kind: `phase` or `layer`. The phases add up to the time of all ops. A layer contains the layers whose path begins with
-    /// its own.
+    /// Kind: `phase` or `layer`. The phases add up to the time of all ops. A layer includes the layers whose path begins with
+    /// its own path.
     pub kind: LayerKind,
-    /// Name of the phase (`forward`, `backward`, `recomputed`, `update`, `other`), or path of the layer in the run, or in the
-    /// baseline if the run does not list it: `jit_train_step/layer_*/attention`.
+    /// Name of the phase (`forward`, `backward`, `recomputed`, `update`, `other`) or path of the layer:
+    /// `jit_train_step/layer_*/attention`. The path is that of the run, or that of the baseline if the run does not list the
+    /// layer.
     pub name: String,
     /// Path in the baseline. Absent unless the program has a different name there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -427,18 +427,18 @@ pub struct LayerChange {
     /// Number of layers that the path stands for, in the run and in the baseline. 0 for phases, and if a run does not list the
     /// layer.
     pub members: [u64; 2],
-    /// Self time per step and device, in the run and in the baseline. Null if a run does not list the layer: it is not in the
-    /// program, or takes less than 0.5 % of the op time.
+    /// Self time per step and device, in the run and in the baseline. Null if a run does not list the layer, because the
+    /// program lacks it or it takes less than 0.5 % of the op time.
     pub time_us: [Option<f64>; 2],
     /// Time of the layer's collectives during which their device computes nothing, per step and device, in the run and in the
     /// baseline. Absent if neither has a collective.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exposed_us: Option<[f64; 2]>,
-    /// Self time of the run minus the baseline's. Absent if one of them is unknown.
+    /// Self time of the run minus the baseline's. Absent if either is unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delta_us_per_step: Option<f64>,
     /// Smallest `delta_us_per_step` that exceeds the noise (at 99.9 %), which is the variation among the captures of one side.
-    /// Absent if each side is one capture.
+    /// Absent if each side has only one capture.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub margin_us: Option<f64>,
 }
@@ -463,7 +463,7 @@ pub struct Cause {
     pub source: Option<String>,
     /// Time that the cause adds to a step. Negative if it saves time.
     pub delta_us_per_step: f64,
-    /// Percentage of the whole difference.
+    /// Share of the whole difference, in percent.
     pub percent_of_difference: Option<f64>,
     /// Sentence with the numbers.
     pub text: String,
@@ -546,7 +546,7 @@ pub struct Matching {
 }
 
 impl Matching {
-    /// Returns true if both runs list ops and none of them match. The runs are then different programs.
+    /// Returns true if both runs list ops but no op has a match. The runs are then different programs.
     pub fn is_of_strangers(&self) -> bool {
         self.matched_us.is_empty() && self.unmatched_us.iter().all(|time_us| *time_us > 0.0)
     }

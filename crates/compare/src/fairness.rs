@@ -1,12 +1,12 @@
-//! Checks whether runs did the same work under the same conditions. A value that a run does not
-//! record is unknown, and unknown never counts as the same.
+//! Checks whether runs did the same work under the same conditions. A value that a run does not record is unknown, and an
+//! unknown value is never treated as the same.
 
 use super::agreement::{missing, status};
 use super::{FairnessCheck, FairnessStatus, Subject, are_of_several_platforms, programs};
 use base::{Severity, format};
 use report::{ModelConfig, SourceFormat, UnifiedProfile};
 
-/// Checks of the work of a step. If one of these differs, step times are not comparable.
+/// Checks of the work of a step. If one of them differs, step times are not comparable.
 pub const WORKLOAD: [&str; 6] =
     ["batch_size", "seq_length", "model_dimensions", "data_type", "parameter_shapes", "operand_types"];
 
@@ -207,7 +207,7 @@ fn data_type(profile: &UnifiedProfile) -> Option<String> {
     let types = &profile.kernel_statistics.as_ref()?.data_types;
     let known = types.iter().filter(|it| it.data_type != "unknown");
     let most = known.reduce(|a, b| if b.time_us > a.time_us { b } else { a })?;
-    // A type is evidence only if enough time has a known type.
+    // A type is evidence only if the types of enough time are known.
     (most.percent >= 5.0).then(|| most.data_type.clone())
 }
 

@@ -1,4 +1,4 @@
-//! Compares the time of the phases of a training step and of the layers of the model.
+//! Compares the time spent in each phase of a training step and in each layer of the model.
 //!
 //! A profile lists only the layers with a certain share of its op time. The time of a layer that one run does not list is
 //! unknown there: the layer is smaller, or not in the program.
@@ -193,12 +193,12 @@ mod tests {
         let of =
             |name: &str| found.iter().find(|it| it.name == name).map(|it| (it.baseline_name.as_deref(), it.time_us));
         assert_eq!(of("jit_g/attn"), Some((Some("jit_f/attn"), [Some(20.0), Some(30.0)])));
-        // Two programs have this layer, so neither is the other's.
+        // Two programs have this layer, so the two are not matched.
         assert_eq!(of("jit_g/mlp"), Some((None, [Some(10.0), None])));
         assert_eq!(of("jit_f/mlp"), Some((None, [None, Some(10.0)])));
     }
 
-    /// Of several captures, the difference is that of the means, and the margin that of Student's t at 99.9 %.
+    /// With several captures, the difference is between their means, and the margin comes from Student's t at 99.9 %.
     #[test]
     fn captures_give_the_noise() {
         let side = |times: [f64; 3]| {

@@ -1,9 +1,8 @@
 //! Computes the typical step time of one capture, and its uncertainty.
 //!
-//! *The typical step* is the mean of the middle half of the steps (trimmed by a quarter at both
-//! ends), so that a few outliers neither create nor hide a difference. Its variance is Yuen's: the
-//! variance of the steps after winsorizing, which replaces the trimmed steps by the nearest
-//! remaining ones.
+//! *The typical step* is the mean of the middle half of the steps (trimmed by a quarter at both ends), so that a few outliers
+//! neither create nor hide a difference. Its variance is Yuen's: the variance of the steps after winsorizing, which replaces
+//! each trimmed step by the nearest remaining step.
 //!
 //! ```text
 //! steps, sorted    9.8  9.9 | 9.9  10.0  10.0  10.05  10.1  10.1 | 10.2  13.0
@@ -11,10 +10,9 @@
 //! winsorized       9.9  9.9   9.9  10.0  10.0  10.05  10.1  10.1   10.1  10.1
 //! ```
 //!
-//! Steps are not independent: a slow host slows several of them in a row, so twenty steps may
-//! contain no more information than five independent ones. The measure is the correlation between
-//! the distances of consecutive steps from the mean, after winsorizing the outermost tenths
-//! ([`Correlation`]).
+//! Steps are not independent: a slow host slows several of them in a row, so twenty steps may contain no more information than
+//! five independent steps. The dependence is measured by the correlation between the distances of consecutive steps from the
+//! mean, after winsorizing the outermost tenths ([`Correlation`]).
 
 use base::sort;
 use report::{Step, UnifiedProfile};
@@ -44,11 +42,10 @@ pub struct Level {
     pub correlation: Option<Correlation>,
 }
 
-/// Sums for the correlation of consecutive steps in one capture, to be pooled with those of other
-/// captures.
+/// Sums for the correlation of consecutive steps in one capture, to be pooled with the sums of other captures.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Correlation {
-    /// Sum of the products of each step's relative distance from the mean with that of the next step.
+    /// Sum over consecutive steps of the product of their relative distances from the mean.
     pub products: f64,
     /// Sum of the squares of these distances.
     pub squares: f64,
@@ -126,8 +123,8 @@ impl Level {
     }
 }
 
-/// Returns the counted steps, if there are at least two. If at least two of them do the same work, returns these. Some profiles do not list their steps, and contain only the number and
-/// the spread of the steps.
+/// Returns the counted steps, if there are at least two. If at least two of them do the same work, returns only those. Some
+/// profiles contain only the number and the spread of the steps, and do not list the steps.
 fn listed(profile: &UnifiedProfile) -> Option<Vec<&Step>> {
     let steps: Vec<&Step> = profile.steps.iter().filter(|step| step.counted && step.duration_us.is_finite()).collect();
     let is_whole = profile.step_timing.num_steps_counted.is_none_or(|count| count == steps.len() as u64);

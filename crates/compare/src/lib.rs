@@ -86,9 +86,8 @@ use work::OpsAlike;
 pub const MOST_RUNS: usize = 16;
 
 impl Comparison {
-    /// Returns the runs that are compared in detail. If there are more than [`MOST_RUNS`], these are
-    /// the baseline, the first and the last in time, those at which the step time changes, and
-    /// outliers.
+    /// Returns the runs that are compared in detail. If there are more than [`MOST_RUNS`], these are the baseline, the first
+    /// and the last run in time, the runs at which the step time changes, and outliers.
     pub fn detailed(&self) -> BTreeSet<u32> {
         if self.runs.len() <= MOST_RUNS {
             return (0..).zip(&self.runs).map(|(run, _)| run).collect();
@@ -140,12 +139,13 @@ impl Options {
 /// Options that the user sets.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Options {
-    /// Index of the run that the others are compared with.
+    /// Index of the run that the other runs are compared with.
     pub baseline: usize,
     /// Weak scaling (`true`: the work grows with the devices) or strong scaling (`false`: the work
     /// stays the same). Derived from the batch sizes if absent.
     pub weak_scaling: Option<bool>,
-    /// Smallest relative difference that counts, even if smaller differences are certain. [`DEFAULT_THRESHOLD`] if absent.
+    /// Smallest relative difference that is treated as a change, even if smaller differences are certain. [`DEFAULT_THRESHOLD`]
+    /// if absent.
     pub threshold: Option<f64>,
 }
 
@@ -158,7 +158,7 @@ pub fn compare(subjects: &[Subject], options: &Options) -> Comparison {
     let Some(base) = subjects.get(baseline) else { return Comparison::default() };
     let across = subjects.iter().any(|it| name_ops_differently(it, base));
     let is_of_memory = live_memory::is_all(subjects);
-    // Conditions are about steps.
+    // The conditions concern steps.
     let fairness = if is_of_memory { Vec::new() } else { fairness::fairness(subjects) };
     // Steps of different models do not scale, unless the user requests it.
     let is_other_model =
@@ -207,7 +207,7 @@ pub fn compare(subjects: &[Subject], options: &Options) -> Comparison {
         if u32::try_from(index).is_ok_and(|run| detailed.contains(&run)) {
             add_run(&mut comparison, index, subject, base, unit);
         } else {
-            // The result for this run is its place in the trend.
+            // The answer for this run is its place in the trend.
             let mut change = step_time::step_time_change(index, subject, base, comparison.threshold);
             (change.work, change.work_evidence) = work::work(subject, base, OpsAlike::Unknown);
             comparison.rates.extend(rates::rate(&change, unit, subject, base, comparison.threshold));
@@ -269,7 +269,7 @@ fn add_run(comparison: &mut Comparison, index: usize, subject: &Subject, base: &
             if !across {
                 alike = OpsAlike::of(&ops, &matched.1, [&ours, &theirs]);
                 let kernels = matching::kernels(index, &ours, &theirs);
-                // Devices of two vendors run the same program with different kernels, so no kernel counts as new or gone.
+                // Devices of two vendors run the same program with different kernels, so no kernel is treated as new or gone.
                 if kernels.iter().any(|it| it.matched_by != MatchedBy::None) {
                     comparison.kernels.extend(kernels);
                 }
@@ -291,7 +291,7 @@ fn add_run(comparison: &mut Comparison, index: usize, subject: &Subject, base: &
     let rate = rates::rate(&step_time, unit, subject, base, comparison.threshold);
     let [our_classes, their_classes] = [subject, base].map(|it| products.classes(steps::families(&it.profile)));
     let classes = matching::families(index, &our_classes, &their_classes, !across);
-    // A difference of the work is not a cause of the difference in time.
+    // A difference in the work is not a cause of the difference in time.
     let is_other_work = step_time.work == FairnessStatus::Differs;
     let is_other_model = step_time.is_of_other_work();
     let (causes, explained_percent) = causes::causes(&causes::Evidence {

@@ -1,5 +1,5 @@
-//! Compares live memory from device memory profiles: the totals, and the lines of code that hold more or less memory than in
-//! the baseline. Also writes the answer for runs that are files with only memory.
+//! Compares live memory from device memory profiles: the totals, and the lines of code that hold more or less memory than they
+//! do in the baseline. Also writes the answer for runs that are files with only memory.
 
 use super::headline::signed_percent;
 use super::{MemoryComparison, Subject};
@@ -71,7 +71,7 @@ fn of_line<'a>(live: &'a LiveMemory, line: &LiveMemoryLine) -> Option<&'a LiveMe
 }
 
 /// Returns `(count, bytes)` of a line of code in `live`. A profile lists only its largest lines. If a line is not listed, it
-/// may still hold memory, and the result is `None`. If the listed lines add up to the total, it holds none.
+/// may still hold memory, and the result is `None`. If the listed lines add up to the total, the line holds no memory.
 fn sum(live: &LiveMemory, line: &LiveMemoryLine) -> Option<(i64, i64)> {
     let whole = |value: u64| i64::try_from(value).unwrap_or(i64::MAX);
     match of_line(live, line) {

@@ -1,5 +1,4 @@
-//! Compares the memory of runs: their peaks, the peaks by class, and the buffers that only one of
-//! them has.
+//! Compares the memory of runs: their peaks, the peaks by class, and the buffers that only one run has.
 
 use std::collections::BTreeMap;
 
@@ -95,8 +94,8 @@ struct Peak<'a> {
 }
 
 impl<'a> Peak<'a> {
-    /// Returns the peak of the device that uses the most bytes. If no device is known, returns that of the program that needs
-    /// the most bytes.
+    /// Returns the peak of the device that uses the most bytes. If no device is known, returns the peak of the program that
+    /// needs the most bytes.
     fn of(section: &'a Memory) -> Peak<'a> {
         // Reversed, so that the first of several equal peaks is used.
         let fullest = section.devices.iter().rev().filter(|it| it.peak_bytes.is_some()).max_by_key(|it| it.peak_bytes);

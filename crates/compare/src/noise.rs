@@ -1,11 +1,11 @@
 //! Computes the typical step time of each run in a trend, with its noise. `difference.rs` computes the noise of the difference
-//! of two runs.
+//! between two runs.
 
 use super::Subject;
 use super::level::Level;
 pub use super::t_quantile::t_quantile_975;
 
-/// Smallest relative difference that counts if the noise is unknown.
+/// Smallest relative difference that is treated as a change if the noise is unknown.
 pub const LEAST_RELATIVE_DIFFERENCE: f64 = 0.01;
 
 /// Step times of a run.

@@ -1,9 +1,8 @@
 //! Computes how much the times of an op must differ to exceed the noise.
 //!
-//! If a side has several captures, the noise is the variation among them. If each side has one
-//! capture, the noise is the variation of the steps in both captures, corrected for correlated
-//! steps ([`difference`](super::difference)). A comparison makes hundreds of these tests at once,
-//! so each is made at 99.9 %.
+//! If a side has several captures, the noise is the variation among these captures. If each side has one capture, the noise is
+//! the variation of the steps in both captures, corrected for correlated steps ([`difference`](super::difference)). A
+//! comparison makes hundreds of these tests at once, so each test uses a level of 99.9 %.
 
 use super::difference::{Inflation, of_values};
 use super::subject::CaptureTimes;
@@ -38,9 +37,8 @@ impl OpNoise {
         }
     }
 
-    /// Returns the difference that a group of ops must exceed, in microseconds. Returns `None` if it is
-    /// unknown. `group` contains the positions of its ops on each side, `stddevs_us` the variation of
-    /// each side from step to step.
+    /// Returns the difference that a group of ops must exceed, in microseconds. Returns `None` if it is unknown. `group`
+    /// contains the positions of its ops on each side. `stddevs_us` contains the variation of each side from step to step.
     pub fn margin_us(&self, group: &[Vec<usize>; 2], stddevs_us: [Option<f64>; 2]) -> Option<f64> {
         let of_side = |(times, group): (&CaptureTimes, &Vec<usize>)| -> Vec<f64> {
             let of_capture = |capture: &Vec<f64>| group.iter().filter_map(|&at| capture.get(at)).sum();
@@ -51,8 +49,8 @@ impl OpNoise {
         Some(t_quantile_9995(df) * error).filter(|margin| margin.is_finite())
     }
 
-    /// Returns the standard error and the degrees of freedom, from the steps of one capture per side. A
-    /// side without the op does not vary.
+    /// Returns the standard error and the degrees of freedom, from the steps of one capture per side. A side without the op has
+    /// no variation.
     fn of_steps(&self, stddevs_us: [Option<f64>; 2]) -> Option<(f64, f64)> {
         let ([our_steps, their_steps], [ours, theirs]) = (self.steps?, stddevs_us);
         let (ours, theirs) = (ours?, theirs?);

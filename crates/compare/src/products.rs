@@ -1,5 +1,5 @@
-//! Uses one name for matrix products on two platforms. XLA runs most matrix products of a TPU as
-//! convolutions, and names them so.
+//! Uses one name for matrix products on two platforms. XLA runs most matrix products of a TPU as convolutions, and names them
+//! convolutions.
 //!
 //! ```text
 //! TPU            other platform             both are called
@@ -21,14 +21,14 @@ pub enum Products {
     /// Keeps the names of each run.
     #[default]
     AsStated,
-    /// Counts convolutions as matrix products.
+    /// Treats convolutions as matrix products.
     Matmul,
     /// Merges matrix products and convolutions, because they cannot be distinguished.
     Either,
 }
 
 impl Products {
-    /// Chooses the names for two runs. Names change only if exactly one of them ran on a TPU.
+    /// Chooses the names for two runs. The names change only if exactly one of the runs ran on a TPU.
     pub fn of(ours: &Subject, theirs: &Subject) -> Products {
         let is_tpu = |subject: &Subject| subject.profile.metadata.platform() == Some(Platform::Tpu);
         let other = match (is_tpu(ours), is_tpu(theirs)) {
@@ -54,7 +54,7 @@ impl Products {
         }
     }
 
-    /// Renames classes with their time and count, and adds up those that get the same name.
+    /// Renames classes with their time and count, and adds up the classes that get the same name.
     pub fn classes(self, classes: Vec<(String, f64, f64)>) -> Vec<(String, f64, f64)> {
         let mut named: Vec<(String, f64, f64)> = Vec::with_capacity(classes.len());
         for (class, time_us, count) in classes {

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 pub struct ComparedProgram {
     /// Name with the number of the program: `jit_f(17)`.
     pub name: String,
-    /// True if its costs are counted like those of GPU kernels.
+    /// True if its costs are computed like those of GPU kernels.
     pub is_of_gpu: bool,
     /// Self time of its ops in the window. `None` if none was measured.
     pub time: Option<Ps>,
@@ -34,8 +34,8 @@ pub struct ProgramChange {
     pub run: u32,
     /// Program of the run: its name with its number.
     pub program: String,
-    /// Program of the baseline that it is compared with: the one with the same module name. If several have that name, the one with
-    /// the same instructions, or else the one with the same place in the order of device time.
+    /// Program of the baseline that the run's program is compared with: the program with the same module name. If several
+    /// programs have that name, it is the one with the same instructions, or else the one with the same rank by device time.
     pub baseline_program: String,
     /// Numbers of the program of the run.
     pub numbers: ProgramNumbers,
@@ -43,14 +43,14 @@ pub struct ProgramChange {
     pub baseline_numbers: ProgramNumbers,
     /// Number of instructions that do not differ, including those inside fusions and reductions.
     pub same: u64,
-    /// Number of instructions that differ from their partner.
+    /// Number of instructions that differ from the matching instruction of the baseline.
     pub changed: u64,
     /// Number of instructions that the program of the baseline lacks.
     pub new: u64,
     /// Number of instructions that the program of the run lacks.
     pub gone: u64,
-    /// Instructions that differ: those with the most device time in either run first, then those that move the most bytes. Lists at
-    /// most 40, and none inside fusions and reductions.
+    /// Instructions that differ, sorted by the larger device time of both runs, then by the bytes that they move, largest
+    /// first. Lists at most 40 instructions, and none inside fusions and reductions.
     pub instructions: Vec<InstructionChange>,
 }
 
@@ -64,11 +64,11 @@ pub struct ProgramNumbers {
     pub instructions: u64,
     /// Number of fusions.
     pub fusions: u64,
-    /// FLOPs of one execution, without the instructions of `unknown_cost`.
+    /// FLOPs of one execution, excluding the instructions in `unknown_cost`.
     pub flops: f64,
-    /// Bytes that one execution reads and writes, without the instructions of `unknown_cost`.
+    /// Bytes that one execution reads and writes, excluding the instructions in `unknown_cost`.
     pub bytes: f64,
-    /// Number of instructions whose cost is unknown: calls of libraries.
+    /// Number of instructions whose cost is unknown: library calls.
     pub unknown_cost: u64,
     /// Peak of device memory by the buffer assignment. Absent if the file contains none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -93,7 +93,7 @@ pub struct InstructionChange {
     /// Self time per execution of the program and device, in microseconds. Absent if it was not measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub time_us: Option<f64>,
-    /// Same time in the baseline.
+    /// Self time in the baseline, per execution of the program and device, in microseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub baseline_time_us: Option<f64>,
     /// Bytes that one execution of the instruction reads and writes. Absent if unknown.

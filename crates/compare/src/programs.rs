@@ -1,5 +1,5 @@
-//! Checks whether the runs executed the same program, by the compiler's output: instructions, types and shapes, versions and
-//! flags.
+//! Checks whether the runs executed the same program. Compares the compiler's output (instructions, types and shapes), its
+//! version and its flags.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -340,7 +340,7 @@ mod tests {
         let mut both = [run("a", &[("bf16[8,4]", 2)]), run("b", &[("bf16[4,4]", 2)])];
         both[1].profile.programs[0].num_partitions = Some(2);
         assert_eq!(found(&both, "parameter_shapes").unwrap().0, FairnessStatus::Unknown);
-        // The types of the whole arrays count.
+        // The types of the whole arrays are compared.
         both[1].profile.programs[0].parameters[0].shape = "s8[4,4]".to_owned();
         assert_eq!(found(&both, "parameter_shapes").unwrap().0, FairnessStatus::Differs);
     }

@@ -6,7 +6,7 @@
 //!      efficiency = speed-up / growth of the devices
 //! ```
 //!
-//! Ignores runs without a step time or a device count, and programs with only one device count.
+//! Ignores runs without a step time or a device count, and programs that ran on only one number of devices.
 
 mod amdahl;
 mod document;
@@ -29,9 +29,10 @@ use report::{StepBreakdown, UnifiedProfile, methods_of_paths};
 /// Smallest percentage that a sentence mentions.
 const LEAST_PERCENT: f64 = 1.0;
 
-/// Compares runs with different device counts on one platform. Returns `None` if there are none.
+/// Compares runs with different device counts on one platform. Returns `None` if there are no such runs.
 ///
-/// `weak` is the user's statement whether the work grows with the devices. Without it, this is derived from the batch sizes.
+/// `weak` is true if the user states that the work grows with the devices. If it is `None`, the batch sizes determine the kind
+/// of scaling.
 pub fn scaling(subjects: &[Subject], weak: Option<bool>) -> Option<Scaling> {
     let series = series(subjects);
     let (mode, mode_source) = mode(&series, weak);
@@ -106,8 +107,7 @@ struct Series<'a> {
 }
 
 impl Series<'_> {
-    /// Returns true if a run lists its ops and shares none with the reference. It is then a different
-    /// program.
+    /// Returns true if a run lists its ops and has none in common with the reference. The run is then a different program.
     fn has_strangers(&self) -> bool {
         let Some(known) = self.runs.first().and_then(|reference| steps::ops(reference.profile)) else { return false };
         let is_stranger = |run: &ScaledRun<'_>| {
@@ -117,7 +117,7 @@ impl Series<'_> {
         self.runs.iter().any(is_stranger)
     }
 
-    /// Returns the run on the most devices, or the fastest of several.
+    /// Returns the run on the most devices. If there are several, returns the fastest.
     fn on_most_devices(&self) -> Option<&ScaledRun<'_>> {
         let most = self.runs.last()?.devices;
         self.runs.iter().find(|run| run.devices == most)
@@ -152,8 +152,8 @@ fn series(subjects: &[Subject]) -> Vec<Series<'_>> {
     };
     let experiment = |run: &ScaledRun<'_>| run.profile.metadata.experiment_name.clone().or_else(|| method(run));
     let mut series = group(&runs, &|run| (platform(run), experiment(run)));
-    // If paths name devices and methods, there is no fallback: one method on few devices and another on
-    // many do not scale.
+    // If paths name devices and methods, there is no fallback, because one method on few devices and another method on many
+    // devices are no scaling series.
     if series.is_empty() && methods.is_none() {
         series = group(&runs, &|run| (platform(run), None));
     }
@@ -238,7 +238,7 @@ fn work(run: &ScaledRun<'_>, reference: &ScaledRun<'_>, mode: ScalingMode) -> f6
     match mode {
         ScalingMode::Strong => 1.0,
         ScalingMode::Mixed => batches.unwrap_or(1.0),
-        // The user's choice applies. If the batch sizes also grow, they give the growth more exactly.
+        // The user's choice applies. If the batch sizes also grow, they determine the growth more exactly.
         ScalingMode::Weak => {
             batches.filter(|growth| *growth != 1.0).unwrap_or(run.devices as f64 / reference.devices as f64)
         }
@@ -376,8 +376,8 @@ fn reached(mode: ScalingMode, last: &ScalingPoint, reference: &ScalingPoint) -> 
     format!("On {} {what}: {:.0} % parallel efficiency{lost}.", devices(last.devices), last.efficiency_percent)
 }
 
-/// Describes the case in which fewer devices are faster, beyond the noise of the steps, than the
-/// most devices. Amdahl's law has no such minimum.
+/// Describes the case in which fewer devices are faster than the most devices, beyond the noise of the steps. Amdahl's law has
+/// no such minimum.
 fn turning_point(points: &[&ScalingPoint], last: &ScalingPoint, subjects: &[Subject]) -> Option<String> {
     let profile = |point: &ScalingPoint| Some(&subjects.get(point.run as usize)?.profile);
     let faster = |a: &&ScalingPoint, b: &&ScalingPoint| a.step_time_us.total_cmp(&b.step_time_us);

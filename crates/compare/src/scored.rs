@@ -64,7 +64,7 @@ enum Basis {
     /// Another statistic of the steps. Shown without a ratio, because a second ratio of step times
     /// would contradict the headline's.
     OtherStep,
-    /// Any other source than the step time.
+    /// Any source other than the step time.
     Own,
 }
 
@@ -338,8 +338,8 @@ pub fn costs(subjects: &[Subject], comparison: &Comparison) -> Vec<ComparedMetri
 
 const JOULES_PER_WH: f64 = 3600.0;
 
-/// Returns the work per unit of energy and money, if the user gives power or price: in tokens if all runs record them, or else
-/// in samples, or else in steps.
+/// Returns the work per unit of energy and money, if the user enters the power or the price. The unit of work is tokens if all
+/// runs record them, or else samples, or else steps.
 fn efficiency(runs: &Runs<'_>) -> Vec<ComparedMetric> {
     let subjects = runs.subjects;
     type Work = (&'static str, [&'static str; 2], &'static [&'static str], fn(&UnifiedProfile) -> Option<f64>);
@@ -535,7 +535,7 @@ fn is_clear(metric: &Metric, found: &RunValues, runs: &Runs<'_>, [run, other]: [
         return false;
     };
     let share = runs.threshold * ours.abs().min(theirs.abs());
-    // Twice a negligible value is still negligible.
+    // A negligible value that doubles is still negligible.
     let least = if metric.unit == "percent" { share.max(LEAST_POINTS) } else { share };
     if (ours - theirs).abs() < least || ours == theirs {
         return false;

@@ -19,8 +19,8 @@ pub struct Subject {
     pub profile: UnifiedProfile,
     /// Captures of the run, if there are several.
     pub group: Vec<UnifiedProfile>,
-    /// Picture of the median step as text, for reports. Present if the events of the run were
-    /// available. For several captures, the picture of the first.
+    /// Picture of the median step as text, for reports. Present if the events of the run were available. For several captures,
+    /// it is the picture of the first capture.
     pub median_step: Option<String>,
     /// Compiled programs with the most device time, if the files of the run are available. For several captures, those of
     /// the first.
@@ -128,9 +128,9 @@ fn combined(first: &UnifiedProfile, captures: &[UnifiedProfile]) -> UnifiedProfi
         num_steps_counted: count,
         ..profile.step_timing
     };
-    // The spread of one capture's steps is not that of the group.
+    // The spread of one capture's steps is not the spread of the group.
     profile.step_timing.stddev_step_time_us = None;
-    // If a capture has no busy time, the group has none, because a mean over the others would be a different number.
+    // If a capture has no busy time, the group has no busy time, because a mean over the others would be a different number.
     profile.compute_utilization = profile.compute_utilization.and_then(|busy| {
         let of =
             |value: fn(&ComputeUtilization) -> f64| mean(captures, |it| it.compute_utilization.as_ref().map(value));
@@ -148,8 +148,7 @@ fn combined(first: &UnifiedProfile, captures: &[UnifiedProfile]) -> UnifiedProfi
     profile
 }
 
-/// Averages the host activity during idle time over the captures. Captures without idle time count
-/// as zero.
+/// Averages the host activity during idle time over the captures. Captures without idle time are averaged as zero.
 fn host_meanwhile(captures: &[UnifiedProfile]) -> HostMeanwhile {
     let share = 1.0 / captures.len() as f64;
     let mut mean = HostMeanwhile::default();
@@ -219,7 +218,7 @@ fn step_ops(captures: &[UnifiedProfile]) -> Option<StepOps> {
         for op in &it.ops {
             let sum = ops.entry(op_key(op)).or_insert_with(|| StepOp {
                 self_time_us: 0.0,
-                // The spread of one capture's steps is not that of the group.
+                // The spread of one capture's steps is not the spread of the group.
                 stddev_us: None,
                 exposed_time_us: op.exposed_time_us.map(|_| 0.0),
                 occurrences: 0.0,

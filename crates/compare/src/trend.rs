@@ -1,4 +1,4 @@
-//! Compares runs of one program over time: whether the step time has changed, and since when.
+//! Compares runs of one program over time: shows whether the step time has changed, and when.
 //!
 //! Requires three runs whose names (or folders) contain the training step of the capture, or that
 //! were captured at different times on the same devices.

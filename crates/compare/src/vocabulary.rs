@@ -23,7 +23,7 @@ base::words! {
         Layer = "layer",
     }
 
-    /// Agreement of the runs on a condition of a fair comparison.
+    /// Whether the runs agree on a condition of a fair comparison.
     pub enum FairnessStatus {
         /// All runs have the same value.
         Same = "same",
@@ -92,14 +92,14 @@ base::words! {
     pub enum TimeLossKind {
         /// The host compiles during the step.
         Compilation = "compilation",
-        /// The step is one of the slow ones at the beginning.
+        /// The step is one of the slow steps at the beginning.
         WarmUp = "warm_up",
         /// The step is an extreme outlier.
         #[default]
         Stall = "stall",
     }
 
-    /// Direction in which a number is better.
+    /// Direction in which a number improves.
     pub enum Direction {
         /// Larger values are better.
         Higher = "higher",
@@ -119,7 +119,7 @@ base::words! {
         /// The values are equal.
         #[default]
         Equal = "equal",
-        /// The difference is too small to count.
+        /// The difference is too small to matter.
         WithinNoise = "within_noise",
     }
 
@@ -136,7 +136,7 @@ base::words! {
         Communication = "communication",
         /// Ops of a class that are too small to list.
         Class = "class",
-        /// A device that the others wait for.
+        /// A device that the other devices wait for.
         Straggler = "straggler",
         /// A part of the step.
         Part = "part",
@@ -148,7 +148,7 @@ base::words! {
 
     /// Method by which an op was matched with those of the baseline.
     pub enum MatchedBy {
-        /// By the op's name, with further evidence if the name is generic.
+        /// By the op's name, and by further evidence if the name is generic.
         Name = "name",
         /// By the op's computation.
         Fingerprint = "fingerprint",

@@ -1,4 +1,4 @@
-//! Splits the difference of two step times by part.
+//! Splits the difference between two step times by part.
 //!
 //! ```text
 //! baseline  |compute======|comm===|idle==|            100 us
@@ -6,11 +6,10 @@
 //!           compute +0, communication -2, idle +20 =  +18
 //! ```
 //!
-//! Parts are exclusive and add up to the step, so their differences add up to the difference of the
-//! steps. All are whole picoseconds, so that the sums are exact. The parts of the typical step are
-//! means over the steps that it is computed from. If only one of two profiles records a part, the
-//! part is not assumed to be zero in the other: causes of idle time that require launches or host
-//! threads become "idle: other" on both sides.
+//! Parts are exclusive and add up to the step, so their differences add up to the difference between the steps. All times are
+//! whole picoseconds, so that the sums are exact. The parts of the typical step are means over the steps from which the typical
+//! step is computed. If only one of two profiles records a part, the part is not assumed to be zero in the other: causes of
+//! idle time that require launches or host threads become "idle: other" on both sides.
 
 use super::level::Level;
 use super::{PartChange, Subject, WorkUnit, us_to_ps};
@@ -37,9 +36,8 @@ impl StepKind {
         level.map(|level| level.us)
     }
 
-    /// Returns the parts of the step in one capture, in the order of [`STEP_PARTS`] and in
-    /// microseconds. If the profile does not list the parts of each step, returns those of the mean
-    /// step.
+    /// Returns the parts of the step in one capture, in the order of [`STEP_PARTS`] and in microseconds. If the profile does
+    /// not list the parts of each step, returns the parts of the mean step.
     fn parts_us(self, profile: &UnifiedProfile) -> Option<[Option<f64>; STEP_PARTS.len()]> {
         let breakdown = profile.step_breakdown.as_ref()?;
         let typical = Level::typical_indices(profile).filter(|_| self == StepKind::Typical).and_then(|indices| {
@@ -66,8 +64,8 @@ struct WaterfallPart {
     is_recorded: bool,
 }
 
-/// Returns the parts of `run` minus those of `baseline`. The deltas add up exactly to the
-/// difference of the step times. Empty if either run has neither parts nor a busy time.
+/// Returns the parts of `run` minus those of `baseline`. The deltas add up exactly to the difference between the step times.
+/// Empty if either run has neither parts nor a busy time.
 pub fn waterfall(run: usize, subject: &Subject, baseline: &Subject, step: StepKind) -> Vec<PartChange> {
     let (mut parts, mut base) = match (breakdown(subject, step), breakdown(baseline, step)) {
         (Some(ours), Some(theirs)) => (ours, theirs),
@@ -118,7 +116,7 @@ fn breakdown(subject: &Subject, step: StepKind) -> Option<Vec<WaterfallPart>> {
 }
 
 /// Parts that only some platforms have. On other platforms they take no time. Parts that require launches or host threads are
-/// unknown without these.
+/// unknown if the profile lacks them.
 const OF_SOME_PLATFORMS: [&str; 2] = ["infeed_outfeed", "barrier"];
 
 /// Adds names to the parts, in the order of [`STEP_PARTS`].
@@ -167,7 +165,7 @@ fn complete(parts: &mut [WaterfallPart], subject: &Subject, step: StepKind) {
     let step_us = mean(subject.captures().iter().map(|it| step.time_us(it)));
     if let (Some(step_us), Some(last)) = (step_us, parts.last_mut()) {
         last.time = us_to_ps(step_us) - sum;
-        // A rest from rounding the parts to picoseconds does not count as time.
+        // The remainder from rounding the parts to picoseconds is not treated as time.
         let rounding = last.time;
         if rounding.as_ps().abs() <= 20 {
             last.time = Ps::ZERO;

@@ -1,4 +1,5 @@
-//! Describes whole captures beyond their typical steps: time that is lost in individual steps, and findings that are new or gone.
+//! Describes differences of whole captures that the typical steps do not show: time lost in individual steps, and findings that
+//! are new or gone.
 
 use super::{CaptureTime, Comparison, StepTimeChange, Subject, TimeLoss, TimeLossKind};
 use base::format;
@@ -10,7 +11,7 @@ pub fn beyond_typical(comparison: &Comparison, change: &StepTimeChange) -> Optio
     Some(ours.us_per_step / theirs.us_per_step - ours.typical_us / theirs.typical_us)
 }
 
-/// Describes the time over the whole capture, if individual steps make the result differ from that of the typical step.
+/// Describes the time over the whole capture, if individual steps make the result differ from the result for the typical step.
 pub fn sentence(comparison: &Comparison, change: &StepTimeChange) -> Option<String> {
     let (ours, theirs) = times(comparison, change)?;
     if beyond_typical(comparison, change)?.abs() < comparison.threshold {

@@ -12,14 +12,14 @@ use super::fairness::{WORKLOAD, fairness};
 use super::{Change, FairnessStatus, MatchedBy, Matching, Subject};
 use report::StepOps;
 
-/// Share of the op time that must belong to equal ops.
+/// Smallest share of the op time that must belong to equal ops.
 const ALIKE: f64 = 0.99;
 
-/// Checks that each prove that the work is the same, if nothing else differs.
+/// Checks, each of which proves that the work is the same if nothing else differs.
 const EVIDENCE: [&str; 3] = ["program", "parameter_shapes", "batch_size"];
 
-/// Returns whether a run does the same work as the baseline, and the fairness checks that show it
-/// (`ops` if the ops do).
+/// Returns whether a run does the same work as the baseline, and the names of the fairness checks that show it (`ops` if the
+/// ops show it).
 pub fn work(subject: &Subject, baseline: &Subject, ops: OpsAlike) -> (FairnessStatus, Vec<String>) {
     let checks = fairness(&[baseline.clone(), subject.clone()]);
     let with = |names: &[&str], status: FairnessStatus| -> Vec<String> {

@@ -1,4 +1,4 @@
-//! Finds the causes of the difference between two step times, and sorts them by size.
+//! Finds the causes of the difference between two step times, and sorts the causes by size.
 //!
 //! Candidates are ops and their name scopes (by self time, or by exposed time for communication),
 //! kinds of collectives, classes of ops that are too small to list individually, and stragglers.
@@ -27,7 +27,8 @@ pub use text::{per_step, signed};
 /// parts of the step.
 const MOST: usize = 10;
 
-/// Smallest difference that is a cause, as a share of the step. A smaller one is still a cause if it exceeds [`LEAST_REST`].
+/// Smallest difference that is a cause, as a share of the step. A smaller difference is still a cause if it exceeds
+/// [`LEAST_REST`].
 const LEAST_SHARE: f64 = 0.002;
 
 /// Smallest unexplained remainder of a part that is listed, as a share of the difference.
@@ -37,7 +38,7 @@ const LEAST_REST: f64 = 0.05;
 pub struct Evidence<'a> {
     /// Step time of the run, compared with the baseline's.
     pub change: &'a StepTimeChange,
-    /// Smallest relative difference that counts.
+    /// Smallest relative difference that is treated as a change.
     pub threshold: f64,
     /// Run to explain.
     pub subject: &'a Subject,
@@ -129,7 +130,7 @@ pub fn causes(evidence: &Evidence<'_>) -> (Vec<Cause>, Option<f64>) {
     found.keep(least, MOST + parts.len(), total);
     let mut causes: Vec<Cause> = found.causes.into_iter().map(|(_, cause)| cause).collect();
     let listed: f64 = causes.iter().map(|cause| cause.delta_us_per_step).sum();
-    // Scopes split the same time as the parts do, so they are not part of the sum.
+    // Scopes and parts split the same time, so scopes are not part of the sum.
     if evidence.across {
         let scopes = of_scopes(evidence);
         causes.extend(scopes.into_iter().filter(|cause| cause.delta_us_per_step.abs() > least).take(MOST));
@@ -148,8 +149,8 @@ pub fn causes(evidence: &Evidence<'_>) -> (Vec<Cause>, Option<f64>) {
 /// work, which has no causes.
 const OF_COMPILATION: [&str; 2] = ["compiler", "compiler_flags"];
 
-/// Returns the compiler settings that differ as causes. The cost of each is unknown, so they come
-/// after the causes with a time.
+/// Returns a cause for each compiler setting that differs. The cost of these causes is unknown, so they come after the causes
+/// with a time.
 pub fn conditions(fairness: &[FairnessCheck], run: usize, baseline: usize) -> Vec<Cause> {
     let differs =
         |it: &&FairnessCheck| it.status == FairnessStatus::Differs && OF_COMPILATION.contains(&it.check.as_str());
@@ -163,7 +164,7 @@ pub fn conditions(fairness: &[FairnessCheck], run: usize, baseline: usize) -> Ve
     fairness.iter().filter(differs).filter_map(cause).collect()
 }
 
-/// Adds causes from ops. If all ops change alike, this is one cause. If not, communication is listed by op and computation by
+/// Adds causes from ops. If all ops change alike, they are one cause. If not, communication is listed by op and computation by
 /// scope.
 fn of_ops<'a>(evidence: &Evidence<'a>, found: &mut CauseList<'a>) {
     let Evidence { subject, baseline, ops, threshold, .. } = *evidence;
@@ -246,7 +247,7 @@ fn add_rest<'a>(found: &mut CauseList<'a>, part: &'a str, title: &str, rest: f64
 }
 
 /// Returns the time differences by scope, largest first, for runs on two platforms. Falls back to classes of ops if one capture
-/// does not record its scopes, because the missing time of a scope would then mean nothing.
+/// does not record its scopes, because a missing scope would then say nothing about its time.
 fn of_scopes(evidence: &Evidence<'_>) -> Vec<Cause> {
     let (run, baseline) = (evidence.change.run, evidence.baseline.name.as_str());
     let by_scope = have_common_scopes(evidence.ops);
@@ -285,7 +286,7 @@ fn scope_of_layers(op: &Change) -> Option<String> {
     text::scope(op).map(|scope| framework_path::layered(&scope))
 }
 
-/// Least share of the op time that must have a scope for scopes to be used.
+/// Smallest share of the op time with a scope at which scopes are used.
 const MOST_IN_SCOPES: f64 = 0.5;
 
 /// Returns true if both sides record scopes for most of their op time and have at least one scope
@@ -306,14 +307,14 @@ fn have_common_scopes(ops: &[Change]) -> bool {
     matches!([0, 1].map(scopes_of), [Some(ours), Some(theirs)] if !ours.is_disjoint(&theirs))
 }
 
-/// Class of ops whose time is counted in separate parts of the step.
+/// Class of ops whose time belongs to separate parts of the step.
 const DATA_MOVEMENT: &str = "data_movement";
 
 /// Parts of the step that contain ops of [`DATA_MOVEMENT`].
 const DATA_PARTS: [&str; 5] = ["h2d", "d2h", "p2p", "d2d", DATA_MOVEMENT];
 
-/// Adds causes for ops that are too small to list individually: for each class, its change minus
-/// that of its listed ops. Communication and data movement have separate parts.
+/// Adds causes for ops that are too small to list individually: for each class, its change minus the change of its listed ops.
+/// Communication and data movement have separate parts.
 fn small_ops<'a>(evidence: &Evidence<'a>, found: &mut CauseList<'a>) {
     let sides = [steps::ops(&evidence.subject.profile), steps::ops(&evidence.baseline.profile)];
     for class in evidence.classes.iter().filter(|it| it.name != "communication" && it.name != DATA_MOVEMENT) {

@@ -11,19 +11,19 @@
 //! ```
 //!
 //! A scope is one entry if many of its ops change alike. If a few ops make up most of the difference, or some change in the
-//! opposite direction, each scope and op inside it is an entry. All layers of a model count as one scope.
+//! opposite direction, each scope and op inside it is an entry. All layers of a model are treated as one scope.
 
 use crate::Change;
 use base::{framework_path, sort};
 
-/// Smallest number of ops that are listed as a scope. Fewer are listed individually.
+/// Smallest number of ops that are listed as a scope. Fewer ops are listed individually.
 const LEAST_TOGETHER: usize = 4;
 
 /// Number of members of a scope that are listed individually if together they make up
 /// [`MOST_OF_IT`].
 const FEW: usize = 3;
 
-/// Share of a difference that counts as most of it.
+/// Share of a difference that is treated as most of it.
 const MOST_OF_IT: f64 = 0.8;
 
 /// Largest share of changes in the opposite direction for which a scope is still one entry.

@@ -49,7 +49,7 @@ pub(super) fn of_op(op: &Change, delta: f64, all: &[Change], (ours, theirs): (&s
 }
 
 /// For an op that is new or gone, names a fusion that took over the work or gave it up: an op of the same scope that changed in
-/// the opposite direction and was compiled differently. Returns an empty string if there is none.
+/// the opposite direction and was compiled differently. Returns an empty string if there is no such fusion.
 fn took_over(op: &Change, all: &[Change]) -> String {
     let Some(scope) = scope(op) else { return String::new() };
     let delta = op.delta_us_per_step;

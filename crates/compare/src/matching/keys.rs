@@ -47,7 +47,7 @@ pub(super) const PASSES: [(MatchedBy, MatchKey); 7] = [
         let scope = item.framework_op.filter(|_| witnesses.paths).map(scope).unwrap_or_default();
         Some(format!("{}\n{}\n{scope}", framework_path::name_without_number(item.name), item.family))
     }),
-    // The remaining ops on both sides of a scope are the same work, written differently.
+    // The remaining ops of a scope do the same work on both sides, but are written differently.
     (MatchedBy::Scope, |item, _| {
         let scope = scope(item.framework_op?);
         (!scope.is_empty()).then(|| format!("{}\n{scope}", part(item.family)))

@@ -12,9 +12,8 @@
 //! | `similar_name` | name without its number, class, and scope | probably the same |
 //! | `scope` | the scope, for the remaining ops on both sides | the same work, rewritten |
 //!
-//! Ops with the same key are compared together: 24 layers have 24 equal fusions, which cannot be
-//! paired one by one. Across platforms, only scopes and classes are meaningful; kernel names never
-//! are.
+//! Ops with the same key are compared together: 24 layers have 24 equal fusions, which cannot be paired one by one. Across
+//! platforms, only scopes and classes are meaningful. Kernel names are not.
 
 mod keys;
 
@@ -138,7 +137,7 @@ pub fn families(
 }
 
 /// Reduces a change across platforms to the time per step. The platforms split work into different numbers of ops, so counts
-/// mean nothing. If a platform lacks a class or scope, it does that work under another name.
+/// are not comparable. If a platform lacks a class or scope, it does that work under another name.
 fn by_time_alone(change: &mut Change) {
     change.slowdown = None;
     if !matches!(change.change, ChangeKind::Slower | ChangeKind::Faster | ChangeKind::Rewritten) {
@@ -215,7 +214,7 @@ fn split(sides: &[Vec<Item<'_>>; 2], group: [Vec<usize>; 2]) -> Vec<[Vec<usize>;
     vec![group]
 }
 
-/// Largest number of ops that are paired. If more ops have the same path, they are layers that the path does not name.
+/// Largest number of ops that are paired. If more ops have the same path, they belong to layers that the path does not name.
 const MOST_PAIRED: usize = 8;
 
 /// Returns an upper bound of the variation of a group of ops from step to step, as if all of them
@@ -284,11 +283,11 @@ fn change<'i>(run: usize, sides: &'i [Vec<Item<'i>>; 2], group: &[Vec<usize>; 2]
     }
 }
 
-/// Smallest change that counts, as a share of the longer time.
+/// Smallest change that is not treated as `same`, as a share of the longer time.
 const SAME_SHARE: f64 = 0.01;
 
-/// Splits the difference into a change of the count (at the old mean time) and a change of the mean
-/// time. The larger of the two gives the kind of change.
+/// Splits the difference into a change of the count (at the old mean time) and a change of the mean time. The larger of the two
+/// determines the kind of change.
 fn kind(time_us: [f64; 2], per_step: [f64; 2], slowdown: Option<f64>) -> ChangeKind {
     let [ours, theirs] = per_step;
     if theirs == 0.0 {

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::super::{MatchedBy, ScalingMode, ScalingSource};
 
-/// Op that, on the most devices of its series, takes longer than with ideal scaling.
+/// Op that takes longer than with ideal scaling in the run on the most devices of its series.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ExcessOp {
     /// Index of the run on the most devices.
@@ -63,14 +63,13 @@ pub struct Scaling {
     pub mode: ScalingMode,
     /// Source of the mode: `given`, `batch_size`, or `assumed` if the runs do not show it.
     pub mode_source: ScalingSource,
-    /// Index of the run that speed-ups are relative to: the one with the fewest devices, in the first
-    /// series if there are several.
+    /// Index of the run that speed-ups are relative to: the run with the fewest devices. If there are several series, it
+    /// belongs to the first.
     pub reference: u32,
     /// Points by device count, grouped by series if there are several.
     pub points: Vec<ScalingPoint>,
-    /// Share of the reference's step that more devices do not shorten, fitted by least squares
-    /// (Amdahl's law; strong scaling only). For the first series if there are several. Absent if more
-    /// devices are slower overall.
+    /// Share of the reference's step that more devices do not shorten, fitted by least squares (Amdahl's law; strong scaling
+    /// only). If there are several series, this is the value of the first. Absent if more devices are slower overall.
     pub serial_fraction: Option<f64>,
     /// 95 % confidence interval of `serial_fraction` from the residuals of the fit (Student's t),
     /// limited to 0 to 1. Absent if fewer than two runs have more devices than the reference.
@@ -97,7 +96,7 @@ pub(crate) const MAX_EXCESS_OPS: usize = 20;
 /// One program on one platform.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ScalingSeries {
-    /// Name of the experiment. If it has none, the name of the platform. Points refer to this name as `series`.
+    /// Name of the experiment. If the experiment has no name, the name of the platform. Points refer to this name as `series`.
     pub name: String,
     /// Index of the run that the speed-ups are relative to.
     pub reference: u32,
@@ -120,8 +119,7 @@ pub struct ScalingPoint {
     pub devices: u64,
     /// Typical step time.
     pub step_time_us: f64,
-    /// Step time of the reference divided by that of this run, times the growth of the work (1 for
-    /// strong scaling).
+    /// Step time of the reference divided by the step time of this run, times the growth of the work (1 for strong scaling).
     pub speedup: f64,
     /// `speedup` divided by the growth of the number of devices, in percent.
     pub efficiency_percent: f64,
@@ -131,15 +129,14 @@ pub struct ScalingPoint {
     pub amdahl_speedup: Option<f64>,
     /// Percentage of the step spent in exposed communication.
     pub exposed_communication_percent: Option<f64>,
-    /// Percentage of the step in which a device is idle.
+    /// Percentage of the step during which a device is idle.
     pub idle_percent: Option<f64>,
     /// Percentage by which perfect balance would reduce the work of the busiest device.
     pub imbalance_percent: Option<f64>,
-    /// Percentage points of efficiency lost to exposed communication beyond that of the reference. The three
-    /// `lost_to_*` add up to `100 - efficiency_percent`. Negative if there is less communication than in the
-    /// reference.
+    /// Percentage points of efficiency lost to more exposed communication than in the reference. The three `lost_to_*` add up
+    /// to `100 - efficiency_percent`. Negative if there is less communication than in the reference.
     pub lost_to_communication_percent: Option<f64>,
-    /// Percentage points of efficiency lost to idle time beyond that of the reference.
+    /// Percentage points of efficiency lost to more idle time than in the reference.
     pub lost_to_idle_percent: Option<f64>,
     /// Percentage points of efficiency lost to everything else, for example computation that does not
     /// shrink with the number of devices, and transfers.

@@ -1,5 +1,4 @@
-//! Finds the ops that do not shrink with the devices, or that grow: their time on the most devices
-//! beyond the ideal.
+//! Finds the ops that do not shrink with the devices, or that grow: measures their time on the most devices beyond the ideal.
 
 use super::super::op_noise::OpNoise;
 use super::super::{matching, steps};
@@ -13,9 +12,9 @@ const LEAST_SHARE: f64 = 0.001;
 /// Returns the ops of `run` that take longer than `share` times their time in the reference,
 /// largest excess first.
 ///
-/// `share` is the growth of the work divided by the growth of the devices; times the reference, it is the ideal time of every
-/// op. Ops are matched like those of any two runs. An op that the reference lacks has an ideal time of 0. Empty if either run
-/// lists no ops, or if the times of only one run are per step.
+/// `share` is the growth of the work divided by the growth of the devices. The ideal time of an op is its time in the reference
+/// times `share`. Ops are matched like those of any two runs. An op that the reference lacks has an ideal time of 0. Empty if
+/// either run lists no ops, or if the times of only one run are per step.
 pub(super) fn excess_ops(run: &ScaledRun<'_>, reference: &ScaledRun<'_>, share: f64) -> Vec<ExcessOp> {
     if steps::window(run.profile) != steps::window(reference.profile) {
         return Vec::new();

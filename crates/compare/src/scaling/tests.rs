@@ -237,7 +237,7 @@ fn programs_and_platforms_scale_apart() {
     }
     let one = scaling(&subjects, Some(false)).unwrap();
     assert_eq!((one.series.len(), one.points.len()), (0, 5));
-    // One device of another platform does not count either.
+    // One device of another platform is ignored too.
     let mut tpu = subject("tpu", 8, 1.0);
     tpu.profile.metadata.platform = "TPU".to_owned();
     assert!(scaling(&[subjects[1].clone(), tpu], None).is_none());
@@ -289,8 +289,8 @@ fn a_law_that_does_not_hold_is_not_fitted() {
             "More than 1 device make a step longer: 100 µs on 1, 130 µs on 4."
         ]
     );
-    // The times differ by less than 1 %, which counts as equal because the noise of the steps is unknown. The law still does
-    // not apply.
+    // The times differ by less than 1 %, which is treated as equal because the noise of the steps is unknown. The law still
+    // does not apply.
     let alike = [subject("a", 1, 100.0), subject("b", 4, 100.5)];
     let words = sentences(&scaling(&alike, Some(false)).unwrap(), &alike);
     assert_eq!(words[1], "More devices make a step longer, which Amdahl's law does not describe.");

@@ -1,9 +1,9 @@
 //! Finds the points at which the level of a series of step times changes.
 //!
-//! For each number of changes there is an optimal placement, which minimizes the squared distances
-//! of the runs from the means of their levels. It is found exactly, by dynamic programming over the
-//! end of the last level. Splitting the series repeatedly would not find it: a level that rises and
-//! falls again is invisible to a single split, because both sides have similar means.
+//! For each number of changes there is an optimal placement, which minimizes the squared distances of the runs from the means
+//! of their levels. It is found exactly, by dynamic programming over the end of the last level. Splitting the series repeatedly
+//! would not find this placement, because a single split cannot detect a level that rises and falls again: both sides have
+//! similar means.
 //!
 //! ```text
 //!   us |          .  . .                     error(j, k) = least error of the first j runs with k changes
@@ -11,17 +11,15 @@
 //!      +------------------------------- run
 //! ```
 //!
-//! The search starts without changes and adds more while they are **beyond the noise**: the
-//! reduction of the error per additional change, divided by the remaining variance, is the square
-//! of Student's t (for one change, of the two samples on its sides). The variance is that of all
-//! runs about the means of their levels (degrees of freedom: runs minus levels), and at least the
-//! variance of the runs' means that their steps imply, because runs may agree by accident. It is
-//! pooled rather than Welch's, because the noise of a machine does not depend on the program's
-//! level, and because a side of two runs contains little information about its own variance. The
-//! best of many placements exceeds the limit of a single test by accident too, so t must exceed
-//! [`SEARCH_FACTOR`] times the 95 % limit: among series of 3 to 40 runs of pure noise, at most one
-//! in twenty then has a change (a test counts them). Levels must also differ by 1 %, because long
-//! series reveal differences that do not matter in practice.
+//! The search starts without changes and adds more while they are **beyond the noise**: the reduction of the error per
+//! additional change, divided by the remaining variance, is the square of Student's t (for one change, of the two samples on
+//! its sides). The variance is that of all runs about the means of their levels (degrees of freedom: runs minus levels). It is
+//! at least the variance of the runs' means that their steps imply, because runs may agree by accident. The variance is pooled
+//! rather than Welch's, because the noise of a machine does not depend on the program's level, and because a side of two runs
+//! contains little information about its own variance. The best of many placements exceeds the limit of a single test by
+//! accident too, so t must exceed [`SEARCH_FACTOR`] times the 95 % limit: among series of 3 to 40 runs of pure noise, at most
+//! one in twenty then has a change (a test counts them). Levels must also differ by 1 %, because long series reveal differences
+//! that do not matter in practice.
 //!
 //! A level contains at least two runs, so that one outlier is not a change. The first and the last
 //! level may contain one run.

@@ -23,7 +23,7 @@ pub struct Drift {
     pub text: String,
 }
 
-/// Run that differs from those before and after it.
+/// Run that differs from the runs before and after it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct OutlierRun {
     /// Index of the run.
@@ -59,11 +59,10 @@ pub struct Trend {
     pub points: Vec<TrendPoint>,
     /// Points at which the step time changes permanently. Empty if it drifts.
     pub change_points: Vec<ChangePoint>,
-    /// Line through the step times. Present if the line fits them better than change points do.
+    /// Line through the step times. Present if the line fits the step times better than change points do.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub drift: Option<Drift>,
-    /// Single runs that differ from those before and after them. They belong to no level and to no
-    /// drift.
+    /// Single runs that differ from the runs before and after them. They belong to no level and to no drift.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub outliers: Vec<OutlierRun>,
 }
@@ -98,8 +97,8 @@ pub struct ChangePoint {
     /// Number of runs in both groups.
     #[serde(default)]
     pub runs: [u64; 2],
-    /// Parts of the step and ops that change most, in the direction of the change, between the runs
-    /// with the median step times. At most three of each, and each at least 5 % of the change.
+    /// Parts of the step and ops that change most, in the direction of the change, between the runs with the median step times.
+    /// Lists at most three parts and three ops, each with at least 5 % of the change.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changes: Vec<LevelChange>,
     /// Sentence with the numbers.

@@ -75,9 +75,8 @@ fn middle<'l, 'a>(level: &'l [TimedRun<'a>]) -> Option<&'l TimedRun<'a>> {
     order.get(order.len().saturating_sub(1) / 2).copied()
 }
 
-/// Returns the differences between two runs that have the sign of the total difference: parts of
-/// the step, then ops, each sorted by size, largest first. Empty if the runs do not list them, or
-/// if the times of only one run are per step.
+/// Returns the differences between two runs that have the sign of the total difference: first parts of the step, then ops, each
+/// sorted by size, largest first. Empty if the runs list neither parts nor ops, or if the times of only one run are per step.
 fn changes(before: &TimedRun<'_>, after: &TimedRun<'_>) -> Vec<LevelChange> {
     let (old, new) = (&before.subject.profile, &after.subject.profile);
     if steps::window(old) != steps::window(new) {

@@ -1,4 +1,4 @@
-//! Finds single runs that differ from those before and after them.
+//! Finds single runs that differ from the runs before and after them.
 
 use super::super::noise::{LEAST_RELATIVE_DIFFERENCE, Sample, t_quantile_975};
 use super::drift::error_of_means;
@@ -21,10 +21,10 @@ pub(super) struct Outlier {
     pub neighbours_us: f64,
 }
 
-/// Returns the runs that differ from the mean of their neighbours (up to three on each side) by
-/// more than `2.5 * t * sqrt(v + v / n)` and by a percent. `n` is the number of neighbours, and `v`
-/// their variance or, if larger, the squared standard error of the means over their steps.
-/// Neighbours that contain a jump or another outlier vary widely, so they hide outliers.
+/// Returns the runs that differ from the mean of their neighbours (up to three on each side) by more than `2.5 * t * sqrt(v + v
+/// / n)` and by a percent. `n` is the number of neighbours, and `v` their variance or, if larger, the squared standard error of
+/// the means over their steps. If the neighbours contain a jump or another outlier, they vary widely, and an outlier next to
+/// them is not detected.
 pub(super) fn outliers(samples: &[Sample]) -> Vec<Outlier> {
     (0..samples.len()).filter_map(|at| outlier(samples, at)).collect()
 }
