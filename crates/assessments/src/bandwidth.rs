@@ -7,14 +7,14 @@ use metrics::roofline;
 use report::{Kernels, Level, Metadata, TopOp, UnifiedProfile};
 use trace::{Framework, SourceFormat};
 
-/// Smallest share of the op time with a known cost. If less is known, a low utilization is not judged (our limit).
+/// Smallest share of the op time with a known cost. If the cost of less is known, a low utilization is not judged (our limit).
 const COUNTED: f64 = 0.95;
 /// The bandwidth is judged if memory-bound ops take more than this percentage of the measured time (our limit: most of the time).
 const MEMORY_BOUND_PERCENT: f64 = 50.0;
 
-/// Returns the share, 0 to 1, of the ops' self time in ops that only wait for asynchronous work
-/// (`copy-done`, `all-gather-done`). A device that waits for copies or for other devices is busy
-/// but does no work, so only the remaining time is judged.
+/// Returns the self time of ops that only wait for asynchronous work (`copy-done`, `all-gather-done`), as a share of the self
+/// time of all ops, from 0 to 1. A device that waits for copies or for other devices is busy but does no work, so only the
+/// remaining time is judged.
 pub fn waiting_share(kernels: &Kernels) -> f64 {
     let time = |wanted: fn(&str) -> bool| -> f64 {
         kernels.kernels_by_category.iter().filter(|(name, _)| wanted(name)).map(|(_, category)| category.time_us).sum()
@@ -23,8 +23,8 @@ pub fn waiting_share(kernels: &Kernels) -> f64 {
     if all > 0.0 { time(|name| name.ends_with("-done")) / all } else { 0.0 }
 }
 
-/// Returns the percentage of the measured time, including idle time, in which ops bound by main memory run. Covers the ops that
-/// the profile lists, except those that only wait for a copy.
+/// Returns the percentage of the measured time, including idle time, during which ops bound by main memory run. Covers the ops
+/// that the profile lists, except those that only wait for a copy.
 pub fn memory_bound_percent(profile: &UnifiedProfile) -> Option<f64> {
     let ops = profile.op_statistics.as_ref()?;
     let is_bound =
@@ -35,9 +35,9 @@ pub fn memory_bound_percent(profile: &UnifiedProfile) -> Option<f64> {
     Some(100.0 * busy * bound / listed).filter(|percent| percent.is_finite())
 }
 
-/// Returns the level of the bandwidth of the main memory, or the reason why its limits do not apply. Programs that are not
-/// memory-bound need no bandwidth. If costs are missing (`counted`, 0 to 1, is the known share), the percentage is a lower
-/// bound.
+/// Returns the level of the bandwidth of the main memory, or the reason why the limits of the bandwidth do not apply. Programs
+/// that are not memory-bound need no bandwidth. If costs are missing (`counted`, 0 to 1, is the known share), the percentage is
+/// a lower bound.
 pub(crate) fn level(percent: f64, memory_bound_percent: f64, counted: f64) -> Result<Level, String> {
     let level = BANDWIDTH_PERCENT.judge(percent);
     if level == Level::Good {
@@ -82,8 +82,7 @@ mod tests {
             [60.1, 60.0, 40.0, 39.9].map(of),
             [Some(Level::Good), Some(Level::Warning), Some(Level::Warning), Some(Level::Bad)]
         );
-        // Programs that are not memory-bound need no bandwidth, and bytes with an unknown cost may have
-        // moved too.
+        // Programs that are not memory-bound need no bandwidth, and ops with an unknown cost may have moved bytes too.
         assert!(level(30.0, 49.9, 1.0).is_err() && level(30.0, 100.0, 0.75).is_err());
         assert_eq!((level(70.0, 0.0, 1.0), level(70.0, 100.0, 0.75)), (Ok(Level::Good), Ok(Level::Good)));
     }

@@ -28,7 +28,8 @@ pub(super) fn transfers(profile: &UnifiedProfile) -> Assessment {
         let bytes = sizes.fold(0, u64::saturating_add);
         if bytes > 0 { format!(", {} in the capture", format::bytes(bytes)) } else { String::new() }
     });
-    // async_copy_wait also covers copies within a device. If it fires for these, host copies are the smaller part of the time.
+    // async_copy_wait also covers copies within a device. If the rule applies because of copies within a device, host copies
+    // are the smaller part of the time.
     let rules = ["large_memory_transfers", "async_copy_wait"];
     let rules = if share >= 0.5 * waited { &rules[..] } else { &rules[..1] };
     let level = rules.iter().filter_map(|id| level_by_rules(profile, &[id])).max();
@@ -151,7 +152,7 @@ pub fn memory_bandwidth(profile: &UnifiedProfile) -> Assessment {
         let counted = profile.op_statistics.as_ref().and_then(|ops| ops.known_cost_percent).unwrap_or_default() / 100.0;
         return answer(asked, share, counted);
     }
-    // Counted by the TPU runtime itself.
+    // The TPU runtime itself measured it.
     match roofline.and_then(|roofline| roofline.hbm_utilization_percent) {
         Some(share) => {
             let asked = super::Question { metric: Some(metric!("roofline.hbm_utilization_percent")), ..asked };

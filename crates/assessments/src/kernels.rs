@@ -99,7 +99,7 @@ pub(super) fn small_kernels(profile: &UnifiedProfile) -> Assessment {
     asked.answer(share, level, answer, &remedy).advised_by(profile, &["many_small_kernels"])
 }
 
-/// Describes the result of the rule, whose limit for short kernels differs.
+/// Describes the result of the rule, which has a different limit for short kernels.
 fn shorter_than_limit(profile: &UnifiedProfile) -> String {
     let mut evidence = fired(profile, &["many_small_kernels"]).flat_map(|finding| &finding.evidence);
     evidence.find(|it| it.name == "short_kernel_percent").map_or_else(String::new, |it| {
@@ -164,7 +164,7 @@ pub(super) fn dominant_op(profile: &UnifiedProfile) -> Assessment {
     let Some((name, share)) = ops(profile).first().and_then(|op| Some((op.0, op.1?))) else {
         return asked.not_measured(profile, NO_OPS, better_file(profile));
     };
-    // If the devices mostly wait, this op is not what delays them.
+    // If the devices mostly wait, this op does not delay them.
     let of_window = share * profile.op_statistics.as_ref().map_or(1.0, |ops| ops.op_time_us / ops.device_time_us);
     asked
         .answer(

@@ -7,11 +7,10 @@
 //!         limits of the rules ----+    remedy    of the finding about the same fact
 //! ```
 //!
-//! The questions come from a guide to reading JAX profiles, in its order, followed by our own.
-//! Limits are those of the rules ([`insight::limits`]). A value between good and bad is a warning.
-//! If a question has no limit for bad values, every value that is not good is a warning. If a
-//! finding covers the same fact, its severity and remedy apply. A question without limits is judged
-//! only by findings.
+//! The questions come from a guide to reading JAX profiles, in its order, followed by our own. The limits are those of the
+//! rules ([`insight::limits`]). A value between good and bad is a warning. If a question has no limit for bad values, every
+//! value that is not good is a warning. If a finding covers the same fact, its severity and remedy apply. A question without
+//! limits is judged only by findings.
 
 #![warn(clippy::indexing_slicing, clippy::panic, clippy::unwrap_used)]
 
@@ -53,7 +52,7 @@ pub struct Assessment {
     /// Recommended action if the level is not good, or the way to capture missing data. Empty if
     /// there is nothing to do.
     pub remedy: String,
-    /// Path of the number in the profile, if it is one of its fields.
+    /// Path of the number in the profile, if the number is a field of the profile.
     pub metric: Option<Metric>,
     /// View with the details.
     pub view: View,
@@ -152,7 +151,7 @@ impl Question {
 }
 
 impl Assessment {
-    /// Replaces the remedy by that of the finding about the same fact, if there is one.
+    /// Replaces the remedy by the remedy of the finding about the same fact, if there is such a finding.
     fn advised_by(mut self, profile: &UnifiedProfile, rules: &[&str]) -> Assessment {
         if let Some(finding) =
             fired(profile, rules).max_by_key(|finding| finding.severity).filter(|_| !self.remedy.is_empty())
@@ -207,8 +206,8 @@ fn better_file(profile: &UnifiedProfile) -> &'static str {
     if is_export && !is_pytorch { "Open the *.xplane.pb of the run, which contains the most data." } else { "" }
 }
 
-/// Returns the level by the findings of these rules alone: good if the input was checked and no rule applies.
-/// A finding of a more specific rule replaces that of the general rule, so both are examined.
+/// Returns the level by the findings of these rules alone: good if the input was checked and no rule applies. A finding of a
+/// more specific rule replaces the finding of the general rule, so both rules are examined.
 fn level_by_rules(profile: &UnifiedProfile, rules: &[&str]) -> Option<Level> {
     // Results of other tools contain no findings, so nothing was checked.
     if profile.findings.is_empty() {
@@ -353,7 +352,7 @@ mod tests {
         assert_eq!(with(40.0, 1.1e7, 101.0).last(), Some(&Some(Level::Good)));
     }
 
-    /// Memory is judged if the profile contains it, and its bandwidth as on the overview.
+    /// Memory is judged if the profile contains it. Its bandwidth is judged as on the overview.
     #[test]
     fn memory_is_answered_from_its_section() {
         let mut profile = report::example::profile();
@@ -424,7 +423,7 @@ mod tests {
         assert!(answer.remedy.contains("torch.compile") && !answer.remedy.contains("jax"), "{}", answer.remedy);
     }
 
-    /// Only 6 of 138 us of idle time have a known cause, so the largest cause explains nothing.
+    /// Only 6 of 138 us of idle time have a known cause, so the largest cause explains hardly anything.
     #[test]
     fn idle_time_without_a_cause_is_not_given_one() {
         let mut profile = report::example::profile();
@@ -463,8 +462,8 @@ mod tests {
         }
     }
 
-    /// Half of the device time is idle: an op of 60 us out of 100 us of ops takes 30 % of the device time and 60 % of the op
-    /// time. 2 of 4 steps count, on one of two devices.
+    /// Half of the device time is idle: of 100 us of ops, one op takes 60 us: 30 % of the device time and 60 % of the op time.
+    /// 2 of 4 steps are counted, on one of two devices.
     #[test]
     fn shares_are_of_op_time_and_times_of_counted_steps() {
         let mut profile = report::example::profile();

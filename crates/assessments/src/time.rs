@@ -46,8 +46,8 @@ fn long_steps(profile: &UnifiedProfile) -> Option<&Finding> {
     fired(profile, &[LONG_STEPS]).next()
 }
 
-/// Returns the rules about a part of a step, and a note. If long steps lose the most time to that part (named by `evidence`),
-/// includes the rule about long steps and its result.
+/// Returns the rules about a part of a step, and a note. If long steps lose the most time to that part (which `evidence`
+/// names), includes the rule about long steps and its result.
 fn with_long_steps<'a>(profile: &UnifiedProfile, rules: &[&'a str], evidence: &str) -> (Vec<&'a str>, String) {
     let lost = long_steps(profile).filter(|finding| finding.evidence.iter().any(|it| it.name == evidence));
     let rules = rules.iter().copied().chain(lost.map(|_| LONG_STEPS)).collect();

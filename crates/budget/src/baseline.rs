@@ -25,8 +25,8 @@ impl Reference {
     ///
     /// # Errors
     ///
-    /// Fails if there are no runs, or if one of them lacks the number: a median over the others would describe a different
-    /// group.
+    /// Fails if there are no runs, or if a run lacks the number, because a median over the other runs would describe a
+    /// different group.
     pub(super) fn of<T>(baselines: &[T], number: impl Fn(&T) -> Result<f64, String>) -> Result<Reference, String> {
         let mut numbers = baselines.iter().map(number).collect::<Result<Vec<f64>, String>>()?;
         numbers.sort_by(f64::total_cmp);

@@ -21,7 +21,7 @@ const LISTED: usize = 12;
 #[derive(Clone, Debug)]
 enum Node {
     Number,
-    /// Text: one of these words, or any text if the list is empty.
+    /// A text: one of these words, or any text if the list is empty.
     Text(Vec<String>),
     Flag,
     List(Box<Node>),
@@ -112,7 +112,7 @@ impl Catalogue {
         Err(Error::new(path.whole_span(), message))
     }
 
-    /// Returns the path of the entries that `path` counts. A list or map on its own stands for all of its entries.
+    /// Returns the path of the entries that `path` counts. The path of a list or map represents all of its entries.
     ///
     /// # Errors
     ///

@@ -14,9 +14,9 @@ pub enum Status {
     Pass,
     /// The limit does not hold.
     Fail,
-    /// The run or the baseline lacks the number, and the limit is not optional. Counts as a failure.
+    /// The run or the baseline lacks the number, and the limit is not optional. The limit fails.
     Missing,
-    /// The run or the baseline lacks the number, and the limit is optional. Does not count.
+    /// The run or the baseline lacks the number, and the limit is optional. The limit is ignored.
     Skipped,
 }
 
@@ -50,7 +50,7 @@ pub struct LimitReport {
     pub why: Option<String>,
     /// Outcome of the limit.
     pub status: Status,
-    /// Path of `value`. If the rule leads to several numbers, the path of the worst one. Absent for counts.
+    /// Path of `value`. If the rule leads to several numbers, the path of the worst number. Absent for counts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
     /// Unit of `value`, `bound` and `baseline`. Absent for numbers without a unit.
@@ -64,7 +64,7 @@ pub struct LimitReport {
     /// The bound as a number. Absent if the baseline lacks the number that the bound needs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bound: Option<f64>,
-    /// The baseline's number, if the bound refers to it. The median if the baseline has several runs.
+    /// The baseline's number, if the bound refers to it. If the baseline has several runs, the median of their numbers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub baseline: Option<f64>,
     /// Smallest number among the baseline's runs, if there are several. Added in 1.1.0.
@@ -77,7 +77,7 @@ pub struct LimitReport {
     /// and for `!=`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub margin_percent: Option<f64>,
-    /// Number of compared values that the rule leads to.
+    /// Number of values that the rule leads to and compares.
     pub matches: u64,
     /// True if an absent number does not fail the limit.
     pub optional: bool,
@@ -97,7 +97,7 @@ impl LimitReport {
 pub struct RunName {
     /// Name of the run, unique within the check.
     pub run_name: String,
-    /// File that the run was read from. The main file if there are several.
+    /// File that the run was read from. If there are several, the main file.
     pub file: String,
 }
 

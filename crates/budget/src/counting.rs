@@ -12,7 +12,7 @@ use report::FindingSeverity;
 /// The compared numbers, and the reasons why others could not be compared.
 type Outcome = (Vec<Measured>, Vec<String>);
 
-/// Counts all entries of a path, which gives one number. An absent list counts as empty, unless its content was not
+/// Counts all entries of a path, which gives one number. An absent list is treated as empty, unless its content was not
 /// measured.
 pub(super) fn all(limit: &Limit, path: &Path, profile: &Value, baselines: &[&Value]) -> Outcome {
     let none = |reason: String| (Vec::new(), vec![reason]);
@@ -34,8 +34,8 @@ pub(super) fn all(limit: &Limit, path: &Path, profile: &Value, baselines: &[&Val
     }
 }
 
-/// Counts the findings at the path that the run has and no baseline run has, by rule. If no baseline run could check a
-/// rule, its finding is unknown instead of new.
+/// Counts the findings at the path that the run has and no baseline run has, by rule. If a rule could not be checked in any
+/// baseline run, its finding is unknown, not new.
 pub(super) fn new(limit: &Limit, path: &Path, profile: &Value, baselines: &[&Value]) -> Outcome {
     let none = |reason: String| (Vec::new(), vec![reason]);
     if baselines.is_empty() {
@@ -90,7 +90,7 @@ fn entries(profile: &Value, path: &Path) -> Result<(f64, Vec<String>), String> {
     }
     let is_findings = first == Some(&PathPart::Key("findings".to_owned()));
     let Reached { mut hits, lacks } = lookup::find(profile, path);
-    // Profiles leave out empty lists, so an absent list or entry counts as zero. An absent section was not measured.
+    // Profiles leave out empty lists, so an absent list or entry is counted as zero. An absent section was not measured.
     let is_none = |depth: usize| {
         let chooses = |part: Option<&PathPart>| part.is_some_and(|part| !matches!(part, PathPart::Key(_)));
         depth == path.parts.len() || chooses(path.parts.get(depth)) || chooses(path.parts.get(depth.wrapping_sub(1)))

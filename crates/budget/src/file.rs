@@ -328,7 +328,7 @@ fn mistake(text: &str, span: Range<usize>, message: String) -> Mistake {
     Mistake { line, column, message, excerpt }
 }
 
-/// Writes `line:column: message`, then the excerpt. Callers put the file's name in front.
+/// Writes `line:column: message`, then the excerpt. Callers prepend the file's name.
 impl std::fmt::Display for Mistake {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}:{}: {}\n{}", self.line, self.column, self.message, self.excerpt)

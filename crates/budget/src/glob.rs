@@ -1,4 +1,4 @@
-//! Patterns over names: `*` matches any text (empty text and slashes included), `?` matches one character, all other
+//! Patterns over names: `*` matches any text (empty text and slashes included), and `?` matches one character. All other
 //! characters match themselves.
 
 /// Returns true if the pattern matches the whole `text`.

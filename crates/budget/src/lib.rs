@@ -17,7 +17,7 @@
 //! baseline's beyond the noise. The conditions of a comparison (`--fail-on`) use the same words.
 //!
 //! A mistake in a rule is an [`expression::Error`] with its position. The reason why a number is missing is a sentence
-//! (`String`), which reports only show.
+//! (`String`). Reports only show this sentence.
 
 #![warn(clippy::indexing_slicing, clippy::panic, clippy::unwrap_used)]
 
@@ -85,7 +85,7 @@ impl Document {
     ///
     /// # Errors
     ///
-    /// Fails if JSON cannot represent the profile. Without its numbers, all limits would be missing for a wrong reason.
+    /// Fails if JSON cannot represent the profile. Without its numbers, all limits would be missing for the wrong reason.
     pub fn of(profile: &UnifiedProfile, file: &str) -> Result<Document, NoDocument> {
         let metadata = profile.metadata.clone();
         let name = Some(metadata.name()).filter(|name| !name.is_empty()).unwrap_or(file);
@@ -134,7 +134,8 @@ impl Document {
     }
 }
 
-/// Checks all limits for a run. Limits that need a baseline compare with one run, or with the median of several.
+/// Checks all limits for a run. Limits that need a baseline compare the run with one baseline run, or with the median of
+/// several.
 pub fn check(limits: &[Limit], run: &Document, baselines: &[&Document]) -> RunReport {
     let baselines = if limits.iter().any(Limit::needs_baseline) { baselines } else { &[] };
     let values: Vec<&Value> = baselines.iter().map(|it| &it.value).collect();

@@ -187,7 +187,7 @@ fn explain(misfit: Misfit, amount: &Amount, field: Option<Unit>, subject: &Subje
     }
 }
 
-/// Collapses every sequence of white space to one blank.
+/// Collapses every sequence of white space to one space.
 pub(super) fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }

@@ -64,7 +64,7 @@ pub fn find<'a>(profile: &'a Value, path: &Path) -> Reached<'a> {
             follow(hit, part, &mut found);
         }
     }
-    // A null counts as absent.
+    // A null is treated as absent.
     let (null, hits) = std::mem::take(&mut found.hits).into_iter().partition(|hit| hit.value.is_null());
     found.hits = hits;
     for Hit { path, .. } in null {
@@ -198,7 +198,7 @@ fn not_measured(profile: &Value, path: &Path, whole: &Path) -> Option<String> {
     let (lack, whole) = (pattern(path), pattern(whole));
     for entry in profile.get("not_measured")?.as_array()? {
         let Some(field) = entry.get("field").and_then(Value::as_str) else { continue };
-        // "a.b" covers "a.b.c". It also stands for "a" if "a" is completely absent.
+        // "a.b" covers "a.b.c". It also represents "a" if "a" is completely absent.
         if is_within(&whole, field) || is_within(field, &lack) {
             let better = best.is_none_or(|(length, _)| field.len() > length);
             if better {

@@ -1,4 +1,4 @@
-//! Compares one number with its bound: its side of the bound, and its distance.
+//! Compares one number with its bound: determines its side of the bound and its distance from the bound.
 
 use super::baseline::Reference;
 use super::limit::Limit;
@@ -8,7 +8,7 @@ use expression::Relation;
 /// One number against its bound.
 #[derive(Clone, Debug)]
 pub(super) struct Measured {
-    /// Path that leads to this number only, or the sum.
+    /// Path that leads to this number only, or the text of the sum.
     pub path: String,
     pub value: f64,
     pub bound: f64,
@@ -52,7 +52,7 @@ impl Measured {
     }
 }
 
-/// Returns the worst of several numbers, or the first of equally bad ones.
+/// Returns the worst of several numbers. If several are equally bad, returns the first.
 pub(super) fn worst(measured: &[Measured]) -> Option<&Measured> {
     measured.iter().reduce(|worst, it| if it.is_worse_than(worst) { it } else { worst })
 }

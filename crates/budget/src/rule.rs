@@ -26,7 +26,7 @@ use expression::{
 /// The subject of a rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Subject {
-    /// The number at a path, or each of several numbers.
+    /// The number at a path, or each number if the path leads to several.
     Number(Path),
     /// A sum over the ops of a step.
     Ops(OpSum),
@@ -182,7 +182,7 @@ fn number(input: &mut Input<'_>) -> Parsed<Subject> {
     path::path(input).map(Subject::Number).map_err(|error| OpSum::meant(start).unwrap_or(error))
 }
 
-/// Reads the word `new` and the blanks after it. A field named `new` is followed by a dot or a bracket.
+/// Reads the word `new` and the spaces after it. A field named `new` is followed by a dot or a bracket.
 fn new(input: &mut Input<'_>) -> Parsed<()> {
     (keyword("new"), expression::tokens::take_while(1.., char::is_whitespace)).void().parse_next(input)
 }
@@ -209,7 +209,7 @@ fn bound(input: &mut Input<'_>) -> Parsed<Bound> {
     }
 }
 
-/// Reads a sign and the blanks after it. Returns true for a minus.
+/// Reads a sign and the spaces after it. Returns true for a minus.
 fn sign(input: &mut Input<'_>) -> Parsed<bool> {
     let is_minus = alt(('-'.value(true), '+'.value(false))).parse_next(input)?;
     blank(input)?;
@@ -239,7 +239,7 @@ fn term(is_negative: bool, input: &mut Input<'_>) -> Parsed<Term> {
     Ok(Term::Amount(Amount { digits, ..amount }))
 }
 
-/// Reads a number with its unit. The next keyword of the rule does not count as a unit.
+/// Reads a number with its unit. The next keyword of the rule is not read as a unit.
 pub(super) fn measured(input: &mut Input<'_>) -> Parsed<Amount> {
     const EXPECTED: &str = "A number or `baseline` is expected here, such as 150 ms or 0.97 * baseline.";
     expected(amount(&["of", "if", "baseline"]), EXPECTED).parse_next(input)

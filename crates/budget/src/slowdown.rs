@@ -31,7 +31,7 @@ pub enum SlowdownOf {
 /// Slowdown of a run compared with its baseline.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Slowdown {
-    /// Slowdown in percent of the baseline's time. Zero if the slowdown is not proven.
+    /// Slowdown in percent of the baseline's time. It is zero if the slowdown is not proven.
     pub percent: f64,
     /// Describes the times of the run and the baseline, their difference, and its proof. Ends without a full stop.
     pub sentence: String,

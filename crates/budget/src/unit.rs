@@ -3,7 +3,7 @@
 use base::format;
 use expression::{Dimension, Unit};
 
-/// Suffixes of field names and their units. The first match counts.
+/// Suffixes of field names and their units. The first match is used.
 const ENDINGS: &[(&str, &str)] = &[
     ("ms_per_step", "ms"),
     ("gb_per_sec", "GB/s"),
@@ -21,7 +21,7 @@ const ENDINGS: &[(&str, &str)] = &[
     ("bytes_accessed", "B"),
 ];
 
-/// Returns the unit in a field's name. `None` for counts and numbers without a unit. Only whole words of the name count:
+/// Returns the unit in a field's name. `None` for counts and numbers without a unit. Considers only whole words of the name:
 /// `gaps_under_10us` is a count of gaps.
 pub fn of_field(name: &str) -> Option<Unit> {
     let fits = |ending: &str| name.strip_suffix(ending).is_some_and(|rest| rest.is_empty() || rest.ends_with('_'));

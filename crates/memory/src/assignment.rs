@@ -7,8 +7,8 @@
 //! HeapSimulatorTrace     1 events*  2 whole_module_simulation  3 buffer_allocation_index (unreliable, according to XLA)
 //! ```
 //!
-//! The lists are walked with our own reader, so that messages after a damaged one are found. Each message in them is
-//! decoded separately.
+//! Our own reader walks the lists, so that messages after a damaged message are found. Each message in them is decoded
+//! separately.
 
 use hlo::{InstructionIndex, Module};
 use prost::Message;
@@ -21,7 +21,7 @@ use crate::proto;
 /// Index of a buffer in [`Assignment::buffers`].
 pub type BufferIndex = usize;
 
-/// A value, or an element of one, that the program keeps in memory (XLA's logical buffer).
+/// A value that the program keeps in memory, or an element of such a value (XLA's logical buffer).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Buffer {
     /// XLA's id of the buffer.
@@ -65,7 +65,7 @@ pub struct Allocation {
     pub buffers: Vec<BufferIndex>,
 }
 
-/// Purpose of an allocation in the terms of XProf's memory viewer. If several apply, the first counts.
+/// Purpose of an allocation in the terms of XProf's memory viewer. If several apply, the first is used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Category {
     /// An argument of the program.
@@ -125,7 +125,7 @@ pub enum HeapEventKind {
     Allocate,
     /// The buffer is freed. Its memory is free unless another buffer shares it.
     Free,
-    /// The buffer shares the memory of another one. `None` if that buffer is missing.
+    /// The buffer shares the memory of another buffer. `None` if the other buffer is missing.
     Share(Option<BufferIndex>),
     /// An unknown type.
     Unknown,
@@ -170,8 +170,8 @@ pub struct Assignment {
 }
 
 impl Assignment {
-    /// Reads the buffer assignment of an `xla.HloProto` whose module was read from the same bytes. Returns `None` if there is
-    /// none, because the proto was written before the compiler assigned buffers.
+    /// Reads the buffer assignment of an `xla.HloProto` whose module was read from the same bytes. Returns `None` if the proto
+    /// contains no buffer assignment, because it was written before the compiler assigned buffers.
     pub(crate) fn of_proto(hlo_proto: &[u8], module: &Module) -> Option<Assignment> {
         let mut reader = AssignmentReader::new(module);
         let mut problems = Problems::default();

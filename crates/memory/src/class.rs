@@ -2,8 +2,7 @@
 //!
 //! | class | rule |
 //! |---|---|
-//! | parameter, optimizer state, gradient, input | an argument, by its name, or by its use in a program with gradients
-//! |
+//! | parameter, optimizer state, gradient, input | an argument, by its name, or by its use in a program with gradients |
 //! | output | holds a result of the program, and no argument |
 //! | constant | holds a constant |
 //! | collective scratch | made by a collective |
@@ -12,8 +11,8 @@
 //! | temporary | any other short-lived value |
 //! | unknown | none of these rules applies |
 //!
-//! The passes come from the paths that JAX gives its ops: `jvp(` is forward, `transpose(` backward,
-//! `rematted_computation` recomputed.
+//! The passes come from the paths that JAX gives its ops: `jvp(` means forward, `transpose(` means backward, and
+//! `rematted_computation` means recomputed.
 
 use std::sync::Arc;
 
@@ -85,7 +84,7 @@ impl Class {
 /// Confidence of a classification.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Confidence {
-    /// Other explanations are likely, too.
+    /// Other explanations are also likely.
     Low,
     /// Correct for usual programs.
     Medium,
@@ -109,7 +108,7 @@ impl Confidence {
 pub struct Classification {
     /// Class of the buffer.
     pub class: Class,
-    /// Rule that the class follows from.
+    /// Rule that determines the class.
     pub rule: &'static str,
     /// Confidence of the rule.
     pub confidence: Confidence,

@@ -12,7 +12,7 @@ use crate::program::ProgramMemory;
 use crate::proto::Donor;
 use crate::space::MAIN;
 
-/// An argument in the main memory that shares its memory with no result.
+/// An argument in main memory whose memory no result shares.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnsharedArgument {
     /// Position of the argument, from 0.
@@ -27,9 +27,9 @@ pub struct UnsharedArgument {
     pub is_donated: bool,
 }
 
-/// Returns the arguments whose new values are returned in other memory, and the arguments that were donated but not
-/// reused, largest first. For a program that is not a training step, returns only arguments whose name means state:
-/// after `x + y`, for example, the caller still needs `x`. A function that returns gradients updates no argument either.
+/// Returns the arguments whose new values are returned in other memory, and the arguments that were donated but not reused,
+/// largest first. For a program that is not a training step, returns only arguments whose name means state: after `x + y`, for
+/// example, the caller still needs `x`. A function that returns gradients does not update its arguments either.
 pub fn unshared_arguments(program: &ProgramMemory, hlo_proto: &[u8]) -> Vec<UnsharedArgument> {
     let donors = donors(hlo_proto);
     let module = &program.module;

@@ -20,7 +20,7 @@ pub struct HeapPoint {
 pub struct Lifetime {
     /// Buffer that was allocated, or that took over free memory.
     pub buffer: BufferIndex,
-    /// Buffer that owns the memory: the same buffer, or the one that it shares memory with.
+    /// Buffer that owns the memory: the same buffer, or the buffer that it shares memory with.
     pub memory_of: BufferIndex,
     /// Index of the event that allocates the memory.
     pub start: usize,
@@ -33,12 +33,12 @@ pub struct Lifetime {
 pub struct Heap {
     /// Fill level before each event of the trace, and after the last.
     pub points: Vec<HeapPoint>,
-    /// Instruction of each event. For an allocation, it makes the value. For a release, it is the same instruction,
-    /// not the last one that uses the value.
+    /// Instruction of each event. For an allocation, it is the instruction that makes the value. For a release, it is the same
+    /// instruction, not the last instruction that uses the value.
     pub instructions: Vec<Option<InstructionIndex>>,
     /// Instruction that the program has reached at each event: the last one that allocated memory.
     pub reached: Vec<Option<InstructionIndex>>,
-    /// Fill level at the peak. If several points are equal, the first one counts.
+    /// Fill level at the peak. If several points are equal, the first one is used.
     pub peak: HeapPoint,
     /// Index of the event after which the heap reaches its peak.
     pub peak_event: usize,

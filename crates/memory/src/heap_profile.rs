@@ -1,5 +1,5 @@
-//! Device memory profiles (`jax.profiler.save_device_memory_profile`), a pprof `Profile`: the memory on each device by
-//! line of Python code. A profile contains the arrays and programs alive at one moment. It lacks the temporary values
+//! Device memory profiles (`jax.profiler.save_device_memory_profile`), which are pprof `Profile` messages: the memory on each
+//! device by line of Python code. A profile contains the arrays and programs alive at one moment. It lacks the temporary values
 //! of a running program.
 //!
 //! ```text
@@ -81,14 +81,14 @@ pub enum HeapKey {
     Device,
 }
 
-/// Memory of the samples with one key, in a profile and in an earlier one.
+/// Memory of the samples with one key, in a profile and in an earlier profile.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HeapSums {
     /// Texts of the key.
     pub key: Vec<String>,
     /// Memory in the profile.
     pub now: HeapSum,
-    /// Memory in the earlier profile. Zero without one.
+    /// Memory in the earlier profile. Zero without an earlier profile.
     pub before: HeapSum,
 }
 
@@ -268,8 +268,8 @@ impl HeapProfile {
         }
     }
 
-    /// Returns the frame of the user's program: the innermost frame that is not in an installed package, or the
-    /// innermost frame if all are.
+    /// Returns the frame of the user's program: the innermost frame that is not in an installed package, or the innermost frame
+    /// if all frames are in packages.
     pub fn own_frame(&self, sample: &HeapSample) -> Option<&Frame> {
         let frames = || sample.stack.iter().filter_map(|&index| self.frames.get(index));
         frames().find(|frame| !source_line::is_library(&frame.file)).or_else(|| frames().next())

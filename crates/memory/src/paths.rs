@@ -19,8 +19,8 @@ pub(crate) enum Pass {
 /// Index of a scope of a program. Zero for no scope.
 pub(crate) type ScopeIndex = usize;
 
-/// Passes and scopes of a program's instructions. Instructions share paths and paths share scopes, so each is parsed
-/// once.
+/// Passes and scopes of a program's instructions. Instructions share paths, and paths share scopes. So each path and each scope
+/// is parsed once.
 #[derive(Clone, Debug)]
 pub(crate) struct Paths {
     passes: Vec<Option<Pass>>,

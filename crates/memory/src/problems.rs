@@ -18,9 +18,9 @@ pub enum Problem {
     UnknownBuffer,
     /// A buffer that is defined by a missing instruction.
     UnknownInstruction,
-    /// A size or an offset of 2^60 bytes (1 EiB) or more, by itself or in total. It counts as 0.
+    /// A size or an offset of 2^60 bytes (1 EiB) or more, by itself or in total. It is treated as 0.
     ImpossibleSize,
-    /// A repeated id. The first one counts.
+    /// A repeated id. The first occurrence is used.
     RepeatedId,
     /// An event that allocates a buffer that is already allocated.
     AllocatedTwice,

@@ -20,9 +20,9 @@ pub struct ProgramMemory {
     pub module: Arc<Module>,
     /// Buffer assignment of the program.
     pub assignment: Assignment,
-    /// Memory spaces of the program, by number. The main one is always present.
+    /// Memory spaces of the program, by number. The main memory is always present.
     pub spaces: Vec<SpaceMemory>,
-    /// Bytes of each buffer without the padding of its layout. The padded size if the shape is unknown.
+    /// Bytes of each buffer without the padding of its layout. If the shape is unknown, the padded size.
     unpadded: Vec<u64>,
     paths: OnceLock<Paths>,
 }
@@ -109,7 +109,7 @@ impl ProgramMemory {
         self.paths.get_or_init(|| Paths::of(&self.module))
     }
 
-    /// Returns the memory of the program in a memory space, or `None` if it uses none there.
+    /// Returns the memory of the program in a memory space, or `None` if the program uses no memory there.
     pub fn space(&self, space: i64) -> Option<&SpaceMemory> {
         self.spaces.iter().find(|it| it.space == space)
     }
@@ -248,7 +248,7 @@ impl SpaceMemory {
         self.listed_bytes.saturating_add(self.heap.as_ref().map_or(0, |heap| heap.peak.bytes))
     }
 
-    /// Returns the peak in bytes, with temporary values counted without the padding of their layouts.
+    /// Returns the peak in bytes, excluding the padding in the layouts of temporary values.
     pub fn peak_unpadded_bytes(&self) -> u64 {
         self.listed_bytes.saturating_add(self.heap.as_ref().map_or(0, |heap| heap.peak.unpadded_bytes))
     }

@@ -22,9 +22,9 @@ pub struct ProgramUse {
     pub figures: report::ProgramMemory,
     /// Sums of the buffers that are live at the program's peak.
     pub summary: Summary,
-    /// Arguments that share their memory with no result, although a result could use it.
+    /// Arguments whose memory no result shares, although a result could use it.
     pub unshared: Vec<UnsharedArgument>,
-    /// Arguments that are replicated on several devices, with their bytes.
+    /// Arguments that are replicated on several devices, and their bytes.
     pub replicated: Replicated,
 }
 

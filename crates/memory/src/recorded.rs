@@ -35,9 +35,9 @@ pub struct Recorded {
     pub allocators: Vec<Allocator>,
     /// Device memory profile (pprof), if the run is one.
     heap: Option<RecordedHeap>,
-    /// Device memory profile that was saved before it, with the name of its run.
+    /// Device memory profile that was saved before the run's own, with the name of its run.
     earlier: Option<(String, RecordedHeap)>,
-    /// Text of an out-of-memory error, if the run is one.
+    /// Text of an out-of-memory error, if the run is such a text.
     error: Option<String>,
 }
 
@@ -97,7 +97,7 @@ impl Recorded {
         Recorded { heap: own.map(heap), earlier: earlier.map(|(name, bytes)| (name, heap(bytes))), ..self }
     }
 
-    /// Adds the text of an out-of-memory error if the run is one.
+    /// Adds the text of an out-of-memory error if the run is such a text.
     pub fn with_error(self, text: Option<&str>) -> Recorded {
         Recorded { error: text.map(str::to_owned), ..self }
     }
@@ -112,7 +112,7 @@ impl Recorded {
         self.error.is_some()
     }
 
-    /// Returns the reports in the text of an out-of-memory error. Empty if the run is not one.
+    /// Returns the reports in the text of an out-of-memory error. Empty if the run is not such a text.
     pub fn errors(&self) -> Vec<OutOfMemory> {
         self.error.as_deref().map(OutOfMemory::read).unwrap_or_default()
     }
@@ -122,7 +122,7 @@ impl Recorded {
         self.heap.as_ref().map(RecordedHeap::profile)
     }
 
-    /// Returns the device memory profile that was saved before it, with the name of its run.
+    /// Returns the device memory profile that was saved before the run's own, with the name of its run.
     pub fn earlier_heap_profile(&self) -> Option<(&str, &HeapProfile)> {
         self.earlier.as_ref().map(|(name, heap)| (name.as_str(), heap.profile()))
     }
@@ -163,7 +163,7 @@ impl RecordedProgram {
         self.what_if.get_or_init(|| WhatIf::new(self.classifier()?)).as_ref()
     }
 
-    /// Returns the program's arguments that share their memory with no result, although one would fit.
+    /// Returns the program's arguments whose memory no result shares, although a result would fit.
     pub fn unshared_arguments(&self) -> Vec<UnsharedArgument> {
         self.memory().map(|memory| unshared_arguments(memory, &self.bytes)).unwrap_or_default()
     }

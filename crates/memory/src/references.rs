@@ -1,4 +1,4 @@
-//! Reference counts of memory: several buffers can share memory, which is free once the last of them is freed.
+//! Reference counts of memory: several buffers can share memory. It becomes free when the last of these buffers is freed.
 
 use crate::assignment::BufferIndex;
 use crate::problems::Problem;
@@ -50,10 +50,10 @@ impl References {
         }
     }
 
-    /// Lets a buffer share the memory of another. Returns the buffer whose memory is taken again, if it was free.
+    /// Lets a buffer share the memory of another. If the memory was free, returns the buffer whose memory is taken again.
     ///
     /// # Errors
-    /// Fails if the other buffer shares the memory of this one.
+    /// Fails if the other buffer shares the memory of this buffer.
     pub(crate) fn share(&mut self, buffer: BufferIndex, with: BufferIndex) -> Result<Option<BufferIndex>, Problem> {
         let root = self.root(with);
         if root == buffer {
@@ -66,8 +66,8 @@ impl References {
         Ok((self.counts.get(root) == Some(&1)).then_some(root))
     }
 
-    /// Returns the buffer that owns this one's memory. Path halving makes repeated walks of long chains cheap. There
-    /// is no cycle, because only roots become children.
+    /// Returns the buffer that owns this buffer's memory. Path halving makes repeated walks of long chains cheap. There is no
+    /// cycle, because only roots become children.
     fn root(&mut self, buffer: BufferIndex) -> BufferIndex {
         let mut at = buffer;
         while let Some(&next) = self.roots.get(at).filter(|&&next| next != at) {

@@ -27,14 +27,15 @@ const START: &str = "BufferAssignment:";
 /// First line of the lifetimes.
 const LIFETIMES: &str = "HloLiveRange";
 
-/// Reads the buffer assignment behind HLO text whose module was read from the same bytes. Returns `None` if there is none.
+/// Reads the buffer assignment that follows HLO text whose module was read from the same bytes. Returns `None` if the text
+/// contains no assignment.
 pub(crate) fn assignment(text: &[u8], module: &Module) -> Option<Assignment> {
     let mut reader = AssignmentReader::new(module);
     read(&find(text)?, &mut reader);
     Some(reader.assignment)
 }
 
-/// Returns the buffer assignment in a text that starts with a module. `None` if it has none.
+/// Returns the buffer assignment in a text that starts with a module. `None` if the text contains no assignment.
 fn find(text: &[u8]) -> Option<String> {
     let at = memchr::memmem::find(text, b"\nBufferAssignment:")?;
     Some(String::from_utf8_lossy(text.get(at + 1..)?).into_owned())
@@ -149,8 +150,8 @@ fn numbers(list: &str) -> Vec<i64> {
     list.split(',').filter_map(|number| number.trim().parse().ok()).collect()
 }
 
-/// Adds the order in which the values of each temporary allocation are allocated and freed. A value that starts at the
-/// place of a live one of the same size shares its memory.
+/// Adds the order in which the values of each temporary allocation are allocated and freed. A value that starts at the place of
+/// a live value of the same size shares the live value's memory.
 fn traces(
     lives: &[(BufferIndex, usize, usize)],
     sequence: &[Option<InstructionIndex>],

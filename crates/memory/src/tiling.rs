@@ -1,5 +1,5 @@
-//! Cost of the tiles of a TPU. If the last dimensions of an array are not multiples of its tile (8 x 128 numbers of 32
-//! bits), padding fills the rest of the tiles. The module also finds a shape for the same numbers with less padding.
+//! Memory cost of a TPU's tiles. If the last dimensions of an array are not multiples of its tile (8 x 128 numbers of 32 bits),
+//! padding fills the rest of the tiles. The module also finds a shape for the same numbers with less padding.
 //!
 //! ```text
 //! f32[16384,4]{1,0:T(8,128)}   4 of 128 lanes are used: 8 MiB for 256 KiB
@@ -34,8 +34,8 @@ fn minor_first(shape: &ArrayShape, layout: &Layout) -> Option<Vec<u64>> {
     (sizes.len() == shape.dimensions.len()).then_some(sizes)
 }
 
-/// Returns the bytes of an array with `minor_first` elements per dimension (fastest varying first), each rounded up to
-/// the tile. Only the first tile adds padding, because the later ones divide it.
+/// Returns the bytes of an array with `minor_first` elements per dimension (fastest varying first), each rounded up to the
+/// tile. Only the first tile adds padding, because the later tiles divide it.
 fn padded(shape: &ArrayShape, minor_first: &[u64], layout: &Layout) -> Option<u64> {
     let tile = layout.tiles.first()?;
     let mut elements = 1_u64;
@@ -51,8 +51,8 @@ fn padded(shape: &ArrayShape, minor_first: &[u64], layout: &Layout) -> Option<u6
     }
 }
 
-/// Returns the shape of the same numbers that takes least space in the same tiles: with reordered dimensions or, if
-/// that does not help, with the last two dimensions merged. Returns `None` if no shape saves half of the padding.
+/// Returns the shape for the same numbers that takes the least space in the same tiles: with reordered dimensions or, if that
+/// does not help, with the last two dimensions merged. Returns `None` if no shape saves half of the padding.
 pub fn better_shape(shape: &ArrayShape) -> Option<Reshaped> {
     let layout = shape.layout.as_ref()?;
     let bytes = tiled_bytes(shape)?;

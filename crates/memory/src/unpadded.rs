@@ -1,4 +1,4 @@
-//! Size of a value without the padding of its layout. XProf compares buffer sizes with it.
+//! Size of a value without the padding of its layout. XProf compares buffer sizes with this size.
 
 use hlo::Shape;
 

@@ -118,7 +118,7 @@ pub struct WhatIf {
     /// Scope of each entry of `taken`.
     scopes: Vec<ScopeIndex>,
     events: usize,
-    /// Events in each scope.
+    /// Events at which the program is in each scope, by scope index.
     stays: Vec<Stay>,
     readers: Readers,
 }
@@ -143,7 +143,7 @@ impl WhatIf {
     pub fn new(classifier: &Arc<Classifier>) -> Option<WhatIf> {
         let program = classifier.program();
         let space = program.space(MAIN)?;
-        // Memory that is always in use counts even if no heap has events.
+        // Memory that is always in use is included even if no heap has events.
         let events = space.heap.as_ref().map_or(0, |heap| heap.instructions.len()).max(1);
         let residents = program.residents(space);
         let temporaries = space.heap.iter().flat_map(|heap| &heap.lifetimes).map(|&lifetime| program.live(lifetime));
@@ -293,7 +293,7 @@ impl WhatIf {
         let keeps = matches!(class, Class::Parameter | Class::OptimizerState | Class::Gradient | Class::Constant);
         let Some(array) = self.program().array(taken.buffer).filter(|_| !keeps) else { return taken.bytes };
         let is_like_a_parameter = self.classifier.is_like_a_parameter(array);
-        // If the batch is merged with other dimensions, it is the slowest one.
+        // If the batch is merged with other dimensions, it varies slowest among them.
         let divides = |(place, size): (usize, &u64)| *size == old || (place == 0 && *size > 0 && size % old == 0);
         let Some(place) = array.dimensions.iter().enumerate().position(divides).filter(|_| !is_like_a_parameter) else {
             return taken.bytes;
@@ -303,13 +303,13 @@ impl WhatIf {
             *size = (u128::from(*size) * u128::from(new) / u128::from(old)).try_into().unwrap_or(u64::MAX);
         }
         let linear = u128::from(taken.bytes) * u128::from(new) / u128::from(old);
-        // If the tiles of the layout explain the current size, they determine the new one.
+        // If the tiles of the layout explain the current size, they also determine the new size.
         let tiled = tiled_bytes(array).filter(|&bytes| bytes == taken.bytes).and_then(|_| tiled_bytes(&scaled));
         tiled.unwrap_or_else(|| linear.try_into().unwrap_or(u64::MAX))
     }
 
-    /// Returns the event at which an activation would be freed, and the one at which it would be recomputed. Returns
-    /// `None` if it is kept.
+    /// Returns the event at which an activation would be freed, and the event at which it would be recomputed. Returns `None`
+    /// if the activation is kept.
     fn left(&self, taken: &Taken, again: &Again) -> Option<(usize, usize)> {
         if self.readers.of_buffer(taken.buffer).any(|reader| again.has.get(reader) != Some(&true)) {
             return None;
@@ -361,7 +361,7 @@ fn most(changes: &[i128]) -> u64 {
     u64::try_from(sums.max().unwrap_or(0)).unwrap_or(u64::MAX)
 }
 
-/// Returns true if a scope equals another one or is inside it.
+/// Returns true if a scope equals another scope or is inside it.
 fn is_below(scope: &str, of: &str) -> bool {
     scope == of || scope.strip_prefix(of).is_some_and(|rest| rest.starts_with('/'))
 }

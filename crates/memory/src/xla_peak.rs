@@ -3,9 +3,9 @@
 use crate::assignment::{Assignment, BufferIndex, HeapEventKind};
 use crate::references::References;
 
-/// Returns the largest sum of the buffers alive at once, like XLA's `ComputePeakMemory`. Adds up all memory spaces.
-/// Arguments, results and constants count from the start, with the largest buffer of each allocation. Excludes the
-/// memory of calls. Plays heap traces one after another.
+/// Returns the largest total of the buffers alive at once, like XLA's `ComputePeakMemory`. Adds up all memory spaces. Includes
+/// arguments, results and constants from the start: the largest buffer of each allocation. Excludes the memory of calls. Plays
+/// heap traces one after another.
 pub fn xla_peak(assignment: &Assignment) -> u64 {
     let size = |buffer: BufferIndex| assignment.buffers.get(buffer).map_or(0, |buffer| u128::from(buffer.size));
     let mut references = References::new(assignment.buffers.len());

@@ -27,7 +27,7 @@ pub enum View {
     Graph,
     /// Kernels and their categories.
     Kernels,
-    /// Ops against the peaks of the device.
+    /// Ops compared with the peaks of the device.
     Roofline,
     /// Collectives, sends and receives.
     Communication,

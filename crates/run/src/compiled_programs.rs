@@ -20,8 +20,8 @@ impl CompiledPrograms {
         CompiledPrograms { modules: Modules::new(trace), memory: OnceLock::new() }
     }
 
-    /// Returns the bytes that programs with a known buffer assignment keep in device memory. A run has devices of one
-    /// platform only, so the first call decides the platform.
+    /// Returns the bytes that programs with a known buffer assignment keep in device memory. A run has devices of one platform
+    /// only, so the platform of the first call applies to all calls.
     pub fn memory(&self, platform: Option<Platform>) -> &Arc<Vec<ProgramUse>> {
         self.memory.get_or_init(|| Arc::new(program_uses(&self.modules, platform)))
     }

@@ -3,7 +3,7 @@
 use crate::WindowChoice;
 use report::{ModelConfig, SourceFile};
 
-/// Values that the trace cannot contain. The user gives them as command-line flags or in a form of the page.
+/// Values that the trace cannot contain. The user gives them as command-line flags or in a form on the page.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Settings {
     /// Number of steps. Overrides the number found in the trace.

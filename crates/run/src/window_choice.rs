@@ -11,7 +11,7 @@ use base::number;
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub enum WindowChoice {
-    /// The counted steps. If steps are unknown, the active span of each device.
+    /// The counted steps. If the steps are unknown, the active span of each device.
     #[default]
     Main,
     /// The whole capture.

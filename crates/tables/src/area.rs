@@ -1,4 +1,4 @@
-//! Area of the timeline that the tables `events` and `range` cover, as requested.
+//! Requested area of the timeline that the tables `events` and `range` cover.
 
 use base::Ps;
 use metrics::Context;
@@ -13,18 +13,17 @@ use table::{Column, Unit, column};
 /// tables.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AreaQuery {
-    /// Start of the area, in picoseconds from the start of the capture. The start of the capture if
-    /// absent.
+    /// Start of the area, in picoseconds from the start of the capture. If absent, the area begins with the capture.
     #[serde(default)]
     pub from_ps: Option<i64>,
-    /// End of the area, in the same unit. The end of the capture if absent.
+    /// End of the area, in picoseconds from the start of the capture. If absent, the area ends with the capture.
     #[serde(default)]
     pub to_ps: Option<i64>,
     /// Lines of the area.
     #[serde(default)]
     pub lines: LineQuery,
-    /// Counters, by their indices in [`Trace::counters`](trace::Trace::counters) of the captured or
-    /// derived trace. If absent, those of the processes of the lines.
+    /// Counters, by their indices in [`Trace::counters`](trace::Trace::counters) of the captured or derived trace. If absent,
+    /// the counters of the processes to which the lines belong.
     #[serde(default)]
     pub counters: Option<Vec<(Origin, u32)>>,
 }
@@ -57,13 +56,13 @@ pub(super) const NAME: Column = column(
 /// Reason why an area has no table.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AreaError {
-    /// A pattern selects no line.
+    /// A pattern matches no line.
     #[error(transparent)]
     NoLine(#[from] NoLine),
     /// The area selects no time.
     #[error("the range ends before it starts")]
     EndsBeforeStart,
-    /// Another program of the page has this table.
+    /// The program that makes memory tables has no such table.
     #[error("this is not a memory table")]
     NotOfMemory,
 }
@@ -75,7 +74,7 @@ pub(super) struct AreaOf<'a> {
     pub timeline: &'a Timeline,
     pub source: Source<'a>,
     pub area: Area,
-    /// Start of the capture, from which times count.
+    /// Start of the capture, which is time 0.
     pub origin: Ps,
     /// Length of the range. If an end of the range is open, the capture's end is used.
     pub length: Ps,

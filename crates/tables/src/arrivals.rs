@@ -1,4 +1,4 @@
-//! Table of the arrivals at collectives: which device arrives last, and how long the others wait. By collective and
+//! Table of the arrivals at collectives: which device arrives last, and how long the other devices wait. By collective and
 //! group (the default), or run by run (`run`).
 
 use rustc_hash::FxHashMap;

@@ -1,6 +1,5 @@
-//! Table of collectives, sends and receives, in four forms: by op (the default), by kind (`kind`),
-//! run by run (`run`), or those measured separately (`apart`). The suffix `:0-3` keeps only data
-//! sent from device 0 to device 3.
+//! Table of collectives, sends and receives, in four forms: by op (the default), by kind (`kind`), run by run (`run`), or
+//! communication that is measured separately (`apart`). The suffix `:0-3` keeps only data sent from device 0 to device 3.
 
 use crate::record::{Made, TableRecord};
 use crate::shown::{RowKey, Shown};
@@ -118,7 +117,7 @@ pub fn columns() -> Vec<Column> {
     [OP, KIND].into_iter().chain(SUMS).chain(BY_OP).chain(BY_RUN).chain(APART).collect()
 }
 
-/// Returns the columns of one form. Returns those by op for an unknown form.
+/// Returns the columns of one form. For an unknown form, returns the columns of the form by op.
 pub fn columns_of_form(form: &str) -> Vec<Column> {
     match form {
         "kind" => std::iter::once(KIND).chain(SUMS).collect(),

@@ -30,7 +30,7 @@ pub(super) const COLUMNS: [Column; 7] = [
     column("last_value", "Last value", Unit::Number, "Value just before the end of the range."),
 ];
 
-/// Lists the counters with a value in the range: those of the file, in file order, then the derived ones.
+/// Lists the counters with a value in the range: first the counters of the file, in file order, then the derived counters.
 pub(super) fn table(of: &AreaOf<'_>, asked: &AreaQuery) -> Table {
     let row = |(trace, track): (&Trace, &CounterTrack)| {
         let values = counter_in(track, range_of(of, track))?;
@@ -59,8 +59,8 @@ fn counters<'a>(of: &'a AreaOf<'a>, asked: &'a AreaQuery) -> impl Iterator<Item 
     })
 }
 
-/// Returns the range for a counter. An open edge is replaced by the capture's, or by that of the counter's samples if they
-/// extend beyond the capture.
+/// Returns the range for a counter. An open edge is replaced by the edge of the capture, or by the first or last sample of the
+/// counter if its samples extend beyond the capture.
 fn range_of(of: &AreaOf<'_>, track: &CounterTrack) -> Interval {
     let (asked, open) = (of.area.range, Area::EVERYTHING);
     let capture = of.source.by_line.extent.unwrap_or(Interval::new(of.origin, of.origin));

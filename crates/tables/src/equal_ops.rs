@@ -5,8 +5,8 @@ use base::sort;
 use report::TopOp;
 
 /// Returns the ops listed in a profile, sorted by self time. Ops are merged if they have the same category and their names
-/// differ only in numbers. A merged op lacks values that differ between its ops or that some of them lack. Its path and line
-/// are those of the op with the most time.
+/// differ only in numbers. A merged op has no value in a field if the values of its ops differ or some ops lack the field. Its
+/// path and line are those of the op with the most time.
 pub(crate) fn equal_ops(ops: &[TopOp]) -> Vec<TopOp> {
     let mut groups: Vec<(String, u64, TopOp)> = Vec::new();
     for op in ops {

@@ -1,9 +1,8 @@
 //! Table of ops by their name in the framework: XProf's `framework_op_stats` for the devices, with
 //! its column ids.
 //!
-//! A framework op (`jit(f)/layer_3/dot_general`) becomes several HLO ops, in several programs. Ops
-//! without a path are separate rows. Excludes XProf's host rows, which XProf's preprocessing adds.
-//! The step breakdown splits host time by thread role.
+//! A framework op (`jit(f)/layer_3/dot_general`) becomes several HLO ops, in several programs. Ops without a path are separate
+//! rows. Excludes the host rows that XProf's preprocessing adds. The step breakdown splits host time by thread role instead.
 
 use rustc_hash::FxHashMap;
 
@@ -192,7 +191,7 @@ impl<'a> PlacedGroup<'a> {
 /// Framework op: sums over its HLO ops.
 #[derive(Default)]
 pub(super) struct Group {
-    /// Path of the framework op, or the name of an op without one.
+    /// Path of the framework op. For an op without a path, its name.
     text: Text,
     has_path: bool,
     /// Occurrences as XProf counts them: executions of the HLO op that ran most often.
@@ -217,7 +216,7 @@ impl Group {
         self.total += op.total;
         self.self_time += op.self_time;
         self.num_ops += 1;
-        // The op that waits for an asynchronous op repeats its cost.
+        // The op that waits for an asynchronous op duplicates its cost.
         if !op.is_left_out() {
             self.add_cost(op);
         }

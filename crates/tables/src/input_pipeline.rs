@@ -30,7 +30,7 @@ const MEAN: Column = column("mean_time_us", "Mean", Unit::TimeUs, "Mean duration
 
 type OpCell = fn(&InputOpTime, f64) -> Cell;
 
-/// Columns of ops. Cells receive the self time of all ops that XProf lists.
+/// Columns of ops. The functions of the cells receive the self time of all ops that XProf lists.
 pub(super) static OPS: [(Column, OpCell); 13] = [
     (Column::of_field("name", "Op", Unit::Text, "input_pipeline.ops[].name").xprof("opName"), |op, _| text(&op.name)),
     (STAGE, |op, _| text(&op.stage)),

@@ -32,7 +32,7 @@ pub(super) const TABLE: TableRecord = TableRecord {
     )
 };
 
-/// A layer with its sums and what they are compared with.
+/// A layer with its sums, and the values that they are compared with.
 pub(super) struct Row<'a> {
     layer: &'a Layer,
     path: String,

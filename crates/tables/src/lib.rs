@@ -1,9 +1,8 @@
 //! Tables of a run: `crossprof table` prints them, the page shows them, and both export them. One
 //! table is one file.
 //!
-//! Column keys are the field names of the unified profile or XProf's column ids, with units, so
-//! that a CSV, the JSON and XProf's own export can be joined. Each column declares its definition,
-//! which docs/metrics.md and the page's tips show.
+//! Column keys are the field names of the unified profile or XProf's column ids, with units, so that a CSV, the JSON and
+//! XProf's own export can be joined. Each column declares its definition, which docs/metrics.md and the page's tooltips show.
 
 #![warn(clippy::indexing_slicing, clippy::panic, clippy::unwrap_used)]
 
@@ -171,7 +170,7 @@ tables! {
     HostPrograms = host_activity::HOST_PROGRAMS_TABLE;
     /// Devices of unknown kinds.
     OtherDevices = host_activity::OTHER_DEVICES_TABLE;
-    /// Events of devices of unknown kinds with the most time.
+    /// Events with the most time on devices of unknown kinds.
     OtherDeviceEvents = host_activity::OTHER_DEVICE_EVENTS_TABLE;
     /// Every op with its time and cost.
     Ops = ops::TABLE;
@@ -185,9 +184,9 @@ tables! {
     Arguments = arguments::TABLE;
     /// Memory of the compiled programs.
     ProgramMemory = memory::programs::TABLE;
-    /// Buffers that are alive when the memory of a program is fullest.
+    /// Buffers alive at the peak of a program's memory.
     Buffers = memory::buffers::TABLE;
-    /// Estimated peaks without some of the memory.
+    /// Estimated memory peaks after a change of the program.
     MemoryWhatIf = memory::what_if::TABLE;
     /// Allocators of the devices.
     Allocators = memory::allocations::ALLOCATORS_TABLE;
@@ -199,11 +198,11 @@ tables! {
     Heap = memory::heap::TABLE;
     /// Lines of code that allocated live device memory, as listed in the unified profile.
     LiveMemory = report::LIVE_MEMORY_TABLE;
-    /// Types of op by where they run.
+    /// Op types by the place where they run: device or host.
     OpPlacement = op_placement::TABLE;
     /// Ops as a tree: by program, category, name scope or source.
     OpTree = op_tree::TABLE;
-    /// Ops against the peaks of the device.
+    /// Ops compared with the peaks of the device.
     Roofline = roofline::TABLE;
     /// Kernel statistics.
     Kernels = kernels::TABLE;
@@ -211,11 +210,11 @@ tables! {
     TopKernels = report::TOP_KERNELS_TABLE;
     /// Self time by category.
     Categories = report::CATEGORIES_TABLE;
-    /// Launches of device work on the host, and the work that they started.
+    /// Calls on the host that launched device work, and the work that they started.
     Launches = launches::TABLE;
     /// Collectives, sends and receives.
     Collectives = collectives::TABLE;
-    /// Arrivals at collectives: the device that arrives last, and the waits of the others.
+    /// Arrivals at collectives: the device that arrives last, and how long the other devices wait.
     Arrivals = arrivals::TABLE;
     /// Copies by direction.
     Transfers = transfers::TABLE;
@@ -272,7 +271,7 @@ pub fn has_rows_of_memory(recorded: &Recorded, name: TableName, variant: &str) -
     }
 }
 
-/// Returns a table of a run's memory data. Returns `None` for any other table. `variant` as in [`rows`].
+/// Returns a table of a run's memory data. Returns `None` for any other table. `variant` has the same meaning as in [`rows`].
 pub fn rows_of_memory<'a>(recorded: &'a Recorded, name: TableName, variant: &str) -> Option<Box<dyn Rows + 'a>> {
     match name.record().made {
         Made::Memory(make) => Some(make(recorded, variant)),
@@ -292,7 +291,7 @@ pub fn rows<'a>(context: &Context<'a>, name: TableName, variant: &str) -> Box<dy
     }
 }
 
-/// Returns a table of a run. A table that covers a timeline area has the rows of `asked`.
+/// Returns a table of a run. A table that covers an area of the timeline has the rows of the area `asked`.
 ///
 /// # Errors
 ///

@@ -237,8 +237,8 @@ fn stem(name: &str) -> Cow<'_, str> {
     Cow::Owned(parts.collect::<Vec<_>>().join("."))
 }
 
-/// Returns the common name of equal ops: `fusion` for `fusion`, which is the first of them,
-/// `fusion.1` and `fusion.2`. Also returns whether the name ends in a number.
+/// Returns the common name of equal ops: `fusion` for `fusion` (the first of these ops), `fusion.1` and `fusion.2`. Also
+/// returns whether the name ends in a number.
 pub(super) fn equal_name(name: &str) -> (Cow<'_, str>, bool) {
     let stem = stem(name);
     match stem.strip_suffix(".*") {
@@ -247,8 +247,8 @@ pub(super) fn equal_name(name: &str) -> (Cow<'_, str>, bool) {
     }
 }
 
-/// Replaces layer numbers in a path: `jit(f)/layer_3/attn` becomes `jit(f)/layer_*/attn`. A number
-/// at the end of a part counts layers; a number within a word belongs to its name.
+/// Replaces layer numbers in a path: `jit(f)/layer_3/attn` becomes `jit(f)/layer_*/attn`. A number at the end of a part is the
+/// number of a layer. A number within a word belongs to the word.
 fn without_numbers(path: &str) -> Cow<'_, str> {
     let is_counted = |part: &str| part.ends_with(|c: char| c.is_ascii_digit());
     if !path.split('/').any(is_counted) {

@@ -1,4 +1,4 @@
-//! Table of the op types that run on devices, and of those that run on the host although the program targets a device.
+//! Table of the op types that run on devices, and of the op types that run on the host although the program targets a device.
 
 use crate::record::{Made, TableRecord};
 use crate::shown::{RowKey, Shown};
@@ -67,7 +67,7 @@ pub(super) static COLUMNS: [(Column, CellOf); 7] = [
     }),
 ];
 
-/// Op types of a run: those of the devices first, sorted by time, largest first.
+/// Op types of a run: first the op types on devices, then those on the host, each sorted by time, largest first.
 pub struct OpPlacementRows<'a> {
     placement: &'a Placement,
     platform: &'static str,

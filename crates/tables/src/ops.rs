@@ -1,5 +1,4 @@
-//! Table of every op with its time and cost: XProf's `hlo_stats`, with its column ids if it has
-//! one.
+//! Table of every op with its time and cost: XProf's `hlo_stats`, with XProf's column ids for the columns that XProf has.
 
 use super::op_columns;
 use crate::record::{Made, TableRecord};

@@ -31,7 +31,7 @@ pub(super) const TABLE: TableRecord = TableRecord {
 
 /// Source of a cell.
 pub(super) enum GroupValue {
-    /// Name, a text that the table shares with others.
+    /// Name, a text that several rows share.
     Name,
     /// Number computed from the sums.
     Cell(fn(&RangeRows<'_>, &Group) -> Option<f64>),
@@ -167,7 +167,7 @@ impl<'a> RangeRows<'a> {
     }
 
     fn known(&self) -> MutexGuard<'_, Vec<Option<Percentiles>>> {
-        // Values that were computed are correct even if a thread ended before it computed the rest.
+        // Values that a thread computed are correct even if the thread ended before it computed the rest.
         self.percentiles.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

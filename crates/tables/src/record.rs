@@ -1,4 +1,4 @@
-//! Record of a table: its name, forms, columns and display, and how it is made from a run.
+//! Record of a table: its name, forms, columns and display, and the function that makes it from a run.
 
 use crate::Shown;
 use crate::area::{AreaOf, AreaQuery};
@@ -35,8 +35,8 @@ pub(crate) enum Made {
     Area(AreaMaker),
     /// From the memory data, in the requested form.
     Memory(MemoryMaker),
-    /// From the memory data, at such a cost that callers keep the table. The second function returns true if the table has
-    /// rows, without making it.
+    /// From the memory data. Making the table is expensive, so callers keep it. The second function returns true if the table
+    /// has rows, without making it.
     KeptMemory(KeptMaker, fn(&Recorded, &str) -> bool),
 }
 

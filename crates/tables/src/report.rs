@@ -1,5 +1,4 @@
-//! Tables made from a unified profile, so that imported results have them too. Most columns are
-//! fields of it.
+//! Tables made from a unified profile, so that imported results have them too. Most columns are fields of the profile.
 
 use super::equal_ops::equal_ops;
 use super::profile_table::{ProfileColumns, float, int, of_rows, optional_text, text};

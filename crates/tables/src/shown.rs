@@ -1,12 +1,12 @@
-//! Display of a table on a page: the columns that are visible at first, and the filter that a click on a row sets. Each
-//! table declares its own, next to its columns.
+//! Display of a table on a page: the columns that are visible at first, and the filter that a click on a row sets. Each table
+//! declares its display next to its columns.
 
 /// Display of a table on a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shown {
-    /// Keys of the columns that a page shows initially, in this order: the most important ones, narrow enough for a screen
-    /// of 1,280 pixels. All others can be selected, are in the details of a row, and are in every export. Empty if a page
-    /// shows the whole table.
+    /// Keys of the columns that a page shows initially, in this order: the most important ones, narrow enough for a screen of
+    /// 1,280 pixels. All other columns can be selected. The details of a row and every export contain all columns. Empty if a
+    /// page shows the whole table.
     pub leading: &'static [&'static str],
     /// Names of the rows in filters. The first name that applies to the form of the table is used. Empty if rows have no link.
     pub row_keys: &'static [RowKey],
@@ -14,7 +14,7 @@ pub struct Shown {
     pub has_sentences: bool,
 }
 
-/// Name of a row in a filter: `key="value"`. The value is that of the first non-empty cell among `columns`. All tables use the
+/// Name of a row in a filter: `key="value"`. The value comes from the first non-empty cell among `columns`. All tables use the
 /// same name for an op.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RowKey {

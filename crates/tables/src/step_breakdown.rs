@@ -291,7 +291,7 @@ mod tests {
             (rows.cell(3, at("step")), rows.cell(3, at("other_idle_us"))),
             (CellRef::Int(0), CellRef::Float(60.0))
         );
-        // Without host threads, their activity and the times of launches are unknown.
+        // Without host threads, host activity and the times of launches are unknown.
         assert_eq!(
             (rows.cell(3, at("host_bound_us")), rows.cell(3, at("compile_us"))),
             (CellRef::Absent, CellRef::Absent)

@@ -1,5 +1,5 @@
-//! Table of copies and fills by direction, kind and memory. Columns that the unified profile also
-//! contains keep their keys.
+//! Table of copies and fills by direction, kind and memory. Columns that the unified profile also contains have the same keys
+//! there.
 
 use crate::record::{Made, TableRecord};
 use crate::shown::{RowKey, Shown};

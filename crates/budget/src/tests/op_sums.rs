@@ -51,7 +51,7 @@ fn sums_are_those_added_by_hand() {
         ("scope[*attn*].self_time_us", 590.0),
         ("scope[*/layer_0/*].self_time_us", 510.0),
         ("scope[*attn*|*mlp*].self_time_us", 800.0),
-        // An op that matches twice counts once.
+        // An op that matches twice is counted once.
         ("scope[*attn*|*qk].self_time_us", 590.0),
         ("scope[jit(f)/layer_?/attn/qk].occurrences", 2.0),
         ("scope[*layer_1*].self_time_us", 290.0),

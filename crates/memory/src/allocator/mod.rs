@@ -6,8 +6,8 @@
 //! | | here | XProf |
 //! |---|---|---|
 //! | time | since the start of the capture | since the start of the event's line, which differs between threads |
-//! | peak among equals | the first | the last in file order |
-//! | alive at the peak | all allocations in the capture | those in the peak's step |
+//! | peak, if several are equal | the first | the last in file order |
+//! | alive at the peak | all allocations in the capture | the allocations in the peak's step |
 //! | the rest | allocated before the capture | "unused preallocated device memory" |
 
 mod preallocated;
@@ -148,7 +148,7 @@ impl Allocator {
         self.name.split(|c: char| !c.is_ascii_digit()).rfind(|digits| !digits.is_empty())?.parse().ok()
     }
 
-    /// Returns the index of the event after which most bytes are used. If several are equal, returns the first. Returns
+    /// Returns the index of the event after which the most bytes are used. If several are equal, returns the first. Returns
     /// `None` without events.
     pub fn peak(&self) -> Option<usize> {
         let used = self.events.iter().map(AllocatorEvent::used_bytes).enumerate();

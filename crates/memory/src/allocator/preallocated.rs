@@ -1,14 +1,15 @@
-//! Tells whether an allocator holds all memory up to its limit.
+//! Determines whether an allocator holds all memory up to its limit.
 //!
 //! XLA's BFC allocator either takes all memory up to its limit at start, or takes regions of doubling size when it needs
 //! them. Its events do not contain the size of these regions. They contain two figures that refer to different totals:
 //!
-//! * available bytes: the limit minus the bytes in use, whether or not the allocator holds them;
-//! * fragmentation: the share of the free bytes that it holds outside of the largest free block.
+//! * available bytes: the limit minus the bytes in use, whether or not the allocator holds the rest;
+//! * fragmentation: the share of the allocator's free bytes that are outside of its largest free block.
 //!
-//! If it holds everything, the product of the two is the free memory outside of the largest block. An allocation takes its
-//! bytes either from there or from the largest block, and a release returns them to one of the two. So one of the two sizes
-//! stays the same, except when blocks merge. If the allocator holds less, the products have no such relation.
+//! If the allocator holds everything, the product of the two is the free memory outside of the largest block. An allocation
+//! takes its bytes either from there or from the largest block, and a release returns them to one of the two. So either the
+//! size outside of the largest block or the size of the largest block stays the same, except when blocks merge. If the
+//! allocator holds less, the products have no such relation.
 
 use super::{Allocator, AllocatorEvent};
 
@@ -37,14 +38,14 @@ fn fits_limit(before: &AllocatorEvent, after: &AllocatorEvent) -> Option<bool> {
     if changed == 0 || after.allocation_bytes != Some(changed) {
         return None;
     }
-    // Free bytes outside of the largest block, and in it.
+    // Free bytes outside of the largest block, and inside it.
     let split = |event: &AllocatorEvent| {
         let free = event.available_bytes as f64;
         let outside = event.fragmentation? * free;
         Some((outside, free - outside))
     };
     let ((outside, largest), (new_outside, new_largest)) = (split(before)?, split(after)?);
-    // Without a block outside of the largest one, any size of the pool agrees.
+    // If the largest block is the only free block, any size of the pool agrees.
     let error = 1.0 + ROUNDING * (outside + new_outside);
     if outside + new_outside == 0.0 || changed as f64 <= 2.0 * error {
         return None;

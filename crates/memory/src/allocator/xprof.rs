@@ -23,8 +23,7 @@ pub fn allocator(of: &Allocator) -> Allocator {
     in_time_of_lines(of)
 }
 
-/// Returns the index of the event after which most bytes are used. If several are equal, returns the last in file
-/// order.
+/// Returns the index of the event after which the most bytes are used. If several are equal, returns the last in file order.
 pub fn peak(allocator: &Allocator) -> Option<usize> {
     let used = allocator.events.iter().map(|event| (event.used_bytes(), event.place)).enumerate();
     used.reduce(|most, it| if it.1 > most.1 { it } else { most }).map(|(index, _)| index)
@@ -38,7 +37,7 @@ pub fn listed(allocator: &Allocator) -> Listed {
     };
     let mut rest = i128::from(moment.in_use_bytes);
     let mut alive: FxHashMap<u64, usize> = FxHashMap::default();
-    // All events with the peak's time count, including those after the peak.
+    // All events at the time of the peak are included, even those after the peak.
     let until = allocator.events.iter().take_while(|event| event.time <= moment.time);
     for (index, event) in until.enumerate() {
         let bytes = i128::from(event.allocation_bytes.unwrap_or(0));
@@ -48,7 +47,7 @@ pub fn listed(allocator: &Allocator) -> Listed {
                 rest -= bytes;
             }
             Activity::Release if alive.remove(&event.address).is_some() => rest += bytes,
-            // Added as a release, and subtracted as one of older memory.
+            // The release is added as a release, and subtracted as a release of older memory.
             Activity::Release => {}
         }
     }

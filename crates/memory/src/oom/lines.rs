@@ -48,7 +48,7 @@ impl Reader {
         }
     }
 
-    /// Handles a line that states an error, either a new one or the previous one in other words.
+    /// Handles a line that states an error: a new error, or the previous error in other words.
     fn error(&mut self, line: &str) {
         let stated = statements::error(line);
         // Earlier statements of an allocator belong to this error.
@@ -60,7 +60,7 @@ impl Reader {
         self.open.complete(stated);
     }
 
-    /// Starts a list. A list that follows another without a new error belongs to another memory space.
+    /// Starts a list. A list that follows another list without a new error belongs to another memory space.
     fn begin_list(&mut self) {
         if self.is_list {
             self.end_report();

@@ -1,5 +1,5 @@
-//! Merges repeated reports of an error: the allocator, the runtime, each exception on the way and each process may
-//! report it.
+//! Merges repeated reports of an error: the allocator, the runtime, each process and each exception that passes the error on
+//! may report it.
 
 use super::{OutOfMemory, rounds_to};
 
@@ -26,7 +26,7 @@ impl OutOfMemory {
         self.needed_bytes.and(other.needed_bytes).or(self.requested_bytes.and(other.requested_bytes)).is_some()
     }
 
-    /// Adds the values of another report of the same error that this one lacks.
+    /// Adds the values that this report lacks from another report of the same error.
     pub(super) fn complete(&mut self, other: OutOfMemory) {
         let fill = |own: &mut Option<u64>, other: Option<u64>| *own = own.or(other);
         if self.statement.is_empty() || !self.has_sizes() && other.has_sizes() {
@@ -58,7 +58,7 @@ impl OutOfMemory {
     }
 }
 
-/// Returns the distinct reports. Reports without a size count only if no report has a size.
+/// Returns the distinct reports. Includes reports without a size only if no report has a size.
 pub(super) fn distinct(reports: Vec<OutOfMemory>) -> Vec<OutOfMemory> {
     let any_sizes = reports.iter().any(OutOfMemory::has_sizes);
     let mut distinct: Vec<OutOfMemory> = Vec::new();

@@ -106,8 +106,8 @@ pub struct ListedBuffer {
 }
 
 impl OutOfMemory {
-    /// Returns the reports in a text, in order. Empty if it contains no error. A report that occurs twice, as when an
-    /// error is raised again, counts once.
+    /// Returns the reports in a text, in order. Empty if it contains no error. A report that occurs twice, as when an error is
+    /// raised again, is included once.
     pub fn read(text: &str) -> Vec<OutOfMemory> {
         merge::distinct(lines::reports(text))
     }
@@ -124,8 +124,8 @@ impl OutOfMemory {
         self.needed_bytes.or_else(|| self.sum("total allocation")).or_else(listed)
     }
 
-    /// Returns the peak memory that was needed at once. Includes the memory already in use if an allocator reports it.
-    /// Returns `None` if the text contains neither.
+    /// Returns the peak memory that was needed at once. Includes the memory already in use if an allocator reports it. Returns
+    /// `None` if the text contains no such size.
     pub fn peak_bytes(&self) -> Option<u64> {
         let in_use = self.occupied_bytes().zip(self.requested_bytes);
         in_use.map(|(in_use, requested)| in_use.saturating_add(requested)).or_else(|| self.program_bytes())

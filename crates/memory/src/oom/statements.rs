@@ -92,7 +92,7 @@ pub(super) fn note(line: &str, open: &mut OutOfMemory) {
 fn sum(line: &str) -> Option<(&'static str, u64)> {
     SUMS.iter().find_map(|&name| {
         let (before, rest) = line.split_once(name)?;
-        // A single word occurs in many lines of a log, so it counts only in an aligned column of sizes.
+        // A single word occurs in many lines of a log, so it is used only in an aligned column of sizes.
         let is_word = name.contains(' ') || before.is_empty() || before.ends_with([' ', '\t', '"']);
         let value = rest.strip_prefix(':').unwrap_or(rest);
         let is_aligned =
@@ -174,7 +174,7 @@ fn device(line: &str) -> String {
     let allocator = behind(line, "Allocator (").or_else(|| behind(line, "by allocator ")).map(name);
     let number =
         |mark| behind(line, mark).map(name).filter(|it| it.bytes().all(|c| c.is_ascii_digit()) && !it.is_empty());
-    // Position of a chip in the slice, and its memory: (0x3x0_HBM1).
+    // Position of a chip in the slice, and the chip's memory: (0x3x0_HBM1).
     let core = line.split(['(', ')']).find(|part| part.contains("_HBM") && *part == name(part));
     let gpu = number("GPU ").or_else(|| number("device ordinal ")).map(|number| format!("GPU {number}"));
     allocator.or(core).map(str::to_owned).or(gpu).unwrap_or_default()

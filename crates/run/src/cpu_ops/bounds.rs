@@ -1,4 +1,4 @@
-//! Finds bounds for the ends of ops, and nested ops, from the events of their threads.
+//! Finds upper bounds for the ends of ops, and the ops that are nested in others, from the events of their threads.
 
 use super::{Marker, OpEvent};
 use base::{Ps, sort};
@@ -7,7 +7,7 @@ use trace::Trace;
 /// Name of the spans in which XLA's executor runs the ops that are ready.
 const EXECUTE: &str = "ThunkExecutor::Execute";
 
-/// Longest time between a marker and the event before it on its thread at which they count as adjacent. Only a return
+/// Longest time between a marker and the event before it on its thread at which the two are treated as adjacent. Only a return
 /// from a function is between them, which takes about a microsecond.
 const AT_ONCE: Ps = Ps::new(10_000_000);
 
@@ -42,8 +42,7 @@ pub(super) fn starts_of_next_spans(trace: &Trace, ops: &[OpEvent], marked: &[Opt
     trace.events.for_each_time(trace.events.ids(), |_, kind, interval| {
         let Some(line) = kinds.get(kind).map(|kind| kind.line.index()) else { return };
         let (Some(wanted), Some(before)) = (wanted.get(line), before.get_mut(line)) else { return };
-        // An event belongs to the first marker after it: a later marker is preceded by that first marker or a later
-        // event.
+        // An event belongs to the first marker after it: a later marker follows that first marker or a later event.
         let after = wanted.partition_point(|&(start, _)| start < interval.end);
         let is_execute = is_execute.get(kind) == Some(&true);
         let this = Some(Before { end: interval.end, start: std::cmp::Reverse(interval.start), is_execute });

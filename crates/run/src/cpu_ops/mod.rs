@@ -61,9 +61,9 @@ enum Role {
     Other,
 }
 
-/// Extends the events of the ops of XLA's CPU backend to the ends of the ops, and stores the relations of the ops. Runs
-/// once per trace. The time is linear in the number of events, except that the events of the ops are sorted. Does
-/// nothing if there are no such ops.
+/// Extends the events of the ops of XLA's CPU backend to the ends of the ops, and stores the relations between the ops. Runs
+/// once per trace. The time is linear in the number of events, except that the events of the ops are sorted. Does nothing if
+/// there are no such ops.
 pub(crate) fn complete(trace: &mut Trace, modules: &Modules) {
     if trace.cpu_ops.is_some() {
         return;
@@ -131,7 +131,7 @@ fn roles(trace: &Trace) -> Vec<Role> {
     kinds.iter().map(role).collect()
 }
 
-/// Ops that end after their events, and the relations of all ops.
+/// Ops that end after their events, and the relations between all ops.
 #[derive(Default)]
 struct OpEnds {
     /// Ends by event, ascending.
@@ -176,7 +176,7 @@ fn find(trace: &Trace, roles: &[Role], modules: &Modules) -> OpEnds {
     let mut ends: Vec<Ps> = Vec::with_capacity(ops.len());
     let mut parents: Vec<Option<usize>> = Vec::with_capacity(ops.len());
     for (at, op) in ops.iter().enumerate() {
-        // The op that runs this one starts before it, so its end is known.
+        // The op that runs this op starts before it, so the end of that op is known.
         let around = runs.around(at).or_else(|| {
             let outer = nested.get(at).copied().flatten()?;
             (!runs.same(at, outer)).then_some(outer)

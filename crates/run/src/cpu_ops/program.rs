@@ -1,4 +1,4 @@
-//! Reads the relations of ops from the compiled program: the ops that use the result of an op, and the ops that run it.
+//! Reads the relations between ops from the compiled program: the ops that use the result of an op, and the ops that run it.
 
 use base::sort;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -88,9 +88,8 @@ impl Graph {
         Graph { users, callers }
     }
 
-    /// Finds the ops that use the result of an instruction. Follows instructions without events: aliases, tuples, and
-    /// ops whose events were lost. Elements of tuples are tracked separately: a use of one element is not a use of the
-    /// others.
+    /// Finds the ops that use the result of an instruction. Follows instructions without events: aliases, tuples, and ops whose
+    /// events were lost. Elements of tuples are tracked separately: a use of one element is not a use of the other elements.
     fn users(
         &self,
         module: &Module,

@@ -132,7 +132,7 @@ impl Runs {
         self.place(at).and_then(|(place, _, program)| program.ops.get(place.op)).is_some_and(|op| op.is_leaf)
     }
 
-    /// Returns the event of the op that runs the computation of this op: the latest that had started.
+    /// Returns the event of the op that runs the computation of this op: the latest such event that had started.
     pub(super) fn around(&self, at: usize) -> Option<usize> {
         let (place, run, program) = self.place(at)?;
         let start = self.start(at);
@@ -144,8 +144,8 @@ impl Runs {
         program.ops.get(place.op)?.callers.iter().filter_map(latest).max_by_key(|&event| (self.start(event), event))
     }
 
-    /// Returns the start of the first op that uses the result of this op. If an execution of the using op has several
-    /// events, the last one waits for all operands.
+    /// Returns the start of the first op that uses the result of this op. If an execution of the using op has several events,
+    /// the last of them waits for all operands.
     pub(super) fn first_use(&self, at: usize) -> Option<Ps> {
         let (place, run, program) = self.place(at)?;
         let start = self.start(at);

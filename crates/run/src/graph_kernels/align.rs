@@ -22,11 +22,11 @@ pub(super) enum Fit {
     Same,
     /// The kernel has the name of an instruction that is similar.
     Similar,
-    /// A kernel of a library, and an instruction of the kind that calls this library.
+    /// The kernel belongs to a library, and the instruction is of a kind that calls this library.
     Library,
-    /// A kernel of a library, and an instruction that may call any library.
+    /// The kernel belongs to a library, and the instruction may call any library.
     Perhaps,
-    /// A copy or a fill, which may prepare the kernel of any instruction.
+    /// The kernel is a copy or a fill, which may prepare the kernel of any instruction.
     Preparation,
     /// The kernel belongs to another instruction.
     No,
@@ -64,7 +64,7 @@ impl Fit {
 /// Score of a kernel without an instruction.
 const UNASSIGNED: i32 = -10;
 
-/// Maximum number of cells of the table. Longer sequences are aligned in a band around the best assignment.
+/// Maximum number of cells in the table. Longer sequences are aligned in a band around the best assignment.
 const MOST_CELLS: usize = 4 << 20;
 
 /// Smallest width of the band.
@@ -81,8 +81,8 @@ pub(super) fn cells(kernels: usize, instructions: usize) -> usize {
     kernels * width(kernels, instructions).unwrap_or(0)
 }
 
-/// Values for the assignments that end at an instruction: for those whose last instruction has no main kernel yet, and for those
-/// whose last instruction has one.
+/// Values for the assignments that end at an instruction: one for assignments whose last instruction has no main kernel yet,
+/// and one for assignments whose last instruction has one.
 #[derive(Clone, Copy, Default)]
 struct Both<T> {
     without_main: T,

@@ -39,9 +39,9 @@ pub(super) enum Library {
 /// A kernel, described by its name.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Kernel {
-    /// XLA generated it for this instruction, and uses it for others that compute the same.
+    /// XLA generated it for this instruction, and uses it for other instructions that compute the same.
     Generated(InstructionIndex),
-    /// A library contains it. `None` if its name does not show which one.
+    /// A library contains it. `None` if its name does not show which library.
     OfLibrary(Option<Library>),
     /// A copy or a fill.
     CopyOrFill,
@@ -89,7 +89,7 @@ impl<'m> Instructions<'m> {
         for (index, instruction) in all() {
             by_kernel.entry(kernel_name(&instruction.name)).or_insert(index);
         }
-        // The kernel of a sort has the name of the sort, also if it is fused with other instructions.
+        // The kernel of a sort has the name of the sort, even if it is fused with other instructions.
         for (index, fusion) in all().filter(|(_, instruction)| instruction.is("fusion")) {
             let fused = module.called(fusion, 0).map_or(&[][..], |it| module.instructions_of(it));
             for sort in fused.iter().filter(|it| it.is("sort")) {
@@ -99,7 +99,7 @@ impl<'m> Instructions<'m> {
         Instructions { module, launching, by_kernel }
     }
 
-    /// Finds out what the name of a kernel shows. `is_copy` is true for copies and fills.
+    /// Returns the information in the name of a kernel. `is_copy` is true for copies and fills.
     pub fn kernel(&self, name: &str, is_copy: bool) -> Kernel {
         if is_copy {
             return Kernel::CopyOrFill;
@@ -136,7 +136,7 @@ impl<'m> Instructions<'m> {
     }
 
     /// Returns how well the kernel that is named after `of` fits an instruction. XLA uses one kernel for all instructions that
-    /// compute the same. They have the same kind of name and the same shape of result.
+    /// compute the same. Such instructions have the same kind of name, and results of the same shape.
     fn generated(&self, of: InstructionIndex, instruction: InstructionIndex) -> Fit {
         if of == instruction {
             return Fit::Exact;

@@ -6,7 +6,7 @@
 //!
 //! 1. another kernel with the same graph node that names its instruction (before a graph is captured, its kernels run as usual);
 //! 2. the order of the kernels: a graph runs them in the order of the compiled program ([`align`]);
-//! 3. kernels of the same name that name their instruction, if all of them name the same one;
+//! 3. kernels of the same name that name their instruction, if all of them name the same instruction;
 //! 4. the instruction that XLA named the kernel after (`loop_add_fusion_3` is `loop_add_fusion.3`), if one module has it.
 //!
 //! ```text
@@ -31,7 +31,7 @@ use base::{Ps, sort};
 use hlo::{Module, Modules};
 use trace::{Args, EventColumn, EventKind, LineKind, StrId, Trace, instruction_name};
 
-/// Kinds of events whose arguments were changed: the new kind and the one that was read.
+/// Kinds of events whose arguments were changed: the new kind, and the kind that was read.
 pub type ReadKinds = FxHashMap<EventKind, EventKind>;
 
 /// Maximum number of cells of all alignments of a run, so that no file takes more than a few seconds.
@@ -94,7 +94,7 @@ fn unnamed(trace: &Trace, modules: &Modules) -> Vec<usize> {
     trace.events.kinds().iter().enumerate().filter(|(_, kind)| is_unnamed(kind)).map(|(at, _)| at).collect()
 }
 
-/// Returns true if an event names an instruction. Without the compiled program, any name counts.
+/// Returns true if an event names an instruction. Without the compiled program, any name is accepted.
 fn is_named(trace: &Trace, modules: &Modules, kind: &EventKind, args: &Args) -> bool {
     let name = instruction_name(trace.text(args.hlo_op));
     let Some(module) = module(trace, modules, host(trace, kind), args) else { return !name.is_empty() };
@@ -247,8 +247,8 @@ fn named_elsewhere(trace: &Trace, program: Program, module: &Module) -> FxHashSe
     found
 }
 
-/// Returns the kernels of a program's command buffers, one buffer after the other, each with true for the first kernel of a
-/// buffer. If buffers were recorded several times, returns several sequences.
+/// Returns the kernels of a program's command buffers, one buffer after the other, each with a flag that is true for the first
+/// kernel of a buffer. If buffers were recorded several times, returns several sequences.
 fn sequences(trace: &Trace, buffers: &FxHashMap<Buffer, Launch>) -> Vec<Vec<(usize, bool)>> {
     // XLA numbers the command buffers of a program in their order.
     let number = |name: StrId| {

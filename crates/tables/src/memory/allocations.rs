@@ -60,7 +60,7 @@ const BYTES: Column = column("bytes", "Bytes", Unit::Bytes, "Total bytes of thes
 const PERCENT: Column =
     column("peak_percent", "Share of peak", Unit::Percent, "Bytes as a share of the bytes used at the peak.");
 
-/// Event columns that also apply to one or several equal allocations.
+/// Columns of events that also apply to one allocation or to several equal allocations.
 fn of_event() -> impl Iterator<Item = Column> {
     const KEYS: [&str; 6] = ["requested_bytes", "allocation_bytes", "address", "tf_op_name", "region_type", "shape"];
     timeline::COLUMNS.iter().map(|(column, _)| *column).filter(|column| KEYS.contains(&column.key))
@@ -72,7 +72,8 @@ pub fn columns() -> Vec<Column> {
     [allocator, host, KIND, COUNT, BYTES, PERCENT, TIME].into_iter().chain(of_event()).collect()
 }
 
-/// Lists the allocations that are alive at an allocator's peak, largest first. The variant `xprof` lists those that XProf lists.
+/// Lists the allocations that are alive at an allocator's peak, largest first. The variant `xprof` lists the allocations that
+/// XProf lists.
 pub fn table(recorded: &Recorded, variant: &str) -> Table {
     let mut cells = Vec::new();
     let is_xprof = variant == "xprof";

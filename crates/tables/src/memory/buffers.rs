@@ -156,9 +156,8 @@ pub fn has_rows(recorded: &Recorded) -> bool {
         || recorded.errors().iter().any(|error| !error.buffers.is_empty())
 }
 
-/// Returns the table of a run, sorted by the peak of the program and then by the size of the
-/// buffer, largest first. The variants `class`, `scope` and `source` give one row for each of
-/// these.
+/// Returns the table of a run, sorted by the peak of the program and then by the size of the buffer, largest first. The
+/// variants `class`, `scope` and `source` give one row for each class, scope or source line.
 pub fn table(recorded: &Recorded, variant: &str) -> Table {
     let mut spaces = Vec::new();
     for program in &recorded.programs {

@@ -27,7 +27,7 @@ struct Group {
     largest: Option<String>,
 }
 
-/// Appends one row for each group of buffers in one memory space, largest first. `parts` must be sorted in the same way.
+/// Appends one row for each group of buffers in one memory space, largest first. `parts` must also be sorted, largest first.
 pub fn groups(of: [&str; 2], peak: u64, parts: impl Iterator<Item = Part>, cells: &mut Vec<Vec<Cell>>) {
     let mut found: BTreeMap<String, Group> = BTreeMap::new();
     for part in parts {
