@@ -24,7 +24,7 @@ pub fn waiting_share(kernels: &Kernels) -> f64 {
 }
 
 /// Returns the percentage of the measured time, including idle time, during which ops bound by main memory run. Covers the ops
-/// that the profile lists, except those that only wait for a copy.
+/// that the profile lists, except ops that only wait for a copy.
 pub fn memory_bound_percent(profile: &UnifiedProfile) -> Option<f64> {
     let ops = profile.op_statistics.as_ref()?;
     let is_bound =

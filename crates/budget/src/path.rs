@@ -127,7 +127,7 @@ pub(super) fn path(input: &mut Input<'_>) -> Parsed<Path> {
     Ok(Path { parts, spans })
 }
 
-/// Reads a part after the first one, with its position. The position excludes the preceding dot.
+/// Reads a part after the first part, with its position. The position excludes the preceding dot.
 fn part(input: &mut Input<'_>) -> Parsed<(PathPart, Range<usize>)> {
     let key = expected(name, "A name is expected after the dot; names with blanks need quotation marks.");
     let field = alt(('*'.value(PathPart::EveryKey), key.map(PathPart::Key)));

@@ -1,9 +1,9 @@
 //! Tests whether the steps of two runs differ, and computes the smallest difference that the test
 //! could prove.
 //!
-//! With one capture per side, the result is about these two captures, and the noise is that of their steps ([`Level`]). But the
-//! level of every capture also depends on clocks, placement, memory and neighbours. A single capture does not reveal this
-//! effect. Only several captures per side show whether the *programs* differ. The noise is then the variation among the
+//! With one capture per side, the result is about these two captures, and the noise is the noise of their steps ([`Level`]).
+//! But the level of every capture also depends on clocks, placement, memory and neighbours. A single capture does not reveal
+//! this effect. Only several captures per side show whether the *programs* differ. The noise is then the variation among the
 //! captures of one side:
 //!
 //! ```text
@@ -201,7 +201,7 @@ impl Inflation {
     }
 }
 
-/// Returns how strongly a step predicts the next one, from 0 to [`MOST_CORRELATION`]. This correlation is a property of the
+/// Returns how strongly a step predicts the next step, from 0 to [`MOST_CORRELATION`]. This correlation is a property of the
 /// machine, so all captures are pooled. In a short capture, consecutive steps pull the mean towards them, so the correlation is
 /// underestimated.
 fn correlation<'l>(levels: impl Iterator<Item = &'l Level>) -> f64 {

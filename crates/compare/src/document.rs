@@ -64,8 +64,8 @@ pub struct Comparison {
     /// Difference between the typical steps, by part. The deltas of one run add up to `step_time[].typical_delta_us`, to the
     /// picosecond. If the batch sizes differ, times are per token or sample.
     pub waterfall: Vec<PartChange>,
-    /// Typical step by kind of work, if the runs name their ops differently (another platform or
-    /// framework). The times of one run add up to those of `waterfall`.
+    /// Typical step by kind of work, if the runs name their ops differently (another platform or framework). The times of one
+    /// run add up to the run's times in `waterfall`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub phases: Vec<PhaseChange>,
     /// Self time spent in each phase of the training step and in each layer of the model, if the ops of both runs have
@@ -85,11 +85,11 @@ pub struct Comparison {
     /// Memory of the devices by content. Present only if at least two runs record it. Comparisons made by the web page lack it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory: Option<MemoryComparison>,
-    /// Compiled programs of each run against those of the baseline, most device time first. Present only if the files of both
-    /// runs contain their programs (HLO); results that were read from JSON contain no programs.
+    /// Compiled programs of each run compared with the programs of the baseline, most device time first. Present only if the
+    /// files of both runs contain their programs (HLO); results that were read from JSON contain no programs.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub programs: Vec<ProgramChange>,
-    /// Results of matching the ops of each run with those of the baseline: one entry per run other than the baseline.
+    /// Results of matching the ops of each run to the ops of the baseline: one entry per run other than the baseline.
     pub matching: Vec<Matching>,
     /// Speed-up by number of devices. Absent if all runs have the same number of devices.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -257,8 +257,8 @@ pub struct WorkRate {
     pub unit: WorkUnit,
     /// Units per step of the run and of the baseline, over all devices.
     pub per_step: [f64; 2],
-    /// Rates per second first. Then per device second if the device counts differ, and per joule and per dollar if the power
-    /// and price of both runs are known.
+    /// First the rates per second. Rates per device second follow if the device counts differ. Rates per joule and per dollar
+    /// follow if the power and the price of both runs are known.
     pub measures: Vec<RateMeasure>,
 }
 
@@ -418,7 +418,7 @@ pub struct LayerChange {
     /// its own path.
     pub kind: LayerKind,
     /// Name of the phase (`forward`, `backward`, `recomputed`, `update`, `other`) or path of the layer:
-    /// `jit_train_step/layer_*/attention`. The path is that of the run, or that of the baseline if the run does not list the
+    /// `jit_train_step/layer_*/attention`. The path comes from the run, or from the baseline if the run does not list the
     /// layer.
     pub name: String,
     /// Path in the baseline. Absent unless the program has a different name there.

@@ -147,7 +147,7 @@ fn differing(runs: &[Named]) -> Vec<Option<String>> {
     runs.iter().map(of_run).collect()
 }
 
-/// Returns all fields of the model's configuration except those with separate checks.
+/// Returns all fields of the model's configuration except fields with separate checks.
 fn dimensions(model: &ModelConfig) -> Named {
     let count = |value: Option<u64>| value.map(|value| value.to_string());
     let flag = |value: Option<bool>| value.map(|value| if value { "yes" } else { "no" }.to_owned());
@@ -234,8 +234,8 @@ fn source_format(profile: &UnifiedProfile) -> Option<&str> {
     profile.metadata.source_format.as_deref().filter(|_| !is_earlier)
 }
 
-/// Returns the display name of a check in lower case. If several runs are compared, their list may lack a check that two of
-/// them have; the key of the check is then its display name.
+/// Returns the display name of a check in lower case. If several runs are compared, the list may lack a check that two of the
+/// runs have. The display name is then made from the key.
 pub fn title(checks: &[FairnessCheck], name: &str) -> String {
     let listed = checks.iter().find(|it| it.check == name);
     listed.map_or_else(|| name.replace('_', " "), |it| it.title.to_lowercase())

@@ -64,7 +64,7 @@ impl NamePiece {
     }
 }
 
-/// Splits the name of a capture into pieces. Uses the folders and names that users chose, and ignores those that a profiler
+/// Splits the name of a capture into pieces. Uses the folders and names that users chose, and ignores names that a profiler
 /// derives from the time and the host.
 fn pieces(metadata: &Metadata) -> Vec<NamePiece> {
     let name = format!("{}/{}", parts_of_path(&metadata.trace_file).join("/"), metadata.name()).to_lowercase();

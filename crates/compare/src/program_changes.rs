@@ -1,4 +1,4 @@
-//! Differences between the compiled programs of a run and those of the baseline.
+//! Differences between the compiled programs of a run and the programs of the baseline.
 //!
 //! Unified profiles contain no programs. Callers that have them compare them with `session::program_changes` and pass the
 //! result in [`Subject::program_changes`](super::Subject).
@@ -9,7 +9,7 @@ use base::Ps;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A compiled program of a run, to compare it with those of other runs.
+/// A compiled program of a run, for comparison with the programs of other runs.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ComparedProgram {
     /// Name with the number of the program: `jit_f(17)`.

@@ -73,7 +73,7 @@ fn finished(
     FairnessCheck { check: check.to_owned(), title: title.to_owned(), status, values, note }
 }
 
-/// Joins the first entries of a list, with the number of those left out.
+/// Joins the first entries of a list, and adds the number of omitted entries.
 fn shortened(list: Vec<String>) -> String {
     let more = list.len().saturating_sub(MOST_LISTED);
     let mut text = list.into_iter().take(MOST_LISTED).collect::<Vec<_>>().join(", ");

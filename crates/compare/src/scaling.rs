@@ -303,7 +303,7 @@ fn idle(steps: &StepBreakdown) -> f64 {
     causes.into_iter().flatten().sum::<f64>() + parts.other_idle_us
 }
 
-/// Fits Amdahl's law to those runs of a series that have more devices than the reference.
+/// Fits Amdahl's law to the runs of a series that have more devices than the reference.
 fn fit(points: &[ScalingPoint]) -> Option<AmdahlFit> {
     let more = points.iter().filter(|point| point.ideal_speedup > 1.0);
     AmdahlFit::of(&more.map(|point| (point.ideal_speedup, point.speedup)).collect::<Vec<_>>())

@@ -270,7 +270,7 @@ pub fn definitions() -> impl Iterator<Item = (&'static str, Definition)> {
     COMMON.iter().chain(&OF_A_PLATFORM).filter_map(|metric| Some((metric.path, metric.definition?)))
 }
 
-/// Returns the scored numbers, and those that are only shown. Omits numbers that no run has.
+/// Returns the scored numbers, and the numbers that are only shown. Omits numbers that no run has.
 pub fn metrics(subjects: &[Subject], comparison: &Comparison) -> (Vec<ComparedMetric>, Vec<ComparedMetric>) {
     let common = common_work(subjects, comparison);
     let runs = &Runs::new(subjects, comparison, &common);

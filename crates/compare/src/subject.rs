@@ -22,10 +22,10 @@ pub struct Subject {
     /// Picture of the median step as text, for reports. Present if the events of the run were available. For several captures,
     /// it is the picture of the first capture.
     pub median_step: Option<String>,
-    /// Compiled programs with the most device time, if the files of the run are available. For several captures, those of
-    /// the first.
+    /// Compiled programs with the most device time, if the files of the run are available. For several captures, the programs
+    /// of the first.
     pub programs: Vec<ComparedProgram>,
-    /// Differences of these programs from those of the baseline. Their `run` is ignored.
+    /// Differences between these programs and the programs of the baseline. Their `run` is ignored.
     pub program_changes: Vec<ProgramChange>,
     /// Power of one device in watts, if the user gives it.
     pub watts_per_device: Option<f64>,
@@ -130,7 +130,8 @@ fn combined(first: &UnifiedProfile, captures: &[UnifiedProfile]) -> UnifiedProfi
     };
     // The spread of one capture's steps is not the spread of the group.
     profile.step_timing.stddev_step_time_us = None;
-    // If a capture has no busy time, the group has no busy time, because a mean over the others would be a different number.
+    // If a capture has no busy time, the group has no busy time, because a mean over the other captures would be a different
+    // number.
     profile.compute_utilization = profile.compute_utilization.and_then(|busy| {
         let of =
             |value: fn(&ComputeUtilization) -> f64| mean(captures, |it| it.compute_utilization.as_ref().map(value));

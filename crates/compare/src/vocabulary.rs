@@ -146,7 +146,7 @@ base::words! {
         Rest = "rest",
     }
 
-    /// Method by which an op was matched with those of the baseline.
+    /// Method by which an op was matched to an op of the baseline.
     pub enum MatchedBy {
         /// By the op's name, and by further evidence if the name is generic.
         Name = "name",

@@ -64,8 +64,8 @@ struct WaterfallPart {
     is_recorded: bool,
 }
 
-/// Returns the parts of `run` minus those of `baseline`. The deltas add up exactly to the difference between the step times.
-/// Empty if either run has neither parts nor a busy time.
+/// Returns the parts of `run` minus the parts of `baseline`. The deltas add up exactly to the difference between the step
+/// times. Empty if either run has neither parts nor a busy time.
 pub fn waterfall(run: usize, subject: &Subject, baseline: &Subject, step: StepKind) -> Vec<PartChange> {
     let (mut parts, mut base) = match (breakdown(subject, step), breakdown(baseline, step)) {
         (Some(ours), Some(theirs)) => (ours, theirs),
@@ -91,8 +91,8 @@ pub fn waterfall(run: usize, subject: &Subject, baseline: &Subject, step: StepKi
     parts.iter().zip(&base).filter(is_there).map(change).collect()
 }
 
-/// Converts the parts of a step to those of a token or sample. `per_step` is the number of units
-/// per step, of the run and of the baseline.
+/// Converts the parts of a step to the parts of a token or sample. `per_step` is the number of units per step, of the run and
+/// of the baseline.
 pub fn per_unit(parts: Vec<PartChange>, unit: WorkUnit, per_step: [f64; 2]) -> Vec<PartChange> {
     let of_one = |part: PartChange| {
         let [run, baseline] =
@@ -212,8 +212,8 @@ mod tests {
         assert_eq!(of(StepKind::Mean), [(compute, 60.0, 80.0), (input, 20.0, 100.0)]);
     }
 
-    /// If a profile lacks the parts of each step, those of the mean step are used, and their difference
-    /// from the typical step is shown.
+    /// If a profile lacks the parts of each step, the parts of the mean step are used, and their difference from the typical
+    /// step is shown.
     #[test]
     fn parts_of_the_mean_step_are_made_to_add_up() {
         let mut after = run(80.0, 420.0);

@@ -7,7 +7,7 @@
 //! HeapSimulatorTrace     1 events*  2 whole_module_simulation  3 buffer_allocation_index (unreliable, according to XLA)
 //! ```
 //!
-//! Our own reader walks the lists, so that messages after a damaged message are found. Each message in them is decoded
+//! Our own reader walks the lists, so that messages after a damaged message are found. Each message in the lists is decoded
 //! separately.
 
 use hlo::{InstructionIndex, Module};

@@ -1,4 +1,4 @@
-//! Arguments whose memory the program could reuse for its results but does not. Each of them takes memory for a second
+//! Arguments whose memory the program could reuse for its results but does not. Each such argument takes memory for a second
 //! copy while the program runs.
 
 use hlo::{NamedRole, Outcome};

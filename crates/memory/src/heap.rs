@@ -36,7 +36,7 @@ pub struct Heap {
     /// Instruction of each event. For an allocation, it is the instruction that makes the value. For a release, it is the same
     /// instruction, not the last instruction that uses the value.
     pub instructions: Vec<Option<InstructionIndex>>,
-    /// Instruction that the program has reached at each event: the last one that allocated memory.
+    /// Instruction that the program has reached at each event: the last instruction that allocated memory.
     pub reached: Vec<Option<InstructionIndex>>,
     /// Fill level at the peak. If several points are equal, the first one is used.
     pub peak: HeapPoint,

@@ -54,7 +54,7 @@ pub struct SpaceMemory {
     /// Bytes of temporary allocations without a heap trace. Their buffers have no known lifetimes, so they are not in
     /// any peak.
     pub untraced_bytes: u64,
-    /// Number of heap traces of the temporary allocations. If there are several, `heap` is the last one of the first
+    /// Number of heap traces of the temporary allocations. If there are several, `heap` comes from the last trace of the first
     /// allocation.
     pub traces: usize,
     /// Heap of temporary values. `None` if the program has none in this space.

@@ -1,4 +1,5 @@
-//! Reference counts of memory: several buffers can share memory. It becomes free when the last of these buffers is freed.
+//! Reference counts of memory: several buffers can share memory. Such memory becomes free when the last of these buffers is
+//! freed.
 
 use crate::assignment::BufferIndex;
 use crate::problems::Problem;

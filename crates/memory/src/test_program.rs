@@ -64,8 +64,7 @@ impl TestProgram {
         self
     }
 
-    /// Adds a heap trace of `(kind, buffer, shared with)`. Each event names the instruction of its buffer, like those
-    /// of XLA.
+    /// Adds a heap trace of `(kind, buffer, shared with)`. Each event names the instruction of its buffer, like XLA's events.
     pub fn trace(mut self, events: &[(i64, i64, i64)]) -> Self {
         let mut trace = message();
         for &(kind, buffer, with) in events {

@@ -103,7 +103,7 @@ fn sizes_that_no_memory_has_are_problems_and_no_totals() {
         program.instruction(id, "add", "", 1).buffer(id, i64::MAX).allocation(i64::MAX, 5, &[id])
     });
     let five = five.trace(&[(ALLOCATE, 1, 0), (FREE, 1, 0), (ALLOCATE, 2, 0)]);
-    // Each size counts once as a buffer and once as an allocation.
+    // Each size is counted once as a buffer and once as an allocation.
     assert_eq!(problem(&five), (Problem::ImpossibleSize, 10));
     five.look(|program| {
         let space = program.space(MAIN).unwrap();

@@ -170,12 +170,12 @@ impl Analysis {
         self.limited.as_ref().unwrap_or(&run.trace)
     }
 
-    /// Returns the limiting resource of an op: the one that the op uses most.
+    /// Returns the limiting resource of an op: the resource that the op uses most.
     pub fn bound_by(&self, op: &Op) -> Option<&'static str> {
         self.roofline.bound_label(op)
     }
 
-    /// Groups the ops of the run by layer of the model. `trace` is that of [`Analysis::trace`].
+    /// Groups the ops of the run by layer of the model. `trace` is the result of [`Analysis::trace`].
     pub fn layers(&self, trace: &Trace, grouping: LayerGrouping) -> Layers {
         Layers::new(trace, &self.ops, &self.collectives, grouping, &|op| self.bound_by(op))
     }

@@ -18,18 +18,19 @@ pub struct Communication {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hidden_percent: Option<f64>,
     /// Time that devices waited for the last device of their group. It is the sum of `duration - shortest duration` over the
-    /// compared runs. The runs of one instruction on the devices of a group are compared; they are matched by their order. If
-    /// the file contains no groups, devices whose runs overlap and end together form a group. Absent if no run was compared.
+    /// compared runs. Compared runs are runs of the same instruction on the devices of a group, matched by their order. If the
+    /// file contains no groups, devices whose runs overlap and end together form a group. Absent if no run was compared.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wait_time_us: Option<f64>,
     /// Communication time without waiting for other devices. Each compared run contributes the shortest duration in its group,
     /// once per device of the group. Absent if no run was compared.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub transfer_time_us: Option<f64>,
-    /// Device that arrives last far more often than the others. It had the shortest duration, and so arrived last, in at least
-    /// twice its fair share of its compared runs. In a group of four, the fair share is a quarter. The device must arrive last
-    /// in at least 10 % of its compared runs, and 75 % is always enough. If several devices qualify, it is the one that the
-    /// others waited for the longest. Absent if no device qualifies, or if waiting is below 1 % of the compared time.
+    /// Device that arrives last far more often than the other devices. It had the shortest duration, and so arrived last, in at
+    /// least twice its fair share of its compared runs. In a group of four, the fair share is a quarter. The device must arrive
+    /// last in at least 10 % of its compared runs, and 75 % is always enough. If several devices qualify, it is the device that
+    /// the other devices waited for the longest. Absent if no device qualifies, or if waiting is below 1 % of the compared
+    /// time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub straggler: Option<String>,
     /// Share of the straggler's compared runs in which it arrived last and another device of the group waited.
@@ -102,7 +103,7 @@ pub struct CommunicationOp {
     /// Devices per group, from `replica_groups` in any of its forms.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub group_size: Option<u64>,
-    /// Bytes of a run divided by its mean time, including waiting. In 1e9 bytes per second.
+    /// Bytes of one run divided by the mean time of a run, including waiting. In 1e9 bytes per second.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub algorithm_gb_per_sec: Option<f64>,
     /// Bandwidth of each link, comparable with its peak. `algorithm_gb_per_sec` times the factor of NCCL's tests for a group of n

@@ -36,7 +36,7 @@ impl FindingSeverity {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema, Fields)]
 #[serde(rename_all = "snake_case")]
 pub enum Confidence {
-    /// The numbers only suggest the cause. There may be another one.
+    /// The numbers only suggest the cause. There may be another cause.
     Low,
     /// The numbers show the cause under an assumption that the finding names.
     Medium,

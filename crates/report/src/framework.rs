@@ -11,7 +11,7 @@ pub enum Framework {
     TensorFlow,
     /// PyTorch Kineto.
     PyTorch,
-    /// Another producer, or an unknown one.
+    /// Another or an unknown producer.
     #[default]
     Unknown,
 }
@@ -156,7 +156,7 @@ impl Framework {
         }
     }
 
-    /// Returns the names for advice. An unknown framework gets those of JAX.
+    /// Returns the names for advice. An unknown framework gets the names of JAX.
     pub fn words(self) -> &'static Words {
         match self {
             Framework::Jax | Framework::Unknown => &JAX,

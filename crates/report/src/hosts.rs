@@ -123,8 +123,8 @@ pub struct HostStats {
     /// compared.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wait_time_us: Option<f64>,
-    /// Time that all devices waited for devices of this host, over the runs in which one of them arrived last. Absent if no run was
-    /// compared.
+    /// Time that all devices waited for devices of this host, over the runs in which a device of this host arrived last. Absent
+    /// if no run was compared.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub caused_wait_us: Option<f64>,
     /// Largest `memory.devices[].peak_bytes` of the host's devices. Absent if unknown.

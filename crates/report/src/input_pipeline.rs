@@ -23,8 +23,8 @@ pub struct InputPipeline {
     /// `busy_percent` of the op that limits the pipeline.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limiting_percent: Option<f64>,
-    /// Ops from the one that feeds the devices to the source of the data. If an op gets its input from several ops, the chain
-    /// continues with the one that has the most self time, including its own inputs. At most 50 ops.
+    /// Ops from the op that feeds the devices to the source of the data. If an op gets its input from several ops, the chain
+    /// continues with the input op that has the most self time, including its own inputs. At most 50 ops.
     pub chain: Vec<String>,
     /// Stages that occur, in the order in which a batch passes through them.
     pub stages: Vec<InputStageTime>,

@@ -21,7 +21,7 @@ pub struct KernelStatistics {
     /// Time of kernels in the families `matmul`, `convolution` and `attention`. GPUs only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub matrix_time_us: Option<f64>,
-    /// Share of `matrix_time_us` that kernels with tensor cores take, judging by their names. A kernel with an unknown name is
+    /// Share of `matrix_time_us` in kernels that use tensor cores, judging by their names. A kernel with an unknown name is
     /// assumed not to use tensor cores.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tensor_core_percent: Option<f64>,

@@ -58,12 +58,12 @@ pub struct StreamQueue {
     pub stream: String,
     /// Largest number of ops in the queue. An op is in the queue from the start of its call until the op starts.
     pub max_length: u64,
-    /// Mean length of the queue from the first call to the last start of an op.
+    /// Mean length of the queue from the first call to the start of the last op.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mean_length: Option<f64>,
     /// Time during which the queue has at least 1024 ops. At this length, CUDA blocks the host.
     pub blocked_us: f64,
-    /// Time during which the queue is empty, between the first call and the last start of an op. The device then waits for the
+    /// Time during which the queue is empty, between the first call and the start of the last op. The device then waits for the
     /// host, unless it is still busy.
     pub empty_us: f64,
 }

@@ -13,7 +13,7 @@ pub struct LayerFreezing {
     /// the program does not return some of them (they are frozen, or another program trains them), or if parameters are
     /// recognised only because they are updated.
     pub confidence: String,
-    /// Parameter arrays that the program returns updated.
+    /// Parameter arrays whose updated values the program returns.
     pub trained_arrays: u64,
     /// Parameter arrays that the program returns unchanged or not at all. Sharded arrays are included only if they are returned
     /// unchanged, because the new value of a shard may be computed from other shards. Other sharded arrays are counted neither

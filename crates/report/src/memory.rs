@@ -82,16 +82,17 @@ pub struct DeviceMemory {
     /// lower bound that excludes the memory of other programs and of the caller), `memory_profile` (live memory when the profile
     /// was saved) or `error` (the text of an out-of-memory error).
     pub source: String,
-    /// Most bytes in use at once. The meaning depends on `source`: for `allocator`, bytes allocated or reserved; for `programs`,
-    /// the largest `memory.programs[].peak_heap_bytes`; for `error`, the bytes that the program needed, or the failed allocation
-    /// plus the bytes in use. Absent for `memory_profile`, which covers a single moment, and for errors that contain only one
-    /// allocation.
+    /// Most bytes in use at once. The meaning depends on `source`. For `allocator`, it is the bytes allocated or reserved. For
+    /// `programs`, it is the largest `memory.programs[].peak_heap_bytes`. For `error`, it is the bytes that the program needed,
+    /// or the failed allocation plus the bytes in use. Absent for `memory_profile`, which covers a single moment, and for
+    /// errors that contain only one allocation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub peak_bytes: Option<u64>,
     /// Bytes of live arrays when a device memory profile was saved, without temporary values of a running program.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub live_bytes: Option<u64>,
-    /// Capacity in bytes: the limit of the allocator (which may hold less of the device's memory, see `is_preallocated`), the memory size in the profile, or the size in the vendor's data sheet.
+    /// Capacity in bytes: the allocator's limit, the memory size in the profile, or the size in the vendor's data sheet. The
+    /// allocator may hold less memory than its limit; see `is_preallocated`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub capacity_bytes: Option<u64>,
     /// Source of the capacity: `allocator`, `profile` (`memory_size` of the device), `facts` (the vendor's data sheet) or

@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 impl Metadata {
     /// Returns the name of the run. JAX names a run's folder after its time (`2026_01_31_12_00_00`). In this case, returns the
-    /// name of the log folder, which the user chose. If neither name exists, returns the path of the file.
+    /// name of the log folder, which the user chose, if there is one. If the run has no name at all, returns the path of the
+    /// file.
     pub fn name(&self) -> &str {
         let own = self.run_name.as_deref().filter(|name| !name.is_empty());
         let given = own.filter(|own| !is_time(own));

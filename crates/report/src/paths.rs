@@ -20,8 +20,8 @@ pub fn parts(path: &str) -> Vec<&str> {
     parts
 }
 
-/// Returns, for each path, its words that not all paths have. Underscores and folders separate words; words of one folder stay
-/// joined. Omits dates and times if the other words distinguish as many paths. Empty if nothing differs.
+/// Returns, for each path, the words that some other path lacks. Underscores and folders separate words; words of one folder
+/// stay joined. Omits dates and times if the other words distinguish as many paths. Empty if nothing differs.
 pub fn differing(paths: &[&str]) -> Vec<String> {
     let count = |names: &[String]| {
         let mut names: Vec<&String> = names.iter().collect();
@@ -34,8 +34,8 @@ pub fn differing(paths: &[&str]) -> Vec<String> {
     if count(&without) < count(&with_times) { with_times } else { without }
 }
 
-/// Returns the method that each path names: its words that not all paths have, without the number of devices. `None` if a path
-/// does not contain a number of devices.
+/// Returns the method that each path names: the words that some other path lacks, without the number of devices. `None` if a
+/// path does not contain a number of devices.
 pub fn methods(paths: &[&str]) -> Option<Vec<String>> {
     let names_devices = |path: &&str| parts(path).iter().any(|part| part.split(SEPARATORS).any(is_device_count));
     let is_omitted = |word: &str| is_time(word) || is_device_count(word);
@@ -47,7 +47,7 @@ const SEPARATORS: [char; 2] = ['_', ' '];
 fn words(paths: &[&str], is_omitted: &dyn Fn(&str) -> bool) -> Vec<String> {
     let parts: Vec<Vec<&str>> = paths.iter().map(|path| parts(path)).collect();
     let has = |parts: &[&str], word: &str| parts.iter().any(|part| part.split(SEPARATORS).any(|own| own == word));
-    // Common words are in every path, so it is enough to check those of the first one.
+    // Common words are in every path, so it is enough to check the words of the first path.
     let first: Vec<&str> =
         parts.first().iter().flat_map(|parts| parts.iter().flat_map(|it| it.split(SEPARATORS))).collect();
     let common: Vec<&str> = first.into_iter().filter(|word| parts.iter().all(|parts| has(parts, word))).collect();

@@ -421,8 +421,8 @@ pub struct Step {
     pub name: Option<String>,
     /// Start on the earliest device, from the start of the capture.
     pub start_us: f64,
-    /// Time from the start of the step to the start of the next one on the same device. [Steps](#steps) defines it for the last
-    /// step.
+    /// Time from the start of the step to the start of the next step on the same device. [Steps](#steps) defines the duration
+    /// of the last step.
     pub duration_us: f64,
     /// Time during which at least one op runs inside the step (union over all ops).
     pub busy_us: f64,
@@ -430,7 +430,7 @@ pub struct Step {
     pub compute_us: f64,
     /// Exposed communication: time during which communication runs, but no compute op.
     pub communication_us: f64,
-    /// Exposed copies and fills: time during which copies or fills run, but neither compute nor communication. XProf counts
+    /// Exposed copies and fills: time during which copies or fills run, but neither compute nor communication. XProf treats
     /// JAX's `Memcpy*` as compute.
     pub transfer_us: f64,
     /// Time during which the device runs nothing. `duration_us - busy_us`.
@@ -475,8 +475,8 @@ pub struct Step {
     /// Number of prompt tokens among `tokens`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prefill_tokens: Option<u64>,
-    /// Number of those `tokens` that belong to decoding requests. If the name of the pass does not contain the number, it is
-    /// one token for each decoding request, so speculative tokens are excluded.
+    /// Number of the `tokens` that belong to decoding requests. If the name of the pass does not contain the number, it is one
+    /// token for each decoding request, so speculative tokens are excluded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub decode_tokens: Option<u64>,
 }

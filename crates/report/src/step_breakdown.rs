@@ -22,7 +22,7 @@ pub struct StepBreakdown {
     /// chip has that line (only in an xplane, and often for only one chip). If not, they come from the `-start` op that the
     /// `-done` op names. Communication is *overlapped* while an op also computes; the rest is `parts.communication_us`. Absent
     /// without communication. Holistic Trace Analysis defines `comp_comm_overlap` in the same way, with two differences. Its
-    /// window is the whole capture, like that of `communication.hidden_percent` with `--window all`. It treats every kernel as
+    /// window is the whole capture, as for `communication.hidden_percent` with `--window all`. It treats every kernel as
     /// computation, except collectives, `Memcpy` and `Memset`. This includes kernels that copy or change a layout, which
     /// crossprof treats as data movement. So its figure is slightly higher: 14.95 and 19.93 % for two PyTorch ranks whose
     /// `communication.hidden_percent` is 14.57 and 19.34 %.
@@ -43,8 +43,8 @@ pub struct StepBreakdown {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host_busy_us: Option<f64>,
     /// Share of the window during which a TPU chip works, by XProf's definition (`device_duty_cycle_percent`): waiting for the
-    /// host does not count as work. It is the union over all chips of `XLA Ops` except infeed, outfeed, host sends and
-    /// receives, `async-done` and megacore fusions. XProf's window is the span of `XLA Ops` and `XLA Modules` by event times
+    /// host is not work. It is the union over all chips of `XLA Ops` except infeed, outfeed, host sends and receives,
+    /// `async-done` and megacore fusions. XProf's window is the span of `XLA Ops` and `XLA Modules` by event times
     /// ([Clocks](#clocks)), which is the active span here. With `--window active`, the number equals the percentage that XProf
     /// prints. `compute_utilization` contains crossprof's own busy share. SparseCores are excluded.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -69,10 +69,10 @@ pub struct StepOp {
     /// Source file with its folder, and line (`model/attention.py:52`), as defined in [Source lines](#source-lines).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
-    /// Hash of the op's HLO expression. It is equal for the same instruction in another build, regardless of its number, and
-    /// differs if a shape differs. It is the 64-bit FNV-1a of the expression without its name, names of operands and
-    /// computations, layouts, channel, metadata and backend configuration, as 16 hexadecimal digits. Absent if the trace contains
-    /// no expression.
+    /// Hash of the op's HLO expression. The hash is the same for the same instruction in another build, even if its number
+    /// differs. It is different if a shape differs. It is the 64-bit FNV-1a of the expression without its name, names of
+    /// operands and computations, layouts, channel, metadata and backend configuration, as 16 hexadecimal digits. Absent if the
+    /// trace contains no expression.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fingerprint: Option<String>,
     /// Self time.

@@ -142,7 +142,7 @@ pub struct UnifiedProfile {
 }
 
 impl UnifiedProfile {
-    /// Returns a copy. All crates use this function, because the derived `clone` would add 7 kB of WebAssembly to each of them.
+    /// Returns a copy. All crates use this function, because the derived `clone` would add 7 kB of WebAssembly to each crate.
     #[inline(never)]
     pub fn copied(&self) -> UnifiedProfile {
         self.clone()
@@ -170,9 +170,9 @@ pub struct Metadata {
     pub trace_file: String,
     /// `JAX`, `TensorFlow`, `PyTorch` or `Unknown`, or the library on top of JAX (`PAXml`, `Haiku`, `Flax`). It is derived from
     /// marks that the framework leaves in the file; imported profiles keep their value. A library is recognised by its source
-    /// files or by the names of its programs, which `crates/facts/src/frameworks.csv` lists. Either one of these source files
-    /// occurs in an op, in the op's call stack, in a compiled program that ran, or in a Python frame with its path, or a
-    /// program has a name that only the library uses (PAXml's `_wrapped_step_fn`). PAXml has priority over Flax, because its
+    /// files or by the names of its programs, which `crates/facts/src/frameworks.csv` lists. A source file is recognised in an
+    /// op, in the op's call stack, in a compiled program that ran, and in a Python frame with its path. A program's name is
+    /// recognised if only the library uses the name (PAXml's `_wrapped_step_fn`). PAXml has priority over Flax, because its
     /// layers are Flax modules. Names of scopes and classes are no evidence, because users choose them. So a Flax program whose
     /// capture has neither source files nor such names stays `JAX`.
     pub framework: String,
@@ -207,7 +207,7 @@ pub struct Metadata {
     /// Number of events with a duration. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub num_events: Option<u64>,
-    /// `xplane`, `trace_json` or `unified_profile` (an earlier result, including those of a benchmark). Added in 1.1.0.
+    /// `xplane`, `trace_json` or `unified_profile` (an earlier result, such as the result of a benchmark). Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source_format: Option<String>,
     /// Program and version that wrote the document (`crossprof 0.1.0`). Added in 1.1.0.
@@ -226,7 +226,7 @@ pub struct Metadata {
     pub compared: Compared,
 }
 
-/// Dimensions of the model. A trace contains none of them.
+/// Dimensions of the model. A trace contains no dimensions.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct ModelConfig {
     /// Hidden size: width of the residual stream.
@@ -332,7 +332,7 @@ impl ModelConfig {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct ParameterCounts {
     /// Number of all parameters. It is the first of these that is known: the user's number, the sum of trainable and frozen
-    /// parameters if the user gives both, the computed number, the number of parameters of the compiled training step. See
+    /// parameters if the user gives both, the computed number, and the number of parameters of the compiled training step. See
     /// [layer_freezing](#layer_freezing). Absent if unknown.
     pub total_params: u64,
     /// Number of parameters that training changes: the user's number, or else total minus frozen, or else the number in the

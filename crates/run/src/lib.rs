@@ -54,7 +54,7 @@ pub struct Run {
     pub graph_kernels: Option<ReadKinds>,
 }
 
-/// A device memory profile (pprof) that was saved before another one.
+/// A device memory profile (pprof) that was saved before another profile.
 #[derive(Clone, Debug)]
 pub struct EarlierHeapProfile {
     /// Name of the profile's file.

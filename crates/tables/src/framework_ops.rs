@@ -194,7 +194,7 @@ pub(super) struct Group {
     /// Path of the framework op. For an op without a path, its name.
     text: Text,
     has_path: bool,
-    /// Occurrences as XProf counts them: executions of the HLO op that ran most often.
+    /// Occurrences by XProf's definition: executions of the HLO op that ran most often.
     occurrences: u64,
     total: Ps,
     self_time: Ps,

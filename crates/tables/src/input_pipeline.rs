@@ -224,7 +224,7 @@ fn share(op: &InputOpTime, time_us: f64, whole: f64) -> Cell {
 
 /// Returns the category of an op in XProf. `None` for ops that XProf does not list.
 fn category(op: &InputOpTime) -> Option<&'static str> {
-    /// tf.data iterators that read files, and those that read ahead (XProf, op_stats_to_input_pipeline_analysis.cc).
+    /// tf.data iterators that read files, and iterators that read ahead (XProf, op_stats_to_input_pipeline_analysis.cc).
     const READERS: [&str; 5] = ["::TFRecord", "::TextLine", "::FixedLengthRecord", "::SSTable", "::RecordIO"];
     const AHEAD: [&str; 5] = ["::MemoryReader", "::MemoryWriter", "::Interleave", "::Prefetch", "::ParallelMap"];
     let has = |parts: &[&str]| parts.iter().any(|part| op.name.contains(part));

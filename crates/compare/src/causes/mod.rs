@@ -34,7 +34,7 @@ const LEAST_SHARE: f64 = 0.002;
 /// Smallest unexplained remainder of a part that is listed, as a share of the difference.
 const LEAST_REST: f64 = 0.05;
 
-/// Data in which the causes of one run's difference are searched.
+/// Data that is searched for the causes of one run's difference.
 pub struct Evidence<'a> {
     /// Step time of the run, compared with the baseline's.
     pub change: &'a StepTimeChange,
@@ -145,8 +145,8 @@ pub fn causes(evidence: &Evidence<'_>) -> (Vec<Cause>, Option<f64>) {
     (causes, explained.filter(|percent| percent.is_finite()))
 }
 
-/// Checks of the compiler. If one of these changes, different ops do the same work. Different types or shapes mean different
-/// work, which has no causes.
+/// Checks of the compiler. If the result of such a check changes, different ops do the same work. Different types or shapes
+/// mean different work, which has no causes.
 const OF_COMPILATION: [&str; 2] = ["compiler", "compiler_flags"];
 
 /// Returns a cause for each compiler setting that differs. The cost of these causes is unknown, so they come after the causes

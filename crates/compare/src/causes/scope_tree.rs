@@ -139,7 +139,7 @@ mod tests {
     fn few_ops_are_listed_individually() {
         assert_eq!(listed(&[("jit(f)/layer_1/mlp/dot.2", 300.0)]), ["dot.2"]);
         assert_eq!(listed(&[("layer_1/attn/dot.1", 150.0), ("layer_1/mlp/dot.2", 150.0)]), ["dot.1", "dot.2"]);
-        // One op makes up most of the change; the others of its scope are still listed.
+        // One op makes up most of the change. The other ops of its scope are still listed.
         let mut ops = vec![("l/mlp/dot", 300.0)];
         ops.extend([("l/mlp/add", 10.0); 4]);
         assert_eq!(listed(&ops)[0], "dot");

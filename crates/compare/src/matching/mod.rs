@@ -1,4 +1,4 @@
-//! Matches the ops of one run with those of another.
+//! Matches the ops of one run to the ops of another run.
 //!
 //! `fusion.12` does not identify an op: the next build numbers its fusions differently. So ops are matched in
 //! passes. Each pass handles the ops that the previous passes left over, and the result records the pass:
@@ -72,9 +72,8 @@ impl<'a> Item<'a> {
     }
 }
 
-/// Matches the ops of `run` with those of the baseline. Returns the changes sorted by difference,
-/// largest first, and the unmatched time. `across` contains the common names of classes if the runs
-/// are from two platforms.
+/// Matches the ops of `run` to the ops of the baseline. Returns the changes sorted by difference, largest first, and the
+/// unmatched time. `across` contains the common names of classes if the runs are from two platforms.
 pub fn ops(
     run: usize,
     ours: &StepOps,
@@ -108,8 +107,7 @@ pub fn ops(
     (changes, matching)
 }
 
-/// Matches the kernels of `run` with those of the baseline by their full names, which identify the
-/// code.
+/// Matches the kernels of `run` to the kernels of the baseline by their full names, which identify the code.
 pub fn kernels(run: usize, ours: &StepOps, theirs: &StepOps) -> Vec<Change> {
     let side = |ops: &'_ StepOps| -> Vec<(String, String, f64, f64)> {
         let kernel = |it: &StepKernel| (it.name.clone(), it.family.clone(), it.time_us, it.occurrences);

@@ -20,7 +20,7 @@ pub struct ExcessOp {
     /// Framework path, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub framework_op: Option<String>,
-    /// Method by which the op was matched with the reference's, or `none` if the reference lacks it.
+    /// Method by which the op was matched to an op of the reference, or `none` if the reference lacks the op.
     pub matched_by: MatchedBy,
     /// Number of ops that are compared together, in the run and in the reference.
     pub ops: [u64; 2],

@@ -1,4 +1,4 @@
-//! Finds the ops that do not shrink with the devices, or that grow: measures their time on the most devices beyond the ideal.
+//! Finds the ops that take longer on the most devices than with ideal scaling, and measures their excess.
 
 use super::super::op_noise::OpNoise;
 use super::super::{matching, steps};
@@ -13,8 +13,8 @@ const LEAST_SHARE: f64 = 0.001;
 /// largest excess first.
 ///
 /// `share` is the growth of the work divided by the growth of the devices. The ideal time of an op is its time in the reference
-/// times `share`. Ops are matched like those of any two runs. An op that the reference lacks has an ideal time of 0. Empty if
-/// either run lists no ops, or if the times of only one run are per step.
+/// times `share`. Ops are matched as in any comparison of two runs. An op that the reference lacks has an ideal time of 0.
+/// Empty if either run lists no ops, or if the times of only one run are per step.
 pub(super) fn excess_ops(run: &ScaledRun<'_>, reference: &ScaledRun<'_>, share: f64) -> Vec<ExcessOp> {
     if steps::window(run.profile) != steps::window(reference.profile) {
         return Vec::new();

@@ -231,7 +231,7 @@ fn programs_and_platforms_scale_apart() {
     assert_eq!(both.points[3].series.as_deref(), Some("tad"));
     assert!(sentences(&both, &subjects)[0].starts_with("lcam: On 4 devices a step is 3.08x faster than on 1"));
 
-    // Experiments named by their device count are one program.
+    // Experiments that are named after their device counts are one program.
     for (index, subject) in subjects.iter_mut().enumerate() {
         subject.profile.metadata.experiment_name = Some(format!("exp {index}"));
     }

@@ -13,13 +13,13 @@
 //!
 //! The search starts without changes and adds more while they are **beyond the noise**: the reduction of the error per
 //! additional change, divided by the remaining variance, is the square of Student's t (for one change, of the two samples on
-//! its sides). The variance is that of all runs about the means of their levels (degrees of freedom: runs minus levels). It is
-//! at least the variance of the runs' means that their steps imply, because runs may agree by accident. The variance is pooled
+//! its sides). The variance covers all runs, about the means of their levels (degrees of freedom: runs minus levels). It is at
+//! least the variance of the runs' means that their steps imply, because runs may agree by accident. The variance is pooled
 //! rather than Welch's, because the noise of a machine does not depend on the program's level, and because a side of two runs
 //! contains little information about its own variance. The best of many placements exceeds the limit of a single test by
-//! accident too, so t must exceed [`SEARCH_FACTOR`] times the 95 % limit: among series of 3 to 40 runs of pure noise, at most
-//! one in twenty then has a change (a test counts them). Levels must also differ by 1 %, because long series reveal differences
-//! that do not matter in practice.
+//! accident too, so t must exceed [`SEARCH_FACTOR`] times the 95 % limit: with this factor, at most one in twenty series of 3
+//! to 40 runs of pure noise has a change (a test counts them). Levels must also differ by 1 %, because long series reveal
+//! differences that do not matter in practice.
 //!
 //! A level contains at least two runs, so that one outlier is not a change. The first and the last
 //! level may contain one run.
@@ -227,8 +227,7 @@ mod tests {
         // The times are exact, but the change is less than a percent.
         assert_eq!(found(&[(5, 100.0), (5, 100.9)], 0.0, 1), [0; 0]);
         assert_eq!(found(&[(5, 100.0), (5, 101.1)], 0.0, 1), [5]);
-        // Runs that agree only by accident, because their steps vary a lot: with 4 steps, a mean is exact
-        // to 10.
+        // Runs that agree only by accident, because their steps vary a lot: with 4 steps, a mean is exact only to within 10.
         let samples = |stddev_us| {
             [100.0, 100.0, 100.0, 110.0, 110.0, 110.0].map(|mean_us| Sample { count: 4, mean_us, stddev_us })
         };

@@ -3,7 +3,7 @@
 //! XLA's BFC allocator either takes all memory up to its limit at start, or takes regions of doubling size when it needs
 //! them. Its events do not contain the size of these regions. They contain two figures that refer to different totals:
 //!
-//! * available bytes: the limit minus the bytes in use, whether or not the allocator holds the rest;
+//! * available bytes: the limit minus the bytes in use, whether or not the allocator already holds them;
 //! * fragmentation: the share of the allocator's free bytes that are outside of its largest free block.
 //!
 //! If the allocator holds everything, the product of the two is the free memory outside of the largest block. An allocation

@@ -54,7 +54,7 @@ impl Allocator {
         }
     }
 
-    /// Compares by host, then by device as a number, then by kind of memory.
+    /// Compares by host, then by device number, then by kind of memory.
     pub(super) fn order(&self) -> impl Ord + use<> {
         let device = self.device_ordinal();
         (self.host, device.is_none(), device, Kind::of(&self.name), self.name.clone())

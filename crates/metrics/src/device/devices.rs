@@ -55,7 +55,7 @@ pub struct Device {
     pub busy: IntervalSet,
     /// Runs of programs in which no op was recorded.
     pub unrecorded: Unrecorded,
-    /// Time from the start of the first op, or of a run without ops, to the end of the last one, in the whole capture.
+    /// Time in the whole capture from the start of the first op to the end of the last op. Runs without ops are treated as ops.
     pub span: Interval,
     /// Relation of the device's clock to the host's. `None` if its events have the host's times.
     pub clock: Option<ChipClock>,
@@ -96,7 +96,7 @@ impl Device {
         IntervalSet::union_of(set.parts().iter().map(to_host))
     }
 
-    /// Returns the time in the window in which at least one recorded op runs.
+    /// Returns the time in the window during which at least one recorded op runs.
     pub fn busy_with_ops(&self) -> Ps {
         self.busy.length() - self.unrecorded.time.length()
     }
@@ -117,7 +117,7 @@ impl Device {
         self.is_whole() || self.window.contains(time)
     }
 
-    /// Returns the time in the window in which no op runs.
+    /// Returns the time in the window during which no op runs.
     pub fn idle(&self) -> Ps {
         self.window.length() - self.busy.length()
     }

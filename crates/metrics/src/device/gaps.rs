@@ -107,7 +107,7 @@ pub fn timeline_analysis(trace: &Trace, devices: &Devices) -> Option<TimelineAna
     Some(TimelineAnalysis { gaps: sums.report(), longest_gaps })
 }
 
-/// Calls `found` with the gaps of a device in order, including those at the edges of its window.
+/// Calls `found` with the gaps of a device in order, including the gaps at the edges of its window.
 fn for_each_gap(device: &Device, mut found: impl FnMut(Interval)) {
     let mut busy = device.busy.parts();
     for window in device.window.parts() {
@@ -152,8 +152,8 @@ fn longest(devices: &Devices) -> Vec<(Interval, usize)> {
     kept
 }
 
-/// Returns the name of the op that ended at `time`. If several ops ended then, returns the one that started last, which
-/// is the innermost.
+/// Returns the name of the op that ended at `time`. If several ops ended then, returns the op that started last, which is the
+/// innermost.
 fn ended_at(trace: &Trace, device: &Device, time: Ps) -> String {
     let before = device.ops.partition_point(|&id| trace.events.get(id).is_some_and(|op| op.start < time));
     let ops = device.ops.iter().take(before).rev().filter_map(|&id| trace.events.get(id));

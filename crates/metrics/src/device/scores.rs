@@ -1,8 +1,8 @@
 //! Compares the devices with each other and with themselves: the lengths of their steps, their work per step, and the
 //! probable reason why a device arrives late at collectives.
 //!
-//! Work is the time of a step in which a device is neither idle nor in communication that no computation overlaps,
-//! because both include waiting for other devices.
+//! Work is the time of a step during which a device is neither idle nor in exposed communication, because both include waiting
+//! for other devices.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 

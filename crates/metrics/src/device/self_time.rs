@@ -1,8 +1,8 @@
 //! Computes self time: the part of an op's time during which no op nested in it runs.
 //!
-//! Reads the ops of one device, line by line: streams and threads are separate lines and never hide each other's time.
-//! Callers merge times that overlap across lines ([`IntervalSet`](trace::IntervalSet)). An op of a CPU backend may
-//! compute on another thread than the one that it starts on, so the nesting of such ops is given explicitly.
+//! Reads the ops of one device, line by line: streams and threads are separate lines and never hide each other's time. Callers
+//! merge times that overlap across lines ([`IntervalSet`](trace::IntervalSet)). An op of a CPU backend may start on one thread
+//! and compute on another, so the nesting of such ops is given explicitly.
 
 use crate::device::devices::{Device, Nesting};
 use crate::device::per_line::PerLine;
@@ -48,7 +48,7 @@ fn for_each_in_tree(trace: &Trace, ops: &[EventId], parents: &[u32], mut give: i
             *slot = true;
         }
     }
-    // For ops that run others: the time up to which their time is assigned.
+    // For ops that run other ops: the time up to which their time is assigned.
     let mut given = vec![Ps::ZERO; ops.len()];
     let mut next = 0;
     in_blocks(ops, |&id| {
@@ -78,8 +78,8 @@ fn for_each_in_tree(trace: &Trace, ops: &[EventId], parents: &[u32], mut give: i
     }
 }
 
-/// Assigns self times by line: time belongs to the op (or host span) that started last among those that have not ended.
-/// `ops` must be in the order of [`Device::ops`].
+/// Assigns self times by line: time belongs to the op (or host span) that started last and has not ended. `ops` must be in the
+/// order of [`Device::ops`].
 ///
 /// ```text
 /// while.1   [-------------------------)
@@ -88,10 +88,10 @@ fn for_each_in_tree(trace: &Trace, ops: &[EventId], parents: &[u32], mut give: i
 /// assigned   w w w f f f c c c w w w w
 /// ```
 ///
-/// Each line keeps a stack of open ops. When an op starts, those that have ended are closed from the top; each gets the
-/// unassigned time up to its end. Then the top gets the time up to the new start. If an op ended while a longer op was above it
-/// on the stack, its time is already assigned. So every instant that an op of a line covers is assigned exactly once: the
-/// lengths add up to the union of the line's ops. Takes time linear in the number of ops.
+/// Each line keeps a stack of open ops. When an op starts, the ops that have ended are closed from the top. Each of them gets
+/// the unassigned time up to its end. Then the top gets the time up to the new start. If an op ended while a longer op was
+/// above it on the stack, its time is already assigned. So every instant that an op of a line covers is assigned exactly once:
+/// the lengths add up to the union of the line's ops. Takes time linear in the number of ops.
 pub(crate) fn for_each_on_line(trace: &Trace, ops: &[EventId], mut give: impl FnMut(usize, Interval)) {
     let mut lines: PerLine<SelfTime> = PerLine::default();
     let mut next = 0;
@@ -126,7 +126,7 @@ impl SelfTime {
         self.open.push(Open { op, end: interval.end });
     }
 
-    /// Closes all events. Call it after the last one.
+    /// Closes all events. Call it after the last event.
     pub fn finish(&mut self, give: &mut impl FnMut(usize, Interval)) {
         self.close_until(Ps::MAX, give);
     }

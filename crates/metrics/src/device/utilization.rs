@@ -145,8 +145,8 @@ fn devices_compared(trace: &Trace, devices: &Devices, is_cut: bool) -> Option<Mu
     })
 }
 
-/// Returns the busy time of each device within the time that all windows have in common, ignoring gaps in the windows.
-/// If a cut ended the recording of some devices early, later work of the others is not an imbalance.
+/// Returns the busy time of each device within the time that all windows have in common, ignoring gaps in the windows. If a cut
+/// ended the recording of some devices early, later work of the other devices is not an imbalance.
 fn shared_busy(devices: &Devices) -> Vec<f64> {
     let spans = || devices.used.iter().filter_map(|device| device.window.span());
     let (Some(start), Some(end)) = (spans().map(|span| span.start).max(), spans().map(|span| span.end).min()) else {

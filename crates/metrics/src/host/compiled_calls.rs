@@ -38,7 +38,7 @@ pub struct CompiledCalls {
     pub window: Ps,
 }
 
-/// A run of calls on one thread, each of which begins soon after the previous one.
+/// A run of calls on one thread, each of which begins soon after the previous call.
 #[derive(Clone, Copy)]
 struct Streak {
     line: LineId,

@@ -60,7 +60,7 @@ pub fn host_activity(trace: &Trace, devices: &Devices, threads: Option<&HostThre
     })
 }
 
-/// Counts the threads with events, and returns those with the most busy time.
+/// Counts the threads with events, and returns the threads with the most busy time.
 fn threads_of(trace: &Trace, devices: &Devices, tallies: &[HostOpTally]) -> (u64, Vec<HostThread>) {
     let mut longest: Vec<Option<(Ps, StrId)>> = vec![None; trace.lines.len()];
     // Each instant that the events of a line cover is self time of exactly one event. So the self times add up to the thread's

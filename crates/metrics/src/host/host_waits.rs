@@ -1,5 +1,5 @@
-//! Measures the host's activity while the devices are idle: the user's range or function that the threads that feed the
-//! devices are in, and the activity of other threads.
+//! Measures the host's activity while the devices are idle. Finds the user's range or function in which the threads that feed
+//! the devices are, and the activity of other threads.
 //!
 //! Reads the idle time of each device in its window. On the Python threads of its host it reads the named ranges, the user's
 //! own functions and the calls that wait for devices. If any of these threads launches work, threads that launch none are
@@ -71,7 +71,7 @@ pub struct HostWaits {
     /// Activity of threads while no Python thread is in a range or while a Python thread is in a range that waits, by
     /// descending time.
     pub behind: Vec<WaitedIn>,
-    /// The part of `outside` in which no thread of the host has an event.
+    /// The part of `outside` during which no thread of the host has an event.
     pub silent: Ps,
     /// Length of the measured time: counted steps, or active spans.
     pub window: Ps,

@@ -7,8 +7,8 @@
 //! union      [-------------------------)         [---------------------)      2 outermost spans
 //! ```
 //!
-//! Spans nest on their thread and across threads (the compiler's pool works while its caller waits), so sums would
-//! count the same work several times.
+//! Spans nest on their thread and across threads (the compiler's pool works while its caller waits), so a sum would include the
+//! same work several times.
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
@@ -25,7 +25,7 @@ pub use facts::host_spans::HostWork;
 pub struct HostSpans {
     /// Times when any host thread does this work.
     pub union: IntervalSet,
-    /// Starts of the spans that are not inside another one.
+    /// Starts of the spans that are not inside another span.
     pub outermost: Vec<Ps>,
 }
 

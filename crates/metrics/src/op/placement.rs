@@ -62,7 +62,7 @@ pub struct Placement {
     pub rows: Vec<PlacementRow>,
     /// Times when an op ran on a host instead of a device.
     pub on_host: IntervalSet,
-    /// Number of callbacks of compiled programs into Python. Includes those of XLA's CPU backend, which are ops of its
+    /// Number of callbacks of compiled programs into Python. Includes the callbacks of XLA's CPU backend, which are ops of its
     /// device.
     pub callbacks: u64,
     /// Times when a thread of any host is in a callback.

@@ -1,6 +1,6 @@
 //! Lists the numbers that a run lacks, each with the reason and a remedy.
 //!
-//! Only headline numbers are listed: those that the page and the text report would show.
+//! Only headline numbers are listed: the numbers that the page and the text report would show.
 
 use crate::op::roofline::Utilization;
 use crate::program::compilation::has_host_spans;

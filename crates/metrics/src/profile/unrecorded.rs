@@ -11,7 +11,7 @@
 use base::Ps;
 use trace::{ByLine, EventId, Interval, IntervalSet, LineKind, Trace};
 
-/// The runs of programs on one device, and those without ops.
+/// The runs of programs on one device, and the runs without ops.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Unrecorded {
     /// Number of program runs in the whole capture.

@@ -25,7 +25,8 @@ use trace::{ArgsId, Interval, IntervalSet, LineKind, Platform, StrId, Trace};
 /// Category of ops that a compiler runs while it compiles.
 pub const AUTOTUNING: &str = "autotuning";
 
-/// Gives the ops that a compiler ran their category. `devices` are those of the whole capture, and `calls` its launches.
+/// Sets the category of the ops that a compiler ran. `devices` are the devices over the whole capture, and `calls` are its
+/// launch calls.
 pub(crate) fn mark(trace: &Trace, devices: &Devices, calls: &CallIndex) {
     if devices.platform != Some(Platform::Gpu) || calls.is_empty() {
         return;

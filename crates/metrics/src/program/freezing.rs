@@ -9,8 +9,8 @@
 //! x, y                           do not come back, no group    input
 //! ```
 //!
-//! Considers only programs that compute gradients, and uses the one that trains the most arrays. The names are JAX's
-//! names of the arguments. If a program contains no names, the result is unknown.
+//! Considers only programs that compute gradients, and uses the program that trains the most arrays. The names are JAX's names
+//! of the arguments. If a program contains no names, the result is unknown.
 
 use std::collections::BTreeSet;
 

@@ -14,7 +14,7 @@ const STEADY: f64 = 0.9;
 /// Fewest decoding passes of a steady state (our limit).
 const FEWEST_STEADY: usize = 5;
 
-/// Returns the section about `steps`. `None` if none of them has a phase.
+/// Returns the section about `steps`. `None` if no step has a phase.
 pub fn section(steps: &[Step]) -> Option<Serving> {
     let counted: Vec<&Step> = steps.iter().filter(|step| step.counted && step.phase.is_some()).collect();
     let time_us: f64 = counted.iter().map(|step| step.duration_us).sum();

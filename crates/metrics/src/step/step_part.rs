@@ -31,8 +31,8 @@ pub enum StepPart {
     Compile,
     /// Idle before a launch: the host was in the input pipeline.
     InputBound,
-    /// Idle: the next op was launched after the previous one had ended, but the host neither compiled nor was in the
-    /// input pipeline.
+    /// Idle: the next op was launched after the previous op had ended, but the host neither compiled nor was in the input
+    /// pipeline.
     HostBound,
     /// Idle for a short time although the next op was already launched: the cost of switching from one op to the next.
     KernelWait,
@@ -41,10 +41,10 @@ pub enum StepPart {
 }
 
 impl StepPart {
-    /// Parts in which the device waits for input.
+    /// Parts during which the device waits for input.
     pub const WAITS_FOR_INPUT: [StepPart; 2] = [StepPart::InputBound, StepPart::InfeedOutfeed];
 
-    /// Parts in which the device waits for the host to launch or to compile.
+    /// Parts during which the device waits for the host to launch or to compile.
     pub const WAITS_FOR_HOST: [StepPart; 2] = [StepPart::Compile, StepPart::HostBound];
 
     /// Number of parts.

@@ -67,7 +67,7 @@ mod tests {
         assert_eq!((found.samples_per_sec, found.samples_per_sec_per_device), (Some(8000.0), None));
         assert_eq!(found.tokens_per_sec, None);
         assert_eq!(throughput(&timing(None), &model, 1, None), Throughput::default());
-        // If devices run one after another, it is unknown which of them the batch belongs to.
+        // If devices run one after another, it is unknown to which device the batch belongs.
         let apart = StepTiming { devices_in_step: Some("one_after_another".to_owned()), ..timing(Some(1000.0)) };
         let found = throughput(&apart, &model, 2, Some(900.0));
         assert_eq!((found.steps_per_sec, found.all_devices_steps_per_sec), (Some(1000.0), Some(900.0)));

@@ -60,7 +60,7 @@ impl<'m> Instructions<'m> {
     pub fn new(module: &'m Module) -> Instructions<'m> {
         let mut launching = Vec::new();
         let mut seen = FxHashSet::default();
-        // Instructions that wait for their turn, the next one last.
+        // Instructions that are still to be visited. The next instruction is the last entry.
         let mut waiting: Vec<InstructionIndex> = Vec::new();
         let push = |waiting: &mut Vec<_>, computation: &hlo::Computation| {
             let first = waiting.len();

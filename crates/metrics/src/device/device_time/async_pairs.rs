@@ -52,7 +52,7 @@ pub fn for_each_pair(trace: &Trace, device: &Device, mut found: impl FnMut(PairO
 pub enum PairRole {
     /// The op starts work that continues while later ops run.
     Starts,
-    /// The op waits for the work that another one started.
+    /// The op waits for the work that another op started.
     Waits,
 }
 

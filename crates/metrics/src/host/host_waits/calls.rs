@@ -84,7 +84,7 @@ fn describe(trace: &Trace, devices: &Devices, host: u16, set: &RangeSet, within:
     }
 }
 
-/// Compares the threads that run user functions, and returns the calls of the one that spends the most time `within` in
+/// Compares the threads that run user functions, and returns the calls of the thread that spends the most time of `within` in
 /// such a function.
 fn other_thread(
     trace: &Trace,

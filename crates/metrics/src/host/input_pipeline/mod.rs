@@ -1,7 +1,7 @@
-//! Measures the stages of the input pipeline, and finds the one that limits it.
+//! Measures the stages of the input pipeline, and finds the stage that limits the pipeline.
 //!
-//! Reads spans that input pipelines record (tf.data, Grain, PyTorch's DataLoader, infeed), ranges of the user around and
-//! inside them, and copies to devices. `facts/input_stages.csv` lists the stages of names.
+//! Reads spans that input pipelines record (tf.data, Grain, PyTorch's DataLoader, infeed), ranges of the user around and inside
+//! them, and copies to devices. `facts/input_stages.csv` lists the stage for each name.
 //!
 //! ```text
 //! python    [next_batch           )[train     )[next_batch           )      feeds the devices
@@ -146,8 +146,7 @@ impl InputPipeline {
         of_host.and_then(|it| it.stages.get(stage as usize)).map_or(Ps::ZERO, |set| set.length_within(within))
     }
 
-    /// Returns the ops from the one that feeds the devices to the source of the data, through the op that limits the
-    /// pipeline.
+    /// Returns the ops from the op that feeds the devices to the source of the data, through the op that limits the pipeline.
     pub fn chain(&self) -> Vec<usize> {
         let Some(limit) = self.limit else { return Vec::new() };
         let parent = |at: &usize| self.ops.get(*at)?.parent;

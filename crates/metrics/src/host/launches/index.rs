@@ -113,7 +113,7 @@ impl CallIndex {
             if !calls.sorted.is_sorted() {
                 sort::sort_by(&mut calls.sorted, Ord::cmp);
             }
-            // If several calls have the same number, the one that starts first is the launch. They nest (a runtime call inside
+            // If several calls have the same number, the call that starts first is the launch. They nest (a runtime call inside
             // an annotation) or follow each other (an enqueue and its completion).
             calls.sorted.dedup_by(|next, kept| {
                 let same = next.0 == kept.0;

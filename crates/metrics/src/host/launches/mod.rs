@@ -8,11 +8,11 @@
 //! queue    0  1           2       1             0           calls whose op has not started
 //! ```
 //!
-//! Reads host events that have the correlation id of a device op (GPU), or the run id of a module's run (TPU). A CPU
-//! backend launches nothing. Calls that start no device work (synchronisation, queries) are left out, even if the file
-//! has an event for them on the stream (`Stream Sync` of Kineto). One call may start many ops (a CUDA graph). It is one
-//! launch: its device time is the sum of its ops, and its delay ends at the first of them. If an op starts before its
-//! call, the clocks of host and device differ, and the delay of the launch is unknown.
+//! Reads host events that have the correlation id of a device op (GPU), or the run id of a module's run (TPU). A CPU backend
+//! launches nothing. Calls that start no device work (synchronisation, queries) are left out, even if the file has an event for
+//! them on the stream (`Stream Sync` of Kineto). One call may start many ops (a CUDA graph). It is one launch: its device time
+//! is the sum of its ops, and its delay ends at the first of these ops. If an op starts before its call, the clocks of host and
+//! device differ, and the delay of the launch is unknown.
 
 mod index;
 mod queue;

@@ -31,7 +31,7 @@ pub struct Queue {
     area: f64,
     /// Time from the first call to the last start.
     pub span: Ps,
-    /// Time within the span in which no launched op waits.
+    /// Time within the span during which no launched op waits.
     pub empty: Ps,
     /// Time at [`QUEUE_LIMIT`] or above.
     pub blocked: Ps,
@@ -83,7 +83,7 @@ pub(super) fn queues(trace: &Trace, devices: &Devices, calls: &CallIndex) -> Vec
 /// Builds the queue of ops whose calls were made at `made` and that started at `starts` (in picoseconds). No start may
 /// be before its call.
 fn queue(mut made: Vec<i64>, mut starts: Vec<i64>) -> Option<Queue> {
-    // The length does not depend on which start belongs to which call.
+    // The length does not depend on how calls and starts are paired.
     sort::numbers(&mut made);
     sort::numbers(&mut starts);
     let (first, last) = (Ps::new(*made.first()?), Ps::new(*starts.last()?));

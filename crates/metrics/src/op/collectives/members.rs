@@ -190,7 +190,7 @@ mod tests {
         let all: Vec<u32> = (0..8).collect();
         let second = numbering(Platform::Tpu, &[4, 5, 6, 7], None).members(&all, &wanted);
         assert_eq!(of(&second), [Some(0), Some(1), Some(2), Some(3)]);
-        // The four ordinals of a program for eight devices may be any four of them.
+        // The four ordinals of a program for eight devices may be any four of the eight.
         let unknown = numbering(Platform::Gpu, &[0, 1, 2, 3], Some(4));
         assert_eq!(of(&unknown.members(&all, &wanted)), [None; 4]);
         assert_eq!(of(&unknown.members(&[], &wanted)), [None; 4]);

@@ -136,7 +136,7 @@ fn split_call(call: &str) -> Option<(&str, (&str, &str))> {
     Some((call.get(..result_end)?, (call.get(open + 1..close)?, call.get(close + 1..)?)))
 }
 
-/// Returns the position of the bracket that closes the one at `open`.
+/// Returns the position of the bracket that closes the bracket at `open`.
 fn closing(text: &str, open: usize) -> Option<usize> {
     let mut depth = 0i32;
     for (at, c) in text.char_indices().skip_while(|&(at, _)| at < open) {

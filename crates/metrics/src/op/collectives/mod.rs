@@ -7,10 +7,10 @@
 //! device 2               [ all-reduce  )       wait 0: it arrived last
 //! ```
 //!
-//! A collective ends on all devices of a group at the same time. So the device with the shortest run arrived last, and
-//! the others waited for the difference. Only durations are compared, never starts: the clocks of devices may differ by
-//! seconds. [`Members`] lists the members of each group. If the file does not record the groups, `together` finds them
-//! from the times.
+//! A collective ends on all devices of a group at the same time. So the device with the shortest run arrived last, and each
+//! other device waited for the difference. Only durations are compared, never starts: the clocks of devices may differ by
+//! seconds. [`Members`] lists the members of each group. If the file does not record the groups, `together` finds them from the
+//! times.
 //!
 //! Reads the ops of devices. If the start and the end of an asynchronous collective are separate ops, the collective lasts from
 //! the start of the first to the end of the second, and is counted once. Collectives inside other kernels (that a library fused
@@ -155,17 +155,17 @@ pub struct DeviceSums {
     pub sums: CollectiveSums,
     /// Number of compared runs in which the device arrived last and another device waited for it.
     pub last: u64,
-    /// Expected number of compared runs in which the device arrives last, if all members of a group are equal.
+    /// Number of compared runs in which the device would arrive last if all members of a group arrived last equally often.
     pub fair: f64,
-    /// Time that other devices waited for this one.
+    /// Time that other devices waited for this device.
     pub caused: Ps,
     /// Time by which the runs in which the device arrived last would have ended earlier if it had arrived with the
     /// second-last device.
     pub delay: Ps,
 }
 
-/// Smallest share of the compared runs in which a late device arrives last (our limit: in a large group, a device arrives last
-/// twice by chance).
+/// A device is late only if it arrives last in at least this share of its compared runs (our limit: in a large group, a device
+/// arrives last twice by chance).
 const LEAST_LAST_SHARE: f64 = 0.1;
 
 impl DeviceSums {
@@ -174,7 +174,8 @@ impl DeviceSums {
         (self.sums.compared > 0).then(|| self.last as f64 / self.sums.compared as f64)
     }
 
-    /// Returns the share that is expected if all members of a group are equal, from 0 to 1.
+    /// Returns the share of runs in which the device would arrive last if all members of a group arrived last equally often,
+    /// from 0 to 1.
     pub fn fair_share(&self) -> Option<f64> {
         (self.sums.compared > 0).then(|| self.fair / self.sums.compared as f64)
     }
@@ -277,10 +278,10 @@ impl Collectives {
         all
     }
 
-    /// Returns the straggler and the share of its compared runs in which it arrived last. The straggler is the device
-    /// that its groups waited for far more often than for the other members ([`DeviceSums::is_late`]). If several
-    /// devices qualify, it is the one that caused the most waiting. `None` if no runs were compared, if no device is
-    /// exceptional, or if waiting is less than 1 % of the compared time.
+    /// Returns the straggler and the share of its compared runs in which it arrived last. The straggler is the device that its
+    /// groups waited for far more often than for the other members ([`DeviceSums::is_late`]). If several devices qualify, it is
+    /// the device that caused the most waiting. `None` if no runs were compared, if no device is exceptional, or if waiting is
+    /// less than 1 % of the compared time.
     pub fn straggler(&self) -> Option<(usize, f64)> {
         if 100 * i128::from(self.sums.wait.as_ps()) < i128::from((self.sums.wait + self.sums.transfer).as_ps()) {
             return None;

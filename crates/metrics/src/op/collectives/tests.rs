@@ -37,7 +37,7 @@ fn all_reduce(b: &mut TraceBuilder, line: LineId, groups: &str, start: i64, dura
 #[test]
 fn the_last_to_arrive_does_not_wait() {
     let mut b = TraceBuilder::new();
-    // The clock of chip 1 is 900 us ahead of the others: only durations may be compared.
+    // The clock of chip 1 is 900 us ahead of the other clocks, so only durations may be compared.
     for (chip, shift, durations) in [(0, 0, [10, 12]), (1, 900, [4, 5]), (2, 0, [7, 9])] {
         let line = b.line(&format!("/device:TPU:{chip}"), "XLA Ops");
         for (n, duration) in (0..).zip(durations) {

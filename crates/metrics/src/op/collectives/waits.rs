@@ -1,5 +1,4 @@
-//! Compares each run of a collective on the devices of a group: computes the time that each device waited for the last
-//! one.
+//! Compares each run of a collective on the devices of a group: computes the time that each device waited for the last device.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -19,7 +18,7 @@ pub struct GroupRun {
     pub start: Ps,
     /// Duration of the run on the last device.
     pub transfer: Ps,
-    /// Sum of the other devices' waits for the last one.
+    /// Sum of the other devices' waits for the last device.
     pub waited: Ps,
     /// Longest wait.
     pub longest: Ps,
@@ -32,11 +31,11 @@ pub struct GroupRun {
 pub(super) struct Arrivals {
     /// Number of compared runs in which the device arrived last and another device waited.
     pub last: u64,
-    /// Expected number of runs in which the device arrives last, if all members of a group are equal.
+    /// Number of runs in which the device would arrive last if all members of a group arrived last equally often.
     pub fair: f64,
     /// Time that other devices waited in the runs in which this device arrived last.
     pub caused: Ps,
-    /// Time by which these runs would have ended earlier if the device had arrived with the second-last one.
+    /// Time by which these runs would have ended earlier if the device had arrived with the second-last device.
     pub delay: Ps,
 }
 
@@ -134,8 +133,8 @@ fn by_end(lists: &[(u32, Vec<u32>)], runs: &[Run]) -> Vec<Vec<u32>> {
     sets.collect()
 }
 
-/// Matches runs that have the same number on all devices. Other ways are tried first, because TPUs count the programs
-/// of each core separately, so the numbers differ after a core has run one more program.
+/// Matches runs that have the same number on all devices. Other ways are tried first, because TPUs number the programs of each
+/// core separately. So the numbers differ after one core has run one more program than another.
 fn by_id(lists: &[(u32, Vec<u32>)], runs: &[Run]) -> Vec<Vec<u32>> {
     let Some((first, others)) = lists.split_first() else { return Vec::new() };
     let id = |at: u32| runs.get(at as usize)?.id;

@@ -55,7 +55,7 @@ impl KernelColumns {
         }
     }
 
-    /// Returns the families and data types. Their numbers start after those of the kernels' texts.
+    /// Returns the families and data types. Their numbers start after the numbers of the kernels' texts.
     pub fn labels(&self) -> &Labels {
         &self.labels
     }

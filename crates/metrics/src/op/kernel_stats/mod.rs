@@ -96,7 +96,7 @@ pub struct KernelRow {
     pub short_name: Text,
     /// Framework op of the HLO instruction, or of the event if the instruction is unknown. Empty if there is none.
     pub op_name: Text,
-    /// The HLO instruction. If several instructions of one framework op ran this kernel, the first of them. Empty if
+    /// The HLO instruction. If several instructions of one framework op ran this kernel, it is the first instruction. Empty if
     /// unknown.
     pub hlo_op: Text,
     /// The module of that instruction. Empty if unknown.
@@ -163,7 +163,7 @@ pub struct KernelStats {
     pub graph_with_op: KernelSum,
     /// Kernels without a known op that CUDA graphs launched.
     pub graph_without_op: KernelSum,
-    /// All kernels without an op, including those that CUDA graphs launched.
+    /// All kernels without an op, including kernels that CUDA graphs launched.
     pub without_op: KernelSum,
     /// Mean of the recorded occupancies, weighted by time. `None` if the trace records none.
     pub mean_occupancy_percent: Option<f64>,
@@ -298,7 +298,7 @@ fn tally(trace: &Trace, devices: &Devices, calls: &CallIndex, histogram: &mut Hi
         });
     }
     if on_gpu {
-        // Many kernels of a graph share one call, so only the first one could have a meaningful delay.
+        // Many kernels of a graph share one call, so only the first kernel could have a meaningful delay.
         let mut graph_calls: FxHashMap<StrId, bool> = FxHashMap::default();
         each_launched_op(trace, devices, calls, |op, call| {
             let in_graph = trace.args.set(op.event.args.index()).is_some_and(Args::is_in_graph);

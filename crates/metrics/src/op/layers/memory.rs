@@ -51,7 +51,7 @@ impl Layers {
     }
 }
 
-/// Returns the memory of the program whose ops take the most self time, among those with a buffer assignment.
+/// Returns the memory of the program whose ops take the most self time, among the programs with a buffer assignment.
 fn main_program(run: &Run, ops: &Ops) -> Option<ProgramMemory> {
     let mut times: FxHashMap<i64, i64> = FxHashMap::default();
     for op in &ops.rows {

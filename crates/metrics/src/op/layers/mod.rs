@@ -69,7 +69,7 @@ pub const NO_SCOPE: &str = "no name scope";
 /// Name of the layer of ops without a path.
 pub const NO_PATH: &str = "no framework op";
 
-/// A layer: the sums over its ops, including those of the layers inside it.
+/// A layer: the sums over its ops, including the ops of the layers inside it.
 #[derive(Clone, Debug, Default)]
 pub struct Layer {
     /// Name of the layer, without the names around it.
@@ -96,7 +96,7 @@ pub struct Layer {
     pub bytes: Option<f64>,
     /// Time during which the FLOPs were done and the bytes were moved.
     pub work_time: WorkTime,
-    /// Self time by limiting resource of the ops, for those with a known one.
+    /// Self time by limiting resource, for ops whose limiting resource is known.
     pub by_bound: Vec<(&'static str, Ps)>,
     /// Time of the collectives during which their device computes nothing. `None` if the layer has no collective.
     pub exposed: Option<Ps>,
@@ -171,7 +171,7 @@ fn add_known(sum: &mut Option<f64>, part: Option<f64>) {
 /// The layers of a run. Parents come before their children, and the children of a layer are sorted by descending time.
 #[derive(Clone, Debug, Default)]
 pub struct Layers {
-    /// The layers. The first one is the run.
+    /// The layers. The first entry is the run.
     pub rows: Vec<Layer>,
 }
 
@@ -298,7 +298,7 @@ fn of_path(outer: &str, path: &str) -> Vec<String> {
 }
 
 /// Returns true if the name at this level of a path with `names` names is a name scope. The first name is a program or phase.
-/// The last one is a primitive, whose number is not that of a layer.
+/// The last name is a primitive, whose number is not a layer number.
 fn is_scope(level: usize, names: usize) -> bool {
     level > 0 && level + 1 < names
 }
@@ -306,14 +306,14 @@ fn is_scope(level: usize, names: usize) -> bool {
 /// Largest number of scopes that are distinguished. No real model nests so deeply. The limit guards against synthetic paths.
 const MAX_DEPTH: usize = 40;
 
-/// Place of a path: the layer that merges equal layers, and the layer alone.
+/// Place of a path: the merged layer, and the individual layer.
 #[derive(Clone, Copy)]
 struct Place {
     merged: u32,
     alone: u32,
 }
 
-/// Trees of merged layers and of each layer alone.
+/// Tree of merged layers, and tree of individual layers.
 struct Builder {
     merged: Tree,
     alone: Tree,

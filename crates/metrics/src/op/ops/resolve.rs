@@ -21,7 +21,7 @@ struct OpKey {
     module: StrId,
     name: Text,
     detail: StrId,
-    /// Category of a copy. It distinguishes the directions, because the same kernel copies in all of them.
+    /// Category of a copy. It distinguishes the directions, because the same kernel copies in all directions.
     copy: Option<CategoryId>,
 }
 

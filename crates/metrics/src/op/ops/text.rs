@@ -1,4 +1,4 @@
-//! Stores the texts of ops. Most texts are in the trace, and the others come from the embedded HLO.
+//! Stores the texts of ops. Most texts are in the trace. All other texts come from the embedded HLO.
 
 use trace::{StrId, Strings, Trace, instruction_name};
 

@@ -39,7 +39,7 @@ pub struct OpNode {
     pub known: Ps,
     /// Part of `known` that these ops would not need at the peak of their limiting resource; see [`OpTree::new`].
     pub wasted: Ps,
-    /// Part of `time` in which devices ran nothing.
+    /// Part of `time` during which devices ran nothing.
     pub idle: Ps,
     /// Time during which the FLOPs were done and the bytes were moved.
     pub work_time: WorkTime,

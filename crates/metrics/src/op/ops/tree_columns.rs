@@ -22,7 +22,7 @@ pub enum NodeText {
 /// The columns, by node.
 #[derive(Clone, Debug, Default)]
 pub struct TreeColumns {
-    /// Names and paths of groups that are not among the ops' texts. Their numbers follow those of the ops' texts.
+    /// Names and paths of groups that are not among the ops' texts. Their numbers start after the numbers of the ops' texts.
     texts: Strings,
     columns: [Vec<u32>; 4],
 }

@@ -42,7 +42,7 @@ pub struct OpLabels {
 }
 
 impl OpLabels {
-    /// Builds the labels of these ops. Their numbers start after those of the ops' texts.
+    /// Builds the labels of these ops. Their numbers start after the numbers of the ops' texts.
     pub fn new(trace: &Trace, ops: &Ops, roofline: &Roofline) -> OpLabels {
         let mut labels = Labels::new(ops.texts.count(trace));
         let mut columns: [Vec<u32>; OpLabel::ALL.len()] = Default::default();

@@ -1,7 +1,7 @@
 //! Finds the peaks of a device: arithmetic by data type, and the bandwidth of each level of its memory.
 //!
-//! The plane's own stats take precedence, and the facts about the device supply the rest. A device that the user chose
-//! replaces both. One of a run's devices represents all of them, because they are equal.
+//! The plane's own stats take precedence, and the facts about the device supply the rest. A device that the user chose replaces
+//! both. One device represents all devices of a run, because they are equal.
 
 use crate::device::devices::Devices;
 use crate::op::categories::OpFamily;
@@ -90,7 +90,7 @@ pub struct Peaks {
     pub others: Vec<&'static str>,
     /// Dense arithmetic, in FLOP/s.
     pub rates: Rates,
-    /// Source of `rates`. If a TPU's profile records one rate, the others are scaled from the facts.
+    /// Source of `rates`. If a TPU's profile records one rate, the other rates are scaled from the facts.
     pub rates_source: Source,
     /// Bandwidths by [`Level`]. `None` for levels that the device lacks or whose bandwidth is unknown.
     levels: [Option<Bandwidth>; Level::ALL.len()],

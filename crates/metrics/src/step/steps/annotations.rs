@@ -164,7 +164,7 @@ impl<'a> Candidates<'a> {
 /// Time of the best candidate, true if its numbers repeat, its name, and its marks by host.
 type Best<'a> = (Ps, bool, &'a str, BTreeMap<u16, Vec<Mark>>);
 
-/// Selects one line for each host. If several threads annotate, selects the one whose annotations cover the most time.
+/// Selects one line for each host. If several threads annotate, selects the thread whose annotations cover the most time.
 pub(super) fn one_line_per_host(trace: &Trace, by_line: BTreeMap<LineId, Vec<Mark>>) -> BTreeMap<u16, Vec<Mark>> {
     let mut hosts: BTreeMap<u16, Vec<Mark>> = BTreeMap::new();
     for (line, marks) in by_line {

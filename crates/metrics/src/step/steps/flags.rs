@@ -13,7 +13,7 @@ pub(super) struct StepFacts {
     pub open: bool,
     /// Ops per device.
     pub ops: f64,
-    /// Share of the step in which the host compiled, from 0 to 1.
+    /// Share of the step during which the host compiled, from 0 to 1.
     pub compile_share: f64,
     /// The only device that runs the step, if each device has its own steps and therefore its own first step.
     pub only_on: Option<usize>,
@@ -46,8 +46,8 @@ const CUT_SHARE: f64 = 0.5;
 
 /// Judges all steps of a run:
 ///
-/// * *partial*: the end of the step is unknown, or the step is the first or last one and is shorter and has far fewer ops than
-///   the others, so that the capture began or ended inside it;
+/// * *partial*: the end of the step is unknown, or the step is the first or last step, is shorter and has far fewer ops than
+///   the other steps, because the capture began or ended inside it;
 /// * *compiles*: compilation ran in more than 10 % of it;
 /// * *warm-up*: the step compiles, or it is one of the leading steps (at most 5, and at most a third of all) that each
 ///   take more than 1.5 times the median of the complete steps that do not compile. After the first complete step
@@ -195,7 +195,7 @@ mod tests {
         assert_eq!(judge(&steps).iter().filter(|flag| flag.compiles).count(), 3);
     }
 
-    /// A server that compiles anew for each request: the typical request compiles.
+    /// A server that compiles for each request, so that the typical request compiles.
     #[test]
     fn steps_that_usually_compile_count() {
         let compiled = StepFacts { compile_share: 0.9, ..step(600.0) };
@@ -219,7 +219,7 @@ mod tests {
         let cut = StepFacts { ops: 3.0, ..step(30.0) };
         assert_eq!(marks(&[cut, step(100.0), step(100.0)]), "p..");
         assert_eq!(marks(&[step(100.0), StepFacts { ops: 3.0, ..step(30.0) }]), ".p");
-        // A step as long as the others merely has fewer ops.
+        // A step that is as long as the other steps, but has fewer ops, is not cut.
         assert_eq!(marks(&[StepFacts { ops: 3.0, ..step(100.0) }, step(100.0), step(100.0)]), "...");
     }
 

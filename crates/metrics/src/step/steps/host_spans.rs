@@ -12,7 +12,7 @@
 //! * names of steps that differ only in their numbers are treated as one name (`execute_context_3`, `step[DECODE bs=64]`);
 //! * a Python function or a named range covers at least half of the time from the devices' first op to their last;
 //! * the ops of launches (`PjitFunction(f)`, `jit_f:XLA GPU module`) make up at least half of the busy time;
-//! * a range that PyTorch records once in each step (`Optimizer.zero_grad#SGD.zero_grad`) extends to the next one;
+//! * a range that PyTorch records once in each step (`Optimizer.zero_grad#SGD.zero_grad`) extends to the next such range;
 //! * functions in Python's and JAX's own files, private functions, runtime spans and calls to CUDA and HIP are not
 //!   steps.
 
@@ -47,7 +47,7 @@ const MOST_ASKED: usize = 6;
 enum Sort {
     /// A user function, as the Python tracer names it.
     Function,
-    /// A named range, such as those of `jax.profiler.TraceAnnotation`.
+    /// A named range, such as a range of `jax.profiler.TraceAnnotation`.
     Range,
     /// A call that a training loop makes once in each step. The step lasts until the next call.
     OncePerStep,
@@ -80,7 +80,7 @@ pub(super) fn find(trace: &Trace, devices: &Devices) -> Option<HostSteps> {
     let covered = |it: &Candidate| {
         share_of(active, it.marks.iter().filter_map(|mark| mark.interval.clip(active)).map(Interval::length).sum())
     };
-    // Each filter is more expensive than the one before it.
+    // Each filter is more expensive than the filter before it.
     let takes_most = |(_, share): &(&Candidate, f64)| *share >= COVERS;
     let bodies = candidates.iter().filter(|it| it.sort != Sort::Program).map(|it| (it, covered(it)));
     let works = |(it, _): &(&Candidate, f64)| it.work_share(trace, devices) >= LEAST_WORK;
@@ -158,8 +158,8 @@ impl Candidate {
         self.marks.iter().map(|mark| mark.interval.length()).sum()
     }
 
-    /// Extends each span to the start of the next one. The last span stays unchanged, because the capture may have cut
-    /// its step.
+    /// Extends each span to the start of the next span. The last span stays unchanged, because the capture may have cut its
+    /// step.
     fn last_to_the_next(&mut self) {
         let starts: Vec<Ps> = self.marks.iter().map(|mark| mark.interval.start).collect();
         for (mark, &next) in self.marks.iter_mut().zip(starts.iter().skip(1)) {

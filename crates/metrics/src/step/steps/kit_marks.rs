@@ -68,7 +68,7 @@ mod tests {
     use crate::step::steps::{StepSource, Steps};
     use trace::TraceBuilder;
 
-    /// Finds the steps of annotations of 2 us with pauses of 2 us, with a mark of the kit 20 us after the first of them.
+    /// Finds the steps of annotations of 2 us with pauses of 2 us, with a mark of the kit 20 us after the first annotation.
     fn annotated(mark: Option<i64>) -> Steps {
         let mut b = TraceBuilder::new();
         let python = b.line("/host:CPU", "python");

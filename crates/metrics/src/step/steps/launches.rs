@@ -157,8 +157,8 @@ impl Starts {
         Starts { starts, end: present().map(|(interval, _)| interval.end).max().unwrap_or_default() }
     }
 
-    /// Returns the step that began last before `time`. Returns `None` before the first annotation and after the end of
-    /// the last one.
+    /// Returns the step that began last before `time`. Returns `None` before the first annotation and after the end of the last
+    /// annotation.
     pub fn step_at(&self, time: Ps) -> Option<u32> {
         let after = self.starts.partition_point(|&(start, _)| start <= time);
         let (_, step) = self.starts.get(after.checked_sub(1)?)?;

@@ -48,7 +48,7 @@ impl Measured {
     }
 
     /// Returns the measurements by which the step is judged. `apart` is true if the step belongs to one device only, and
-    /// `phase` is that of an inference engine.
+    /// `phase` is the phase of an inference engine's step.
     pub fn seen(&self, apart: bool, phase: Option<ServingPhase>) -> StepFacts {
         let duration = self.duration.as_ps() as f64;
         StepFacts {

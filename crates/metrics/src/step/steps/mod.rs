@@ -1,8 +1,8 @@
 //! Finds the steps of a run, and the start, end and work of each step on every device.
 //!
-//! Sources by descending precedence (the report names the one that was used):
+//! Sources by descending precedence (the report names the source that was used):
 //!
-//! 1. the forward passes of an inference engine (`serving`), unless annotated steps contain several each;
+//! 1. the forward passes of an inference engine (`serving`), unless each annotated step contains several passes;
 //! 2. `step_num` annotations on host lines (`annotations`);
 //! 3. a `Steps` line on the devices (`steps_line`);
 //! 4. runs of the module that takes the most time, if it dominates and repeats (`modules`, `rhythm`). If it ran only

@@ -52,8 +52,8 @@ impl Runs {
 /// run on few devices.
 pub(super) type ByModule<'a> = BTreeMap<&'a str, BTreeMap<usize, Vec<Mark>>>;
 
-/// Returns the runs of the dominant module: the one with the largest sum of run times over all devices. If it ran only
-/// once (an initialisation), a module that ran repeatedly and took at least a tenth of its time is used instead.
+/// Returns the runs of the dominant module: the module with the largest sum of run times over all devices. If it ran only once
+/// (an initialisation), a module that ran repeatedly and took at least a tenth of its time is used instead.
 ///
 /// Programs that differ only in their fingerprint (`jit_f(123)`, `jit_f(456)`) are one module: a function that was
 /// compiled for several shapes.

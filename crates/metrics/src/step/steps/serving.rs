@@ -9,7 +9,7 @@
 //! Without such spans, the calls of compiled functions whose names contain the word `prefill`, or a word such as `decode`,
 //! are the passes, if both occur and no step is annotated.
 //!
-//! On each host, only the thread with the longest spans is used. A span inside another one belongs to the outer pass. The n-th
+//! On each host, only the thread with the longest spans is used. A span inside another span belongs to the outer pass. The n-th
 //! passes of several hosts are one step.
 
 use std::collections::BTreeMap;
@@ -21,8 +21,8 @@ use base::sort;
 use facts::{FORWARD_PASS, ServedBatch, ServingPhase};
 use trace::{EventKind, Interval, LineId, LineKind, Trace};
 
-/// Largest number of passes per annotated step at which the passes are the steps (our limit: an annotated step with more
-/// passes, for example of reinforcement learning, contains them).
+/// Largest number of passes per annotated step at which the passes are the steps. If there are more, the annotated steps are
+/// the steps, for example in reinforcement learning (our limit).
 const PASSES_PER_ANNOTATION: f64 = 1.5;
 
 /// Forward passes of an inference engine.
@@ -96,7 +96,7 @@ pub(super) fn find(trace: &Trace, devices: &Devices, annotations: Option<&Annota
     })
 }
 
-/// Sorts spans by start, and removes those that begin inside another one.
+/// Sorts spans by start, and removes spans that begin inside another span.
 fn outermost(marks: &mut Vec<Mark>) {
     sort::sort_by_key(marks, |mark| (mark.interval.start, std::cmp::Reverse(mark.interval.end)));
     let mut last: Option<Interval> = None;

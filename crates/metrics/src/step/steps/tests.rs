@@ -48,7 +48,7 @@ fn annotations_give_the_steps_and_launches_their_time_on_the_device() {
     let (steps, report) = report_of(&annotated_gpu().build(), None);
     assert_eq!(steps.source, StepSource::StepNum);
     assert_eq!(steps.marker.as_deref(), Some("train annotations"));
-    // From annotation to annotation; the last one until its last op ends.
+    // From annotation to annotation. The last step lasts until its last op ends.
     assert_eq!(durations(&report), [100.0, 100.0, 90.0]);
     let row = &report.rows[1];
     assert_eq!((row.start_us, row.busy_us, row.idle_us, row.num_kernels), (100.0, 30.0, 70.0, 2.0));
@@ -90,7 +90,7 @@ fn names_that_hold_the_step_number_are_one_annotation() {
     assert_eq!(durations(&report), [600.0, 590.0]);
 }
 
-/// Device 1 runs every step two steps later than device 0, and each counts its runs separately.
+/// Device 1 runs every step two steps later than device 0, and each device numbers its runs separately.
 ///
 /// ```text
 ///          0    10   20   30   40   50   60
@@ -148,7 +148,7 @@ fn ops_identify_runs_of_a_cpu_backend() {
     }
     let (steps, report) = report_of(&b.build(), None);
     assert_eq!(steps.source, StepSource::StepNum);
-    // The host is ahead: a step begins when the one before it has ended.
+    // The host is ahead: a step begins when the previous step has ended.
     assert_eq!(durations(&report), [25.0, 50.0, 50.0]);
     assert_eq!(report.rows[0].busy_us, 25.0);
 }
@@ -302,7 +302,7 @@ fn compilation_belongs_to_the_step_that_compiles() {
     let times = DeviceTime::of_all(&trace, &devices);
     let compile = trace::IntervalSet::union_of([Interval::new(Ps::new(22_000_000), Ps::new(42_000_000))]);
     let report = report(&trace, &devices, &times, &steps, &compile, None, None);
-    // The last one ends with its annotation.
+    // The last step ends with its annotation.
     assert_eq!(durations(&report), [20.0, 40.0, 10.0]);
     let flags: Vec<_> = report.rows.iter().map(|row| (row.compiles, row.warm_up, row.counted)).collect();
     assert_eq!(flags, [(false, false, true), (true, true, false), (false, false, false)]);
@@ -398,7 +398,7 @@ fn runs_of_a_program_that_does_not_dominate_are_no_steps() {
     let small: Vec<(&str, i64, i64)> = (0..15).map(|run| (names[run % 5], run as i64 * 10, 5)).collect();
     let (found, why) = source(&small);
     assert_eq!(found, StepSource::Unknown);
-    // There are 11 runs from its first run to its last, and 3 of them are its own.
+    // There are 11 runs from its first run to its last, and 3 of these runs are its own.
     assert!(why.contains("no program dominates: jit_a") && why.contains("27.3 %"), "{why}");
     let rare = [("jit_a(1)", 0, 60), ("jit_b(2)", 100, 9), ("jit_b(2)", 110, 9), ("jit_a(1)", 900, 60)];
     let rare = [&rare[..], &[("jit_c(3)", 1000, 5), ("jit_a(1)", 1010, 60)]].concat();

@@ -3,7 +3,7 @@
 //! ```text
 //! window            [                    )     [        )
 //! stream 1    [=== a ===)  [b)        [=== c ====)  [d)      [e)
-//! left              [=a=)  [b)        [=c)     [c)  [d)            c is two events here, and counts where it starts
+//! left              [=a=)  [b)        [=c)     [c)  [d)            c is two events here, and is counted where it starts
 //! ```
 //!
 //! Sums over the remaining ops equal the busy time in the window exactly. Events keep their indices. Events that an
