@@ -7,7 +7,7 @@ use metrics::roofline;
 use report::{Kernels, Level, Metadata, TopOp, UnifiedProfile};
 use trace::{Framework, SourceFormat};
 
-/// Smallest share of the op time with a known cost. If the cost of less is known, a low utilization is not judged (our limit).
+/// Smallest share of the op time with a known cost at which a low utilization is judged (our limit).
 const COUNTED: f64 = 0.95;
 /// The bandwidth is judged if memory-bound ops take more than this percentage of the measured time (our limit: most of the time).
 const MEMORY_BOUND_PERCENT: f64 = 50.0;

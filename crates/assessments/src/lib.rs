@@ -462,8 +462,8 @@ mod tests {
         }
     }
 
-    /// Half of the device time is idle. All ops take 100 us. One op takes 60 us of them, which is 30 % of the device time and
-    /// 60 % of the op time. 2 of 4 steps are counted, on one of two devices.
+    /// Half of the device time is idle. All ops take 100 us. One op takes 60 of these 100 us, which is 30 % of the device time
+    /// and 60 % of the op time. 2 of 4 steps are counted, on one of two devices.
     #[test]
     fn shares_are_of_op_time_and_times_of_counted_steps() {
         let mut profile = report::example::profile();

@@ -23,7 +23,7 @@ use expression::{
 };
 use report::{Finding, FindingSeverity, SourceFormat, UnifiedProfile};
 
-/// A condition of each run against the baseline.
+/// A condition on each run, compared with the baseline.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Condition {
     /// The condition as written, for messages.

@@ -5,7 +5,7 @@ use super::limit::Limit;
 use super::op_sum::Unlisted;
 use expression::Relation;
 
-/// One number against its bound.
+/// One number, compared with its bound.
 #[derive(Clone, Debug)]
 pub(super) struct Measured {
     /// Path that leads to this number only, or the text of the sum.

@@ -240,7 +240,8 @@ pub struct StepTimeChange {
     /// platforms, because other causes also include their time. Absent without causes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub explained_percent: Option<f64>,
-    /// Whether both runs do the same work in a step. If the work differs or is unknown, neither run is called faster.
+    /// Result of the check that both runs do the same work in a step: `same`, `differs` or `unknown`. If the work differs or is
+    /// unknown, neither run is called faster.
     #[serde(default)]
     pub work: FairnessStatus,
     /// Evidence for `work`: names of fairness checks, or `ops`. Empty if `work` is `unknown`.
@@ -346,9 +347,9 @@ pub struct ComparedMetric {
     pub ratios: Vec<Option<f64>>,
     /// Value of each run minus the baseline's.
     pub differences: Vec<Option<f64>>,
-    /// Verdict of each run against the baseline: `better`, `worse`, `equal`, or `within_noise` if the difference is too small
-    /// to matter. Absent for the baseline and for numbers without a better direction, and if a value is missing or the work
-    /// differs.
+    /// Verdict on each run, compared with the baseline: `better`, `worse`, `equal`, or `within_noise` if the difference is too
+    /// small to matter. Absent for the baseline and for numbers without a better direction, and if a value is missing or the
+    /// work differs.
     pub verdicts: Vec<Option<MetricVerdict>>,
     /// Smallest and largest value among the captures of each run. Null for a run with one capture. Empty if every run has only
     /// one capture.

@@ -11,7 +11,7 @@ use base::format;
 /// Advice for runs whose work is unknown.
 const WHAT_TO_GIVE: &str = "Give the batch size of both, or put a crossprof.json next to each trace.";
 
-/// Claim about a run against the baseline.
+/// Claim about a run, compared with the baseline.
 struct Claim {
     verdict: StepTimeVerdict,
     /// Speed of the run divided by the baseline's.

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 /// Largest number of lines of code that are listed for one run.
 const MOST_LINES: usize = 20;
 
-/// Change of the live memory of one line of code against the baseline.
+/// Change in the live memory of one line of code, compared with the baseline.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MemoryLineChange {
     /// Index of the run.
@@ -20,9 +20,9 @@ pub struct MemoryLineChange {
     pub line: String,
     /// Function that contains the line. Empty if unknown.
     pub function: String,
-    /// Change of the number of arrays and programs against the baseline. Negative if there are fewer.
+    /// Change in the number of arrays and programs, compared with the baseline. Negative if there are fewer.
     pub count_change: i64,
-    /// Change in bytes against the baseline. Negative if there are fewer.
+    /// Change in bytes, compared with the baseline. Negative if there are fewer.
     pub bytes_change: i64,
 }
 

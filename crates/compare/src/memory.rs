@@ -24,7 +24,7 @@ pub struct MemoryComparison {
     /// Bytes at the peak by class, sorted by difference, largest first. The classes of a run add up to its `peak_bytes` if its
     /// file records the contents of the memory.
     pub classes: Vec<MemoryClassChange>,
-    /// Buffers that were added or removed against the baseline, sorted by bytes, largest first.
+    /// Buffers that were added or removed compared with the baseline, sorted by bytes, largest first.
     pub buffers: Vec<MemoryBuffersChange>,
     /// Live memory of each run over all its devices, if the run has a device memory profile.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -54,9 +54,9 @@ pub struct MemoryBuffersChange {
     pub scope: String,
     /// Type and shape. Empty if unknown.
     pub shape: String,
-    /// Change of the number of buffers against the baseline. Negative if there are fewer.
+    /// Change in the number of buffers, compared with the baseline. Negative if there are fewer.
     pub count_change: i64,
-    /// Change in bytes against the baseline. Negative if there are fewer.
+    /// Change in bytes, compared with the baseline. Negative if there are fewer.
     pub bytes_change: i64,
 }
 
@@ -97,7 +97,7 @@ impl<'a> Peak<'a> {
     /// Returns the peak of the device that uses the most bytes. If no device is known, returns the peak of the program that
     /// needs the most bytes.
     fn of(section: &'a Memory) -> Peak<'a> {
-        // Reversed, so that the first of several equal peaks is used.
+        // The order is reversed, so that the first of several equal peaks is used.
         let fullest = section.devices.iter().rev().filter(|it| it.peak_bytes.is_some()).max_by_key(|it| it.peak_bytes);
         let Some(device) = fullest else {
             return section

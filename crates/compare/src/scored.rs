@@ -561,7 +561,7 @@ fn is_clear(metric: &Metric, found: &RunValues, runs: &Runs<'_>, [run, other]: [
     }
 }
 
-/// Returns the verdict on a run's number against the baseline's.
+/// Returns the verdict on a run's number, compared with the baseline's.
 fn verdict(metric: &Metric, found: &RunValues, runs: &Runs<'_>, run: usize) -> Option<MetricVerdict> {
     let value = |run: usize| found.means.get(run).copied().flatten();
     let (ours, theirs) = (value(run)?, value(runs.baseline)?);

@@ -23,7 +23,7 @@ base::words! {
         Layer = "layer",
     }
 
-    /// Whether the runs agree on a condition of a fair comparison.
+    /// Result of the check of one condition of a fair comparison.
     pub enum FairnessStatus {
         /// All runs have the same value.
         Same = "same",

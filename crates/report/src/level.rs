@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::FindingSeverity;
 
-/// How good a judged number is, best first.
+/// Level of a judged number, best first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Level {

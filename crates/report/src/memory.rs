@@ -60,7 +60,7 @@ pub struct LiveMemoryLine {
     /// Share of `total_bytes`.
     pub percent: f64,
     /// Largest call stack through this line, outermost frame first: `main (train.py:10) > init (model.py:5)`. Only the first 50
-    /// lines have one.
+    /// lines have a stack.
     pub stack: String,
 }
 

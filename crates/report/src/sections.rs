@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{DeviceArrivals, DevicePlace, DeviceSteps, HostStats};
 
-/// How long a step takes. Statistics cover the *counted* steps: complete steps that are not warm-up.
+/// Duration of a step. Statistics cover the *counted* steps: complete steps that are not warm-up.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct StepTiming {
     /// Number of steps found, including partial and warm-up steps, or the number that the user gave. 0 if unknown.
@@ -157,8 +157,8 @@ pub struct Kernels {
 /// All device ops with one name.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct Kernel {
-    /// Name as in the trace. The list contains the 20 names with the most self time, ties sorted by name. All ops with one name
-    /// form one entry, regardless of their module.
+    /// Name as in the trace. The list contains the 20 names with the most self time. Names with the same self time are in
+    /// alphabetical order. All ops with one name form one entry, regardless of their module.
     pub name: String,
     /// Category, see [kernel categories](#kernel-categories). If ops with one name have different categories, the category with
     /// the most self time.

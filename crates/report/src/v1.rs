@@ -172,7 +172,7 @@ pub struct Metadata {
     /// marks that the framework leaves in the file; imported profiles keep their value. A library is recognised by its source
     /// files or by the names of its programs, which `crates/facts/src/frameworks.csv` lists. A source file is recognised in an
     /// op, in the op's call stack, in a compiled program that ran, and in a Python frame with its path. A program's name is
-    /// recognised if only the library uses the name (PAXml's `_wrapped_step_fn`). PAXml has priority over Flax, because its
+    /// recognised if only the library uses the name (PAXml's `_wrapped_step_fn`). PAXml has priority over Flax, because PAXml's
     /// layers are Flax modules. Names of scopes and classes are no evidence, because users choose them. So a Flax program whose
     /// capture has neither source files nor such names stays `JAX`.
     pub framework: String,

@@ -109,7 +109,7 @@ fn by_size(a: &Cause, b: &Cause, total: f64) -> std::cmp::Ordering {
 /// up to.
 pub fn causes(evidence: &Evidence<'_>) -> (Vec<Cause>, Option<f64>) {
     let Evidence { change, subject, baseline, parts, .. } = *evidence;
-    // No causes without a proven difference.
+    // Without a proven difference, there are no causes.
     if !matches!(change.verdict, StepTimeVerdict::Faster | StepTimeVerdict::Slower) {
         return (Vec::new(), None);
     }

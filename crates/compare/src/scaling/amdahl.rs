@@ -88,8 +88,8 @@ mod tests {
 
     #[test]
     fn the_fit_and_its_interval_match_a_calculation_by_hand() {
-        // Speed-ups of 1.8 on 2 and 3 on 4 devices: x = 1/2, 3/4; y = 1/1.8 - 1/2 = 1/18, 1/3 - 1/4 = 1/12.
-        // sum(x x) = 13/16, sum(x y) = 1/36 + 1/16 = 13/144: s = 1/9. Both runs lie on the line: 1/18 = 1/9 * 1/2, 1/12 = 1/9 * 3/4.
+        // Speed-ups of 1.8 on 2 and 3 on 4 devices: x = 1/2, 3/4; y = 1/1.8 - 1/2 = 1/18, 1/3 - 1/4 = 1/12. sum(x x) = 13/16,
+        // sum(x y) = 1/36 + 1/16 = 13/144: s = 1/9. Both runs are on the line: 1/18 = 1/9 * 1/2, 1/12 = 1/9 * 3/4.
         let exact = AmdahlFit::of(&[(2.0, 1.8), (4.0, 3.0)]).unwrap();
         assert!(
             close(exact.serial, 1.0 / 9.0) && exact.interval.unwrap().iter().all(|it| (it - 1.0 / 9.0).abs() < 1e-6)

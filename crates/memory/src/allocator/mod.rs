@@ -105,8 +105,8 @@ impl AllocatorEvent {
 pub struct Allocator {
     /// Name of the allocator in the file: `GPU_0_bfc`, or the number of its device.
     pub name: String,
-    /// Display name: `device 0 HBM`, `device 0 pinned host`. The name in the file if it contains neither device nor
-    /// kind.
+    /// Display name: `device 0 HBM`, `device 0 pinned host`. If the name in the file contains neither a device nor a kind, it
+    /// is used unchanged.
     pub title: String,
     /// Index of the allocator's host.
     pub host: u16,

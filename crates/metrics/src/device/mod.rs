@@ -1,4 +1,4 @@
-//! Measurements of devices: when they are busy, idle and overlap.
+//! Measurements of devices: when they are busy or idle, and when their work overlaps.
 
 pub(crate) mod device_clocks;
 pub(crate) mod device_time;

@@ -1,5 +1,5 @@
-//! Measures the host's activity while the devices are idle. Finds the user's range or function in which the threads that feed
-//! the devices are, and the activity of other threads.
+//! Measures the host's activity while the devices are idle. Finds the user's range or function that is running on the threads
+//! that feed the devices, and the activity of other threads.
 //!
 //! Reads the idle time of each device in its window. On the Python threads of its host it reads the named ranges, the user's
 //! own functions and the calls that wait for devices. If any of these threads launches work, threads that launch none are
@@ -40,7 +40,7 @@ use trace::{EventId, Interval, IntervalSet, Line, LineEvents, LineKind, StrId, T
 pub struct WaitedIn {
     /// Name of the range, function or span.
     pub name: String,
-    /// First thread that is in it. The name of a pool thread is without its number.
+    /// First thread that is in it. The name of a pool thread is given without its number.
     pub thread: String,
     /// True if the thread itself waits in it.
     pub waits: bool,

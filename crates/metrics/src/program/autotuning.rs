@@ -72,7 +72,7 @@ impl Threads {
         }
     }
 
-    /// Returns true if a compiler made this event on this line.
+    /// Returns true if this event on this line belongs to a compiler.
     fn compile(&self, line: usize, event: &trace::Event) -> bool {
         self.pools.get(line) == Some(&true) || self.spans.get(&line).is_some_and(|spans| spans.contains(event.start))
     }

@@ -7,8 +7,8 @@ use trace::Trace;
 /// Name of the spans in which XLA's executor runs the ops that are ready.
 const EXECUTE: &str = "ThunkExecutor::Execute";
 
-/// Longest time between a marker and the event before it on its thread at which the two are treated as adjacent. Only a return
-/// from a function is between them, which takes about a microsecond.
+/// Longest time between a marker and the event before it on its thread at which the two are treated as adjacent. Only the
+/// return from a function is between them. It takes about a microsecond.
 const AT_ONCE: Ps = Ps::new(10_000_000);
 
 /// The last event that ended before a marker on its thread.

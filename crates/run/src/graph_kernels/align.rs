@@ -1,7 +1,7 @@
 //! Assigns a sequence of kernels to a sequence of instructions.
 //!
 //! Both sequences are in the order of execution. An instruction may launch several kernels in a row (a library call), one
-//! (a fusion) or none. The assignment with the highest score is found row by row, as for an alignment of two texts:
+//! kernel (a fusion) or no kernel. The assignment with the highest score is found row by row, as for an alignment of two texts:
 //!
 //! ```text
 //!                 add.1   dot.2   mul.3        instructions
@@ -13,7 +13,7 @@
 
 use std::cmp::Reverse;
 
-/// How well a kernel fits an instruction.
+/// Degree to which a kernel fits an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fit {
     /// The kernel has the name of the instruction.

@@ -1,4 +1,4 @@
-//! Measures the calls of some functions on the threads that feed devices, and the idle time of the devices meanwhile.
+//! Measures the calls of some functions on the threads that feed devices, and the idle time of the devices during these calls.
 //!
 //! ```text
 //! python   [one                                   )
@@ -122,7 +122,7 @@ mod tests {
     use super::*;
     use trace::TraceBuilder;
 
-    /// Two steps of 100 us like the picture, and a call on a thread that launches nothing.
+    /// Two steps of 100 us as in the picture, and a call on a thread that launches nothing.
     #[test]
     fn calls_have_a_caller_and_the_calls_inside_them() {
         let mut b = TraceBuilder::new();

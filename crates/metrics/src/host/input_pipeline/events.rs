@@ -242,7 +242,7 @@ impl Reader<'_> {
             let inside = time.clip(window).map_or(Ps::ZERO, Interval::length);
             let starts_inside = time.start >= window.start && time.start <= window.end;
             open.push((op, time.end));
-            // The iterators inside it have the time of tf.data's own thread.
+            // The time of tf.data's own thread is measured by the iterators inside the event.
             if matches!(meaning, Meaning::Produce(_)) {
                 own.start(usize::MAX, time, &mut give);
                 return;

@@ -69,7 +69,7 @@ pub struct Launches {
     /// Longest time by which an op starts before the call that launched it. The clocks of host and device differ by at
     /// least this time.
     pub early_max: Ps,
-    /// Groups by call and kernel, by descending time between call and op.
+    /// Launches grouped by call and kernel, sorted by descending time between call and op.
     pub groups: Vec<LaunchGroup>,
     /// The queue of every stream that has launches, by device and stream.
     pub queues: Vec<Queue>,

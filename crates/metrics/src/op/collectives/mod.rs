@@ -8,9 +8,9 @@
 //! ```
 //!
 //! A collective ends on all devices of a group at the same time. So the device with the shortest run arrived last, and each
-//! other device waited for the difference. Only durations are compared, never starts: the clocks of devices may differ by
-//! seconds. [`Members`] lists the members of each group. If the file does not record the groups, `together` finds them from the
-//! times.
+//! other device waited for the difference. Only durations are compared, never starts, because the clocks of devices may differ
+//! by seconds. [`Members`] lists the members of each group. If the file does not record the groups, `together` finds them from
+//! the times.
 //!
 //! Reads the ops of devices. If the start and the end of an asynchronous collective are separate ops, the collective lasts from
 //! the start of the first to the end of the second, and is counted once. Collectives inside other kernels (that a library fused

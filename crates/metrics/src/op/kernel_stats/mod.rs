@@ -46,8 +46,8 @@ pub struct Occurrences {
     pub max: Ps,
     /// Number of occurrences shorter than [`SHORT_KERNEL`].
     pub short: u64,
-    /// Sum of the times from the end of the launch call to the start. Includes only occurrences whose call is known and
-    /// launched nothing else.
+    /// Sum of the times from the end of the launch call to the start of the kernel. Includes only occurrences whose call is
+    /// known and launched nothing else.
     pub delay: Ps,
     /// Number of occurrences that `delay` includes.
     pub delayed: u64,

@@ -11,8 +11,8 @@ use run::Run;
 
 impl Layers {
     /// Returns the bytes of the values that each layer computes and that are alive at the peak, by row. Covers the program with
-    /// the most self time that has a buffer assignment. Arguments belong to no layer. `None` if no program has a buffer
-    /// assignment.
+    /// the most self time among the programs with a buffer assignment. Arguments belong to no layer. `None` if no program has a
+    /// buffer assignment.
     pub fn bytes_at_peak(&self, run: &Run, ops: &Ops, grouping: LayerGrouping) -> Option<Vec<u64>> {
         let program = main_program(run, ops)?;
         let module = &program.module;

@@ -130,7 +130,7 @@ pub struct Op {
     pub data_type: Option<DataType>,
     /// True if the op was computed again to save memory. `None` if the op has neither name nor path.
     pub rematerialized: Option<bool>,
-    /// Correction of the number of occurrences, because an edge of the window may cut some, in billionths. See
+    /// Correction of the number of occurrences, in billionths, because an edge of the window may cut some of them. See
     /// [`Tally::missing`].
     pub missing: i64,
     /// Number of used devices that the op ran on.

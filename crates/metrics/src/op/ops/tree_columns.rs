@@ -33,7 +33,7 @@ impl TreeColumns {
         let first = ops.texts.count(trace);
         let mut kept = TreeColumns::default();
         kept.columns.iter_mut().for_each(|numbers| numbers.reserve_exact(tree.nodes.len()));
-        // Only the paths of groups: there are far fewer groups than ops.
+        // Stores only the paths of groups, because there are far fewer groups than ops.
         let mut known: FxHashMap<u32, String> = FxHashMap::default();
         let mut next = 0;
         in_blocks(&tree.nodes, |node| {

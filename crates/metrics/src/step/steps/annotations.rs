@@ -108,7 +108,7 @@ pub(super) fn find(trace: &Trace) -> Option<Annotations> {
 
 struct Candidates<'a> {
     trace: &'a Trace,
-    /// Index into `found` of each event name. Only looked up, never iterated.
+    /// Index into `found` of each event name. The map is only used for lookups, never iterated.
     index: HashMap<StrId, usize, FxBuildHasher>,
     names: BTreeMap<&'a str, usize>,
     found: Vec<Candidate>,
@@ -139,9 +139,9 @@ impl<'a> Candidates<'a> {
         }
     }
 
-    /// Returns the name that covers the most time, with one line for each host. If several names cover the same time,
-    /// returns the alphabetically first. The flag is true if the numbers of the name repeat. A name with repeated
-    /// numbers must cover more time than every name without them.
+    /// Returns the name that covers the most time, with one line for each host. If several names cover the same time, returns
+    /// the alphabetically first. The flag is true if the numbers of the name repeat. A name with repeated numbers must cover
+    /// more time than every name without repeated numbers.
     fn best(mut self) -> Option<(String, bool, BTreeMap<u16, Vec<Mark>>)> {
         let mut best: Option<Best<'_>> = None;
         for (name, index) in std::mem::take(&mut self.names) {

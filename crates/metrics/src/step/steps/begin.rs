@@ -43,9 +43,9 @@ pub(super) fn with_annotations(marks: &mut [Option<Mark>], annotated: &[Option<M
     });
 }
 
-/// Moves the start of each mark of a device back to the first call that compiled while the device ran nothing before
-/// the mark. `busy` are the device's busy times; `calls` must be in order. The first step stays, because the trace does
-/// not show when it began.
+/// Moves the start of each mark of a device back to the first call that compiled while the device ran nothing before the mark.
+/// `busy` are the device's busy times; `calls` must be in order. The first step is unchanged, because the trace does not show
+/// when it began.
 pub(super) fn with_compilation(marks: &mut [Option<Mark>], calls: &[Compiled], busy: &IntervalSet) {
     for_each_wait(marks, |_, ended, first| {
         let waits_from = ended?.max(ended_before(busy, first)?);

@@ -90,7 +90,7 @@ impl Launches {
             return;
         }
         self.dense = vec![0; span as usize + 1];
-        // Backwards, so that the first of several launches with one id takes precedence, as in the search.
+        // Iterates backwards, so that the first of several launches with one id takes precedence, as in the search.
         for &(id, step) in self.sorted.iter().rev() {
             if let Some(slot) = self.dense.get_mut(id.abs_diff(first) as usize) {
                 *slot = step + 1;
