@@ -88,7 +88,7 @@ const CHECKS: [Check; 14] = [
 /// Returns all checks, in a fixed order.
 pub fn fairness(subjects: &[Subject]) -> Vec<FairnessCheck> {
     let across = are_of_several_platforms(subjects);
-    // Runs on different platforms are compared to compare their hardware.
+    // A comparison across platforms is about hardware, so different devices are expected.
     let checks = CHECKS.iter().filter(|(name, ..)| !(across && *name == "device_type"));
     checks
         .map(|(check, title, value, note)| {

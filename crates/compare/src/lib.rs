@@ -220,7 +220,7 @@ pub fn compare(subjects: &[Subject], options: &Options) -> Comparison {
             metric.title = metric.title.replace(" per step", "");
         }
     }
-    // The answer of a series is about the whole series. Sentences about individual runs follow.
+    // The answer for a series is about the whole series. Sentences about individual runs follow.
     let mut sentences: Vec<String> =
         comparison.scaling.iter().flat_map(|it| scaling::sentences(it, subjects)).collect();
     if comparison.kind == ComparisonKind::Trend {

@@ -1,7 +1,7 @@
 //! Differences between the compiled programs of a run and the programs of the baseline.
 //!
-//! Unified profiles contain no programs. Callers that have them compare them with `session::program_changes` and pass the
-//! result in [`Subject::program_changes`](super::Subject).
+//! Unified profiles contain no programs. Callers that have the programs call `session::program_changes` and pass the result in
+//! [`Subject::program_changes`](super::Subject).
 
 use std::sync::Arc;
 

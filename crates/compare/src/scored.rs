@@ -68,7 +68,7 @@ enum Basis {
     Own,
 }
 
-/// For constants only, because it finds the definition by `path`.
+/// Call it only in constants, because it finds the definition by `path`.
 const fn metric(
     path: &'static str,
     title: &'static str,

@@ -98,7 +98,7 @@ impl TestProgram {
     }
 }
 
-/// Calls `look` with the memory of a program in any bytes.
+/// Calls `look` with the memory of the program that `proto` contains.
 pub fn look_at<T>(proto: &[u8], look: impl FnOnce(&ProgramMemory) -> T) -> Option<T> {
     ProgramMemory::read(proto).map(|program| look(&program))
 }

@@ -9,13 +9,12 @@ use base::fields::Fields;
 /// Settings that the user made for a run in a comparison.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct Compared {
-    /// Power of one device in watts. The user enters it in a comparison, because no trace contains it, and reports store it.
-    /// Added in
-    /// 1.1.0.
+    /// Power of one device in watts. The user enters it in a comparison, because no trace contains it. Reports store it. Added
+    /// in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub watts_per_device: Option<f64>,
-    /// Price of one device in dollars per hour. The user enters it in a comparison, because no trace contains it, and reports
-    /// store it. Added in 1.1.0.
+    /// Price of one device in dollars per hour. The user enters it in a comparison, because no trace contains it. Reports store
+    /// it. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dollars_per_device_hour: Option<f64>,
     /// True for the baseline of the comparison whose report contains this profile. Added in 1.1.0.

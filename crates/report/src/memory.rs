@@ -108,8 +108,8 @@ pub struct DeviceMemory {
     /// Share of the pool's free memory outside its largest free block, at the peak.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fragmentation_percent: Option<f64>,
-    /// True if the allocator holds all memory up to `capacity_bytes`, false if it takes memory from the device when it needs it.
-    /// Absent if its events do not show that. Added in 1.1.0.
+    /// True if the allocator holds all memory up to `capacity_bytes`, false if it takes memory from the device when it needs
+    /// more. Absent if its events do not show this. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub is_preallocated: Option<bool>,
     /// Bytes of the allocation that failed, from the text of an out-of-memory error.
@@ -134,8 +134,8 @@ pub struct DeviceMemory {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct MemoryClass {
     /// Class: `parameter`, `optimizer state`, `gradient`, `activation`, `input`, `output`, `constant`, `collective scratch`,
-    /// `temporary`, `unknown`, or `outside the program`. In a device memory profile also `array`. In the text of an error also
-    /// `not listed`, for memory that the text does not list.
+    /// `temporary`, `unknown`, or `outside the program`. A device memory profile also has the class `array`. The text of an
+    /// error also has the class `not listed`, for memory that the text does not list.
     pub class: String,
     /// Bytes at the peak.
     pub bytes: u64,
@@ -167,7 +167,8 @@ pub struct ProgramMemory {
     /// Bytes of allocations that contain arguments.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parameter_bytes: Option<u64>,
-    /// Bytes of allocations that contain results. Results that reuse the memory of an argument are included in both numbers.
+    /// Bytes of allocations that contain results. Results that reuse the memory of an argument are also included in
+    /// `parameter_bytes`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output_bytes: Option<u64>,
     /// Bytes of allocations that contain both an argument and a result: donated arguments.

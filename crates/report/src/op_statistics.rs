@@ -81,8 +81,7 @@ pub struct TopOp {
     /// Source of FLOPs and bytes: `profile`, `hlo` or `from shapes`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost_source: Option<String>,
-    /// Limit that the op is closest to; see [Roofline](#roofline). Absent if its cost or the device's peaks are
-    /// unknown.
+    /// Limit that the op is closest to; see [Roofline](#roofline). Absent if the op's cost or the device's peaks are unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bound_by: Option<String>,
 }

@@ -16,8 +16,8 @@ pub struct Program {
     /// the fingerprints (`step_ops.ops[].fingerprint`) of all instructions in order. Names, numbers, layouts, metadata and
     /// backend configuration are ignored.
     pub fingerprint: String,
-    /// Number of partitions that the program was compiled for. Its parameters are those of one partition. Absent if the program
-    /// does not contain it.
+    /// Number of partitions that the program was compiled for. The listed parameters are the parameters of one partition.
+    /// Absent if the program does not record the number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub num_partitions: Option<u64>,
     /// Number of arguments of the program: parameters of the model, optimizer state, batch.

@@ -82,9 +82,9 @@ pub struct ProgramPoint {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gflops: Option<f64>,
     /// Share of the main memory's peak bandwidth that the program uses. It is a lower bound if the costs of some ops are
-    /// unknown. `hbm_gibps` divided by the bandwidth of main memory in `memory_levels`. The page judges this share by the JAX
-    /// guide: good above 60 %, bad below 40 %. It is not judged if arithmetic limits the program. A low share is not judged if
-    /// the cost of more than 5 % of the op time is unknown.
+    /// unknown. The share is `hbm_gibps` divided by the bandwidth of main memory in `memory_levels`. The page judges this share
+    /// by the JAX guide: good above 60 %, bad below 40 %. It is not judged if arithmetic limits the program. A low share is not
+    /// judged if the cost of more than 5 % of the op time is unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hbm_bandwidth_percent: Option<f64>,
     /// FLOPs of all ops divided by the time that these ops would take at the peaks of their data types.

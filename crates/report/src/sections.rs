@@ -13,7 +13,8 @@ use super::{DeviceArrivals, DevicePlace, DeviceSteps, HostStats};
 pub struct StepTiming {
     /// Number of steps found, including partial and warm-up steps, or the number that the user gave. 0 if unknown.
     pub num_steps: u64,
-    /// Length of the window: the mean over the devices that it covers. For counted steps, the sum of their lengths.
+    /// Length of the window: the mean over the devices that it covers. If the window consists of steps, it is the sum of their
+    /// lengths.
     pub total_time_us: f64,
     /// Mean duration of the counted steps. It is the mean of `steps[].duration_us`, or `total_time_us / num_steps` if the user
     /// gives the number of steps. Absent if steps are unknown.
@@ -48,7 +49,7 @@ pub struct StepTiming {
     /// Events that mark the steps, in words (`train annotations`, `runs of jit_f`, `calls of train_step`). Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub step_marker: Option<String>,
-    /// Relation of the devices' steps: `together`, `independent` (each device runs its own steps, at the same time) or
+    /// Relation between the devices' steps: `together`, `independent` (each device runs its own steps, at the same time) or
     /// `one_after_another` (each step runs on one device). See [Steps](#steps). Absent for one device, if steps are unknown, or
     /// if the user gives the number of steps. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -100,7 +101,7 @@ pub struct Throughput {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tokens_per_sec: Option<f64>,
     /// Batch size times steps per second. `model_config.batch_size * steps_per_sec`. The batch covers all devices. Absent if
-    /// devices run their steps one after another, because no step then has such a batch.
+    /// devices run their steps one after another, because no step then processes the whole batch.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub samples_per_sec: Option<f64>,
     /// Steps per second: the inverse of the mean step time. `1e6 / step_timing.avg_step_time_us`. It is the rate of one device if
@@ -293,7 +294,7 @@ pub struct DeviceStats {
     pub device_name: String,
     /// Number in the device's name.
     pub device_id: u64,
-    /// Ops that start in the window.
+    /// Number of ops that start in the window.
     pub kernel_count: u64,
     /// Sum of op durations. Nested and concurrent ops are counted separately.
     pub total_kernel_time_us: f64,
@@ -372,7 +373,7 @@ pub struct TimelineAnalysis {
 pub struct Gap {
     /// Device of the gap. The list contains the 20 longest gaps, longest first.
     pub device_name: String,
-    /// Start, from the start of the capture.
+    /// Start of the gap, from the start of the capture.
     pub start_us: f64,
     /// Length of the gap.
     pub duration_us: f64,
@@ -419,7 +420,7 @@ pub struct Step {
     /// Number or name of the step in the trace. Absent if devices number the step differently.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// Start on the earliest device, from the start of the capture.
+    /// Start of the step on the earliest device, from the start of the capture.
     pub start_us: f64,
     /// Time from the start of the step to the start of the next step on the same device. [Steps](#steps) defines the duration
     /// of the last step.

@@ -137,9 +137,9 @@ pub struct HostMeanwhile {
     /// Idle time during which no Python thread is in any range. Like the times of the ranges, it is a mean over devices and
     /// counted steps.
     pub outside_us: f64,
-    /// The 20 spans and frames with the most time while no Python thread is in a range, or while one is in a range that waits.
-    /// On the Python threads that feed devices, all spans are included. On other threads, and inside a waiting range, waiting
-    /// spans are excluded.
+    /// The 20 spans and frames with the most time while no Python thread is in a range, or while a Python thread is in a range
+    /// that waits. On the Python threads that feed devices, all spans are included. On other threads, and inside a waiting
+    /// range, waiting spans are excluded.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub behind: Vec<HostRangeTime>,
     /// Part of `outside_us` during which no thread of the host is in any event.

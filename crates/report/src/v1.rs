@@ -189,10 +189,11 @@ pub struct Metadata {
     /// Name of the configuration. Only in imported profiles.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub config_name: Option<String>,
-    /// Name of the profile folder. If there is none, the name of the file. JAX names that folder by the time
-    /// (`2026_01_31_12_00_00`), and the capture kit of the Python package by time and steps. Page, command line and reports then
-    /// show the name of the log folder instead (`step_1000` for `logs/step_1000/plugins/profile/2026_01_31_12_00_00`), followed
-    /// by the time if several runs have the same name. Added in 1.1.0.
+    /// Name of the profile folder. If there is none, the name of the file. JAX names that folder after the time
+    /// (`2026_01_31_12_00_00`), and the capture kit of the Python package names it after time and steps. Page, command line and
+    /// reports then show the name of the log folder instead (`step_1000` for
+    /// `logs/step_1000/plugins/profile/2026_01_31_12_00_00`), followed by the time if several runs have the same name. Added in
+    /// 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run_name: Option<String>,
     /// Number of devices of the platform in the profile, used or not. Added in 1.1.0.
@@ -214,10 +215,9 @@ pub struct Metadata {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub generator: Option<String>,
     /// Versions, drivers and device capabilities from the planes (first used device, then hosts, then others). The units are
-    /// those of the profiler: `clock_rate` is in kHz, `memory_bandwidth` in bytes/s, and `memory_size` in bytes. It also
+    /// the profiler's units: `clock_rate` is in kHz, `memory_bandwidth` in bytes/s, and `memory_size` in bytes. It also
     /// contains the values that the capture kit of the Python package stores with the capture: versions, `argv`, `git_commit`,
-    /// `mesh`, `XLA_FLAGS`. Added in
-    /// 1.1.0.
+    /// `mesh` and `XLA_FLAGS`. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub environment: BTreeMap<String, String>,
     /// Settings of the run in the comparison whose report contains this profile. The document lists these fields directly in
@@ -362,7 +362,7 @@ pub struct NotMeasured {
     pub field: String,
     /// Reason for the absence of the number, as a sentence.
     pub reason: String,
-    /// Advice for measuring it, as a sentence or a line of Python.
+    /// Advice for measuring the number, as a sentence or a line of Python.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub remedy: Option<String>,
 }

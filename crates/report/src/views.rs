@@ -35,7 +35,7 @@ pub enum View {
     Transfers,
     /// Forward passes of an inference engine, by phase.
     Serving,
-    /// Stages of the input pipeline, and the wait of the devices for it.
+    /// Stages of the input pipeline, and the time that the devices wait for it.
     Input,
     /// Memory of the devices by content.
     Memory,

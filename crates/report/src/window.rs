@@ -5,8 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Part of the run that the numbers cover, except in sections that cover the whole capture. Absent if no device was used. Added
-/// in
-/// 1.1.0.
+/// in 1.1.0.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct MainWindow {
     /// `steps`, `given_steps`, `active_span`, `capture` or `range`. It is `given_steps` if the user gives the number of steps.

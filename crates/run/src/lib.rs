@@ -50,7 +50,7 @@ pub struct Run {
     pub sorted: OnceLock<Arc<ByLine>>,
     /// Cache of [`Run::programs`].
     pub compiled: OnceLock<Arc<CompiledPrograms>>,
-    /// Kinds of the events of graph kernels as they were read, by the kinds that [`Run::complete`] gave them.
+    /// Original kinds of the events of graph kernels, by the kinds that [`Run::complete`] assigned.
     pub graph_kernels: Option<ReadKinds>,
 }
 

@@ -21,7 +21,7 @@ impl OutOfMemory {
             && same_name(&self.device, &other.device)
     }
 
-    /// Returns true if the other report has one of the same numbers.
+    /// Returns true if both reports have a number in common.
     fn repeats(&self, other: &OutOfMemory) -> bool {
         self.needed_bytes.and(other.needed_bytes).or(self.requested_bytes.and(other.requested_bytes)).is_some()
     }

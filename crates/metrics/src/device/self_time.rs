@@ -212,8 +212,8 @@ mod tests {
             for line in 0..2 {
                 for now in 0..90 {
                     let running = events.iter().enumerate().filter(|(_, e)| e.0 == line && e.1 <= now && now < e.1 + e.2);
-                    // If two start together, the shorter one is the inner one. If they are equally long, the one later in the
-                    // file is the inner one.
+                    // If two ops start together, the shorter op is the inner op. If they are equally long, the op later in the
+                    // file is the inner op.
                     if let Some((owner, _)) = running.max_by_key(|(index, e)| (e.1, -e.2, *index)) {
                         expected[owner] += 1;
                     }

@@ -95,9 +95,9 @@ pub struct OpTree {
 pub type Efficiency<'e> = &'e dyn Fn(&Op) -> Option<f64>;
 
 impl OpTree {
-    /// Builds the tree of all groups and ops, with the time during which devices ran nothing. The wasted time of an op is its
-    /// self time times one minus its `efficiency`. The wasted time of a node is the sum over its ops. Ops without FLOPs and
-    /// bytes have no known wasted time.
+    /// Builds the tree of all groups and ops, with the time during which devices ran nothing. The wasted time of an op is `self
+    /// time * (1 - efficiency)`. The wasted time of a node is the sum over its ops. Ops without FLOPs and bytes have no known
+    /// wasted time.
     pub fn new(trace: &Trace, ops: &Ops, groups: &Groups, efficiency: Efficiency<'_>) -> OpTree {
         let mut builder = Builder::new(groups);
         let mut next = 0;
