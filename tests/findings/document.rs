@@ -40,16 +40,22 @@ fn relations(rule: &'static Rule) -> String {
     let cut = "[captures that were cut](#captures-that-were-cut)";
     let needs = match rule.needs {
         Needs::Any => String::new(),
-        Needs::AllOps => format!("Not checked if ops were not recorded ({cut})."),
-        Needs::AllLines => format!("Not checked if events are missing anywhere, or ops were not recorded ({cut})."),
-        Needs::Whole => format!("Not checked after any cut ({cut})."),
+        Needs::AllOps => format!("The rule is not checked if ops were not recorded ({cut})."),
+        Needs::AllLines => {
+            format!("The rule is not checked if events are missing anywhere, or ops were not recorded ({cut}).")
+        }
+        Needs::Whole => format!("The rule is not checked after any cut ({cut})."),
     };
     let causes = names(rule.causes(), "or");
     let wholes = names(wholes(rule), "or");
     let sentences = [
         needs,
-        if causes.is_empty() { causes } else { format!("Omitted if explained by {causes}.") },
-        if wholes.is_empty() { wholes } else { format!("Otherwise merged into {wholes}.") },
+        if causes.is_empty() { causes } else { format!("The finding is omitted if {causes} explains it.") },
+        if wholes.is_empty() {
+            wholes
+        } else {
+            format!("The finding is merged into {wholes} if it explains less than half of the loss there.")
+        },
     ];
     sentences.into_iter().filter(|it| !it.is_empty()).collect::<Vec<_>>().join(" ")
 }

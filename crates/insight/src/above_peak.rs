@@ -1,9 +1,10 @@
-//! Ops exceed the peak rate of the device that they are compared with.
+//! Ops exceed the peak rate of the assumed device.
 //!
-//! Matrix products (on a TPU also convolutions, which XLA uses for them) of at least 10 us (XProf's short kernels) reach more
-//! than 110 % of the peak of their data type and take at least 1 % of the op time (both ours: errors of clocks and counts are
-//! smaller). Critical with high confidence if the device was selected by hand (`--device`); else warning with medium
-//! confidence. Remedy: select the device that ran the program.
+//! Matrix products reach more than 110 % of the peak of their data type and take at least 1 % of the op time (both limits are
+//! ours: clock and count errors are smaller). On a TPU, convolutions are included, because XLA computes matrix products with
+//! them. Only ops of at least 10 us are included (XProf's limit for short kernels). Severity: critical with high confidence if
+//! the user selected the device (`--device`), otherwise warning with medium confidence. Remedy: select the device that ran the
+//! program.
 
 use super::draft::{Draft, equals};
 use super::limits::SHORTEST_OP_US;

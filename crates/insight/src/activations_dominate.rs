@@ -1,9 +1,10 @@
 //! Activations, the values that the forward pass keeps for the backward pass, fill the memory.
 //!
 //! `activation_percent` is the share of the largest program's peak in activations: values of the forward pass that are alive at
-//! the peak and that the backward pass frees. Note from 50 % (ours: more than everything else together) and 1 MiB, warning if
-//! the memory is also nearly full (`near_memory_limit`). Confidence high. The message names the scopes that keep most. Remedy:
-//! `jax.checkpoint` around the largest, smaller batches. Not checked without a program with its buffers.
+//! the peak and that the backward pass frees. Severity: note from 50 % (ours: more than everything else together) and 1 MiB,
+//! warning if the memory is also nearly full (see `near_memory_limit`). Confidence: high. The message names the scopes that
+//! keep the most bytes. Remedy: put `jax.checkpoint` around the largest scopes, or use smaller batches. The rule is not checked
+//! without a program and its buffers.
 
 use super::draft::Draft;
 use super::limits::NEARLY_FULL_PERCENT;

@@ -1,12 +1,14 @@
 //! TPU cores wait for asynchronous copies.
 //!
-//! TPU: self time of `copy-done` as a share of the window. In this op, the core waits for a copy between memories. Warning from
-//! 10 % (XProf's limit for async-done ops), critical from 30 % (XProf's limit for collectives). Confidence high.
+//! TPU only: the measure is the self time of `copy-done` as a share of the window. During this op, the core waits for a copy
+//! between memories. Severity: warning from 10 % (XProf's limit for async-done ops), critical from 30 % (XProf's limit for
+//! collectives). Confidence: high.
 //!
-//! The remedy depends on two facts. If the layouts of most of these ops name memory space 5, one end is host memory
-//! (offloading): offload less, or start earlier. If all computation of the window takes less time than the waits, no order of
-//! ops can overlap them (ours): move fewer bytes. The message names the bytes of arguments in host memory that several devices
-//! replicate (from 1 MiB on). The bytes are those of the `copy-done` ops in the profile.
+//! The remedy depends on two facts. If the layouts of most of these ops name memory space 5, the copies read or write host
+//! memory (offloading). The remedy is then to offload less, or to start the copies earlier. If all computation in the window
+//! takes less time than the waits, no order of ops can overlap the copies (ours). The remedy is then to move fewer bytes. The
+//! message states how many bytes of arguments in host memory are replicated on several devices (from 1 MiB on). The numbers of
+//! bytes come from the `copy-done` ops in the profile.
 
 use super::draft::{Draft, lacks};
 use super::limits::{ASYNC_DONE_PERCENT, BOTTLENECK_PERCENT};

@@ -1,7 +1,7 @@
 //! TPU cores wait for each other at the start of a program.
 //!
-//! TPU: share of the window in which cores wait in `barrier-cores` for other cores to start the program. Warning from 10 %
-//! (XProf). Confidence high. Remedy: find the late host.
+//! TPU only: the measure is the share of the window that cores spend in `barrier-cores`, where they wait for other cores to
+//! start the program. Severity: warning from 10 % (XProf). Confidence: high. Remedy: find the host that is late.
 
 use super::draft::{Draft, lacks};
 use super::numbers::Numbers;

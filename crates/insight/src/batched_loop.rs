@@ -1,11 +1,11 @@
-//! A batched loop runs until its slowest example is done.
+//! A batched loop runs until the slowest example of its batch is done.
 //!
 //! The condition of a `while` instruction reduces an array of at least 8 predicates, one per example of a batch. `jax.vmap`
-//! makes such a loop of `jax.lax.while_loop`: it ends when the condition is false for all examples, and each iteration
-//! computes the examples that are done again and discards the results. The rule fires if the loop with its body takes at
-//! least 20 % of the op time, and runs its body at least 10 times if the number is known (all ours: a short loop, or one of
-//! few examples, wastes little). Warning. Confidence medium: the capture does not contain the number of iterations that each
-//! example needs. Not checked without the compiled program.
+//! turns `jax.lax.while_loop` into such a loop. The loop ends when the condition is false for all examples. Until then, each
+//! iteration also recomputes the finished examples and discards their results. The rule fires if the loop with its body takes
+//! at least 20 % of the op time. If the number of iterations is known, it must be at least 10 (all limits are ours: a short
+//! loop, or a loop over few examples, wastes little). Severity: warning. Confidence: medium, because the capture does not show
+//! how many iterations each example needs. The rule is not checked without the compiled program.
 
 use std::collections::BTreeSet;
 

@@ -2,15 +2,15 @@
 //!
 //! Matrix products, convolutions and attention with float32 operands take at least 10 % of the op time (ours) on a device with
 //! bfloat16 matrix units: TPUs, NVIDIA from compute capability 8.0, AMD from gfx908. Data types come from the HLO, else from
-//! the kernels' names. Warning, confidence medium: the model may need the precision. Confidence low on TPUs, which multiply
-//! float32 in one bfloat16 pass by default. Remedy: bfloat16 activations. Not checked if the device or the data types are
-//! unknown.
+//! the kernels' names. Severity: warning. Confidence: medium, because the model may need the precision, but low on TPUs, which
+//! multiply float32 in one bfloat16 pass by default. Remedy: use bfloat16 activations. The rule is not checked if the device or
+//! the data types are unknown.
 //!
-//! The finding names the precision of the products if those that request a slower arithmetic than the default take at least
-//! 10 % of the op time (ours). Precision `HIGHEST` (`jax_default_matmul_precision` = `float32`) keeps float32 off the tensor
-//! cores of NVIDIA's GPUs, which otherwise compute it as TF32. A TPU needs 3 bfloat16 passes for `HIGH` and 6 for `HIGHEST`.
-//! The precision comes from the HLO: dots, convolutions, fusions that contain them, and calls of cuBLAS. The remedy then
-//! starts with the setting that allows the faster arithmetic.
+//! If products that request a slower arithmetic than the default take at least 10 % of the op time (ours), the finding names
+//! their precision. Precision `HIGHEST` (`jax_default_matmul_precision` = `float32`) keeps float32 off the tensor cores of
+//! NVIDIA's GPUs, which otherwise compute it as TF32. A TPU needs 3 bfloat16 passes for `HIGH` and 6 for `HIGHEST`. The
+//! precision comes from the HLO, and is known for dots, convolutions, fusions that contain them, and cuBLAS calls. The remedy
+//! then starts with the setting that allows the faster arithmetic.
 
 use super::draft::Draft;
 use super::limits::OVERHEAD_PERCENT;

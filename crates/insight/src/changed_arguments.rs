@@ -1,4 +1,4 @@
-//! Compares the arguments of programs that were compiled from the same function: what differs caused the compilation.
+//! Compares the arguments of programs that were compiled from the same function. A difference explains the compilation.
 //!
 //! ```text
 //! jit_apply(3)   x: f32[101,64]   w: f32[64,64]
@@ -22,7 +22,7 @@ fn programs<'a>(numbers: &Numbers<'a>, module: &str) -> Vec<Vec<&'a Argument>> {
 }
 
 /// Returns these arguments by the id of their program. A file may contain programs from before the capture. If at least two
-/// programs of the module ran in the window, only these count.
+/// programs of the module ran in the window, only these are returned.
 fn by_id<'a>(numbers: &Numbers<'a>, module: &str) -> BTreeMap<i64, Vec<&'a Argument>> {
     let is_of_module = |it: &&Argument| it.program.split('(').next() == Some(module);
     let mut programs: BTreeMap<(u16, i64), Vec<&Argument>> = BTreeMap::new();

@@ -1,6 +1,7 @@
 //! Communication takes much of the step, overlapped or not.
 //!
-//! Self time of all communication as a share of the window. Warning from 30 % (XProf). Confidence high.
+//! The measure is the self time of all communication as a share of the window. Severity: warning from 30 % (XProf). Confidence:
+//! high.
 
 use super::draft::{Draft, lacks};
 use super::limits::BOTTLENECK_PERCENT;

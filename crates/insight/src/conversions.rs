@@ -35,11 +35,11 @@ pub(super) struct Conversion<'a> {
     pub types: (DataType, DataType),
     /// Bytes that one execution reads.
     pub read_bytes: f64,
-    /// Bytes that one execution would not read if the array had the narrower type.
+    /// Bytes that one execution would save if the array had the narrower type.
     pub saved_bytes: f64,
     /// True if the op reads the whole array and not a slice.
     pub is_whole: bool,
-    /// Time that the op would not take if the array had the narrower type.
+    /// Time that the op would save if the array had the narrower type.
     pub avoidable: Ps,
 }
 
@@ -110,8 +110,9 @@ pub(super) fn type_name(data_type: DataType) -> &'static str {
     }
 }
 
-/// Returns the time that an op would not take. An op that only converts is not needed at all. Others read less: the time for it
-/// is the share of the op's bytes, but at most what the bytes take at the peak bandwidth, because an op may be bound by compute.
+/// Returns the time that an op would save. An op that only converts saves its whole time. Other ops save the time of the bytes
+/// that they no longer read: the share of these bytes in the op's bytes, but at most the time to read them at the peak
+/// bandwidth, because an op may be bound by compute.
 fn avoidable(module: &Module, (op, instruction): (&Op, &Instruction), saved_bytes: f64, peak: Option<f64>) -> Ps {
     if only_converts(module, instruction) {
         return op.self_time;
@@ -245,7 +246,7 @@ impl<'a> Loops<'a> {
         (value, is_invariant)
     }
 
-    /// Returns the value outside a loop of an element of the loop's state that no iteration changes.
+    /// For an element of a loop's state that no iteration changes, returns its value outside the loop.
     fn outside(&self, element: &'a Instruction) -> Option<&'a Instruction> {
         let state = self.module.operand(element, 0).filter(|it| it.is("parameter"))?;
         let of_loop = self.around(state)?;

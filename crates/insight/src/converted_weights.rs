@@ -1,14 +1,17 @@
-//! A program converts its weights to a narrower type in each run.
+//! A program converts its weights to a narrower type each time it runs.
 //!
 //! In a run that does not train, ops read arguments in a wider floating-point type (float32) only to convert them to a narrower
-//! one (bfloat16). Weights keep their values, so that one conversion before the first run is enough. An argument counts as a
-//! weight if it has at least 1 MiB, if the program does not return it or its new value (caches and other states change), and if
-//! at least three arguments of the program are like it (all ours: the inputs of a model are one or two arrays). The program must
-//! run at least twice. The cost is the time of ops that only convert, and for other ops the time to read the bytes that narrower
-//! weights lack: their share of the op's bytes, at most at the peak bandwidth. Warning from 10 % of the op time (JAX guide,
-//! overheads), critical from 50 %; a note if it is less than 10 % of the window. Confidence medium, because the capture does
-//! not show that the arguments of all runs are the same. Remedy: convert the weights once. Not checked without the compiled
-//! program. Not reported for a run that trains, because the optimizer updates the wider weights in each step.
+//! one (bfloat16). Weights keep their values, so one conversion before the first run is enough. An argument is treated as a
+//! weight if it has at least 1 MiB and if the program returns neither it nor its new value (caches and other states change). At
+//! least three arguments of the program must meet these conditions (all limits are ours: the inputs of a model are one or two
+//! arrays). The program must run at least twice.
+//!
+//! The cost of an op that only converts is its whole time. The cost of another op is the time that it would save by reading
+//! narrower weights: the share of these saved bytes in the op's bytes, but at most the time to read them at the peak bandwidth.
+//! Severity: warning from 10 % of the op time (JAX guide, overheads), critical from 50 %, or a note if the cost is less than
+//! 10 % of the window. Confidence: medium, because the capture does not show that the arguments of all runs are the same.
+//! Remedy: convert the weights once. The rule is not checked without the compiled program. It is not reported for a run that
+//! trains, because the optimizer updates the wider weights in each step.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -110,7 +113,7 @@ fn remedy(framework: Framework, wide: &str, narrow: &str) -> String {
     )
 }
 
-/// Returns the time of the ops. An op that converts several arguments counts once.
+/// Returns the time of the ops. An op that converts several arguments is counted once.
 fn time_of_ops(conversions: &[Conversion<'_>]) -> Ps {
     let ops: BTreeMap<&str, &Op> = conversions.iter().map(|it| (it.instruction.name.as_str(), it.op)).collect();
     ops.values().map(|op| op.self_time).sum()

@@ -1,5 +1,5 @@
-//! Rules that cannot be checked if a capture was cut or ops were not recorded. Missing events make a device look slower, idle or
-//! unused.
+//! Finds the rules that cannot be checked if a capture was cut or ops were not recorded. Missing events make a device look
+//! slower, idle or unused.
 
 use super::numbers::Numbers;
 use super::{Needs, Rule, Verdict};

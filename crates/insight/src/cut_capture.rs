@@ -1,7 +1,7 @@
 //! The program that wrote the file kept only the earliest events.
 //!
-//! The file contains exactly 1,000,000 or 5,000,000 complete events, the limits of XLA's JSON exporter, which keeps the
-//! earliest events. Critical, confidence high. Remedy: the xplane of the same run.
+//! The file contains exactly 1,000,000 or 5,000,000 complete events. These are the limits of XLA's JSON exporter, which keeps
+//! the earliest events. Severity: critical. Confidence: high. Remedy: open the xplane of the same run.
 
 use super::draft::Draft;
 use super::numbers::Numbers;

@@ -1,8 +1,8 @@
-//! Devices wait for input, and the host spends much of the input time on transfers.
+//! Devices wait for input, and the host spends much of its input time on transfers.
 //!
-//! Devices wait for input for at least 10 % of the window, and the host spends much of its input time on transferring batches
-//! to the devices: `100 * transfer / (input + transfer)`. Note from 30 % (XProf, data-transfer-bound). Confidence medium.
-//! Remedy: copy ahead of time and at once, in smaller types.
+//! Devices wait for input for at least 10 % of the window. The measure is the share of the host's input time that goes to
+//! transferring batches to the devices: `100 * transfer / (input + transfer)`. Severity: note from 30 % (XProf,
+//! data-transfer-bound). Confidence: medium. Remedy: copy ahead of time, in one call, and in smaller data types.
 
 use super::draft::Draft;
 use super::numbers::Numbers;

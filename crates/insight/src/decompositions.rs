@@ -1,10 +1,11 @@
 //! Matrix decompositions take much of the time.
 //!
-//! Ops of `eigh`, `svd`, `qr`, `cholesky` and other decompositions (by the last part of the framework's path) take at least
-//! 20 % of the op time (ours: twice the JAX guide's limit for overheads). Note, warning from 50 %. They are sequences of
-//! small, dependent steps, so they use a device badly. If the program contains them in a branch of `jax.lax.cond`, and each
-//! step runs them, the message says so: the branch does not skip them. Confidence medium: the program may need them in each
-//! step. Remedy: decompose every k-th step. Not checked if the file contains no paths.
+//! Ops of `eigh`, `svd`, `qr`, `cholesky` and other decompositions (recognised by the last part of the op's path) take at least
+//! 20 % of the op time (ours: twice the JAX guide's limit for overheads). Decompositions are sequences of small, dependent
+//! steps, so they use a device badly. If the program contains them in a branch of `jax.lax.cond` but runs them in each step,
+//! the message points out that the branch never skips them. Severity: note, warning from 50 %. Confidence: medium, because the
+//! program may need them in each step. Remedy: decompose only every k-th step. The rule is not checked if the file contains no
+//! paths.
 
 use super::draft::{Draft, equals, lacks};
 use super::limits::{EACH_STEP, OVERHEAD_PERCENT};

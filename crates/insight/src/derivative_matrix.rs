@@ -1,12 +1,12 @@
-//! A whole matrix of second derivatives is computed.
+//! The program computes a whole matrix of second derivatives.
 //!
-//! The framework's paths of ops that take at least 20 % of the op time (ours: twice the JAX guide's limit for overheads)
-//! contain a derivative of a derivative inside `vmap` (`vmap(jvp(transpose(jvp(f))))`). This is how `jax.hessian`, `jacfwd`
-//! and `jacrev` of a gradient are computed: once for each of n values. The program must also contain an array whose
-//! dimensions are twice those of one value (`f32[697,697]`, `f32[24,8,24,8]`), with n of at least 32 (ours: small matrices
-//! are cheap), and such an op must have a dimension of n. Otherwise the `vmap` may be that of a batch. Warning, critical from
-//! 80 % (ours). Confidence medium: the program may need the whole matrix. Remedy: products with the matrix. Not checked
-//! without the compiled program.
+//! Ops whose paths contain a derivative of a derivative inside `vmap` (`vmap(jvp(transpose(jvp(f))))`) take at least 20 % of
+//! the op time (ours: twice the JAX guide's limit for overheads). `jax.hessian`, and `jacfwd` or `jacrev` of a gradient,
+//! produce such paths: they compute one row of the matrix for each of n values. Two more conditions exclude a `vmap` over a
+//! batch. The program must contain an array whose dimensions repeat those of the differentiated variable (`f32[697,697]`,
+//! `f32[24,8,24,8]`), with n of at least 32 (ours: small matrices are cheap). One of the ops must also have a dimension of size
+//! n. Severity: warning, critical from 80 % (ours). Confidence: medium, because the program may need the whole matrix. Remedy:
+//! compute products with the matrix instead of the matrix. The rule is not checked without the compiled program.
 
 use std::collections::BTreeSet;
 

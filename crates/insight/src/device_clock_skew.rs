@@ -1,11 +1,12 @@
 //! The clocks of host and device disagree.
 //!
-//! The longest time by which an op starts before the call that launched it (joined by correlation id on GPUs, by run id on
-//! TPUs), minus the uncertainty of a TPU's clock placement ([Clocks](metrics.md#clocks)). The clocks differ by at least that
-//! time. Note from 50 us, warning from 1 ms (ours: launch delays are tens of microseconds; short steps take a millisecond). On
-//! GPUs also a note from 1 us, if one launch in 10 starts that early, because the delays of these launches are unknown.
-//! Confidence high on GPUs; medium on TPUs, because a program is joined with the call that enqueued it. Remedy: synchronise
-//! clocks, compare durations. Not checked if the capture links no op to its launch.
+//! The measure is the longest time by which an op starts before the call that launched it. On TPUs, the uncertainty of the
+//! clock alignment is subtracted ([Clocks](metrics.md#clocks)). The clocks differ by at least this time. Ops are matched to
+//! calls by correlation id on GPUs and by run id on TPUs. Severity: note from 50 us, warning from 1 ms (ours: launch delays are
+//! tens of microseconds, and short steps take a millisecond). On GPUs, a note is also reported from 1 us if one in 10 ops
+//! starts that early, because the delays of these launches are unknown. Confidence: high on GPUs, but medium on TPUs, because a
+//! program is matched to the call that enqueued it. Remedy: synchronise the clocks, or compare durations only. The rule is not
+//! checked if the capture links no op to its launch.
 
 use super::draft::{Draft, lacks};
 use super::numbers::Numbers;
@@ -20,7 +21,7 @@ pub(super) static RULE: Rule =
 const NOTE_US: f64 = 50.0;
 /// Lower limit on GPUs if many ops start before their launch, because the delays of those launches are unknown.
 const LEAST_US: f64 = 1.0;
-/// One launch in this number counts as many (ours).
+/// Many ops start early if one in this number does (ours).
 const USUAL: u64 = 10;
 /// Skew from which the finding is a warning (ours: as long as a short step).
 const WARNING_US: f64 = 1000.0;

@@ -1,8 +1,9 @@
 //! One op takes more than half of the op time.
 //!
 //! One op (an instruction of one program) takes more than half of the self time of all ops (JAX guide), and at least 20 % of
-//! the window (ours: if devices mostly wait, the op is not the cause). At least three ops must run. Warning, confidence high.
-//! Separate rules cover communication and copies. Ops that a compiler runs while it compiles do not count. Remedy: examine the op.
+//! the window (ours: if devices mostly wait, the op is not the cause). At least three ops must run. Separate rules cover
+//! communication and copies. Ops that the compiler runs during compilation are excluded. Severity: warning. Confidence: high.
+//! Remedy: examine the op.
 
 use super::draft::{Draft, equals, lacks};
 use super::limits::{DOMINANT_OP_OF_WINDOW_PERCENT, DOMINANT_OP_PERCENT};

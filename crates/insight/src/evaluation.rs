@@ -1,10 +1,11 @@
-//! A program without gradients takes most of the time of a run that trains.
+//! In a run that trains, a program without gradients takes much of the time.
 //!
-//! One program computes gradients (an op has a path of a backward pass), and another one, which runs a model (at least 10 % of
-//! its time is in products, by the paths of its ops) but computes no gradients, takes at least 20 % of the op time: note;
-//! warning from 50 %, critical from 80 % (ours). Such a program evaluates or samples. Confidence medium: sampling may be the
-//! purpose of the run (reinforcement learning). The message names how often it runs for each run of the training program.
-//! Remedy: evaluate less often. Not reported without paths of ops.
+//! One program computes gradients (an op has a path of a backward pass). Another program runs a model but computes no
+//! gradients: it evaluates or samples. A program runs a model if the paths of its ops show that it spends at least 10 % of its
+//! time in products. Severity: note if the second program takes at least 20 % of the op time, warning from 50 %, critical from
+//! 80 % (ours). Confidence: medium, because sampling may be the purpose of the run (reinforcement learning). The message states
+//! how often the second program runs for each run of the training program. Remedy: evaluate less often. The rule is not
+//! reported if the paths of ops are unknown.
 
 use super::draft::{Draft, equals};
 use super::numbers::{Numbers, shown};

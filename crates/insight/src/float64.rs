@@ -1,9 +1,9 @@
 //! Ops compute in float64.
 //!
-//! Ops with a float64 result take at least 10 % of the op time (ours: the JAX guide's limit for overheads). Warning, critical
-//! from 50 %. Confidence medium: a solver may need the precision. Not reported if more than 95 % of the op time is in float64 and
-//! no argument has a narrower floating-point type: then the program chose it. Remedy: float32 constants and inputs. Data types come
-//! from the HLO; the rule is not checked without them.
+//! Ops with a float64 result take at least 10 % of the op time (ours: the JAX guide's limit for overheads). Severity: warning,
+//! critical from 50 %. Confidence: medium, because a solver may need the precision. The rule is not reported if more than 95 %
+//! of the op time is in float64 and no argument has a narrower floating-point type, because the program then uses float64 on
+//! purpose. Remedy: use float32 constants and inputs. Data types come from the HLO. The rule is not checked without them.
 
 use super::draft::{Draft, equals, lacks};
 use super::limits::OVERHEAD_PERCENT;

@@ -1,4 +1,5 @@
-//! The dominant gap: one gap that makes up most of the idle time. Findings describe it by itself, not as a share of a step.
+//! The dominant gap: one gap that makes up most of the idle time. Findings describe this gap on its own, not as a share of a
+//! step.
 
 use super::draft::Draft;
 use super::numbers::{Numbers, shown};

@@ -1,7 +1,8 @@
 //! Gathers and scatters, which read and write at computed positions, take much of the step.
 //!
-//! They take, fused or not, at least 30 % of the op time (the limit of `data_shuffle`). Warning, confidence high. Remedy: whole
-//! rows along the major axis, sorted and unique positions, one-hot products for small tables.
+//! Gathers and scatters, fused or not, take at least 30 % of the op time (the limit of `data_shuffle`). Severity: warning.
+//! Confidence: high. Remedy: access whole rows along the major axis, use sorted and unique positions, or use one-hot products
+//! for small tables.
 
 use super::draft::{Draft, lacks};
 use super::limits::BOTTLENECK_PERCENT;

@@ -1,11 +1,10 @@
 //! Each device collects the whole batch for an op that XLA does not split.
 //!
-//! The result of an all-gather along a batch dimension is read, possibly after copies and transposes, by an op that XLA
-//! computes as a whole on each device: an FFT, a sort, or a matrix decomposition or solve. XLA does not split such ops over
-//! devices, so each device receives the whole batch and repeats all of it. A batch dimension is one that the op does not
-//! transform. The impact is the time of these all-gathers, and the repeated part of the ops: warning from 10 % of the op time
-//! (JAX guide, overheads), critical from 50 %. Confidence high. Remedy: `jax.shard_map`. Not checked without the compiled
-//! program.
+//! An FFT, a sort, or a matrix decomposition or solve reads the result of an all-gather along a batch dimension, possibly after
+//! copies and transposes. XLA does not split such ops over devices, so each device receives the whole batch and repeats the
+//! work on all of it. A batch dimension is one that the op does not transform. The impact is the time of these all-gathers plus
+//! the repeated part of the ops. Severity: warning from 10 % of the op time (JAX guide, overheads), critical from 50 %.
+//! Confidence: high. Remedy: use `jax.shard_map`. The rule is not checked without the compiled program.
 
 use std::collections::BTreeSet;
 

@@ -1,13 +1,13 @@
 //! Gradients are reduced across devices while no computation runs.
 //!
-//! Exposed communication takes at least 10 % of the window, and at least half of all communication is all-reduce and
-//! reduce-scatter, in a program that trains. The rule is not reported unless one of these shows that the program trains: a path
-//! of a backward pass (JAX), a kernel or host call that is named after a gradient or an optimizer, or `train` in the program's
-//! name. Inference sums no gradients. If the paths of ops are known, the program with the largest reduction must train: the
-//! reductions of an evaluation program sum metrics. Reductions in the forward pass and the many small reductions of
-//! `small_collectives` do not count, because they sum activations and statistics. Warning; critical from 30 % (XProf,
-//! collective-bound). Confidence medium, because model-parallel all-reduces look the same. Remedy: overlap the reductions with
-//! the backward pass, use bfloat16 gradients, or use FSDP.
+//! In a program that trains, exposed communication takes at least 10 % of the window, and at least half of all communication is
+//! all-reduce and reduce-scatter. Inference sums no gradients, so the rule is reported only if one of these shows that the
+//! program trains: an op with a path of a backward pass (JAX), a kernel or host call that is named after a gradient or an
+//! optimizer, or `train` in the program's name. If the paths of ops are known, the program with the largest reduction must
+//! train, because the reductions of an evaluation program sum metrics. Reductions in the forward pass and the many small
+//! reductions of `small_collectives` are excluded, because they sum activations and statistics. Severity: warning, critical
+//! from 30 % (XProf, collective-bound). Confidence: medium, because model-parallel all-reduces look the same. Remedy: overlap
+//! the reductions with the backward pass, use bfloat16 gradients, or use FSDP.
 
 use super::draft::{Draft, lacks};
 use super::limits::{BOTTLENECK_PERCENT, OVERHEAD_PERCENT};

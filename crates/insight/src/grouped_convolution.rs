@@ -1,11 +1,12 @@
 //! Grouped convolutions run far slower than the other products of the run.
 //!
 //! Convolutions with several feature groups (`feature_group_count`, or `batch_group_count` in their gradients) take at least
-//! 20 % of the op time, and reach less than a tenth of the FLOP rate of the matrix products and other convolutions of the
-//! run, in ops of at least 10 us (all ours). If the peaks of the device are known, they must also be below 35 % of their
-//! roofline bound (the limit of `low_flop_rate`), because grouped convolutions do little work per byte. The impact is the
-//! time above that of the other products' rate. Warning, critical from 50 %. Confidence medium: FLOPs come from the compiled
-//! program. Remedy: shifted products, a dense convolution. Not checked without the compiled program.
+//! 20 % of the op time. They reach less than a tenth of the FLOP rate of the run's matrix products and other convolutions. Only
+//! ops of at least 10 us are compared (all limits are ours). If the peaks of the device are known, the grouped convolutions
+//! must also be below 35 % of their roofline bound (the limit of `low_flop_rate`), because they compute little per byte. The
+//! impact is the time that they would save at the rate of the other products. Severity: warning, critical from 50 %.
+//! Confidence: medium, because FLOPs come from the compiled program. Remedy: use shifted products or a dense convolution. The
+//! rule is not checked without the compiled program.
 
 use super::draft::{Draft, equals};
 use super::limits::{OVERHEAD_PERCENT, SHORTEST_OP_US, SLOW_OP_PERCENT};

@@ -1,11 +1,12 @@
-//! Memory in use on the devices grew since an earlier memory profile.
+//! Memory in use on the devices has grown since an earlier memory profile.
 //!
-//! Two device memory profiles: `growth_percent` is the growth of the live bytes, relative to the earlier profile. The earlier
-//! profile is the one given before it. In a run with a trace, the last profile in its folder is compared with the first one
-//! ([docs/capture.md](capture.md#memory)). Note from 10 %, warning from 50 % (ours), and 1 MiB. Confidence medium, because two
-//! points of a loop may differ by design. The message names the source lines that grew most. If the earlier profile contains
-//! more, a note of low confidence says so, because only names give the order. Remedy: find the code that keeps arrays. Not
-//! checked for a memory profile without an earlier one. Not reported for other files.
+//! The rule compares two device memory profiles. `growth_percent` is the growth of the live bytes, relative to the earlier
+//! profile. Of two given profiles, the first is the earlier one. In a run with a trace, the last profile in its folder is
+//! compared with the first one ([docs/capture.md](capture.md#memory)). Severity: note from 10 %, warning from 50 % (ours), and
+//! 1 MiB. Confidence: medium, because memory may differ by design between two points of a loop. The message names the source
+//! lines that grew most. If the earlier profile contains more bytes, a note of low confidence reports this instead, because
+//! only the names of the files give their order. Remedy: find the code that keeps arrays alive. The rule is not checked for a
+//! memory profile without an earlier one, and not reported for other files.
 
 use std::collections::BTreeMap;
 

@@ -1,10 +1,10 @@
-//! Compiled functions receive arrays of the host, which are copied to the devices in each call.
+//! Compiled functions receive host arrays, which each call copies to the devices.
 //!
-//! JAX: calls of compiled functions copy host arrays to the devices (`DevicePut` inside `PjitFunction(...)`). The impact is the
-//! share of the window in which devices are idle while such arrays are copied, by the call or by a thread of the runtime: warning
-//! from 10 %, critical from 50 %. Otherwise, a note from 8 arrays per step on (per host; ours: a batch has a few arrays). Confidence
-//! high if devices wait, else medium, because the capture does not contain the sizes. Remedy: `jax.device_put` before the loop.
-//! Not checked without host events or steps.
+//! JAX only: calls of compiled functions copy host arrays to the devices (`DevicePut` inside `PjitFunction(...)`). The impact
+//! is the share of the window during which devices are idle while the call or a runtime thread copies such arrays. Severity:
+//! warning from 10 %, critical from 50 %, otherwise a note from 8 arrays per step and host (ours: a batch has a few arrays).
+//! Confidence: high if devices wait, else medium, because the capture does not contain the sizes of the arrays. Remedy: call
+//! `jax.device_put` before the loop. The rule is not checked without host events or steps.
 
 use super::draft::Draft;
 use super::limits::OVERHEAD_PERCENT;
@@ -22,7 +22,7 @@ pub(super) static RULE: Rule = Rule {
     ..Rule::checked_by(check)
 };
 
-/// Fewest copied arrays per step if devices wait for them (ours: a step without any waits for other copies).
+/// Fewest copied arrays per step if devices wait for them (ours: a step that copies none waits for other copies).
 const LEAST: f64 = 0.9;
 /// Fewest copied arrays per step (ours: a batch has a few arrays, a model has many).
 const FEWEST: f64 = 8.0;

@@ -1,9 +1,9 @@
-//! Ops run on the host although the program has an accelerator.
+//! Ops run on the host although the run has an accelerator.
 //!
-//! Ops run on the host although the run has a TPU or GPU (table op-placement): callbacks into Python, host compute, programs of
-//! XLA's CPU backend. The share is the union of their times within a device's active span, the largest of any device. Warning
-//! from 5 % (as in debug_print), else a note. Confidence medium, because some ops may be meant to run on the host. Remedy: run
-//! the whole step on the device. Not checked without host events.
+//! Such ops are callbacks into Python, host compute, and programs of XLA's CPU backend (see the table `op-placement`). The
+//! measure is the union of their times as a share of a device's active span. The rule uses the device with the largest share.
+//! Severity: warning from 5 % (as in `debug_print`), else a note. Confidence: medium, because some ops may be meant to run on
+//! the host. Remedy: run the whole step on the device. The rule is not checked without host events.
 
 use super::draft::{Draft, lacks};
 use super::limits::HOST_OPS_PERCENT;

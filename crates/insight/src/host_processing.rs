@@ -1,10 +1,10 @@
-//! Devices wait for input, and the host spends most of the input time on preparing it.
+//! Devices wait for input, and the host spends most of its input time on preparing batches.
 //!
-//! Devices wait for input for at least 10 % of the window (idle or in infeed), and the host spends most of its input time on
-//! preparing batches. `host_processing_percent = 100 * input / (input + transfer)`, where `input` and `transfer` are the times
-//! of host threads in these roles ([metrics.md](metrics.md), host threads). Note from 50 % (XProf, host-processing-bound).
-//! Confidence medium, because spans that wait look like spans that work. Remedy: parallel, cached and lighter preprocessing.
-//! Not checked without host events.
+//! Devices wait for input for at least 10 % of the window (idle or in infeed). The measure is
+//! `host_processing_percent = 100 * input / (input + transfer)`. `input` and `transfer` are the times that host threads spend
+//! in these roles ([metrics.md](metrics.md), host threads). Severity: note from 50 % (XProf, host-processing-bound).
+//! Confidence: medium, because waiting and working spans look alike. Remedy: make preprocessing parallel, cached and lighter.
+//! The rule is not checked without host events.
 
 use super::draft::Draft;
 use super::numbers::Numbers;

@@ -1,4 +1,4 @@
-//! Sentences about the host while devices are idle: the functions that it runs, or the event that it waits for itself.
+//! Sentences about the host while devices are idle: the functions that it runs, or the event that it waits for.
 
 use super::limits::INPUT_BOUND_PERCENT;
 use super::numbers::{Numbers, shown};
@@ -13,7 +13,7 @@ const NAMED_PERCENT: f64 = 5.0;
 const MOST_NAMED: usize = 3;
 /// Number of calls from which a sentence names it (ours: several in each of the usual 5 to 10 steps).
 const MANY_CALLS: u64 = 50;
-/// Share of the idle time above which a range counts as the host's main activity (ours: more than all others together).
+/// Share of the idle time above which a range is the host's main activity (ours: more than all others together).
 const MOST_PERCENT: f64 = 50.0;
 
 /// Mean bytes of a copy to the host from which the host may compute on it (ours: losses and other metrics are smaller).

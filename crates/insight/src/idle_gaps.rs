@@ -1,7 +1,7 @@
 //! Devices are idle between ops, inside or outside steps.
 //!
-//! `gap_time_percent` of the window: note from 10 % (JAX guide: device idle time), warning from 20 %. Confidence high. The
-//! message names the longest gap and the ops around it.
+//! The measure is `gap_time_percent` of the window. Severity: note from 10 % (JAX guide: device idle time), warning from 20 %.
+//! Confidence: high. The message names the longest gap and the ops around it.
 
 use super::draft::{Draft, lacks};
 use super::gap;

@@ -1,4 +1,4 @@
-//! Ids of the rules about the time in which devices are idle.
+//! Ids of the rules about idle time.
 
 use super::idle_time::{OTHER_CAUSES, PARTS_OF_STEP};
 use super::{Rule, idle_gaps, low_device_utilization, many_small_kernels, tensor_core_idle};
@@ -6,8 +6,8 @@ use super::{Rule, idle_gaps, low_device_utilization, many_small_kernels, tensor_
 /// Rules about the amount of idle time.
 static AMOUNTS: [&Rule; 3] = [&low_device_utilization::RULE, &tensor_core_idle::RULE, &idle_gaps::RULE];
 
-/// Ids of the rules about idle time, that about its amount first. Text only: programs that read findings, but check no rule, do not
-/// contain the checks.
+/// Ids of the rules about idle time, starting with the rules about its amount. The ids are text, so that programs that read
+/// findings but check no rules do not contain the checks.
 pub const IDS: [&str; 14] = ids(&[&AMOUNTS, &PARTS_OF_STEP, &OTHER_CAUSES, &[&many_small_kernels::RULE]]);
 
 /// Returns the ids of the rules in `lists`. Only the compiler calls this, for [`IDS`].

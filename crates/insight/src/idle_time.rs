@@ -1,4 +1,4 @@
-//! Causes of the time in which devices are idle, each listed once.
+//! Causes of idle time, each listed once.
 
 use super::{
     Rule, barrier_cores, compilation, data_loading, host_arguments, host_overhead, many_programs, module_graphs,

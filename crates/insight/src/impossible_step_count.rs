@@ -1,8 +1,8 @@
-//! The step count from the user implies steps that are shorter than an op that runs in them.
+//! The step count from the user implies steps that are shorter than one of their ops.
 //!
-//! The user gives the number of steps (`--num-steps`), the trace does not confirm it, and the mean step is shorter than the
-//! longest self time of one op. Critical. Confidence medium, because that op may have run outside the steps. Remedy: count the
-//! steps of the captured time.
+//! The user specifies the number of steps (`--num-steps`), the trace does not confirm it, and the mean step is shorter than the
+//! longest self time of one op. Severity: critical. Confidence: medium, because that op may have run outside the steps. Remedy:
+//! count only the steps that were captured.
 
 use super::draft::Draft;
 use super::numbers::Numbers;

@@ -1,10 +1,11 @@
 //! The throughput that follows from the user's batch size needs more FLOPs than the devices can compute.
 //!
-//! The rule compares `tokens_per_sec` (else `samples_per_sec`, at least one token each) x parameters x 2 FLOPs for a forward
-//! pass, or 6 for training (Kaplan et al. 2020) with devices x peak of their fastest data type. The number of parameters
-//! excludes embeddings, which may be looked up. Critical with high confidence if even a forward pass exceeds the peak; warning
-//! with medium confidence if only training does. Remedy: check batch size, sequence length, steps and dimensions. Not reported
-//! without a batch size or parameters. Not checked if the peak is unknown.
+//! The rule computes the needed FLOP rate as `tokens_per_sec` x parameters x 2 FLOPs for a forward pass, or 6 for training
+//! (Kaplan et al. 2020). If `tokens_per_sec` is unknown, it uses `samples_per_sec`, because a sample has at least one token. It
+//! compares this rate with the number of devices x the peak rate of their fastest data type. The number of parameters excludes
+//! embeddings, which may be looked up. Severity: critical with high confidence if even a forward pass exceeds the peak, or
+//! warning with medium confidence if only training does. Remedy: check the batch size, the sequence length, the steps and the
+//! model dimensions. The rule is not reported without a batch size or parameters. It is not checked if the peak is unknown.
 
 use super::draft::Draft;
 use super::numbers::Numbers;

@@ -1,7 +1,7 @@
 //! TPU cores wait for input in infeed ops.
 //!
-//! Self time of the category `infeed` as a share of the window. Warning from 10 % (XProf), critical from 40 % (ours).
-//! Confidence high. TPU only.
+//! The measure is the self time of the category `infeed` as a share of the window. Severity: warning from 10 % (XProf),
+//! critical from 40 % (ours). Confidence: high. The rule covers TPUs only.
 
 use super::draft::{Draft, lacks};
 use super::limits::INPUT_BOUND_PERCENT;

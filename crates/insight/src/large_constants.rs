@@ -1,8 +1,9 @@
 //! Large arrays are compiled into a program as constants.
 //!
-//! `constant_percent` is the share of the largest program's peak in constants: arrays that a jitted function closes over. Note
-//! from 10 %, warning from 25 % (ours), and 1 MiB. Confidence high. The message names the largest with its source line. Remedy:
-//! pass them as arguments. Not checked without a program with its buffers.
+//! `constant_percent` is the share of the largest program's peak that constants take: arrays that a jitted function closes
+//! over. Severity: note from 10 %, warning from 25 % (ours), and 1 MiB. Confidence: high. The message names the largest
+//! constant with its source line. Remedy: pass the arrays as arguments. The rule is not checked without a program and its
+//! buffers.
 
 use super::draft::Draft;
 use super::limits::OF_PEAK_MEMORY_PERCENT;

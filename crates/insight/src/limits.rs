@@ -1,4 +1,4 @@
-//! Limits that several rules, or a rule and the headlines or the checklist, share. Each quantity has its limit declared once.
+//! Limits that several rules share, or a rule and the headlines or the checklist. The limit of each quantity is declared once.
 //!
 //! Comments name the source of a limit. "Ours" marks a limit that no source defines, followed by the reason for our choice.
 
@@ -41,9 +41,9 @@ impl Limits {
     }
 }
 
-/// Share of the time in which devices are busy, percent (JAX guide, key performance indicators).
+/// Share of the time during which devices are busy, percent (JAX guide, key performance indicators).
 pub const BUSY_PERCENT: Limits = Limits::new(80.0, 50.0);
-/// Share of the time in which devices are idle, percent: the complement of [`BUSY_PERCENT`].
+/// Share of the time during which devices are idle, percent: the complement of [`BUSY_PERCENT`].
 pub const IDLE_PERCENT: Limits = Limits::new(100.0 - BUSY_PERCENT.good, 100.0 - BUSY_PERCENT.bad);
 /// Idle share from which a note reports the gaps of devices that are busy enough, percent (JAX guide: device idle time;
 /// XProf: TensorCore idle).
@@ -53,7 +53,7 @@ pub const IDLE_NOTED_PERCENT: f64 = 10.0;
 pub const OVERHEAD_PERCENT: Limits = Limits::new(10.0, 50.0);
 /// Share of the time from which a note reports an overhead, percent (ours: half of the limit for a warning).
 pub const OVERHEAD_NOTED_PERCENT: f64 = OVERHEAD_PERCENT.good / 2.0;
-/// Share of the time in which devices wait for the host, percent.
+/// Share of the time during which devices wait for the host, percent.
 pub const HOST_BOUND_PERCENT: Limits = OVERHEAD_PERCENT;
 /// Share of the time in ops on the host, percent (good: XProf's debug-print suggestion; bad: as for all overheads).
 pub const HOST_OPS_PERCENT: Limits = Limits::new(5.0, OVERHEAD_PERCENT.bad);
@@ -63,16 +63,16 @@ pub const BOTTLENECK_PERCENT: f64 = 30.0;
 /// Share of the time in the done ops of asynchronous copies or collectives that is worth a finding, percent (XProf,
 /// `kAsyncDoneThresholdInPercent`).
 pub const ASYNC_DONE_PERCENT: f64 = 10.0;
-/// Share of the time in which devices wait for input, percent (good: XProf's input-bound suggestion; bad: ours, input is most of
-/// the time that could be saved).
+/// Share of the time during which devices wait for input, percent (good: XProf's input-bound suggestion; bad: ours, input is
+/// most of the time that could be saved).
 pub const INPUT_BOUND_PERCENT: Limits = Limits::new(10.0, 40.0);
 /// Duration below which a kernel is short, microseconds (JAX guide: "many small kernels, below 0.1 ms each").
 pub const SHORT_KERNEL_US: f64 = 100.0;
 /// Mean duration below which kernels are short, microseconds (JAX guide: bad). The guide also warns below 1 ms, but most
 /// kernels of healthy programs are shorter than that.
 pub const SHORT_MEAN_KERNEL_US: f64 = SHORT_KERNEL_US;
-/// Mean duration from which an op is compared with a peak, microseconds (ours: XProf's limit for short kernels). The start limits
-/// shorter ops, and they are measured too coarsely.
+/// Mean duration from which an op is compared with a peak, microseconds (ours: XProf's limit for short kernels). Shorter ops
+/// are limited by their start, and measured too coarsely.
 pub const SHORTEST_OP_US: f64 = 10.0;
 /// Compile time, microseconds (JAX guide).
 pub const COMPILE_US: Limits = Limits::new(2e6, 10e6);
@@ -84,7 +84,7 @@ pub const UTILIZED_PERCENT: f64 = 70.0;
 pub const UNDERUTILIZED_PERCENT: f64 = 50.0;
 /// Share of its roofline bound below which an op is slow, percent (ours: half the rate of a tuned library kernel).
 pub const SLOW_OP_PERCENT: f64 = 35.0;
-/// Calls or runs per step from which each step makes them (ours: an edge of the window cuts a step).
+/// Calls or runs per step from which every step is taken to make them (ours: the edge of the window may cut a step).
 pub const EACH_STEP: f64 = 0.9;
 /// Theoretical occupancy below which a kernel's occupancy is low, percent (JAX guide).
 pub const OCCUPANCY_PERCENT: f64 = 50.0;
@@ -119,7 +119,7 @@ pub fn mean_kernel(profile: &UnifiedProfile) -> Option<(f64, u64)> {
 }
 
 /// Returns true if short kernels may cost time. The host launches the kernels of a GPU one by one, but not the ops of TPUs and
-/// CPUs. A GPU that is busy anyway loses no time. If its busy share is unknown, short kernels count as costly.
+/// CPUs. A GPU that is busy anyway loses no time. If its busy share is unknown, short kernels are treated as costly.
 pub fn are_short_kernels_costly(profile: &UnifiedProfile) -> bool {
     let busy = profile.compute_utilization.as_ref().map(|usage| usage.compute_util_percent);
     profile.metadata.platform() == Some(Platform::Gpu) && busy.is_none_or(|busy| busy < BUSY_PERCENT.good)

@@ -1,19 +1,21 @@
 //! Matrix products, convolutions or attention run far below the roofline bound.
 //!
-//! The rule considers ops with known FLOPs and peak that take at least 10 us each. It fires if the ops of a family reach less
-//! than 35 % of their bound (the peak rate of their data type or the memory bandwidth, mean weighted by self time) and take at
-//! least 20 % of the window (both ours). It reports the family with the largest possible saving. The impact is their time above
-//! the roofline bound. Warning, confidence medium: FLOPs come from the compiler or a library call. For attention they include
-//! the products that a mask removes, but calls of cuDNN and Transformer Engine with a causal mask count half of them.
+//! The rule considers ops of at least 10 us whose FLOPs and peak are known. It fires if the ops of a family reach less than
+//! 35 % of their roofline bound (mean weighted by self time) and take at least 20 % of the window (both limits are ours). The
+//! bound is the peak rate of the op's data type or the memory bandwidth. The rule reports the family with the largest possible
+//! saving. The impact is the time of its ops above the roofline bound. Severity: warning. Confidence: medium, because FLOPs
+//! come from the compiler or a library call. The FLOPs of attention include the products that a mask removes. Calls of cuDNN
+//! and Transformer Engine with a causal mask are an exception: half of the products are counted.
 //!
-//! Float32 products whose precision forbids the fast arithmetic are compared with the slower one that they use: float32
-//! without tensor cores, or several bfloat16 passes. `bf16_in_fp32` reports the precision.
+//! If the precision of float32 products forbids the fast arithmetic, the products are compared with the peak of the slower
+//! arithmetic that they use: float32 without tensor cores, or several bfloat16 passes. `bf16_in_fp32` reports the precision.
 //!
 //! If most of the slow time of attention is in custom calls, it already runs in a fused kernel. The remedy then does not
-//! suggest one, and the finding is a note from 15 % of the bound (ours: the paper of FlashAttention-3 measures 17 to 50 % of an
-//! H100's peak for heads of 64, depending on mask, length and direction).
+//! suggest a fused kernel, and the finding is only a note if the ops reach at least 15 % of the bound (ours: the
+//! FlashAttention-3 paper measures 17 to 50 % of an H100's peak for a head dimension of 64, depending on mask, sequence length
+//! and direction).
 //!
-//! Remedy: shapes, data type, another kernel. Not checked if the peak is unknown.
+//! Remedy: change the shapes or the data type, or use another kernel. The rule is not checked if the peak is unknown.
 
 use super::draft::{Draft, equals, lacks};
 use super::limits::{OVERHEAD_PERCENT, SHORTEST_OP_US, SLOW_OP_PERCENT};

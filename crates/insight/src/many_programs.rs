@@ -1,11 +1,12 @@
 //! Each step calls many small compiled functions.
 //!
-//! JAX: each step calls at least 30 compiled functions from Python (`PjitFunction(...)` on host threads, without calls inside
-//! calls; per host; ours: a loop with a jitted step calls a few). The impact is the share of the windows in which devices are
-//! idle in a streak of such calls: at least 10 calls on one thread, each beginning at most 1 ms after the end of the one
-//! before (ours). The idle time of calls that compile does not count: launches do not cause it. If that time is longer, and
-//! the rest is below the limit for a warning, the rule does not fire. Note, warning from 10 % (JAX guide, overheads),
-//! critical from 50 %. Confidence high. Remedy: one `jax.jit` around them. Not checked without host events or steps.
+//! JAX only: each step calls at least 30 compiled functions per host from Python (`PjitFunction(...)` on host threads,
+//! excluding nested calls; ours: a loop with a jitted step calls a few). The impact is the share of the windows during which
+//! devices are idle within a streak of such calls. A streak has at least 10 calls on one thread, each of which begins at most
+//! 1 ms after the end of the previous call (ours). The idle time during calls that compile is excluded, because launches do not
+//! cause it. If this excluded time is longer than the rest, and the rest is below the limit for a warning, the rule does not
+//! fire. Severity: note, warning from 10 % (JAX guide, overheads), critical from 50 %. Confidence: high. Remedy: put one
+//! `jax.jit` around these functions. The rule is not checked without host events or steps.
 
 use std::collections::BTreeMap;
 

@@ -1,10 +1,9 @@
 //! Devices wait for launches between many short kernels.
 //!
-//! GPU: each device has at least 50 kernels shorter than 0.1 ms (JAX guide), they are at least half of all kernels, and idle
-//! gaps shorter than 0.1 ms take at least 10 % of the active spans (`short_gap_percent`, critical from 30 %). Both limits are
-//! ours: a small kernel costs nothing if the next one follows at once, as with CUDA graphs. Kernels that a compiler runs while
-//! it compiles do not count. Confidence high. Remedy: a larger
-//! `jax.jit`, command buffers.
+//! GPU only: each device has at least 50 kernels shorter than 0.1 ms (JAX guide), they are at least half of all kernels, and
+//! idle gaps shorter than 0.1 ms take at least 10 % of the active spans (`short_gap_percent`, critical from 30 %). The two
+//! limits for gaps are ours: a small kernel costs nothing if the next one follows at once, as with CUDA graphs. Kernels that
+//! the compiler runs during compilation are excluded. Confidence: high. Remedy: a larger `jax.jit`, or command buffers.
 
 use super::draft::{Draft, lacks};
 use super::limits::{BOTTLENECK_PERCENT, OVERHEAD_PERCENT, SHORT_KERNEL_US};
@@ -22,7 +21,7 @@ pub(super) static RULE: Rule = Rule {
     ..Rule::checked_by(check)
 };
 
-/// Fewest short kernels on a device that count as many (ours).
+/// Fewest short kernels on a device that are considered many (ours).
 const FEWEST: usize = 50;
 /// Share of short kernels from which the rule fires (ours: short kernels are the rule, not the exception).
 const SHORT_SHARE_PERCENT: f64 = 50.0;

@@ -1,10 +1,11 @@
 //! Free memory is fragmented into blocks that are too small to use.
 //!
-//! For an allocator: at the peak, at least 75 % of the capacity is in use (ours: below it, a large block is always free), and
-//! at least 50 % of the free memory is outside its largest block (ours: a request for half of the free memory fails). Warning.
-//! Else for the largest program: at least 10 % of its allocations and 1 MiB are free even at its peak
-//! (`free_at_peak_percent = 100 * (total - peak) / total`). Note. Confidence high. Remedy: equal blocks, steady shapes,
-//! preallocation. Not checked if neither is known.
+//! If the capture contains allocator events, the finding is a warning if two conditions hold at the peak: at least 75 % of the
+//! capacity is in use (ours: below it, a large block is always free), and at least 50 % of the free memory is outside its
+//! largest block (ours: a request for half of the free memory fails). Otherwise, the finding is a note if at least 10 % of the
+//! largest program's allocations and 1 MiB are free even at its peak (`free_at_peak_percent = 100 * (total - peak) / total`).
+//! Confidence: high. Remedy: use blocks of equal size, shapes that do not change, or preallocation. The rule is not checked if
+//! neither the allocator nor a program is known.
 
 use super::draft::Draft;
 use super::limits::OF_PEAK_MEMORY_PERCENT;

@@ -1,12 +1,13 @@
 //! A program computes a large array and reads a small part of it.
 //!
-//! The program reads an op's result only through slices and gathers, which together select at most a quarter of it (our limit: a
-//! smaller saving is not worth a change). Between the op and the selection there are only elementwise ops, broadcasts, reshapes,
-//! transposes, and reductions along other dimensions. Example: a language model computes the logits of all positions of a prompt,
-//! and reads only those of the last one. The op must compute its elements independently, like elementwise ops, reductions, matrix
-//! products and convolutions, and unlike sorts and loops. The impact is the time that such ops spend on elements that are not
-//! read: warning from 10 % of the window (JAX guide, overheads), critical from 50 %. Confidence high. Remedy: select first, then
-//! compute. Slices that divide an array among devices do not count. Not checked without the compiled program.
+//! The program reads an op's result only through slices and gathers, which together select at most a quarter of it (our limit:
+//! a smaller saving is not worth a change). Only elementwise ops, broadcasts, reshapes, transposes, and reductions along other
+//! dimensions come between the op and the selection. For example, a language model computes logits for all positions of a
+//! prompt, but reads only those of the last position. The op must compute each element independently. Elementwise ops,
+//! reductions, matrix products and convolutions do so; sorts and loops do not. The impact is the time that such ops spend on
+//! elements that are never read. Severity: warning from 10 % of the window (JAX guide, overheads), critical from 50 %.
+//! Confidence: high. Remedy: select first, then compute. Slices that divide an array among devices are excluded. The rule is
+//! not checked without the compiled program.
 
 use std::collections::{BTreeMap, BTreeSet};
 

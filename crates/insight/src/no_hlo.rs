@@ -1,13 +1,13 @@
-//! The file lacks the compiled programs, and with them FLOPs, bytes or instructions.
+//! The file lacks the compiled programs, and so FLOPs, bytes or instructions.
 //!
-//! The file embeds no compiled program, and at least one of FLOPs, bytes, shapes and replica groups is missing for all ops (a
-//! TPU's ops contain them, even in a trace JSON). The finding names the missing ones. Note, confidence high. Remedy: the xplane
-//! of the same run, or a capture that keeps the programs. Not reported for PyTorch.
+//! The file embeds no compiled program, and at least one of FLOPs, bytes, shapes and replica groups is missing for all ops (ops
+//! of TPUs contain them, even in a trace JSON). The finding names those that are missing. Severity: note. Confidence: high.
+//! Remedy: open the xplane of the same run, or make a capture that keeps the programs. The rule is not reported for PyTorch.
 //!
 //! If the file embeds some programs but not all that ran, the finding names the missing programs.
-//! `missing_program_time_percent` is the share of their ops in the self time of all ops. Note from 1 % (ours), confidence high.
-//! Remedy for JAX: capture without a compilation for the CPU in the same process, which can drop the programs of an accelerator
-//! (jax#37533).
+//! `missing_program_time_percent` is the share of their ops in the self time of all ops. Severity: note from 1 % (ours).
+//! Confidence: high. Remedy for JAX: do not compile for the CPU in the process that captures, because that can drop the
+//! accelerator's programs (jax#37533).
 
 use super::draft::Draft;
 use super::numbers::{Numbers, listed, shown};

@@ -37,12 +37,12 @@ pub(super) struct Window {
     pub kind: WindowKind,
     /// Length of the window per step and device, in microseconds. Per device if the window does not consist of steps.
     pub length_us: f64,
-    /// Share of the window in which a device runs at least one op, percent.
+    /// Share of the window during which a device runs at least one op, percent.
     pub busy_percent: f64,
 }
 
 impl Window {
-    /// Returns the share of the window in which a device runs nothing, percent.
+    /// Returns the share of the window during which a device runs nothing, percent.
     pub fn idle_percent(self) -> f64 {
         100.0 - self.busy_percent
     }
@@ -71,7 +71,7 @@ enum Vendor {
     Amd,
 }
 
-/// Share of the window in which devices wait for input.
+/// Share of the window during which devices wait for input.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct InputWait {
     percent: f64,
@@ -87,7 +87,7 @@ impl InputWait {
 /// Fewest ops on a device that show how busy it usually is (ours: a capture of one launch has no gaps).
 const FEWEST_OPS: usize = 10;
 
-/// Runs per step from which an op repeats (ours: less than two is one, and a cut step).
+/// Runs per step from which an op repeats (ours: a value between one and two means one run per step, and a cut step).
 pub(super) const REPEATED: f64 = 1.5;
 
 impl<'a> Numbers<'a> {
@@ -152,7 +152,7 @@ impl<'a> Numbers<'a> {
     }
 
     /// Returns true if the program trains a model, that is, has a backward pass. Looks at the paths of ops (JAX), kernels named
-    /// after a gradient, calls of the host (PyTorch) and the program's name. Returns `None` if none of them is conclusive.
+    /// after a gradient, calls of the host (PyTorch) and the program's name. Returns `None` if they are inconclusive.
     pub fn trains(&self) -> Option<bool> {
         let ops = &self.context.analysis.ops;
         let text = |text| ops.text(self.trace, text);
@@ -426,12 +426,12 @@ impl<'a> Numbers<'a> {
         breakdown.mean.as_ref().filter(|_| breakdown.measures(part))?.percent(part)
     }
 
-    /// Returns the share of the window in which a device runs communication that no computation overlaps, percent.
+    /// Returns the share of the window during which a device runs communication that no computation overlaps, percent.
     pub fn exposed_communication_percent(&self) -> Option<f64> {
         self.part_percent(StepPart::Communication)
     }
 
-    /// Returns the share of the window in which devices wait for input, idle or in infeed. `None` if too few ops ran.
+    /// Returns the share of the window during which devices wait for input, idle or in infeed. `None` if too few ops ran.
     pub fn input_wait_percent(&self) -> Option<InputWait> {
         self.window()?;
         let idle = self.part_percent(StepPart::InputBound).unwrap_or(0.0);

@@ -1,9 +1,10 @@
 //! A table is read through a product with a one-hot matrix.
 //!
-//! An op whose framework path contains `one_hot` writes a matrix of at least a million elements, and this op and the ops that
-//! read its result take much of the op time: note from 5 %, warning from 20 % (ours: a lookup takes less than a percent). The
-//! compiled program shows which ops read it, also after conversions, multiplications and outer products, which keep its zeros. Without the
-//! program, these are the ops with an operand of the same shape. Confidence medium. Remedy: `table[ids]`.
+//! An op whose path contains `one_hot` writes a matrix of at least a million elements. The measure is the share of the op time
+//! that this op takes together with the ops that read its result. Severity: note from 5 %, warning from 20 % (ours: a lookup
+//! takes less than a percent). The compiled program shows which ops read the matrix, including those that read it after
+//! conversions, multiplications and outer products, because these preserve its zeros. Without the program, all ops with an
+//! operand of the same shape are assumed to read it. Confidence: medium. Remedy: use `table[ids]`.
 
 use std::collections::BTreeSet;
 

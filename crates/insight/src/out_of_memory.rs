@@ -1,20 +1,20 @@
 //! The devices or the host ran out of memory.
 //!
-//! The input is the text of an out-of-memory error. The finding explains the error with the largest need. Critical; a warning
-//! if the allocator continued without the memory. The cause is the first of these that applies:
+//! The input is the text of an out-of-memory error. The finding explains the error that needs the most memory. Severity:
+//! critical, or a warning if the allocator continued without the memory. The cause is the first of these that applies:
 //!
 //! * a TPU's on-chip memory (VMEM, SMEM) is too small for a kernel;
 //! * the host's memory ran out;
 //! * padding: `padding_bytes` is at least half of the program's memory, or the program fits without it;
-//! * the free memory is fragmented: the request would fit into the free memory, or into memory that is reserved but unused, but
-//!   not into the largest free block;
-//! * the program is small, so others used the memory: it needs at most half of the capacity. If the text contains no capacity,
-//!   at most half of the smallest memory in the table of devices;
+//! * the free memory is fragmented: the request is smaller than the free memory, or than the memory that is reserved but
+//!   unused, but larger than the largest free block;
+//! * the program is small, so other programs or arrays used the memory: the program needs at most half of the capacity (if the
+//!   text contains no capacity, at most half of the smallest memory in the table of devices);
 //! * the program needs more than the capacity;
 //! * an allocation is larger than the free memory.
 //!
-//! Confidence high for facts in the text, medium for memory that others used. If the text contains no sizes, the finding quotes
-//! it. Not reported for other inputs.
+//! Confidence: high for facts in the text, medium if other programs or arrays used the memory. If the text contains no sizes,
+//! the finding quotes the text. The rule is not reported for other inputs.
 
 use super::draft::Draft;
 use super::memory::{PADDING_REMEDY, padded_shapes};

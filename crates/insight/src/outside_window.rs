@@ -1,8 +1,9 @@
 //! Most of the devices' work is outside the window that the numbers cover.
 //!
-//! The window, unless the user selected it, contains less than a quarter of the devices' busy time (`window.work_percent`).
-//! Note; warning if 90 % are outside (both ours: a cut often excludes one of two steps). Confidence high. `window.caution`
-//! contains the same warning at the top of every report. It also warns if devices worked for less than half of the capture.
+//! The window contains less than a quarter of the devices' busy time (`window.work_percent`), and the user did not select it.
+//! Severity: note, or a warning if 90 % is outside (both limits are ours: the edge of a capture often excludes one of two
+//! steps). Confidence: high. `window.caution` shows the same warning at the top of every report, and also warns if devices
+//! worked for less than half of the capture.
 
 use super::draft::Draft;
 use super::numbers::Numbers;

@@ -1,11 +1,12 @@
 //! JAX reserves most of a GPU's memory at start, and the program uses little of it.
 //!
-//! GPU with JAX: the process has used less than 50 % of the memory that JAX's allocator holds, and at least 1 GiB of it was
+//! JAX on GPUs only: the process has used less than 50 % of the memory that JAX's allocator holds, and at least 1 GiB of it was
 //! never used (ours: another small program would fit). By default, the allocator takes three quarters of the device's memory at
-//! start, and nvidia-smi shows that. With `XLA_PYTHON_CLIENT_PREALLOCATE=false`, it has the same limit but takes memory when it
-//! needs it. Then the rule does not fire: `memory.devices[].is_preallocated` tells the two apart by the sizes of free blocks.
-//! Note, confidence high. Remedy: `XLA_PYTHON_CLIENT_MEM_FRACTION`, `XLA_PYTHON_CLIENT_PREALLOCATE`; the program itself needs no
-//! change. Not checked without events of the allocator, or if they do not show how much memory it holds.
+//! start, and nvidia-smi shows all of that as used. With `XLA_PYTHON_CLIENT_PREALLOCATE=false`, the allocator has the same
+//! limit but takes memory only when it needs it, and the rule does not fire. `memory.devices[].is_preallocated` distinguishes
+//! the two cases by the sizes of free blocks. Severity: note. Confidence: high. Remedy: set `XLA_PYTHON_CLIENT_MEM_FRACTION` or
+//! `XLA_PYTHON_CLIENT_PREALLOCATE`. The program itself needs no change. The rule is not checked without allocator events, or if
+//! they do not show how much memory the allocator holds.
 
 use super::draft::{Draft, lacks};
 use super::numbers::Numbers;

@@ -1,14 +1,14 @@
 //! The profiler itself slows the host down.
 //!
-//! Devices are idle for at least 10 %, and one of two parts of the profiler takes much of the host's time:
+//! Devices are idle for at least 10 % of the time, and one of two parts of the profiler takes much of the host's time:
 //!
-//! * the Python tracer recorded at least 50 calls per millisecond of active device time (ours: each costs the host about a
-//!   microsecond, which is 5 %, the lower end of the checklist's 5 to 10 %). Remedy: `python_tracer_level = 0`;
+//! * the Python tracer recorded at least 50 calls per millisecond of active device time (ours: a call costs the host about a
+//!   microsecond, which makes 5 %, the lower end of the checklist's 5 to 10 %). Remedy: set `python_tracer_level = 0`;
 //! * launches of CUDA graphs take at least 10 % of the time (ours). The profiler records each kernel of a graph, so a launch
-//!   takes microseconds per kernel. On an H100, a decode step of 114 kernels took 2.5 times as long as without tracing. Remedy:
-//!   measure the step time without tracing.
+//!   takes some microseconds per kernel. On an H100, a decode step of 114 kernels took 2.5 times as long with tracing as
+//!   without. Remedy: measure the step time without tracing.
 //!
-//! Note, confidence medium.
+//! Severity: note. Confidence: medium.
 
 use super::draft::{Draft, lacks};
 use super::limits::{IDLE_NOTED_PERCENT, OVERHEAD_PERCENT};

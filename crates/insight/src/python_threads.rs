@@ -1,11 +1,12 @@
 //! Other threads run Python while devices are idle.
 //!
-//! Threads other than those that launch device work run Python for at least half of the idle time, and do not wait at the end
-//! of the path of calls (`sleep`, `acquire`, `recv`, ...; `crates/facts/src/python_waits.csv`). The impact is the idle share of
-//! the window multiplied by the share of it in which the busiest thread is in its function. Warning from 10 % (JAX guide,
-//! overheads), critical from 50 %. Confidence medium, because a function may run without Python's lock. Remedy: processes
-//! instead of threads. If the launching thread waits in `queue.get` for most of the idle time, the finding says so instead:
-//! the other thread fills the queue too slowly. Confidence high; remedy: more workers. Not checked without host events; needs the Python tracer.
+//! Threads other than those that launch device work run Python for at least half of the idle time, and their innermost call is
+//! not a wait (`sleep`, `acquire`, `recv`, ...; `crates/facts/src/python_waits.csv`). The impact is the idle share of the
+//! window, multiplied by the share of the idle time that the busiest thread spends in its function. Severity: warning from 10 %
+//! (JAX guide, overheads), critical from 50 %. Confidence: medium, because a function may run without holding Python's lock.
+//! Remedy: use processes instead of threads. If the launching thread waits in `queue.get` for most of the idle time, the
+//! finding instead reports that the other thread fills the queue too slowly. Its confidence is then high, and its remedy is to
+//! use more workers. The rule is not checked without host events, and needs the Python tracer.
 
 use super::draft::{Draft, lacks};
 use super::host_side::HostSide;

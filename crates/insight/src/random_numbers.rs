@@ -1,10 +1,11 @@
-//! Random numbers take much of the time.
+//! Drawing random numbers takes much of the time.
 //!
-//! Ops that draw random numbers take at least 10 % of the window (JAX guide, overheads): warning, critical from 50 %. An op draws
-//! random numbers if its path contains a sampling function of `jax.random` (`jit(_bernoulli)`, `threefry2x32`, `random_bits`).
-//! The ops inside a loop with such a path count too, including copies of the loop's state. A fusion counts if at least half of
-//! its instructions have such a path (our limit: the other instructions use the numbers). Confidence high. Remedy: use the
-//! faster generator `rbg`, and draw smaller masks. Not checked if no op has a framework path.
+//! Ops that draw random numbers take at least 10 % of the window (JAX guide, overheads). An op draws random numbers if its path
+//! contains a sampling function of `jax.random` (`jit(_bernoulli)`, `threefry2x32`, `random_bits`). If a loop has such a path,
+//! the ops inside it are included, and so are copies of the loop's state. A fusion is included if at least half of its
+//! instructions have such a path (our limit: the other instructions use the numbers). Severity: warning, critical from 50 %.
+//! Confidence: high. Remedy: use the faster generator `rbg`, and draw smaller masks. The rule is not checked if no op has a
+//! path.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,17 +1,19 @@
 //! XLA compiles programs after the first step.
 //!
-//! XLA compiles after the second step has started: union of compile spans from the start of the second to the end of the last
-//! step, as a share of that time. Note for any compilation, warning from 1 %, critical from 20 % (ours: steps of a steady run
-//! compile nothing). Confidence high. Remedy: `jax_explain_cache_misses`, fixed shapes. The message compares the arguments of
-//! the programs of the same function: their number, else their shapes and types; if these are equal, something else differs
-//! (a static argument, a constant, a new function object). If the programs differ only in a constant, the message lists
-//! its values. If they differ only in the shape of the result (`x[:n]` outside of `jax.jit`), it lists these shapes. The message
-//! names the functions that are compiled most often, with their compilations per step and the source line of their
-//! longest op. The names come from calls of compiled functions on the host (`PjitFunction(f)`), else from passes of the
-//! compiler. If a recompiled program is a `jax.lax` loop or branch that runs outside of `jax.jit`, the title names it:
-//! JAX finds its program again only if the function of the body is the same object.
-//! If the compiler ran kernels on the devices to choose the fastest (autotuning), the message states their time.
-//! Not checked without host events or with fewer than two steps.
+//! XLA compiles after the second step has started. The measure is the union of compile spans from the start of the second step
+//! to the end of the last one, as a share of that time. Severity: note for any compilation, warning from 1 %, critical from
+//! 20 % (ours: steps of a steady run compile nothing). Confidence: high. Remedy: use `jax_explain_cache_misses` to find the
+//! reason, and fix the shapes.
+//!
+//! The message compares the arguments of programs that were compiled from the same function: first their number, then their
+//! shapes and types. If these are equal, something else differs (a static argument, a constant, a new function object). If the
+//! programs differ only in a constant, the message lists its values. If they differ only in the shape of the result (`x[:n]`
+//! outside of `jax.jit`), it lists these shapes. The message names the functions that are compiled most often, with their
+//! number of compilations per step and the source line of their longest op. The names come from calls of compiled functions on
+//! the host (`PjitFunction(f)`), else from compiler passes. If a recompiled program is a `jax.lax` loop or branch that runs
+//! outside `jax.jit`, the title names it, because JAX reuses such a program only if its body is the same function object. If
+//! the compiler ran kernels on the devices to choose the fastest (autotuning), the message states the time of these kernels.
+//! The rule is not checked without host events, or with fewer than two steps.
 
 use super::changed_arguments;
 use super::draft::Draft;

@@ -1,9 +1,9 @@
 //! Every device stores a copy of the same parameters.
 //!
-//! Several devices store the same part of an argument of the largest program. Inputs do not count. `replicated_percent` is the
+//! Several devices store the same part of an argument of the largest program. Inputs are excluded. `replicated_percent` is the
 //! memory that each device would save if every device stored only its own part, `bytes * (1 - 1 / copies)`, as a share of the
-//! peak. Note from 25 % (ours: below it, the added communication costs more). Confidence medium. Remedy: fully sharded data
-//! parallelism. Not reported for one device.
+//! peak. Severity: note from 25 % (ours: below it, the added communication costs more). Confidence: medium. Remedy: use fully
+//! sharded data parallelism. The rule is not reported for a single device.
 
 use super::draft::Draft;
 use super::memory::{LEAST_BYTES, largest_program, name, of_peak};

@@ -1,10 +1,10 @@
-//! Most communication time is in many small collectives.
+//! Many small collectives take most of the communication time.
 //!
 //! Collectives of one source line that move at most 16 KiB per call run at least 10 times per step on each device, and take at
-//! least half of the communication time (our limits: at 20 GB/s, such a transfer takes less than a microsecond, so the time of a
-//! call is its launch and the wait for the slowest device). The impact is the exposed time of these collectives: warning from
-//! 10 % of the window (JAX guide, overheads), critical from 30 % (XProf, collective-bound). Confidence high. Remedy: make fewer
-//! calls. Not checked without steps.
+//! least half of the communication time. These limits are ours: at 20 GB/s, such a transfer takes less than a microsecond, so a
+//! call spends its time on the launch and the wait for the slowest device. The impact is the exposed time of these collectives.
+//! Severity: warning from 10 % of the window (JAX guide, overheads), critical from 30 % (XProf, collective-bound). Confidence:
+//! high. Remedy: make fewer calls. The rule is not checked without steps.
 
 use std::collections::BTreeMap;
 

@@ -1,16 +1,19 @@
-//! Gradients are accumulated over micro-batches that are smaller than the memory requires.
+//! Gradients are accumulated over micro-batches, although larger ones would fit into memory.
 //!
-//! The body of a `while` instruction runs the forward and the backward pass (by the paths of its ops), leaves the weights
-//! unchanged, and adds gradients to accumulators: elements of its state that have the shape of an unchanged one, at least 1 MiB
-//! together, and that only one addition reads. Each iteration adds to the accumulators and may convert the weights, for few
-//! examples as for many. The rule sums the time of additions that do nothing else and of repeated conversions
-//! ([converted_in_loop](#converted_in_loop)), and counts the part that fewer iterations would save. It fires if `k` times as many
-//! examples per iteration fit: the peak, and the memory for temporary values `k - 1` times more, together take at most half of
-//! the device's memory (ours: the rest is a reserve for fragmentation and other programs). `k` is the largest divisor of the
-//! number of iterations for which this is true. This overestimates the need, because weights and accumulators do not grow. Note
-//! from 5 % of the op time (ours: half of the limit for a warning), warning from 10 % (JAX guide, overheads). Confidence medium,
-//! because the time of matrix products also falls with larger batches, and the batch may be a choice of the model. Remedy: fewer
-//! and larger micro-batches. Not checked without the compiled program with its buffers, or without the size of the memory.
+//! The body of a `while` instruction runs the forward and the backward pass (according to the paths of its ops), leaves the
+//! weights unchanged, and adds gradients to accumulators. Accumulators are elements of the loop's state that have the shape of
+//! an unchanged element and that only one addition reads. Together they have at least 1 MiB. Each iteration adds to the
+//! accumulators and may convert the weights, at the same cost for few examples as for many. The rule sums the time of
+//! instructions that only add to accumulators and of repeated conversions ([converted_in_loop](#converted_in_loop)). The impact
+//! is the part of this time that fewer iterations would save.
+//!
+//! The rule fires if `k` times as many examples per iteration would fit into memory. The estimate is the peak plus `k - 1`
+//! times the memory for temporary values, which must be at most half of the device's memory (ours: the rest is a reserve for
+//! fragmentation and other programs). `k` is the largest divisor of the number of iterations for which this is true. The
+//! estimate is too high, because weights and accumulators do not grow. Severity: note from 5 % of the op time (ours: half of
+//! the limit for a warning), warning from 10 % (JAX guide, overheads). Confidence: medium, because the time of matrix products
+//! also falls with larger batches, and the batch may be a choice of the model. Remedy: use fewer and larger micro-batches. The
+//! rule is not checked without the compiled program and its buffers, or if the size of the memory is unknown.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,8 +1,9 @@
 //! Sorts take much of the step.
 //!
-//! Sorts are the category `sort`, including kernels for the largest k values. They take at least 30 % of the op time (the limit
-//! of `data_shuffle`, because XProf lists sorts under data shuffle). Warning, confidence high. The message names the largest op
-//! with its source line. Remedy: the largest k values without a full sort, fewer keys, one sort instead of one per layer.
+//! Sorts (the category `sort`, which includes kernels that find the largest k values) take at least 30 % of the op time. This
+//! is the limit of `data_shuffle`, because XProf lists sorts under data shuffle. Severity: warning. Confidence: high. The
+//! message names the largest op with its source line. Remedy: find the largest k values without a full sort, sort fewer keys,
+//! or sort once instead of once per layer.
 
 use super::draft::{Draft, lacks};
 use super::limits::BOTTLENECK_PERCENT;

@@ -1,7 +1,7 @@
 //! The SparseCores of a TPU are busy for much of the step.
 //!
-//! TPU: at least one SparseCore of a chip is busy for 10 % of the chip's active span (XProf). Note, confidence medium, because
-//! the TensorCore may compute meanwhile.
+//! TPU only: at least one SparseCore of a chip is busy for 10 % of the chip's active span (XProf). Severity: note. Confidence:
+//! medium, because the TensorCore may compute at the same time.
 
 use std::collections::BTreeMap;
 

@@ -1,8 +1,8 @@
 //! The SparseCores of a TPU could run collectives concurrently with the TensorCore.
 //!
-//! TPU with SparseCores: the TensorCore waits for at least 10 % of the window in the done ops of asynchronous collectives
-//! (XProf). Note, confidence low: XProf also requires that less than 50 % of the memory is in use, which a trace seldom
-//! contains.
+//! On a TPU with SparseCores, the TensorCore waits for at least 10 % of the window in the done ops of asynchronous collectives
+//! (XProf). Severity: note. Confidence: low, because XProf also requires that less than 50 % of the memory is in use, which a
+//! trace seldom contains.
 
 use super::draft::{Draft, lacks};
 use super::limits::ASYNC_DONE_PERCENT;

@@ -1,12 +1,15 @@
-//! Step times vary. The finding reports the time that long steps lose, and its cause.
+//! Step times vary. The finding states how much time long steps lose, and why.
 //!
-//! Standard deviation divided by the mean of the counted steps: note from 5 %, warning from 20 % (ours: such steps hide a change
-//! of 5 %). Of the forward passes of an inference engine, only those that decode are compared, because the length of its prompt
-//! decides how long another pass takes. Steps that exceed the median step by more than 5 % are grouped by cause. The cause is the
-//! part that exceeds its median most, together with the host's range in that idle time (`step_breakdown.steps[].host_range`), or
-//! with the op whose self time exceeds that in the step nearest to the median most. The title names the group with the largest
-//! loss. The impact is that loss as a share of all counted steps. If ops of a CPU take longer, the finding is at most a note,
-//! because other programs use the same cores. Confidence high. Not checked with fewer than 5 counted steps.
+//! The measure is the standard deviation of the counted steps divided by their mean. Severity: note from 5 %, warning from 20 %
+//! (ours: such steps hide a change of 5 %). For an inference engine, only forward passes that decode are compared, because the
+//! time of other passes depends on the length of their prompts.
+//!
+//! Steps that exceed the median step by more than 5 % are grouped by cause. The cause is the part of the step that exceeds its
+//! median by the most time. If that part is idle time, the range that the host is in meanwhile belongs to the cause
+//! (`step_breakdown.steps[].host_range`). Otherwise the op belongs to it whose self time has grown most, compared to the step
+//! nearest to the median. The title names the group with the largest loss. The impact is that loss as a share of all counted
+//! steps. If CPU ops take longer, the finding is at most a note, because other programs use the same cores. Confidence: high.
+//! The rule is not checked with fewer than 5 counted steps.
 
 use super::draft::{Draft, lacks};
 use super::long_steps::{Loss, comparable, losses};

@@ -1,15 +1,19 @@
 //! One device arrives last at collectives, and the devices that exchange data with it wait.
 //!
-//! In each run of a collective, the device with the shortest run arrived last (`multi_device.device_stats[].arrivals`). The rule
-//! names the device that the others waited for the longest, if it arrives last far more often than equal devices would. The loss
-//! is the time by which its collectives would end earlier if it arrived with the second-last device, at most the exposed
-//! communication of the other devices, as a share of the device's window. If no collective can be compared (groups or
-//! counterparts are unknown), the rule compares work instead: the work of the slowest device in a step (neither idle nor
-//! communication) minus the median work of the devices that exchange data with it.
+//! In each run of a collective, the device that spent the shortest time in it arrived last
+//! (`multi_device.device_stats[].arrivals`). The rule selects the device that the others waited for the longest, and fires if
+//! this device arrives last far more often than it would if all devices were equal. The loss is the time by which its
+//! collectives would end earlier if it arrived together with the second-last device. The loss is limited to the exposed
+//! communication of the other devices, and stated as a share of the device's window.
 //!
-//! Note from 1 % (ours: below it, `communication.straggler` is absent too) for arrivals, and from 5 % for work; warning from 10 %,
-//! critical from 50 % (ours, after the JAX guide's limit for overheads). Confidence high for arrivals in at least 75 % of the
-//! collectives, otherwise medium. Not checked if neither collectives nor steps can be compared.
+//! If no collective can be compared (because groups or counterparts are unknown), the rule compares the work of a step instead,
+//! that is, the time that is neither idle nor communication. The loss is then the work of the slowest device minus the median
+//! work of the devices that exchange data with it.
+//!
+//! Severity: note from 1 % for arrivals (ours: below it, `communication.straggler` is absent too) and from 5 % for work,
+//! warning from 10 %, critical from 50 % (ours, based on the JAX guide's limit for overheads). Confidence: high if the device
+//! arrives last at 75 % or more of the collectives, otherwise medium. The rule is not checked if neither collectives nor steps
+//! can be compared.
 
 use super::draft::{Draft, equals, lacks};
 use super::limits::{OVERHEAD_NOTED_PERCENT, OVERHEAD_PERCENT};
@@ -26,8 +30,8 @@ pub(super) static RULE: Rule = Rule {
     ..Rule::checked_by(check)
 };
 
-/// Share of the window that a device delays the others from which it is noted, percent (ours: below it,
-/// `communication.straggler` is absent too).
+/// Share of the window by which a device must delay the others for a note, percent (ours: below it, `communication.straggler`
+/// is absent too).
 const DELAY_NOTED_PERCENT: f64 = 1.0;
 /// Share of the collectives at which a device arrives last in nearly all of them (ours).
 const NEARLY_ALL: f64 = 0.75;

@@ -1,17 +1,17 @@
-//! Arguments whose memory a result could reuse, but does not.
+//! Results could reuse the memory of arguments, but do not.
 //!
 //! The rule finds two kinds of arguments of the largest program:
 //!
 //! * arguments that the program returns updated (`hlo::arguments`): a result of the argument's type is computed from it element
-//!   by element (`p - rate * g`), or is the argument with a part replaced. The gradient of an argument is not. In a program
-//!   that computes no gradients, only arguments whose names show that they are a state;
+//!   by element (`p - rate * g`), or is the argument with a part replaced. The gradient of an argument is not such a result. If
+//!   the program computes no gradients, only arguments with the name of a state are included;
 //! * donated arguments for which the compiler found no result (`buffer_donor` of the module).
 //!
-//! `undonated_percent` is their share of the peak. Note from 10 %, warning from 25 % (ours: the memory of a batch that is a
-//! tenth or a third larger) and 64 MiB (ours: smaller arguments seldom limit a program, whatever their share of a small peak);
-//! for donated arguments a note from 1 MiB on. Confidence high for donated arguments, else medium, because the caller may need
-//! the old value. Remedy: `donate_argnums`. Not reported for TensorFlow, which updates variables in place. Not checked without
-//! a program with its buffers.
+//! `undonated_percent` is their share of the peak. Severity: note from 10 %, warning from 25 % (ours: donating them makes room
+//! for a batch that is a tenth or a third larger) and 64 MiB (ours: smaller arguments seldom limit a program, even if they are
+//! a large share of a small peak). For donated arguments, note from 1 MiB. Confidence: high for donated arguments, else medium,
+//! because the caller may need the old value. Remedy: use `donate_argnums`. The rule is not reported for TensorFlow, which
+//! updates variables in place. It is not checked without a program and its buffers.
 
 use super::draft::Draft;
 use super::limits::OF_PEAK_MEMORY_PERCENT;

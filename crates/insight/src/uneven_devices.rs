@@ -1,8 +1,9 @@
-//! Devices that do not exchange data have uneven work: some are idle while one works.
+//! Devices that do not exchange data have unequal work, so some are idle while one works.
 //!
-//! Devices that do not communicate: the busy share of the busiest device in its window minus the mean busy share of all, which
-//! an even split of the work would save. Warning from 20 %, critical from 50 % (ours: devices that are measured one by one
-//! differ by some percent). Confidence high. Not reported for devices that communicate; see `straggler_device`.
+//! The measure is the busy share of the busiest device in its window, minus the mean busy share of all devices. An even split
+//! of the work would save this difference. Severity: warning from 20 %, critical from 50 % (ours: devices that are measured one
+//! by one differ by a few percent). Confidence: high. The rule is not reported for devices that communicate (see
+//! `straggler_device`).
 
 use super::draft::{Draft, equals, lacks};
 use super::limits::OVERHEAD_PERCENT;

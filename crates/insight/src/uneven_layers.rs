@@ -1,12 +1,12 @@
 //! One of several equal layers takes longer than the others.
 //!
-//! Numbered layers (`layer_0`, `layer_1`, ...) do the same work if their known FLOPs are within 5 % of the median. At least
-//! four layers do, and the slowest of them takes at least 20 % more time than the median. The difference is at least 1 % of the
-//! op time (our limits: less is noise, or not worth a search). The finding names the innermost part of the layer with at least
-//! 80 % of the difference. Layers that mostly communicate are not compared, because a collective waits for the slowest device.
-//! Note, warning if the difference reaches 10 % of the window (JAX guide, overheads). Confidence medium: the first and the last
-//! layer of a model often also prepare or reduce data. Remedy: compare the layer's ops with those of another layer. Not checked
-//! without framework paths.
+//! Numbered layers (`layer_0`, `layer_1`, ...) do equal work if their known FLOPs are within 5 % of the median. The rule fires
+//! if at least four layers do equal work, the slowest of them takes at least 20 % more time than the median, and the difference
+//! is at least 1 % of the op time (our limits: less is noise, or not worth a search). The finding names the innermost part of
+//! the layer with at least 80 % of the difference. Layers that mostly communicate are not compared, because a collective waits
+//! for the slowest device. Severity: note, or a warning if the difference reaches 10 % of the window (JAX guide, overheads).
+//! Confidence: medium, because the first and the last layer of a model often prepare or reduce data as well. Remedy: compare
+//! the layer's ops with those of another layer. The rule is not checked without paths of ops.
 
 use super::draft::{Draft, lacks};
 use super::limits::{OVERHEAD_PERCENT, UNEVEN_LAYER_PERCENT, UNEVEN_OF_OPS_PERCENT};
@@ -18,7 +18,8 @@ use report::{Confidence, FindingSeverity, LayerTime, View};
 pub(super) static RULE: Rule =
     Rule { id: "uneven_layers", title: "One layer is slower", needs: Needs::AllOps, ..Rule::checked_by(check) };
 
-/// Share of a layer's excess at which the finding names a part of the layer instead (our limit: below it, several are slow).
+/// Share of a layer's excess time from which the finding names a part of the layer instead (our limit: below it, several parts
+/// are slow).
 const MOST_OF_EXCESS: f64 = 0.8;
 
 /// Share of exposed communication above which layers are not compared (ours: their times are waiting times).

@@ -1,13 +1,13 @@
 //! Attention writes its scores to memory.
 //!
 //! Attention multiplies queries and keys, takes the softmax of these scores, and multiplies the result and the values. A fused
-//! kernel computes this block by block and never writes the scores, whose size grows with the square of the sequence length. The
-//! rule finds programs that write them: a batched matrix product whose result has at least 4 million elements and 4 times as many
-//! as its operands, an exponential of as many elements, and a product that reduces as many again (all ours: smaller scores cost
-//! little). It fires if the ops that read or write arrays of this size take at least 10 % of the op time, as a warning from 20 %
-//! (ours: the JAX guide's limit for overheads, and twice that). Confidence medium, because a fused kernel must exist for the mask,
-//! the bias and the device. Remedy: `jax.nn.dot_product_attention` or another fused kernel. Not checked without the compiled
-//! program.
+//! kernel computes this block by block and never writes the scores, whose size grows with the square of the sequence length.
+//! The rule looks for programs that write the scores. Such a program has a batched matrix product whose result has at least 4
+//! million elements and at least 4 times as many as its operands, an exponential of an array of this size, and a product that
+//! reduces an array of this size (all limits are ours: smaller scores cost little). Severity: note if the ops that read or
+//! write arrays of this size take at least 10 % of the op time, warning from 20 % (ours: the JAX guide's limit for overheads,
+//! and twice that limit). Confidence: medium, because there may be no fused kernel for the mask, the bias and the device.
+//! Remedy: use `jax.nn.dot_product_attention` or another fused kernel. The rule is not checked without the compiled program.
 
 use super::draft::{Draft, equals};
 use super::limits::OVERHEAD_PERCENT;

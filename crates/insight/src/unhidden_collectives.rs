@@ -1,7 +1,7 @@
-//! Exposed communication: no computation overlaps it.
+//! Communication is exposed: no computation overlaps it.
 //!
-//! Note from 5 %, warning from 10 %, critical from 30 % of the window (the last limit is XProf's, the others follow the JAX
-//! guide's limit for overheads). Confidence high. Remedy: sharding, latency-hiding scheduler.
+//! Severity: note from 5 %, warning from 10 %, critical from 30 % of the window (the last limit is XProf's, the others follow
+//! the JAX guide's limit for overheads). Confidence: high. Remedy: change the sharding, or use the latency-hiding scheduler.
 
 use super::draft::{Draft, lacks};
 use super::limits::{BOTTLENECK_PERCENT, OVERHEAD_NOTED_PERCENT, OVERHEAD_PERCENT};

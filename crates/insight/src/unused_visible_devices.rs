@@ -1,7 +1,7 @@
 //! The program does not use all devices of the host.
 //!
-//! Devices of the platform in the profile that ran no op. Warning from one device. Confidence medium, because other programs
-//! may use them.
+//! The profile contains devices of the platform that ran no op. Severity: warning from one device. Confidence: medium, because
+//! other programs may use these devices.
 
 use super::draft::{Draft, lacks};
 use super::numbers::Numbers;

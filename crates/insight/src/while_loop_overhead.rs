@@ -1,7 +1,7 @@
 //! Loops spend time outside the ops of their bodies.
 //!
-//! TPU: self time of `while` ops, in which no op of the body runs. Note from 5 %, warning from 10 % of the op time (half of the
-//! JAX guide's limit for overheads, and that limit). Confidence medium.
+//! TPU only: the measure is the self time of `while` ops, during which no op of the loop body runs. Severity: note from 5 % of
+//! the op time, warning from 10 % (half of the JAX guide's limit for overheads, and that limit). Confidence: medium.
 
 use super::draft::{Draft, lacks};
 use super::limits::{OVERHEAD_NOTED_PERCENT, OVERHEAD_PERCENT};
