@@ -100,8 +100,8 @@ pub(super) fn sentence(numbers: &Numbers<'_>, module: &str) -> String {
     format!("{subject} differ in {}.{more}", first.join("; in "))
 }
 
-/// Lists the values of the constant in which the programs of a module differ: `-0.001, -0.0009 and 6 more`. `None` if they differ
-/// in anything else, or in nothing that the file contains.
+/// Lists the values of a constant if the programs of a module differ only in that constant: `-0.001, -0.0009 and 6 more`.
+/// `None` if they differ in anything else, or in nothing that the file contains.
 fn constants(numbers: &Numbers<'_>, module: &str) -> Option<String> {
     let modules: Vec<&Module> = by_id(numbers, module).into_keys().filter_map(|id| numbers.module(id)).collect();
     let (first, others) = modules.split_first()?;

@@ -35,7 +35,7 @@ pub(super) static RULE: Rule = Rule {
 
 /// Fewest arguments that a program converts (ours: the inputs of a model are one or two arrays).
 const FEWEST_ARGUMENTS: usize = 3;
-/// Fewest runs of the program (ours: a program that runs once may be the one that converts).
+/// Fewest runs of the program (ours: a program that runs once may be there to convert the weights).
 const FEWEST_RUNS: u64 = 2;
 
 /// Conversions of one program.

@@ -1,6 +1,6 @@
 //! Devices are idle between ops, inside or outside steps.
 //!
-//! The measure is `gap_time_percent` of the window. Severity: note from 10 % (JAX guide: device idle time), warning from 20 %.
+//! The measure is the window's `gap_time_percent`. Severity: note from 10 % (JAX guide: device idle time), warning from 20 %.
 //! Confidence: high. The message names the longest gap and the ops around it.
 
 use super::draft::{Draft, lacks};

@@ -15,7 +15,7 @@ use trace::PlaneKind;
 pub(super) static RULE: Rule =
     Rule { id: "sparse_core_offload", title: "SparseCores could run collectives", ..Rule::checked_by(check) };
 
-/// Categories of ops in which the TensorCore waits for an asynchronous collective.
+/// Categories of ops during which the TensorCore waits for an asynchronous collective.
 const WAITS: [&str; 3] = ["all-reduce-done", "all-gather-done", "async-done"];
 
 fn check(numbers: &Numbers<'_>) -> Verdict {

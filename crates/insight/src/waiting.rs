@@ -5,7 +5,7 @@ use super::draft::lacks;
 use super::numbers::{Numbers, Window};
 use metrics::StepPart;
 
-/// Returns the window, and the share of it in which devices are idle for the reason that `part` names, in percent.
+/// Returns the window, and the share of it during which devices are idle for the reason that `part` names, in percent.
 ///
 /// # Errors
 ///
