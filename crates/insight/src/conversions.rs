@@ -111,8 +111,8 @@ pub(super) fn type_name(data_type: DataType) -> &'static str {
 }
 
 /// Returns the time that an op would save. An op that only converts saves its whole time. Other ops save the time of the bytes
-/// that they no longer read: the share of these bytes in the op's bytes, but at most the time to read them at the peak
-/// bandwidth, because an op may be bound by compute.
+/// that they no longer read. This is the op's time multiplied by the share of its bytes that it saves, but at most the time to
+/// read the saved bytes at the peak bandwidth, because an op may be bound by compute.
 fn avoidable(module: &Module, (op, instruction): (&Op, &Instruction), saved_bytes: f64, peak: Option<f64>) -> Ps {
     if only_converts(module, instruction) {
         return op.self_time;

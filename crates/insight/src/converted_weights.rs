@@ -6,12 +6,12 @@
 //! least three arguments of the program must meet these conditions (all limits are ours: the inputs of a model are one or two
 //! arrays). The program must run at least twice.
 //!
-//! The cost of an op that only converts is its whole time. The cost of another op is the time that it would save by reading
-//! narrower weights: the share of these saved bytes in the op's bytes, but at most the time to read them at the peak bandwidth.
-//! Severity: warning from 10 % of the op time (JAX guide, overheads), critical from 50 %, or a note if the cost is less than
-//! 10 % of the window. Confidence: medium, because the capture does not show that the arguments of all runs are the same.
-//! Remedy: convert the weights once. The rule is not checked without the compiled program. It is not reported for a run that
-//! trains, because the optimizer updates the wider weights in each step.
+//! The cost of an op that only converts is its whole time. The cost of any other op is the time that it would save by reading
+//! narrower weights. This is the op's time multiplied by the share of its bytes that it would save, but at most the time to
+//! read the saved bytes at the peak bandwidth. Severity: warning from 10 % of the op time (JAX guide, overheads), critical from
+//! 50 %, or a note if the cost is less than 10 % of the window. Confidence: medium, because the capture does not show that the
+//! arguments of all runs are the same. Remedy: convert the weights once. The rule is not checked without the compiled program.
+//! It is not reported for a run that trains, because the optimizer updates the wider weights in each step.
 
 use std::collections::{BTreeMap, BTreeSet};
 

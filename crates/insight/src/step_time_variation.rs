@@ -5,8 +5,8 @@
 //! time of other passes depends on the length of their prompts.
 //!
 //! Steps that exceed the median step by more than 5 % are grouped by cause. The cause is the part of the step that exceeds its
-//! median by the most time. If that part is idle time, the range that the host is in meanwhile belongs to the cause
-//! (`step_breakdown.steps[].host_range`). Otherwise the op belongs to it whose self time has grown most, compared to the step
+//! median by the most time. The cause also includes a name. For idle time, it is the range that the host is in meanwhile
+//! (`step_breakdown.steps[].host_range`). For other parts, it is the op whose self time has grown most, compared with the step
 //! nearest to the median. The title names the group with the largest loss. The impact is that loss as a share of all counted
 //! steps. If CPU ops take longer, the finding is at most a note, because other programs use the same cores. Confidence: high.
 //! The rule is not checked with fewer than 5 counted steps.
