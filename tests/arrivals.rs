@@ -66,7 +66,7 @@ fn the_last_chip_of_the_example_is_a_finding_with_its_cause() {
     assert_eq!(finding.severity, FindingSeverity::Note);
     assert!(finding.title.ends_with("/device:TPU:3"), "{}", finding.title);
     assert!(finding.message.contains("in 36 of its 36 collectives"), "{}", finding.message);
-    assert!(finding.message.contains("slower in equal ratio"), "{}", finding.message);
+    assert!(finding.message.contains("slower by the same ratio"), "{}", finding.message);
     let scores: Vec<f64> =
         devices(&profile).iter().map(|device| device.steps.as_ref().unwrap().relative_score_percent.unwrap()).collect();
     assert!(scores[..3].iter().all(|score| *score > 99.0) && (95.0..97.5).contains(&scores[3]), "{scores:?}");

@@ -145,7 +145,7 @@ fn each_section_of_a_comparison_is_written_once() {
         "\"Numbers of one platform, not scored\"",
         "\"Fairness: {} of {} conditions",
         "\"Scaling\"",
-        "\"Ops that do not shrink with the devices",
+        "\"Ops that do not shrink as devices are added",
         "\"Forecast by Amdahl's law\"",
         "\"Step time of each run, in order\"",
     ] {

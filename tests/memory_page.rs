@@ -61,7 +61,7 @@ fn look(page: &Page) -> usize {
     for chart in scatters(page) {
         if chart.title.starts_with("Address map") {
             is_free_of_overlap(chart);
-        } else if chart.title.starts_with("Memory over the order") {
+        } else if chart.title.starts_with("Memory in program order") {
             let unit = match chart.y_label.split(['(', ')']).nth(1).unwrap() {
                 "GiB" => 1u64 << 30,
                 "MiB" => 1 << 20,

@@ -104,9 +104,9 @@ fn focus_selects_the_printed_sections() {
     trace(&folder.join("b.trace.json.gz"), "TPU", 1, 100);
     let of = |focus: &str| succeeds(&folder, &format!("compare a.trace.json.gz b.trace.json.gz --focus {focus}"));
     let (rates, times, all) = (of("throughput"), of("timing"), of("all"));
-    assert!(rates.contains("Steps a second") && !rates.contains("Device busy"), "{rates}");
-    assert!(times.contains("Device busy") && !times.contains("Steps a second"), "{times}");
-    assert!(all.contains("Steps a second") && all.contains("Device busy"), "{all}");
+    assert!(rates.contains("Steps per second") && !rates.contains("Device busy"), "{rates}");
+    assert!(times.contains("Device busy") && !times.contains("Steps per second"), "{times}");
+    assert!(all.contains("Steps per second") && all.contains("Device busy"), "{all}");
 }
 
 /// Finds configurations next to a profile or in the folders above it, up to the folder of all checkpoints.

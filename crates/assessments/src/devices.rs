@@ -45,7 +45,7 @@ pub(super) fn transfers(profile: &UnifiedProfile) -> Assessment {
 pub(super) fn cpu_fallback(profile: &UnifiedProfile) -> Assessment {
     let asked = question(
         "cpu_fallback",
-        "Did the program run on the devices that it was meant for?",
+        "Did the program run on the intended devices?",
         "Number of devices that ran at least one op.",
         Unit::Count,
         Some(metric!("metadata.num_devices")),
@@ -126,7 +126,7 @@ pub fn memory_bandwidth(profile: &UnifiedProfile) -> Assessment {
     let program = metric!("roofline.program.hbm_bandwidth_percent");
     let asked = question(
         "memory_bandwidth",
-        "How much of the memory's bandwidth is used?",
+        "How much of the memory bandwidth is used?",
         "Bytes that ops move to and from main memory, as a share of the bytes that the peak bandwidth allows in \
             the same time.",
         Unit::Percent,
@@ -136,7 +136,7 @@ pub fn memory_bandwidth(profile: &UnifiedProfile) -> Assessment {
     .within(BANDWIDTH_PERCENT);
     let remedy = "A low value is fine if arithmetic is the limit. The roofline shows which ops are memory-bound, \
         and how close they are to the limit.";
-    let says = |share: f64| format!("The program uses {} of the memory's bandwidth.", percent(share));
+    let says = |share: f64| format!("The program uses {} of the memory bandwidth.", percent(share));
     let roofline = profile.roofline.as_ref();
     let by_ops = roofline.and_then(|roofline| roofline.program.as_ref()?.hbm_bandwidth_percent);
     let answer = |asked: super::Question, share: f64, counted: f64| {
@@ -231,8 +231,8 @@ const COMPILATION: [&str; 3] = ["compile_time", "recompilation", "compilation"];
 pub fn compilation(profile: &UnifiedProfile) -> Assessment {
     let asked = question(
         "compilation",
-        "How long did compiling take?",
-        "Time in which a thread of the host compiles.",
+        "How long did compilation take?",
+        "Time during which a host thread compiles.",
         Unit::TimeUs,
         Some(metric!("compilation.compilation_time_us")),
         (View::Findings, "compil"),
@@ -248,7 +248,7 @@ pub fn compilation(profile: &UnifiedProfile) -> Assessment {
                 asked.level(profile, &COMPILATION, found.compilation_time_us),
                 match found.num_compilation_events {
                     0 => "Nothing was compiled in the capture.".to_owned(),
-                    _ => format!("Compiling took {} of the capture.", time_us(found.compilation_time_us)),
+                    _ => format!("Compilation took {} of the capture.", time_us(found.compilation_time_us)),
                 },
                 &format!(
                     "Warm up before the capture, and reuse compiled programs at the next start with {}.",

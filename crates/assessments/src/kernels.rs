@@ -147,7 +147,7 @@ pub(super) fn top_ops(profile: &UnifiedProfile) -> Assessment {
     }
     let list: Vec<String> = top.iter().map(|(name, share)| format!("{} {}", named(name), percent(*share))).collect();
     let sum = top.iter().map(|op| op.1).sum();
-    let answer = format!("By self time {}: {} of all op time.", list.join(", "), percent(sum));
+    let answer = format!("By self time, {}: {} of all op time.", list.join(", "), percent(sum));
     asked.answer(sum, None, answer, "")
 }
 

@@ -68,7 +68,7 @@ pub(super) fn of_what(profile: &UnifiedProfile) -> &'static str {
 pub(super) fn host_overhead(profile: &UnifiedProfile) -> Assessment {
     let asked = question(
         "host_overhead",
-        "How much of a step do devices wait for the host?",
+        "For how much of a step do devices wait for the host?",
         "Share of a step in which devices are idle because their next op was launched late.",
         Unit::Percent,
         Some(metric!("step_breakdown.parts.host_bound_us")),
@@ -108,8 +108,8 @@ pub(super) fn host_overhead(profile: &UnifiedProfile) -> Assessment {
 pub(super) fn device_idle(profile: &UnifiedProfile) -> Assessment {
     let asked = question(
         "device_idle",
-        "How much of a step are devices idle?",
-        "Share of the time in which a device runs nothing.",
+        "For how much of a step are devices idle?",
+        "Share of the time during which a device runs nothing.",
         Unit::Percent,
         Some(metric!("compute_utilization.overhead_time_us")),
         (View::Steps, ""),
@@ -163,7 +163,7 @@ const NOTHING_RAN: &str = "This profile does not record when devices were busy."
 pub(super) fn kernel_launch(profile: &UnifiedProfile) -> Assessment {
     let asked = question(
         "kernel_launch",
-        "How much of a step do kernels wait after their launch?",
+        "For how much of a step do kernels wait after their launch?",
         "Share of a step in which a device is idle although its next op was launched.",
         Unit::Percent,
         Some(metric!("step_breakdown.parts.kernel_wait_us")),
@@ -188,7 +188,7 @@ pub(super) fn kernel_launch(profile: &UnifiedProfile) -> Assessment {
 pub(super) fn input(profile: &UnifiedProfile) -> Assessment {
     let asked = question(
         "input",
-        "How much of a step do devices wait for input?",
+        "For how much of a step do devices wait for input?",
         "Share of a step in which devices are idle because the host was in the input pipeline.",
         Unit::Percent,
         Some(metric!("step_breakdown.parts.input_bound_us")),
@@ -223,20 +223,20 @@ pub fn device_utilization(profile: &UnifiedProfile) -> Assessment {
     let asked = question(
         "device_utilization",
         "How busy are the devices?",
-        "Share of the time in which a device runs an op, including copies and communication.",
+        "Share of the time during which a device runs an op, including copies and communication.",
         Unit::Percent,
         Some(metric!("compute_utilization.compute_util_percent")),
         (View::Devices, ""),
     )
     .within(BUSY_PERCENT)
-    .with_caveat("Waiting for copies and other devices does not count as busy.");
+    .with_caveat("Waiting for copies and other devices is not busy time.");
     let Some(busy) = &profile.compute_utilization else {
         return asked.not_measured(profile, NOTHING_RAN, better_file(profile));
     };
     let value = busy.compute_util_percent;
     let waits = super::waiting_share(&profile.kernels);
     let only_waits =
-        if waits < 0.01 { String::new() } else { format!("; {} of that only waits", percent(100.0 * waits)) };
+        if waits < 0.01 { String::new() } else { format!("; {} of this is only waiting", percent(100.0 * waits)) };
     asked.answer(
         value,
         asked.level(profile, &idle_rules::IDS, value * (1.0 - waits)),

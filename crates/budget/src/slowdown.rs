@@ -117,7 +117,9 @@ fn of_typical_step(comparison: &Comparison, change: &StepTimeChange) -> Result<S
         None => "; the noise is unknown: a run has fewer than two counted steps".to_owned(),
     };
     let least = change.least_provable_us.map(|least| format::percent(share(least)));
-    let least = least.map(|least| format!("; such captures show differences of {least} or more")).unwrap_or_default();
+    let least = least
+        .map(|least| format!("; captures like these can only show differences of {least} or more"))
+        .unwrap_or_default();
     let verdict = match change.verdict {
         StepTimeVerdict::Slower => format!("{ours} is slower than {theirs}"),
         StepTimeVerdict::Faster => format!("{ours} is faster than {theirs}"),

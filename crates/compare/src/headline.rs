@@ -63,7 +63,7 @@ pub fn headline(comparison: &Comparison, change: &StepTimeChange) -> Headline {
     let mut caveats = Vec::new();
     let mut could_have_shown = || {
         let least = least_percent.map(format::percent);
-        caveats.extend(least.map(|least| format!("Such captures show differences of {least} or more.")));
+        caveats.extend(least.map(|least| format!("Captures like these can only show differences of {least} or more.")));
     };
     let [our_captures, their_captures] = change.captures;
     let is_claim = matches!(verdict, StepTimeVerdict::Faster | StepTimeVerdict::Slower);
@@ -95,8 +95,8 @@ pub fn headline(comparison: &Comparison, change: &StepTimeChange) -> Headline {
     let of_captures = change.basis == ComparisonBasis::Captures || our_captures + their_captures > 2;
     if is_claim && change.work != FairnessStatus::Unknown && !of_captures {
         caveats.push(
-            "That is the difference of these two captures; a second capture of each would show whether the programs \
-             differ."
+            "That is the difference between these two captures; a second capture of each would show whether the \
+             programs differ."
                 .to_owned(),
         );
     }
@@ -209,7 +209,7 @@ fn other_measure(measure: &RateMeasure, unit: WorkUnit, first: StepTimeVerdict, 
         StepTimeVerdict::Faster => (ours, theirs, [our_value, their_value]),
         StepTimeVerdict::Slower => (theirs, ours, [their_value, our_value]),
         StepTimeVerdict::Equal | StepTimeVerdict::Same => {
-            return format!("; per {thing} both do as many {unit}s: {our_value} and {their_value}");
+            return format!("; per {thing} both do the same number of {unit}s: {our_value} and {their_value}");
         }
         _ => return format!("; per {thing} no difference is proven: {our_value} and {their_value} {unit}s"),
     };

@@ -424,10 +424,10 @@ fn forecast(sizes: &[&ScalingForecast], mode: ScalingMode) -> Option<String> {
     let sizes: Vec<String> = sizes.iter().map(size).collect();
     (!sizes.is_empty()).then(|| {
         let (by, holds) = match mode {
-            ScalingMode::Weak => ("From what each doubling adds", "each further one adds as much"),
+            ScalingMode::Weak => ("Judging by what each doubling adds", "each further doubling adds as much"),
             ScalingMode::Strong | ScalingMode::Mixed => ("By Amdahl's law", "nothing grows with the devices"),
         };
-        format!("{by} a step would take {}, as long as {holds}.", sizes.join(" and "))
+        format!("{by}, a step would take {}, as long as {holds}.", sizes.join(" and "))
     })
 }
 

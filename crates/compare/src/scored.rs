@@ -118,12 +118,12 @@ const COMMON: [Metric; 14] = [
     metric("step_timing.device_work_us", "Device work per step", ("us", Direction::Lower), TIME, Basis::Own, |p| {
         p.step_timing.device_work_us
     }),
-    metric("throughput.steps_per_sec", "Steps a second", ("1/s", Direction::Higher), TIME, Basis::TypicalStep, |p| {
+    metric("throughput.steps_per_sec", "Steps per second", ("1/s", Direction::Higher), TIME, Basis::TypicalStep, |p| {
         per_second(p, WorkUnit::Step)
     }),
     metric(
         "throughput.samples_per_sec",
-        "Samples a second",
+        "Samples per second",
         ("1/s", Direction::Higher),
         SAMPLES,
         Basis::TypicalStep,
@@ -131,7 +131,7 @@ const COMMON: [Metric; 14] = [
     ),
     metric(
         "throughput.tokens_per_sec",
-        "Tokens a second",
+        "Tokens per second",
         ("1/s", Direction::Higher),
         TOKENS,
         Basis::TypicalStep,
@@ -139,7 +139,7 @@ const COMMON: [Metric; 14] = [
     ),
     metric(
         "throughput.samples_per_sec_per_device",
-        "Samples a second and device",
+        "Samples per second and device",
         ("1/s", Direction::Higher),
         SAMPLES_PER_DEVICE,
         Basis::TypicalStep,
@@ -147,7 +147,7 @@ const COMMON: [Metric; 14] = [
     ),
     metric(
         "throughput.tokens_per_sec_per_device",
-        "Tokens a second and device",
+        "Tokens per second and device",
         ("1/s", Direction::Higher),
         SAMPLES_PER_DEVICE,
         Basis::TypicalStep,
@@ -362,11 +362,11 @@ fn efficiency(runs: &Runs<'_>) -> Vec<ComparedMetric> {
     for (path, title, unit, cost) in [
         (
             per_joule,
-            format!("{work} a joule"),
+            format!("{work} per joule"),
             "1/J",
             (|it: &Subject| it.watts_per_device) as fn(&Subject) -> Option<f64>,
         ),
-        (per_dollar, format!("{work} a dollar"), "1/$", |it: &Subject| {
+        (per_dollar, format!("{work} per dollar"), "1/$", |it: &Subject| {
             it.dollars_per_device_hour.map(|it| it / 3600.0)
         }),
     ] {

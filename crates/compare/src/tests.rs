@@ -468,7 +468,7 @@ fn a_different_winner_by_price_or_device_is_mentioned() {
     // Twice the speed on twice the devices does not mean a faster device.
     b.profile.metadata.num_devices = 4;
     let said = compare(&[a, b], &Options::default()).summary.join(" ");
-    assert!(plain(&said).contains("; per device both do as many tokens: 50 000 and 50 000"), "{said}");
+    assert!(plain(&said).contains("; per device both do the same number of tokens: 50 000 and 50 000"), "{said}");
     // If only steps are known, the costs are per step.
     let mut a = subject("a", "GPU", 1000.0, 0.1, 20, [1000.0, 0.0, 0.0]);
     let mut b = subject("b", "GPU", 500.0, 0.1, 20, [500.0, 0.0, 0.0]);

@@ -94,7 +94,8 @@ fn drifting(
     let (first_us, last_us) = (line.first_us, line.last_us());
     let percent_per_run = 100.0 * line.slope_us / first_us;
     let text = format!(
-        "From {} to {} the step time drifts by {percent_per_run:+.2} % per run (± {:.2}), from {} to {}: no single run changes it.",
+        "From {} to {} the step time drifts by {percent_per_run:+.2} % per run (± {:.2}), from {} to {}, and no \
+         single run causes the change.",
         when(ordered_by, &first.place.label),
         last.place.label,
         100.0 * line.margin_us / first_us,

@@ -37,7 +37,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     let is_near_limit = fullest_device(numbers).is_ok_and(|(_, used)| used >= NEARLY_FULL_PERCENT);
     let scopes: Vec<String> = program.summary.activations.iter().take(NAMED).map(scope).collect();
     let message = format!(
-        "At the peak of {}, activations that wait for the backward pass take {} of {}. The largest come from: {}.",
+        "At the peak of {}, activations kept for the backward pass take {} of {}. The largest come from: {}.",
         name(program),
         format::bytes(bytes),
         format::bytes(program.figures.peak_heap_bytes),

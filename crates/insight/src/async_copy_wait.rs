@@ -46,7 +46,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     let can_hide = compute_us >= wait_us;
     let moved = bytes_per_wait_us(numbers).map(|rate| rate * wait_us);
     let mut message = format!(
-        "The cores wait in copy-done ops for {} of {} ({}) until {what} have finished",
+        "Cores wait in copy-done ops for {} of {} ({}) until {what} have finished",
         format::time_us(wait_us),
         window.words(),
         format::percent(share)
@@ -71,10 +71,10 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
              tens of GB/s. Check memory_kind=\"pinned_host\" and remat policies that offload."
         }
         (true, false) => {
-            "Move fewer bytes: keep arrays that fit in device memory there (memory_kind=\"device\" instead of \"pinned_host\"), \
-             shard the offloaded ones over more devices, or store them in a smaller type (bfloat16 for float32). The limit is \
-             the link to the host, some tens of GB/s in each direction. Starting copies earlier saves at most the time in which \
-             only one direction of the link is in use."
+            "Move fewer bytes: keep arrays that fit in device memory there (memory_kind=\"device\" instead of \
+             \"pinned_host\"), shard the offloaded ones over more devices, or store them in a smaller type (bfloat16 \
+             for float32). The limit is the link to the host, some tens of GB/s in each direction. Starting copies \
+             earlier saves at most the time during which only one direction of the link is in use."
         }
         (false, true) => {
             "Overlap the copies with more computation: use larger tiles or batches, and prefetch fewer arrays into on-chip \
@@ -107,8 +107,8 @@ fn replicated(numbers: &Numbers<'_>) -> String {
     let most = programs.max_by_key(|it| it.offloaded_bytes).filter(|it| it.offloaded_bytes >= LEAST_BYTES);
     most.map_or(String::new(), |found| {
         format!(
-            " {} of the arguments in host memory are replicated: each of the program's {} devices moves all of them. Shard them, \
-             so that each device moves only a part.",
+            " {} of the arguments in host memory are replicated: each of the program's {} devices moves all of them. \
+             Shard them so that each device moves only a part.",
             format::bytes(found.offloaded_bytes),
             format::count(found.devices)
         )

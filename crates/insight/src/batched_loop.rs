@@ -59,13 +59,14 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     let source = found.source.map_or(String::new(), |source| format!(" ({})", shown(&source)));
     let times = found.iterations.map(|count| format!("{} iterations", format::count(count)));
     let message = format!(
-        "{}{source} takes {} of the op time with its body{}. {} It ends when the condition is false for all {lanes} examples of the \
-         batch. Until then, each iteration computes all of them and discards the results of those that are done.",
+        "{}{source}, including its body, takes {} of the op time{}. {} It ends when the condition is false for all \
+         {lanes} examples of the batch. Until then, each iteration computes all examples and discards the results of \
+         finished ones.",
         shown(found.name),
         format::percent(share),
         times.as_ref().map_or(String::new(), |times| format!(", in {times} per run")),
         if is_vmapped(found.path) {
-            "jax.vmap made one loop for the whole batch of a jax.lax.while_loop."
+            "jax.vmap turned a jax.lax.while_loop into one loop for the whole batch."
         } else {
             "Its condition combines one predicate per example."
         },
@@ -76,9 +77,9 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     };
     Draft::new(FindingSeverity::Warning, Confidence::Medium, &title, message)
         .remedy(
-            "Return the number of iterations of each example from the loop. If few examples need many, limit the number of iterations or \
-             relax the tolerance, put examples of similar length into one batch, or stop after the usual number and continue with a \
-             smaller batch of those that are not done.",
+            "Return the number of iterations of each example from the loop. If few examples need many, limit the \
+             number of iterations or relax the tolerance, put examples of similar length into one batch, or stop \
+             after the usual number and continue with a smaller batch of unfinished examples.",
         )
         .passed("loop_percent", share, LEAST_PERCENT)
         .evidence("examples", found.lanes)

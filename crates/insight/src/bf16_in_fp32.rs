@@ -136,8 +136,8 @@ impl AtPrecision<'_> {
                     .to_owned()
             }
             (Slower::Passes(_), _) => {
-                "Use the default precision, one bfloat16 pass: jax.config.update(\"jax_default_matmul_precision\", \"default\"), \
-                 and remove the argument precision from the calls that set it."
+                "Use the default precision, one bfloat16 pass: jax.config.update(\"jax_default_matmul_precision\", \
+                 \"default\"), and remove the precision argument from the calls that set it."
                     .to_owned()
             }
         }

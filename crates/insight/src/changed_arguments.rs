@@ -68,7 +68,7 @@ pub(super) fn sentence(numbers: &Numbers<'_>, module: &str) -> String {
     }
     let subject = format!(" The {} programs of {}", format::count(programs.len() as u64), shown(module));
     if programs.iter().any(|it| it.len() != programs.first().map_or(0, Vec::len)) {
-        return format!("{subject} differ in the number of their arguments.");
+        return format!("{subject} take different numbers of arguments.");
     }
     let changed = changed(&programs);
     if changed.is_empty() {
@@ -88,8 +88,9 @@ pub(super) fn sentence(numbers: &Numbers<'_>, module: &str) -> String {
             );
         }
         return format!(
-            "{subject} take arguments of the same shapes and data types. So a static argument, a value that the program contains as \
-             a constant, or a new function object in each call (a lambda, or a call of jit inside the loop) differs."
+            "{subject} take arguments of the same shapes and data types. So the difference is in a static argument, a \
+             value that the program contains as a constant, or a new function object in each call (a lambda, or a \
+             call of jit inside the loop)."
         );
     }
     let first: Vec<String> = changed.iter().take(MOST_NAMED).map(|(name, shapes)| named(name, shapes)).collect();

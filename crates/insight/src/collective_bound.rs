@@ -48,8 +48,8 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     );
     Draft::new(FindingSeverity::Warning, Confidence::High, "Communication takes much of the time", message)
         .remedy(
-            "Send less: shard weights and batch in another way, use bfloat16 instead of float32, or larger batches per device. \
-             Then overlap the remaining communication with computation.",
+            "Send less: shard the weights and the batch differently, or use bfloat16 instead of float32, or larger \
+             batches per device. Then overlap the remaining communication with computation.",
         )
         .passed("communication_percent", share, BOTTLENECK_PERCENT)
         .at_stake(share)

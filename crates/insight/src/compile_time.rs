@@ -14,7 +14,7 @@ use trace::Framework;
 
 pub(super) static RULE: Rule = Rule {
     id: "compile_time",
-    title: "Compilation takes long",
+    title: "Compilation takes a long time",
     // Compilation inside steps is more specific than all compilation.
     explained_by: &[&[&recompilation::RULE, &compilation::RULE]],
     ..Rule::checked_by(check)
@@ -47,8 +47,8 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     Draft::new(severity, Confidence::High, &format!("Compilation takes {}", format::time_us(time)), message)
         .remedy(&match numbers.trace.framework {
             Framework::Jax | Framework::Unknown => format!(
-                "Cache compiled programs between runs with {cache}, replace Python loops over layers by jax.lax.scan, and \
-                 compile ahead of time with jitted.lower(...).compile()."
+                "Cache compiled programs between runs with {cache}, replace Python loops over layers with \
+                 jax.lax.scan, and compile ahead of time with jitted.lower(...).compile()."
             ),
             Framework::TensorFlow | Framework::PyTorch => {
                 format!("Cache compiled programs between runs with {cache}, and compile repeated layers only once.")

@@ -31,8 +31,8 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     );
     Draft::new(FindingSeverity::Note, Confidence::Medium, "The run is compute-bound", message)
         .remedy(
-            "Compute less, or in a cheaper type: use 8-bit products if the model allows it, avoid recomputation if memory is \
-             free, use a better algorithm, or more devices.",
+            "Compute less, or in a cheaper type: use 8-bit products if the model allows it, avoid recomputation if \
+             memory is free, or use a better algorithm or more devices.",
         )
         .passed("flops_percent", flops, UTILIZED_PERCENT)
         .passed("memory_bandwidth_percent", bandwidth, UNDERUTILIZED_PERCENT)

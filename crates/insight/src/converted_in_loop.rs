@@ -62,8 +62,8 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     let arrays: BTreeSet<&str> = found.iter().map(|it| it.conversion.origin.name.as_str()).collect();
     let (wide, narrow) = largest.conversion.types;
     let message = format!(
-        "{} converts {} that it leaves unchanged from {} to {} in each of its {} iterations per run. The largest conversion is in {}. \
-         Without the first iteration, this takes {} of the op time.",
+        "{} converts {}, which it never changes, from {} to {} in each of its {} iterations per run. The largest \
+         conversion is in {}. Excluding the first iteration, this takes {} of the op time.",
         shown(largest.of_loop),
         format::counted(arrays.len() as u64, "array"),
         type_name(wide),

@@ -79,9 +79,9 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     let devices = u64::from(largest.op.devices.max(1));
     let time = found.avoidable().as_us() / (found.runs * devices) as f64;
     let message = format!(
-        "The program converts {} arguments from {wide} to {narrow} in each run. The ops that read them take {} of the op time; the \
-         largest is {}. They read {} per run in {wide}, and with arguments in {narrow} they would read {} less. This would save \
-         about {} per run.",
+        "The program converts {} arguments from {wide} to {narrow} in each run. The ops that read them take {} of the \
+         op time; the largest is {}. They read {} per run in {wide}. With arguments in {narrow}, they would read {} \
+         less. This would save about {} per run.",
         format::count(found.arguments as u64),
         format::percent(numbers.op_percent(time_of_ops(&found.conversions))),
         numbers.op_with_source(largest.op),

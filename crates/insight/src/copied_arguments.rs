@@ -77,8 +77,8 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         None => format!("{} ({})", shown(array.name), shown(shape)),
     };
     let message = format!(
-        "Copies that change no layout take {} of the op time. The largest, {}, copies {what} as a whole in each run. The compiler \
-         adds such a copy if the program updates an array while its old value must be kept.",
+        "Copies that change no layout take {} of the op time. The largest, {}, copies {what} as a whole in each run. \
+         The compiler adds such a copy if the program updates an array whose old value must be kept.",
         format::percent(share),
         shown(text(largest.name))
     );
@@ -89,8 +89,8 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         (_, Some(_)) => "Donate the argument (jax.jit(f, donate_argnums=...) or donate_argnames) and use only the returned array after \
                          the call. The program then updates it in place."
             .to_owned(),
-        (_, None) => "If the array is an argument of the program or a state that it returns, donate it (jax.jit(f, donate_argnums=...)). \
-                      In a loop, do not read the old value after the update."
+        (_, None) => "If the array is an argument of the program or state that it returns, donate it (jax.jit(f, \
+                      donate_argnums=...)). In a loop, do not read the old value after the update."
             .to_owned(),
     };
     let confidence = if argument.is_some() { Confidence::High } else { Confidence::Medium };

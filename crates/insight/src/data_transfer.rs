@@ -12,7 +12,7 @@ use base::format;
 use report::{Confidence, FindingSeverity, View};
 
 pub(super) static RULE: Rule =
-    Rule { id: "data_transfer", title: "Input time goes to transfers", ..Rule::checked_by(check) };
+    Rule { id: "data_transfer", title: "Transfers take much of the input time", ..Rule::checked_by(check) };
 
 /// Share of the input time from which the finding is a note (XProf, data-transfer suggestion: 30 %).
 const NOTE_PERCENT: f64 = 30.0;
@@ -31,16 +31,21 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         format::percent(share),
         format::time_us(transfer)
     );
-    Draft::new(FindingSeverity::Note, Confidence::Medium, "Transferring input to the devices takes long", message)
-        .remedy(
-            "Copy the whole next batch at once while the current step runs, use smaller types (uint8 images, bfloat16), and copy \
-             only its own shard in each process.",
-        )
-        .passed("data_transfer_percent", share, NOTE_PERCENT)
-        .evidence("input_transfer_us", transfer)
-        .evidence("input_processing_us", processing)
-        .link(View::Steps, "")
-        .fires()
+    Draft::new(
+        FindingSeverity::Note,
+        Confidence::Medium,
+        "Transferring input to the devices takes a long time",
+        message,
+    )
+    .remedy(
+        "Copy the whole next batch at once while the current step runs, use smaller types (uint8 images, \
+             bfloat16), and let each process copy only its own shard.",
+    )
+    .passed("data_transfer_percent", share, NOTE_PERCENT)
+    .evidence("input_transfer_us", transfer)
+    .evidence("input_processing_us", processing)
+    .link(View::Steps, "")
+    .fires()
 }
 
 #[cfg(test)]

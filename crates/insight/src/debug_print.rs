@@ -51,9 +51,9 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     let severity = if best >= HOST_OPS_PERCENT.bad { FindingSeverity::Critical } else { FindingSeverity::Warning };
     Draft::new(severity, Confidence::High, &title, message)
         .remedy(
-            "Compute the values of pure_callback with jax.numpy inside the program. Remove jax.debug.print, jax.debug.callback and \
-             io_callback from the step, or call them in every n-th step only (jax.lax.cond). Return values from the jitted function \
-             and log them outside.",
+            "Compute the values of pure_callback with jax.numpy inside the program. Remove jax.debug.print, \
+             jax.debug.callback and io_callback from the step, or call them only in every n-th step (jax.lax.cond). \
+             Return values from the jitted function and log them outside.",
         )
         .passed("callback_percent", best, HOST_OPS_PERCENT.good)
         .evidence("callbacks", calls as f64)

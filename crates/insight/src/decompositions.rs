@@ -84,8 +84,8 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     };
     let shape = op_shapes(text(largest.expression)).and_then(|it| it.operands.into_iter().next());
     let message = format!(
-        "Matrix decompositions, mostly {name}, take {} of the op time.{runs} The largest is {}{}.{} A decomposition consists of many \
-         small steps that depend on each other, so it uses the device badly.",
+        "Matrix decompositions, mostly {name}, take {} of the op time.{runs} The largest is {}{}.{} A decomposition \
+         consists of many small steps that depend on each other, so it uses the device poorly.",
         format::percent(share),
         numbers.op_with_source(largest),
         shape.map_or(String::new(), |shape| format!(" of {}", shown(&shape))),
@@ -94,10 +94,10 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     let title = format!("Matrix decompositions ({primitive}) take {} of the op time", format::percent(share));
     Draft::new(severity, Confidence::Medium, &title, message)
         .remedy(
-            "If the matrices change slowly, as the statistics of an optimizer do, decompose them every k-th step (10 to 100) and reuse the \
-             result: pass the step number as an array and skip the decomposition with jax.lax.cond, or compile it as a separate program. Decompose \
-             many matrices of one shape in one batched call, or replace the decomposition: a Cholesky solve, or Newton iterations of matrix \
-             products.",
+            "If the matrices change slowly, as the statistics of an optimizer do, decompose them every k-th step (10 \
+             to 100) and reuse the result: pass the step number as an array and skip the decomposition with \
+             jax.lax.cond, or compile it as a separate program. Decompose many matrices of one shape in one batched \
+             call, or replace the decomposition with a Cholesky solve or with Newton iterations of matrix products.",
         )
         .passed("decompositions_percent", share, limit)
         .evidence_where("decompositions_per_step", Some(per_step).filter(|&runs| runs > 0.0))

@@ -30,11 +30,11 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     let Some(serving) = &numbers.profile.serving else { return Verdict::Irrelevant };
     let decoding = serving.phases.iter().filter(|it| it.phase != ServingPhase::Prefill.label());
     if decoding.map(|it| it.passes).sum::<u64>() < FEWEST_PASSES {
-        return lacks("fewer than 10 forward passes decode. Capture more of them.");
+        return lacks("the capture contains fewer than 10 forward passes that decode. Capture more of them.");
     }
     let times = (serving.prompt_delay_percent, serving.median_token_interval_us, serving.max_token_interval_us);
     let (Some(delay), Some(median), Some(longest)) = times else {
-        return lacks("no two passes that decode follow each other without a prompt.");
+        return lacks("the capture contains no two consecutive decoding passes without a prompt.");
     };
     if delay < NOTE_PERCENT {
         return Verdict::Fine;
@@ -43,8 +43,8 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     let severity = if is_warning { FindingSeverity::Warning } else { FindingSeverity::Note };
     let p95 = serving.p95_token_interval_us.unwrap_or(longest);
     let message = format!(
-        "A request gets its next token after {} (median). Passes with prompts prolong this to up to {} (95th percentile {}). They \
-         add {} to the time between tokens.",
+        "A request gets its next token after {} (median). Passes with prompts extend this to up to {} (95th \
+         percentile {}). They add {} to the time between tokens.",
         format::time_us(median),
         format::time_us(longest),
         format::time_us(p95),
@@ -53,8 +53,8 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     let title = format!("Prompts delay the next tokens by up to {}", format::time_us(longest - median));
     Draft::new(severity, Confidence::High, &title, message)
         .remedy(
-            "Compute fewer prompt tokens per pass (vLLM: --max-num-batched-tokens, SGLang: --chunked-prefill-size), or run prefill \
-             on other devices than decoding.",
+            "Compute fewer prompt tokens per pass (vLLM: --max-num-batched-tokens, SGLang: --chunked-prefill-size), \
+             or run prefill and decoding on different devices.",
         )
         .passed("prompt_delay_percent", delay, if is_warning { WARNING_PERCENT } else { NOTE_PERCENT })
         .evidence("max_token_interval_us", longest)

@@ -21,7 +21,7 @@ use report::{Confidence, FindingSeverity, View};
 
 pub(super) static RULE: Rule = Rule {
     id: "derivative_matrix",
-    title: "A whole matrix of second derivatives is computed",
+    title: "The program computes a full matrix of second derivatives",
     needs: Needs::AllOps,
     ..Rule::checked_by(check)
 };
@@ -61,8 +61,9 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     };
     let values = format::count(matrix.values);
     let message = format!(
-        "The program computes a matrix of second derivatives, {}, as jax.hessian does: derivatives of a gradient, carried for {values} \
-         directions at once (vmap of jvp). Ops with such derivatives take {} of the op time. The largest is {}.",
+        "The program computes a matrix of second derivatives, {}, as jax.hessian does: derivatives of a gradient, \
+         computed for {values} directions at once (vmap of jvp). Ops with such derivatives take {} of the op time. \
+         The largest is {}.",
         shown(&matrix.shape),
         format::percent(share),
         numbers.op_with_source(largest)

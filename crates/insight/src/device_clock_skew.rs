@@ -45,9 +45,9 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     let (what, confidence) =
         if numbers.is_gpu() { ("An op", Confidence::High) } else { ("A program", Confidence::Medium) };
     let message = format!(
-        "{what} starts {} before the call that launched it, so the device's clock is behind the host's by at least that time. \
-         The launch delay of {} of {} launches is unknown, and shorter delays and causes of idle time are unreliable. \"Launches \
-         by call and kernel\" on the Kernels page lists each launch.",
+        "{what} starts {} before the call that launched it, so the device's clock is behind the host's by at least \
+         that much. The launch delay of {} of {} launches is unknown, and shorter delays and causes of idle time are \
+         unreliable. \"Launches by call and kernel\" on the Kernels page lists each launch.",
         format::time_us(early),
         format::count(total.early),
         format::count(total.launches)

@@ -49,9 +49,9 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
             "Create tensors as float32: torch.from_numpy of a NumPy array keeps its float64. Call .float() on inputs."
         }
         _ => {
-            "Make all constants and inputs float32 (np.float32(...), array.astype(np.float32)): NumPy makes float64 by default, and with \
-             jax_enable_x64 one such value makes every result that depends on it float64. Without a need for float64, leave \
-             jax_enable_x64 off."
+            "Make all constants and inputs float32 (np.float32(...), array.astype(np.float32)): NumPy creates float64 \
+             arrays by default, and with jax_enable_x64 one such value makes every result that depends on it float64. \
+             If you do not need float64, leave jax_enable_x64 off."
         }
     };
     let name = ops.text(numbers.trace, largest.name);

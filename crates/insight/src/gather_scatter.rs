@@ -32,8 +32,9 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     );
     Draft::new(FindingSeverity::Warning, Confidence::High, "Gathers and scatters take much of the time", message)
         .remedy(
-            "Gather and scatter whole rows along the major axis rather than single elements. If positions are sorted or unique, \
-             declare it (indices_are_sorted, unique_indices). Replace a lookup in a small table by a product with one-hot rows.",
+            "Gather and scatter whole rows along the major axis rather than single elements. If positions are sorted \
+             or unique, declare this (indices_are_sorted, unique_indices). Replace a lookup in a small table with a \
+             product with one-hot rows.",
         )
         .passed("gather_scatter_percent", share, BOTTLENECK_PERCENT)
         .at_stake(numbers.of_window(share))

@@ -127,9 +127,9 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     );
     Draft::new(severity, Confidence::High, &title, message)
         .remedy(&format!(
-            "Call {kind} in jax.shard_map over the axis of the mesh that splits the batch: each device then computes its own part, without \
-             communication. For a function of a library, jax.experimental.custom_partitioning does the same. Splitting the batch along \
-             another axis does not help."
+            "Call {kind} in jax.shard_map over the mesh axis that splits the batch: each device then computes its own \
+             part, without communication. For a library function, jax.experimental.custom_partitioning does the same. \
+             Splitting the batch along another axis does not help."
         ))
         .passed("gathered_batch_percent", lost, limit)
         .evidence("all_gather_percent", sent)

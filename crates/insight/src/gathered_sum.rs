@@ -62,8 +62,8 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     }
     let (severity, limit) = OVERHEAD_PERCENT.severity(lost);
     let message = format!(
-        "{} collects the arrays of all devices, and an op then adds them up: each device receives and adds all of them. {} such \
-         all-gathers take {} of the op time, and the ops that read them {}.",
+        "{} collects the arrays of all devices, and an op then adds them up: each device receives and adds all of \
+         them. {} such all-gathers take {} of the op time, and the ops that read them take {}.",
         numbers.op_with_source(largest),
         format::count(count),
         format::percent(sent),

@@ -90,9 +90,9 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         (_, Some(Platform::Cpu) | None) => "",
     };
     let remedy = format!(
-        "{once}Overlap the reduction of one layer's gradients with the backward pass of the next layer{how}, reduce in bfloat16, \
-         accumulate gradients over several batches before reducing them, or shard optimizer state and weights (FSDP) to replace \
-         all-reduce by reduce-scatter and all-gather."
+        "{once}Overlap the reduction of one layer's gradients with the backward pass of the next layer{how}, reduce \
+         in bfloat16, accumulate gradients over several batches before reducing them, or shard optimizer state and \
+         weights (FSDP) to replace all-reduce with reduce-scatter and all-gather."
     );
     // An all-reduce of a model-parallel layer looks the same.
     Draft::new(severity, Confidence::Medium, "Gradient synchronisation is not overlapped", message)

@@ -127,9 +127,9 @@ fn remedy(numbers: &Numbers<'_>, product: &Instruction) -> String {
         Some(Platform::Cpu) | None => "",
     };
     format!(
-        "Write a depthwise convolution as a sum: for {taps} of the kernel, multiply the shifted input by the weights of its channels and add. \
-         XLA fuses these multiplications into one loop. With few channels per group, also measure a dense convolution \
-         (feature_group_count=1), and fewer, larger groups.{kernels}"
+        "Write a depthwise convolution as a sum: for {taps} of the kernel, multiply the shifted input by the weights \
+         of its channels, and add the products. XLA fuses these multiplications into one loop. With few channels per \
+         group, also measure a dense convolution (feature_group_count=1), and fewer, larger groups.{kernels}"
     )
 }
 

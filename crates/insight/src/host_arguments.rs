@@ -43,8 +43,8 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     }
     let count = format::count(per_step.round() as u64);
     let message = format!(
-        "Each step passes {count} arrays of the host, such as NumPy arrays, to compiled functions. Each call copies them to the \
-         device again, before it can begin."
+        "Each step passes {count} host arrays, such as NumPy arrays, to compiled functions. Each call copies them to \
+         the device again, before it can begin."
     );
     // The capture does not contain the sizes of these copies.
     Draft::new(
@@ -79,7 +79,7 @@ fn waited_for(numbers: &Numbers<'_>, found: &HostArguments, per_step: f64, share
         )
     });
     let message = format!(
-        "Devices are idle for {} of the time while arrays of the host, such as NumPy arrays, are copied to them: each step passes {} to compiled functions, mostly to {}.{} A call that reads a result then waits for these copies too.",
+        "Devices are idle for {} of the time while host arrays, such as NumPy arrays, are copied to them: each step passes {} to compiled functions, mostly to {}.{} A call that reads a result then waits for these copies too.",
         format::percent(share),
         format::counted(per_step.round().max(1.0) as u64, "such array"),
         shown(&found.function),

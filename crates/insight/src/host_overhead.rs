@@ -60,7 +60,8 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         format::percent(share),
         slowed.map_or(String::new(), |percent| {
             format!(
-                " Tracing slows down the launches of CUDA graphs, which take {} of the time here, so devices wait less without it.",
+                " Devices wait less without tracing, which slows down the launches of CUDA graphs. Here these \
+                 launches take {} of the time.",
                 format::percent(percent)
             )
         }),

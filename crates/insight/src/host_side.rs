@@ -311,13 +311,13 @@ const REMEDIES: [(&[&str], &str); 5] = [
     ),
     (
         &["device_put", "make_array_from_callback", "make_array_from_process_local_data"],
-        "Place arrays on the devices once, before the loop, with the sharding in which the program needs them. Copy the next batch \
-         while the step runs.",
+        "Place arrays on the devices once, before the loop, with the sharding that the program needs. Copy the next \
+         batch while the step runs.",
     ),
     (
         &["np.asarray(jax.Array)", "device_get", "item", "tolist", "__float__"],
-        "Read results less often, and many at once: keep metrics on the device, combine them into one array, and read that every \
-         n-th step.",
+        "Read results less often, and several at once: keep metrics on the device, combine them into one array, and \
+         read that every n-th step.",
     ),
     (
         &[

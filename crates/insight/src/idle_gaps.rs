@@ -54,8 +54,8 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     }
     Draft::new(severity, Confidence::High, &format!("Gaps take {} of the time", format::percent(idle)), message)
         .remedy(&format!(
-            "Look at the host's threads during the longest gaps. Usual causes: the loop reads results ({}), the next batch is \
-             not ready, compilation, and checkpoints or evaluation between steps.",
+            "Look at the host's threads during the longest gaps. Usual causes: reading results in the loop ({}), a \
+             late batch, compilation, and checkpoints or evaluation between steps.",
             numbers.words().reads
         ))
         .passed("gap_time_percent", idle, if lost { IDLE_PERCENT.good } else { IDLE_NOTED_PERCENT })

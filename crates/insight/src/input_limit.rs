@@ -15,7 +15,7 @@ pub fn sentence(pipeline: &InputPipeline) -> Option<String> {
     let (op, stage) = limit(pipeline)?;
     let name = name(op);
     let held = pipeline.held_us > 0.0;
-    let time = if held { "the time in which it waits for a batch" } else { "the window" };
+    let time = if held { "the time during which it waits for a batch" } else { "the window" };
     let host_time = time.replace("it waits", "the host waits");
     let busy = format::percent(op.busy_percent);
     Some(match stage {
@@ -33,16 +33,16 @@ pub(super) fn remedy(pipeline: &InputPipeline) -> Option<String> {
     let (op, stage) = limit(pipeline)?;
     Some(match stage {
         InputStage::Read => {
-            "Read several files at once and ahead of time, in larger pieces, or from a faster disk.".to_owned()
+            "Read several files at once and ahead of time, in larger chunks, or from a faster disk.".to_owned()
         }
         InputStage::Preprocess => {
             "Do less work per example, run it in more threads or processes, or store its result.".to_owned()
         }
         InputStage::Batch => {
-            "Put batches together in the loader's threads or processes, into memory that is reused.".to_owned()
+            "Assemble batches in the loader's threads or processes, in memory that is reused.".to_owned()
         }
         InputStage::Transfer | InputStage::Enqueue => {
-            "Copy the next batch while the step runs, in smaller types, and only its own part in each process."
+            "Copy the next batch while the step runs, use smaller types, and let each process copy only its own part."
                 .to_owned()
         }
         InputStage::Other => format!("Make {} faster, or run it in more threads or processes.", name(op)),

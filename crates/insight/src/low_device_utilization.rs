@@ -50,7 +50,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         format::percent(busy)
     );
     if !numbers.context.analysis.step_breakdown.has_steps {
-        message.push_str(" Steps are unknown, so the time between steps counts as idle.");
+        message.push_str(" Steps are unknown, so the time between steps is treated as idle.");
     }
     let causes = numbers.idle_causes();
     if !causes.is_empty() {

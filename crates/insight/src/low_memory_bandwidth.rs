@@ -60,7 +60,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         numbers.left_out()
     );
     // The bytes are estimates: accesses that a cache serves count as memory traffic.
-    Draft::new(severity, Confidence::Medium, "Memory-bound ops do not reach the memory's bandwidth", message)
+    Draft::new(severity, Confidence::Medium, "Memory-bound ops do not reach the memory bandwidth", message)
         .remedy(
             "Look for accesses that are not contiguous (a transposed or strided operand, gathers of small rows, a minor \
              dimension that is not a multiple of 128) and for shapes too small to fill the device. Fuse the ops with their \

@@ -32,8 +32,8 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     let largest = low().max_by_key(|kernel| kernel.occurrences.total);
     let Some(largest) = largest.filter(|_| share >= OVERHEAD_PERCENT.good) else { return Verdict::Fine };
     let message = format!(
-        "Kernels that fill less than half of the multiprocessors' threads take {} of the kernel time. The largest is {} with an \
-         occupancy of {}.",
+        "Kernels that use less than half of the multiprocessors' threads take {} of the kernel time. The largest is \
+         {} with an occupancy of {}.",
         format::percent(share),
         format::printable(&format::shorten(stats.text(numbers.trace, largest.short_name), 60)),
         format::optional_percent(largest.shape.occupancy_percent)

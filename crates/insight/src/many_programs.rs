@@ -89,7 +89,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     );
     let lines = lines(numbers, &found.functions);
     let message =
-        if lines.is_empty() { message } else { format!("{message} Most of these programs are from {lines}.") };
+        if lines.is_empty() { message } else { format!("{message} Most of these programs come from {lines}.") };
     let place = place.unwrap_or_default();
     let what = match place.as_str() {
         "" => "the code that makes these calls".to_owned(),
@@ -104,12 +104,12 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     };
     let compiler = numbers.words().compiler;
     // A program with a backward pass is a step of training that is compiled already.
-    let such_as = if numbers.trains() == Some(true) { "" } else { ", such as the whole update of the optimizer" };
+    let such_as = if numbers.trains() == Some(true) { "" } else { ", such as the whole optimizer update" };
     let advice = if loads {
         format!(
-            "Compute with NumPy in {place}: it prepares single samples, and each operation of JAX there launches a program. Or \
-             process the whole batch in one function under {compiler} (jax.vmap). Prepare the next batch in another thread or \
-             process while the step runs."
+            "Compute with NumPy in {place}: it prepares single samples, and each JAX operation there launches a \
+             program. Or process the whole batch in one function under {compiler} (jax.vmap). Prepare the next batch \
+             in another thread or process while the step runs."
         )
     } else {
         format!(

@@ -50,10 +50,11 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     let title = format!("Flax NNX rebuilds modules in each call, which takes {} of the time", format::percent(share));
     Draft::new(severity, Confidence::High, &title, message)
         .remedy(
-            "Split the modules once before the loop (graphdef, state = nnx.split((model, optimizer))), and compile a function of the state \
-             with jax.jit: it calls nnx.merge(graphdef, state) inside, which runs only when it is traced, and returns the new state. Merge \
-             again after the loop. Or bind the modules once: nnx.cached_partial(train_step, model, optimizer). Fewer modules and variables \
-             (layers stacked with nnx.vmap and nnx.scan) also help.",
+            "Split the modules once before the loop (graphdef, state = nnx.split((model, optimizer))), and compile a \
+             function of the state with jax.jit. Let this function call nnx.merge(graphdef, state), which then runs \
+             only during tracing, and return the new state. Merge again after the loop. Or bind the modules once: \
+             nnx.cached_partial(train_step, model, optimizer). Fewer modules and variables (layers stacked with \
+             nnx.vmap and nnx.scan) also help.",
         )
         .passed("module_graphs_percent", share, limit)
         .evidence("module_graph_calls_per_step", per_step)

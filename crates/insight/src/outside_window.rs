@@ -32,7 +32,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     }
     let costs = share >= WARNING_PERCENT;
     let severity = if costs { FindingSeverity::Warning } else { FindingSeverity::Note };
-    let message = format!("{caution} All other numbers exclude the rest. {}", window.sentence);
+    let message = format!("{caution} All other numbers exclude the work outside the window. {}", window.sentence);
     let title = format!("{} of the device work is outside the window", format::percent(share));
     Draft::new(severity, Confidence::High, &title, message)
         .remedy(&format!(

@@ -49,7 +49,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         Some(false) => return Verdict::Fine,
         None => {
             return lacks(
-                "the events of the allocator do not show whether it holds all memory up to its limit. Capture steps that \
+                "the allocator's events do not show whether it holds all memory up to its limit. Capture steps that \
                  allocate and free arrays of several sizes.",
             );
         }

@@ -182,7 +182,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     let copied = match numbers.op_percent(copies) {
         percent if percent >= 1.0 => {
             format!(
-                " This includes {} for copies of the state of the loops that compute random bits.",
+                " This includes {} for copying the state of loops that compute random bits.",
                 format::percent(percent)
             )
         }
@@ -195,7 +195,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     };
     let sampler = sampler(text(largest.framework_path)).or(drawn.sampler).or_else(of_line);
     let function = match sampler {
-        Some("jax.random.bernoulli") => " for jax.random.bernoulli, which makes the masks of dropout".to_owned(),
+        Some("jax.random.bernoulli") => " for jax.random.bernoulli, which creates dropout masks".to_owned(),
         Some(name) => format!(" for {name}"),
         None => String::new(),
     };

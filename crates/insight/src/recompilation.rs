@@ -87,24 +87,25 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     };
     let remedy = match &eager {
         Some((_, place)) => format!(
-            "Compile {} with one {}, made once outside of the loop over steps. Then the loop in it is traced and compiled only once. \
-             Otherwise define the function of the body once, outside of all functions, and pass the values that it needs in the state of \
-             the loop.",
+            "Compile {} with one {}, created once outside of the loop over steps. Then the loop in it is traced and \
+             compiled only once. Otherwise, define the body function once, outside of all functions, and pass the \
+             values that it needs in the loop state.",
             place.as_deref().unwrap_or("the function that calls it"),
             numbers.words().compiler
         ),
         None if !modules.is_empty() && modules.iter().all(|it| changed_arguments::are_equal(numbers, &it.module)) => {
             format!(
-                "{} Pass numbers that change, such as a learning rate, as arrays (a schedule of the optimizer, \
-             optax.inject_hyperparams) instead of static arguments or closures. Make functions, optimizers and other static \
-             objects once, and call {} once, outside the loop.",
+                "{} Pass numbers that change, such as a learning rate, as arrays (an optimizer schedule, \
+             optax.inject_hyperparams) instead of static arguments or closures. Create functions, optimizers and \
+             other static objects once, and call {} once, outside the loop.",
                 numbers.words().why_compiled,
                 numbers.words().compiler
             )
         }
         None if modules.len() >= SEVERAL => format!(
-            "Put the operations that are compiled into one function with {}, and give its arguments fixed shapes: pad them (also \
-             the last batch) and mask the padding, instead of slices whose length changes (x[:n]). {}",
+            "Put the operations that are compiled into one function with {}, and give its arguments fixed shapes: pad \
+             them (also the last batch) and mask the padding, instead of taking slices whose length changes (x[:n]). \
+             {}",
             numbers.words().compiler,
             numbers.words().why_compiled
         ),
@@ -174,8 +175,9 @@ fn why(numbers: &Numbers<'_>, modules: &[Compiled]) -> String {
     if let Some((call, place)) = eager_loop(numbers, modules) {
         let place = place.map_or(String::new(), |place| format!(" in {place}"));
         return format!(
-            " The code calls {call} outside of {}{place}. The arguments have the same shapes and data types each time, so the function of \
-             the body must be a new object: a closure or a lambda that each call defines again. JAX then traces and compiles the loop again.",
+            " The code calls {call} outside of {}{place}. The arguments have the same shapes and data types each \
+             time, so the body function must be a new object: a closure or a lambda that each call defines again. JAX \
+             then traces and compiles the loop again.",
             numbers.words().compiler
         );
     }

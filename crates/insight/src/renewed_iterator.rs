@@ -17,7 +17,7 @@ use report::{Confidence, View};
 
 pub(super) static RULE: Rule = Rule {
     id: "renewed_iterator",
-    title: "Each step makes a new iterator of the data loader",
+    title: "Each step creates a new data loader iterator",
     needs: Needs::AllLines,
     ..Rule::checked_by(check)
 };
@@ -46,20 +46,19 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     let path: Vec<String> = found.inside.iter().take(MOST_NAMED).map(function).collect();
     let caller = found.caller.as_ref().map_or_else(|| "the step".to_owned(), function);
     let message = format!(
-        "{caller} calls iter in each step ({}), and devices are idle for {} of the time until it returns: {}. So work that a data loader \
-         does once per epoch, such as shuffling all examples, is repeated for each batch.",
+        "{caller} calls iter in each step ({}), and devices are idle for {} of the time until iter returns: {}. So \
+         work that a data loader does once per epoch, such as shuffling all examples, is repeated for each batch.",
         format::counted(found.calls, "call"),
         format::percent(share),
         path.join(" > ")
     );
-    let title = format!(
-        "Each step makes a new iterator of the data loader, which takes {} of the time",
-        format::percent(share)
-    );
+    let title =
+        format!("Each step creates a new data loader iterator, which takes {} of the time", format::percent(share));
     Draft::new(severity, Confidence::High, &title, message)
         .remedy(
-            "Make the iterator once per epoch, outside of the step (batches = iter(loader), or for batch in loader), and call \
-             next(batches) in the step. Then make the work inside cheaper: shuffle with a NumPy permutation instead of a Python list.",
+            "Create the iterator once per epoch, outside of the step (batches = iter(loader), or for batch in \
+             loader), and call next(batches) in the step. Then make the work inside cheaper: shuffle with a NumPy \
+             permutation instead of a Python list.",
         )
         .passed("iter_percent", share, limit)
         .passed("iter_calls_per_step", per_step, EACH_STEP)

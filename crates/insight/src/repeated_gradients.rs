@@ -59,8 +59,8 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     );
     Draft::new(severity, Confidence::Medium, &title, message)
         .remedy(
-            "Compute the gradients once in each step: return the loss, the metrics and the norms of the gradients from the program that \
-             trains (jax.value_and_grad with has_aux=True), or compute them only every n-th step.",
+            "Compute the gradients once in each step: return the loss, the metrics and the gradient norms from the \
+             program that trains (jax.value_and_grad with has_aux=True), or compute them only every n-th step.",
         )
         .passed("repeated_gradients_percent", share, limit)
         .at_stake(numbers.of_window(share))

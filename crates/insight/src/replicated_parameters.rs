@@ -53,9 +53,10 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         message,
     )
     .remedy(
-        "If memory is short, shard parameters and optimizer state over the batch axis (fully sharded data parallelism): give \
-         them a jax.NamedSharding with that axis on a dimension that it divides. The program then gathers each parameter before \
-         use, which costs communication. The table of arguments lists the copies of each argument.",
+        "If memory is short, shard parameters and optimizer state over the batch axis (fully sharded data \
+         parallelism): give them a jax.NamedSharding with that axis on a dimension that its size divides. The program \
+         then gathers each parameter before use, which costs communication. The table of arguments lists the copies \
+         of each argument.",
     )
     .passed("replicated_percent", percent, PERCENT)
     .evidence("saved_bytes", found.saved_bytes as f64)

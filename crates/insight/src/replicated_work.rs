@@ -15,7 +15,7 @@ use report::{Confidence, FindingSeverity, View};
 
 pub(super) static RULE: Rule = Rule {
     id: "replicated_work",
-    title: "Several devices compute the same",
+    title: "Several devices compute the same result",
     needs: Needs::Whole,
     ..Rule::checked_by(check)
 };
@@ -52,7 +52,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         format::count(count),
         format::counted(arguments.len() as u64, "argument")
     );
-    Draft::new(severity, Confidence::High, &format!("All {} devices compute the same", format::count(count)), message)
+    Draft::new(severity, Confidence::High, &format!("All {} devices compute the same result", format::count(count)), message)
         .remedy(
             "Split the batch over the devices: jax.device_put(batch, NamedSharding(mesh, PartitionSpec(\"data\"))), with the batch \
              as its first dimension. Parameters may stay replicated. jax.debug.visualize_array_sharding shows the result.",

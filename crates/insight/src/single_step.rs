@@ -20,7 +20,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         return Verdict::Fine;
     }
     let mut message = format!(
-        "Only {} of {} in the capture counts, so crossprof cannot tell whether it is a typical step.",
+        "Only {} of {} in the capture is counted, so crossprof cannot tell whether it is a typical step.",
         counted,
         plural(timing.num_steps, "step")
     );

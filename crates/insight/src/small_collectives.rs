@@ -143,9 +143,10 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         plain.to_ascii_lowercase().contains("batchnorm")
     });
     let remedy = if normalizes {
-        "Batch normalisation synchronises its statistics over devices in each layer, forward and backward. Compute them on each \
-         device (no axis_name), and average the running statistics once per step together with the gradients. If the batch of a \
-         device is too small for that, use a larger one, or normalise without the batch (GroupNorm, LayerNorm)."
+        "Batch normalisation synchronises its statistics over devices in each layer, forward and backward. Compute \
+         them on each device (no axis_name), and average the running statistics once per step together with the \
+         gradients. If the batch per device is too small for that, use a larger one, or normalise without the batch \
+         (GroupNorm, LayerNorm)."
     } else {
         "Make fewer calls: pass all arrays to one call of jax.lax.psum or pmean as a tuple, after the values are computed, or add \
          them up on each device and communicate once per step. Leave out what each device can compute from its own part of the batch."

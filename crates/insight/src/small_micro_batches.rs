@@ -103,9 +103,9 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         _ => String::new(),
     };
     let message = format!(
-        "{}{source} accumulates gradients in {} iterations per run. With its body, it takes {} of the op time. Adding to the \
-         accumulators ({}) takes {}{conversions}, however few examples an iteration has. The memory would hold more: the peak is {} of \
-         {}, and with {} in an iteration it would be at most {}.",
+        "{}{source} accumulates gradients in {} iterations per run. Including its body, it takes {} of the op time. \
+         Adding to the accumulators ({}) takes {}{conversions}, however few examples an iteration has. The memory has \
+         room for more: the peak is {} of {}, and with {} in an iteration it would be at most {}.",
         shown(&found.of_loop.name),
         format::count(found.iterations),
         format::percent(numbers.op_percent(found.time)),
@@ -121,7 +121,9 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     );
     let advice = match times == found.iterations {
         true => "Compute the gradients of the whole batch at once, without a loop".to_owned(),
-        false => format!("Use {} times larger micro-batches, and as many fewer iterations", format::count(times)),
+        false => {
+            format!("Use {} times larger micro-batches, and correspondingly fewer iterations", format::count(times))
+        }
     };
     let title = format!(
         "{} micro-batches per step are more than the memory requires, and cost at least {} of the op time",

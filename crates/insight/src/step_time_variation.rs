@@ -72,7 +72,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     let durations: Vec<f64> = comparable(numbers.profile).map(|step| step.duration_us).collect();
     let (counted, whole_us) = (durations.len() as u64, timing.avg_step_time_us.unwrap_or(0.0) * all as f64);
     let (Some(mean), Some(spread)) = (mean(&durations), stddev(&durations)) else {
-        return lacks("fewer than 5 forward passes only decode.");
+        return lacks("the capture contains fewer than 5 forward passes that only decode.");
     };
     if counted < FEWEST_STEPS || mean <= 0.0 {
         return lacks("the rule needs at least 5 complete steps. Capture 5 to 10.");

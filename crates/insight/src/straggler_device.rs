@@ -110,11 +110,13 @@ fn evidence_of(cause: LateCause, slower_percent: Option<f64>) -> String {
     let slower = slower_percent.filter(|percent| *percent > 0.0);
     match (cause, slower) {
         (LateCause::Throttling, Some(slower)) => format!(
-            "It runs the same ops as the fastest device, and all of them are slower in equal ratio (score {}): the chip is slower.",
+            "It runs the same ops as the fastest device, and all of them are slower by the same ratio (score {}): the \
+             chip is slower.",
             format::percent(100.0 - slower)
         ),
         (LateCause::Throttling, None) => {
-            "It runs the same ops as the fastest device, and all of them are slower in equal ratio: the chip is slower."
+            "It runs the same ops as the fastest device, and all of them are slower by the same ratio: the chip is \
+             slower."
                 .to_owned()
         }
         (LateCause::Compute, _) => {
@@ -136,15 +138,17 @@ fn remedy(cause: LateCause) -> &'static str {
              replace it or leave it out."
         }
         LateCause::Compute => {
-            "Compare its ops with those of another device. More ops mean an uneven split (padding, pipeline stages, experts). Single \
-             longer ops mean other data or another kernel."
+            "Compare its ops with those of another device. More ops mean an uneven split (padding, pipeline stages, \
+             experts). A few longer ops mean other data or another kernel."
         }
-        LateCause::Input => "Give its host as much input as the others: equal shards, more workers, prefetching.",
+        LateCause::Input => "Give its host as much input as the other hosts: equal shards, more workers, prefetching.",
         LateCause::Transfer => {
-            "Look at its copies: another layout of the host's memory, or data that only this device copies."
+            "Look at its copies. Usual causes: a different layout of the host's memory, or data that only this device \
+             copies."
         }
         LateCause::Host => {
-            "Look at its host on the timeline: other processes, garbage collection, logging or compilation."
+            "Look at its host on the timeline. Usual causes: other processes, garbage collection, logging or \
+             compilation."
         }
         LateCause::Unknown => "Compare its steps with those of another device on the timeline.",
     }

@@ -51,8 +51,8 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         message,
     )
     .remedy(&format!(
-        "Look at the host's activity during the idle time on the timeline. Run several steps in one program{}, and dispatch the \
-         next step before you read the results of this one.",
+        "Look at the host's activity during the idle time on the timeline. Run several steps in one program{}, and \
+         dispatch the next step before you read the results of the current one.",
         match numbers.trace.framework {
             Framework::Jax | Framework::Unknown => " with jax.lax.scan or jax.lax.fori_loop",
             Framework::TensorFlow => " with steps_per_execution of Model.compile",

@@ -55,8 +55,8 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     };
     let name = format::printable(&device.name);
     let message = format!(
-        "{name} is busy for {} of the time, the other {} for {} (median). With the same work on each, a step would take {} less \
-         time.",
+        "{name} is busy for {} of the time, the other {} for {} (median). If each had the same work, a step would \
+         take {} less time.",
         format::percent(most),
         format::counted(others.len() as u64, "device"),
         format::percent(others_median),

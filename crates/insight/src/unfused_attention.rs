@@ -62,8 +62,9 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     let (module, product) = found.scores.product;
     let source = module.source_of(product).map_or(String::new(), |source| format!(" at {}", shown(&source)));
     let message = format!(
-        "The attention{source} writes its scores, {}, to the device's memory. The ops that read or write them take {} of the op time, \
-         {} without the matrix products. The largest is {}. A fused kernel keeps the scores on the chip.",
+        "The attention{source} writes its scores, {}, to the device's memory. The ops that read or write them take {} \
+         of the op time, {} excluding the matrix products. The largest is {}. A fused kernel keeps the scores on the \
+         chip.",
         shown(&found.scores.shape),
         format::percent(share),
         format::percent(numbers.op_percent(found.without_products)),

@@ -93,7 +93,13 @@ fn of_trace(context: &Context<'_>, query: &PageQuery) -> Vec<Block> {
     let all = &context.analysis.collectives;
     if all.runs.is_empty() {
         let apart = (!all.apart.is_empty()).then(|| {
-            Block::Table(table_block(context, TableName::Collectives, "apart", "Communication that is no op", query))
+            Block::Table(table_block(
+                context,
+                TableName::Collectives,
+                "apart",
+                "Communication that is not an op",
+                query,
+            ))
         });
         return std::iter::once(nothing(context)).chain(apart).collect();
     }
@@ -112,7 +118,7 @@ fn of_trace(context: &Context<'_>, query: &PageQuery) -> Vec<Block> {
             let labels = context.analysis.devices.used.iter().map(|device| device.name.clone()).collect();
             let cell = |&bytes: &f64| (bytes > 0.0).then_some(bytes);
             blocks.push(Block::Matrix(Matrix {
-                title: "Bytes sent, from the device of the row to that of the column".to_owned(),
+                title: "Bytes sent from the row's device to the column's device".to_owned(),
                 unit: Unit::Bytes,
                 labels,
                 values: matrix.bytes.iter().map(|row| row.iter().map(cell).collect()).collect(),
@@ -221,7 +227,7 @@ impl<'a> CommunicationFigures<'a> {
 
     fn waiting(&self) -> Figure {
         let note = match self.wait_percent {
-            Some(_) => "of collective time is spent until the last device of the group arrives",
+            Some(_) => "of collective time is spent waiting for the last device of the group",
             None => self.why_no_waits,
         };
         percent("Waiting for others", self.wait_percent, note.to_owned())
@@ -303,7 +309,7 @@ fn devices(context: &Context<'_>) -> Stack {
         unit: Unit::TimeUs,
         series: vec![
             series("Transferring", StepPart::Communication.into()),
-            series("Waiting for the last of the group", StepPart::Barrier.into()),
+            series("Waiting for the group's last device", StepPart::Barrier.into()),
             series("Not compared", ColourClass::GROUP),
         ],
         rows: rows.collect(),

@@ -59,9 +59,9 @@ impl Quantity {
     fn about(self) -> &'static str {
         match self {
             Quantity::Work => "Work is the time in which a device is neither idle nor in exposed communication.",
-            Quantity::Duration => "Devices that wait for each other have equal step times; see the work.",
+            Quantity::Duration => "Devices that wait for each other have equal step times, so compare their work.",
             Quantity::Communication => "Exposed communication includes waiting for other devices.",
-            Quantity::Wait => "A device that never waits arrives last.",
+            Quantity::Wait => "A device that never waits is the last to arrive.",
             Quantity::Idle => "No op runs on the device.",
             Quantity::Input => "The device is idle while the host is in the input pipeline, or in infeed.",
             Quantity::Host => "The device is idle because the host launches late or compiles.",
@@ -113,7 +113,7 @@ pub(super) fn blocks(context: &Context<'_>, asked: &PageQuery) -> Vec<Block> {
             chosen: chosen.to_owned(),
         })
     };
-    let scales = vec![("difference", "Against the step's median"), ("time", "Time")];
+    let scales = vec![("difference", "Compared with the step's median"), ("time", "Time")];
     vec![
         choice(QUANTITY, "Colour", quantities.iter().map(|quantity| quantity.names()).collect(), chosen),
         choice(SCALE, "Scale", scales, if differs { "difference" } else { "time" }),
@@ -160,7 +160,7 @@ fn map(context: &Context<'_>, shown: &[u32], quantity: Quantity, differs: bool) 
     });
     let rows: Vec<String> = rows.collect();
     let (_, name) = quantity.names();
-    let how = if differs { ", against the median of the step" } else { "" };
+    let how = if differs { ", compared with the median of the step" } else { "" };
     HeatMap {
         title: format!("{name} of each device in each step{how}"),
         unit: Unit::TimeUs,

@@ -55,8 +55,7 @@ fn cards(source: Source<'_>, table: Option<&TableBlock>) -> Vec<Block> {
     if checked.is_empty() && source.context().is_none() && lacking.is_empty() {
         blocks.push(source.not_measured("findings"));
     } else if checked.is_empty() {
-        let note = "No rule found a problem. Rules that lacked an input are listed below; they say nothing about \
-            the run.";
+        let note = "No rule found a problem. Rules that could not be checked are listed below.";
         blocks.push(Block::Note { text: note.to_owned() });
     }
     if !found.is_empty() {

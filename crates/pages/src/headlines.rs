@@ -119,7 +119,7 @@ fn slowed_by_tracing(profile: &UnifiedProfile, measured: &Tracing) -> Figure {
         label: "Slowed by tracing".to_owned(),
         value: Some(measured.slowed_percent()),
         unit: Unit::Percent,
-        note: format!("{} a step, {} without", format::time_us(traced), format::time_us(untraced)),
+        note: format!("{} per step, {} without", format::time_us(traced), format::time_us(untraced)),
         link: Some(Link::to(View::Steps, "")),
         ..Figure::of(metric!("tracing.slowdown"))
     };
@@ -138,7 +138,7 @@ fn busy(source: Source<'_>) -> Figure {
     let mut note = format!("{} {window}", format::time_us(usage.kernel_time_us));
     let waits = assessments::waiting_share(&source.profile().kernels);
     if waits >= LEAST_WAITING {
-        note.push_str(&format!("; {} of it only waits", format::percent(100.0 * waits)));
+        note.push_str(&format!("; {} of this is only waiting", format::percent(100.0 * waits)));
     } else {
         note.push_str(&format!("; {} without a device op", format::time_us(usage.overhead_time_us)));
     }
@@ -387,7 +387,7 @@ mod tests {
         spent(&mut profile, "copy-done", 966.0, 1);
         let busy = all(&profile).swap_remove(1);
         assert_eq!(busy.level, Some(Level::Bad));
-        assert!(busy.note.ends_with("96.6 % of it only waits"), "{}", busy.note);
+        assert!(busy.note.ends_with("96.6 % of this is only waiting"), "{}", busy.note);
     }
 
     #[test]
@@ -402,7 +402,7 @@ mod tests {
             let figure = all(&profile).swap_remove(4);
             (figure.value.map(f64::round), figure.level, figure.note)
         };
-        assert_eq!(at(52_000.0), (Some(4.0), Some(Level::Good), "52.0 ms a step, 50.0 ms without".to_owned()));
+        assert_eq!(at(52_000.0), (Some(4.0), Some(Level::Good), "52.0 ms per step, 50.0 ms without".to_owned()));
         assert_eq!((at(60_000.0).1, at(80_000.0).1), (Some(Level::Warning), Some(Level::Bad)));
         assert_eq!(at(49_000.0).0, Some(-2.0));
     }

@@ -67,7 +67,8 @@ fn verdict(profile: &UnifiedProfile, found: &InputPipeline) -> String {
             )
         }
         None => format!(
-            "No device op ran, so the wait of the devices is unknown. The host is in the input pipeline for {} of the time.",
+            "No device op ran, so crossprof cannot tell whether devices wait. The host is in the input pipeline for \
+             {} of the time.",
             format::percent(found.held_percent)
         ),
     };
@@ -136,13 +137,13 @@ fn lacking(profile: &UnifiedProfile, found: &InputPipeline) -> String {
     let range = words.next_batch_range.replace("next_batch", "preprocess");
     match found.stages.iter().any(|it| !["wait", "transfer"].contains(&it.stage.as_str())) {
         false => format!(
-            "The capture shows no stage of the pipeline. Wrap the code that reads, prepares and puts together examples in {range}, \
-             and in others with the names read and batch. Worker processes are not in the capture: to see their work, run the \
-             pipeline in threads once."
+            "The capture shows no stage of the pipeline. Wrap the code that prepares examples in {range}, and the \
+             code that reads and batches them in ranges with the names read and batch. Worker processes are not in \
+             the capture: to see their work, run the pipeline in threads once."
         ),
         true => format!(
-            "Code without a span counts to the span around it. Add spans with {range}, or record functions with the Python tracer \
-             (python_tracer_level=1)."
+            "Time in code without a span is included in the span around it. Add spans with {range}, or record \
+             functions with the Python tracer (python_tracer_level=1)."
         ),
     }
 }

@@ -115,7 +115,7 @@ impl KernelFigures {
         };
         let left_out = match self.left_out {
             0 => String::new(),
-            left_out => format!("; {} of no duration are left out", format::count(left_out)),
+            left_out => format!("; {} without a duration are left out", format::count(left_out)),
         };
         let range = |(min, max): (f64, f64)| format!("{} to {}", format::time_us(min), format::time_us(max));
         vec![

@@ -275,7 +275,7 @@ fn why_empty(context: &Context<'_>, column: &str) -> Option<String> {
         return None;
     }
     Some(if is_json && context.profile.metadata.framework() == Framework::PyTorch {
-        format!("A trace of PyTorch does not contain {what}.")
+        format!("PyTorch traces do not contain {what}.")
     } else if is_json {
         format!("This trace JSON does not contain {what}. The *.xplane.pb of the same capture may.")
     } else if no_hlo {
@@ -333,7 +333,8 @@ fn icicle(context: &Context<'_>, grouping: Grouping, with_idle: bool, passing: O
             notes.push(format!("{} above the roofline bound{of}", format::time_us(node.wasted.as_us())));
         } else if !node.is_idle {
             let has_roof = context.analysis.roofline.peaks.is_some();
-            notes.push(if has_roof { "cost unknown" } else { "no roof: the device's peaks are unknown" }.to_owned());
+            notes
+                .push(if has_roof { "cost unknown" } else { "no roofline: the device's peaks are unknown" }.to_owned());
         }
         if let Some(op) = op {
             notes.push(format::shorten(&format::printable(ops.text(trace, op.expression)), 200));

@@ -97,13 +97,13 @@ fn no_points(context: &Context<'_>, query: &PageQuery) -> String {
     }
     let trace = context.trace();
     let why = if trace.framework == Framework::PyTorch {
-        "a trace of PyTorch does not contain the bytes of its ops."
+        "PyTorch traces do not contain the bytes of ops."
     } else if trace.format == Some(SourceFormat::ChromeJson) {
-        "they are computed from HLO, which a trace JSON does not contain. Open the *.xplane.pb next to it."
+        "both are computed from HLO, which a trace JSON does not contain. Open the *.xplane.pb next to it."
     } else if trace.hlo.is_empty() {
-        "they are computed from HLO, which the profile does not contain."
+        "both are computed from HLO, which the profile does not contain."
     } else {
-        "they move data, or XLA counts no FLOPs for them."
+        "the ops move data, or XLA counts no FLOPs for them."
     };
     format!("No op has both FLOPs and bytes, so the chart is empty: {why}")
 }
@@ -345,7 +345,7 @@ fn chart(context: &Context<'_>, peaks: &Peaks, passing: Option<&[bool]>) -> (Sca
     let mut notes = Vec::new();
     if stands_left {
         let which = if context.analysis.ops.rows.iter().any(|op| context.analysis.roofline.counts_cycles(op)) {
-            "Ops without FLOPs, and elementwise ops, for which XLA gives cycles instead of FLOPs on GPUs,"
+            "Ops without FLOPs, and elementwise ops, for which XLA records clock cycles instead of FLOPs on GPUs,"
         } else {
             "Ops without FLOPs"
         };
@@ -400,7 +400,7 @@ fn placed(context: &Context<'_>, op: &Op) -> Option<(Point, roofline::Point)> {
         notes.push(format!("peak of {}: {}", kind.label(), format::si(peak, "FLOP/s")));
     }
     if context.analysis.roofline.counts_cycles(op) {
-        notes.push("placed by its bandwidth alone, because its FLOPs are cycles".to_owned());
+        notes.push("placed by its bandwidth alone, because its FLOPs are clock cycles".to_owned());
     }
     let path = ops.text(context.trace(), op.framework_path);
     if !path.is_empty() {

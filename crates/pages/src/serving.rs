@@ -46,17 +46,17 @@ fn figures(serving: &Serving) -> Vec<Figure> {
                     format::time_us(max)
                 )
             }
-            _ => "needs two passes that decode".to_owned(),
+            _ => "requires two decoding passes".to_owned(),
         },
         ..Figure::of(metric!("serving.median_token_interval_us"))
     };
     let delay = Figure {
-        label: "Delay by prompts".to_owned(),
+        label: "Delay caused by prompts".to_owned(),
         value: serving.prompt_delay_percent,
         unit: Unit::Percent,
         note: match serving.prompt_delay_percent {
             Some(_) => "of the time between tokens".to_owned(),
-            None => "needs times between tokens without a prompt".to_owned(),
+            None => "requires passes without a prompt for comparison".to_owned(),
         },
         ..Figure::of(metric!("serving.prompt_delay_percent"))
     };
@@ -66,12 +66,12 @@ fn figures(serving: &Serving) -> Vec<Figure> {
         unit: Unit::TokensPerSecond,
         note: match serving.prefill_tokens_per_sec {
             Some(_) => "over all counted passes".to_owned(),
-            None => "The names of the passes do not contain them".to_owned(),
+            None => "not in the names of the passes".to_owned(),
         },
         ..Figure::of(metric!("serving.prefill_tokens_per_sec"))
     };
     let requests = Figure {
-        label: "Requests at once".to_owned(),
+        label: "Concurrent requests".to_owned(),
         value: serving.max_requests.map(|requests| requests as f64),
         unit: Unit::Count,
         note: steady(serving),
@@ -91,10 +91,10 @@ fn decoded_tokens(serving: &Serving) -> Figure {
         value: serving.decode_tokens_per_sec,
         unit: Unit::TokensPerSecond,
         note: match (serving.decode_tokens_per_sec, steady) {
-            (None, _) => "The names of the passes do not contain them".to_owned(),
+            (None, _) => "not in the names of the passes".to_owned(),
             (_, None) => "over all counted passes".to_owned(),
             (_, Some(rate)) => {
-                format!("over all counted passes. In the steady state {}", unit::short(rate, Unit::TokensPerSecond))
+                format!("over all counted passes. In the steady state, {}", unit::short(rate, Unit::TokensPerSecond))
             }
         },
         ..Figure::of(metric!("serving.decode_tokens_per_sec"))

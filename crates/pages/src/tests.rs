@@ -273,7 +273,7 @@ fn ops_without_duration_are_not_counted_as_kernels() {
     for page in <[Page; 2]>::from(both(b.build(), View::Kernels)) {
         let figure = figures(&page)[0];
         assert_eq!(figure.value, Some(4.0));
-        assert_eq!(figure.note, "1 distinct (by name, launch shape and op); 4 of no duration are left out");
+        assert_eq!(figure.note, "1 distinct (by name, launch shape and op); 4 without a duration are left out");
     }
 }
 

@@ -65,7 +65,7 @@ fn slower_is_beyond_the_noise_and_the_bound() {
             "slower > 3 %",
             steps(&wild),
             false,
-            "no proven difference between new and main; such captures show differences of",
+            "no proven difference between new and main; captures like these can only show differences of",
         ),
         (
             "slower > 3 %",

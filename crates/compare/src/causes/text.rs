@@ -154,7 +154,7 @@ pub(super) fn of_rest(title: &str, rest: f64) -> String {
 pub(super) fn of_uniform(alike: &UniformChange) -> String {
     let word = if alike.longer > 0.0 { "longer" } else { "less" };
     format!(
-        "All ops take {} {word} ({} ops with {} of the op time): clocks, power or the device differ, not the \
+        "All ops take {} {word} ({} ops with {} of the op time), because clocks, power or the device differ, not the \
             program. {} per step.",
         format::percent(100.0 * alike.longer.abs()),
         format::count(alike.ops.len() as u64),

@@ -26,7 +26,7 @@ mod tests {
     fn it_has_the_answer_and_no_markup_of_a_trace() {
         let text = markdown(&example::comparison());
         assert!(text.starts_with("## main and new\n\nnew is twice as fast"), "{text}");
-        assert!(text.contains("without a partner: 100 µs of new and none of main."), "{text}");
+        assert!(text.contains("without a match: 100 µs in new and none in main."), "{text}");
         assert!(text.contains("&lt;img onerror=x>") && !text.contains("<img"), "{text}");
         let opened = text.matches("<details>\n<summary>").count();
         assert!(opened > 4 && text.matches("</details>").count() == opened, "{text}");

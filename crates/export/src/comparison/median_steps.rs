@@ -64,8 +64,8 @@ pub fn section(comparison: &Comparison, subjects: &[Subject]) -> Markup {
             h2 { "The median steps" }
             @if !drawn.is_empty() {
                 p.note {
-                    "The counted step with the median duration of each run, on its first busy device, from the \
-                        start of the step. "
+                    "For each run, the counted step with the median duration, on the run's first busy device, from \
+                        the start of the step. "
                     "All have the same scale. Events that are too short to be visible are merged; the height shows \
                         the busy share."
                 }

@@ -79,7 +79,7 @@ fn intervals(comparison: &Comparison) -> Markup {
         (label(middle, axis, "middle", "0"))
         (label(WIDTH - RIGHT, axis, "end", &format!("{} (slower)", words::delta_us(reach))))
     };
-    drawing("Difference of the typical steps with its 95 % interval", (rows + 1.0) * ROW + 6.0, &shapes)
+    drawing("Difference between the typical steps with its 95 % interval", (rows + 1.0) * ROW + 6.0, &shapes)
 }
 
 /// Draws the distribution of the counted steps of each run. Empty if the steps are not listed.

@@ -47,7 +47,7 @@ mod tests {
         assert!(text.lines().all(|line| line.chars().count() <= 130), "{text}");
         assert!(text.contains("Fairness: 1 of 3"), "{text}");
         assert!(text.contains("−20.0 ms") && text.contains("--------"), "{text}");
-        assert!(text.contains("without a partner: 100 µs of new and none of main."), "{text}");
+        assert!(text.contains("without a match: 100 µs in new and none in main."), "{text}");
         assert!(!text.contains('\u{1b}'), "{text}");
         let position = |what: &str| text.find(what).unwrap_or_else(|| panic!("{what}: {text}"));
         assert!(

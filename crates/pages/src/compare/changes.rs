@@ -19,7 +19,7 @@ pub(super) fn causes(comparison: &Comparison) -> Section {
     let has_runs = others(comparison).count() > 1;
     let row = |cause: &&Cause| {
         let share = cause.percent_of_difference.map_or_else(String::new, |share| match share < 0.0 {
-            true => "works against the difference".to_owned(),
+            true => "offsets part of the difference".to_owned(),
             false => format!("{} of the difference between the typical steps", format::percent(share)),
         });
         let difference = match cause.kind {
@@ -170,7 +170,7 @@ pub(super) fn matching(comparison: &Comparison) -> Section {
         ]
     });
     let columns =
-        headings(&["Run", "Matched", "Without a partner, run's / baseline's", "Not listed, run's / baseline's"]);
+        headings(&["Run", "Matched", "Without a match, run's / baseline's", "Not listed, run's / baseline's"]);
     let title = format!("How ops were matched, self time {}", words::time_basis(comparison));
     let grid = Grid { title: String::new(), columns, rows: rows.collect() };
     section("matching", &title, Place::Appendix, grid_or_nothing(grid))

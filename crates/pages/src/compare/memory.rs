@@ -51,7 +51,7 @@ fn figures(comparison: &Comparison) -> Vec<Vec<String>> {
         rows.push(named("Peak", memory.peak_bytes.iter().map(bytes)));
     }
     if memory.peak_percent.iter().any(Option::is_some) {
-        rows.push(named("Of the capacity", memory.peak_percent.iter().map(|it| format::optional_percent(*it))));
+        rows.push(named("Share of capacity", memory.peak_percent.iter().map(|it| format::optional_percent(*it))));
     }
     rows.extend(
         memory.classes.iter().map(|class| named(&class.class, class.bytes.iter().map(|it| format::bytes(*it)))),
@@ -106,7 +106,7 @@ mod tests {
         let rows = figures(&comparison);
         let expected = [
             ["Peak", "3.00 GiB", "2.00 GiB"],
-            ["Of the capacity", "75.0 %", "–"],
+            ["Share of capacity", "75.0 %", "–"],
             ["activation", "2.00 GiB", "1.00 GiB"],
         ];
         assert_eq!(rows, expected.map(|row| row.map(str::to_owned).to_vec()));

@@ -76,7 +76,7 @@ pub(super) fn step_times(comparison: &Comparison) -> Section {
     let mut blocks = Vec::new();
     if !rows.is_empty() {
         blocks.push(Block::Note {
-            text: "The difference of the typical steps (means without the fastest and the slowest quarter) with \
+            text: "The difference between the typical steps (means without the fastest and the slowest quarter) with \
                 its 95 % interval. The interval comes from the variation among the captures of a run or, with one \
                 capture, among its steps. If the interval contains 0, the difference is within the noise."
                 .to_owned(),

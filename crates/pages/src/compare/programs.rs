@@ -133,7 +133,7 @@ fn counts(change: &ProgramChange) -> String {
     if shown < all {
         let left = format::count(all - shown);
         text.push_str(&format!(
-            " The table leaves out {left}, most of them inside fusions: crossprof hlo A --against B lists all."
+            " The table leaves out {left}, most of them inside fusions. To list all, run crossprof hlo A --against B."
         ));
     }
     text

@@ -32,7 +32,7 @@ pub fn of_steps<'t>(comparison: &Comparison, step: &'t str, window: &'t str) -> 
 pub fn parts_title(comparison: &Comparison, run: u32, name: &str, baseline: &str) -> String {
     let time = time_of_parts(comparison, run);
     if comparison.is_of_other_work(run) {
-        format!("{time} of {baseline} and of {name}, part by part")
+        format!("{time} of {baseline} and {name}, part by part")
     } else {
         format!("{time} of {name} minus that of {baseline}, part by part")
     }
@@ -69,9 +69,9 @@ pub fn without_partner(comparison: &Comparison, run: u32) -> Option<String> {
         let names = [run, comparison.baseline].map(|index| name_of(comparison, index));
         let times = [ours, theirs].map(|time| if time > 0.0 { format::time_us(time) } else { "none".to_owned() });
         (ours > 0.0 || theirs > 0.0)
-            .then(|| format!("{what}: {} of {} and {} of {}", times[0], names[0], times[1], names[1]))
+            .then(|| format!("{what}: {} in {} and {} in {}", times[0], names[0], times[1], names[1]))
     };
-    let parts = [pair("without a partner", matching.unmatched_us), pair("not listed", matching.unlisted_us)];
+    let parts = [pair("without a match", matching.unmatched_us), pair("not listed", matching.unlisted_us)];
     let parts: Vec<String> = parts.into_iter().flatten().collect();
     (!parts.is_empty()).then(|| format!("Self time of ops, {}, {}.", time_basis(comparison), parts.join("; ")))
 }
@@ -82,7 +82,7 @@ pub const TYPICAL_STEP: &str = "Mean of the counted steps without the fastest an
 
 /// Meaning of the symbols, for places that show them without words.
 pub const LEGEND: &str =
-    "▲ better and ▼ worse than the baseline, = the same, ≈ too little to count or within the noise, ★ best of all.";
+    "▲ better and ▼ worse than the baseline, = the same, ≈ too small to matter or within the noise, ★ best of all.";
 
 /// Formats a value with its unit, or a dash.
 pub fn value(value: Option<f64>, unit: &str) -> String {

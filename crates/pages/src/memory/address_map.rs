@@ -52,7 +52,7 @@ pub fn block(shown: &Shown<'_>) -> Option<Scatter> {
         if left_out > 0 { format!(", the {MOST_BLOCKS} largest of {}", MOST_BLOCKS + left_out) } else { String::new() };
     (!points.is_empty()).then(|| Scatter {
         title: format!("Address map of temporary values{note}"),
-        x_label: "Allocations and releases, in the order of the program (not time)".to_owned(),
+        x_label: "Allocations and releases, in program order (not time)".to_owned(),
         y_label: format!("Address ({unit})"),
         logarithmic: false,
         points,

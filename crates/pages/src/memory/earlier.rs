@@ -31,7 +31,7 @@ pub fn blocks(source: Source<'_>) -> Vec<Block> {
         blocks.extend(by_class("What fills it at the peak", &device.by_class));
     }
     if memory.devices.len() > 1 {
-        let columns = ["Device", "Peak", "Live", "Capacity", "Of the capacity"].map(str::to_owned).to_vec();
+        let columns = ["Device", "Peak", "Live", "Capacity", "Share of capacity"].map(str::to_owned).to_vec();
         let rows = memory.devices.iter().map(|it| {
             let name = format::printable(&it.device_name);
             let percent = it.peak_percent.map_or_else(|| format::DASH.to_owned(), format::percent);

@@ -47,18 +47,18 @@ fn figures(report: &OutOfMemory) -> Vec<Figure> {
     let beside = report.program_bytes().filter(|&program| peak != Some(program));
     let padding = Some(report.padding_bytes()).filter(|&bytes| bytes > 0);
     let rest = [
-        ("Padding", padding, "of layouts, in what is needed".to_owned()),
+        ("Padding", padding, "of layouts, included in the needed memory".to_owned()),
         ("Asked for", report.requested_bytes, "by the allocation that failed".to_owned()),
         ("Capacity", report.capacity_bytes, "size of the memory".to_owned()),
         ("In use", report.in_use_bytes, "when it failed".to_owned()),
         ("Free", report.free_bytes, "when it failed".to_owned()),
-        ("Largest free piece", report.largest_free_bytes, "an allocation must fit into one".to_owned()),
+        ("Largest free block", report.largest_free_bytes, "an allocation must fit into one block".to_owned()),
         ("Program", beside, "needed by the program alone".to_owned()),
         (
             "Listed",
             Some(report.listed_bytes()).filter(|_| listed > 0),
             format!(
-                "by the text: its {}",
+                "in the text: its {}",
                 if listed == 1 { "largest buffer".to_owned() } else { format!("{listed} largest buffers") }
             ),
         ),

@@ -113,7 +113,7 @@ fn figures(shown: &Shown<'_>, device_memory_bytes: Option<u64>) -> Vec<Figure> {
         figures.push(bytes_figure(
             "Peak by XLA",
             xla_peak(&memory.assignment),
-            "as counted by memory_analysis(), without memory of calls".to_owned(),
+            "as counted by memory_analysis(), excluding memory of calls".to_owned(),
         ));
     }
     figures
@@ -140,10 +140,11 @@ fn over_program(shown: &Shown<'_>) -> Option<Scatter> {
         link: at.and_then(|it| owners::op(&it.name, View::Ops)),
         extent: None,
     };
-    let lines: Vec<Line> = vec![curve::line("alive", &points), curve::level("there all the time", 0.0, end, resident)];
+    let lines: Vec<Line> =
+        vec![curve::line("alive", &points), curve::level("allocated throughout", 0.0, end, resident)];
     Some(Scatter {
-        title: "Memory over the order of the program".to_owned(),
-        x_label: "Allocations and releases, in the order of the program (not time)".to_owned(),
+        title: "Memory in program order".to_owned(),
+        x_label: "Allocations and releases, in program order (not time)".to_owned(),
         y_label: format!("Alive ({unit})"),
         logarithmic: false,
         points: vec![peak],

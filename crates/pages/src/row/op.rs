@@ -83,7 +83,7 @@ impl<'a> Op<'a> {
         let memory = number("measured_memory_bw_gibps")
             .map_or_else(String::new, |speed| unit::short(speed, Unit::GibibytesPerSecond));
         let figures: Vec<Figure> = [
-            figure("Of its roof", "roofline_efficiency_percent", bound),
+            figure("Of its roofline bound", "roofline_efficiency_percent", bound),
             figure(
                 "Of peak FLOP/s",
                 "compute_efficiency_percent",
@@ -279,7 +279,7 @@ impl<'a> Op<'a> {
             },
             link: None,
         };
-        let title = if is_cut { "Steps with the most time in it" } else { "Time by step" };
+        let title = if is_cut { "Steps with the most time in the op" } else { "Time by step" };
         Some(Block::Bars(Bars {
             title: title.to_owned(),
             unit: Unit::TimeUs,

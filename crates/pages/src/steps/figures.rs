@@ -182,7 +182,7 @@ fn longest(breakdown: &Breakdown, device: Option<u32>) -> Option<(u64, f64)> {
 
 fn worst(shown: &Shown<'_>) -> Figure {
     let name = |(index, _)| step_name(shown.profile, index);
-    let mut note = shown.longest.map_or_else(|| "No step counts.".to_owned(), name);
+    let mut note = shown.longest.map_or_else(|| "No step is counted.".to_owned(), name);
     let uncounted = shown.profile.steps.iter().filter(|step| !step.counted && !step.partial);
     let longer = uncounted.max_by(|a, b| a.duration_us.total_cmp(&b.duration_us));
     if let Some(longer) = longer.filter(|step| shown.longest.is_some_and(|(_, counted)| step.duration_us > counted)) {

@@ -35,7 +35,7 @@ pub fn page(context: Context<'_>, kept: &Timeline, scene: &Scene<'_>, event: Eve
     let mut figures = vec![
         figure("Duration", time.length(), format!("{share} of the capture")),
         figure("Start", time.start - scene.zero, "from the start of the capture".to_owned()),
-        figure("Self time", self_time, "in which no event nested in it runs".to_owned()),
+        figure("Self time", self_time, "during which no nested event runs".to_owned()),
         Figure {
             label: "Depth".to_owned(),
             value: Some(f64::from(depth)),
@@ -150,7 +150,7 @@ fn told(trace: &Trace, id: EventId) -> Option<Block> {
             rows.push((key(column.xplane_stats(), column.json_keys(), &format!("{column:?}")), value.to_string()));
         }
     }
-    (!rows.is_empty()).then(|| Block::Grid(named_values("What the file says", &rows)))
+    (!rows.is_empty()).then(|| Block::Grid(named_values("Values in the file", &rows)))
 }
 
 /// Returns a table of names in a file and their values.
