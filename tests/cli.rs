@@ -142,7 +142,7 @@ fn tables_in_three_shapes() {
 fn an_empty_table_of_hosts_names_the_tables_to_read_instead() {
     for (table, instead) in [("host-threads", "range --by line"), ("host-programs", "op-groups --by program")] {
         let text = stdout(&crossprof(&["table", table, TPU]));
-        assert!(text.starts_with(&format!("The table {table} only covers captures without device ops")), "{text}");
+        assert!(text.starts_with(&format!("The table {table} covers only captures without device ops")), "{text}");
         assert!(text.contains(instead), "{text}");
         let json = crossprof(&["table", table, TPU, "--format", "json"]);
         assert!(stdout(&json).starts_with("[]") && String::from_utf8_lossy(&json.stderr).contains(instead));

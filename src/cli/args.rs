@@ -42,10 +42,12 @@ Examples:
   crossprof check logdir --limit 'step_timing.avg_step_time_us < 150 ms'
   crossprof compare main new --output report.html
 
-A folder is searched for profiles: each plugins/profile/<run> is one run. Archives (zip, tar, tar.gz) of one work too.
+crossprof searches a folder for profiles: each plugins/profile/<run> is one run. It also reads archives (zip, tar, tar.gz) of
+such a folder.
 
 Exit status: 0 the profile was read; 1 it was read, but parts of it are damaged or lost (the warnings say which);
-2 a file is not a profile, the result cannot be written, or the call was wrong; 3 a finding of the severity of --fail-on, or worse.";
+2 a file is not a profile, the result cannot be written, or an argument is wrong; 3 a finding has the severity of --fail-on, or a
+higher one.";
 
 const CHECK_HELP: &str = "\
 Examples:
@@ -148,10 +150,10 @@ pub struct Model {
     /// Number of steps in the capture, instead of the number found in it
     #[arg(long, alias = "num_steps", value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub num_steps: Option<u64>,
-    /// Samples per step over all devices: gives samples/s
+    /// Samples per step over all devices, for samples/s
     #[arg(long, alias = "batch_size", value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub batch_size: Option<u64>,
-    /// Tokens per sample: together with --batch-size, gives tokens/s
+    /// Tokens per sample, for tokens/s (with --batch-size)
     #[arg(long, alias = "seq_length", value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub seq_length: Option<u64>,
     /// Device whose peak rates are used instead of the device in the profile (`h100-sxm`, `tpu-v5e`, `v4-8`; see
@@ -187,7 +189,7 @@ pub struct Analyze {
     /// Format of the printed report
     #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
     pub format: OutputFormat,
-    /// Exit with status 3 if there is a finding of this severity or a worse one
+    /// Exit with status 3 if there is a finding of this severity or a higher one
     #[arg(long, alias = "fail_on", value_enum, value_name = "SEVERITY")]
     pub fail_on: Option<FailOn>,
 }
@@ -216,11 +218,11 @@ pub struct Table {
     /// Print at most this many rows
     #[arg(long, value_name = "N")]
     pub top: Option<u32>,
-    /// Print only these columns, in this order: keys or headings, separated by commas. `leading` stands for the columns that
-    /// the page shows first, `all` for every column. On a terminal, the default is `leading`
+    /// Print only these columns, in this order: keys or headings, separated by commas. `leading` selects the columns that
+    /// the page shows first, and `all` selects every column. On a terminal, the default is `leading`
     #[arg(long, value_name = "COLUMNS", conflicts_with = "columns")]
     pub select: Option<String>,
-    /// For the tables events and range: start at this time, counted from the start of the capture (1.20s, 15ms, 800us, 30ns,
+    /// For the tables events and range: start at this time, measured from the start of the capture (1.20s, 15ms, 800us, 30ns,
     /// 5ps; a plain number is in microseconds)
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     pub from: Option<Time>,
@@ -261,7 +263,7 @@ fn forms() -> String {
         let (last, others) = table.forms().split_last()?;
         Some(format!("{} by {} or {last}", table.key(), others.join(", ")))
     });
-    format!("The form of a table that has several: {}", tables.collect::<Vec<_>>().join("; "))
+    format!("Form of the table. The tables with several forms are: {}", tables.collect::<Vec<_>>().join("; "))
 }
 
 /// `crossprof timeline`.
@@ -273,7 +275,7 @@ pub struct Timeline {
     /// Draw the step with this name, or with this index if no step has the name
     #[arg(long, value_name = "STEP", conflicts_with_all = ["from", "to"])]
     pub step: Option<String>,
-    /// Start at this time, counted from the start of the capture (1.20s, 15ms, 800us; a plain number is in microseconds)
+    /// Start at this time, measured from the start of the capture (1.20s, 15ms, 800us; a plain number is in microseconds)
     #[arg(long, value_name = "TIME")]
     pub from: Option<Time>,
     /// End at this time
@@ -327,7 +329,7 @@ pub struct Check {
     /// baseline is their median
     #[arg(long, value_name = "FILE|DIR")]
     pub baseline: Vec<PathBuf>,
-    /// Baseline run to compare with, if there are several. By default, the run with the same name. A pattern ('main-*') selects
+    /// Baseline run to compare with, if there are several. The default is the run with the same name. A pattern ('main-*') selects
     /// all matching runs, and the baseline is their median
     #[arg(long, alias = "baseline_run", value_name = "NAME")]
     pub baseline_run: Option<String>,
@@ -337,8 +339,8 @@ pub struct Check {
     /// Format of the printed result, or of the file of --output
     #[arg(long, value_enum)]
     pub format: Option<CheckFormat>,
-    /// Also write the result to this file. The format is that of --format or, without it, that of the file's extension (.xml
-    /// JUnit, .md Markdown, .json). Standard output then shows text. May be given several times
+    /// Also write the result to this file. --format selects the format or, without it, the file's extension (.xml for JUnit,
+    /// .md for Markdown, .json). Standard output then shows text. May be given several times
     #[arg(long, value_name = "OUT")]
     pub output: Vec<PathBuf>,
 }

@@ -250,7 +250,7 @@ impl Intake {
             [only] => only.error.clone().unwrap_or(Error::Empty),
             _ => Error::not_a_profile(
                 "an archive without a profile in it",
-                "Pack the folder that holds plugins/profile/<run>/*.xplane.pb, or the files themselves.",
+                "Pack the folder that contains plugins/profile/<run>/*.xplane.pb, or the files themselves.",
             ),
         });
         let result = FileResult { path: self.path, events, members: self.results, warnings: self.all_warnings, error };

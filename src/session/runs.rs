@@ -271,8 +271,8 @@ fn cut_between_planes(hosts: &[(String, Trace)], files: &[SourceFile]) -> Vec<Wa
     let cut = xplanes().filter(|((_, trace), _)| !is_whole(trace) && !is_known_cut(trace));
     let warning = |((host, _), file): (&(String, Trace), &SourceFile)| {
         let message = format!(
-            "The file of host {host} lacks the plane with the times of the capture, which the files of the other hosts end \
-             with: its last bytes are missing, and with them any planes that stood there."
+            "The file of host {host} does not end with the plane that records the times of the capture, as the files \
+             of the other hosts do. Its last bytes are missing, and with them any planes that they contained."
         );
         Warning::new(WarningCode::XplaneTruncated, message)
             .with_remedy("Copy the file again from where the profiler wrote it.")
@@ -286,9 +286,9 @@ fn repeated_note(unread: &Member, read: &Member) -> Warning {
     let name = plan::file_name(&read.path);
     let message = match (unread.kind, read.kind) {
         (FileKind::TraceJson, FileKind::XPlane) => {
-            format!("This trace JSON was not read: {name} of the same host holds the same events and more.")
+            format!("This trace JSON was not read: {name} of the same host contains the same events and more.")
         }
-        _ => format!("This file was not read: {name} holds the same events."),
+        _ => format!("This file was not read: {name} contains the same events."),
     };
     Warning::new(WarningCode::RepeatedFileNotRead, message).with_file(&unread.path)
 }

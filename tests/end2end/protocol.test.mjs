@@ -125,7 +125,7 @@ test("errors in a worker become messages", async ({ page, site, expected }) => {
   await page.evaluate(() => (window.change = (data) => data[2]?.Page && (data[2] = { Page: 7 })));
   await page.locator('.views a[href^="#/ops"]').click();
   await banner(page).waitFor();
-  assert.match(await banner(page).innerText(), /do not understand each other/);
+  assert.match(await banner(page).innerText(), /could not read each other's messages/);
   await page.evaluate(() => (window.change = (data) => data[2]?.Page && (data[2].Page.run = 9)));
   await page.locator('.views a[href^="#/kernels"]').click();
   await until("there is no such run", async () => /not loaded/.test(await banner(page).innerText()));

@@ -30,7 +30,7 @@ use crate::{ask, browser, second_analyst};
 /// Delay before the timeline of a run is prepared. The first view is ready earlier than that.
 const REST: Duration = Duration::from_secs(1);
 
-const REPEATED: &str = "Not read: another file of this host contains these events and more.";
+const REPEATED: &str = "Not read, because another file of this host contains these events and more.";
 
 /// Loads files that belong together. Runs appear in the state as soon as they are analyzed. Files in `left_out` are
 /// skipped, because another file of the same host is read. If that file contains no profile, they are read after all.

@@ -10,7 +10,7 @@ use crate::protocol::Place;
 use crate::protocol::files::FileEntry;
 
 /// Error of requests to a worker that was ended.
-pub const ENDED: &str = "The worker of this run has ended. Open its files again.";
+pub const ENDED: &str = "The worker for this run has ended. Open the run's files again.";
 
 /// A file to load.
 #[derive(Clone, Debug)]

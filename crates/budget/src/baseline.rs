@@ -5,7 +5,7 @@ use serde_json::Value;
 use report::SourceFormat;
 
 /// Message if a multiple of the baseline overflows.
-pub(super) const UNBOUNDED: &str = "The bound that follows from the baseline is not a finite number.";
+pub(super) const UNBOUNDED: &str = "The bound computed from the baseline is not a finite number.";
 
 /// A number of the baseline, over all of its runs.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -103,7 +103,7 @@ impl Catalogue {
             let names: Vec<String> = numbers.iter().take(LISTED).map(Path::to_string).collect();
             let more = if numbers.len() > names.len() { ", ..." } else { "" };
             if !names.is_empty() {
-                message.push_str(&format!(" It holds {}{more}.", names.join(", ")));
+                message.push_str(&format!(" It contains {}{more}.", names.join(", ")));
             }
         }
         if matches!(place.node, Node::List(_)) {

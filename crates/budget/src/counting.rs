@@ -54,7 +54,9 @@ pub(super) fn new(limit: &Limit, path: &Path, profile: &Value, baselines: &[&Val
     if let Some(id) = unknown.first()
         && !limit.optional
     {
-        return none(format!("{id} fires, but the baseline did not check it, so it is unknown if the finding is new."));
+        return none(format!(
+            "{id} fires, but the baseline did not check it, so crossprof cannot tell whether the finding is new."
+        ));
     }
     match limit.bound.at(None) {
         Some(bound) => (vec![Measured::new(limit, path.to_string(), [new.len() as f64, bound], None, new)], Vec::new()),

@@ -137,7 +137,7 @@ pub(super) fn bind(bound: &Bound, field: Option<Unit>, subject: &Subject) -> Res
         Subject::New(path) => Some(format!(
             "New findings are already counted relative to the baseline: write count(new {path}) <= a number."
         )),
-        Subject::Slower(of) => Some(format!("It is already relative to the baseline: write {of} <= 3 %.")),
+        Subject::Slower(of) => Some(format!("This value is already relative to the baseline: write {of} <= 3 %.")),
         _ => None,
     };
     if let Some(message) = already.filter(|_| relative) {
@@ -269,7 +269,7 @@ mod tests {
             (
                 "throughput > 3",
                 "throughput",
-                "is a section, not a number. It holds throughput.all_devices_steps_per_sec, ",
+                "is a section, not a number. It contains throughput.all_devices_steps_per_sec, ",
             ),
             ("metadata.platform == 3", "metadata.platform", "is a text, not a number"),
             ("steps[0].counted == 1", "steps[0].counted", "is yes or no, not a number"),

@@ -227,7 +227,7 @@ impl OpSum {
         }
         if distinct.is_empty() {
             let parts = parts.iter().filter(|part| !part.is_empty()).map(|&part| part.to_owned()).collect();
-            return format!("{message} Names of its {word}s are {}.", listed(parts));
+            return format!("{message} The names of its {word}s include {}.", listed(parts));
         }
         distinct.truncate(3);
         format!("{message}{}", suggest::question(&distinct))

@@ -26,8 +26,7 @@ pub(super) static COLUMNS: [(Column, CellOf); 12] = [
             "argument",
             "Argument",
             Unit::Text,
-            "Name of the argument in the framework (`state.params['w']`). If it has none, the name of its \
-                instruction.",
+            "Name of the argument in the framework (`state.params['w']`), or of its instruction if it has none there.",
         ),
         |it| CellRef::text(&it.argument.name),
     ),
@@ -85,7 +84,7 @@ pub(super) static COLUMNS: [(Column, CellOf); 12] = [
         .real(),
         |it| CellRef::float(it.argument.whole_bytes()),
     ),
-    (column("sharding", "Sharding", Unit::Text, "Sharding in the syntax of HLO text."), |it| {
+    (column("sharding", "Sharding", Unit::Text, "Sharding in HLO text syntax."), |it| {
         CellRef::text(&it.argument.sharding)
     }),
     (column("program_id", "Program number", Unit::Text, "Number of the program, as an unsigned decimal."), |it| {

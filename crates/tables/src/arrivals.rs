@@ -23,7 +23,8 @@ pub(super) const TABLE: TableRecord = TableRecord {
     ..TableRecord::new("arrivals", columns, Made::Events(|context, form| Box::new(table(context, form)), None))
 };
 
-const OP: Column = column("hlo_op_name", "Op", Unit::Text, "HLO instruction. If there is none, the kernel.");
+const OP: Column =
+    column("hlo_op_name", "Op", Unit::Text, "HLO instruction, or the kernel if there is no instruction.");
 const KIND: Column = Column::of_field("kind", "Kind", Unit::Text, "communication.kinds[].kind");
 const STEP: Column = column(
     "step",
@@ -47,7 +48,8 @@ const WAIT: Column = column(
     "wait_time_us",
     "Wait",
     Unit::TimeUs,
-    "Time that the devices of the group waited for the last one: the sum of their durations minus the shortest.",
+    "Time that the devices of the group waited for the last one: each device's duration minus the shortest one, \
+     summed.",
 );
 const MEAN: Column =
     column("mean_wait_us", "Mean wait", Unit::TimeUs, "Wait per run and waiting device (all but the last).");
@@ -62,8 +64,8 @@ const TRANSFER: Column = column(
     "transfer_time_us",
     "After last arrival",
     Unit::TimeUs,
-    "Duration of the run on the last device, in which no device waited for another. By collective, the sum over the \
-        runs.",
+    "Duration of the run on the last device, during which no device waited for another. By collective, the sum over \
+        the runs.",
 );
 
 fn columns() -> Vec<Column> {

@@ -30,21 +30,21 @@ pub(super) static COLUMNS: ProfileColumns<Assessment, 11> = [
             "judgement",
             "Judgement",
             Unit::Text,
-            "`good`, `note`, `warning`, `bad`, `not judged` or `not measured`. Taken from the finding about the \
-                same fact, if there is one.",
+            "`good`, `note`, `warning`, `bad`, `not judged` or `not measured`. Comes from the finding about the same \
+                fact, if there is one.",
         ),
         |it| {
             let unjudged = if it.value.is_some() { "not judged" } else { "not measured" };
             text(it.level.map_or(unjudged, report::Level::label))
         },
     ),
-    (column("limits", "Limits", Unit::Text, "Limits of the judgement, if no finding is about the same fact."), |it| {
+    (column("limits", "Limits", Unit::Text, "Limits of the judgement, unless a finding covers the same fact."), |it| {
         some_text(&it.limits)
     }),
     (column("answer", "Answer", Unit::Text, "Sentence with the number, or the reason why there is none."), |it| {
         text(&it.answer)
     }),
-    (column("remedy", "What to do", Unit::Text, "Recommended action, or the way to capture missing data."), |it| {
+    (column("remedy", "What to do", Unit::Text, "Recommended action, or how to capture the missing data."), |it| {
         some_text(&it.remedy)
     }),
     (column("shown", "Value", Unit::Text, "Rounded number with its unit."), |it| match it.value {

@@ -39,7 +39,8 @@ pub(super) const TABLE: TableRecord = TableRecord {
     ..TableRecord::new("collectives", columns, Made::Events(|context, form| Box::new(table(context, form)), None))
 };
 
-const OP: Column = column("hlo_op_name", "Op", Unit::Text, "HLO instruction. If there is none, the kernel.");
+const OP: Column =
+    column("hlo_op_name", "Op", Unit::Text, "HLO instruction, or the kernel if there is no instruction.");
 
 const KIND: Column = Column::of_field("kind", "Kind", Unit::Text, "communication.kinds[].kind");
 
@@ -86,7 +87,7 @@ const BY_OP: [Column; 12] = [
         ),
     column("channel_id", "Channel", Unit::Count, "Channel of the instruction.")
         .source("The op's expression or the embedded HLO. Absent if neither contains it."),
-    column("sharding", "Sharding", Unit::Text, "Sharding in the syntax of HLO text.")
+    column("sharding", "Sharding", Unit::Text, "Sharding in HLO text syntax.")
         .source("The op's expression or the embedded HLO. Absent if neither contains it."),
     column("algorithm", "Algorithm", Unit::Text, "Algorithm, as named by NCCL's kernels."),
     column("protocol", "Protocol", Unit::Text, "Protocol, as named by NCCL's kernels."),

@@ -50,7 +50,7 @@ pub(super) static COLUMNS: [(Column, CellOf); 7] = [
             Unit::TimeUs,
             "Full duration of the event in the file, even if it crosses an edge of the range.",
         )
-        .caveat("For an op of XLA's CPU backend, the time during which it occupies its thread."),
+        .caveat("For an op of XLA's CPU backend, the time during which the op occupies its thread."),
         |it| CellRef::Float(it.at.length().as_us()),
     ),
     (
@@ -58,10 +58,10 @@ pub(super) static COLUMNS: [(Column, CellOf); 7] = [
             "self_us",
             "Self time",
             Unit::TimeUs,
-            "Part of the duration in which no event that started later runs on the same line. Covers the whole \
+            "Part of the duration during which no event that started later runs on the same line. Covers the whole \
                 event, including the parts outside the range.",
         )
-        .caveat("If events start together, the shorter one counts as the later one."),
+        .caveat("If events start together, the shorter one is treated as the later one."),
         |it| CellRef::Float(it.listed.self_time.as_us()),
     ),
     (

@@ -63,7 +63,7 @@ pub(super) static COLUMNS: [(Column, CellOf); 18] = [
             "total_self_time_us",
             "Self time",
             Unit::TimeUs,
-            "Time in which no op that started later runs on the same line, summed over devices.",
+            "Time during which the op runs and no op that started later runs on the same line, summed over devices.",
         )
         .bound()
         .xprof("total_self_time"),
@@ -141,7 +141,7 @@ pub(super) static COLUMNS: [(Column, CellOf); 18] = [
             Unit::GigaflopsPerSecond,
             "FLOPs of the row's ops divided by total time.",
         )
-        .caveat("For asynchronous pairs, the time from start to end counts.")
+        .caveat("For asynchronous pairs, the time from start to end is used.")
         .xprof("measured_flop_rate"),
         |_, it| it.per_second(it.group.flops, 1e9),
     ),
@@ -163,7 +163,7 @@ pub(super) static COLUMNS: [(Column, CellOf); 18] = [
         |_, it| CellRef::float(it.group.tensor_core_percent),
     ),
     (
-        column("num_hlo_ops", "HLO ops", Unit::Count, "Number of HLO ops that the framework op was compiled to."),
+        column("num_hlo_ops", "HLO ops", Unit::Count, "Number of HLO ops that the framework op was compiled into."),
         |_, it| CellRef::Int(it.group.num_ops),
     ),
 ];

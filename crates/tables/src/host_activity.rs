@@ -94,7 +94,7 @@ pub fn why_empty(name: TableName, profile: &UnifiedProfile) -> Option<String> {
     let has_device_ops = profile.host_activity.is_none() && profile.metadata.num_devices > 0;
     has_device_ops.then(|| {
         format!(
-            "The table {} only covers captures without device ops, but this run has device ops. Use {instead}.",
+            "The table {} covers only captures without device ops, but this run has device ops. Use {instead}.",
             name.key()
         )
     })

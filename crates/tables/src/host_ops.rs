@@ -47,7 +47,7 @@ pub(super) static COLUMNS: [(Column, CellOf); 9] = [
     }),
     (
         column("total_time_us", "Time", Unit::TimeUs, "Sum of the events' durations inside the window.")
-            .caveat("Includes nested events. The time of a recursive function counts once."),
+            .caveat("Includes nested events. The time of a recursive function is counted once."),
         |_, op| CellRef::Float(op.tally.total.as_us()),
     ),
     (column("avg_time_us", "Mean", Unit::TimeUs, "Mean duration inside the window."), |_, op| {
@@ -61,12 +61,12 @@ pub(super) static COLUMNS: [(Column, CellOf); 9] = [
             "total_self_time_us",
             "Self time",
             Unit::TimeUs,
-            "Part of the events' time in which no nested event ran on their thread. Ops of a CPU backend count as \
-                nested events.",
+            "Part of the events' time during which no nested event ran on their thread. Ops of a CPU backend are \
+                treated as nested events.",
         )
         .caveat(
-            "If spans overlap, the one that started last counts as running. Threads run in parallel, so the sum \
-                over rows may exceed the window.",
+            "If spans overlap, only the one that started last is treated as running. Threads run in parallel, so the \
+                sum over rows may exceed the window.",
         ),
         |_, op| CellRef::Float(op.tally.self_time.as_us()),
     ),

@@ -77,7 +77,7 @@ pub(super) static OPS: [(Column, OpCell); 13] = [
         )
         .xprof("category")
         .caveat(
-            "Absent for ops that XProf does not list. XProf counts all tf.data iterators except five readers of files as \
+            "Absent for ops that XProf does not list. XProf counts all tf.data iterators except five file readers as \
                 preprocessing, even if they only wait for other threads.",
         ),
         |op, _| category(op).map_or(Cell::Absent, text),
@@ -121,7 +121,8 @@ const STEP: [Column; 6] = [
         "held_us",
         "Held on the host",
         Unit::TimeUs,
-        "Time in which a thread that feeds devices is in the input pipeline, on the host of the step's first device.",
+        "Time during which a thread that feeds devices is in the input pipeline, on the host of the step's first \
+         device.",
     ),
 ];
 
@@ -141,7 +142,7 @@ const fn stage_time(key: &'static str, heading: &'static str) -> Column {
         key,
         heading,
         Unit::TimeUs,
-        "Time of the step in which a thread of the host of the step's first device works in this stage.",
+        "Time of the step during which a thread works in this stage, on the host of the step's first device.",
     )
 }
 

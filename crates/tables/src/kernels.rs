@@ -146,7 +146,8 @@ pub(super) static COLUMNS: [(Column, CellOf); 26] = [
             "hlo_op_name",
             "HLO op",
             Unit::Text,
-            "HLO instruction of the kernel. If several instructions of one framework op ran the kernel, the first.",
+            "HLO instruction of the kernel. If several instructions of one framework op ran the kernel, the first of \
+             them.",
         ),
         |table, it| table.text(it.kernel.hlo_op),
     ),

@@ -52,7 +52,7 @@ pub(super) static COLUMNS: [(Column, CellOf); 17] = [
     (column("kernel_name", "Started", Unit::Text, "Name of the launched work. For a graph, its first op."), |it| {
         CellRef::text(it.kernel)
     }),
-    (column("launches", "Launches", Unit::Count, "How many launches."), |it| CellRef::Int(it.of().launches)),
+    (column("launches", "Launches", Unit::Count, "Number of launches."), |it| CellRef::Int(it.of().launches)),
     (
         column(
             "device_ops",
@@ -62,7 +62,7 @@ pub(super) static COLUMNS: [(Column, CellOf); 17] = [
         ),
         |it| CellRef::Int(it.of().device_ops),
     ),
-    (column("total_host_us", "Time in calls", Unit::TimeUs, "Time in the calls."), |it| {
+    (column("total_host_us", "Time in calls", Unit::TimeUs, "Total duration of the calls."), |it| {
         CellRef::Float(it.of().host.as_us())
     }),
     (column("avg_host_us", "Mean call", Unit::TimeUs, "Mean duration of the call."), |it| {
@@ -83,7 +83,7 @@ pub(super) static COLUMNS: [(Column, CellOf); 17] = [
             "Mean delay",
             Unit::TimeUs,
             "Mean time from the end of the call to the start on the device. 0 if the work starts before the call \
-                ends, and unknown if it starts before the call.",
+                ends, and unknown if it starts before the call starts.",
         ),
         |it| CellRef::float(it.of().mean_delay_us()),
     ),

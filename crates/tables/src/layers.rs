@@ -57,8 +57,8 @@ pub(super) static COLUMNS: [(Column, CellOf); 24] = [
                 source: file, function and line.",
         )
         .caveat(
-            "`*` stands for the numbers of layers that differ only by them. Transformations (`jvp`, `transpose`, `vmap`) are left \
-                out, so that the forward and the backward pass of a layer are one row.",
+            "`*` replaces the numbers of layers whose paths differ only by number. Transformations (`jvp`, \
+                `transpose`, `vmap`) are left out, so that the forward and the backward pass of a layer are one row.",
         ),
         |it| Cell::Text(it.path.clone()),
     ),
@@ -90,7 +90,7 @@ pub(super) static COLUMNS: [(Column, CellOf); 24] = [
     (
         column("total_time_us", "Total time", Unit::TimeUs, "Summed durations of the ops.")
             .bound()
-            .caveat("An op that contains others, such as a loop, counts in addition to them."),
+            .caveat("An op that contains others, such as a loop, is counted in addition to them."),
         |it| Cell::Float(it.layer.total.as_us()),
     ),
     (
@@ -102,7 +102,7 @@ pub(super) static COLUMNS: [(Column, CellOf); 24] = [
         in_phase(it, Phase::Backward)
     }),
     (
-        column("recomputed_self_time_us", "Recomputed", Unit::TimeUs, "Self time of values that are computed again."),
+        column("recomputed_self_time_us", "Recomputed", Unit::TimeUs, "Self time of ops that compute values again."),
         |it| in_phase(it, Phase::Recomputed),
     ),
     (
@@ -137,7 +137,7 @@ pub(super) static COLUMNS: [(Column, CellOf); 24] = [
             "bound_by",
             "Bound by",
             Unit::Text,
-            "Limit of the ops with the most self time: the sum over the ops that are limited by one resource is the largest.",
+            "Resource that limits the ops with the largest total self time.",
         )
         .caveat("Absent if the cost of no op is known."),
         |it| it.layer.bound_by().map_or(Cell::Absent, |bound| Cell::Text(bound.to_owned())),
@@ -218,7 +218,7 @@ pub(super) static COLUMNS: [(Column, CellOf); 24] = [
         |it| slowest(it).map_or(Cell::Absent, |(_, ratio)| Cell::Float(ratio)),
     ),
     (
-        column("scope", "Name", Unit::Text, "Innermost name of the path. Filters by it show the ops of the layer.")
+        column("scope", "Name", Unit::Text, "Innermost name of the path. Filter by it to see the ops of the layer.")
             .caveat("For a path with `*`, the part before it."),
         |it| Cell::Text(it.layer.name.split('*').next().unwrap_or_default().to_owned()),
     ),

@@ -6,8 +6,8 @@ pub(super) const DMA_STALL: Column = column(
     "dma_stall_percent",
     "Stalled by copies",
     Unit::Percent,
-    "Time in which the op waited for a copy of its operands or results (`dma_stall_duration_ps` of its events), as \
-        a share of its total time.",
+    "Time during which the op waited for a copy of its operands or results (`dma_stall_duration_ps` of its events), \
+        as a share of its total time.",
 )
 .caveat(
     "Absent if no event in the trace records it. XProf shows a fraction instead of a percentage, and 0 if it is \
@@ -29,15 +29,15 @@ pub(super) const MEMORY_BANDWIDTH: Column = column(
     Unit::GibibytesPerSecond,
     "All bytes read and written divided by total time, in 2^30 bytes per second.",
 )
-.caveat("For asynchronous pairs, the time from start to end counts.")
+.caveat("For asynchronous pairs, the time from start to end is used.")
 .xprof("measured_memory_bw");
 
 pub(super) const HBM_BANDWIDTH: Column = column(
     "hbm_bw_gibps",
     "HBM",
     Unit::GibibytesPerSecond,
-    "Bytes to and from main memory divided by total time. If the profile does not split bytes by memory, all \
-        bytes count.",
+    "Bytes to and from main memory divided by total time. If the profile does not split bytes by memory, all bytes \
+        are included.",
 )
 .xprof("hbm_bw");
 

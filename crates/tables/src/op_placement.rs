@@ -49,7 +49,7 @@ pub(super) static COLUMNS: [(Column, CellOf); 7] = [
     (column("num_ops", "Ops", Unit::Count, "Distinct ops."), |_, it| CellRef::Int(it.num_ops)),
     (
         column("occurrences", "Count", Unit::Count, "Number of runs.")
-            .caveat("Frames inside a callback do not count separately."),
+            .caveat("Frames inside a callback are not counted separately."),
         |_, it| CellRef::Int(it.occurrences),
     ),
     (

@@ -25,7 +25,7 @@ pub(super) enum NodeValue {
 pub(super) static COLUMNS: [(Column, NodeValue); 15] = [
     (
         column("name", "Name", Unit::Text, "The node.")
-            .caveat("Copies of one instruction (`deduplicated_name`) are below \"... and its duplicates\"."),
+            .caveat("Copies of one instruction (`deduplicated_name`) are under the node \"... and its duplicates\"."),
         NodeValue::Text(NodeText::Name),
     ),
     (
@@ -49,8 +49,8 @@ pub(super) static COLUMNS: [(Column, NodeValue); 15] = [
             "wasted_time_us",
             "Wasted time",
             Unit::TimeUs,
-            "Idle time, plus the self time that ops lose below the roofline. An op loses `self time * (1 - \
-                roofline efficiency)`; ops with unknown efficiency do not count.",
+            "Idle time, plus the self time that ops lose below the roofline. An op loses `self time * (1 - roofline \
+                efficiency)`; ops with unknown efficiency are excluded.",
         )
         .caveat("Absent if the node has no idle time and no op with a known efficiency."),
         NodeValue::Cell(|_, node| CellRef::float(node.unused().map(|time| time.as_us()))),
@@ -63,10 +63,7 @@ pub(super) static COLUMNS: [(Column, NodeValue); 15] = [
             "Share of the judged time that is not wasted: `100 * (1 - wasted time / judged time)`. Judged time is \
                 idle time plus the self time of ops with a known efficiency.",
         )
-        .caveat(
-            "An op with unknown cost counts neither as used nor as wasted. Absent if no op has a known cost; 0 \
-                for idle time.",
-        ),
+        .caveat("Ops with unknown cost are excluded. Absent if no op has a known cost; 0 for idle time."),
         NodeValue::Cell(|_, node| CellRef::float(node.utilization().map(|share| 100.0 * share))),
     ),
     (
@@ -88,8 +85,8 @@ pub(super) static COLUMNS: [(Column, NodeValue); 15] = [
         )
         .caveat(
             "XProf's \"FLOPS utilization\" of programs, categories and ops of a TPU. Its root excludes idle time; \
-                ours includes it. XProf derives wasted time from this number alone, so a copy at full bandwidth \
-                counts as wasted; `utilization_percent` uses the limit that applies to the op.",
+                ours includes it. XProf derives wasted time from this number alone, so it treats a copy at full \
+                bandwidth as wasted time; `utilization_percent` uses the limit that applies to the op.",
         ),
         NodeValue::Cell(|rows, node| CellRef::float(rows.of_peak(node))),
     ),
@@ -118,8 +115,7 @@ pub(super) static COLUMNS: [(Column, NodeValue); 15] = [
         )
         .caveat(
             "If a node contains only asynchronous pairs, their time from start to end is used. The bytes of a \
-                `copy-done` \
-                repeat those of its `copy-start`, so they count towards the row of the `copy-done` only.",
+                `copy-done` repeat those of its `copy-start`, so they are included only in the row of the `copy-done`.",
         ),
         NodeValue::Cell(|_, node| {
             let speed = node.bytes.and_then(|bytes| rate(bytes, node.work_time.time()));

@@ -48,8 +48,7 @@ pub(super) static COLUMNS: [(Column, OpValue); 39] = [
             "hlo_op_name",
             "Op",
             Unit::Text,
-            "Name of the HLO instruction. If there is none, the name of the \
-            kernel.",
+            "Name of the HLO instruction, or of the kernel if there is no instruction.",
         )
         .xprof("hlo_op_name"),
         OpValue::Text(OpText::Name),
@@ -77,7 +76,7 @@ pub(super) static COLUMNS: [(Column, OpValue); 39] = [
             "total_self_time_us",
             "Self time",
             Unit::TimeUs,
-            "Time in which no op that started later runs on the same line, summed over devices.",
+            "Time during which the op runs and no op that started later runs on the same line, summed over devices.",
         )
         .bound()
         .xprof("total_self_time"),
@@ -197,8 +196,8 @@ pub(super) static COLUMNS: [(Column, OpValue); 39] = [
             durations.",
         )
         .caveat(
-            "Uses total time instead of self time, like XProf. For asynchronous pairs, the time from start \
-                to end counts.",
+            "Uses total time instead of self time, like XProf. For asynchronous pairs, the time from start to end is \
+                used.",
         )
         .xprof("normalized_flop_rate"),
         OpValue::Cell(|_, _, op| giga(op.flops_per_second())),

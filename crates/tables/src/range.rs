@@ -48,15 +48,15 @@ static COLUMNS: [(Column, GroupValue); 10] = [
             "count",
             "Count",
             Unit::Count,
-            "Number of events that are at least partly in the range. Events of \
-            length zero count if they begin in it.",
+            "Number of events that are at least partly in the range. Events of length zero are counted if they begin \
+            in it.",
         )
         .caveat("Excludes instants of a Chrome trace, which are not events of a line."),
         GroupValue::Count(|group| group.sums.count),
     ),
     (
         column("total_us", "Time", Unit::TimeUs, "Sum of the events' durations inside the range.")
-            .caveat("Includes nested events. If events of one name are nested in each other, both count."),
+            .caveat("Includes nested events. If events of one name are nested in each other, both are included."),
         GroupValue::Cell(|_, group| Some(group.sums.total.as_us())),
     ),
     (
@@ -64,7 +64,7 @@ static COLUMNS: [(Column, GroupValue); 10] = [
             "self_us",
             "Self time",
             Unit::TimeUs,
-            "Part of the total time in which no later event, of any name, runs on the same line.",
+            "Part of the total time during which no event that started later, of any name, runs on the same line.",
         )
         .caveat("The self times on a line add up to the time in which any event runs on it."),
         GroupValue::Cell(|_, group| Some(group.sums.self_time.as_us())),
@@ -103,7 +103,7 @@ static COLUMNS: [(Column, GroupValue); 10] = [
             "Total time over all lines and devices, as a share of the length of the range.",
         )
         .caveat(
-            "Concurrent and nested events each count, so the share may exceed 100 %: 182 % of a 10 ms range is \
+            "Concurrent and nested events are all included, so the share may exceed 100 %: 182 % of a 10 ms range is \
                 18.2 ms. Without a range, the share is relative to the whole capture.",
         ),
         GroupValue::Cell(|rows, group| {

@@ -88,7 +88,7 @@ pub(super) static COLUMNS: [(Column, RooflineValue); 40] = [
             "total_self_time_us",
             "Self time",
             Unit::TimeUs,
-            "Time in which no op that started later runs on the same line.",
+            "Time during which the op runs and no op that started later runs on the same line.",
         )
         .bound()
         .xprof("total_self_time"),
@@ -131,7 +131,7 @@ pub(super) static COLUMNS: [(Column, RooflineValue); 40] = [
     (op_columns::DMA_STALL, RooflineValue::Cell(|row| row.stall())),
     (
         column("measured_flop_rate_gflops", "FLOP/s", Unit::GigaflopsPerSecond, "FLOPs divided by total time.")
-            .caveat("For asynchronous pairs, the time from start to end counts: see [ops](#table-ops).")
+            .caveat("For asynchronous pairs, the time from start to end is used; see [ops](#table-ops).")
             .xprof("measured_flop_rate"),
         RooflineValue::Cell(|row| giga(row.work.flop_rate())),
     ),
@@ -297,7 +297,7 @@ pub(super) static COLUMNS: [(Column, RooflineValue); 40] = [
             "max_mem_bw_utilization_percent",
             "Memory utilisation",
             Unit::Percent,
-            "Used share of the bandwidth, of the memory level with the largest share.",
+            "Used share of the bandwidth of the memory level with the largest share.",
         )
         .caveat("XProf shows a fraction instead of a percentage.")
         .xprof("max_mem_bw_utilization"),

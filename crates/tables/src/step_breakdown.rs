@@ -83,7 +83,7 @@ const LAST: [Column; 11] = [
         "device_work_us",
         "Device work",
         Unit::TimeUs,
-        "Time in which at least one op of the step runs. Covers the ops that the host launched in the step, even \
+        "Time during which at least one op of the step runs. Covers the ops that the host launched in the step, even \
             if they run later. If launches are unknown, covers the ops that run during the step.",
     ),
     column(
@@ -96,7 +96,7 @@ const LAST: [Column; 11] = [
         "host_busy_us",
         "Host busy",
         Unit::TimeUs,
-        "Time in which at least one thread of the device's host works instead of waiting.",
+        "Time during which at least one thread of the device's host works instead of waiting.",
     ),
     Column::of_field("partial", "Partial", Unit::Flag, "steps[].partial"),
     Column::of_field("warm_up", "Warm-up", Unit::Flag, "steps[].warm_up"),
@@ -104,7 +104,7 @@ const LAST: [Column; 11] = [
         "counted",
         "Counted",
         Unit::Flag,
-        "True if the means include the row: the step counts, and the next step ended it on this device (or on no \
+        "True if the means include the row: the step is counted, and the next step ended it on this device (or on no \
             device).",
     ),
 ];

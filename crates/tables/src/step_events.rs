@@ -65,8 +65,7 @@ pub(super) static COLUMNS: [(Column, CellOf); 9] = [
             "hlo_op_name",
             "Op",
             Unit::Text,
-            "HLO op that the event names. If it names none, the name of the \
-            event.",
+            "HLO op that the event names, or the name of the event if it names no op.",
         )
         .caveat("Empty for idle time."),
         |it| if it.is_idle() { CellRef::Absent } else { it.names().0 },

@@ -85,7 +85,12 @@ pub(super) static COLUMNS: [(Column, CellOf); 17] = [
     }),
     (column("count", "Count", Unit::Count, "Number of copies and fills."), |it| CellRef::Int(it.count)),
     (
-        column("total_time_us", "Time", Unit::TimeUs, "Sum of durations. Overlapping transfers count separately."),
+        column(
+            "total_time_us",
+            "Time",
+            Unit::TimeUs,
+            "Sum of durations. Overlapping transfers are counted separately.",
+        ),
         |it| CellRef::Float(it.time.as_us()),
     ),
     (column("avg_time_us", "Mean", Unit::TimeUs, "Mean duration."), |it| {
@@ -108,14 +113,14 @@ pub(super) static COLUMNS: [(Column, CellOf); 17] = [
             "in_flight_us",
             "In flight",
             Unit::TimeUs,
-            "Time in which at least one transfer with a known size is in flight, summed over devices.",
+            "Time during which at least one transfer with a known size is in flight, summed over devices.",
         )
         .caveat("Less than `total_time_us` if transfers of a device overlap."),
         |it| CellRef::Float(it.sized_time.as_us()),
     ),
     (
         column("bandwidth_gb_per_sec", "Bandwidth", Unit::GigabytesPerSecond, "Bytes divided by the time in flight.")
-            .caveat("XProf does not show bytes of copies."),
+            .caveat("XProf does not show the bytes of copies."),
         |it| CellRef::float(it.bandwidth_gb_per_sec()),
     ),
     (column("wait_us", "Waited for", Unit::TimeUs, "Time during which the core waited in `copy-done`."), |it| {

@@ -24,7 +24,7 @@ Each FILE is a profile, a folder or archive of profiles, a profile JSON or a rep
 
 Conditions of --fail-on. Each is checked for every run, compared with the baseline:
   slower > 3 %             its typical step takes longer, beyond the noise, and by more than 3 %
-  capture slower > 5 %     the same for all its steps, including compilation, warm-up and stalls
+  capture slower > 5 %     the same, but for all its steps together, including compilation, warm-up and stalls
   new finding              a warning or a critical finding that the baseline lacks (or: new critical finding)
   unstable                 its captures, or the baseline's, differ too much from each other
 
@@ -37,21 +37,21 @@ pub struct Compare {
     /// At least two profiles, folders or archives of profiles, or reports; - is standard input
     #[arg(value_name = "FILE|DIR", required_unless_present_any = ["gpu", "tpu", "group"])]
     pub files: Vec<PathBuf>,
-    /// A run on GPUs. Comes after FILE
+    /// A run on GPUs. It is placed after the runs of FILE
     #[arg(long, value_name = "FILE|DIR")]
     pub gpu: Vec<PathBuf>,
-    /// A run on TPUs. Comes after FILE and --gpu
+    /// A run on TPUs. It is placed after the runs of FILE and --gpu
     #[arg(long, value_name = "FILE|DIR")]
     pub tpu: Vec<PathBuf>,
-    /// A run with several captures of the same program: its name and its captures. Comes after all other runs. May be given
-    /// several times
+    /// A run with several captures of the same program: its name and its captures. It is placed after all other runs. May be
+    /// given several times
     #[arg(long, value_name = "NAME=FILE|DIR,...", value_parser = group)]
     pub group: Vec<Group>,
     /// Treat each capture as a run. By default, if every FILE is a folder with several captures of the same program, each
     /// folder is one run
     #[arg(long)]
     pub no_groups: bool,
-    /// Smallest difference between two runs that counts, in percent. Smaller differences do not count, even if they are certain
+    /// Smallest relevant difference between two runs, in percent. Smaller differences are ignored, even if they are certain
     #[arg(long, value_name = "PERCENT", value_parser = threshold)]
     pub threshold: Option<f64>,
     /// Run that the others are compared with: its index (from 0) or its name [default: the baseline of a report, or else the

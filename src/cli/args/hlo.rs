@@ -19,9 +19,9 @@ Examples:
   crossprof hlo dumps-main --against dumps-new --program jit_step
   crossprof hlo dumps --program 'jit_step(3)' --against-program 'jit_step(57)' --format json > difference.json
 
-The text shows the self time of each instruction in front of it, as the table of ops does. A graph shows a whole computation
-in groups, which --open opens, or the neighbourhood of --op. Like XProf, it leaves out some instructions: --tuples,
---constants, --bitcasts and --all-users include them.";
+The text shows the self time of each instruction in front of the instruction. The table of ops contains the same times. A graph
+shows a whole computation in groups, which --open opens, or the neighbourhood of --op. Like XProf, it leaves out some
+instructions: --tuples, --constants, --bitcasts and --all-users include them.";
 
 /// `crossprof hlo`.
 #[derive(Debug, clap::Args)]
@@ -65,7 +65,7 @@ pub struct Hlo {
     #[arg(long, alias = "critical_path", conflicts_with_all = ["op", "format"])]
     pub critical_path: bool,
     /// Compare the program with one of this input, and print the instructions that are new, gone or changed. The other inputs are
-    /// A, and this one is B. By default, the program of B is the one with the same name. Instructions are matched by structure
+    /// A, and this input is B. By default, crossprof compares programs with the same name. It matches instructions by structure
     #[arg(long, value_name = "FILE|DIR", conflicts_with_all = ["op", "computation", "critical_path"])]
     pub against: Option<PathBuf>,
     /// The program of B: its name, number or fingerprint, as for --program. Without --against, B is the same input as A
@@ -101,7 +101,7 @@ pub enum HloFormat {
 pub enum HloGroups {
     /// Name scopes. Equal numbered layers are one group
     Layers,
-    /// Name scopes, each layer apart
+    /// Name scopes, with a separate group for each layer
     Scopes,
     /// No groups except called computations
     Computations,

@@ -10,8 +10,8 @@ Examples:
   crossprof view logdir --no-browser --port 8000
 
 The runs below the folder are listed newest first, and a capture appears when it is written. No file is changed. The
-address contains a secret: everyone who has it can read the profiles, but only from this machine unless --host allows others.
-Over an SSH connection, the command for a tunnel is printed.";
+address contains a secret. Anyone who has it can read the profiles, but only from this machine unless --host allows others.
+Over an SSH connection, crossprof prints the command for a tunnel.";
 
 /// `crossprof view`.
 #[derive(Debug, clap::Args)]

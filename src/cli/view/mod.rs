@@ -89,7 +89,7 @@ fn serve(command: &View) -> Result<u8, String> {
         if !command.no_browser && remote.is_none() && has_screen() {
             match launch::open(&link) {
                 Ok(file) => drop(tokio::spawn(forget(file))),
-                Err(_) => complain("No browser could be started: open the address in one."),
+                Err(_) => complain("No browser could be started. Open the address in a browser."),
             }
         }
         let server = Server::new(page, token, command.proxy.clone(), root, listing, Arc::clone(&workers));
@@ -157,8 +157,8 @@ fn listen(host: IpAddr, port: Option<u16>) -> Result<(TcpListener, SocketAddr), 
         None => at(PORT).or_else(|_| at(0)),
     };
     let failed = |error: std::io::Error| match port {
-        Some(port) => format!("{}: cannot listen there: {error}.", SocketAddr::new(host, port)),
-        None => format!("{host}: cannot listen there: {error}."),
+        Some(port) => format!("{}: cannot listen on this address: {error}.", SocketAddr::new(host, port)),
+        None => format!("{host}: cannot listen on this address: {error}."),
     };
     let listener = listener.map_err(failed)?;
     let address = listener.local_addr().map_err(failed)?;

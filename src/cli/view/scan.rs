@@ -361,7 +361,10 @@ fn seen(metadata: &Metadata) -> SeenFile {
 }
 
 fn unwatched(root: &Path, reason: &str) -> String {
-    format!("{}: is walked again to find new runs, because changes cannot be watched: {reason}.", root.display())
+    format!(
+        "{}: crossprof searches the whole folder for new runs at intervals, because it cannot watch for changes: {reason}.",
+        root.display()
+    )
 }
 
 /// Returns true if the process or the system has no file descriptors left.

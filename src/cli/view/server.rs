@@ -109,7 +109,7 @@ impl Server {
             return refusal(StatusCode::FORBIDDEN, "This server answers only to localhost or to its IP address.");
         }
         if !matches!(*request.method(), Method::GET | Method::HEAD) {
-            return refusal(StatusCode::METHOD_NOT_ALLOWED, "This server only reads.");
+            return refusal(StatusCode::METHOD_NOT_ALLOWED, "This server is read-only.");
         }
         let found = self.find(request.uri().path(), request.uri().query().unwrap_or_default()).await;
         found.unwrap_or_else(|| {

@@ -129,7 +129,7 @@ mod other {
     impl Watch {
         /// Always fails: this system has no supported watch.
         pub fn new() -> Result<Watch, String> {
-            Err("this system has no watch that crossprof uses".to_owned())
+            Err("this system has no file watching that crossprof supports".to_owned())
         }
 
         /// Never called.

@@ -73,7 +73,7 @@ fn commands(state: State) -> Vec<Command> {
     for (at, example) in EXAMPLES.iter().enumerate() {
         add(&format!("Load example: {}", example.title), "", Action::Example(at));
     }
-    add("Copy the address of this view", "", Action::CopyAddress);
+    add("Copy the URL of this view", "", Action::CopyAddress);
     add("Theme: light or dark", "D", Action::Theme);
     add("Help: all keys", "?", Action::Help);
     all

@@ -92,8 +92,10 @@ impl Explorer {
             Ok(all) => {
                 let program = all.found.and_then(|found| all.programs.get(found).cloned());
                 if program.is_none() && !all.programs.is_empty() {
-                    self.failed
-                        .set(Some("This run does not contain the program of the link. Choose another one.".to_owned()));
+                    self.failed.set(Some(
+                        "This run does not contain the program that the link refers to. Choose another program."
+                            .to_owned(),
+                    ));
                 }
                 self.programs.set(Some(all));
                 let Some(program) = program else { return };

@@ -436,7 +436,7 @@ fn chips(state: State) -> AnyView {
             {inputs::inputs(&now, &fields)}
             <div class="compare-help">
                 <details><summary>"How runs are ordered and grouped"</summary>
-                    <p>"◆ marks the baseline. Drag a run to the edge of another to order them, or use the arrows. Captures in one group, or dragged onto each other, count as one run: several captures of each program show whether the programs differ."</p>
+                    <p>"◆ marks the baseline. Drag a run to the edge of another to order them, or use the arrows. Captures in one group, or dragged onto each other, are treated as one run. Several captures of each program show whether the programs differ."</p>
                 </details>
                 {is_grouped.then(|| view! { <button class="chip" data-do="ungroup">"Make each capture a run"</button> })}
                 {scales.then(|| view! { <label>"Scaling "<select data-do="scaling">{modes.into_iter().collect::<Vec<_>>()}</select></label> })}

@@ -96,7 +96,7 @@ pub fn Export(
         <div class="export-grid">
             <section class="panel">
                 <h2>"Unified profile"</h2>
-                <p>"The numbers of this run with their units, the same document that the command line writes. It contains the ops and kernels with the most time, and the tables contain all of them."</p>
+                <p>"The numbers of this run with their units, as the command line writes them. The document contains only the ops and kernels with the most time. The tables contain all of them."</p>
                 <p class="buttons">
                     <button class="button primary" id="download-json" on:click=profile>"Download JSON"</button>
                     <span class="quiet">{size}</span>

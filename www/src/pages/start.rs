@@ -41,7 +41,7 @@ pub fn Start() -> impl IntoView {
         let id = state.route.with(|route| route.run)?;
         let file = browser::kept(id).unwrap_or_else(|| "its profile".to_owned());
         Some(
-            view! { <p class="banner" role="status">"The run of this address is closed. Drop "<bdi>{bounded(&file)}</bdi>" again to continue."</p> },
+            view! { <p class="banner" role="status">"The run that this URL refers to is closed. Drop "<bdi>{bounded(&file)}</bdi>" again to continue."</p> },
         )
     };
     view! {

@@ -51,7 +51,7 @@ const STEPS: i64 = 20;
 const PASSES: u32 = 20;
 
 const DAMAGED: &str = "A run was damaged during the transfer between two workers. Load the profile again.";
-const NO_RUN: &str = "This run is not loaded. Open its files again.";
+const NO_RUN: &str = "This run is not loaded. Open the run's files again.";
 const NO_PICTURE: &str =
     "This browser cannot draw the timeline, because it lacks OffscreenCanvas. Use a newer browser.";
 const NO_DOCUMENT: &str =

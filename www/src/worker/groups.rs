@@ -47,7 +47,7 @@ pub fn groups(entries: &[FileEntry]) -> Groups {
     groups
 }
 
-const LONELY_MODEL: &str = "This is a model configuration. Drop it together with the profile it belongs to.";
+const LONELY_MODEL: &str = "This is a model configuration. Drop it together with its profile.";
 
 #[cfg(test)]
 mod tests {

@@ -12,7 +12,7 @@ use crate::protocol::BUILD_ID;
 use crate::protocol::queue::Queue;
 use crate::protocol::wire::{Body, Kind, Message};
 
-const NOT_UNDERSTOOD: &str = "The page and its worker do not understand each other. Reload the page.";
+const NOT_UNDERSTOOD: &str = "The page and its worker could not read each other's messages. Reload the page.";
 
 /// Sends the build id to the page and then handles its requests. `begin` receives each request with its sender.
 ///

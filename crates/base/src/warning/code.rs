@@ -86,7 +86,8 @@ codes! {
             "A file in an archive was not read, because it is damaged or not a profile. The other files were read. Only the page gives this warning."
             "See the reason in the message.";
         ProgramWithoutInstructions "program_without_instructions" Note
-            "The buffer assignment of a compiled program was opened without the program. Sizes are known, but not what made the values."
+            "The buffer assignment of a compiled program was opened without the program. The sizes are known, but not \
+             the instructions that create the values."
             "Open the whole folder that XLA wrote.";
         RepeatedFileNotRead "repeated_file_not_read" Note
             "Two files of a host contain the same events. The file with more data was read. A trace JSON next to an xplane causes this warning only if the xplane is damaged."
@@ -168,7 +169,8 @@ codes! {
             "Events that only count occurrences and have no time were skipped."
             "Nothing.";
         XplaneLateTime "xplane_late_time" Caution
-            "The start time of some lines follows their events in the file. These events were placed as if the line began with the capture."
+            "Some lines have their start time after their events in the file. These events were placed as if the line \
+             began with the capture."
             "Compare times of such a line only with each other.";
         XplaneMixedClocks "xplane_mixed_clocks" Caution
             "Some lines count time from the start of the capture and others use absolute time, so they may not line up."
@@ -209,13 +211,16 @@ codes! {
             "No op ran on a TPU, a GPU or XLA's CPU backend, so steps, kernels and utilisation are unknown."
             "Capture while the jitted function runs, and call `jax.block_until_ready` on its result before you stop the trace.";
         RunsWithoutOps "runs_without_ops" Caution
-            "Some module runs have no ops, because the profiler did not record them. Such a run counts as busy time."
+            "Some module runs have no ops, because the profiler did not record them. Such a run is treated as busy \
+             time."
             "Capture fewer steps or fewer kinds of events: the profiler stops when its buffer is full.";
         StepsWithoutOps "steps_without_ops" Caution
-            "Some steps have no device op. Either the profiler did not record them, or the program computed nothing. crossprof gives no findings about idle time."
+            "Some steps have no device op. Either the profiler did not record them, or the program computed nothing. \
+             crossprof reports no findings about idle time."
             "Capture fewer steps or fewer kinds of events: the profiler stops when its buffer is full.";
         LaunchesWithoutOps "launches_without_ops" Caution
-            "Some launch calls have no kernel, because the profiler did not record the kernels that they started. crossprof gives no findings about idle time."
+            "Some launch calls have no kernel, because the profiler did not record the kernels that they started. \
+             crossprof reports no findings about idle time."
             "Run a warm-up step with the profiler on before the steps that you keep, or capture fewer steps.";
         CommandBufferOps "command_buffer_ops" Caution
             "Some ops represent whole command buffers (CUDA graphs). The profiler did not record the ops inside them."
@@ -224,8 +229,8 @@ codes! {
             "Ops overlap another op of the same stream, although a stream runs one op at a time. A start or a duration is wrong, so numbers that depend on these ops are wrong, too."
             "Capture again. If it happens again, report it to the developers of the profiler.";
         EventTimesWarped "event_times_warped" Note
-            "Event times differ from the chip's clock by a millisecond or more, because the profiler realigned them \
-             with the host's clock during the capture. crossprof uses the chip's times."
+            "Event times differ from the chip's clock by a millisecond or more, because the profiler realigned the \
+             event times with the host's clock during the capture. crossprof uses the chip's times."
             "Nothing. Other tools may show the event times.";
         ChipClockBroken "chip_clock_broken" Caution
             "The chip's clock jumps: it was reset, or its values are damaged. Around the jump, crossprof uses the event times."
@@ -260,7 +265,7 @@ codes! {
             "Wrap each step in `jax.profiler.StepTraceAnnotation(\"train\", step_num=i)` when capturing, or give the \
              number of steps.";
         StepNumbersRepeat "step_numbers_repeat" Note
-            "The numbers of step annotations restart or never change. Each annotation counts as a step."
+            "The numbers of step annotations restart or never change. Each annotation is treated as a step."
             "To compare steps of two captures by number, give each step its own number.";
         StepsTiedByTime "steps_tied_by_time" Note
             "The trace does not record which step launched device work. Such work is assigned to the step in which it runs."

@@ -178,7 +178,7 @@ fn wrong_limits_on_slower_are_refused() {
         ("capture slower >= 3 %", "write capture slower <= 3 %."),
         ("slower absent", "write slower <= 3 %."),
         ("slower <= 3 ms", "slower is in %"),
-        ("slower <= 1.03 * baseline", "It is already relative to the baseline: write slower <= 3 %."),
+        ("slower <= 1.03 * baseline", "This value is already relative to the baseline: write slower <= 3 %."),
         ("slwer <= 3 %", "There is no slwer. Did you mean slower?"),
         ("capture <= 3 %", "The word slower is expected after capture"),
     ] {

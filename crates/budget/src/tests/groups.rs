@@ -80,7 +80,7 @@ fn findings_are_new_where_no_run_of_the_baseline_has_them() {
     );
     assert_eq!(
         message("new findings absent", &blind),
-        "input_bound fires, but the baseline did not check it, so it is unknown if the finding is new."
+        "input_bound fires, but the baseline did not check it, so crossprof cannot tell whether the finding is new."
     );
 }
 

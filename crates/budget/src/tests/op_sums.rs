@@ -102,7 +102,7 @@ fn sums_without_a_match_are_missing_and_suggest_names() {
         ("scope[*MLP*].self_time_us", "No op of this run has a scope that matches *MLP*. Did you mean scope[*mlp*]?"),
         (
             "scope[*embedding*].self_time_us",
-            "No op of this run has a scope that matches *embedding*. Names of its scopes are attn, grads, jit(f), layer_0, \
+            "No op of this run has a scope that matches *embedding*. The names of its scopes include attn, grads, jit(f), layer_0, \
              layer_1, mlp and 3 more.",
         ),
         (

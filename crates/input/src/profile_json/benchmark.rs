@@ -112,7 +112,10 @@ pub(super) fn read(document: &Map<String, Value>, path: &str) -> Result<Profiles
         let names: Vec<&str> = others.iter().take(MOST_NAMES).map(String::as_str).collect();
         let more = others.len().saturating_sub(MOST_NAMES);
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-        let message = format!("Entries that are not a method with a time were not read: {}{more}.", names.join(", "));
+        let message = format!(
+            "Methods without a time, and entries that are not methods, were not read: {}{more}.",
+            names.join(", ")
+        );
         profiles.warnings.push(note(message).with_count(others.len() as u64));
     }
     Ok(profiles)
@@ -192,7 +195,7 @@ fn run(method: &str, seconds: f64, fields: &Value, around: &Around) -> NamedProf
     profile.metadata.run_name = Some(name.clone());
     profile.not_measured.push(NotMeasured {
         field: "compute_utilization".to_owned(),
-        reason: "A benchmark's results contain a time but no profile.".to_owned(),
+        reason: "Benchmark results contain a time but no profile.".to_owned(),
         remedy: Some(match trace {
             "" => "Open the trace of the same run.".to_owned(),
             trace => format!("Open the trace of the same run: {}.", shortened(trace)),

@@ -17,7 +17,7 @@ enum Advice {
 }
 
 /// Advice for a host profile: how to write a device memory profile.
-const SAVE_MEMORY: &str = "It contains host times. To profile device memory, call jax.profiler.save_device_memory_profile(\"memory.prof\"). To profile device times, use jax.profiler.trace.";
+const SAVE_MEMORY: &str = "It contains host times. To record device memory, call jax.profiler.save_device_memory_profile(\"memory.prof\"). To record device times, use jax.profiler.trace.";
 
 /// Advice for a trace that Perfetto recorded.
 pub(super) const FROM_PERFETTO: &str = "Open the *.xplane.pb or *.trace.json.gz that the profiler wrote next to it, or convert it to JSON: \
@@ -72,8 +72,8 @@ const MAGIC: &[(&[u8], &str, Advice)] = &[
     ),
     (b"\xfb)\x03", "a profile of Python functions (cProfile)", Advice::Custom(SAVE_MEMORY)),
     (b"\xfb\xa9\x03", "a profile of Python functions (cProfile)", Advice::Custom(SAVE_MEMORY)),
-    (b"\0\x05\x16\x07", "a companion file of macOS", Advice::Derived),
-    (b"\0\0\0\x01Bud1", "a file with folder settings of macOS", Advice::Derived),
+    (b"\0\x05\x16\x07", "a macOS companion file", Advice::Derived),
+    (b"\0\0\0\x01Bud1", "a macOS file with folder settings", Advice::Derived),
     (b"module @", "MLIR (StableHLO), a program before compilation", Advice::Custom(AS_HLO)),
     (b"module attributes {", "MLIR, one kernel or a program before compilation", Advice::Custom(AS_HLO)),
     (b"module {", "MLIR, one kernel or a program before compilation", Advice::Custom(AS_HLO)),

@@ -91,7 +91,8 @@ impl XPlaneLoss {
             XPlaneLoss::LateTime => (
                 WarningCode::XplaneLateTime,
                 format!(
-                    "{} start time after events. These events were placed as if the line began with the capture.",
+                    "{} start time after events in the file. These events were placed as if the line began with the \
+                     capture.",
                     s("line has its", "lines have their")
                 ),
             ),

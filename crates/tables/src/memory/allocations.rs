@@ -190,7 +190,7 @@ pub fn allocator_columns() -> Vec<Column> {
         column("releases", "Releases", Unit::Count, "Releases in the capture."),
         column(
             "releases_of_older",
-            "Of older ones",
+            "Of older memory",
             Unit::Count,
             "Number of releases of memory that was allocated before the capture.",
         ),

@@ -69,7 +69,7 @@ const SOURCE: Column = column("source", "Source", Unit::Text, "Source line that 
 /// Columns of sizes, in all forms.
 const SIZES: [Column; 4] = [
     column("bytes", "Bytes", Unit::Bytes, "Bytes of the buffer. The buffers of a memory space add up to its peak.")
-        .caveat("Buffers that share memory count once. XProf merges buffers under 16 KiB into one row."),
+        .caveat("Buffers that share memory are counted once. XProf merges buffers under 16 KiB into one row."),
     column("peak_percent", "Share of peak", Unit::Percent, "Bytes as a share of the peak of the memory space."),
     column(
         "unpadded_bytes",

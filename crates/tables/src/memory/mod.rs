@@ -14,7 +14,7 @@ use table::{Column, Unit, column};
 
 /// Column for the time of an event.
 const TIME: Column = column("time_us", "Time", Unit::TimeUs, "Time of the event, from the start of the capture.")
-    .caveat("In XProf's memory profile, the time counts from the start of the event's line.");
+    .caveat("In XProf's memory profile, the time is measured from the start of the event's line.");
 
 /// Returns the name of a host. Empty if it has none.
 fn host_name(recorded: &Recorded, host: u16) -> &str {

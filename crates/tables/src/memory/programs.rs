@@ -129,7 +129,7 @@ static COLUMNS: [(Column, CellOf); 27] = [
     ),
     (
         column("output_bytes", "Results", Unit::Bytes, "Bytes of allocations that hold results.")
-            .caveat("Results that reuse the memory of an argument count towards both.")
+            .caveat("Results that reuse the memory of an argument are included in both.")
             .xprof("maybeLiveOutMib"),
         |row| row.bytes(|space| space.output_bytes),
     ),
@@ -216,8 +216,8 @@ static COLUMNS: [(Column, CellOf); 27] = [
             "heap_traces",
             "Heap traces",
             Unit::Count,
-            "Number of heap traces: orders in which XLA allocated and \
-            freed the temporary values of this space.",
+            "Number of heap traces. Each lists the order of XLA's allocations and releases of temporary values in \
+            this space.",
         )
         .caveat("If there are several heap traces, the peak is that of the last one, as in XProf."),
         |row| row.bytes(|space| space.traces as u64),
@@ -287,7 +287,7 @@ static COLUMNS: [(Column, CellOf); 27] = [
     (
         column(
             "largest_free_bytes",
-            "Largest free piece",
+            "Largest free block",
             Unit::Bytes,
             "Bytes of the largest free block when an allocation failed, from the text of an out-of-memory error.",
         )
