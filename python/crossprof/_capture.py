@@ -64,7 +64,7 @@ class Capture:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _trace: object) -> None:
         if is_foreign_start(error) and self._window is not None:
-            self._say("The program started JAX's profiler itself inside a window of crossprof: do not let them overlap.")
+            self._say("The program itself started JAX's profiler inside a crossprof window. Do not let the two overlap.")
         self.end("the block's end" if kind is None else kind.__name__)
 
     def step(self, value: Any = None, *, tokens: int | None = None) -> None:
@@ -232,7 +232,7 @@ class Capture:
                 if recording is not None:
                     recording.discard()
             except Exception as error:
-                log.debug("Ending a capture that failed: %s", error)
+                log.debug("A failed capture could not be ended: %s", error)
         self._reset()
         self._request = None
         if not self._is_ended:
@@ -423,7 +423,7 @@ def capture(
     if memory_every is not None and (type(memory_every) is not int or memory_every < 1):
         raise ValueError(f"memory_every must be a whole number of steps, 1 or more, not {memory_every!r}.")
     if not isinstance(step_name, str) or not step_name:
-        raise ValueError(f"step_name is the name of the steps in the trace, not {step_name!r}.")
+        raise ValueError(f"step_name must be the name of the steps in the trace, not {step_name!r}.")
     schedule = Schedule(wait, warmup, active, repeat, every)
     first = _step_number(first_step)
     return Capture(

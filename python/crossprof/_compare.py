@@ -36,8 +36,8 @@ def compare(
         price: Price of one device in dollars per hour, also per run or for all. Adds work per dollar.
         baseline: Index or name of the run that the others are compared with.
         scaling: ``"strong"`` or ``"weak"``: how the work grows with the number of devices. By default, derived from the batch sizes.
-        threshold: Smallest difference between two runs that counts, in percent. Smaller differences do not count, even if they
-            are certain.
+        threshold: Smallest relevant difference between two runs, in percent. Smaller differences are ignored, even if they are
+            certain.
         output: Also write the comparison to this file. Its extension selects the format: ``.html``, ``.md``, ``.json`` or ``.txt``.
 
     Raises:
@@ -47,9 +47,9 @@ def compare(
     if len(runs) < 2:
         raise ProfileError(f"A comparison needs two runs or more, not {len(runs)}.")
     if scaling not in (None, "strong", "weak"):
-        raise ProfileError(f'scaling is "strong" or "weak", not {scaling!r}.')
+        raise ProfileError(f'scaling must be "strong" or "weak", not {scaling!r}.')
     if threshold is not None and not 0 <= threshold <= 100:
-        raise ProfileError(f"threshold is a percentage from 0 to 100, not {threshold!r}.")
+        raise ProfileError(f"threshold must be a percentage from 0 to 100, not {threshold!r}.")
     batches = _of_each("batch_size", batch_size, len(runs))
     lengths = _of_each("seq_length", seq_length, len(runs))
     try:

@@ -47,10 +47,10 @@ def get_profiling_config() -> ProfilingConfig:
         start_step, interval = number("PROFILER_CAPTURE_STEP", 0, 0), 0
     switch = os.environ.get("PROFILE_ENABLED", "1" if is_step_given else "0").strip().lower()
     if switch not in _SWITCHES:
-        raise ValueError(f"PROFILE_ENABLED={switch}: 1 or 0, true or false.")
+        raise ValueError(f"PROFILE_ENABLED={switch}: must be 1 or 0, true or false.")
     mode = os.environ.get("PROFILE_MODE", default.mode)
     if mode not in ("tensorboard", "perfetto"):
-        raise ValueError(f"PROFILE_MODE={mode}: tensorboard or perfetto.")
+        raise ValueError(f"PROFILE_MODE={mode}: must be tensorboard or perfetto.")
     duration = number("PROFILE_DURATION", default.duration, 1)
     interval = number("PROFILE_INTERVAL", interval, 0)
     if 0 < interval < duration:

@@ -31,7 +31,7 @@ class FlopCounter:
             ValueError: A number is not positive.
         """
         if num_params < 1 or (peak_flops is not None and peak_flops <= 0) or (num_devices is not None and num_devices < 1):
-            raise ValueError("Parameters, peak and devices are positive numbers.")
+            raise ValueError("num_params, peak_flops and num_devices must be positive.")
         self.num_params = num_params
         self.peak_flops = peak_flops
         self.num_devices = num_devices

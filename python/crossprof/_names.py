@@ -22,7 +22,7 @@ def local_folder(folder: str | os.PathLike[str]) -> Path:
     """
     text = os.fspath(folder)
     if not isinstance(text, str) or not text or "\0" in text:
-        raise ValueError(f"folder is the path of a folder, not {folder!r}.")
+        raise ValueError(f"folder must be the path of a folder, not {folder!r}.")
     if "://" in text:
         raise ValueError(
             f"{text} is not a folder on this machine. Capture into a local or mounted folder, then copy it there."
@@ -53,7 +53,7 @@ def check_label(label: str) -> None:
         ValueError: The label contains characters that file names cannot have.
     """
     if not isinstance(label, str) or len(label.encode()) > 150 or any(sign in label for sign in "/\\\0\n\r"):
-        raise ValueError(f"label is part of a folder's name, without slashes and up to 150 bytes long, not {label!r}.")
+        raise ValueError(f"label becomes part of a folder's name, so it must have no slashes and at most 150 bytes, not {label!r}.")
 
 
 def claim_session(folder: Path, label: str = "") -> str:

@@ -22,11 +22,11 @@ _TYPES: dict[str, type] = {
 
 #: Fields that JAX accepts but ``start_trace`` ignores, each with a remedy.
 _WITHOUT_EFFECT = {
-    "device_tracer_level": "Device tracing is on. To leave it out, give advanced={'device_tracer_level': 0}.",
+    "device_tracer_level": "Device tracing is always on. To turn it off, give advanced={'device_tracer_level': 0}.",
     "duration_ms": "The capture ends with its steps: give active=...",
     "start_timestamp_ns": "The capture starts with its steps: give wait=...",
     "repository_path": "The folder is the first argument.",
-    "session_id": "Sessions are named so that no two collide; label=... adds to the name.",
+    "session_id": "Session names are unique. To add to the name, give label=...",
     "override_hostname": "Files are named after the machine and the process.",
     "raise_error_on_start_failure": "It is always set.",
     "advanced_configuration": "Give advanced={...}.",
@@ -76,14 +76,14 @@ def checked(options: dict[str, Any] | None, advanced: dict[str, Any] | None) -> 
             raise ValueError(f"The option {name} has no effect in JAX. {_WITHOUT_EFFECT[name]}")
         _check("option", name, value, _TYPES)
     if not 0 <= chosen["host_tracer_level"] <= 3:
-        raise ValueError(f"host_tracer_level is 0 (off) to 3 (everything), not {chosen['host_tracer_level']}.")
+        raise ValueError(f"host_tracer_level must be 0 (off) to 3 (everything), not {chosen['host_tracer_level']}.")
     if chosen["python_tracer_level"] not in (0, 1):
-        raise ValueError(f"python_tracer_level is 0 (off) or 1 (on), not {chosen['python_tracer_level']}.")
+        raise ValueError(f"python_tracer_level must be 0 (off) or 1 (on), not {chosen['python_tracer_level']}.")
     extra = dict(advanced or {})
     for name, value in extra.items():
         _check("advanced option", name, value, ADVANCED)
     if extra.get("tpu_trace_mode", _MODES[0]) not in _MODES:
-        raise ValueError(f"tpu_trace_mode is one of {', '.join(_MODES)}, not {extra['tpu_trace_mode']!r}.")
+        raise ValueError(f"tpu_trace_mode must be one of {', '.join(_MODES)}, not {extra['tpu_trace_mode']!r}.")
     return chosen, extra
 
 
@@ -91,10 +91,10 @@ def _check(what: str, name: str, value: Any, types: dict[str, type]) -> None:
     expected = types.get(name)
     if expected is None:
         near = difflib.get_close_matches(name, types, n=1)
-        hint = f" Is it {near[0]}?" if near else ""
+        hint = f" Did you mean {near[0]}?" if near else ""
         raise ValueError(f"There is no {what} {name!r}.{hint} There are: {', '.join(sorted(types))}.")
     if type(value) is not expected:
-        raise TypeError(f"The {what} {name} is {expected.__name__}, not {type(value).__name__} ({value!r}).")
+        raise TypeError(f"The {what} {name} must be {expected.__name__}, not {type(value).__name__} ({value!r}).")
 
 
 def profile_options(options: dict[str, Any], advanced: dict[str, Any]) -> Any:

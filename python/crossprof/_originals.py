@@ -51,7 +51,7 @@ def profile_trace(
 
 
 def profile_scope(name: str, enabled: bool = True) -> Any:
-    """Names the host's work in the block, in the trace."""
+    """Gives the host's work in the block a name in the trace."""
     import contextlib
 
     import jax
@@ -67,7 +67,7 @@ def profile_function(
     calls.
     """
     if profile_steps < 1 or warmup_steps < 0:
-        raise ValueError("profile_steps is at least 1, warmup_steps at least 0.")
+        raise ValueError("profile_steps must be at least 1, and warmup_steps at least 0.")
 
     def decorate(function: Callable[..., Result]) -> Callable[..., Result]:
         calls = 0
@@ -110,7 +110,7 @@ def run_with_jax_profiler(
 
 
 def _step(name: str, number: int) -> Any:
-    """Marks a call as a step. The step ends when the devices are done. No individual op shows this time."""
+    """Marks a call as a step. The step ends when the devices are done. No individual op has this duration."""
     import jax
 
     return jax.profiler.StepTraceAnnotation(name, step_num=number)

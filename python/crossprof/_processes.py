@@ -51,7 +51,7 @@ def check_processes(processes: str | int | Sequence[int]) -> None:
     is_number = isinstance(processes, int) and not isinstance(processes, bool)
     is_list = isinstance(processes, (list, tuple)) and all(type(number) is int for number in processes)
     if processes != "all" and not is_number and not is_list:
-        raise ValueError(f'processes is "all", a number or a list of numbers, not {processes!r}.')
+        raise ValueError(f'processes must be "all", a number or a list of numbers, not {processes!r}.')
     if processes not in ("all", 0, [0], (0,)):
         # Process 0 exists in every job. To find the others, JAX must initialize its devices.
         chosen(processes, identity()[1])
@@ -82,7 +82,7 @@ def agreed(key: str, is_leader: bool, make: Callable[[], str]) -> str:
             return made
         return connection.blocking_key_value_get(name, _PATIENCE_MS)
     except Exception as error:
-        log.error("The processes could not agree on one folder (%s): this one captures into its own.", error)
+        log.error("The processes could not agree on one folder (%s): this process captures into its own folder.", error)
         return make()
 
 
@@ -103,7 +103,7 @@ def requested_session(requested_ns: int, label: str) -> str:
         try:
             return str(connection.blocking_key_value_get(key, _PATIENCE_MS))
         except Exception as error:
-            log.error("The processes could not agree on one folder (%s): this one captures into its own.", error)
+            log.error("The processes could not agree on one folder (%s): this process captures into its own folder.", error)
             return own
 
 

@@ -66,7 +66,7 @@ class Profile:
 
     @cached_property
     def report(self) -> dict[str, Any]:
-        """The unified profile: a dict with the names of its JSON Schema (``crossprof schema``). The names of times contain their unit."""
+        """The unified profile: a dict with the names of its JSON Schema (``crossprof schema``). Names of times include the unit."""
         made: dict[str, Any] = json.loads(self._runs.report(self._index))
         return made
 
@@ -108,7 +108,7 @@ class Profile:
         """
         checked_count("top", top, least=0)
         if not isinstance(name, str):
-            raise ProfileError(f"A table has a name, which is not {name!r}: see tables().")
+            raise ProfileError(f"The name of a table is needed, not {name!r}: tables() lists the names.")
         try:
             return Table(name, self._runs.table(self._index, name, by, filter, sort, top))
         except ValueError as error:
@@ -131,7 +131,7 @@ class Profile:
         Args:
             path: Also write it to this file: an SVG, or a Chrome trace of the range if the name ends with ``.json`` or ``.json.gz``.
             step: Draw the step with this name, or with this index if no step has the name.
-            start: Start at this time, counted from the start of the capture: ``"1.2s"``, ``"15ms"``, or a number of microseconds.
+            start: Start at this time, measured from the start of the capture: ``"1.2s"``, ``"15ms"``, or a number of microseconds.
             end: End at this time.
             lines: Draw only the tracks with these names: ``"GPU:0/Stream*"``.
             width: Width in pixels, 400 to 20,000.

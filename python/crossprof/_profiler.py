@@ -68,7 +68,7 @@ class Recording:
             if len(written) != 1:
                 raise CaptureError(f"JAX's profiler wrote {len(written)} files *.xplane.pb below {self._part}.")
             for message in check_xspace(written[0]):
-                log.warning("The profiler says: %s", message)
+                log.warning("The profiler reported: %s", message)
             for other in sorted(written[0].parent.iterdir()):
                 # <host>.trace.json.gz next to it, if JAX writes one.
                 suffix = ".trace.json.gz"
@@ -106,7 +106,7 @@ def _other_recording(error: Exception) -> str:
     if not is_foreign_start(error):
         return ""
     if _recorded_folder is not None:
-        return f" Another capture of crossprof records into {_recorded_folder}: do not let them overlap."
+        return f" Another crossprof capture records into {_recorded_folder}. Do not let the two overlap."
     return " The program, or a library that it uses, records with jax.profiler itself."
 
 
@@ -177,7 +177,7 @@ def check_xspace(path: Path) -> list[str]:
             tag, length = _varint(file), _varint(file)
             if tag is None or length is None or tag & 7 != 2 or file.tell() + length > size:
                 raise CaptureError(
-                    f"The profile {path.name} is cut or damaged at byte {position} of {size}: is the disk full?"
+                    f"The profile {path.name} is truncated or damaged at byte {position} of {size}: is the disk full?"
                 )
             planes += tag >> 3 == 1
             if tag >> 3 in (2, 3) and len(messages) < 20:

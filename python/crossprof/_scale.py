@@ -16,7 +16,7 @@ _TPU_BOUNDS = {1: "1,1,1", 2: "1,2,1", 4: "2,2,1", 8: "2,4,1"}
 _DEVICE_COUNT = "--xla_force_host_platform_device_count"
 
 _HELP = """\
-Each run is a process that sees only this many devices, and ends before the next one starts. The program captures itself, with
+Each run is a process that sees only that many devices, and ends before the next run starts. The program captures itself, with
 crossprof.trace or crossprof.capture. Its captures go to FOLDER/<n>_devices, regardless of the folder in the program.
 
   crossprof scale -n 1,2,4,8 -- python bench.py --steps 30
@@ -34,7 +34,7 @@ def main(arguments: list[str]) -> int:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("-n", "--devices", required=True, type=_counts, metavar="N,N,...", help="numbers of devices")
-    parser.add_argument("--output", default="profiles/scaling", metavar="FOLDER", type=Path, help="where the captures go (%(default)s)")
+    parser.add_argument("--output", default="profiles/scaling", metavar="FOLDER", type=Path, help="folder of the captures (%(default)s)")
     parser.add_argument("--platform", choices=("cpu", "gpu", "tpu"), help="platform of the devices (default: the one that JAX finds)")
     parser.add_argument("command", nargs="+", metavar="COMMAND", help="the program, after --")
     call = parser.parse_args(arguments)
@@ -116,7 +116,7 @@ def _run(command: list[str], count: int, platform: str, folder: Path) -> str | N
         return f"the program ended with status {status}"
     sidecars = sorted(folder.glob("plugins/profile/*/crossprof.json"))
     if not sidecars:
-        return f"the program captured nothing into {folder}: it has to use crossprof.trace or crossprof.capture"
+        return f"the program captured nothing into {folder}: it must use crossprof.trace or crossprof.capture"
     for sidecar in sidecars:
         seen = json.loads(sidecar.read_text())["capture"]["devices"]["count"]
         if seen != count:

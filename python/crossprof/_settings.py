@@ -84,7 +84,7 @@ def settings(
         raise ImportError("crossprof captures with JAX, which is not installed here: pip install jax")
     for name, value in (("memory", memory), ("perfetto", perfetto), ("argv", argv)):
         if type(value) is not bool:
-            raise TypeError(f"{name} is True or False, not {value!r}.")
+            raise TypeError(f"{name} must be True or False, not {value!r}.")
     # `crossprof scale` collects the captures of its runs in this folder.
     path = local_folder(os.environ.get("CROSSPROF_FOLDER") or folder)
     in_force, extra = checked(options, advanced)

@@ -105,7 +105,7 @@ class Profiler:
     def end_step(self, num_tokens: int | None = None, value: Any = None) -> None:
         """Ends a step. Call it after each step, with the step's tokens over all devices and its result."""
         if self._begun is None:
-            raise RuntimeError("end_step() without begin_step().")
+            raise RuntimeError("end_step() was called without begin_step().")
         if self._capture is not None:
             self._capture.step(value, tokens=num_tokens)
         self._times.append(time.perf_counter() - self._begun)

@@ -30,7 +30,7 @@ def benchmark_function(
         the first call, which compiles. It is not included in the other values.
     """
     if num_iterations < 1 or warmup < 0:
-        raise ValueError("num_iterations is at least 1, warmup at least 0.")
+        raise ValueError("num_iterations must be at least 1, and warmup at least 0.")
     import jax
 
     def sample() -> float:

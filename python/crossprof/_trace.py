@@ -103,6 +103,6 @@ def trace(
         is_recorded = made._window is not None
         made.end(type(error).__name__)
         if is_recorded and is_foreign_start(error):
-            made._fail("The program started JAX's profiler itself inside the block: do not let them overlap.")
+            made._fail("The program itself started JAX's profiler inside the block. Do not let the two overlap.")
         raise
     made.end("the block's end")

@@ -122,7 +122,7 @@ class Window:
         seconds = time.perf_counter() - (self._started or 0.0)
         if not self.is_running:
             ended_by = FOREIGN_STOP
-            self._say("The program stopped JAX's profiler itself inside the window: everything after that is not recorded.")
+            self._say("The program itself stopped JAX's profiler inside the window, so nothing after that was recorded.")
         traced = None
         if steps is not None and ended_by == "schedule":
             traced = Timing(steps[1] - steps[0] + 1, seconds, _compiles.count() != self._compiles)
@@ -232,7 +232,7 @@ def slowdown(baseline: Timing | None, traced: Timing | None) -> dict[str, Any]:
             made[f"{name}_step_s"] = timing.per_step
             made[f"{name}_steps"] = timing.steps
     if baseline is None:
-        made["not_measured"] = "No step was timed before the capture: let it wait for at least two steps."
+        made["not_measured"] = "No step was timed before the capture: let the capture wait for at least two steps (wait=2)."
     elif traced is None:
         made["not_measured"] = "The capture ended before its last step."
     elif baseline.compiled or traced.compiled:

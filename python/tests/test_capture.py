@@ -445,11 +445,11 @@ def test_wrong_arguments_are_refused_before_anything_starts() -> None:
         ({"batch_size": 3, "tokens_per_step": 10}, ValueError, "not a multiple"),
         ({"memory_every": 0}, ValueError, "memory_every"),
         ({"options": {"device_tracer_level": 1}}, ValueError, "has no effect"),
-        ({"options": {"host_tracer_levle": 1}}, ValueError, "Is it host_tracer_level"),
-        ({"options": {"host_tracer_level": "2"}}, TypeError, "is int, not str"),
+        ({"options": {"host_tracer_levle": 1}}, ValueError, "Did you mean host_tracer_level"),
+        ({"options": {"host_tracer_level": "2"}}, TypeError, "must be int, not str"),
         ({"options": {"host_tracer_level": 9}}, ValueError, "0 (off) to 3"),
-        ({"options": {"python_tracer_level": True}}, TypeError, "is int, not bool"),
-        ({"advanced": {"tpu_trace_mod": "X"}}, ValueError, "Is it tpu_trace_mode"),
+        ({"options": {"python_tracer_level": True}}, TypeError, "must be int, not bool"),
+        ({"advanced": {"tpu_trace_mod": "X"}}, ValueError, "Did you mean tpu_trace_mode"),
         ({"advanced": {"tpu_trace_mode": "X"}}, ValueError, "TRACE_ONLY_XLA"),
     ]:
         with pytest.raises(error) as raised:

@@ -60,7 +60,7 @@ def test_files_are_where_the_documents_look_for_them(run, tmp_path: Path) -> Non
 
 def test_a_switch_that_is_none_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PROFILE_ENABLED", "maybe")
-    with pytest.raises(ValueError, match="PROFILE_ENABLED=maybe: 1 or 0, true or false"):
+    with pytest.raises(ValueError, match="PROFILE_ENABLED=maybe: must be 1 or 0, true or false"):
         crossprof.get_profiling_config()
 
 

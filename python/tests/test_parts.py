@@ -117,7 +117,7 @@ def test_a_cut_or_empty_profile_is_told_from_a_whole_one(tmp_path: Path) -> None
             with pytest.raises(CaptureError, match="wrote nothing"):
                 check_xspace(file)
         elif end not in (7, 22):
-            with pytest.raises(CaptureError, match="cut or damaged"):
+            with pytest.raises(CaptureError, match="truncated or damaged"):
                 check_xspace(file)
     file.write_bytes(xspace((4, b"host")))
     with pytest.raises(CaptureError, match="no recorded data"):
