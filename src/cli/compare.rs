@@ -45,7 +45,7 @@ fn compared(command: &Compare) -> Result<(u8, Comparison, Vec<Subject>), String>
     if runs < 2 {
         let found = if runs == 1 { "there is one run" } else { "there is no run" };
         return Err(format!(
-            "A comparison needs at least two runs, but {found}. Give another FILE, or a folder with several runs."
+            "A comparison needs at least two runs, but {found}. Specify another FILE, or a folder with several runs."
         ));
     }
     let comparison = of_subjects(&said(command), &mut subjects)?;

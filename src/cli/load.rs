@@ -100,7 +100,9 @@ fn model_config(path: &Path) -> Result<Sidecar, String> {
     decoder.push(&bytes).map_err(|error| error.to_string())?;
     match decoder.finish().map_err(|error| error.to_string())? {
         Decoded::Model(model) => Ok(*model),
-        _ => Err("This is not a model configuration. Give a Hugging Face config.json or a crossprof.json.".to_owned()),
+        _ => {
+            Err("This is not a model configuration. Specify a Hugging Face config.json or a crossprof.json.".to_owned())
+        }
     }
 }
 
@@ -135,8 +137,8 @@ pub fn load<'a>(
         let is_expected = |input: &Input| input.expected;
         if path.is_dir() && !inputs.iter().skip(found).any(is_expected) {
             loaded.problems.push(format!(
-                "{}: This folder contains no profile. Give the folder that you passed to \
-                    jax.profiler.start_trace; it contains plugins/profile/<run>/*.xplane.pb.",
+                "{}: This folder contains no profile. Specify the folder that you passed to jax.profiler.start_trace; \
+                    it contains plugins/profile/<run>/*.xplane.pb.",
                 path.display()
             ));
         }

@@ -29,7 +29,7 @@ impl Outputs {
             Some(output) => {
                 let input = if input == output { String::new() } else { format!(" ({})", input.display()) };
                 Err(format!(
-                    "{}: this file is an input{input} and would be overwritten. Give another name for the output.",
+                    "{}: this file is an input{input} and would be overwritten. Specify another name for the output.",
                     output.display()
                 ))
             }

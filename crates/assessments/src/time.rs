@@ -251,7 +251,7 @@ pub fn slowed_by_tracing(profile: &UnifiedProfile) -> Assessment {
     let asked = question(
         "slowed_by_tracing",
         "How much longer does a step take because of tracing?",
-        "Increase of the step time under tracing.",
+        "Increase in step time caused by tracing.",
         Unit::Percent,
         Some(metric!("tracing.slowdown")),
         (View::Steps, ""),

@@ -9,7 +9,7 @@ use super::{
 use base::format;
 
 /// Advice for runs whose work is unknown.
-const WHAT_TO_GIVE: &str = "Give the batch size of both, or put a crossprof.json next to each trace.";
+const WHAT_TO_GIVE: &str = "Specify the batch size of both, or put a crossprof.json next to each trace.";
 
 /// Claim about a run, compared with the baseline.
 struct Claim {
@@ -44,8 +44,8 @@ pub fn headline(comparison: &Comparison, change: &StepTimeChange) -> Headline {
     let (Some(step), Some(base)) = (change.typical_us, change.baseline_typical_us) else {
         let lacks = if change.step_time_us.is_none() { &ours } else { &theirs };
         return Headline::plain(format!(
-            "The step times of {ours} and {theirs} cannot be compared: the steps of {lacks} are unknown. Give their \
-             number."
+            "The step times of {ours} and {theirs} cannot be compared: the steps of {lacks} are unknown. Specify the \
+             number of steps."
         ));
     };
     let rate = comparison.rates.iter().find(|rate| rate.run == change.run);

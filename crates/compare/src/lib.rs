@@ -243,12 +243,12 @@ fn add_run(comparison: &mut Comparison, index: usize, subject: &Subject, base: &
         let remedy = if both_timed {
             "Steps that the program annotates (jax.profiler.StepTraceAnnotation) can be compared by their parts."
         } else {
-            "Give the number of steps."
+            "Specify the number of steps."
         };
         let begin = if both_timed { " begin is unknown" } else { " are unknown" };
         comparison.warnings.push(format!(
-            "{unknown} {} or of {}{begin}. One run is measured per step and the other over its whole window, so \
-                neither the parts nor the ops of a step are compared. {remedy}",
+            "{unknown} {} or {}{begin}. One run is measured per step and the other over its whole window, so neither \
+                the parts nor the ops of a step are compared. {remedy}",
             subject.name, base.name
         ));
         (step_time.work, step_time.work_evidence) = work::work(subject, base, OpsAlike::Unknown);
@@ -283,7 +283,7 @@ fn add_run(comparison: &mut Comparison, index: usize, subject: &Subject, base: &
         (ours, _) => {
             let lacks = if ours.is_none() { &subject.name } else { &base.name };
             comparison.warnings.push(format!(
-                "{lacks} lists no ops of a step, so ops cannot be compared: analyse its trace again to get them."
+                "{lacks} lists no ops of a step, so ops cannot be compared: analyse its trace again to get these ops."
             ));
         }
     }

@@ -343,7 +343,7 @@ pub fn sentences(scaling: &Scaling, subjects: &[Subject]) -> Vec<String> {
         let runs = scaling.points.iter().filter(unknown).count();
         sentences.push(format!(
             "Strong scaling was assumed (the same work on more devices): the batch size of {runs} of {} runs is \
-                unknown. Give it, or state the kind of scaling.",
+                unknown. Specify the batch size, or state the kind of scaling.",
             scaling.points.len()
         ));
     }

@@ -347,7 +347,7 @@ fn no_run_is_faster_if_the_work_differs_or_is_unknown() {
         "{:?}",
         unknown.summary
     );
-    assert!(unknown.answer.caveats[0].contains("Give the batch size of both"), "{:?}", unknown.summary);
+    assert!(unknown.answer.caveats[0].contains("Specify the batch size of both"), "{:?}", unknown.summary);
     // The batch sizes of both show that the work is the same.
     let (mut ours, mut theirs) = (a.clone(), more.clone());
     for run in [&mut ours, &mut theirs] {

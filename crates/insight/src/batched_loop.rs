@@ -210,9 +210,9 @@ mod tests {
             (Warning, "A loop over a batch of 256 runs 10 iterations, until its slowest example is done")
         );
         assert!(
-            found
-                .message
-                .starts_with("while.1 takes 20.0 % of the op time with its body, in 10 iterations per run. jax.vmap"),
+            found.message.starts_with(
+                "while.1, including its body, takes 20.0 % of the op time, in 10 iterations per run. jax.vmap"
+            ),
             "{found:?}"
         );
         fine(steps("pred[256]", 10, 190), &RULE);

@@ -158,7 +158,7 @@ mod tests {
         let found = finding(steps(20, "f32[1024,256]", "w.2"), &RULE);
         let title = "Conversions that a loop repeats take 18.0 % of the op time";
         assert_eq!((found.severity, found.title.as_str()), (Warning, title));
-        let said = "while.1 converts 1 array that it leaves unchanged from float32 to bfloat16 in each of its 10 iterations per run.";
+        let said = "while.1 converts 1 array, which it never changes, from float32 to bfloat16 in each of its 10 iterations per run.";
         assert!(found.message.starts_with(said), "{}", found.message);
         assert_eq!(finding(steps(12, "f32[1024,256]", "w.2"), &RULE).severity, Warning);
         assert_eq!(finding(steps(6, "f32[1024,256]", "w.2"), &RULE).severity, Note);

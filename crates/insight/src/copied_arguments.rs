@@ -19,7 +19,7 @@ use trace::Framework;
 
 pub(super) static RULE: Rule = Rule {
     id: "copied_arguments",
-    title: "Whole arrays are copied without a change of layout",
+    title: "Whole arrays are copied without changing their layout",
     needs: Needs::AllOps,
     ..Rule::checked_by(check)
 };
@@ -77,8 +77,8 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         None => format!("{} ({})", shown(array.name), shown(shape)),
     };
     let message = format!(
-        "Copies that change no layout take {} of the op time. The largest, {}, copies {what} as a whole in each run. \
-         The compiler adds such a copy if the program updates an array whose old value must be kept.",
+        "Copies that do not change the layout take {} of the op time. The largest, {}, copies {what} as a whole in \
+         each run. The compiler adds such a copy if the program updates an array whose old value must be kept.",
         format::percent(share),
         shown(text(largest.name))
     );

@@ -110,9 +110,9 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         count => format!("{} such all-gathers take", format::count(count as u64)),
     };
     let message = format!(
-        "{} collects {} from the parts {} of {} devices, because {} reads it and XLA does not split {kind} over devices. So each device \
-         receives the whole batch and computes all of it, although it needs only its part. {takes} {} of the op time, and the reading ops \
-         take {}.",
+        "{} collects {} from the parts {} on {} devices, because {} reads the whole array and XLA does not split \
+         {kind} over devices. So each device receives the whole batch and computes all of it, although it needs only \
+         its part. {takes} {} of the op time, and the ops that read the results take {}.",
         numbers.op_with_source(op),
         shape(it.whole),
         shape(it.part),

@@ -60,7 +60,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         peaks.map_or("", |peaks| peaks.device.as_str()),
         format::si(peak, "FLOP/s"),
         if devices == 1 { "its" } else { "their" },
-        if cannot { "" } else { " Inference at this rate is possible, training is not." },
+        if cannot { "" } else { " Inference at this rate is possible, but training is not." },
     );
     let (severity, confidence) = match cannot {
         true => (FindingSeverity::Critical, Confidence::High),

@@ -20,8 +20,8 @@ pub fn sentence(pipeline: &InputPipeline) -> Option<String> {
     let busy = format::percent(op.busy_percent);
     Some(match stage {
         InputStage::Wait => format!(
-            "The host is in {name} for {busy} of {time}, and the capture shows no stage inside: the work is in code without \
-             annotations, or in other processes."
+            "The host is in {name} for {busy} of {time}, and the capture shows no stage inside it, so the work is in \
+             code without annotations or in other processes."
         ),
         InputStage::Other => format!("The slowest op is {name}, which works for {busy} of {host_time}."),
         _ => format!("The slowest stage is {}: {name} works for {busy} of {host_time}.", stage.label()),

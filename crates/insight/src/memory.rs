@@ -69,7 +69,7 @@ pub(super) fn fullest_device<'a>(numbers: &Numbers<'a>) -> Result<(&'a DeviceMem
             "" => format!(" Print it in the program: {}.", words.print_memory),
             option => format!(" Capture with {option} while a step allocates, or choose the device on the Model page."),
         };
-        lacks(&format!("the file does not contain the used memory of a device, or its capacity.{remedy}"))
+        lacks(&format!("the file does not contain both the used memory and the capacity of a device.{remedy}"))
     })
 }
 
@@ -87,7 +87,7 @@ pub(super) fn name(program: &ProgramUse) -> String {
 /// Lists the shapes with the most padding, as a sentence with a leading blank. Empty if none is known.
 pub(super) fn padded_shapes(program: &ProgramUse) -> String {
     let shapes: Vec<String> = program.summary.padded.iter().take(NAMED).map(shape).collect();
-    if shapes.is_empty() { String::new() } else { format!(" The most padding: {}.", shapes.join("; ")) }
+    if shapes.is_empty() { String::new() } else { format!(" Shapes with the most padding: {}.", shapes.join("; ")) }
 }
 
 /// Describes the padding of a shape: `3 f32[16384,4]{1,0:T(8,128)} take 24.0 MiB, 23.3 MiB of it padding (with its dimensions in

@@ -54,8 +54,8 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     let source = largest.module.source_of(combines).map_or(String::new(), |source| format!(" at {}", shown(&source)));
     let elements = combines.shape.elements();
     let message = format!(
-        "{} computes {}{source} element by element and reduces it: {} elements, although it reads only {}. Its {} of all pairs runs \
-         without the matrix units.",
+        "{} computes {}{source} element by element and reduces it. These are {} elements, although the op reads only \
+         {}. The {} of all pairs runs without the matrix units.",
         shown(ops.text(numbers.trace, largest.op.name)),
         shown(&combines.shape.text(false)),
         format::count(elements as u64),

@@ -96,7 +96,7 @@ mod tests {
         assert_eq!(found.severity, Critical);
         let message = &found.message;
         assert!(message.starts_with("one (main.py:62) calls iter in each step"), "{message}");
-        assert!(message.contains("until it returns: iter > __iter__ (data.py:42)."), "{message}");
+        assert!(message.contains("until iter returns: iter > __iter__ (data.py:42)."), "{message}");
         assert_eq!(finding(steps(150, 1, ITER), &RULE).severity, Warning);
         fine(steps(90, 1, ITER), &RULE);
         // Once per epoch of two steps, and a step that makes other iterators.

@@ -58,7 +58,7 @@ impl Quantity {
     /// Returns the meaning of the quantity.
     fn about(self) -> &'static str {
         match self {
-            Quantity::Work => "Work is the time in which a device is neither idle nor in exposed communication.",
+            Quantity::Work => "Work is the time during which a device is neither idle nor in exposed communication.",
             Quantity::Duration => "Devices that wait for each other have equal step times, so compare their work.",
             Quantity::Communication => "Exposed communication includes waiting for other devices.",
             Quantity::Wait => "A device that never waits is the last to arrive.",

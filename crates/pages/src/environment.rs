@@ -42,7 +42,7 @@ pub fn facts(profile: &UnifiedProfile) -> Vec<(String, String)> {
     facts.extend(metadata.environment.iter().filter_map(|(key, value)| in_words(key, value)));
     let is_amd = is_amd(&metadata.device_type);
     for (_, value) in facts.iter_mut().filter(|(name, _)| is_amd && name == "memory bandwidth") {
-        value.push_str(" in the profile, half of the vendor's value, which is used");
+        value.push_str(" in the profile, which is half of the vendor's value. crossprof uses the vendor's value");
     }
     facts.retain(|(_, value)| !value.eq_ignore_ascii_case("unknown"));
     facts

@@ -42,8 +42,8 @@ fn without_spans(source: Source<'_>) -> Vec<Block> {
         let place = range.place.as_ref().map_or(String::new(), |place| format!(" ({place})"));
         let idle = breakdown.duration_us - breakdown.device_busy_us;
         let text = format!(
-            "Devices are idle for {} of each {}. For {} of this time, the host is in {}{place}. If this code makes the next batch, \
-             annotate its stages.",
+            "Devices are idle for {} of each {}. For {} of this time, the host is in {}{place}. If this code prepares \
+             the next batch, annotate its stages.",
             format::time_us(idle),
             format::time_us(breakdown.duration_us),
             format::time_us(range.time_us),

@@ -132,7 +132,7 @@ pub(super) fn phases(profile: &UnifiedProfile) -> Option<Bars> {
     let has_update = section.phases.iter().any(|it| it.phase == Phase::Update && it.self_time_us > 0.0);
     let note = match section.mixed_percent {
         None if !has_update => {
-            "The capture contains no program, so the ops that apply the gradients count as Other.".to_owned()
+            "The capture contains no program, so the ops that apply the gradients are counted as Other.".to_owned()
         }
         _ => String::new(),
     };

@@ -34,7 +34,7 @@ const STEP: Column = column(
 );
 const START: Column =
     column("start_us", "Start", Unit::TimeUs, "Arrival of the last device, from the start of the capture.");
-const DEVICES: Column = column("num_devices", "Devices", Unit::Count, "Number of compared devices of the group.");
+const DEVICES: Column = column("num_devices", "Devices", Unit::Count, "Number of compared devices in the group.");
 const RUNS: Column = column("runs", "Runs", Unit::Count, "Number of runs that were compared in the group.");
 const LAST: Column = column(
     "device_name",

@@ -66,7 +66,7 @@ static COLUMNS: [(Column, GroupValue); 10] = [
             Unit::TimeUs,
             "Part of the total time during which no event that started later, of any name, runs on the same line.",
         )
-        .caveat("The self times on a line add up to the time in which any event runs on it."),
+        .caveat("The self times on a line add up to the time during which any event runs on it."),
         GroupValue::Cell(|_, group| Some(group.sums.self_time.as_us())),
     ),
     (

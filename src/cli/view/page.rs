@@ -45,11 +45,11 @@ impl Page {
         match (page.file("index.html"), folder) {
             (Some(_), _) => Ok(page),
             (None, Some(folder)) => Err(format!(
-                "--page {}: this folder contains no index.html. Give the folder dist/ of the page.",
+                "--page {}: this folder contains no index.html. Specify the folder dist/ of the page.",
                 folder.display()
             )),
             (None, None) => {
-                Err("This program was built without the page. Give the page's folder with --page, or build the \
+                Err("This program was built without the page. Specify the page's folder with --page, or build the \
                 program again with CROSSPROF_PAGE=dist after `cargo xtask build`."
                     .to_owned())
             }

@@ -169,7 +169,7 @@ codes! {
             "Events that only count occurrences and have no time were skipped."
             "Nothing.";
         XplaneLateTime "xplane_late_time" Caution
-            "Some lines have their start time after their events in the file. These events were placed as if the line \
+            "Some lines have their start time after their events in the file. These events are shown as if the line \
              began with the capture."
             "Compare times of such a line only with each other.";
         XplaneMixedClocks "xplane_mixed_clocks" Caution
@@ -254,16 +254,16 @@ codes! {
     "Steps" {
         StepsUnknown "steps_unknown" Note
             "No steps were found."
-            "Wrap each step in `jax.profiler.StepTraceAnnotation(\"train\", step_num=i)` when capturing, or give the \
-             number of steps.";
+            "Wrap each step in `jax.profiler.StepTraceAnnotation(\"train\", step_num=i)` when capturing, or specify \
+             the number of steps.";
         StepsFromHostSpans "steps_from_host_spans" Note
             "No step markers were found. Steps are derived from a pattern that repeats on a Python thread."
-            "Wrap each step in `jax.profiler.StepTraceAnnotation(\"train\", step_num=i)` when capturing, or give the \
-             number of steps.";
+            "Wrap each step in `jax.profiler.StepTraceAnnotation(\"train\", step_num=i)` when capturing, or specify \
+             the number of steps.";
         StepsFromDeviceOps "steps_from_device_ops" Note
             "No step markers were found. Steps are derived from a sequence of ops that repeats on every device."
-            "Wrap each step in `jax.profiler.StepTraceAnnotation(\"train\", step_num=i)` when capturing, or give the \
-             number of steps.";
+            "Wrap each step in `jax.profiler.StepTraceAnnotation(\"train\", step_num=i)` when capturing, or specify \
+             the number of steps.";
         StepNumbersRepeat "step_numbers_repeat" Note
             "The numbers of step annotations restart or never change. Each annotation is treated as a step."
             "To compare steps of two captures by number, give each step its own number.";
@@ -281,7 +281,7 @@ codes! {
             "Nothing.";
         NumStepsIgnored "num_steps_ignored" Caution
             "The given number of steps is 0 and was ignored."
-            "Give the number of steps in the capture, or leave it out.";
+            "Specify the number of steps in the capture, or leave it out.";
     }
     "Imported profiles" {
         ProfileNotRead "profile_not_read" Damage

@@ -65,7 +65,8 @@ fn a_serial_fraction_of_a_tenth_is_found() {
             // 100 + 900 / 16 and 100 + 900 / 32.
             "By Amdahl's law, a step would take 156 µs (156 µs to 156 µs) on 16 and 128 µs (128 µs to 128 µs) on 32, as long as \
              nothing grows with the devices.",
-            "Strong scaling was assumed (the same work on more devices): the batch size of 4 of 4 runs is unknown. Give it, or state the kind of scaling.",
+            "Strong scaling was assumed (the same work on more devices): the batch size of 4 of 4 runs is unknown. \
+             Specify the batch size, or state the kind of scaling.",
         ]
     );
 }
@@ -180,7 +181,10 @@ fn weak_scaling_forecasts_the_time_added_by_each_doubling() {
     assert!(sizes[0].0 == 8 && close(sizes[0].1, 130.0) && sizes[1].0 == 16 && close(sizes[1].1, 140.0), "{sizes:?}");
     assert!(close(found.forecast[0].efficiency_percent, 100.0 / 1.3), "{:?}", found.forecast);
     let said = sentences(&found, &runs).join(" ");
-    assert!(said.contains("Judging by what each doubling adds, a step would take 130 µs (130 µs to 130 µs) on 8"), "{said}");
+    assert!(
+        said.contains("Judging by what each doubling adds, a step would take 130 µs (130 µs to 130 µs) on 8"),
+        "{said}"
+    );
 }
 
 #[test]

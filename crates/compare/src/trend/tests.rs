@@ -88,8 +88,8 @@ fn a_drift_is_distinguished_from_a_jump() {
     assert_eq!(
         sentences(&found, &subjects),
         [
-            "From training step 10 to 80 the step time drifts by +0.50 % per run (± 0.01), from 100 ms to 103 ms: no single run \
-          changes it."
+            "From training step 10 to 80 the step time drifts by +0.50 % per run (± 0.01), from 100 ms to 103 ms, and no single \
+          run causes the change."
         ]
     );
 }

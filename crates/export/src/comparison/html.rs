@@ -50,8 +50,8 @@ pub fn html(comparison: &Comparison, subjects: &[Subject]) -> String {
         title: &title,
         body,
         go_on: html! {
-            "Drop it on crossprof, or give it to " code { "crossprof compare" } ", to continue with the profiles in \
-                it."
+            "Drop this page on crossprof, or pass it to " code { "crossprof compare" } ", to continue with the \
+                profiles that it contains."
         },
         download: "Download the profiles (JSON)",
         profiles: profiles(comparison, subjects),

@@ -25,8 +25,8 @@ pub fn report(profile: &UnifiedProfile) -> String {
         title: &profile.metadata.full_name(),
         body: body(profile, sections(profile)),
         go_on: html! {
-            "Drop it on crossprof, or give it to " code { "crossprof" } "as a file, to continue with the profile in \
-                it."
+            "Drop this page on crossprof, or pass it to " code { "crossprof" } "as a file, to continue with the \
+                profile that it contains."
         },
         download: "Download the profile (JSON)",
         profiles: vec![profile.copied()],

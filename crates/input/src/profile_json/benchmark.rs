@@ -320,7 +320,7 @@ mod tests {
         let [note] = profiles.warnings.as_slice() else { panic!("{:?}", profiles.warnings) };
         assert_eq!(note.count, Some(8));
         assert!(
-            note.message.starts_with("Entries that are not a method with a time were not read: "),
+            note.message.starts_with("Methods without a time, and entries that are not methods, were not read: "),
             "{}",
             note.message
         );
@@ -392,7 +392,10 @@ mod tests {
             let profiles = read(&json!({"a": fields, "b": {"execution_time": 1.0}, "c": 5})).unwrap();
             assert_eq!((profiles.runs.len(), profiles.warnings.len()), (1, 2));
             assert!(profiles.warnings[0].message.starts_with(said));
-            assert_eq!(profiles.warnings[1].message, "Entries that are not a method with a time were not read: c.");
+            assert_eq!(
+                profiles.warnings[1].message,
+                "Methods without a time, and entries that are not methods, were not read: c."
+            );
         }
         let cut = &documented().to_string()[..60];
         let error = read_profiles(cut.as_bytes(), "p").unwrap_err().to_string();

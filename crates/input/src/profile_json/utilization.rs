@@ -49,8 +49,8 @@ pub(super) fn convert(root: &Section<'_>, steps: &StepTiming, devices: Option<&M
     } else if b.exists() {
         warnings.push(Warning::new(
             WarningCode::ProfileTimelineCoverage,
-            "The file's \"timeline_coverage\" was read as compute_utilization (the share of time in which a device \
-             runs at least one op).",
+            "The file's \"timeline_coverage\" was read as compute_utilization (the share of time during which a \
+             device runs at least one op).",
         ));
         Reported {
             percent: b.number("timeline_coverage_percent"),

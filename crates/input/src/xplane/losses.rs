@@ -91,7 +91,7 @@ impl XPlaneLoss {
             XPlaneLoss::LateTime => (
                 WarningCode::XplaneLateTime,
                 format!(
-                    "{} start time after events in the file. These events were placed as if the line began with the \
+                    "{} start time after events in the file. These events are shown as if the line began with the \
                      capture.",
                     s("line has its", "lines have their")
                 ),

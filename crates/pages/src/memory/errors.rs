@@ -48,7 +48,7 @@ fn figures(report: &OutOfMemory) -> Vec<Figure> {
     let padding = Some(report.padding_bytes()).filter(|&bytes| bytes > 0);
     let rest = [
         ("Padding", padding, "of layouts, included in the needed memory".to_owned()),
-        ("Asked for", report.requested_bytes, "by the allocation that failed".to_owned()),
+        ("Requested", report.requested_bytes, "by the allocation that failed".to_owned()),
         ("Capacity", report.capacity_bytes, "size of the memory".to_owned()),
         ("In use", report.in_use_bytes, "when it failed".to_owned()),
         ("Free", report.free_bytes, "when it failed".to_owned()),

@@ -168,7 +168,7 @@ fn note(source: Source<'_>) -> String {
         let reason = source.why_missing("steps").or_else(|| source.why_missing("step_timing.avg_step_time_us"));
         return match reason {
             Some(reason) if profile.step_timing.step_count_source == "unknown" => {
-                format!("{reason} Give the number of steps on the Model page.")
+                format!("{reason} Enter the number of steps on the Model page.")
             }
             reason => format!("{said} {}", reason.unwrap_or("This profile does not list its steps.")),
         };
@@ -185,7 +185,7 @@ fn step_source(timing: &StepTiming) -> String {
         _ => "",
     };
     match (timing.step_count_source.as_str(), marker) {
-        ("user", _) => "Steps: from the number that you gave.".to_owned(),
+        ("user", _) => "Steps: derived from the given number.".to_owned(),
         ("unknown", _) => "No step markers found.".to_owned(),
         (_, Some(marker)) => format!("Steps: {marker}{devices}."),
         ("step_num", None) => "Steps: annotations with a step number.".to_owned(),
@@ -209,7 +209,7 @@ fn summary(steps: &[Step]) -> String {
         }
     }
     if !counted.is_empty() {
-        text.push_str(&format!(" No step is both complete and past warm-up, so {counted} counts."));
+        text.push_str(&format!(" No step is both complete and past warm-up, so the mean includes {counted}."));
     }
     text
 }
@@ -250,7 +250,7 @@ mod tests {
         let whole = Step { counted: true, ..Step::default() };
         assert_eq!(
             summary(&[partial(true)]),
-            "1 step, start to start. No step is both complete and past warm-up, so 1 partial counts."
+            "1 step, start to start. No step is both complete and past warm-up, so the mean includes 1 partial."
         );
         let two = summary(&[whole.clone(), partial(false)]);
         assert_eq!(two, "2 steps, start to start. Underlined and not counted: 1 partial.");

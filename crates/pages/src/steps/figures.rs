@@ -234,8 +234,7 @@ fn host_busy(mean: &MeanPart) -> Figure {
     };
     let value = mean.host_busy_us.and_then(percent);
     Figure {
-        definition: "Share of a step in which at least one thread of the device's host works instead of \
-            waiting."
+        definition: "Share of a step during which at least one thread of the device's host works instead of waiting."
             .to_owned(),
         ..figure("Host busy", value, Unit::Percent, note, metric!("step_breakdown.host_busy_us"))
     }

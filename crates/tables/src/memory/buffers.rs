@@ -111,8 +111,8 @@ const OF_BUFFER: [Column; 12] = [
         ),
     column("logical_buffer_id", "Buffer number", Unit::Count, "XLA's number of the buffer.").xprof("logicalBufferId"),
     column("stated_bytes", "As stated", Unit::Bytes, "Rounded bytes in the text of an out-of-memory error.").caveat(
-        "Only for such texts. `bytes` is computed from the shape if the result rounds to the number in \
-            the text.",
+        "Only for out-of-memory errors. `bytes` is computed from the shape if the result rounds to the number in the \
+            text.",
     ),
 ];
 

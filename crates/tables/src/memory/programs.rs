@@ -246,7 +246,7 @@ static COLUMNS: [(Column, CellOf); 27] = [
             "Bytes of the buffers that the text of an out-of-memory error lists.",
         )
         .caveat(
-            "Only for such texts, which list the largest buffers. `peak_heap_bytes` is the required memory \
+            "Only for out-of-memory errors, which list the largest buffers. `peak_heap_bytes` is the required memory \
                 in the text.",
         ),
         |_| Cell::Absent,
@@ -259,18 +259,18 @@ static COLUMNS: [(Column, CellOf); 27] = [
             "Available bytes, from the text of an out-of-memory \
             error.",
         )
-        .caveat("Only for such texts."),
+        .caveat("Only for out-of-memory errors."),
         |_| Cell::Absent,
     ),
     (
         column(
             "requested_bytes",
-            "Asked for",
+            "Requested",
             Unit::Bytes,
             "Bytes of the allocation that failed, from the text of \
             an out-of-memory error.",
         )
-        .caveat("Only for such texts."),
+        .caveat("Only for out-of-memory errors."),
         |_| Cell::Absent,
     ),
     (
@@ -281,7 +281,7 @@ static COLUMNS: [(Column, CellOf); 27] = [
             "Bytes that were free when an allocation failed, from the text of \
             an out-of-memory error.",
         )
-        .caveat("Only for such texts."),
+        .caveat("Only for out-of-memory errors."),
         |_| Cell::Absent,
     ),
     (
@@ -291,7 +291,7 @@ static COLUMNS: [(Column, CellOf); 27] = [
             Unit::Bytes,
             "Bytes of the largest free block when an allocation failed, from the text of an out-of-memory error.",
         )
-        .caveat("Only for such texts."),
+        .caveat("Only for out-of-memory errors."),
         |_| Cell::Absent,
     ),
     (column("program_id", "Program number", Unit::Text, "Number of the program, as an unsigned decimal."), |row| {

@@ -96,7 +96,7 @@ pub(super) static COLUMNS: [(Column, CellOf); 16] = [
         .xprof("peakBytesInUse"),
         |_, _, event| CellRef::Int(event.lifetime_peak_bytes),
     ),
-    (column("requested_bytes", "Asked for", Unit::Bytes, "Requested bytes.").xprof("requestedBytes"), |_, _, event| {
+    (column("requested_bytes", "Requested", Unit::Bytes, "Requested bytes.").xprof("requestedBytes"), |_, _, event| {
         CellRef::int(event.requested_bytes)
     }),
     (
