@@ -118,7 +118,7 @@ fn profiles_beside_a_trace_show_the_growth_of_its_run() {
         (cli::stdout(&output), cli::stderr(&output))
     };
     let (analysed, _) = said(&["analyze", "."]);
-    assert!(analysed.contains("warning   Memory grew by 200"), "{analysed}");
+    assert!(analysed.contains("warning   Memory has grown by 200"), "{analysed}");
     for text in ["compared to 10.0 MiB in memory_2.prof", "train.py:12 (+20.0 MiB)", "Live memory", "Kernel time"] {
         assert!(analysed.contains(text), "{text}\n{analysed}");
     }
@@ -128,12 +128,12 @@ fn profiles_beside_a_trace_show_the_growth_of_its_run() {
     assert!(programs.contains("jit_train_step"), "the memory of the programs is still there\n{programs}");
     run("2026_01_05_11_00_00");
     let (several, _) = said(&["analyze", "."]);
-    assert!(!several.contains("Memory grew"), "{several}");
+    assert!(!several.contains("Memory has grown"), "{several}");
     assert_eq!(several.matches("These device memory profiles were not read").count(), 1, "{several}");
     assert!(several.contains("memory_2.prof"), "{several}");
     // Files that the user names are read.
     let (named, _) = said(&["analyze", "memory_2.prof", "memory_10.prof"]);
-    assert!(named.contains("Memory grew by 200"), "{named}");
+    assert!(named.contains("Memory has grown by 200"), "{named}");
 }
 
 #[test]

@@ -207,7 +207,7 @@ mod tests {
         let bytes = std::fs::read(format!("{}/{trace}", env!("CARGO_MANIFEST_DIR"))).unwrap();
         let files = [("r/h.xplane.pb", bytes), ("r/a.prof", heap(2 << 20)), ("r/b.prof", heap(5 << 20))];
         let (before, after) = report_after_a_handover(&files);
-        assert!(before.contains("Memory grew by 150"), "{before}");
+        assert!(before.contains("Memory has grown by 150"), "{before}");
         assert_eq!(after, before);
         let (before, after) = report_after_a_handover(&files[1..2]);
         assert!(before.contains("memory_profile"), "{before}");

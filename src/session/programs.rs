@@ -53,7 +53,8 @@ pub(super) fn take(members: &mut [Member], planned: &PlannedRun, run: &mut Run) 
     }
     for ((stem, at), (path, part)) in parts {
         if at == 0 && found.iter().all(|program| program.stem != stem) {
-            let message = format!("The instructions of this program are missing. Open it together with {stem}.txt.");
+            let message =
+                format!("The instructions of this program are missing. Open this file together with {stem}.txt.");
             run.warnings.push(Warning::new(WarningCode::ProgramWithoutInstructions, message).with_file(path));
             found.push(Found::of_values(&stem, &part, found.len()));
         }

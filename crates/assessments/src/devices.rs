@@ -17,7 +17,7 @@ pub(super) fn transfers(profile: &UnifiedProfile) -> Assessment {
         (View::Transfers, ""),
     );
     let Some(share) = share_of_step(profile, |parts| Some(parts.h2d_us + parts.d2h_us)) else {
-        return asked.not_measured(profile, "This profile has no breakdown of steps.", better_file(profile));
+        return asked.not_measured(profile, "This profile has no step breakdown.", better_file(profile));
     };
     let wait = profile.findings.iter().find(|finding| finding.id == "async_copy_wait");
     let waited = wait.and_then(|finding| finding.time_at_stake_percent).unwrap_or(0.0);
@@ -67,7 +67,7 @@ pub(super) fn cpu_fallback(profile: &UnifiedProfile) -> Assessment {
             metadata.num_devices as f64,
             Some(level),
             format!(
-                "It ran on {} {devices} of the platform {}{more}.",
+                "The program ran on {} {devices} of the platform {}{more}.",
                 format::count(metadata.num_devices),
                 format::printable(&metadata.platform)
             ),
@@ -192,7 +192,7 @@ pub(super) fn communication(profile: &UnifiedProfile) -> Assessment {
                 "Shard so that devices exchange less data, and overlap the rest with computation.",
             )
             .advised_by(profile, &COMMUNICATION),
-        None => asked.not_measured(profile, "This profile has no breakdown of steps.", better_file(profile)),
+        None => asked.not_measured(profile, "This profile has no step breakdown.", better_file(profile)),
     }
 }
 

@@ -280,7 +280,7 @@ mod tests {
         let of = |id: &str| all(&profile).into_iter().find(|it| it.id == id).unwrap();
         let dominant = of("dominant_op");
         assert_eq!((dominant.value, dominant.level), (Some(60.0), Some(Level::Warning)), "{}", dominant.answer);
-        assert_eq!(of("top_ops").answer, "By self time matmul 60.0 %, add 40.0 %: 100 % of all op time.");
+        assert_eq!(of("top_ops").answer, "By self time, matmul 60.0 %, add 40.0 %: 100 % of all op time.");
         assert_eq!(of("long_ops").answer, "None. The longest is matmul, with 50.0 µs per step and device.");
     }
 

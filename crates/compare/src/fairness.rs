@@ -26,13 +26,13 @@ const CHECKS: [Check; 14] = [
         "batch_size",
         "Batch size",
         |profile| profile.model_config.batch_size.map(format::count),
-        "A step does a different amount of work. Compare samples or tokens per second.",
+        "Steps do different amounts of work. Compare samples or tokens per second.",
     ),
     (
         "seq_length",
         "Sequence length",
         |profile| profile.model_config.seq_length.map(format::count),
-        "A sample requires a different amount of work, and attention grows with the square of the length.",
+        "Samples require different amounts of work, and attention grows with the square of the length.",
     ),
     (
         "model_dimensions",
@@ -56,7 +56,7 @@ const CHECKS: [Check; 14] = [
         "data_type",
         "Data type",
         data_type,
-        "Arithmetic with a different width has a different peak and gives different results.",
+        "Arithmetic of a different width has a different peak rate and gives different results.",
     ),
     (
         "warm_up",

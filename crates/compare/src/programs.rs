@@ -38,9 +38,9 @@ pub fn checks(subjects: &[Subject]) -> Vec<FairnessCheck> {
 fn note(check: &str) -> &'static str {
     match check {
         "program" => "The compiled programs differ. If they do the same work, the comparison measures this difference.",
-        "parameter_shapes" => "A step takes arrays of different types or shapes, so it does different work.",
-        "operand_types" => "Arithmetic of a different width has a different peak and different results.",
-        "compiler" => "Different compiler versions compile the same source to different programs.",
+        "parameter_shapes" => "The steps take arrays of different types or shapes, so they do different work.",
+        "operand_types" => "Arithmetic of a different width has a different peak rate and gives different results.",
+        "compiler" => "Different compiler versions compile the same source into different programs.",
         _ => "The compiler flags differ.",
     }
 }
@@ -153,8 +153,9 @@ fn parameter_shapes(subjects: &[Subject]) -> FairnessCheck {
     let found = finished(subjects, "parameter_shapes", "Types and shapes of parameters", status, values);
     if status == FairnessStatus::Unknown && known.len() == subjects.len() {
         return FairnessCheck {
-            note: "The programs are for different numbers of partitions, and contain the shapes of one partition."
-                .to_owned(),
+            note:
+                "The programs are for different numbers of partitions, and each contains the shapes of one partition."
+                    .to_owned(),
             ..found
         };
     }

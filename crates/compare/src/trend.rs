@@ -76,7 +76,7 @@ fn percent(from_us: f64, to_us: f64) -> f64 {
 fn outlier(ordered_by: OrderedBy, run: &TimedRun<'_>, neighbours_us: f64) -> Option<OutlierRun> {
     let step_time_us = run.sample.mean_us;
     let text = format!(
-        "The run at {} is an outlier: a step takes {}, its neighbours {} ({:+.1} %).",
+        "The run at {} is an outlier: a step takes {}, against {} in the neighbouring runs ({:+.1} %).",
         when(ordered_by, &run.place.label),
         format::time_us(step_time_us),
         format::time_us(neighbours_us),

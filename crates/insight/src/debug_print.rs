@@ -15,7 +15,7 @@ use report::{Confidence, FindingSeverity, View};
 use trace::IntervalSet;
 
 pub(super) static RULE: Rule =
-    Rule { id: "debug_print", title: "Callbacks from the device into Python", ..Rule::checked_by(check) };
+    Rule { id: "debug_print", title: "The program calls back into Python", ..Rule::checked_by(check) };
 
 fn check(numbers: &Numbers<'_>) -> Verdict {
     if numbers.context.analysis.devices.by_line.host_names.is_empty() {
@@ -39,7 +39,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     }
     let called = function(numbers, spans);
     let message = format!(
-        "Callbacks from the compiled program into Python take {} of the time, in {}.{}",
+        "Callbacks from the compiled program into Python take {} of the time ({}).{}",
         format::percent(best),
         format::counted(calls, "call"),
         called.as_ref().map_or(String::new(), |(_, sentence)| format!(" {sentence}"))

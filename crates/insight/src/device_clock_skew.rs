@@ -15,7 +15,7 @@ use base::format;
 use report::{Confidence, FindingSeverity, View};
 
 pub(super) static RULE: Rule =
-    Rule { id: "device_clock_skew", title: "Clocks of host and device disagree", ..Rule::checked_by(check) };
+    Rule { id: "device_clock_skew", title: "Host and device clocks disagree", ..Rule::checked_by(check) };
 
 /// Time by which ops may start before their launch (ours: launch delays are tens of microseconds).
 const NOTE_US: f64 = 50.0;
@@ -52,7 +52,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         format::count(total.early),
         format::count(total.launches)
     );
-    Draft::new(severity, confidence, "The clocks of host and device disagree", message)
+    Draft::new(severity, confidence, "The host and device clocks disagree", message)
         .remedy(
             match numbers.profile.metadata.num_hosts {
                 Some(2..) => {

@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 
 pub(super) static RULE: Rule = Rule {
     id: "evaluation",
-    title: "A program without gradients takes most of the time",
+    title: "A program that computes no gradients takes most of the time",
     needs: Needs::AllOps,
     ..Rule::checked_by(check)
 };

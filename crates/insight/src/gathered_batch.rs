@@ -280,8 +280,8 @@ mod tests {
             (found.severity, found.title.as_str()),
             (Critical, "Each device collects the whole batch for fft, which takes 50.0 % of the op time")
         );
-        let said =
-            "all-gather.1 collects f32[16,8,64] from the parts f32[4,8,64] of 4 devices, because reader.1 reads it";
+        let said = "all-gather.1 collects f32[16,8,64] from the parts f32[4,8,64] on 4 devices, because reader.1 reads the \
+             whole array";
         assert!(found.message.starts_with(said), "{}", found.message);
         assert_eq!(finding(steps(FFT, (32, 64), 40), &RULE).severity, Warning);
         fine(steps(FFT, (32, 64), 39), &RULE);

@@ -20,7 +20,7 @@ use memory::HeapProfile;
 use report::{Confidence, FindingSeverity, View};
 
 pub(super) static RULE: Rule =
-    Rule { id: "heap_growth", title: "Memory grew since the earlier profile", ..Rule::checked_by(check) };
+    Rule { id: "heap_growth", title: "Memory has grown since the earlier profile", ..Rule::checked_by(check) };
 
 /// Growth in percent of the earlier bytes from which the finding is a note (ours: caches of a few arrays stay below).
 const NOTE_PERCENT: f64 = 10.0;
@@ -85,7 +85,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     Draft::new(
         if is_bad { FindingSeverity::Warning } else { FindingSeverity::Note },
         Confidence::Medium,
-        &format!("Memory grew by {} since the earlier profile", format::percent(percent)),
+        &format!("Memory has grown by {} since the earlier profile", format::percent(percent)),
         message,
     )
     .remedy(

@@ -16,7 +16,7 @@ use trace::Platform;
 
 pub(super) static RULE: Rule = Rule {
     id: "host_executed_ops",
-    title: "Ops that run on the host",
+    title: "Some ops run on the host",
     // Callbacks are ops on the host.
     explained_by: &[&[&debug_print::RULE]],
     ..Rule::checked_by(check)

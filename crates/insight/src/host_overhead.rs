@@ -54,7 +54,8 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     // Another finding describes the host while devices wait for input.
     let besides = numbers.besides_input();
     let message = format!(
-        "Devices wait for the host for {} of {} ({}): it launches the next op only after the previous one has ended.{}{}{}",
+        "Devices wait for the host for {} of {} ({}): the host launches the next op only after the previous op has \
+         ended.{}{}{}",
         format::time_us(window.us(share)),
         window.words(),
         format::percent(share),

@@ -29,7 +29,7 @@ use trace::{Framework, Platform};
 
 pub(super) static RULE: Rule = Rule {
     id: "low_flop_rate",
-    title: "Matrix products, convolutions or attention far below the peak",
+    title: "Matrix products, convolutions or attention run far below the peak",
     explained_by: &[&[&grouped_convolution::RULE, &derivative_matrix::RULE]],
     ..Rule::checked_by(check)
 };

@@ -24,7 +24,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         return Verdict::Fine;
     }
     let message = format!(
-        "Memory bandwidth limits the devices: the ops use {} of it and reach {} of the peak FLOP rate.{}",
+        "Memory bandwidth limits the devices: the ops use {} of the bandwidth and reach {} of the peak FLOP rate.{}",
         format::percent(bandwidth),
         format::percent(flops),
         numbers.left_out()

@@ -102,7 +102,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         format::percent(taken),
     );
     let title = format!(
-        "Only {used} of {}{at} is read, and computing it takes {} of the time",
+        "Only {used} of {}{at} is read, and computing the whole array takes {} of the time",
         shown(&shape),
         format::percent(taken)
     );
@@ -322,7 +322,7 @@ mod tests {
     #[test]
     fn fires_above_its_limits() {
         let found = finding(steps(600, "dot", || last("f32[4,1,320]")), &RULE);
-        let title = "Only 1.0 % of f32[4,96,320] is read, and computing it takes 60.0 % of the time";
+        let title = "Only 1.0 % of f32[4,96,320] is read, and computing the whole array takes 60.0 % of the time";
         assert_eq!((found.severity, found.title.as_str()), (Critical, title));
         assert!(found.message.starts_with("logits.1 computes f32[4,96,320]"), "{}", found.message);
         assert_eq!(finding(steps(134, "dot", || last("f32[4,24,320]")), &RULE).severity, Warning);

@@ -200,7 +200,7 @@ fn sizes(error: &OutOfMemory, cause: Cause) -> String {
     }
     let statement = format::shorten(&format::printable(&error.statement), STATEMENT);
     if sentences.is_empty() {
-        sentences.push(format!("The text contains no sizes: {statement}"));
+        sentences.push(format!("The error contains no sizes: {statement}"));
     } else if cause == Cause::Allocation {
         sentences.push(format!("The error: {statement}"));
     }

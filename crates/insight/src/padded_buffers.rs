@@ -34,7 +34,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     }
     let is_bad = percent >= OF_PEAK_MEMORY_PERCENT.bad;
     let message = format!(
-        "At the peak of {}, padding of layouts takes {} of {}.{}",
+        "At the peak of {}, layout padding takes {} of {}.{}",
         name(program),
         format::bytes(padding),
         format::bytes(program.figures.peak_heap_bytes),

@@ -18,7 +18,7 @@ use report::{Confidence, FindingSeverity, View};
 
 pub(super) static RULE: Rule = Rule {
     id: "small_collectives",
-    title: "Most communication time is in many small collectives",
+    title: "Many small collectives take most of the communication time",
     needs: Needs::AllLines,
     explained_by: &[&[&gathered_batch::RULE, &gathered_sum::RULE]],
     ..Rule::checked_by(check)

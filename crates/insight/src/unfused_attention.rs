@@ -201,7 +201,7 @@ mod tests {
             (Warning, "Attention that is not fused takes 42.0 % of the op time")
         );
         assert!(found.message.contains("writes its scores, f32[4,2048,2048], to"), "{}", found.message);
-        assert!(found.message.contains("42.0 % of the op time, 40.0 % without"), "{}", found.message);
+        assert!(found.message.contains("42.0 % of the op time, 40.0 % excluding"), "{}", found.message);
         assert_eq!(finding(attention("2048", 100, true), &RULE).severity, Note);
         fine(attention("2048", 70, true), &RULE);
         // Short scores.

@@ -11,7 +11,7 @@ use report::{Confidence, FindingSeverity, View, WindowKind};
 
 pub(super) static RULE: Rule = Rule {
     id: "warm_up_in_window",
-    title: "Warm-up is in the capture",
+    title: "The capture contains warm-up",
     explained_by: &[&[&recompilation::RULE]],
     ..Rule::checked_by(check)
 };
@@ -33,7 +33,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         (true, _) if window.is_some_and(|window| window.chosen.is_some()) => {
             "The selected window contains some of them."
         }
-        (true, _) => "There is no other complete step, so the step time is that of warm-up, not of the steady state.",
+        (true, _) => "There is no other complete step, so the step time describes the warm-up, not the steady state.",
         (false, true) => "They are outside the window, so only numbers about the whole capture include them.",
         (false, false) => "The step time excludes them. The other numbers of the selected window include them.",
     };
@@ -53,7 +53,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         kinds.join(", ")
     );
     Draft::new(severity, Confidence::High, "The capture contains warm-up steps", message)
-        .remedy("Start the capture after the warm-up, about 50 steps that compile and tune: for example, trace steps 100 to 105.")
+        .remedy("Start the capture after the warm-up (about 50 steps that compile and tune). For example, trace steps 100 to 105.")
         .passed("warm_up_steps", warm_up as f64, 1.0)
         .evidence("compiling_steps", compiling as f64)
         .link(View::Steps, "warm_up=yes")

@@ -62,7 +62,7 @@ pub fn most_time(profile: &UnifiedProfile) -> Option<MostTime> {
     let function = function_of_most(&lines);
     let named = named(&lines);
     let of_loop = loop_of_most(profile);
-    let by_category = format!("By category: {categories}, of the {whole} of device ops in the window.");
+    let by_category = format!("By category: {categories}, as shares of the {whole} of device ops in the window.");
     let titles = || named.iter().map(LineTime::title).collect::<Vec<_>>().join(", ");
     let scope = if function.is_some() { None } else { scope_of_most(profile, &lines) };
     let function = function.or(scope);

@@ -213,7 +213,7 @@ fn top_kernels(source: Source<'_>, query: &PageQuery) -> Option<TableBlock> {
 /// Lists the types of op by where they run. Types on devices link to their ops, and callbacks link
 /// to the host's functions.
 fn op_placement(context: &Context<'_>, query: &PageQuery) -> TableBlock {
-    let mut table = table_block(context, TableName::OpPlacement, "", "Op types by where they run", query);
+    let mut table = table_block(context, TableName::OpPlacement, "", "Op types by place", query);
     let text = |row: &[Cell], at: usize| match row.get(at) {
         Some(Cell::Text(text)) => text.clone(),
         _ => String::new(),

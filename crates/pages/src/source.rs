@@ -14,7 +14,7 @@ use timeline::{StepPicture, Timeline};
 /// Statement that a run has a profile only.
 const EARLIER_RESULT: &str = "This run is an earlier result, which contains numbers but no events.";
 /// Remedy for such a run.
-const OPEN_ORIGINAL: &str = "Open the profile that it was made from.";
+const OPEN_ORIGINAL: &str = "Open the profile that the result was made from.";
 
 /// Parts of a run that pages and tables read. Every run has a profile. A run that was imported from an earlier result has no
 /// other part: requests for them return `None`, or the [reason](Source::events).

@@ -26,7 +26,8 @@ pub(super) static COLUMNS: [(Column, CellOf); 12] = [
             "argument",
             "Argument",
             Unit::Text,
-            "Name of the argument in the framework (`state.params['w']`), or of its instruction if it has none there.",
+            "Name of the argument in the framework (`state.params['w']`), or the name of its instruction if the \
+             framework has none.",
         ),
         |it| CellRef::text(&it.argument.name),
     ),

@@ -41,7 +41,7 @@ pub(super) static COLUMNS: ProfileColumns<Assessment, 11> = [
     (column("limits", "Limits", Unit::Text, "Limits of the judgement, unless a finding covers the same fact."), |it| {
         some_text(&it.limits)
     }),
-    (column("answer", "Answer", Unit::Text, "Sentence with the number, or the reason why there is none."), |it| {
+    (column("answer", "Answer", Unit::Text, "Sentence with the number, or the reason why there is no number."), |it| {
         text(&it.answer)
     }),
     (column("remedy", "What to do", Unit::Text, "Recommended action, or how to capture the missing data."), |it| {

@@ -110,7 +110,7 @@ const APART: [Column; 4] = [
     Column::of_field("name", "Op", Unit::Text, "communication.apart[].name"),
     Column::of_field("track", "Seen as", Unit::Text, "communication.apart[].track"),
     Column::of_field("total_bytes", "Bytes", Unit::Bytes, "communication.apart[].bytes"),
-    column("gb_per_sec", "Bandwidth", Unit::GigabytesPerSecond, "Bytes over time."),
+    column("gb_per_sec", "Bandwidth", Unit::GigabytesPerSecond, "Bytes divided by time."),
 ];
 
 /// Returns the columns of all forms.

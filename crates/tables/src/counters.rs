@@ -16,7 +16,7 @@ pub(super) const COLUMNS: [Column; 7] = [
         "mean_value",
         "Mean value",
         Unit::Number,
-        "Time-weighted mean of the counter: each sample holds until the next one.",
+        "Time-weighted mean of the counter: each sample is valid until the next one.",
     )
     .caveat("Covers the range from the first sample on. The file does not record the counter's unit."),
     column("min_value", "Smallest value", Unit::Number, "Smallest value in the range."),
@@ -25,7 +25,7 @@ pub(super) const COLUMNS: [Column; 7] = [
         "first_value",
         "First value",
         Unit::Number,
-        "Value at the start of the range. If there is none yet, the first value in the range.",
+        "Value at the start of the range, or the first value in the range if there is none yet.",
     ),
     column("last_value", "Last value", Unit::Number, "Value just before the end of the range."),
 ];

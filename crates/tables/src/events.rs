@@ -33,7 +33,8 @@ pub(super) static COLUMNS: [(Column, CellOf); 7] = [
             "process",
             "Process",
             Unit::Text,
-            "Device or host of the line, as named in the file. Prefixed by its host if the run has several.",
+            "Device or host of the line, as named in the file. Prefixed with the name of its host if the run has \
+             several hosts.",
         ),
         |it| it.rows.processes.get(it.event.line.index()).map_or(CellRef::Absent, |name| CellRef::text(name)),
     ),

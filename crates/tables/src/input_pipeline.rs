@@ -111,7 +111,7 @@ const STEP: [Column; 6] = [
         "step_name",
         "Step",
         Unit::Text,
-        "Number or name of the step in the trace. If it has neither, its position.",
+        "Number or name of the step in the trace, or its position if it has neither.",
     ),
     column("duration_us", "Duration", Unit::TimeUs, "Mean over the devices that ran the step."),
     Column::of_field("input_bound_us", "Wait for input", Unit::TimeUs, "step_breakdown.parts.input_bound_us")

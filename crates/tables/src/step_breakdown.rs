@@ -44,7 +44,7 @@ pub(super) const TABLE: TableRecord = TableRecord {
 const FIRST: [Column; 6] = [
     column("kind", "Row", Unit::Text, "`mean`, `step`, or `window` if the steps are unknown."),
     column("step", "Position", Unit::Count, "Position of the step, from 0."),
-    column("name", "Step", Unit::Text, "Number or name of the step in the trace. If it has neither, its position."),
+    column("name", "Step", Unit::Text, "Number or name of the step in the trace, or its position if it has neither."),
     column("device_name", "Device", Unit::Text, "Device, or `all devices`."),
     column("start_us", "Start", Unit::TimeUs, "Start, from the start of the capture."),
     column(

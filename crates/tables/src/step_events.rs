@@ -41,8 +41,7 @@ pub(super) static COLUMNS: [(Column, CellOf); 9] = [
             "name",
             "Step",
             Unit::Text,
-            "Number or name of the step in the trace. If it has neither, its \
-        position.",
+            "Number or name of the step in the trace, or its position if it has neither.",
         ),
         |it| step_name(&it.rows.step_names, it.of.step),
     ),

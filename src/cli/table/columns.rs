@@ -12,7 +12,7 @@ use super::{fitting, known_form};
 
 const COLUMNS: [Column; 6] = [
     column("table", "Table", Unit::Text, "The table."),
-    column("key", "Key", Unit::Text, "Name in files, filters and sort orders."),
+    column("key", "Key", Unit::Text, "Name used in files, filters and sort orders."),
     column("heading", "Heading", Unit::Text, "Heading that users see."),
     column("unit", "Unit", Unit::Text, "Unit of the numbers."),
     column("type", "Type", Unit::Text, "Type of the values in Arrow."),

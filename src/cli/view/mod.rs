@@ -179,7 +179,7 @@ fn announcement(name: &str, listing: &Listing, link: &str, address: SocketAddr, 
         let port = address.port();
         let to = if address.ip().is_unspecified() { format!("127.0.0.1:{port}") } else { address.to_string() };
         text += &format!(
-            "On your own machine, before you open this address there:\n  ssh -L {port}:{to} {}\n",
+            "Run this on your own machine before you open this address there:\n  ssh -L {port}:{to} {}\n",
             remote.destination()
         );
     }

@@ -153,7 +153,7 @@ fn table(data: &Data, label: &str) -> AnyView {
         view! { <tr>{cells.collect_view()}</tr> }
     });
     let more = (data.rows.len() > MAX_ROWS)
-        .then(|| view! { <p class="quiet">{format!("The first {MAX_ROWS} of {} rows. Copy includes all of them.", data.rows.len())}</p> });
+        .then(|| view! { <p class="quiet">{format!("The first {MAX_ROWS} of {} rows. Copy includes all rows.", data.rows.len())}</p> });
     view! {
         <div class="chart-table" tabindex="0" role="region" aria-label=label.to_owned()>
             <table><thead><tr>{heads.collect_view()}</tr></thead><tbody>{rows.collect_view()}</tbody></table>

@@ -68,7 +68,7 @@ pub fn Help() -> impl IntoView {
                             <dl class="keys">{rows(&KEYS)}</dl>
                             <h3>"In the timeline"</h3>
                             <dl class="keys">{rows(&TIMELINE_KEYS)}</dl>
-                            <p class="quiet">"Point at a title or a column heading, or move to it with Tab, to see its definition. Point at a number to see all its digits."</p>
+                            <p class="quiet">"To see a definition, point at a title or column heading, or move to it with Tab. To see all digits of a number, point at it."</p>
                         </section>
                     </div>
             }

@@ -39,7 +39,7 @@ fn between(
     let [old_us, new_us] = medians;
     let stays = if after.len() == 1 && is_last { " (this is the last run, so the change may not last)" } else { "" };
     let mut text = format!(
-        "From {} on, a step takes {} instead of {} ({:+.1} %, {}; medians of {} and of {} before){stays}.",
+        "From {} on, a step takes {} instead of {} ({:+.1} %, {}; medians of {} and of the {} before){stays}.",
         when(ordered_by, &first.label),
         format::time_us(new_us),
         format::time_us(old_us),

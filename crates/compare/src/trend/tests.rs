@@ -33,8 +33,8 @@ fn a_change_at_the_seventh_run_is_found_in_any_order() {
     assert_eq!((change.run, change.after_us), (6, 120e3));
     assert!((change.before_us - 100e3).abs() < 1e-6);
     // Medians of 99.8, 99.9, 99.9, 100, 100.1, 100.3 and of 119.8, 119.9, 120.1, 120.2.
-    let said = "From training step 700 on, a step takes 120 ms instead of 99.9 ms (+20.1 %, +20.0 ms; medians of 4 runs and of 6 \
-                before).";
+    let said = "From training step 700 on, a step takes 120 ms instead of 99.9 ms (+20.1 %, +20.0 ms; medians of 4 \
+                runs and of the 6 before).";
     assert_eq!((change.runs, change.changes.len()), ([6, 4], 0));
     assert!((change.medians_us[0] - 99.95e3).abs() < 1e-6 && (change.medians_us[1] - 120e3).abs() < 1e-6);
     assert_eq!(sentences(&found, &subjects), [said]);
@@ -105,7 +105,8 @@ fn an_outlier_is_named_and_belongs_to_no_level() {
     let texts = sentences(&found, &subjects);
     assert_eq!(
         texts[1],
-        "The run at training step 300 is an outlier: a step takes 150 ms, its neighbours 99.9 ms (+50.2 %)."
+        "The run at training step 300 is an outlier: a step takes 150 ms, against 99.9 ms in the neighbouring runs \
+         (+50.2 %)."
     );
     let [change] = found.change_points.as_slice() else { panic!("{:?}", found.change_points) };
     assert_eq!((change.run, change.runs), (6, [5, 4]));
@@ -163,10 +164,8 @@ fn a_change_at_the_last_run_is_marked_as_uncertain() {
     let found = trend(subjects).unwrap();
     assert_eq!(
         sentences(&found, subjects),
-        [
-            "From training step 700 on, a step takes 120 ms instead of 99.9 ms (+20.3 %, +20.3 ms; medians of 1 run and of 6 before) \
-          (this is the last run, so the change may not last)."
-        ]
+        ["From training step 700 on, a step takes 120 ms instead of 99.9 ms (+20.3 %, +20.3 ms; medians of 1 run \
+          and of the 6 before) (this is the last run, so the change may not last)."]
     );
 }
 

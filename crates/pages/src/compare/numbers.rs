@@ -25,7 +25,7 @@ const KEY_NUMBERS: [&[&str]; 8] = [
 /// Number of metrics that are shown as columns if runs are rows.
 const FEW: usize = 4;
 
-const NOT_SCORED: &str = "These numbers mean different things on different platforms, or only one platform has them.";
+const NOT_SCORED: &str = "These numbers mean different things on different platforms, or exist on only one platform.";
 
 /// Returns the step time of the runs that are compared in detail, with the difference from the baseline and its interval.
 pub(super) fn figures(comparison: &Comparison) -> Vec<Figure> {

@@ -284,7 +284,7 @@ impl<'a> Op<'a> {
             title: title.to_owned(),
             unit: Unit::TimeUs,
             bars: listed.iter().map(bar).collect(),
-            note: format!("The {}s that start in the step, on all devices.", self.event()),
+            note: format!("Counts the {}s that start in the step, on all devices.", self.event()),
             ..Bars::default()
         }))
     }

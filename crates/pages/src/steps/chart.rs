@@ -185,12 +185,12 @@ fn step_source(timing: &StepTiming) -> String {
         _ => "",
     };
     match (timing.step_count_source.as_str(), marker) {
-        ("user", _) => "Steps: derived from the given number.".to_owned(),
+        ("user", _) => "Steps are derived from the given number.".to_owned(),
         ("unknown", _) => "No step markers found.".to_owned(),
         (_, Some(marker)) => format!("Steps: {marker}{devices}."),
-        ("step_num", None) => "Steps: annotations with a step number.".to_owned(),
-        ("steps_line", None) => "Steps: the Steps line of the profile.".to_owned(),
-        ("module_runs", None) => "Steps: runs of the dominant module.".to_owned(),
+        ("step_num", None) => "Steps are annotations with a step number.".to_owned(),
+        ("steps_line", None) => "Steps are taken from the Steps line of the profile.".to_owned(),
+        ("module_runs", None) => "Steps are runs of the dominant module.".to_owned(),
         (other, None) => format!("Steps: {}.", format::printable(&format::shorten(other, 60))),
     }
 }
