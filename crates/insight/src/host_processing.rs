@@ -15,7 +15,7 @@ use report::{Confidence, FindingSeverity, View};
 
 pub(super) static RULE: Rule = Rule {
     id: "host_processing",
-    title: "Preparing batches takes much of the input time",
+    title: "Preparing batches takes most of the input time",
     needs: Needs::AllLines,
     ..Rule::checked_by(check)
 };

@@ -156,7 +156,7 @@ tables! {
     Steps = report::STEPS_TABLE;
     /// Phases of an inference engine.
     Serving = serving::TABLE;
-    /// Breakdown of the time of each step, by device.
+    /// Breakdown of each step's time, by device.
     StepBreakdown = step_breakdown::TABLE;
     /// Events in steps, one by one.
     StepEvents = step_events::TABLE;
@@ -226,11 +226,11 @@ tables! {
     Gaps = report::GAPS_TABLE;
     /// Findings: recommended actions with their evidence.
     Findings = findings::TABLE;
-    /// Questions of the profiling guide with their answers.
+    /// Questions of the profiling guide, with answers.
     Checklist = checklist::TABLE;
-    /// Events in a range of time on some lines, one by one.
+    /// Events on some lines in a range of time, one by one.
     Events = events::TABLE;
-    /// Statistics of a range of time on some lines.
+    /// Statistics of the events on some lines in a range of time.
     Range = range::TABLE;
     /// Warnings about lost or unusual data.
     Warnings = report::WARNINGS_TABLE;
