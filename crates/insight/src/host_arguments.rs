@@ -79,7 +79,8 @@ fn waited_for(numbers: &Numbers<'_>, found: &HostArguments, per_step: f64, share
         )
     });
     let message = format!(
-        "Devices are idle for {} of the time while host arrays, such as NumPy arrays, are copied to them: each step passes {} to compiled functions, mostly to {}.{} A call that reads a result then waits for these copies too.",
+        "Devices are idle for {} of the time while host arrays, such as NumPy arrays, are copied to them: each step passes {} \
+         to compiled functions, mostly to {}.{} A call that reads a result then waits for these copies too.",
         format::percent(share),
         format::counted(per_step.round().max(1.0) as u64, "such array"),
         shown(&found.function),

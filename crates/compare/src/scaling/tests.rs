@@ -99,7 +99,8 @@ fn weak_scaling_in_words() {
         sentences(&scaling, &subjects),
         [
             "On 8 devices a step does 4.00x the work in 1.25x the time that it takes on 2: 80 % parallel efficiency.",
-            "Judging by what each doubling adds, a step would take 138 µs on 16 and 150 µs on 32, as long as each further doubling adds as much."
+            "Judging by what each doubling adds, a step would take 138 µs on 16 and 150 µs on 32, as long as each \
+             further doubling adds as much."
         ]
     );
 }
