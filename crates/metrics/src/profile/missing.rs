@@ -76,7 +76,7 @@ fn runs_without_ops(captured: &Devices) -> Option<Warning> {
         format!("{} of {} module runs have no ops", count(without), count(runs))
     };
     let message = format!(
-        "{how_many}: the profiler did not record them. Such a run counts as busy time, but its ops are unknown."
+        "{how_many}: the profiler did not record them. Such a run is included in the busy time, but its ops are unknown."
     );
     is_notable(without, runs).then(|| warning(WarningCode::RunsWithoutOps, without, message))
 }
