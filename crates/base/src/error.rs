@@ -1,5 +1,5 @@
-//! Errors that leave nothing to show. A smaller problem is a [`Warning`](crate::warning::Warning) next to the part of
-//! the file that was read.
+//! Errors after which there is no profile to show. A smaller problem is a [`Warning`](crate::warning::Warning) next to the
+//! part of the file that was read.
 //!
 //! The `Display` text of an error is the sentence that users read after the file name. It explains what the file is and
 //! what the user can do. Quotes from the file are shortened.
@@ -13,7 +13,7 @@ const QUOTED: usize = 300;
 #[non_exhaustive]
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
-    /// The file is something else.
+    /// The file is not a profile.
     #[error("This is {what}, not a profile. {remedy}", what = cut(what, QUOTED))]
     NotAProfile {
         /// Kind of file, with its article (`an HTML page`).
@@ -24,7 +24,7 @@ pub enum Error {
     /// The file, or its entry in an archive, has no bytes.
     #[error("The file is empty. Check that the capture had finished before you copied the file, and copy it again.")]
     Empty,
-    /// The file is a profile or an archive of one, but crossprof does not support its format.
+    /// The file is a profile, or an archive that contains one, but crossprof does not support its format.
     #[error("{what} cannot be read. {remedy}", what = cut(what, QUOTED))]
     Unsupported {
         /// Kind of file, as the start of a sentence (`A unified profile of version 2.0.0`).

@@ -67,7 +67,7 @@ pub fn si_of_digits(value: f64, unit: &str, digits: usize) -> String {
         return format!("0 {unit}").trim_end().to_owned();
     }
     let size = value.abs();
-    // No value is smaller than picoseconds, so smaller scales are not needed.
+    // No value is smaller than a picosecond, so smaller scales are not needed.
     let (scale, prefix) = SI.iter().find(|(scale, _)| size >= *scale).copied().unwrap_or((1e-12, "p"));
     let scaled = value / scale;
     format!("{} {prefix}{unit}", significant(scaled, digits)).trim_end().to_owned()

@@ -7,7 +7,7 @@
 //!            backward  scopes, as the program names them: layer_3, attn
 //! ```
 //!
-//! The layers of a model differ only by a number, and `layer_*` stands for all of them.
+//! The paths of a model's layers differ only in a number. `layer_*` stands for all layers.
 
 use memchr::memmem;
 
@@ -37,8 +37,9 @@ pub fn segments(path: &str) -> impl Iterator<Item = &str> {
     segments.filter(|segment| !segment.is_empty())
 }
 
-/// Splits off the first path of several that XLA joined, as the part that all have in common and the rest of the first one.
-/// Joined paths are separated by `;`, or by `:` inside parentheses after their common part: `jit(f)/(jvp(a)/dot:jvp(b)/dot)`.
+/// Splits off the first of several paths that XLA joined. Returns the part that all paths have in common, and the rest of
+/// the first path. Joined paths are separated by `;`, or by `:` inside parentheses after their common part:
+/// `jit(f)/(jvp(a)/dot:jvp(b)/dot)`.
 fn first_path(path: &str) -> (&str, &str) {
     let first = path.split(';').next().unwrap_or(path);
     let Some((common, joined)) = first.split_once("/(") else { return (first, "") };
@@ -50,7 +51,7 @@ fn first_path(path: &str) -> (&str, &str) {
     (common, joined.split_at(end.unwrap_or(joined.len())).0)
 }
 
-/// Splits the first path of several that XLA joined into its segments.
+/// Splits a path into its segments. If XLA joined several paths, splits only the first one.
 fn first_segments(path: &str) -> impl Iterator<Item = &str> {
     let (common, rest) = first_path(path);
     segments(common).chain(segments(rest))
@@ -105,7 +106,7 @@ pub fn training_pass(path: &str) -> Option<&'static str> {
         .find_map(|(mark, pass)| has(mark).then_some(pass))
 }
 
-/// Strips the number of a name: `fusion.12`, `fusion.12.remat2` and `fusion_12` become `fusion`. A name that is only a
+/// Strips the number from a name: `fusion.12`, `fusion.12.remat2` and `fusion_12` become `fusion`. A name that is only a
 /// number stays.
 pub fn name_without_number(name: &str) -> &str {
     let mut base = name;

@@ -21,7 +21,7 @@ pub fn may_have(text: &str) -> bool {
         && ["/home/", "/Users/", "/root", ":\\"].iter().any(|start| text.contains(start))
 }
 
-/// Calls `home` at each occurrence of `sign` and replaces the home folder that it finds. `home` returns the number of
+/// Calls `home` at each occurrence of `sign` and replaces the home folder that `home` finds. `home` returns the number of
 /// bytes that the folder covers before and after that position.
 fn replaced(text: &str, sign: char, home: fn(&str, &str) -> Option<(usize, usize)>) -> String {
     let mut made = String::with_capacity(text.len());

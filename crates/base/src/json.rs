@@ -4,8 +4,8 @@
 //! the parser's text handling for each field. In the browser, this code costs more than the time that it saves.
 //!
 //! This module therefore parses text into a [`Value`] with code that exists only once. It reads a struct only from an
-//! object and a list only from an array, so the compiler drops the code for the other cases. The remaining code of a
-//! struct takes its fields in order. This module looks up the fields by name, with one piece of code for all types.
+//! object and a list only from an array, so the compiler drops the code for the other cases. The remaining code of a struct
+//! expects its fields in order, so this module looks up the fields by name, with one piece of code for all types.
 
 use serde::de::value::StrDeserializer;
 use serde::de::{
@@ -44,7 +44,7 @@ pub fn from_foreign_tree<T: DeserializeOwned>(tree: Value) -> Result<T, Error> {
     T::deserialize(Tree::<true>(tree))
 }
 
-// Nothing is inlined, because a struct with thirty numbers would contain thirty copies of the code that reads a number.
+// Nothing is inlined. Otherwise, a struct with thirty numbers would contain thirty copies of the code that reads a number.
 struct Tree<const EXPLAINS: bool>(Value);
 
 fn misfit<'de, const EXPLAINS: bool, T, V: Visitor<'de>>(value: &Value, visitor: &V) -> Result<T, Error> {
@@ -399,7 +399,7 @@ mod tests {
             "{\"must\":7,\"last\":1.5}",
         ] {
             assert!(read(text).is_err(), "{text}");
-            // Documents of other programs are refused with the error text of serde_json.
+            // Documents from other programs are rejected with the error text of serde_json.
             let tree: Value = serde_json::from_str(text).unwrap();
             let theirs = serde_json::from_value::<Part>(tree.clone()).unwrap_err().to_string();
             assert_eq!(from_foreign_tree::<Part>(tree).unwrap_err().to_string(), theirs, "{text}");

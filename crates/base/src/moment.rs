@@ -1,4 +1,4 @@
-//! Recognises from a file's name if it was saved before or after the work.
+//! Recognises from the name of a file whether it was saved before or after the work.
 
 /// Words in the name of a file that was saved before the work.
 const START: [&str; 6] = ["start", "begin", "before", "first", "initial", "init"];
@@ -16,7 +16,7 @@ pub enum Moment {
     End,
 }
 
-/// Returns the moment that the first known word of a name means.
+/// Returns the moment that a file name indicates. Its first known word decides.
 pub fn of_name(name: &str) -> Moment {
     let name = name.to_lowercase();
     let mut words = name.split(|letter: char| !letter.is_alphabetic());

@@ -2,7 +2,7 @@
 
 use memchr::memmem;
 
-/// Words that appear only in errors of runtimes and frameworks, as these spell them.
+/// Words that appear only in the errors of runtimes and frameworks, in their spelling.
 const ERRORS: [&str; 6] =
     ["RESOURCE_EXHAUSTED", "esource exhausted", "OUT_OF_MEMORY", "OutOfMemoryError", PEAK_BUFFERS, LARGEST_ALLOCATIONS];
 
@@ -18,7 +18,7 @@ const WORDS: [&str; 8] = [
     "exceeded scoped vmem limit",
 ];
 
-/// Counts only at the start of a word: ZOOM and BLOOM do not match.
+/// Matches only at the start of a word, so ZOOM and BLOOM do not match.
 const OOM: &str = "OOM";
 
 /// Heading of XLA's list of buffers on GPUs and CPUs.

@@ -1,8 +1,8 @@
 //! Sorting and ordered maps that are compiled only once.
 //!
-//! The standard library compiles its sort again for every type and comparison, at about five kilobytes of WebAssembly
-//! each. Collecting into an ordered map has the same cost. The lists of a report are short, so these functions share
-//! one compiled copy and call the comparison through a pointer. Columns with a million values use the standard
+//! The compiler generates the standard library's sort again for every type and comparison, at about five kilobytes of
+//! WebAssembly each. Collecting into an ordered map has the same cost. The lists of a report are short, so these functions
+//! share one compiled copy and call the comparison through a pointer. Columns with a million values use the standard
 //! library's sort.
 
 use std::cmp::Ordering;

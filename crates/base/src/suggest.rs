@@ -5,7 +5,8 @@ use crate::sort;
 /// Maximum number of suggestions.
 const COUNT: usize = 3;
 
-/// Returns the words of `known` that are nearest to `word`. At most a third of the letters (or two) may differ.
+/// Returns the words of `known` that are nearest to `word`. At most a third of the letters may differ, or two letters in
+/// short words.
 pub fn words(word: &str, known: &[&str]) -> Vec<String> {
     let limit = (word.chars().count() / 3).max(2);
     nearest(known.iter().map(|&it| (distance(word, it), it.to_owned())).collect(), limit)

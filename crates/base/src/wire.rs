@@ -123,8 +123,8 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Returns the number of the next field if the field's tag is this byte (field number times 8, wire type 0).
-    /// Otherwise the reader does not move. Speeds up messages whose fields almost always come in the same order.
+    /// Reads the next field as a varint if the field's tag is this byte (field number times 8, wire type 0). Otherwise the
+    /// reader does not move. Speeds up messages whose fields almost always come in the same order.
     #[inline(always)]
     pub fn varint_with_tag(&mut self, tag: u8) -> Option<u64> {
         let start = self.position;
@@ -205,7 +205,7 @@ impl<'a> Reader<'a> {
         Some(bytes)
     }
 
-    /// Skips a group. Counts nested groups instead of recursing, so that depth needs no stack.
+    /// Skips a group. Counts nested groups instead of recursing, so that deep nesting needs no stack.
     #[cold]
     fn group(&mut self) -> Option<Value<'a>> {
         let mut depth = 1u64;

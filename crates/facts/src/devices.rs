@@ -1,4 +1,4 @@
-//! Peaks of devices as published by their makers (`devices.csv`).
+//! Peaks of devices as published by their vendors (`devices.csv`).
 
 use std::sync::LazyLock;
 
@@ -6,7 +6,7 @@ use super::arithmetic::Rates;
 use super::table;
 use base::number::decimal;
 
-/// A device as counted in profiles: a chip, or one core or die of a chip.
+/// A device as profiles number them: a chip, or one core or die of a chip.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Device {
     /// Key by which a user chooses the device (`h100-sxm`).
@@ -22,11 +22,11 @@ pub struct Device {
     pub rates: Rates,
     /// Bandwidth of the device memory, in bytes per second.
     pub hbm_bytes_per_second: Option<f64>,
-    /// Size of the device memory in the maker's GB. `None` if the device shares the memory of its host.
+    /// Size of the device memory in the vendor's GB. `None` if the device shares the memory of its host.
     pub hbm_gb: Option<f64>,
     /// Bandwidth of the links to other devices, in bytes per second, both directions together.
     pub interconnect_bytes_per_second: Option<f64>,
-    /// URL of the maker's publication.
+    /// URL of the vendor's publication.
     pub source: &'static str,
 }
 
@@ -106,9 +106,9 @@ pub fn find(name: &str) -> Option<&'static Device> {
     by_name(name).map(|(device, _)| device)
 }
 
-/// Returns the device with the product name `name` in profiles, and all other devices with this name. For example,
-/// `NVIDIA H100` is an SXM, PCIe or NVL product. `cores` and `memory_bytes`, if known, rule out some of them. The list
-/// is empty if the device is unambiguous.
+/// Returns the device with the product name `name` in profiles, and all other devices with this name. For example, `NVIDIA
+/// H100` may be an SXM, PCIe or NVL product. `cores` and `memory_bytes`, if known, rule out some of them. The list is empty
+/// if the device is unambiguous.
 pub fn assumed(
     name: &str,
     cores: Option<u64>,
@@ -130,7 +130,7 @@ pub fn assumed(
     Some((chosen, fitting.into_iter().filter(|it| it.key != chosen.key).collect()))
 }
 
-/// Maximum relative difference between the memory size in a profile and the maker's figure.
+/// Maximum relative difference between the memory size in a profile and the vendor's figure.
 const MEMORY_TOLERANCE: f64 = 0.08;
 
 /// Returns the device with a name. If several devices share a part of the name and no other word decides between them,
@@ -281,8 +281,8 @@ mod tests {
         }
     }
 
-    /// As published by the makers, without sparsity (a TPU7x chip has two devices, an MI250X two dies): bf16 (or fp16
-    /// if bf16 is missing), 8-bit, memory in GB/s, links in GB/s.
+    /// As published by the vendors, without sparsity (a TPU7x chip has two devices, an MI250X two dies): bf16 (or fp16 if
+    /// bf16 is missing), 8-bit, memory in GB/s, links in GB/s.
     #[test]
     fn well_known_numbers() {
         use Arithmetic::{Bf16, Fp8, Fp16, Int8};

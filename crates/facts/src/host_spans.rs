@@ -26,8 +26,7 @@ pub enum HostWork {
 static ROWS: LazyLock<Vec<(HostWork, Pattern)>> =
     LazyLock::new(|| table::rows(include_str!("host_spans.csv")).filter_map(|cells| parse(&cells)).collect());
 
-/// The rows that match names, as opposed to frames: their work, and their patterns, which are matched in one pass over
-/// a name.
+/// The rows that match names, but not frames: their work, and their patterns. One pass over a name matches all patterns.
 struct Named {
     works: Vec<HostWork>,
     patterns: Patterns,

@@ -18,14 +18,14 @@ pub enum InputStage {
     Transfer,
     /// Puts a batch into the queue of a device (TPU infeed).
     Enqueue,
-    /// Passes on what other threads or nested spans make.
+    /// Passes on the results of other threads or nested spans.
     Wait,
     /// Any other part of a pipeline.
     Other,
 }
 
 impl InputStage {
-    /// All stages, in the order of a batch's way.
+    /// All stages, in the order in which a batch passes through them.
     pub const ALL: [InputStage; 7] = [
         InputStage::Read,
         InputStage::Preprocess,
@@ -71,7 +71,7 @@ enum Applies {
     Iterator,
     /// All other names.
     Name,
-    /// Ranges of users inside a pipeline.
+    /// Ranges that the user annotated inside a pipeline.
     Inside,
 }
 
@@ -109,7 +109,7 @@ pub fn iterator(name: &str) -> Option<&str> {
     Some(stem.strip_suffix('V').filter(|_| stem.len() < last.len()).unwrap_or(last))
 }
 
-/// Returns the stage of a span of the input pipeline. A span whose name has no stage passes on what others make.
+/// Returns the stage of a span of the input pipeline. A span whose name has no stage passes on the results of other spans.
 pub fn of_name(name: &str) -> StageOfName {
     match iterator(name) {
         Some(last) => {
@@ -119,12 +119,12 @@ pub fn of_name(name: &str) -> StageOfName {
     }
 }
 
-/// Returns true if a span that moves data between host and device moves a batch to a device.
+/// Returns true if a span of a transfer between host and device moves a batch to a device.
 pub fn is_to_device(name: &str) -> bool {
     first(name, &[Applies::Name]).is_some_and(|it| it.stage == InputStage::Transfer)
 }
 
-/// Returns the stage of a user's range inside a pipeline. `None` if the name has none.
+/// Returns the stage of a range that the user annotated inside a pipeline. `None` if its name matches no stage.
 pub fn of_range(name: &str) -> Option<InputStage> {
     first(name, &[Applies::Name, Applies::Inside]).map(|it| it.stage)
 }

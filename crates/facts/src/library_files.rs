@@ -15,9 +15,9 @@ static FILES: LazyLock<BTreeSet<&'static str>> = LazyLock::new(|| {
 /// Folders in which packages are installed.
 const PACKAGES: [&str; 3] = ["site-packages/", "dist-packages/", "lib/python"];
 
-/// Returns true if a frame of the Python tracer (`$train.py:12 train_step`, `work/train.py(12): train_step`) is a
-/// public function outside of known libraries. Files whose names begin with an underscore are internal to a package
-/// (NumPy's `_function_base_impl.py`), so they count as library files.
+/// Returns true if a frame of the Python tracer (`$train.py:12 train_step`, `work/train.py(12): train_step`) is a public
+/// function outside of known libraries. Files whose names begin with an underscore are internal to a package (NumPy's
+/// `_function_base_impl.py`), so they are treated as library files.
 pub fn is_users(frame: &str) -> bool {
     let Some((place, function)) = frame.rsplit_once(' ') else { return false };
     if !function.starts_with(|first: char| first.is_alphabetic()) {

@@ -14,7 +14,7 @@ pub enum Pattern {
     /// The name contains these words (joined by `-`) in this order and next to each other. After a final `*`, the last
     /// word may be longer.
     Words(&'static str),
-    /// The name is a Python frame of this `file.py function`. `* function` is a function of the user in any file.
+    /// The name is a Python frame of this `file.py function`. `* function` is a user's function in any file.
     Frame(&'static str),
 }
 
@@ -42,7 +42,7 @@ impl Pattern {
         }
     }
 
-    /// Returns the bytes with which every match begins, at any position in the name.
+    /// Returns the bytes with which every match begins. The match may be at any position in the name.
     fn head(self) -> &'static [u8] {
         match self {
             Pattern::Exact(text) | Pattern::Prefix(text) | Pattern::Contains(text) => text.as_bytes(),
@@ -133,9 +133,9 @@ impl Name {
     }
 }
 
-/// Hundreds of patterns that are searched in one pass over a name. At each byte, only patterns with the same first two
-/// bytes are tried. A profile can have a million kernels with different names, so trying every pattern on each name
-/// would be too slow.
+/// Hundreds of patterns, all searched in one pass over a name. At each byte, only patterns with the same first two bytes
+/// are tried. A profile can have a million kernels with different names, so trying every pattern on each name would be too
+/// slow.
 #[derive(Debug)]
 pub(super) struct Patterns {
     patterns: Vec<Pattern>,

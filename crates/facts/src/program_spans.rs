@@ -41,7 +41,7 @@ fn parse(cells: &[&'static str]) -> Option<(ProgramActivity, Pattern)> {
     Some((activity, Pattern::parse(kind, pattern)?))
 }
 
-/// Returns the work on a program that an event's name means. Returns `None` for other events and for Python tracer
+/// Returns the work on a program that an event's name indicates. Returns `None` for other events and for Python tracer
 /// frames.
 pub fn program_activity(name: &str) -> Option<ProgramActivity> {
     if is_frame(name) {

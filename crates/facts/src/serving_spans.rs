@@ -10,7 +10,7 @@ const FORMS: [&str; 14] = [
     // vLLM, `Worker.annotate_profile` (vllm/v1/worker/gpu_worker.py).
     "execute_context_{prefill_requests}({prefill_tokens})_generation_{decode_requests}({decode_tokens})*",
     "context_{prefill_requests}({prefill_tokens})_generation_{decode_requests}({decode_tokens})*",
-    // The same with sums over the tokens of queries (sq) and keys (sk), for rooflines of attention.
+    // The same form with sums over the tokens of queries (sq) and keys (sk), for rooflines of attention.
     "execute_{tokens}_context_{prefill_requests}(sq{prefill_tokens}sk*)_generation_{decode_requests}(sq{decode_tokens}sk*",
     // vLLM before it counted tokens: new requests prefill, and running ones decode.
     "execute_new_{prefill_requests}_cached_{decode_requests}",
@@ -30,7 +30,7 @@ const FORMS: [&str; 14] = [
     "execute_model: {requests} reqs, {tokens} toks",
 ];
 
-/// Name that a profile gives to the annotations of forward passes together, whose own names differ.
+/// Common name that a profile gives to the annotations of forward passes, whose own names differ.
 pub const FORWARD_PASS: &str = "forward pass";
 
 /// Returns true if `name` is the name of a span that marks a step. `annotation` is the name that the profile gives to
@@ -76,7 +76,7 @@ pub struct ServedBatch {
     prefill_tokens: Option<u64>,
     decode_requests: Option<u64>,
     decode_tokens: Option<u64>,
-    /// Phase of a call whose name contains nothing else.
+    /// Phase of a call, if its name contains nothing else.
     phase: Option<ServingPhase>,
 }
 
@@ -102,7 +102,7 @@ impl ServedBatch {
         Some(ServedBatch { phase: Some(phase), ..ServedBatch::default() })
     }
 
-    /// Returns the phase. `None` if the pass serves no request, such as a pass that only keeps ranks in step.
+    /// Returns the phase. `None` if the pass serves no request, such as a pass that only keeps ranks synchronised.
     pub fn phase(&self) -> Option<ServingPhase> {
         if self.phase.is_some() {
             return self.phase;
@@ -150,7 +150,7 @@ impl ServedBatch {
         self.tokens.or_else(|| Some(self.prefill_tokens()?.saturating_add(self.decode_tokens()?)))
     }
 
-    /// Returns the batch of two hosts that serve different requests at the same time.
+    /// Returns the combined batch of two hosts that serve different requests at the same time.
     pub fn plus(self, other: ServedBatch) -> ServedBatch {
         let sum = |a: Option<u64>, b: Option<u64>| match (a, b) {
             (Some(a), Some(b)) => Some(a.saturating_add(b)),

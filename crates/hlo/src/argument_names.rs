@@ -65,7 +65,7 @@ impl NamedRole<'_> {
     }
 }
 
-/// Returns true if a part of a name means that parameters are below it.
+/// Returns true if a part of a name indicates that everything below it is a parameter.
 fn is_group(part: &str) -> bool {
     PARAMETERS.contains(&part) || PART_OF_NAME.iter().any(|of| part.starts_with(of) || part.ends_with(of))
 }

@@ -48,7 +48,7 @@ pub struct Argument<'m> {
     /// Outcome of the argument.
     pub outcome: Outcome,
     /// True if an output is computed from the argument element by element, or is the argument with a part replaced. False
-    /// for an argument whose outputs of its type may as well be gradients.
+    /// for an argument if the outputs with its type may equally be gradients.
     pub is_carried: bool,
 }
 
@@ -161,7 +161,7 @@ struct Output<'m> {
 
 impl Output<'_> {
     /// Returns true if the output is computed element by element from a value for which `is_argument` is true, or is that
-    /// value with a part replaced. Loops and branches return the new values of what they take.
+    /// value with a part replaced. Loops and branches return the new values of their operands.
     fn carries(&self, module: &Module, is_argument: &dyn Fn(&Instruction) -> bool) -> bool {
         let maker = if self.origin.is("get-tuple-element") { module.operand(self.origin, 0) } else { None };
         if maker.is_some_and(|maker| maker.is("while") || maker.is("conditional")) {
@@ -173,8 +173,8 @@ impl Output<'_> {
     }
 }
 
-/// Lists the parameters of the computation of `value` that it is computed from element by element. Follows instructions
-/// that pass values on, elementwise ones, updates of a part, and what is inside calls and fusions.
+/// Lists the parameters of a computation from which its `value` is computed element by element. Follows instructions that
+/// pass values on, elementwise instructions, updates of a part, and the insides of calls and fusions.
 fn carried_from<'m>(module: &'m Module, value: &'m Instruction, found: &mut Vec<&'m Instruction>, steps: &mut u32) {
     let mut seen = FxHashSet::default();
     let mut open = vec![value];
@@ -205,7 +205,7 @@ fn carried_from<'m>(module: &'m Module, value: &'m Instruction, found: &mut Vec<
     }
 }
 
-/// Returns the operands of a call from which its result, or an element of it, is computed element by element.
+/// Returns the operands of a call from which its result, or one value of a tuple result, is computed element by element.
 fn carried_into<'m>(
     module: &'m Module,
     call: &'m Instruction,

@@ -9,7 +9,7 @@ pub struct Attributes {
     pub parameter_number: Option<i64>,
     /// Index that a get-tuple-element takes.
     pub tuple_index: i64,
-    /// Dimensions of a broadcast, reduce, concatenate, transpose, sort, collective and so on.
+    /// Dimensions of a broadcast, reduce, concatenate, transpose, sort, collective or similar instruction.
     pub dimensions: Vec<i64>,
     /// Window of a convolution, reduce-window or select-and-scatter.
     pub window: Vec<WindowDimension>,
@@ -231,7 +231,7 @@ pub struct GatherDimensions {
 /// Options of a triangular-solve.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct TriangularSolve {
-    /// True to solve `a x = b`, and false for `x a = b`.
+    /// True to solve `a x = b`, false to solve `x a = b`.
     pub left_side: bool,
     /// True if the matrix is lower triangular.
     pub lower: bool,

@@ -28,8 +28,8 @@ pub(super) fn int(value: &Value) -> Option<i64> {
     value.as_i64().or_else(|| value.as_str()?.parse().ok())
 }
 
-/// Returns a list of numbers, which is empty if there is none. Returns `None` if one of them is unreadable, because
-/// the rest would be a different list.
+/// Returns a list of numbers, which is empty if there are none. Returns `None` if one of them is unreadable, because the
+/// rest would be a different list.
 pub(super) fn ints(value: Option<&Value>) -> Option<Vec<i64>> {
     let items = value.and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
     items.iter().map(int).collect()

@@ -145,7 +145,7 @@ fn parse_pairs(text: &str) -> Vec<(u32, u32)> {
     parts.filter_map(pair).collect()
 }
 
-/// Returns the single group of a collective without groups. It contains all replicas, or all partitions if the
+/// Returns the single group of a collective that lists no groups. The group contains all replicas, or all partitions if the
 /// collective has a channel.
 fn everyone(module: &Module, instruction: &Instruction) -> Option<Vec<Vec<u32>>> {
     let (replicas, partitions) = module.devices()?;

@@ -5,7 +5,8 @@ use super::cost::elementwise;
 use super::module::Module;
 use super::stack_frames::StackFrames;
 
-/// Sets what follows from the instructions: their index by name, and which computations are elementwise or fused.
+/// Sets the values that follow from the instructions: their index by name, and the flags for elementwise and fused
+/// computations.
 pub(crate) fn set(module: &mut Module) {
     module.by_name = ByName::new(&module.instructions);
     find_elementwise(module);
@@ -33,8 +34,9 @@ fn find_elementwise(module: &mut Module) {
     }
 }
 
-/// Sets the call stacks of a module, and the source line of each instruction to the innermost line of its stack in the user's program. If there is none,
-/// uses the instruction's own source line, or else the innermost line of its stack.
+/// Sets the call stacks of a module and the source line of each instruction. The source line is the innermost line of the
+/// instruction's stack in the user's program. If the stack has no such line, it is the instruction's own source line, or
+/// else the innermost line of the stack.
 pub(crate) fn set_stack_frames(module: &mut Module, frames: StackFrames) {
     let own = frames.own_lines();
     for metadata in module.instructions.iter_mut().map(|instruction| &mut instruction.metadata) {

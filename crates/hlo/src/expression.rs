@@ -4,8 +4,8 @@
 //! %dot.3 = f32[8,16]{1,0} dot(f32[8,4]{1,0} %a, f32[4,16]{1,0} %b), lhs_contracting_dims={1}, rhs_contracting_dims={0}
 //! ```
 //!
-//! The text leaves out metadata and backend configuration (which have separate columns), control dependencies, and
-//! settings of instructions that never give a kernel its name.
+//! The text leaves out metadata and backend configuration (which have separate columns), control dependencies, and the
+//! settings of instructions that never name a kernel.
 
 use std::fmt::Write as _;
 

@@ -3,7 +3,7 @@
 
 use super::{Module, expression};
 
-/// Attributes whose value is a name, a channel number or a note. They differ between builds of the same program.
+/// Attributes whose value is a name, a channel number or a note, and differs between builds of the same program.
 const IGNORED: [&str; 8] = [
     "calls=",
     "to_apply=",
@@ -62,8 +62,8 @@ fn normalized(expression: &str) -> String {
     text
 }
 
-/// Returns the text after a value. A bracketed or quoted value ends at its closing mark, and any other value ends
-/// before the next comma, blank or closing bracket.
+/// Returns the text after a value. A bracketed or quoted value ends at its closing mark, and any other value ends before
+/// the next comma, space or closing bracket.
 fn after_value(value: &str) -> &str {
     let (mut depth, mut quoted, mut escaped) = (0usize, false, false);
     for (at, c) in value.char_indices() {

@@ -1,4 +1,4 @@
-//! Floating-point types of 16 bits, as single precision.
+//! Converts between 16-bit floating-point types and single precision.
 
 /// Returns the value of a `bf16`.
 pub(super) fn bfloat16(bits: u16) -> f32 {
@@ -22,7 +22,7 @@ pub(super) fn nearest_bfloat16(number: f32) -> f32 {
     keep_bits(number, 16)
 }
 
-/// Returns the nearest number that an `f16` can store. The number is in its range.
+/// Returns the nearest number that an `f16` can store. The given number must be in the range of an `f16`.
 pub(super) fn nearest_float16(number: f32) -> f32 {
     // Below the smallest normal number, 2^-14, all numbers are multiples of 2^-24.
     if number.abs() >= 6.103_515_6e-5 {

@@ -20,7 +20,7 @@ pub struct Instruction {
     pub opcode: String,
     /// Shape of the instruction's result.
     pub shape: Shape,
-    /// Operands of the instruction, except operands that the file lacks.
+    /// Operands of the instruction. Omits operands that the file lacks.
     pub operands: Vec<InstructionIndex>,
     /// Computations that the instruction calls, in the opcode's order (a while loop: body, condition). Omits
     /// computations that the file lacks.
@@ -74,7 +74,7 @@ impl Instruction {
         self.opcode == opcode
     }
 
-    /// Returns true for a matrix product: a dot, or the call of a library's product.
+    /// Returns true for a matrix product: a dot, or a library call that computes one.
     pub fn is_matrix_product(&self) -> bool {
         let is_call = |target: &str| target.contains("gemm") || target.contains("matmul");
         self.is("dot") || self.custom_call_target().is_some_and(is_call)

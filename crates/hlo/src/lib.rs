@@ -68,8 +68,8 @@ pub use replica_groups::lists as replica_lists;
 pub use shape::{ArrayShape, Layout, Shape};
 pub use text::is_text;
 
-/// Returns true if the instruction is a recomputation, which avoids keeping the first result in memory. The evidence is
-/// `.remat` in its name, from the compiler's own pass, or `rematted_computation` in its framework path
+/// Returns true if the instruction computes a result again so that the first result need not stay in memory. The evidence
+/// is `.remat` in its name, from the compiler's own pass, or `rematted_computation` in its framework path
 /// (`jax.checkpoint`).
 pub fn is_rematerialized(_module: &Module, instruction: &Instruction) -> bool {
     instruction.name.contains(".remat") || instruction.metadata.op_name.contains("rematted_computation")

@@ -29,7 +29,7 @@ pub struct Module {
 pub(super) struct Assignment {
     pub replicas: i64,
     pub partitions: i64,
-    /// Ids of the devices, by replica, then by partition. Empty if the file does not list them all.
+    /// Ids of the devices, ordered by replica, then by partition. Empty if the file does not list them all.
     pub devices: Vec<u32>,
 }
 
@@ -66,7 +66,7 @@ impl Module {
         &self.frames.files
     }
 
-    /// Returns true if part of the module's bytes violates the format.
+    /// Returns true if some of the module's bytes violate the format.
     pub fn damaged(&self) -> bool {
         self.damaged
     }

@@ -39,9 +39,9 @@ impl Modules {
         self.protos.is_empty()
     }
 
-    /// Returns the module of a program of a host. If the host embeds no modules, returns the module of another host
-    /// with this program id, provided that all such hosts have the same module name. The condition is needed because
-    /// each process numbers its programs itself.
+    /// Returns the module of a host's program. If the host embeds no modules, returns the module that another host has for
+    /// this program id, provided that all such modules have the same name. The condition is needed because each process
+    /// numbers its programs itself.
     pub fn find(&self, host: u16, program_id: i64) -> Option<&Module> {
         self.place(host, program_id).and_then(|index| self.get(index))
     }
@@ -72,8 +72,9 @@ impl Modules {
         exact.or_else(bare).and_then(|index| self.get(index))
     }
 
-    /// Returns the module of an op: by the id of its program, or by the module's name if it names no program. If the op names
-    /// both, they must agree: each process numbers its programs itself, so the same id can mean another program on another host.
+    /// Returns the module of an op: by the id of its program, or by the module's name if the op has no program id. If the
+    /// op has both, they must agree: each process numbers its programs itself, so the same id can mean another program on
+    /// another host.
     pub fn of_op(&self, host: u16, program_id: Option<i64>, name: &str) -> Option<&Module> {
         let Some(program_id) = program_id else {
             return if name.is_empty() { None } else { self.find_by_name(host, name) };
@@ -100,8 +101,8 @@ impl Modules {
         all.filter(|&(id, name)| *names.entry(id).or_insert(name) != name).map(|(id, _)| id).collect()
     }
 
-    /// Returns a text that identifies a module among all others: its name with the number, followed by its host if several
-    /// modules share that name.
+    /// Returns a text that identifies a module uniquely: its name with the number, followed by its host if several modules
+    /// share that name.
     pub fn key(&self, module: &Module) -> Option<String> {
         let is_own = |parsed: &Arc<OnceLock<Arc<Module>>>| parsed.get().is_some_and(|it| std::ptr::eq(&**it, module));
         let at = self.parsed.iter().position(is_own)?;

@@ -3,7 +3,7 @@
 use super::DataType;
 use base::number::decimal;
 
-/// Ops that pass their operands to the ops inside them, or that do not read their data.
+/// Ops that pass their operands to the ops inside them, or that do not read the data of their operands.
 const HANDED_ON: [&str; 8] =
     ["while", "call", "conditional", "tuple", "get-tuple-element", "parameter", "constant", "copy-done"];
 

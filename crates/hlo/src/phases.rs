@@ -9,8 +9,8 @@
 //! (no path: a copy that XLA added)            the phase of the instruction whose result it reads, else of its first user
 //! ```
 //!
-//! A fusion counts towards the phase of the matrix product or convolution inside it, because that determines its time. A
-//! fusion without one has the phase of its root, because XLA gives it the path of its root.
+//! A fusion has the phase of the matrix product or convolution inside it, because this determines the fusion's time. A
+//! fusion without a product or convolution has the phase of its root, because XLA gives the fusion the path of its root.
 
 use super::instruction::{ComputationIndex, Instruction, InstructionIndex};
 use super::module::Module;
@@ -27,7 +27,7 @@ pub struct Phases {
 /// Name scopes that wrap an optimizer by convention.
 const UPDATE_SCOPES: [&str; 4] = ["optimizer", "apply_gradients", "apply_updates", "optimizer_update"];
 
-/// Opcodes that no phase determines: their path is that of an argument or literal.
+/// Opcodes that belong to no phase: their path is that of an argument or literal.
 const LEAVES: [&str; 4] = ["parameter", "constant", "iota", "partition-id"];
 
 impl Phases {
@@ -93,7 +93,7 @@ fn inside(module: &Module, instruction: &Instruction) -> std::ops::Range<Instruc
     called.map_or(0..0, |computation| computation.instructions.clone())
 }
 
-/// Returns the phase that a framework path names, without knowledge of the program.
+/// Returns the phase that a framework path names. Does not look at the rest of the program.
 pub fn named(path: &str) -> Option<Phase> {
     match training_pass(path) {
         Some("recomputed") => return Some(Phase::Recomputed),
@@ -124,8 +124,8 @@ fn calls(called: &[ComputationIndex], set: &[bool]) -> bool {
 }
 
 /// Returns for each instruction whether one of its inputs depends on a gradient, or whether it runs a loop that computes
-/// gradients. Callers are visited before the computations
-/// that they call, so that the parameters of a loop's body know the inputs of the loop.
+/// gradients. Callers are visited before the computations that they call, so that the inputs of a loop are known when its
+/// body is visited.
 fn after_gradients(module: &Module, own: &[Option<Phase>], makes: &[bool]) -> Vec<bool> {
     let mut after = vec![false; own.len()];
     let mut called_after = vec![false; module.computations().len()];

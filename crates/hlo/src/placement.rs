@@ -22,7 +22,7 @@ pub enum Placement {
         /// Number of devices that hold the same part.
         copies: u64,
     },
-    /// The program itself decides (`shard_map`).
+    /// The program itself places the value (`shard_map`).
     Manual,
 }
 
@@ -54,7 +54,7 @@ impl Placement {
         Placement::parse(&attributes.sharding, rank)
     }
 
-    /// Returns the number of distinct parts. Returns `None` if the program itself decides.
+    /// Returns the number of distinct parts. Returns `None` if the program itself places the value.
     pub fn distinct(&self) -> Option<u64> {
         match self {
             Placement::Replicated | Placement::OneDevice(_) => Some(1),

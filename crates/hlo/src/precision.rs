@@ -22,8 +22,8 @@ const F32_F32_F32: i64 = 11;
 /// Name of this algorithm in a backend configuration.
 const F32_F32_F32_NAME: &str = "ALG_DOT_F32_F32_F32";
 
-/// Returns the highest precision of the products in an instruction: a dot, a convolution, a fusion that contains some, or the
-/// call of a library, whose configuration records the precision. Returns `None` if the instruction contains no product.
+/// Returns the highest precision of the products in an instruction: a dot, a convolution, a fusion that contains either, or
+/// a library call whose configuration records the precision. Returns `None` if the instruction contains no product.
 pub fn precision(module: &Module, instruction: &Instruction) -> Option<Precision> {
     let of_call = parse(&instruction.attributes().backend_config)
         .filter(|_| instruction.is("custom-call"))
@@ -46,7 +46,8 @@ fn of_product(instruction: &Instruction) -> Option<Precision> {
     })
 }
 
-/// Reads the precision in the configuration of a library call. Names or numbers, depending on the version of the compiler.
+/// Reads the precision in the configuration of a library call. The configuration contains names or numbers, depending on
+/// the version of the compiler.
 fn of_config(config: &Value) -> Option<Precision> {
     match config.get("algorithm").and_then(Value::as_str) {
         Some(F32_F32_F32_NAME) => return Some(Precision::Highest),

@@ -36,13 +36,13 @@ pub struct ArrayShape {
 /// Memory layout of an array.
 #[derive(Clone, Debug, Default, PartialEq, Hash)]
 pub struct Layout {
-    /// Dimensions from the fastest varying to the slowest.
+    /// Dimensions, from the fastest-varying to the slowest-varying.
     pub minor_to_major: Vec<i64>,
     /// Tiles, in the order of application. Sizes are from major to minor.
     pub tiles: Vec<Vec<i64>>,
-    /// Bits per element if they differ from the type's own size. Zero otherwise.
+    /// Bits per element if different from the type's own size. Zero otherwise.
     pub element_bits: i64,
-    /// Memory space: 0 is the device's main memory. Others depend on the backend (on TPUs, 1 is VMEM and 5 is the
+    /// Memory space: 0 is the device's main memory. Other numbers depend on the backend (on TPUs, 1 is VMEM and 5 is the
     /// host).
     pub memory_space: i64,
 }
@@ -104,12 +104,12 @@ impl Shape {
         }
     }
 
-    /// Returns the number of elements of all its arrays.
+    /// Returns the number of elements in all arrays of the shape.
     pub fn elements(&self) -> f64 {
         self.arrays().iter().map(|array| array.elements()).sum()
     }
 
-    /// Returns the bytes of all its arrays.
+    /// Returns the bytes of all arrays of the shape.
     pub fn bytes(&self) -> f64 {
         self.arrays().iter().map(|array| array.bytes()).sum()
     }
@@ -163,7 +163,7 @@ impl ArrayShape {
 }
 
 impl Layout {
-    /// Appends the layout. A scalar has braces only if there is more than the order of dimensions to write.
+    /// Appends the layout. A scalar has braces only if its layout has more than the order of dimensions.
     fn write(&self, out: &mut String, scalar: bool) {
         let mut more = String::new();
         if !self.tiles.is_empty() {

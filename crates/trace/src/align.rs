@@ -8,8 +8,8 @@
 //!                                       [step 1 )[step 2 )
 //! ```
 //!
-//! Work that all hosts do together starts at about the same time on each. The spread of the differences between pairs
-//! of starts shows how precise the alignment is. A difference that all pairs share cannot be detected.
+//! Work that all hosts do together starts at about the same time on each host. The spread of the differences between
+//! matching starts shows how precise the alignment is. A difference that all pairs share cannot be detected.
 
 use std::collections::BTreeMap;
 
@@ -21,7 +21,7 @@ use base::{Ps, format};
 pub(super) struct Alignment {
     /// Shift added to the times of each host's events.
     pub shifts: Vec<Ps>,
-    /// Describes the events that the hosts were aligned by and how well they agree, as the end of a sentence in the
+    /// Description of the events that aligned the hosts and of how well these events agree. It ends a sentence of the
     /// warning.
     pub by: String,
 }
@@ -29,11 +29,11 @@ pub(super) struct Alignment {
 /// Start of each mark, by its name and number, which are the same on every host.
 type Marks<'t> = BTreeMap<(&'t str, i64), Ps>;
 
-/// Finds the marks of one host.
+/// Function that finds the marks of one host.
 type Find = fn(&Trace) -> Marks<'_>;
 
-/// Aligns the hosts by their steps. If they share no steps, aligns them by the runs of their programs, or by the first
-/// event of each host as the last resort.
+/// Aligns the hosts by their steps. If they share no steps, aligns them by the runs of their programs, or, as the last
+/// resort, by the first event of each host.
 pub(super) fn align(hosts: &[(String, Trace)]) -> Alignment {
     let kinds: [(&str, Find); 3] = [("step", steps), ("module run", runs_by_id), ("module run", runs_by_rank)];
     for (what, marks) in kinds {
@@ -49,7 +49,8 @@ pub(super) fn align(hosts: &[(String, Trace)]) -> Alignment {
     }
 }
 
-/// Aligns by the marks that the first host shares with every other host. Returns `None` if a host shares none.
+/// Aligns by the marks that the first host shares with every other host. Returns `None` if some host shares no mark with
+/// the first.
 fn by_marks(hosts: &[(String, Trace)], what: &str, marks: Find) -> Option<Alignment> {
     let (first, others) = hosts.split_first()?;
     let ours = marks(&first.1);

@@ -1,8 +1,7 @@
 //! Arguments of events (everything except name and time), in sets that many events share.
 //!
-//! `args!` lists everything that a set can hold. The struct, the names of its stats in both formats, the
-//! [image](super::snapshot) and [merging](mod@super::merge) are generated from that list. To add a field, add a line
-//! there.
+//! `args!` lists everything that a set can hold. That list generates the struct, the names of its stats in both formats,
+//! the [image](super::snapshot) and [merging](mod@super::merge). To add a field, add a line there.
 
 use rustc_hash::FxBuildHasher;
 use std::hash::BuildHasher;
@@ -19,7 +18,7 @@ pub struct MemoryBytes {
     pub hbm_read: i64,
     /// Bytes written to the HBM.
     pub hbm_write: i64,
-    /// Bytes read from the common memory of older TPUs (CMEM).
+    /// Bytes read from the common memory (CMEM) of older TPUs.
     pub cmem_read: i64,
     /// Bytes written to the CMEM.
     pub cmem_write: i64,
@@ -29,8 +28,8 @@ pub struct MemoryBytes {
     pub vmem_write: i64,
 }
 
-/// Declares [`Args`] with its texts and numbers, and an enum for each of the two. The syntax of a line is `field
-/// Variant (what a number holds), xplane [names of the stat], json [keys of a Chrome trace];`.
+/// Declares [`Args`] with its texts and numbers, and an enum for each of the two. Each line has the form `field Variant
+/// (what a number holds), xplane [names of the stat], json [keys of a Chrome trace];`.
 macro_rules! args {
     (
         texts { $(
@@ -42,8 +41,8 @@ macro_rules! args {
             $number:ident $Number:ident $holds:ident, xplane [$($number_stat:literal),*], json [$($number_key:literal),*];
         )* }
     ) => {
-        /// Arguments of an event: everything except its name, its time and the values that differ from one occurrence
-        /// to the next ([`EventColumn`](super::EventColumn)). A few thousand distinct sets describe millions of events.
+        /// Arguments of an event: everything except its name, its time and the values that differ between its occurrences
+        /// ([`EventColumn`](super::EventColumn)). A few thousand distinct sets describe millions of events.
         ///
         /// A string that the file lacks is [`StrId::EMPTY`], and a number that the file lacks is `None`. Fields have
         /// the names of the profiler's stats.
@@ -77,12 +76,12 @@ macro_rules! args {
             /// All texts, in the order of the declaration.
             pub const ALL: &'static [TextArg] = &[$(TextArg::$Text,)*];
 
-            /// Returns the names of the text's stats in an xplane. Empty if no xplane has it.
+            /// Returns the names of the text's stats in an xplane. Empty if xplane files never contain this text.
             pub fn xplane_stats(self) -> &'static [&'static [u8]] {
                 match self { $(TextArg::$Text => &[$($text_stat),*],)* }
             }
 
-            /// Returns the keys of the text in a Chrome trace. Empty if no Chrome trace has it.
+            /// Returns the keys of the text in a Chrome trace. Empty if Chrome traces never contain this text.
             pub fn json_keys(self) -> &'static [&'static [u8]] {
                 match self { $(TextArg::$Text => &[$($text_key),*],)* }
             }
@@ -109,12 +108,12 @@ macro_rules! args {
                 match self { $(NumberArg::$Number => Holds::$holds,)* }
             }
 
-            /// Returns the names of the number's stats in an xplane. Empty if no xplane has it.
+            /// Returns the names of the number's stats in an xplane. Empty if xplane files never contain this number.
             pub fn xplane_stats(self) -> &'static [&'static [u8]] {
                 match self { $(NumberArg::$Number => &[$($number_stat),*],)* }
             }
 
-            /// Returns the keys of the number in a Chrome trace. Empty if no Chrome trace has it.
+            /// Returns the keys of the number in a Chrome trace. Empty if Chrome traces never contain this number.
             pub fn json_keys(self) -> &'static [&'static [u8]] {
                 match self { $(NumberArg::$Number => &[$($number_key),*],)* }
             }
@@ -153,7 +152,7 @@ args! {
         source_stack SourceStack, xplane [b"source_stack"], json [b"source_stack"];
         /// Name of the instruction that this one is an identical copy of.
         deduplicated_name DeduplicatedName, xplane [b"deduplicated_name"], json [b"deduplicated_name"];
-        /// Name of the host call that launched a copy, if no other value contains the copy's direction. See
+        /// Name of the host call that launched a copy. Set only if no other value contains the copy's direction. See
         /// [`super::copies::complete`].
         copy_call CopyCall, xplane [], json [];
         /// Command buffer of XLA that launched the kernel as a CUDA graph (`command_buffer_1`), if the crate `run` has
@@ -187,7 +186,7 @@ args! {
         copy_bytes CopyBytes Count, xplane [b"size"], json [b"bytes", b"size"];
         /// HLO program the instruction belongs to.
         program_id ProgramId Id, xplane [b"program_id"], json [b"program_id"];
-        /// Device number of an op that runs on a host thread (CPU backend), or of a call.
+        /// Device number of an op that runs on a host thread (CPU backend), or of a host call.
         device_ordinal DeviceOrdinal Id, xplane [b"device_ordinal"], json [b"device_ordinal", b"device"];
         /// Number of a device on its host, for an allocation or a release (TPU).
         index_on_host IndexOnHost Id, xplane [b"index_on_host"], json [];
@@ -213,7 +212,7 @@ impl Args {
         [self.graph_id, self.graph_node_id].into_iter().flatten().any(|id| id != 0)
     }
 
-    /// Sets the framework path from the stats in which some writers store it. On GPUs, `tf_op` is often just
+    /// Sets the framework path from other stats, in which some writers store it. On GPUs, `tf_op` is often just
     /// `XlaModule:` and the stat `name` holds the path. TensorFlow writes an annotation, `Mul:Mul#id=1,...#`. Either
     /// argument may be empty.
     pub fn complete_path(&mut self, name: StrId, annotation: StrId, strings: &mut Strings) {

@@ -1,16 +1,16 @@
 //! Loops over millions of items, one block at a time.
 //!
-//! A browser compiles WebAssembly twice: at first quickly into slow code, then into fast code once a function proves
-//! hot. A call that is already running stays in the code that it started in. So a single long loop over all events
-//! would run the slow code to its end, which takes several times as long. Here each block is a separate call, and all
-//! but the first few calls run the fast code:
+//! A browser compiles WebAssembly twice: at first quickly into slow code, then into fast code once a function proves hot. A
+//! call that is already running stays in the code that it started in. A single long loop over all events would therefore
+//! run the slow code to its end, which takes several times as long. Here, each block is a separate call, and all calls
+//! except the first few run the fast code:
 //!
 //! ```text
 //! one loop     [ slow slow slow slow slow slow slow slow slow ]
 //! in blocks    [ slow ][ slow ][fast][fast][fast]
 //! ```
 
-/// Number of items in a block: enough that the cost of a call does not matter.
+/// Number of items in a block, large enough that the cost of a call does not matter.
 const BLOCK: usize = 2048;
 
 /// Calls `visit` for every item, in order.

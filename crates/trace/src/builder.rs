@@ -1,4 +1,4 @@
-//! Builds traces in code, so that a test shows a timeline and not a file format.
+//! Builds traces in code, so that tests contain timelines instead of file contents.
 //!
 //! ```
 //! use trace::TraceBuilder;

@@ -15,15 +15,15 @@ pub struct ByLine {
     lines_by_plane: Vec<Vec<usize>>,
     /// Time from the first start to the last end of all events. `None` if there are no events.
     pub extent: Option<Interval>,
-    /// Distinct names of the events on host lines. Most searches of millions of host events are for a name that none
-    /// of them has.
+    /// Distinct names of the events on host lines. Most searches through millions of host events look for a name that none
+    /// of the events has.
     pub host_names: Vec<StrId>,
 }
 
 /// The events of one line in order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LineEvents {
-    /// Events that are consecutive in the file and already sorted, such as those of a device in an xplane.
+    /// Events that are consecutive in the file and already sorted, such as the events of a device in an xplane.
     Run(EventIds),
     /// Events in any other order, 4 bytes each.
     List(Vec<EventId>),
@@ -143,8 +143,8 @@ impl LineProgress {
 }
 
 impl ByLine {
-    /// Sorts the events of `trace`. Needs one pass if the events of each line are consecutive in the file, and two
-    /// passes if not.
+    /// Sorts the events of `trace`. Needs one pass if the events of each line are consecutive in the file, and otherwise
+    /// two.
     pub fn new(trace: &Trace) -> ByLine {
         let mut seen = vec![LineProgress::NOTHING; trace.lines.len()];
         let lines: Vec<usize> = trace.events.kinds().iter().map(|kind| kind.line.index()).collect();
@@ -171,8 +171,8 @@ impl ByLine {
         ByLine { events: in_order(trace, &seen), lines_by_plane: lines_by_plane(trace), extent, host_names }
     }
 
-    /// Returns the lines of a plane in order, each with its index and its events. With thousands of devices there are
-    /// tens of thousands of lines: scanning the lines of all planes for each device would take quadratic time.
+    /// Returns the lines of a plane in order, each with its index and its events. Thousands of devices have tens of
+    /// thousands of lines, so scanning the lines of all planes for each device would take quadratic time.
     pub fn lines_of<'a>(
         &'a self,
         trace: &'a Trace,

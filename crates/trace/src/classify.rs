@@ -34,10 +34,10 @@ pub enum LineKind {
     Modules,
     /// Steps as XProf groups them: `Steps`.
     Steps,
-    /// Asynchronous ops: `Async XLA Ops`, the DMA and collectives in flight next to the ops. Their time is never added
-    /// to the time of the ops.
+    /// Asynchronous ops: `Async XLA Ops`, DMA transfers and collectives that are in flight while the ops run. Their time is
+    /// never added to the time of the ops.
     AsyncOps,
-    /// Line that repeats others (`Framework Ops`, `XLA Ops` derived from streams, ...).
+    /// Line that repeats other lines (`Framework Ops`, `XLA Ops` derived from streams, ...).
     Derived,
     /// A thread of the host.
     Host,

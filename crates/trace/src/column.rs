@@ -92,7 +92,7 @@ impl<T: Copy> Column<T> {
         values.for_each(|value| self.push(value));
     }
 
-    /// Appends a block of another column. Reuses the block without copying if a new one is due.
+    /// Appends a block of another column. Reuses the block without copying it if the last block is full.
     pub(crate) fn append(&mut self, block: Vec<T>) {
         if self.len.is_multiple_of(BLOCK) && block.len() <= BLOCK {
             self.len += block.len();
@@ -105,7 +105,7 @@ impl<T: Copy> Column<T> {
         }
     }
 
-    /// Takes the blocks that will not grow any more. Their values still count in [`len`](Column::len).
+    /// Takes the blocks that will not grow any more. [`len`](Column::len) still includes their values.
     pub(crate) fn take_full(&mut self) -> impl Iterator<Item = Vec<T>> {
         let full = self.full.len();
         let taken = self.full.get_mut(self.taken..).unwrap_or_default();
@@ -162,7 +162,7 @@ impl<T: Copy> Column<T> {
     }
 }
 
-/// A column that only some events have: event ids (ascending) and their values.
+/// Column of values that only some events have: event ids (ascending) and their values.
 #[derive(Clone, Debug, Default)]
 pub struct SparseColumn {
     events: Column<EventId>,
@@ -187,12 +187,12 @@ impl SparseColumn {
         self.values.push(value);
     }
 
-    /// Returns the value of `event`. A binary search finds its block and its position there. The search in the block is
-    /// skipped if all events from the block's first one on have a value. Because ids ascend, the position is at most
-    /// the distance between the ids.
+    /// Returns the value of `event`. A binary search finds its block and its position there. If all events from the block's
+    /// first event on have a value, the search in the block is skipped. Because ids ascend, the position is at most the
+    /// distance between the ids.
     pub fn get(&self, event: EventId) -> Option<i64> {
         let after = self.events.full.partition_point(|block| block.first().is_some_and(|&first| first <= event));
-        // The full blocks are followed by the last one.
+        // The last block follows the full blocks.
         let is_last = self.events.last.first().is_some_and(|&first| first <= event);
         let block = if is_last { self.events.full.len() } else { after.checked_sub(1)? };
         let events = self.events.block(block);

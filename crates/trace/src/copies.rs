@@ -1,9 +1,9 @@
-//! Copies and fills on GPU streams: recognizes them, and finds their direction and size.
+//! Copies and fills on GPU streams: recognises them, and finds their direction and size.
 //!
-//! Some collectors record these only on the host call: ROCm runs copies as kernels called `__amd_rocclr_copyBuffer`,
-//! launched by `hipMemcpyHtoDAsync`. After a trace was read, [`complete`] looks up the call once and writes its
-//! direction and size into the arguments of the copy. Later code then needs only the name and the arguments of a
-//! copy.
+//! Some collectors record direction and size only on the host call. For example, ROCm runs copies as kernels called
+//! `__amd_rocclr_copyBuffer`, which `hipMemcpyHtoDAsync` launches. After a trace was read, [`complete`] looks up the call
+//! once and writes its direction and size into the arguments of the copy. Later code then needs only the name and the
+//! arguments of a copy.
 
 use rustc_hash::FxHashMap;
 

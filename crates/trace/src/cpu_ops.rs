@@ -1,5 +1,5 @@
-//! Relations between the ops of XLA's CPU backend. They follow only from the events and the compiled program
-//! together, so `metrics::cpu_ops` finds them after all events were read.
+//! Relations between the ops of XLA's CPU backend. Finding them requires both the events and the compiled program, so
+//! `metrics::cpu_ops` does this after all events were read.
 
 use std::ops::Range;
 
@@ -13,7 +13,7 @@ pub const END_MARKER: &str = "end: ";
 /// Relations of the ops of XLA's CPU backend.
 #[derive(Clone, Debug, Default)]
 pub struct CpuOps {
-    /// Time that the event of an asynchronous op occupied its thread, in picoseconds. The event itself lasts as long
+    /// Time for which the event of an asynchronous op occupied its thread, in picoseconds. The event itself lasts as long
     /// as the op.
     pub on_thread: SparseColumn,
     /// Event of the op that runs this one: the enclosing loop, call or branch.
@@ -24,13 +24,13 @@ pub struct CpuOps {
 }
 
 impl Trace {
-    /// Returns the time that an event occupies its thread.
+    /// Returns the interval in which an event occupies its thread.
     pub fn on_thread(&self, event: EventId, interval: Interval) -> Interval {
         let duration = self.cpu_ops.as_ref().and_then(|ops| ops.on_thread.get(event));
         duration.map_or(interval, |duration| Interval::new(interval.start, interval.start + Ps::new(duration)))
     }
 
-    /// Returns the kind of an event, as an index into [`Events::kinds`](super::Events::kinds), and the time that it
+    /// Returns the kind of an event, as an index into [`Events::kinds`](super::Events::kinds), and the interval in which it
     /// occupies its thread.
     #[inline]
     pub fn occupied(&self, event: EventId) -> Option<(usize, Interval)> {
@@ -39,7 +39,7 @@ impl Trace {
     }
 
     /// Calls `visit` for the events of a line in order. Passes the kind of each event, as an index into
-    /// [`Events::kinds`](super::Events::kinds), and the time that it occupies its thread.
+    /// [`Events::kinds`](super::Events::kinds), and the interval in which it occupies its thread.
     pub fn for_each_on_thread(&self, events: &LineEvents, mut visit: impl FnMut(usize, Interval)) {
         self.for_each_on_thread_at(events, 0..events.len(), |_, kind, interval| visit(kind, interval));
     }

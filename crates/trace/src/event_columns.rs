@@ -1,7 +1,7 @@
 //! Sparse columns of events: values that only some events have and that differ from one occurrence to the next.
 //!
-//! `event_columns!` lists all of them. Both decoders, [`Events`](super::Events), the [image](super::snapshot) and
-//! [merging](mod@super::merge) are generated from that list. To add a column, add a line there.
+//! `event_columns!` lists all of them. That list generates both decoders, [`Events`](super::Events), the
+//! [image](super::snapshot) and [merging](mod@super::merge). To add a column, add a line there.
 
 /// Type of a number that an event carries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,12 +19,12 @@ pub enum Holds {
     Picoseconds,
     /// A duration in microseconds in the file, stored in picoseconds. Only positive ones are stored.
     Microseconds,
-    /// A real number, stored as its bits: see [`f64::from_bits`].
+    /// A real number, stored as its bits (see [`f64::from_bits`]).
     Real,
 }
 
 impl Holds {
-    /// Converts a number read from the file to the value in the column. Returns `None` if it is not stored.
+    /// Converts a number read from the file to the value in the column. Returns `None` for a number that is not stored.
     #[inline]
     pub fn kept(self, number: i64) -> Option<i64> {
         match self {
@@ -40,8 +40,8 @@ impl Holds {
 /// [Type](EventColumn::ProducerType) of the work that a thread pool schedules.
 pub const POOL_CONTEXT: i64 = 15;
 
-/// Declares [`EventColumn`]. The syntax of a line is `Variant type, xplane [names of the stat], json [keys of a
-/// Chrome trace];`.
+/// Declares [`EventColumn`]. Each line has the form `Variant type, xplane [names of the stat], json [keys of a Chrome
+/// trace];`.
 macro_rules! event_columns {
     ($(
         $(#[$doc:meta])*
@@ -61,12 +61,12 @@ macro_rules! event_columns {
                 match self { $(EventColumn::$Column => Holds::$holds,)* }
             }
 
-            /// Returns the names of the column's stats in an xplane. Empty if no xplane has it.
+            /// Returns the names of the column's stats in an xplane. Empty if xplane files never contain this column.
             pub fn xplane_stats(self) -> &'static [&'static [u8]] {
                 match self { $(EventColumn::$Column => &[$($stat),*],)* }
             }
 
-            /// Returns the keys of the column in a Chrome trace. Empty if no Chrome trace has it.
+            /// Returns the keys of the column in a Chrome trace. Empty if Chrome traces never contain this column.
             pub fn json_keys(self) -> &'static [&'static [u8]] {
                 match self { $(EventColumn::$Column => &[$($key),*],)* }
             }
@@ -103,16 +103,16 @@ event_columns! {
     /// Not stored if a [thread pool](POOL_CONTEXT) schedules the work, because nearly all events of a pool have a
     /// number.
     Producer Id, xplane [b"_p"], json [];
-    /// Number of the [producer](EventColumn::Producer) that an event follows from, or whose end it marks (XLA's CPU
-    /// backend). Not stored for a thread pool either.
+    /// Number of the [producer](EventColumn::Producer) that caused an event, or whose end the event marks (XLA's CPU
+    /// backend). Not stored if a thread pool schedules the work.
     Consumer Id, xplane [b"_c"], json [];
     /// Type of work that a [producer](EventColumn::Producer) passes on, by TSL's numbering (`ContextType`). Absent for
     /// 0, the generic type.
     ProducerType NonZeroId, xplane [b"_pt"], json [];
-    /// Type of a [consumer](EventColumn::Consumer), by the same numbering.
+    /// Type of a [consumer](EventColumn::Consumer), by TSL's numbering.
     ConsumerType NonZeroId, xplane [b"_ct"], json [];
-    /// Number of one run of a TensorFlow function: on the call, and on the executor's work for it. Iterators have a number of
-    /// the same name.
+    /// Number of one run of a TensorFlow function: on the call, and on the executor's work for it. Iterators have a
+    /// different number with the same name.
     FunctionId Id, xplane [b"id"], json [];
     /// Bytes in use at an allocator, after an allocation or a release.
     InUseBytes Count, xplane [b"bytes_allocated"], json [];
@@ -135,7 +135,7 @@ event_columns! {
 /// Values of all columns for one event.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ColumnValues {
-    /// Bit mask of the columns that have a value.
+    /// Bit mask of columns that have a value.
     given: u32,
     /// Value of each column. Zero if the column has none.
     values: [i64; EventColumn::ALL.len()],

@@ -31,7 +31,7 @@ impl EventId {
 pub struct EventIds(Range<u32>);
 
 impl EventIds {
-    /// Returns the events from the first index to the one before the last.
+    /// Returns the events of a half-open range of indices.
     #[inline]
     pub(crate) fn new(indices: Range<u32>) -> EventIds {
         EventIds(indices)

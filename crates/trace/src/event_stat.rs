@@ -3,7 +3,7 @@
 use super::args::{NumberArg, TextArg};
 use super::event_columns::EventColumn;
 
-/// A stat of an event (xplane) or an argument of one (Chrome trace).
+/// A stat of an event (xplane), or an argument of an event (Chrome trace).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EventStat {
     /// A text of [`Args`](super::Args).
@@ -16,9 +16,9 @@ pub enum EventStat {
     Name,
     /// `annotation`: the framework op, written by TensorFlow.
     Annotation,
-    /// Start by the chip's own clock, in picoseconds.
+    /// Start on the chip's own clock, in picoseconds.
     ChipStart,
-    /// Duration by the chip's own clock, in picoseconds.
+    /// Duration on the chip's own clock, in picoseconds.
     ChipDuration,
     /// [`MemoryBytes`](super::MemoryBytes), as a message (xplane only).
     Memory,

@@ -39,8 +39,8 @@ impl Event {
     }
 }
 
-/// A stored event: its [kind](Kinds), start and duration, as 4-byte words so that rows need no padding. Code that
-/// reads an event nearly always needs most of it, so the values are kept together.
+/// A stored event: its [kind](Kinds), start and duration, as 4-byte words so that rows need no padding. Code that reads an
+/// event nearly always needs most of these values, so they are stored together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Row(RowWords);
 
@@ -51,8 +51,8 @@ type RowWords = [u32; 5];
 pub struct RowBlock(Vec<RowWords>);
 
 impl RowBlock {
-    /// Creates a block of `words` words and lets `fill` write them. Returns `None` if the words do not make up a whole
-    /// number of events.
+    /// Creates a block of `words` words and lets `fill` write them. Returns `None` if the words do not form a whole number
+    /// of events.
     pub fn filled(words: usize, fill: impl FnOnce(&mut [u32])) -> Option<RowBlock> {
         let mut rows = vec![RowWords::default(); words / RowWords::default().len()];
         let slots = rows.as_flattened_mut();
@@ -121,7 +121,7 @@ pub struct Events {
     kinds: Kinds,
     /// Values that only some events have, by [`EventColumn`].
     columns: SparseColumns,
-    /// Original intervals of events that were reduced to a part. See [`cut`](Events::cut).
+    /// Original intervals of events that were cut down to a part. See [`cut`](Events::cut).
     cut: BTreeMap<EventId, Interval>,
 }
 
@@ -157,9 +157,8 @@ impl Events {
         Some(EventId(id))
     }
 
-    /// Appends an event that takes 4 to 9 bytes instead of 20 if it closely follows the one before it. Packed events
-    /// are slower to read and cannot be changed, and only packed events can follow them. Returns `None` past 2^32 - 1
-    /// events.
+    /// Appends an event in 4 to 9 bytes instead of 20, if it closely follows the previous event. Packed events are slower
+    /// to read and cannot be changed, and only packed events can follow them. Returns `None` past 2^32 - 1 events.
     pub fn push_packed(&mut self, event: Event) -> Option<EventId> {
         let id = u32::try_from(self.len()).ok()?;
         let kind = self.kinds.intern(EventKind { line: event.line, name: event.name, args: event.args });
@@ -189,8 +188,8 @@ impl Events {
         self.packed.iter_from(0).map(unpacked)
     }
 
-    /// Calls `visit` with the rows of these events in order, several at a time. Not generic, so that it is compiled
-    /// only once.
+    /// Calls `visit` with the rows of these events in order, several at a time. The function is not generic, so that it is
+    /// compiled only once.
     fn for_each_slice(&self, indices: Range<usize>, visit: &mut dyn FnMut(&[RowWords])) {
         const AT_ONCE: usize = 2048;
         self.rows.slices(indices.clone()).for_each(&mut *visit);
@@ -234,7 +233,8 @@ impl Events {
         self.time(id).map(|(start, duration)| (start, Reverse(duration), id))
     }
 
-    /// Sorts events by time. The standard library's stable sort merges existing sorted runs, so few runs sort fast.
+    /// Sorts events by time. The standard library's stable sort merges existing sorted runs, so it is fast if there are few
+    /// runs.
     #[inline(never)]
     pub fn sort_by_time(&self, ids: &mut [EventId]) {
         ids.sort_by_key(|&id| self.time_order(id));
@@ -357,7 +357,7 @@ impl Events {
         self.rows.is_whole()
     }
 
-    /// Reduces an event to the part `inside`. If the event was already cut, appends the new part as another event.
+    /// Cuts an event down to the part `inside`. If the event was already cut, appends the new part as another event.
     /// Returns the id of the part.
     pub fn cut(&mut self, id: EventId, inside: Interval) -> Option<EventId> {
         let (kind, now) = self.kind_and_time(id)?;
@@ -372,40 +372,40 @@ impl Events {
         Some(part)
     }
 
-    /// Returns the original interval of an event that was cut, or `None` for any other event.
+    /// Returns the original interval of a cut event, or `None` for any other event.
     #[inline]
     pub fn whole(&self, id: EventId) -> Option<Interval> {
         if self.cut.is_empty() { None } else { self.cut.get(&id).copied() }
     }
 
-    /// Returns true if this is a part of a cut event that started before the part. Counts of events include only the
-    /// part with the start.
+    /// Returns true if this is a part of a cut event, and the event started before the part. Counts of events include only
+    /// the part that contains the start.
     #[inline]
     pub fn began_before(&self, id: EventId) -> bool {
         self.whole(id).is_some_and(|whole| self.time(id).is_some_and(|(start, _)| start > whole.start))
     }
 
-    /// Takes the full blocks of rows. Their events still count, but can no longer be read.
+    /// Takes the full blocks of rows. Counts still include their events, which can no longer be read.
     pub fn take_full_blocks(&mut self) -> impl Iterator<Item = RowBlock> {
         self.rows.take_full().map(RowBlock)
     }
 
-    /// Frees all memory that can be freed while more events come. The events still count. Use it if a decoder needs
-    /// to read only a few of them.
+    /// Frees all memory that can be freed while more events arrive. Counts still include the freed events. This suits
+    /// decoders that read only a few of the events.
     pub fn forget(&mut self) {
         self.rows.take_full().for_each(drop);
         self.columns = SparseColumns::default();
     }
 
-    /// Appends rows of another trace that has the same names and lines.
+    /// Appends rows from another trace that has the same names and lines.
     pub(crate) fn append(&mut self, block: RowBlock) {
         self.rows.append(block.0);
     }
 
-    /// Appends the events of another trace, `shift` later. `kind_here` converts a kind of that trace to one of this
-    /// trace. Returns false if there is no room for all of them.
+    /// Appends the events of another trace and moves them later by `shift`. `kind_here` converts a kind of that trace to
+    /// one of this trace. Returns false if there is no room for all of them.
     pub(crate) fn append_all(&mut self, other: &Events, shift: Ps, kind_here: impl Fn(EventKind) -> EventKind) -> bool {
-        // Caches the number of each kind, so that there is one lookup per kind and not per event.
+        // Caches the number of each kind, so that there is one lookup per kind instead of one per event.
         let mut numbers: Vec<Option<u32>> = vec![None; other.kinds.list().len()];
         other.rows.iter().chain(other.packed_rows()).map(Row).all(|row| {
             let known = numbers.get(row.kind() as usize).copied().flatten();
@@ -476,7 +476,7 @@ fn unpacked((kind, start, duration): PackedEvent) -> RowWords {
     Row::new(kind, start, duration).0
 }
 
-/// Changes the times of a block of rows. A separate call: see [`blocks`](super::blocks).
+/// Changes the times of a block of rows, in a separate call (see [`blocks`](super::blocks)).
 #[inline(never)]
 fn change_block(
     rows: &mut [RowWords],

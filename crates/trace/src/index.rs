@@ -1,19 +1,19 @@
-//! Index of the values of a list, by their hash.
+//! Index of the values in a list, by hash.
 
 use std::hash::{BuildHasher, Hash};
 
 use hashbrown::HashTable;
 use rustc_hash::FxBuildHasher;
 
-/// Numbers of distinct values. Each entry also stores part of its value's hash. So the table can grow without reading
-/// the values, which are far away in memory, and nearly all comparisons of different values need only the hash.
+/// Numbers of distinct values. Each entry also stores part of its value's hash. This lets the table grow without reading
+/// the values, which are far away in memory. Nearly all comparisons between different values need only the hash.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Index {
     /// Folded hash and number of each value.
     entries: HashTable<(u32, u32)>,
 }
 
-/// Folds a hash to 32 bits, to which all of its bits contribute.
+/// Folds a hash to 32 bits. All bits of the hash contribute.
 fn fold(hash: u64) -> u32 {
     (hash ^ hash >> 32) as u32
 }
@@ -55,8 +55,9 @@ impl Index {
     }
 }
 
-/// Numbers distinct keys in the order in which they first occur. Unlike a map from keys to numbers, its table has 9
-/// bytes per slot for keys of any size, because with a million keys, each search misses the processor's caches.
+/// Numbers distinct keys in the order in which they first occur. Unlike a map from keys to numbers, its table needs only 9
+/// bytes per slot, whatever the size of the keys. With a million keys, each search in a larger table would miss the
+/// processor's caches.
 #[derive(Clone, Debug)]
 pub struct Numbering<K> {
     keys: Vec<K>,
@@ -74,8 +75,8 @@ impl<K: Copy + Eq + Hash> Numbering<K> {
         self.index.find(FxBuildHasher.hash_one(key), |number| self.keys.get(number as usize) == Some(&key))
     }
 
-    /// Returns the number of a key. A new key gets the next number, starting at 0. All keys beyond that limit get the
-    /// number 2^32 - 1.
+    /// Returns the number of a key. A new key gets the next number, starting at 0. When the numbers run out, all new keys
+    /// get the number 2^32 - 1.
     #[inline]
     pub fn number(&mut self, key: K) -> u32 {
         let (hash, keys) = (FxBuildHasher.hash_one(key), &self.keys);

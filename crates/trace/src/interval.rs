@@ -1,6 +1,6 @@
 //! Sets of half-open time intervals: unions, intersections, gaps.
 //!
-//! Busy time is always the length of a union, so nested and concurrent events never count twice:
+//! Busy time is always the length of a union, so the time of nested and concurrent events is never added twice:
 //!
 //! ```text
 //! events   [----a----)     [--c--)
@@ -84,7 +84,7 @@ impl IntervalSet {
         self.parts().is_empty()
     }
 
-    /// Returns the total time covered.
+    /// Returns the total time that the set covers.
     pub fn length(&self) -> Ps {
         let add_up = || {
             let mut length = Ps::ZERO;
@@ -106,7 +106,7 @@ impl IntervalSet {
         after.checked_sub(1).and_then(|at| parts.get(at)).is_some_and(|part| part.end > time)
     }
 
-    /// Returns the time covered inside `window`.
+    /// Returns the time that the set covers inside `window`.
     pub fn length_within(&self, window: Interval) -> Ps {
         let mut length = Ps::ZERO;
         in_blocks(self.overlapping(window), |part| length += part.clip(window).map_or(Ps::ZERO, Interval::length));
@@ -219,7 +219,7 @@ impl Union {
         Union { parts: Vec::with_capacity(parts), ..Union::default() }
     }
 
-    /// Adds an interval. An empty one has no effect. A separate call: see [`blocks`](super::blocks).
+    /// Adds an interval. An empty interval has no effect. This is a separate call: see [`blocks`](super::blocks).
     #[inline(never)]
     pub fn add(&mut self, interval: Interval) {
         self.add_all(std::iter::once(interval));
@@ -231,7 +231,7 @@ impl Union {
         // Local copies stay in registers during the loop.
         let (mut last, mut length, mut is_sorted) = (self.last, self.length, self.unsorted.is_empty());
         for interval in intervals.filter(|interval| interval.end > interval.start) {
-            // Sorted so far. Events of one line usually are, so they need no sort.
+            // True while the intervals are sorted. Events of one line usually are, so they need no sort.
             is_sorted &= interval.start >= last.start;
             if !is_sorted {
                 self.unsorted.push(interval);

@@ -33,7 +33,7 @@ pub(super) struct Kinds {
     index: Index,
     /// Cache of recent kinds, as their numbers plus one. Empty until the first kind is interned.
     lately: Vec<u32>,
-    /// Most recent kind, which the next event often has too.
+    /// Most recent kind, because the next event often has the same kind.
     latest: Option<(EventKind, u32)>,
 }
 
@@ -66,7 +66,7 @@ impl Kinds {
     #[cold]
     fn find_or_add(&mut self, kind: EventKind, hash: u64) -> u32 {
         let kinds = &self.kinds;
-        // Kinds that come from `from_list` are not in the index yet.
+        // Kinds from `from_list` are not in the index yet.
         for (number, kind) in kinds.iter().enumerate().skip(self.index.len()) {
             self.index.insert(FxBuildHasher.hash_one(*kind), number as u32);
         }

@@ -2,7 +2,8 @@
 //! columns.
 //!
 //! Every input format is decoded into a [`Trace`], and all later code reads only the trace. The terms are those of the
-//! XPlane format: a *plane* is a device or a host (a process in a Chrome trace), a *line* is one row of it (a thread).
+//! XPlane format: a *plane* is a device or a host (a process in a Chrome trace), and a *line* is one row of a plane (a
+//! thread).
 
 #![warn(clippy::indexing_slicing, clippy::panic, clippy::unwrap_used)]
 
@@ -104,8 +105,8 @@ pub struct Plane {
     pub order: Option<i64>,
     /// `(name, value)` of the plane's stats, in file order.
     pub stats: Vec<(StrId, StatValue)>,
-    /// Alignment of the plane's own clock, which its events use, with the host's. `None` if the file has only event
-    /// times.
+    /// Alignment between the plane's own clock, which its events use, and the host's clock. `None` if the file has only
+    /// event times.
     pub clock: Option<ChipClock>,
 }
 
@@ -124,7 +125,7 @@ pub struct Line {
     pub display_id: Option<i64>,
     /// Sort key of the line within its plane in displays, ascending, if the file gives one (`thread_sort_index`).
     pub order: Option<i64>,
-    /// Time that the file's event times of this line are relative to. [`Ps::ZERO`] if they need no offset.
+    /// Time to which the file's event times of this line are relative. [`Ps::ZERO`] if they need no offset.
     pub start: Ps,
 }
 
@@ -154,7 +155,8 @@ pub struct Capture {
 }
 
 impl Capture {
-    /// Returns the capture by another clock. The clock that timed the capture is `ahead_ns` ahead of the other clock.
+    /// Returns the capture in the time of another clock. The clock that timed the capture is `ahead_ns` ahead of that
+    /// clock.
     pub fn by_clock_behind(self, ahead_ns: i64) -> Capture {
         let moved = |ns: i64| ns.saturating_sub(ahead_ns);
         Capture {
@@ -173,7 +175,7 @@ pub struct Trace {
     pub format: Option<SourceFormat>,
     /// Producer of the trace.
     pub framework: Framework,
-    /// All text of the trace.
+    /// All texts of the trace.
     pub strings: Strings,
     /// Devices and hosts in file order.
     pub planes: Vec<Plane>,
@@ -191,7 +193,7 @@ pub struct Trace {
     pub flows: Vec<FlowPoint>,
     /// Times of the capture.
     pub capture: Capture,
-    /// Number of complete (`X`) events in the file, including those that were left out. It shows if the writer
+    /// Number of complete (`X`) events in the file, including events that were left out. It shows whether the writer
     /// reached its limit.
     pub complete_events: u64,
     /// HLO of the compiled modules that the file embeds. A Chrome trace embeds none.
@@ -200,13 +202,13 @@ pub struct Trace {
     pub hosts: Vec<String>,
     /// Relations between the ops of XLA's CPU backend. `None` until they were computed.
     pub cpu_ops: Option<CpuOps>,
-    /// Events of the file that were left out because they have no time or are far away from all others. Each entry is
-    /// the id of the event that took the place of an omitted one, in ascending order. [`Trace::file_index`] counts
-    /// them.
+    /// Events of the file that were left out because they have no time, or are far away from all others. Each entry is the
+    /// id of the event that took the place of an omitted event, in ascending order. [`Trace::file_index`] includes the
+    /// omitted events.
     pub far_off: Vec<EventId>,
     /// Problems found while reading.
     pub warnings: Vec<Warning>,
-    /// Clocks of the devices while the trace is read.
+    /// Clocks of the devices, used while the trace is read.
     pub clocks: ChipClocks,
 }
 
@@ -251,8 +253,8 @@ impl Trace {
         self.planes.get(line.plane.index())
     }
 
-    /// Returns the index of an event in its own file. `first` is the first event of that file here. The index counts
-    /// events that were left out, because a decoder that reads the file again counts them too.
+    /// Returns the index of an event in its own file. `first` is this trace's first event from that file. The index
+    /// includes events that were left out, because a decoder that reads the file again numbers them too.
     pub fn file_index(&self, first: EventId, event: EventId) -> Option<u32> {
         let before = |event: EventId| self.far_off.partition_point(|place| *place < event);
         let left_out = before(EventId(event.0.checked_add(1)?)).checked_sub(before(first))?;

@@ -1,4 +1,4 @@
-//! Other contents of a trace: values over time, instants, and links between events.
+//! Contents of a trace other than events: values over time, instants, and links between events.
 
 use super::{LineId, PlaneId, StrId};
 use base::Ps;

@@ -1,6 +1,6 @@
 //! Merges the traces of a run's hosts into one trace.
 //!
-//! Strings and argument sets are interned again, and planes, lines and events are appended. Times of every host are
+//! Strings and argument sets are interned again, and planes, lines and events are appended. The times of every host are
 //! moved to the clock of the host that started first:
 //!
 //! ```text
@@ -22,8 +22,7 @@ use base::{Ps, Warning, WarningCode};
 /// Largest difference between the starts of two captures of one run. If it is larger, the clocks are wrong.
 const MAX_START_DIFFERENCE_NS: i64 = 24 * 3600 * 1_000_000_000;
 
-/// Offset per host for ids that are unique only within one capture: the ids of host `n` are raised by `n` times this
-/// offset.
+/// Offset per host for ids that are unique only within one capture. The ids of host `n` increase by `n` times this offset.
 const ID_STRIDE: i64 = 1 << 40;
 
 /// Merges the traces of the named hosts, in the given order. A single trace keeps its times.
@@ -80,8 +79,8 @@ fn shifts(hosts: &[(String, Trace)]) -> Option<Vec<Ps>> {
         .collect()
 }
 
-/// Returns the absolute time of a trace's zero: its anchor if the file's clock is absolute, or the start of the capture
-/// if not.
+/// Returns the absolute time of a trace's zero: its anchor if the file's clock is absolute, and otherwise the start of the
+/// capture.
 fn unix_zero(trace: &Trace) -> Option<i64> {
     if trace.capture.anchor_ns != 0 { Some(trace.capture.anchor_ns) } else { trace.capture.start_unix_ns }
 }
@@ -92,7 +91,7 @@ fn copy_head(to: &mut Trace, from: &Trace) {
     to.capture = from.capture;
 }
 
-/// Appends all of `other` as host number `host`, `shift` later.
+/// Appends all of `other` as host number `host`, and moves it later by `shift`.
 fn append(merged: &mut Trace, other: Trace, host: u16, shift: Ps) {
     let strings: Vec<StrId> = (0..other.strings.len())
         .map(|id| merged.strings.intern(other.strings.get(StrId(u32::try_from(id).unwrap_or(0)))))
@@ -169,7 +168,7 @@ fn append(merged: &mut Trace, other: Trace, host: u16, shift: Ps) {
     }
 
     for module in other.hlo {
-        // Every host embeds the programs that all of them run. They take megabytes, so each is kept once.
+        // Every host embeds the programs that all hosts run. They take megabytes, so each is kept once.
         let known = merged.hlo.iter().rev().find(|known| known.program_id == module.program_id);
         let same = known.filter(|known| known.bytes == module.bytes).map(|known| known.bytes.clone());
         merged.hlo.push(HloProto {

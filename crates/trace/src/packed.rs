@@ -7,7 +7,7 @@
 //!   2 bits   size of the duration
 //! ```
 //!
-//! The position of every 16th event of a line is stored, so that a lookup reads 16 events at most.
+//! The position of every 16th event of a line is stored, so that a lookup reads at most 16 events.
 
 use base::Ps;
 
@@ -42,8 +42,8 @@ struct Run {
     end: Ps,
 }
 
-/// Position of an event in the bytes of a run, and the two halves of the end of the event before it. Stored as 4-byte
-/// words so that there is no padding.
+/// Position of an event in the bytes of a run, and the end of the previous event in two halves. Stored as 4-byte words so
+/// that there is no padding.
 #[derive(Clone, Copy, Debug)]
 struct Mark([u32; 3]);
 
@@ -161,7 +161,7 @@ impl Run {
     }
 }
 
-/// Returns the code of the smallest of these sizes that can hold a value.
+/// Returns the code of the smallest size among `bytes` that can hold a value.
 fn code(value: u64, bytes: [u8; 4]) -> u8 {
     let holds = |&count: &u8| count == 8 || value >> (8 * u32::from(count)) == 0;
     bytes.iter().position(holds).unwrap_or(3) as u8
@@ -174,7 +174,7 @@ fn byte_count(bytes: [u8; 4], code: u8) -> usize {
 struct Reader<'a> {
     kinds: &'a [u32],
     bytes: &'a [u8],
-    /// End of the event before.
+    /// End of the previous event.
     end: Ps,
 }
 
@@ -183,7 +183,7 @@ impl Reader<'_> {
     #[inline(always)]
     fn number(&mut self, count: usize) -> Option<i64> {
         let (own, rest) = self.bytes.split_at_checked(count)?;
-        // Reads eight bytes at once if there are that many.
+        // Reads eight bytes at once if that many remain.
         let number = match self.bytes.first_chunk() {
             Some(&bytes) if count > 0 => u64::from_le_bytes(bytes) << (64 - 8 * count) >> (64 - 8 * count),
             _ => own.iter().rev().fold(0, |number, &byte| number << 8 | u64::from(byte)),

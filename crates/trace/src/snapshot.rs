@@ -1,8 +1,7 @@
-//! Serializes a trace and reads it back: the page passes decoded events from one worker to another without decoding
-//! them again.
+//! Serializes a trace and reads it back, so that the page can pass decoded events from one worker to another.
 //!
-//! Events are sent as blocks of words, which may be sent before the rest while decoding continues. The rest is sent
-//! as bytes in frames of a few hundred kilobytes, so that neither side holds a second copy of the whole trace:
+//! Events are sent as blocks of words, and may be sent while decoding continues. Everything else follows as bytes in frames
+//! of a few hundred kilobytes, so that neither side holds a second copy of the whole trace:
 //!
 //! ```text
 //!  trace --> Writer --> [kind u8 | which u8 | 0 u16 | length u32 | payload] ... --> Reader --> trace
@@ -43,7 +42,7 @@ const FLOWS_A_FRAME: usize = 1 << 14;
 
 const HEADER_BYTES: usize = 8;
 
-/// Error: the bytes are not a serialized trace, or not a complete one.
+/// Error: the bytes are not a complete serialized trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Damaged;
 
@@ -75,8 +74,8 @@ enum SnapshotPart {
 }
 
 impl Writer {
-    /// Takes a trace. `notes` are sent with it. They contain data of the run that is not part of the trace. Callers
-    /// must write the trace's warnings to the notes if they need them.
+    /// Takes a trace. `notes` are sent with it, and contain data of the run that is not part of the trace. Callers must
+    /// write the trace's warnings to the notes if they need them.
     pub fn new(trace: Trace, notes: Vec<u8>) -> Writer {
         let Trace {
             format,
@@ -214,7 +213,7 @@ pub struct Reader {
     kinds: Vec<EventKind>,
     sparse: SparseColumns,
     frames: u64,
-    /// Counts of events and frames from the last frame.
+    /// Counts of events and frames, read from the last frame.
     counts: Option<(u64, u64)>,
     damaged: bool,
 }

@@ -8,8 +8,7 @@ use rustc_hash::FxBuildHasher;
 use super::index::Index;
 use base::{Warning, WarningCode};
 
-/// Handle of a string of one [`Strings`] table. It must not be used with another table. `StrId::EMPTY` is the empty
-/// string.
+/// Handle of a string in one [`Strings`] table. Do not use it with another table. `StrId::EMPTY` is the empty string.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct StrId(pub(crate) u32);
 
@@ -35,18 +34,18 @@ impl StrId {
 
 /// Maximum size of all strings, in bytes. The buffer grows by doubling, and 2 GiB is more than a tab can hold.
 const MOST_BYTES: usize = 1 << 30;
-/// Maximum number of strings. Their index has the same limit.
+/// Maximum number of strings. Their hash index has the same limit.
 const MOST_STRINGS: usize = 1 << 27;
 /// Text that replaces new strings once the table is full.
 const REST: &str = "...";
 
-/// An append-only string table: one text buffer, one offset per string, one hash index. Clones share it until one of
+/// An append-only string table: one text buffer, one offset per string, and one hash index. Clones share it until one of
 /// them grows.
 #[derive(Clone, Debug)]
 pub struct Strings {
     kept: Arc<Kept>,
     most_bytes: usize,
-    /// Number of times that a string found no room.
+    /// Number of times that there was no room for a string.
     left_out: u64,
 }
 

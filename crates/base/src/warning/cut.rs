@@ -1,8 +1,8 @@
-//! Derives the way in which a capture was cut from its warnings.
+//! Uses the warnings of a capture to determine how it was cut.
 
 use super::{Warning, WarningCode};
 
-/// The way in which a capture is incomplete. Later values are worse.
+/// Way in which a capture is incomplete, from the mildest to the worst.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Cut {
     /// Cut in time: all events up to a certain time are present.

@@ -39,8 +39,8 @@ impl<'m> Analysis<'m> {
         }
     }
 
-    /// Returns the work of all instructions of the `n`-th computation that an instruction calls. Unknown if there is
-    /// none.
+    /// Returns the work of all instructions of the `n`-th computation that an instruction calls. The work is unknown if
+    /// there is no such computation.
     pub(super) fn called(&mut self, instruction: &Instruction, n: usize) -> Work {
         let Some(&index) = instruction.called.get(n) else { return Work::UNKNOWN };
         if let Some(&known) = self.computations.get(&index) {

@@ -5,9 +5,8 @@
 //! backward   S = Q K^T again, dQ, dK  dV, dP                     2 * pairs * (3 d_qk + 2 d_v)
 //! ```
 //!
-//! `pairs` is the number of pairs of a query and a key, in all batches and heads. It is the whole square, or half of
-//! it if the configuration has a causal mask. Sequences that are shorter at run time than their arrays are not
-//! visible here.
+//! `pairs` is the number of query-key pairs in all batches and heads: the whole square, or half of it if the configuration
+//! has a causal mask. The module does not record sequences that are shorter at run time than their arrays.
 
 use serde_json::Value;
 
@@ -44,7 +43,7 @@ fn work(module: &Module, instruction: &Instruction, flops: f64) -> Work {
     Work { from_shapes: true, written: bytes.written - scratch, ..bytes }.product(flops, &first.shape)
 }
 
-/// Returns the bytes of scratch memory. It is the last of several results, if this result is a row of bytes.
+/// Returns the bytes of scratch memory: the last of several results, if it is a row of bytes.
 fn scratch_bytes(shape: &Shape) -> f64 {
     let last = shape.tuple().last().and_then(Shape::array);
     let bytes = last.filter(|array| array.data_type.name() == "u8" && array.dimensions.len() == 1);
@@ -125,10 +124,10 @@ fn empty(dimensions: &[u64]) -> bool {
     dimensions.contains(&0)
 }
 
-/// Returns true if the mask is causal, according to the call's attributes: `mask_type = 2 : i64`, or a member of that
-/// name in JSON. The types are 0 none, 1 padding, 2 causal, 3 padding and causal, and 4 and 5 are the causal types
-/// aligned to the last query, which have the same share if there are as many keys as queries. Returns `None` if the
-/// attributes have no mask type, or if the attributes restrict queries to a window or to one of several segments.
+/// Returns true if the mask is causal, according to the call's attributes: `mask_type = 2 : i64`, or a member of that name
+/// in JSON. The types are 0 none, 1 padding, 2 causal, 3 padding and causal. Types 4 and 5 are the causal types aligned to
+/// the last query. They have the same share if there are as many keys as queries. Returns `None` if the attributes have no
+/// mask type, or if the attributes restrict queries to a window or to one of several segments.
 fn transformer_engine_mask(config: &str) -> Option<bool> {
     let number = |name: &str| -> Option<i64> {
         let rest = config.split_once(name)?.1.trim_start_matches(['"', ' ', '=', ':', '\\']);
@@ -156,7 +155,7 @@ mod tests {
         assert_eq!(packed(&[2, 64, 8, 32], &[2, 128, 2, 2, 32], &[0]), Some(apart));
         let own = packed(&[2, 64, 3, 8, 32], &[0], &[0]).unwrap();
         assert_eq!((own.queries, own.keys), (64.0, 64.0));
-        // 4 b h s t d, two and a half times as much in the backward pass, and half of it with a causal mask.
+        // 4 b h s t d, two and a half times as much in the backward pass, and half as much with a causal mask.
         assert_eq!(own.flops(false, false), 4.0 * 16.0 * 64.0 * 64.0 * 32.0);
         assert_eq!(own.flops(true, true), 2.5 * 0.5 * own.flops(false, false));
         assert_eq!(packed(&[64, 32], &[0], &[0]), None);

@@ -27,8 +27,8 @@ impl Conventions {
         self == Conventions::Gpu
     }
 
-    /// Returns true if errors of XLA's analysis are corrected: it counts loops only once, and counts waits as moving
-    /// bytes.
+    /// Returns true if errors of XLA's analysis are corrected: it counts only one iteration of a loop, and treats waits as
+    /// moving bytes.
     pub(super) fn corrects(self) -> bool {
         self != Conventions::General
     }

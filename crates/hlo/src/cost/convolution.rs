@@ -1,5 +1,5 @@
-//! Convolutions: only kernel positions on elements of the input count. Positions on padding or in the holes of a
-//! dilation do not count.
+//! Convolutions: the FLOPs include only kernel positions on elements of the input. Positions on padding or in the holes of
+//! a dilation are excluded.
 
 use super::moves;
 use super::work::Work;

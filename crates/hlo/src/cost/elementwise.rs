@@ -114,7 +114,7 @@ pub fn within(computations: &[Computation], instruction: &Instruction) -> bool {
     called.is_some_and(|computation| computation.elementwise)
 }
 
-/// Returns true if the instruction is elementwise and counts as arithmetic. Copies and constants do not.
+/// Returns true if the instruction is elementwise and does arithmetic. Copies and constants do not.
 pub(super) fn counts(instruction: &Instruction) -> bool {
     let opcode = instruction.opcode.as_str();
     ELEMENTWISE.contains(&opcode) && !matches!(opcode, "copy" | "constant" | "map" | "rng")

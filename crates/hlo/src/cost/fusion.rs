@@ -1,9 +1,9 @@
 //! Fusions: many instructions in one kernel. Intermediate values are in registers, and only parameters and results
 //! are in memory.
 //!
-//! On GPUs, each inner element is computed as often as it is needed. This *utilization* is computed from the result
-//! backwards. Elementwise users need the same elements as their own users. So needs add up only at the *elementwise
-//! roots*: the next instructions that are not elementwise, or the result.
+//! On GPUs, each inner element is computed as often as it is needed. This *utilization* is computed backwards from the
+//! result. Elementwise users need the same elements as their own users. Therefore, the needs of several users are added
+//! only at the *elementwise roots*: the next instructions that are not elementwise, or the result.
 //!
 //! ```text
 //! e = exp(p)            e needed by s as is, and by t transposed: computed twice
@@ -19,8 +19,8 @@ use super::moves;
 use super::work::Work;
 use crate::{Computation, ComputationIndex, Instruction, Module};
 
-/// Constants with more elements than this are read from memory on GPUs. The next constant is the limit on other
-/// platforms.
+/// Constants with more elements than this are read from memory on GPUs. The next constant in this file is the limit on
+/// other platforms.
 const IMMEDIATE_ELEMENTS_GPU: f64 = 8.0;
 const IMMEDIATE_ELEMENTS: f64 = 1.0;
 
@@ -206,7 +206,7 @@ fn merge(into: &mut Vec<usize>, from: &[usize]) {
     }
 }
 
-/// Returns the bytes that are read for a parameter or constant by the general conventions. Slices read only their part.
+/// Returns the bytes that are read for a parameter or constant under the general conventions. Slices read only their part.
 /// Each broadcast, reshape and nested fusion reads the value separately. All other users share one read.
 fn read_by_users(module: &Module, computation: &Computation, inner: &Instruction, depth: u32) -> f64 {
     if inner.is("constant") {

@@ -21,8 +21,8 @@ pub(super) fn work(module: &Module, instruction: &Instruction, target: &str) -> 
     }
 }
 
-/// Returns the routine's name without the letter of its type: `potrf` for `lapack_spotrf_ffi`. Only calls through
-/// XLA's typed interface count: older ones (`lapack_spotrf`) pass sizes and scratch memory as operands.
+/// Returns the routine's name without the letter of its type: `potrf` for `lapack_spotrf_ffi`. Accepts only calls through
+/// XLA's typed interface, because older calls (`lapack_spotrf`) pass sizes and scratch memory as operands.
 fn routine(target: &str) -> Option<&str> {
     let name = target.strip_suffix("_ffi")?;
     let name = name.strip_prefix("lapack_").or_else(|| name.strip_prefix("blas_"))?;

@@ -1,7 +1,7 @@
 //! Custom calls to libraries: their work follows from their shapes and configuration.
 //!
-//! XLA itself analyses only the matrix multiplications of cuBLASLt and the convolutions of cuDNN. It counts other calls
-//! as zero, so their counts are marked here as coming from shapes.
+//! XLA itself analyses only the matrix multiplications of cuBLASLt and the convolutions of cuDNN. It counts other calls as
+//! zero, so this module marks their counts as derived from shapes.
 
 use super::analysis::Analysis;
 use super::matrix::{Factorization, cholesky, dot_flops, factor, triangular_solve};
@@ -43,8 +43,8 @@ pub fn has_author_estimate(instruction: &Instruction) -> Option<bool> {
 /// Member of a custom call's configuration in which Pallas records the author's estimate.
 const COST_ESTIMATE: &str = "cost_estimate";
 
-/// Returns the cost declared by a kernel's author: `"cost_estimate": {"flops": 1234, "bytes_accessed": 5678, ...}` in
-/// the configuration, as written by Pallas. Unknown if there is none.
+/// Returns the cost declared by a kernel's author: `"cost_estimate": {"flops": 1234, "bytes_accessed": 5678, ...}` in the
+/// configuration, as written by Pallas. Unknown if the configuration contains no estimate.
 fn estimate(config: &str) -> Work {
     let config = parse(config);
     let found = config.as_ref().and_then(|config| member(config, COST_ESTIMATE));

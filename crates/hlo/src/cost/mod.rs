@@ -9,7 +9,7 @@
 //!                  '-> library    custom calls to cuBLAS, cuDNN, LAPACK, Transformer Engine ... from their shapes
 //! ```
 //!
-//! If a module needs the work of another computation, it calls `analysis`, which calls `opcode` again.
+//! If one of the submodules needs the work of another computation, it calls `analysis`, which calls `opcode` again.
 
 mod analysis;
 mod attention;
@@ -35,8 +35,8 @@ pub use library::has_author_estimate;
 /// Cost of one execution of an instruction.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Cost {
-    /// Floating-point operations. Integer operations count in the same way. A multiply-add counts as two operations.
-    /// With [`Conventions::Gpu`], elementwise operations, including transcendental functions, count as clock cycles.
+    /// Floating-point operations. Integer operations are included. A multiply-add is two operations. Under
+    /// [`Conventions::Gpu`], elementwise operations, including transcendental functions, are counted in clock cycles.
     pub flops: f64,
     /// Number of results of transcendental functions (exp, log, tanh and so on).
     pub transcendentals: f64,
@@ -48,21 +48,21 @@ pub struct Cost {
     pub bytes_written: f64,
     /// Source of the numbers.
     pub source: CostSource,
-    /// Operand type of the main arithmetic: the matrix multiplication or convolution if there is one, or the largest
-    /// part of the work if not. `None` if there is no arithmetic.
+    /// Operand type of the main arithmetic: the matrix multiplication or convolution, or the largest part of the work if
+    /// there is neither. `None` if there is no arithmetic.
     pub data_type: Option<DataType>,
 }
 
 /// Source of a cost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CostSource {
-    /// Analysis of the instruction, like XLA's.
+    /// Analysis of the instruction, as in XLA.
     Hlo,
     /// Shapes and configuration of a library call that XLA does not analyse.
     Shapes,
 }
 
-/// Returns the cost of one execution of `instruction`, by [`Conventions::Gpu`]. Returns `None` if the cost is unknown:
+/// Returns the cost of one execution of `instruction`, under [`Conventions::Gpu`]. Returns `None` if the cost is unknown:
 /// for a custom call to an unknown library, or for anything that contains such a call.
 ///
 /// Each call repeats the analysis of everything inside the instruction, so callers should store the result.
@@ -70,7 +70,7 @@ pub fn cost(module: &Module, instruction: &Instruction) -> Option<Cost> {
     cost_by(module, instruction, Conventions::Gpu)
 }
 
-/// Does the same as [`cost`], by the given conventions.
+/// Does the same as [`cost`], under the given conventions.
 pub fn cost_by(module: &Module, instruction: &Instruction, conventions: Conventions) -> Option<Cost> {
     let work = Analysis::new(module, conventions, opcode::work).instruction(instruction);
     // The product of a damaged file's shapes may overflow.

@@ -29,7 +29,7 @@ pub(super) fn work(analysis: &mut Analysis<'_>, instruction: &Instruction) -> Wo
 }
 
 /// Counts `2 * 4 * n * log2(n)` for a transform of n elements: a complex multiplication is four multiply-adds. For a
-/// transform over several dimensions the logarithms add up. XLA multiplies them, which overstates the work.
+/// transform over several dimensions, the logarithms are added. XLA multiplies them, which overstates the work.
 fn fft(analysis: &Analysis<'_>, instruction: &Instruction) -> Work {
     let bytes = moves::default(analysis.module, instruction);
     let Some(operand) = analysis.module.operand(instruction, 0) else { return Work::UNKNOWN };

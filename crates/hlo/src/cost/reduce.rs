@@ -31,8 +31,7 @@ pub(super) fn work(analysis: &mut Analysis, instruction: &Instruction) -> Work {
     Work { read: bytes.read, written: bytes.written, ..work }
 }
 
-/// Returns the work of the computation, applied `times` times. Its values stay in registers, so its bytes do not
-/// count.
+/// Returns the work of the computation, applied `times` times. Its values stay in registers, so its bytes are excluded.
 fn applied(analysis: &mut Analysis, instruction: &Instruction, n: usize, times: f64) -> Work {
     let once = analysis.called(instruction, n);
     let array = analysis.module.operand(instruction, 0).and_then(|operand| operand.shape.array());
@@ -67,8 +66,8 @@ fn bytes(analysis: &Analysis, instruction: &Instruction) -> Work {
     }
 }
 
-/// Returns the number of applications. Each element of the result takes one application fewer than its window has
-/// elements. A window that always covers the whole dimension is a reduction with a broadcast result, which is computed
+/// Returns the number of applications. Each element of the result takes one application fewer than the number of elements
+/// in its window. A window that always covers the whole dimension is a reduction with a broadcast result, and is computed
 /// once.
 ///
 /// ```text

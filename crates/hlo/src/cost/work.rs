@@ -1,4 +1,4 @@
-//! Work: the quantity that an analysis adds up.
+//! Work: the operations and bytes that an analysis adds up.
 
 use crate::{ArrayShape, DataType, Shape};
 
@@ -85,7 +85,7 @@ impl Work {
         }
     }
 
-    /// Sets the FLOPs of a product of matrices, which decides the type of the whole.
+    /// Sets the FLOPs of a matrix product, whose type decides the type of the whole work.
     pub(super) fn product(mut self, flops: f64, operand: &Shape) -> Work {
         self.flops = flops;
         self.arithmetic.product = operand.first_array().map(|array| (array.data_type, flops));
@@ -103,7 +103,7 @@ pub(super) struct Arithmetic {
 }
 
 impl Arithmetic {
-    /// Creates arithmetic on an array that is not a product of matrices.
+    /// Creates arithmetic on an array that is not a matrix product.
     pub(super) fn other(array: &ArrayShape, flops: f64) -> Arithmetic {
         Arithmetic { product: None, other: Some((array.data_type, flops)) }
     }

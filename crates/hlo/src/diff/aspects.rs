@@ -24,7 +24,7 @@ pub enum Aspect {
     Sharding,
     /// Computations that the instruction calls: the contents of a fusion, the body of a loop.
     Contents,
-    /// Instructions whose results it reads.
+    /// Instructions whose results the instruction reads.
     Operands,
     /// Other attributes: dimensions, window, groups of devices, constant, precision, configuration of the backend.
     Attributes,
@@ -167,8 +167,8 @@ fn operands_differ(pair: Pair<'_, '_>) -> bool {
     in_a.operands.len() != in_b.operands.len() || partners.zip(&in_b.operands).any(|(of_a, &of_b)| of_a != Some(of_b))
 }
 
-/// Returns true if the two instructions take different elements of their tuples. Tuples of different sizes number their elements
-/// differently, so the result for them is always false.
+/// Returns true if the two instructions take different elements of their tuples. Tuples of different sizes number their
+/// elements differently, so the result is always false for such tuples.
 fn element_differs(pair: Pair<'_, '_>, of_a: Identity, of_b: Identity) -> bool {
     let size =
         |side: &Side<'_>, it: &Instruction| side.module.operand(it, 0).map_or(0, |operand| operand.shape.tuple().len());

@@ -79,7 +79,7 @@ fn set(list: &mut [u64], index: u32, value: u64) {
     }
 }
 
-/// Sums the hashes of an instruction's users with its role in each.
+/// Sums the hashes of an instruction's users, each combined with the instruction's role in that user.
 fn of_users(side: &Side<'_>, index: InstructionIndex, level: Level, of: impl Fn(InstructionIndex) -> u64) -> u64 {
     side.users(index).iter().fold(0, |sum: u64, it| {
         let role = side.module.at(it.user).map_or(0, |user| side.role(user, it.position, level));
@@ -153,8 +153,8 @@ impl Down<'_, '_> {
         depth: usize,
     ) -> u64 {
         let label = get(self.labels, at);
-        // A fusion that is the only caller of its program is hashed with its operands in their places, so that their order
-        // does not matter.
+        // A fusion that is the only caller of its computation is hashed with its operands in place of the parameters, so
+        // that their order does not matter.
         let called = instruction.called.first().copied().filter(|&called| {
             let callers = self.side.callers.get(called as usize).copied().unwrap_or_default();
             instruction.is("fusion") && called < computation && callers == 1 && depth < MAX_DEPTH

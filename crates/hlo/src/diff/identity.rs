@@ -1,4 +1,4 @@
-//! Identity of an instruction by itself: hashes of its parts, without names and numbers that differ between compilations.
+//! Identity of an instruction alone: hashes of its parts, without names and numbers that differ between compilations.
 
 use std::hash::{Hash, Hasher};
 
@@ -108,15 +108,16 @@ fn sharding(own: &Attributes) -> u64 {
     if own.sharding.is_empty() && shardy == 0 { 0 } else { mix(hash(&own.sharding), shardy) }
 }
 
-/// Returns the hash of the frontend attributes that describe the sharding if `of_sharding`, and of the other ones if not. Their
-/// order does not matter.
+/// Returns the hash of the frontend attributes that describe the sharding if `of_sharding` is true, and otherwise the hash
+/// of all other frontend attributes. The order of the attributes does not matter.
 fn frontend(own: &Attributes, of_sharding: bool) -> u64 {
     let chosen = own.frontend_attributes.iter().filter(|(name, _)| is_of_sharding(name) == of_sharding);
     chosen.fold(0, |sum, attribute| sum.wrapping_add(hash(attribute)))
 }
 
-/// Returns the hash of the attributes except the sharding and what differs between compilations or follows from operands:
-/// channels, the number of a parameter, the index of a tuple's element. Values that files may omit have one form.
+/// Returns the hash of the attributes. Leaves out the sharding, and values that differ between compilations or follow from
+/// operands: channels, the number of a parameter, the index of a tuple's element. Values that some files omit are
+/// normalized.
 fn attributes(instruction: &Instruction) -> u64 {
     let own = instruction.attributes();
     let Attributes {
@@ -177,8 +178,8 @@ fn attributes(instruction: &Instruction) -> u64 {
     hash((of_shape, of_rare, of_device, of_call, counts, of_options, of_random, (comparison_direction, literal)))
 }
 
-/// Returns the hashes of a framework path with and without its last part, without the name of the compiled function at its
-/// start.
+/// Returns the hashes of a framework path with and without its last part. Both leave out the name of the compiled function
+/// at the start of the path.
 fn paths(op_name: &str) -> (u64, u64) {
     let of = |path: &str| if path.is_empty() { 0 } else { hash(path) };
     let path = match op_name.split_once('/') {

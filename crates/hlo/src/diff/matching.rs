@@ -124,8 +124,8 @@ impl Matching {
         }
     }
 
-    /// Returns pairs of parameter numbers of the computations that two matched fusions or calls run. Two parameters are a pair if
-    /// the operands for them are.
+    /// Returns pairs of parameter numbers for the computations that two matched fusions or calls run. Two parameters are a
+    /// pair if their operands are a pair.
     fn bound(&self, a: &Instruction, b: &Instruction) -> Option<Vec<(u32, u32)>> {
         if !["fusion", "call", "async-start", "map"].contains(&a.opcode.as_str()) {
             return None;
@@ -183,8 +183,9 @@ fn by_number(
     both.filter_map(|(of_a, of_b)| Some(((*of_a)?, (*of_b)?))).collect()
 }
 
-/// Returns the pairs of the arguments of two programs. Arguments are matched by name, because one more argument changes the
-/// numbers of all after it. If an argument has no name, all are matched by number, provided that there are equally many.
+/// Returns the pairs of the arguments of two programs. Arguments are matched by name, because an additional argument
+/// changes the numbers of all arguments after it. If an argument has no name, all arguments are matched by number, provided
+/// that both programs have equally many.
 fn arguments(
     a: &Side<'_>,
     b: &Side<'_>,
@@ -220,7 +221,7 @@ struct Pass<'p, 'm> {
     /// Pairs whose neighbours are not yet matched.
     queue: Vec<(InstructionIndex, InstructionIndex)>,
     scratch: (Keyed, Keyed),
-    /// Precision of the neighbours' description.
+    /// Precision with which neighbours are described.
     precision: Precision,
 }
 
@@ -234,7 +235,8 @@ enum Ties {
 }
 
 impl Pass<'_, '_> {
-    /// Matches with framework paths first: a layer more shifts the structure, but not the paths of the other layers.
+    /// Matches with framework paths first, because an additional layer shifts the structure but not the paths of the other
+    /// layers.
     fn run(&mut self, task: &Task) {
         let (Some(in_a), Some(in_b)) = (self.a.module.computation(task.a), self.b.module.computation(task.b)) else {
             return;
@@ -398,7 +400,7 @@ impl Pass<'_, '_> {
         self.drain(level);
     }
 
-    /// Matches the neighbours of new pairs, and theirs.
+    /// Matches the neighbours of new pairs, and the neighbours of those pairs.
     fn drain(&mut self, level: Level) {
         while let Some((at_a, at_b)) = self.queue.pop() {
             let (Some(in_a), Some(in_b)) = (self.a.module.at(at_a), self.b.module.at(at_b)) else { continue };

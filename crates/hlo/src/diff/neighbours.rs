@@ -11,7 +11,7 @@ pub type Keyed = Vec<(u64, InstructionIndex)>;
 /// Description of neighbours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Precision {
-    /// With the framework path, and for operands without the position.
+    /// With the framework path. For operands, without the position.
     Path,
     /// With the position.
     Position,
@@ -67,7 +67,7 @@ pub fn users(
     unique(out);
 }
 
-/// Returns the scope if a match by opcode alone has to agree in it.
+/// Returns the scope if a match by opcode alone requires equal scopes.
 fn scope_of(side: &Side<'_>, index: InstructionIndex, level: Level, precision: Precision) -> u64 {
     if level == Level::SameOpcode && precision == Precision::Position { side.identity(index).scope } else { 0 }
 }

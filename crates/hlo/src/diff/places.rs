@@ -14,7 +14,7 @@ const MOST_NESTED: usize = 4;
 /// Places of the instructions of one program.
 #[derive(Clone, Debug, Default)]
 pub struct Places {
-    /// True for computations whose instructions run one by one: not those inside fusions and reductions.
+    /// True for computations whose instructions run one by one. False for computations inside fusions and reductions.
     runs: Vec<bool>,
     /// First instruction that calls each computation.
     callers: Vec<Option<InstructionIndex>>,
@@ -40,8 +40,8 @@ impl Places {
         computation.and_then(|it| self.runs.get(it)) == Some(&true)
     }
 
-    /// Returns the pass and the name scopes of an instruction: `forward/layer_3/attn`. An instruction of a fusion or reduction
-    /// without a path has those of its caller.
+    /// Returns the pass and the name scopes of an instruction: `forward/layer_3/attn`. If an instruction of a fusion or
+    /// reduction has no path, returns the pass and scopes of its caller.
     pub fn scope(&self, module: &Module, at: InstructionIndex) -> String {
         let mut next = module.at(at);
         for _ in 0..MOST_NESTED {

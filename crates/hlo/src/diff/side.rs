@@ -29,7 +29,7 @@ pub struct Hashes {
     pub up: Vec<u64>,
     /// Hash of the operands and users.
     pub near: Vec<u64>,
-    /// Hash of the operands and users and of theirs.
+    /// Hash of the operands and users, and of their operands and users.
     pub far: Vec<u64>,
 }
 
@@ -42,7 +42,7 @@ pub struct Side<'m> {
     pub identities: Vec<Identity>,
     /// Hashes at each level.
     pub levels: [Hashes; 3],
-    /// Hash of each computation with everything inside.
+    /// Hash of each computation with everything inside it.
     pub contents: Vec<u64>,
     /// Number of instructions that call each computation.
     pub callers: Vec<u32>,
@@ -139,8 +139,9 @@ impl<'m> Side<'m> {
         label
     }
 
-    /// Returns the role of an operand: its position, or for a fusion how the program inside uses it. Operands that are
-    /// interchangeable have the same role. At the loosest level, all operands of a fusion have the same role.
+    /// Returns the role of an operand: its position or, for a fusion, a hash of the uses of the operand inside the fusion.
+    /// Operands that are interchangeable have the same role. At the loosest level, all operands of a fusion have the same
+    /// role.
     pub fn role(&self, user: &Instruction, position: u32, level: Level) -> u64 {
         if is_commutative(&user.opcode) || user.is("tuple") {
             return 1;
@@ -151,7 +152,7 @@ impl<'m> Side<'m> {
         if user.is("fusion") {
             let up = &self.at(level).up;
             let inside = user.called.first().and_then(|&called| self.parameter(called, position));
-            // Without its program, a fusion is like any other instruction.
+            // Without its computation, a fusion is like any other instruction.
             if let Some(up) = inside.and_then(|inside| up.get(inside as usize)) {
                 return mix(*up, 2);
             }

@@ -220,7 +220,7 @@ pub(super) fn device_list(message: &[u8], damaged: &Cell<bool>, groups: &mut Opt
     *groups = Some(iota.or(lists).unwrap_or(ReplicaGroups::Lists(Vec::new())));
 }
 
-/// Reads `xla.IotaReplicaGroupListProto`, which is in the list's message or, in newer instructions, on its own.
+/// Reads `xla.IotaReplicaGroupListProto`, which is inside the list's message or, in newer instructions, a separate message.
 pub(super) fn iota(message: &[u8], damaged: &Cell<bool>) -> ReplicaGroups {
     let (mut groups, mut group_size, mut reshape, mut transpose) = (0, 0, Vec::new(), Vec::new());
     for (number, value) in fields(message, damaged) {

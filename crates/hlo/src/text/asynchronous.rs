@@ -7,11 +7,11 @@ use crate::attributes::Attributes;
 use crate::instruction::Instruction;
 use crate::module::{Computation, Module};
 
-/// Instructions that have asynchronous opcodes of their own.
+/// Instructions that have their own asynchronous opcodes.
 const OWN: [&str; 7] = ["all-reduce", "all-gather", "collective-permute", "copy", "send", "recv", "async"];
 
-/// Replaces the short forms among the instructions of a computation. Adds the computations that they leave out to the
-/// module, and returns the calls of the instructions in them.
+/// Replaces the short forms among the instructions of a computation. Adds the computations that the short forms leave out
+/// to the module, and returns the calls of the instructions in these computations.
 pub(super) fn expand<'a>(drafts: &mut [Draft<'a>], module: &mut Module, calls: &mut Vec<(u32, Vec<&'a [u8]>)>) {
     for draft in drafts {
         let opcode = std::mem::take(&mut draft.instruction.opcode);
@@ -49,7 +49,7 @@ pub(super) fn expand<'a>(drafts: &mut [Draft<'a>], module: &mut Module, calls: &
         if !draft.called.is_empty() {
             calls.push((root, std::mem::take(&mut draft.called)));
         }
-        // All attributes belong to the wrapped instruction, except those that any instruction can have.
+        // All attributes belong to the wrapped instruction, except attributes that every instruction can have.
         let mut inner = draft.instruction.attributes.take();
         if let Some(inner) = &mut inner {
             let outer = Attributes {

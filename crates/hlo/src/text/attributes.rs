@@ -161,7 +161,7 @@ fn triangular(own: &mut Attributes) -> &mut TriangularSolve {
     own.triangular_solve.get_or_insert_default()
 }
 
-/// Returns the place of a name in a list, or 0.
+/// Returns the position of a name in a list, or 0.
 fn place(names: &[&[u8]], name: &[u8]) -> i64 {
     (0..).zip(names).find(|(_, it)| **it == name).map_or(0, |(place, _)| place)
 }
@@ -295,7 +295,7 @@ fn replica_groups(value: &[u8]) -> ReplicaGroups {
     ReplicaGroups::Iota { groups: count(0), group_size: count(1), reshape, transpose }
 }
 
-/// Reads `mesh['a'=2,'b'=4]`, and `, device_ids=([4,2]T(1,0)) {'a','b':(1)2}` behind it.
+/// Reads `mesh['a'=2,'b'=4]`, and `, device_ids=([4,2]T(1,0)) {'a','b':(1)2}` after it.
 fn mesh(value: &[u8], scan: &mut Scan<'_>) -> MeshAxes {
     let unquoted = |name: &[u8]| String::from_utf8_lossy(name).trim_matches('\'').to_owned();
     let mut found = MeshAxes::default();

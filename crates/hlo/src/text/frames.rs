@@ -54,7 +54,8 @@ impl Tables {
 
     /// Returns the tables. `None` if the text has none.
     pub fn finish(mut self) -> Option<StackFrames> {
-        // Some versions of XLA (jaxlib 0.10) write the numbers of callers one too high. Then no frame is without a caller.
+        // Some versions of XLA (jaxlib 0.10) write the numbers of callers one too high. In this case, every frame has a
+        // caller.
         let frames = &mut self.frames.frames;
         if frames.iter().all(|frame| frame.caller > 0) {
             frames.iter_mut().for_each(|frame| frame.caller -= 1);

@@ -19,7 +19,7 @@ pub(super) struct Draft<'a> {
     pub damaged: bool,
 }
 
-/// Returns true if a line starts an instruction: it assigns to a name.
+/// Returns true if a line starts an instruction, which assigns to a name.
 pub(super) fn starts(line: &[u8]) -> bool {
     let mut scan = Scan(line);
     name(&mut scan).is_some()
@@ -34,7 +34,7 @@ fn name<'a>(scan: &mut Scan<'a>) -> Option<(&'a [u8], bool)> {
     (!name.is_empty() && scan.eat(b" = ")).then_some((name, is_root))
 }
 
-/// Reads an instruction. `None` if the text is none.
+/// Reads an instruction. Returns `None` if the text is not an instruction.
 pub(super) fn read(line: &[u8]) -> Option<Draft<'_>> {
     let mut scan = Scan(line);
     let (name, is_root) = name(&mut scan)?;
@@ -110,7 +110,8 @@ fn fill(read: &mut Read<'_>, opcode: &[u8]) {
     }
 }
 
-/// Returns the value of a constant with one element, in the format of the proto's reader. `None` for all others.
+/// Returns the value of a constant with one element, in the format of the proto's reader. Returns `None` for all other
+/// constants.
 fn literal(shape: &Shape, text: &[u8]) -> Option<String> {
     let array = shape.array().filter(|array| array.elements() == 1.0)?;
     let text = std::str::from_utf8(text).ok()?.trim_matches(['{', '}', ' ']);
@@ -129,7 +130,7 @@ fn literal(shape: &Shape, text: &[u8]) -> Option<String> {
     })
 }
 
-/// Returns a number in the format of the proto's reader. Text that is no number stays as it is.
+/// Returns a number in the format of the proto's reader. Text that is not a number stays unchanged.
 fn number(text: &str, nearest: impl Fn(f32) -> f32) -> String {
     text.parse().map_or_else(|_| text.to_owned(), |number| nearest(number).to_string())
 }

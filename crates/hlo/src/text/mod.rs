@@ -16,8 +16,9 @@
 //! ENTRY %main (...) -> ... {
 //! ```
 //!
-//! One pass over the lines. Text that is not understood is skipped, and sets the flag [`Module::damaged`]. Text after the
-//! module, such as the buffer assignment, is ignored. Text has no ids: they are counted.
+//! The module reads the lines in one pass. It skips text that it does not understand, and then sets the flag
+//! [`Module::damaged`]. It ignores text after the HLO module, such as the buffer assignment. HLO text has no ids, so the
+//! reader numbers the instructions.
 
 mod asynchronous;
 mod attributes;
@@ -94,7 +95,7 @@ impl<'a> Lines<'a> {
         (!rest.is_empty()).then_some(line)
     }
 
-    /// Returns `line`, which is the last one, with the lines that continue it: values may contain line ends.
+    /// Returns `line`, the line read last, together with the lines that continue it. Values may contain line breaks.
     fn statement(&mut self, line: &'a [u8]) -> &'a [u8] {
         let start = self.at.saturating_sub(line.len() + 1);
         loop {
@@ -123,10 +124,10 @@ struct Reader<'a> {
     is_scheduled: bool,
     open: Option<Open<'a>>,
     frames: frames::Tables,
-    /// Calls by name: the instruction, and the computations.
+    /// Calls whose computations are still names: the instruction, and the names.
     calls: Vec<(InstructionIndex, Vec<&'a [u8]>)>,
     computations: FxHashMap<&'a [u8], ComputationIndex>,
-    /// Instructions of the computation that is being closed, by name.
+    /// Instructions of the computation that ends here, by name.
     local: FxHashMap<&'a [u8], InstructionIndex>,
 }
 
@@ -136,7 +137,7 @@ impl<'a> Reader<'a> {
         scan.eat(START);
         scan.blanks();
         self.module.name = owned(scan.until(|byte| matches!(byte, b',' | b' ')));
-        // Zero if the header has neither. If it has one, the other is 1.
+        // Both are zero if the header has neither. If it has one, the other is 1.
         let mut assignment = Assignment::default();
         while let Some((key, value)) = scan.pair() {
             match key {
@@ -189,7 +190,7 @@ impl<'a> Reader<'a> {
         let this = index(self.module.computations.len());
         self.local.clear();
         self.local.extend(open.drafts.iter().map(|draft| draft.name).zip(first..));
-        // Without the word, the last instruction is the root.
+        // Without the word `ROOT`, the last instruction is the root.
         let mut root =
             first.checked_add(index(open.drafts.len())).and_then(|end| end.checked_sub(1)).filter(|&it| it >= first);
         for (at, draft) in (first..).zip(open.drafts) {

@@ -24,7 +24,7 @@ impl<'a> Scan<'a> {
         rest.is_some()
     }
 
-    /// Skips blanks and comments: `/*index=5*/`.
+    /// Skips spaces and comments: `/*index=5*/`.
     pub fn blanks(&mut self) {
         loop {
             match self.0 {
@@ -63,7 +63,7 @@ impl<'a> Scan<'a> {
         self.take(at)
     }
 
-    /// Returns the text inside the brackets that are next. `None` if there are none, or if they do not end.
+    /// Returns the text inside the next brackets. `None` if no bracket is next, or if the brackets are not closed.
     pub fn group(&mut self) -> Option<&'a [u8]> {
         if !matches!(self.peek(), b'(' | b'[' | b'{') {
             return None;
@@ -73,7 +73,7 @@ impl<'a> Scan<'a> {
         (!self.take(1).is_empty()).then_some(inside)
     }
 
-    /// Returns the next item of a list whose items are separated by commas or blanks. `None` at the end.
+    /// Returns the next item of a list whose items are separated by commas or spaces. `None` at the end.
     pub fn next(&mut self) -> Option<&'a [u8]> {
         self.blanks();
         while self.eat(b",") {
@@ -87,7 +87,7 @@ impl<'a> Scan<'a> {
         (!item.is_empty()).then_some(item)
     }
 
-    /// Returns the next `key=value`, separated by commas or blanks, up to the first item that is none.
+    /// Returns the next `key=value`, separated by commas or spaces. `None` at the first item that has another form.
     pub fn pair(&mut self) -> Option<(&'a [u8], &'a [u8])> {
         self.blanks();
         while self.eat(b",") {
@@ -104,7 +104,7 @@ impl<'a> Scan<'a> {
     }
 }
 
-/// Returns the text before the quotation mark that ends it.
+/// Returns the text before the closing quotation mark.
 fn quoted(text: &[u8]) -> &[u8] {
     let mut from = 0;
     while let Some(at) = memchr::memchr2(b'"', b'\\', text.get(from..).unwrap_or_default()).map(|at| at + from) {
@@ -151,7 +151,7 @@ fn number(digits: &[u8], radix: u32) -> u8 {
     std::str::from_utf8(digits).ok().and_then(|digits| u8::from_str_radix(digits, radix).ok()).unwrap_or(b'?')
 }
 
-/// Returns the numbers in a text. Anything else separates them.
+/// Returns the numbers in a text. All other characters separate numbers.
 pub(super) fn numbers(text: &[u8]) -> impl Iterator<Item = i64> {
     let mut scan = Scan(text);
     std::iter::from_fn(move || {

@@ -7,7 +7,7 @@ use crate::shape::{ArrayShape, Layout, Shape};
 /// Maximum depth of nested tuples. Real ones are two or three levels deep.
 const DEPTH: u32 = 32;
 
-/// Reads the shape that is next. [`Shape::Unknown`] if there is none.
+/// Reads the next shape. Returns [`Shape::Unknown`] if there is none.
 pub(super) fn shape(scan: &mut Scan<'_>) -> Shape {
     nested(scan, DEPTH)
 }
@@ -44,7 +44,7 @@ fn nested(scan: &mut Scan<'_>, depth: u32) -> Shape {
     let dimensions: Vec<u64> = sizes().map(|size| u64::try_from(int(size)).unwrap_or(0)).collect();
     let is_dynamic = |size: &[u8]| size.starts_with(b"<=") || size.starts_with(b"?");
     let dynamic = if sizes().any(is_dynamic) { sizes().map(is_dynamic).collect() } else { Vec::new() };
-    // The layout of a scalar is written only if it has more than an order of dimensions.
+    // XLA writes the layout of a scalar only if it has more than an order of dimensions.
     let layout = layout.or_else(|| dimensions.is_empty().then(Layout::default));
     Shape::Array(ArrayShape { data_type, dimensions, dynamic, layout })
 }

@@ -100,7 +100,7 @@ fn a_computation_that_calls_itself_ends() {
     crate::read::tests::ask(&module);
 }
 
-/// Reading takes time in proportion to the length, also for brackets and quotes that never end.
+/// Reading takes time in proportion to the length, even for brackets and quotes that never close.
 #[test]
 fn absurd_text_ends() {
     for part in ["(", "{", "[", "\"", "%x = (", "/*", "%x = f32[] add(\"\\", "  %x = f32[]{:T(", "ROOT ", "\n"] {

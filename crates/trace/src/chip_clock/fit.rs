@@ -1,5 +1,5 @@
-//! Fits the straight line that maps a chip's clock to the host's. Between two alignments by the profiler, half of the
-//! event times or more may be late or early, so the line is the one that most event times agree with.
+//! Fits the straight line that maps a chip's clock to the host's. Between two alignments by the profiler, half or more of
+//! the event times may be late or early, so this module chooses the line that most event times agree with.
 //!
 //! ```text
 //! late  |       /|        /|
@@ -32,8 +32,8 @@ const LEAST_FOR_DRIFT: usize = 8;
 /// less than the precision of the alignment.
 const LEAST_REACH: u64 = 1_000_000_000_000;
 
-/// Largest spread (one microsecond) at which the clocks count as constant. Such clocks are placed by the median
-/// difference.
+/// Largest spread (one microsecond) at which the difference between the clocks is treated as constant. Such clocks are
+/// aligned by the median difference.
 const AGREEMENT: u64 = 1_000_000;
 
 /// Event time minus chip time, as a linear function of chip time.
@@ -56,8 +56,8 @@ struct Sample {
     late: i64,
 }
 
-/// Fits the line to `samples`. Each sample consists of the chip time of an op and the lateness of its event. The
-/// reference of the line is the chip time of the event time `middle`. Without samples, uses event times as chip times.
+/// Fits the line to `samples`. Each sample consists of the chip time of an op and the lateness of its event. The reference
+/// of the line is the chip time at the event time `middle`. Without samples, uses event times as chip times.
 pub(super) fn line(samples: &[(i64, i64)], middle: i64) -> Line {
     let median = median_of(samples);
     let reference = middle.saturating_sub(median);
@@ -120,7 +120,7 @@ struct Band {
 }
 
 impl Band {
-    /// Returns the samples in the band, or within its own width around it.
+    /// Returns the samples in the band or within one band width of it.
     fn inside(self, samples: &[Sample]) -> Vec<Sample> {
         let near = |it: &&Sample| {
             it.late.saturating_sub(gain(self.drift, it.at)).abs_diff(self.late) <= self.width.max(AGREEMENT)
@@ -128,8 +128,8 @@ impl Band {
         samples.iter().filter(near).copied().collect()
     }
 
-    /// Returns the line of the samples in the band. Its slope is the median slope between the first and the second
-    /// half of the samples, its offset is the median offset.
+    /// Returns the line of the samples in the band. Its slope is the median slope between the first and the second half of
+    /// the samples. Its offset is the median offset.
     fn refined(self, samples: &[Sample]) -> Band {
         let inside = self.inside(samples);
         let half = inside.len() / 2;
@@ -149,7 +149,7 @@ impl Band {
     }
 }
 
-/// Samples sorted by their distance from a line with some slope.
+/// Samples sorted by their distance from a line with a given slope.
 struct Tilted {
     /// Samples, each with its distance from the line.
     samples: Vec<(i64, Sample)>,
@@ -160,9 +160,9 @@ impl Tilted {
         Tilted { samples: samples.iter().map(|it| (it.late, *it)).collect() }
     }
 
-    /// Returns the narrowest band of slope `drift` that contains enough of the samples. Fast if called with ascending
-    /// slopes, because each pair of samples then swaps only once in total, and the insertion sort has little to move
-    /// from one slope to the next.
+    /// Returns the narrowest band of slope `drift` that contains enough of the samples. It is fast if called with ascending
+    /// slopes: each pair of samples then swaps only once in total, so the insertion sort moves few samples from one slope
+    /// to the next.
     fn tightest(&mut self, drift: i64) -> Band {
         for (left, sample) in &mut self.samples {
             *left = sample.late.saturating_sub(gain(drift, sample.at));

@@ -4,14 +4,14 @@ use std::cmp::Reverse;
 
 use base::sort;
 
-/// Maximum number of stretches. A capture has a few for each time that the profiler aligned the clocks.
+/// Maximum number of stretches. A capture has a few stretches for each alignment of the clocks by the profiler.
 const MOST: usize = 1 << 14;
 
-/// Differences up to this (in ps) start no new stretch, because clocks with a resolution of about a nanosecond do not
-/// show them.
+/// Differences up to this (in ps) start no new stretch, because clocks with a resolution of about a nanosecond cannot show
+/// such differences.
 const TOLERANCE: u64 = 1_000;
 
-/// A stretch of event time in which event times differ from chip times by one amount.
+/// A stretch of event time in which event times and chip times differ by a constant amount.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Knot {
     /// Event time at which the stretch begins, in ps.
@@ -32,11 +32,11 @@ const MOST_SAMPLES: usize = 256;
 pub(super) struct Knots {
     list: Vec<Knot>,
     tolerance: u64,
-    /// Samples, one op in every `stride`: the start by the chip's clock, and event time minus chip time.
+    /// Samples, one op in every `stride`: the start on the chip's clock, and event time minus chip time.
     samples: Vec<(i64, i64)>,
     stride: u64,
     ops: u64,
-    /// Latest end so far, with event time minus chip time. Added as a stretch only once the next op starts after it.
+    /// Latest end so far, with event time minus chip time. It becomes a stretch only when the next op starts after it.
     held: Option<(i64, i64)>,
 }
 
@@ -47,7 +47,7 @@ impl Default for Knots {
 }
 
 impl Knots {
-    /// Adds an op from `start` to `end` of event time. `deltas` are event time minus chip time at both.
+    /// Adds an op that runs from `start` to `end` in event time. `deltas` are event time minus chip time at both ends.
     #[inline]
     pub fn add(&mut self, [start, end]: [i64; 2], deltas: [i64; 2]) {
         let [at_start, at_end] = deltas;
@@ -127,13 +127,12 @@ impl Knots {
         Some((self.list.first()?.first, self.list.iter().map(|knot| knot.last).max()?))
     }
 
-    /// Returns the samples: the start by the chip's clock and event time minus chip time, of ops at regular
-    /// distances.
+    /// Returns the samples: the start on the chip's clock and event time minus chip time, for ops at regular distances.
     pub fn samples(&self) -> &[(i64, i64)] {
         &self.samples
     }
 
-    /// Returns the stretches. They are sorted once [`finish`](Knots::finish) was called.
+    /// Returns the stretches. They are sorted after [`finish`](Knots::finish).
     pub fn list(&self) -> &[Knot] {
         &self.list
     }
@@ -144,12 +143,12 @@ impl Knots {
     }
 }
 
-/// Sort key of stretches: event time, and for ops that were squeezed into one event time, chip time.
+/// Sort key of stretches: event time. Chip time decides between ops that were squeezed into one event time.
 fn order(knot: &Knot) -> (i64, Reverse<i64>) {
     (knot.first, Reverse(knot.delta))
 }
 
-/// Maps event times without a chip time to the clock of the chip, using the ops around them.
+/// Maps event times of events without a chip time to the chip's clock, using the ops around them.
 ///
 /// ```text
 /// event times   ...op a    )  .  [op b ...       before the end of a: as a; after the start of b: as b; between them, a
@@ -169,7 +168,7 @@ impl Warp {
         (mapped_start, mapped_end.max(mapped_start))
     }
 
-    /// Returns the chip time of `time`, which is not before the stretch that precedes `after`.
+    /// Returns the chip time at the event time `time`. The time must not precede the stretch before `after`.
     fn at(&self, time: i64, after: usize) -> i64 {
         let next = self.0.get(after);
         let Some(knot) = after.checked_sub(1).and_then(|before| self.0.get(before)) else {

@@ -1,9 +1,9 @@
 //! Clock of each device: events of a TPU use the clock of the chip that ran them.
 //!
 //! The profiler gives an op of a TPU two times. One is from the chip's own counter (`device_offset_ps`,
-//! `device_duration_ps`). The other is the event's time, which the profiler aligned with the host. The profiler may
-//! redo the alignment during the capture. Between two alignments, event times are early or late by up to hundreds of
-//! milliseconds, and ops around an alignment are stretched or squeezed:
+//! `device_duration_ps`). The other is the event time, which the profiler aligned with the host. The profiler may redo the
+//! alignment during the capture. Between two alignments, event times are early or late by up to hundreds of milliseconds,
+//! and ops around an alignment are stretched or squeezed:
 //!
 //! ```text
 //! chip    [a  )[b  )[c  )[d  )[e  )[f  )     actual execution
@@ -11,11 +11,11 @@
 //! row     [a  )[b  )[c  )[d  )[e  )[f  )     the chip's times, all shifted to the host's clock
 //! ```
 //!
-//! So rows contain chip times while a file is decoded (`Trace::push_event`). At the end of the file, all rows of a
-//! plane are moved by one shift (`Trace::settle_clocks`). The shift comes from the straight line that fits the event
+//! For this reason, rows contain chip times while a file is decoded (`Trace::push_event`). At the end of the file, all rows
+//! of a plane are moved by one shift (`Trace::settle_clocks`). The shift comes from the straight line that fits the event
 //! times best (`fit`). Events of the plane without a chip time (programs, marks) are mapped using the ops around them
-//! (`knots`). [`ChipClock`] records the distance of the event times from the line, for comparisons between a device and
-//! the host.
+//! (`knots`). [`ChipClock`] records the distance of the event times from the line, for comparisons between a device and the
+//! host.
 
 mod fit;
 mod knots;
@@ -42,31 +42,32 @@ use track::Track;
 pub struct ChipClock {
     /// Shift that converts the chip's times to the trace's, in picoseconds.
     pub shift: Ps,
-    /// Time that the host's clock gains on the chip's, in units of 2^-40 of the elapsed time. Zero if no drift is
-    /// measurable.
+    /// Drift: time that the host's clock gains on the chip's clock, in units of 2^-40 of the elapsed time. Zero if no drift
+    /// is measurable.
     pub drift: i64,
     /// Time of the trace at which device and host are exactly aligned. They drift apart before and after it.
     pub reference: Ps,
-    /// Uncertainty of the shift: half the width of the band that contains the event times it was computed from.
+    /// Uncertainty of the shift: half the width of the band that contains the event times from which the shift was
+    /// computed.
     pub uncertainty: Ps,
     /// Number of events whose chip time is used.
     pub events: u64,
-    /// Number of events whose chip time does not continue the preceding ones, because the chip's clock was reset or
+    /// Number of events whose chip time does not continue the preceding chip times, because the chip's clock was reset or
     /// the value is damaged.
     pub refused: u64,
-    /// Distance of event times from the placed chip times: the 95th percentile over the starts of ops.
+    /// Distance of event times from the aligned chip times: the 95th percentile over the starts of ops.
     pub off_p95: Ps,
-    /// Largest distance of an event time from its placed chip time.
+    /// Largest distance of an event time from its aligned chip time.
     pub off_max: Ps,
 }
 
 impl ChipClock {
-    /// Converts `time` of the device to time of the host.
+    /// Converts a time on the device's clock to the host's clock.
     pub fn to_host(&self, time: Ps) -> Ps {
         time + Ps::new(fit::gain(self.drift, (time - self.reference).as_ps()))
     }
 
-    /// Converts `time` of the host to time of the device.
+    /// Converts a time on the host's clock to the device's clock.
     pub fn time_from_host(&self, time: Ps) -> Ps {
         if self.drift == 0 {
             return time;
@@ -81,38 +82,38 @@ impl ChipClock {
         self.drift as f64 * 1e6 / (1i64 << fit::DRIFT_BITS) as f64
     }
 
-    /// Returns the clock for a trace whose times are moved `shift` later.
+    /// Returns the clock for a trace that is moved later by `shift`.
     pub(super) fn moved(self, shift: Ps) -> ChipClock {
         ChipClock { shift: self.shift + shift, reference: self.reference + shift, ..self }
     }
 }
 
-/// Time of an event by the clock of its chip.
+/// Time of an event on the clock of its chip.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ChipTime {
     /// Start, from the zero of that clock.
     pub start: Ps,
-    /// Duration. `None` if the file lacks it. The event's duration then counts.
+    /// Duration. `None` if the file lacks it, in which case the event's duration is used.
     pub duration: Option<Ps>,
 }
 
-/// State of the chips' clocks while a trace is decoded, and the changes that its rows still need.
+/// State of the chips' clocks while a trace is decoded, and the changes still to be made to its rows.
 #[derive(Clone, Debug, Default)]
 pub struct ChipClocks {
     /// For each line, one plus its index in `tracks`. Zero for a line without chip times.
     of_line: Vec<u32>,
     tracks: Vec<Track>,
-    /// Changes that rows still need if they were passed on before the clocks were settled.
+    /// Changes still to be made to rows that were passed on before the clocks were settled.
     pub(super) unplaced: Vec<Unplaced>,
 }
 
 impl ChipClocks {
-    /// Returns the number of lines with chip times so far.
+    /// Returns the number of lines that have had chip times so far.
     pub fn lines(&self) -> usize {
         self.tracks.len()
     }
 
-    /// Returns true if events of `line` had chip times so far.
+    /// Returns true if any event of `line` has had a chip time so far.
     #[inline]
     pub fn has(&self, line: LineId) -> bool {
         self.of_line.get(line.index()).is_some_and(|&place| place > 0)
@@ -135,8 +136,8 @@ impl ChipClocks {
 }
 
 impl Trace {
-    /// Appends an event. `chip` is its time by the clock of its chip, if the file has one. Returns `None` past 2^32 -
-    /// 1 events.
+    /// Appends an event. `chip` is its time on the chip's clock, if the file records one. Returns `None` past 2^32 - 1
+    /// events.
     #[inline]
     pub fn push_event(&mut self, event: Event, chip: Option<ChipTime>) -> Option<EventId> {
         let line = event.line;
@@ -159,8 +160,8 @@ impl Trace {
         events.push(Event { start, duration, ..event })
     }
 
-    /// Puts all events of each device onto one clock. Call it after the last event was pushed. Rows that were already
-    /// taken out are moved by [`place_rows`](Trace::place_rows) of the trace that receives them.
+    /// Puts all events of each device onto one clock. Call it after the last event was pushed. Rows that were already taken
+    /// out are moved later by [`place_rows`](Trace::place_rows), on the trace that receives them.
     pub fn settle_clocks(&mut self) {
         let ChipClocks { mut tracks, .. } = std::mem::take(&mut self.clocks);
         let mut by_plane: BTreeMap<usize, Vec<Track>> = BTreeMap::new();
@@ -171,8 +172,7 @@ impl Trace {
             let Some(line) = self.lines.get(track.line.index()) else { continue };
             by_plane.entry(line.plane.index()).or_default().push(track);
         }
-        // All planes have the same reference, so that drift moves devices relative to the host but not relative to each
-        // other.
+        // All planes have the same reference, so that drift moves devices relative to the host, but not to each other.
         let extents = by_plane.values().flatten().filter_map(|track| track.knots.extent());
         let extent = extents.reduce(|(start, end), other| (start.min(other.0), end.max(other.1)));
         let Some((start, end)) = extent else { return };
@@ -188,7 +188,7 @@ impl Trace {
 
     fn settle_plane(&mut self, index: usize, tracks: Vec<Track>, middle: i64) -> Option<Unplaced> {
         let plane = self.planes.get_mut(index)?;
-        // The line with the most ops determines the clock; if there are several, the first of them.
+        // The line with the most ops determines the clock. If several lines have the most, the first one does.
         let main = tracks.iter().rev().max_by_key(|track| track.clocked)?;
         let Line { shift, drift, reference, uncertainty } = fit::line(main.knots.samples(), middle);
         let (off_p95, off_max) = fit::distances(&main.knots, shift, drift, reference);

@@ -1,4 +1,4 @@
-//! Moves the rows of devices onto the devices' clocks once these are known.
+//! Moves the rows of devices onto the devices' clocks once these clocks are known.
 
 use rustc_hash::FxHashMap;
 
@@ -7,7 +7,7 @@ use super::track::Track;
 use crate::{EventId, Trace};
 use base::Ps;
 
-/// Changes that the rows of one plane still need.
+/// Changes still to be made to the rows of one plane.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Unplaced {
     /// Index of the plane.
@@ -42,7 +42,7 @@ impl Unplaced {
         }
     }
 
-    /// Returns the trace's start and duration of an event with these event times.
+    /// Returns the start and duration, in the trace's time, of an event with these event times.
     fn map(&self, start: Ps, duration: Ps) -> (Ps, Ps) {
         if self.warp.0.is_empty() {
             return (start, duration);
@@ -64,8 +64,8 @@ enum Change {
 }
 
 impl Trace {
-    /// Moves rows onto the clocks that [`settle_clocks`](Trace::settle_clocks) found. Takes linear time, and does
-    /// nothing if no device has a clock of its own.
+    /// Moves rows onto the clocks that [`settle_clocks`](Trace::settle_clocks) found. Takes linear time, and does nothing
+    /// if no device has its own clock.
     pub(crate) fn place_rows(&mut self) {
         let unplaced = std::mem::take(&mut self.clocks.unplaced);
         if unplaced.is_empty() {

@@ -39,8 +39,8 @@ fn clock(trace: &Trace) -> ChipClock {
     trace.planes[0].clock.expect("the device has a clock")
 }
 
-/// Returns ops of 700 us, one every millisecond of the chip's clock, which starts at 5 s. `late` gives the delay of
-/// an event at a time.
+/// Returns ops of 700 us, one every millisecond of the chip's clock, which starts at 5 s. `late` returns the delay of an
+/// event that starts at a given chip time.
 fn every_ms(count: i64, late: impl Fn(i64) -> i64) -> Vec<Op> {
     let op = |n: i64| {
         let (start, end) = (5 * S + n * MS, 5 * S + n * MS + 700 * US);
@@ -67,7 +67,7 @@ fn clocks_that_agree_change_nothing() {
     assert_eq!(clock(&trace), expected);
 }
 
-/// Delay of 0 for 450 ms, which then grows for 550 ms until the profiler aligns the clocks again.
+/// Delay that is 0 for 450 ms and then grows for 550 ms, until the profiler aligns the clocks again.
 fn saw(chip: i64) -> i64 {
     let phase = chip.rem_euclid(1_000 * MS);
     if phase < 450 * MS { 0 } else { (phase - 450 * MS) / 5 }
@@ -198,7 +198,7 @@ fn all_lines_of_a_device_are_moved_by_one_shift_and_devices_each_by_their_own() 
         push(&mut b, lines[0], "op", (n * MS, US), Some((S + n * MS, US)));
         push(&mut b, other, "op", (n * MS + 7, US), Some((3 * S + n * MS, US)));
     }
-    // Its event time is wrong by 40 us. A single event on another line must not change the shift.
+    // The event time is wrong by 40 us. A single event on another line must not change the shift.
     push(&mut b, lines[1], "jit_f", (40 * US, 9 * MS), Some((S, 10 * MS)));
     let trace = b.build();
     assert_eq!(times(&trace)[20], (0, 10 * MS));

@@ -5,15 +5,15 @@ use super::{ChipTime, LineId};
 use crate::{EventId, Events};
 use base::{Ps, sort};
 
-/// Number of first events that together determine the difference of the clocks, so that one damaged value among them
-/// has no effect.
+/// Number of first events that together determine the difference between the clocks, so that one damaged value has no
+/// effect.
 const VOTERS: usize = 15;
 
-/// Largest change in the difference of the clocks from one event to the next (10 times the largest measured change). A
+/// Largest change in the difference between the clocks from one event to the next (10 times the largest measured change). A
 /// larger change means that the chip's clock was reset or that the value is damaged.
 const MOST_CHANGE: u64 = 2_000_000_000_000;
 
-/// Chip times of one line while it is decoded. See the [module](self).
+/// Chip times of one line while the line is decoded. See the [module](self).
 #[derive(Clone, Debug)]
 pub(super) struct Track {
     pub line: LineId,
@@ -56,8 +56,8 @@ impl Track {
         }
     }
 
-    /// Takes the event `id` with the start and duration of its event time and of its chip time. Returns the time that
-    /// its row must hold.
+    /// Takes the event `id`, with start and duration in event time and in chip time. Returns the time that its row must
+    /// hold.
     #[inline]
     pub fn add(&mut self, events: &mut Events, id: EventId, event: (Ps, Ps), chip: ChipTime) -> (Ps, Ps) {
         let chip = fitting((chip.start, chip.duration.unwrap_or(event.1)));
@@ -94,7 +94,7 @@ impl Track {
         }
     }
 
-    /// Settles the line after all events were taken.
+    /// Decides the clock of the remaining events after all events were taken.
     pub fn settle(&mut self, events: &mut Events) {
         self.settle_waiting(events);
         self.knots.finish();
@@ -121,7 +121,7 @@ impl Track {
         }
     }
 
-    /// Returns true if a chip time continues the preceding ones.
+    /// Returns true if a chip time continues the preceding chip times.
     #[inline]
     fn continues(&self, event: (Ps, Ps), chip: (Ps, Ps)) -> bool {
         let delta = event.0.as_ps().checked_sub(chip.0.as_ps());

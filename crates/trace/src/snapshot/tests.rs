@@ -157,7 +157,7 @@ fn damage_never_panics() {
             let mut bad = image.clone();
             bad[at] ^= flip;
             if let Ok((trace, _)) = read(&rows, &bad, 64) {
-                // A trace that the reader accepted can be traversed.
+                // Every trace that the reader accepts can be traversed.
                 let by_line = ByLine::new(&trace).events;
                 let all = by_line.iter().flat_map(|events| events.iter()).filter_map(|id| trace.events.get(id));
                 all.for_each(|event| assert!(trace.text(event.name).len() < image.len()));
