@@ -1,8 +1,8 @@
 //! Content of a page as a list of blocks. Each block determines its content, but not its appearance. The web page and
 //! HTML reports draw the same blocks.
 //!
-//! Numbers are in the unit given with them. Texts from a trace are plain text, never markup.
-//! `class` is a colour of the page.
+//! Numbers are in the unit given with them. Texts from a trace are plain text, never markup. `class` is one of the page's
+//! colours.
 
 use serde::{Deserialize, Serialize};
 
@@ -33,7 +33,7 @@ pub enum Block {
         /// Text of the sentence.
         text: String,
     },
-    /// Reason why there is nothing to show, and how to capture the missing data (Python code to copy).
+    /// Reason why there is nothing to show, and Python code that captures the missing data.
     Empty {
         /// Reason why there is nothing to show.
         reason: String,
@@ -57,7 +57,7 @@ pub enum Block {
     Matrix(Matrix),
     /// Coloured cell for every row and column.
     HeatMap(HeatMap),
-    /// Buttons, one of which is selected: the forms of the table or chart below.
+    /// Buttons for the forms of the table or chart below. One of them is selected.
     Choice(Choice),
     /// First rows of a table. The page requests other rows by the table's name.
     Table(TableBlock),
@@ -75,7 +75,7 @@ pub enum Block {
     },
     /// Details that are hidden until the user clicks on the title.
     Fold {
-        /// Content in one line.
+        /// Title, which describes the content in one line.
         title: String,
         /// Blocks that are shown when the fold is open, except tables and choices.
         blocks: Vec<Block>,
@@ -96,7 +96,7 @@ pub struct Figure {
     pub value: Option<f64>,
     /// Unit of `value`.
     pub unit: Unit,
-    /// Line below the value. If `value` is absent, the reason and the way to obtain it.
+    /// Line below the value. If `value` is absent, the reason, and how to obtain the value.
     pub note: String,
     /// Rating of the value, if there are limits for it.
     pub level: Option<Level>,
@@ -122,7 +122,7 @@ impl Figure {
     }
 }
 
-/// Additional information in a chart's title: the definition, and the view with details.
+/// Additional information in a chart's title: the definition of the chart's field, and the view with details.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct About {
     /// Path of a field of the profile.
@@ -186,10 +186,10 @@ pub struct Bars {
     pub unit: Unit,
     /// Bars, from top to bottom.
     pub bars: Vec<Bar>,
-    /// Value of a full track: the sum of all bars, or 100 %. If absent, the largest bar.
+    /// Value that fills the whole width: the sum of all bars, or 100 %. If absent, the largest bar fills it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub whole: Option<f64>,
-    /// Sentence below the bars. If there are none, the reason.
+    /// Sentence below the bars. If there are no bars, the reason.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub note: String,
     /// Information in the title.
@@ -240,8 +240,7 @@ pub struct Point {
     pub y: f64,
     /// Area relative to the largest point, 0 to 1.
     pub size: f64,
-    /// Width and height in the units of the axes, if the point is a rectangle that begins at `x` and
-    /// `y`.
+    /// If the point is a rectangle that begins at `x` and `y`, its width and height in the units of the axes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub extent: Option<(f64, f64)>,
     /// Colour of the point.
@@ -277,7 +276,7 @@ pub enum LineKind {
     Model,
     /// Confidence interval of a point.
     Interval,
-    /// Marks a position at which points change.
+    /// Marks a position at which the points change.
     Mark,
 }
 
@@ -320,7 +319,7 @@ pub struct Matrix {
     pub labels: Vec<String>,
     /// `values[row][column]`. `None` if there is no value.
     pub values: Vec<Vec<Option<f64>>>,
-    /// Key of the filter that a click on a value sets: `key=row-column` with the indices of its labels.
+    /// Key of the filter that a click on a value sets. The filter is `key=row-column`, with the indices of the two labels.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key: Option<String>,
 }
@@ -359,14 +358,13 @@ pub struct FindingBlock {
     pub text: String,
     /// Recommended action.
     pub remedy: String,
-    /// Labels and values of the numbers behind the finding, its confidence, and its rule. Empty without
-    /// numbers.
+    /// Labels and values of the numbers behind the finding, its confidence and its rule. Empty if there are no numbers.
     pub evidence: Vec<(String, String)>,
     /// Link to the events behind the finding.
     pub link: Option<Link>,
     /// Link to the same events on the timeline.
     pub in_timeline: Option<Link>,
-    /// Link to its op in the graph of the compiled program.
+    /// Link to the finding's op in the graph of the compiled program.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub in_graph: Option<Link>,
 }
@@ -411,13 +409,13 @@ pub struct GridCell {
     /// Line below the value.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub note: String,
-    /// Meaning of the colour. The text expresses it too.
+    /// Meaning of the colour, which the text also expresses.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<CellStatus>,
     /// Length of the cell's bar, 0 to 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bar: Option<f64>,
-    /// Option of the page that a click sets, and its value.
+    /// Option of the page that a click on the cell sets, and the value to set.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub choice: Option<(String, String)>,
 }
@@ -439,7 +437,7 @@ pub enum CellStatus {
 }
 
 impl CellStatus {
-    /// Returns the word for the status, which names its colour.
+    /// Returns the word for the status, which is also the name of its colour.
     pub fn word(self) -> &'static str {
         match self {
             CellStatus::Better => "better",

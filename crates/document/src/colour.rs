@@ -13,7 +13,7 @@ impl ColourClass {
     /// Time in which nothing runs.
     pub const IDLE: ColourClass = ColourClass("idle");
 
-    /// Elements without a colour of their own, for example a group of ops.
+    /// Elements without their own colour, for example a group of ops.
     pub const GROUP: ColourClass = ColourClass("group");
 
     /// Returns the name of the class.
@@ -22,7 +22,7 @@ impl ColourClass {
     }
 
     /// Returns the colour of an op family, a step part or a role of host threads, as spelled in a profile. Other words
-    /// have no colour of their own.
+    /// share one colour.
     pub fn of_label(label: &str) -> ColourClass {
         let families = OpFamily::ALL.into_iter().map(ColourClass::from);
         let parts = StepPart::ALL.into_iter().map(ColourClass::from);

@@ -1,8 +1,8 @@
 //! Map of coloured cells: a value for each row and column, for example the time of each step on each device.
 //!
-//! A map may have millions of cells. So each cell is one letter, which names one of 90 levels. The levels cover the middle
+//! A map may have millions of cells, so each cell is one letter, which names one of 90 levels. The levels cover the middle
 //! 96 % of the values evenly. The few values on either side share the outermost levels, so that one extreme value does not
-//! hide the differences between the others.
+//! hide the differences between all other values.
 
 use serde::{Deserialize, Serialize};
 use table::Unit;
@@ -12,7 +12,7 @@ use report::View;
 
 /// Number of levels.
 pub const LEVELS: u8 = 90;
-/// Levels at each end that values outside of the middle share.
+/// Number of levels at each end that are shared by values outside the middle.
 const OUTER: u8 = 5;
 /// Letter of a cell without a value. The letters of the levels follow it.
 const ABSENT: u8 = b'#';
@@ -42,7 +42,7 @@ pub struct HeatMap {
     /// Values at the ends of the colours. `None` if no value is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ends: Option<(f64, f64)>,
-    /// Level of the value 0 if cells differ from it in two directions, such as differences from a median.
+    /// Level of the value 0 if cells may be above or below 0, such as differences from a median.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub middle: Option<u8>,
     /// Value of each cell, row by row. Empty for large maps, which only have levels.
@@ -58,7 +58,7 @@ pub struct HeatMap {
 pub struct CellTimes {
     /// Start and end of each column in one row.
     pub columns: Vec<(i64, i64)>,
-    /// Time by which each row is later than this.
+    /// Time by which each row is later than `columns`.
     pub shifts: Vec<i64>,
     /// Number of the first event of each cell, row by row. `None` without an event. Empty for large maps.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -107,7 +107,7 @@ impl HeatMap {
         exact.map(|value| (value, true)).or_else(|| Some(((*self.values.get(level)?)?, false)))
     }
 
-    /// Returns the strength of a level's colour from -1 to 1: negative below the middle.
+    /// Returns the strength of a level's colour, from -1 to 1. It is negative below the middle.
     pub fn strength(&self, level: u8) -> f64 {
         let middle = f64::from(self.middle.unwrap_or(0));
         (f64::from(level) - middle) / (f64::from(LEVELS) - middle)
@@ -124,7 +124,8 @@ impl HeatMap {
         let link = Link::to(View::Timeline, "");
         Some(match event {
             Some(event) => {
-                // The timeline shows five times the length of this range on both sides, so a tenth of the cell's time.
+                // The timeline adds five times the length of this range on both sides, so the range is a tenth of the
+                // cell's time.
                 let (middle, length) = (start.midpoint(end), end.saturating_sub(start));
                 let around_ps = Some((middle.saturating_sub(length / 20), middle.saturating_add(length / 20)));
                 Link { event: Some(format!("c{event}")), around_ps, ..link }

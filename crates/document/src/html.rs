@@ -47,7 +47,7 @@ pub fn section(section: &Section) -> Markup {
     }
 }
 
-/// Renders a part that opens with a click on its title. On paper, a closed part appears only as its title.
+/// Renders a part that opens with a click on its title. In print, only the title of a closed part appears.
 pub fn folded(title: &str, body: &Markup) -> Markup {
     html! { details.folded { summary { (title) } (body) } }
 }
@@ -57,7 +57,7 @@ pub fn blocks(blocks: &[Block]) -> Markup {
     below("", blocks)
 }
 
-/// Renders blocks under a heading, and omits it from their titles.
+/// Renders blocks under a heading, and omits the heading from the titles of the blocks.
 fn below(heading: &str, blocks: &[Block]) -> Markup {
     html! {
         @for block in blocks.iter().filter(|block| !is_empty(block)) {
@@ -152,7 +152,7 @@ fn class(class: ColourClass, label: &str) -> &'static str {
     }
 }
 
-/// Renders a table. Columns with text are aligned as names, all others as numbers.
+/// Renders a table. Text columns are aligned like names, and all other columns like numbers.
 fn of_table(table: &TableBlock) -> Markup {
     let shown = shown_columns(table);
     let align = |unit: Unit| if unit == Unit::Text { Align::Name } else { Align::Right };

@@ -1,23 +1,22 @@
-//! Judgement of a run's number compared with the baseline's.
+//! Judgement of a run's number against the baseline's number.
 
-/// Judgement of a run's number compared with the baseline's.
+/// Judgement of a run's number against the baseline's number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Judgement {
-    /// Better than the baseline's.
+    /// Better than the baseline's number.
     Better,
-    /// Worse than the baseline's.
+    /// Worse than the baseline's number.
     Worse,
-    /// As good as the baseline's.
+    /// As good as the baseline's number.
     Same,
-    /// Too small to count, or within the noise.
+    /// The difference is negligible or within the noise.
     Noise,
     /// Not known.
     Unknown,
 }
 
 impl Judgement {
-    /// Returns the symbol that accompanies the words, so that the judgement does not depend on colour
-    /// alone.
+    /// Returns the symbol next to the words, which shows the judgement without colour.
     pub fn symbol(self) -> &'static str {
         match self {
             Judgement::Better => "▲",
@@ -37,8 +36,7 @@ impl Judgement {
         }
     }
 
-    /// Judges the change in a part of a time. `whole_us` is the whole time. A change below 1/2000 of it is too small to
-    /// count.
+    /// Judges the change in a part of a time. `whole_us` is the whole time. A change below 1/2000 of it is negligible.
     pub fn of_part(delta_us: f64, whole_us: f64) -> Judgement {
         let is_little = delta_us != 0.0 && delta_us.abs() < 0.0005 * whole_us;
         if is_little { Judgement::Noise } else { Judgement::of_time(delta_us) }

@@ -42,7 +42,7 @@ use table::{Cell, Unit, display};
 pub struct Section {
     /// Anchor in an HTML report.
     pub id: &'static str,
-    /// Heading. A renderer omits it if the first block has a title of its own.
+    /// Heading. A renderer omits it if the first block has its own title.
     pub title: String,
     /// Content, from top to bottom.
     pub blocks: Vec<Block>,
@@ -56,11 +56,11 @@ pub enum Place {
     /// Shown unfolded in every report.
     #[default]
     Front,
-    /// Unfolded in formats that draw it. Markdown shows only its numbers, and folds it.
+    /// Unfolded in formats that can draw. Markdown shows only the numbers, and folds the section.
     Drawn,
-    /// Folded if the reader can unfold it. A terminal shows the first rows.
+    /// Folded in formats that can fold. A terminal shows the first rows.
     Detail,
-    /// Folded if the reader can unfold it. A terminal shows only the title.
+    /// Folded in formats that can fold. A terminal shows only the title.
     Appendix,
 }
 
@@ -71,7 +71,7 @@ impl Section {
     }
 }
 
-/// Returns true if a report shows nothing for a block. Choices and links need a page. Trees and matrices need a
+/// Returns true if a report shows nothing for a block. Choices and links work only on a page. Trees and matrices require a
 /// pointer.
 pub fn is_empty(block: &Block) -> bool {
     match block {
@@ -116,8 +116,8 @@ pub fn shown_columns(table: &TableBlock) -> Vec<(usize, &ColumnBlock)> {
     columns.filter(|(at, column)| !column.is_folded && has_values(*at)).collect()
 }
 
-/// Returns true if a column of a grid contains numbers, which are right-aligned: every cell begins with a digit, possibly
-/// after a sign or a symbol.
+/// Returns true if a column of a grid contains numbers, which are right-aligned. This is the case if every cell begins with
+/// a digit, possibly after a sign or a symbol.
 pub fn is_of_numbers(grid: &Grid, column: usize) -> bool {
     let begins_with_number = |cell: &GridCell| {
         cell.text == format::DASH

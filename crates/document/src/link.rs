@@ -1,4 +1,4 @@
-//! Target of a mark on a page: another view of the same run, with a filter.
+//! Link targets of elements on a page: other views of the same run, with a filter.
 
 use serde::{Deserialize, Serialize};
 
@@ -20,7 +20,7 @@ pub struct Link {
     /// Key of the event to select on the timeline. Its thread is scrolled into view.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub event: Option<String>,
-    /// Range to show with some margin if only the event is selected, in the same unit as `range_ps`.
+    /// Range to show, with some margin, if only the event is selected. It has the unit of `range_ps`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub around_ps: Option<(i64, i64)>,
     /// Compiled program to show: its key, name or number. The filter is then the name of an op.
@@ -40,7 +40,8 @@ impl Link {
         (!value.contains('"')).then(|| Link::to(view, &format!("{key}=\"{value}\"")))
     }
 
-    /// Returns a link to an op in the graph of its program. `program` is the key, name or number of the program, empty if unknown.
+    /// Returns a link to an op in the graph of its program. `program` is the key, name or number of the program, or empty
+    /// if unknown.
     pub fn graph(op: &str, program: &str) -> Link {
         let program = Some(program.to_owned()).filter(|program| !program.is_empty());
         Link { program, ..Link::to(View::Graph, op) }

@@ -12,12 +12,12 @@ const GRID_ROWS: usize = 20;
 /// Maximum number of findings. The profile contains all of them.
 const FINDINGS: usize = 3;
 
-/// Renders the front, one section below the other.
+/// Renders the front sections, one below the other.
 pub fn render(sections: &[Section]) -> String {
     sections.iter().filter(|section| section.place == Place::Front).map(of_section).collect()
 }
 
-/// Renders all sections: first the front, then the others, each folded under its title.
+/// Renders all sections: first the front sections, then the others, each folded under its title.
 pub fn render_all(sections: &[Section]) -> String {
     let others = sections.iter().filter(|section| section.place != Place::Front && !section.is_empty());
     let others = others.map(|section| folded(&section.title, &blocks(&section.blocks)));
@@ -141,7 +141,7 @@ fn of_grid(it: &Grid) -> String {
     }
 }
 
-/// Renders how one total becomes another: each part at the beginning and at the end, and the sum.
+/// Renders how one total becomes another: each part at the beginning and at the end, and the totals.
 fn of_waterfall(waterfall: &Waterfall) -> String {
     let shown = |value: f64| display(&Cell::Float(value), waterfall.unit);
     let row = |part: &WaterfallPart| {

@@ -14,7 +14,7 @@ pub fn escape(name: &str) -> String {
     let mut escaped = String::with_capacity(name.len());
     let text = format::printable(name);
     for (at, c) in text.char_indices() {
-        // GitHub turns every address into a link.
+        // GitHub turns every URL into a link.
         let begins_link = match c {
             ':' => text.get(at..).is_some_and(|rest| rest.starts_with("://")),
             '.' => text.get(..at).is_some_and(|before| before.to_ascii_lowercase().ends_with("www")),

@@ -74,8 +74,7 @@ impl TableBlock {
     }
 }
 
-/// Name of a row in a filter: `key="value"` with the value of the first of `columns` that is not
-/// empty in the row.
+/// Name of a row in a filter: `key="value"`, with the value of the first column in `columns` that is not empty in the row.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RowName {
     /// Key in the filter.
@@ -111,13 +110,12 @@ fn is_false(value: &bool) -> bool {
 }
 
 impl TableBlock {
-    /// Returns true if the table contains sentences, which wrap instead of being shortened. Such a
-    /// table has few rows.
+    /// Returns true if the table contains sentences. These are wrapped instead of shortened, and the table has few rows.
     pub fn is_of_sentences(&self) -> bool {
         self.table.shown().has_sentences
     }
 
-    /// Marks the headings of columns with op times if the times are only upper bounds.
+    /// Marks the headings of op-time columns if the times are only upper bounds.
     pub fn mark_bounds(&mut self, profile: &UnifiedProfile) {
         if !profile.warnings.iter().any(|warning| warning.code == WarningCode::CpuOpEndsAreBounds.label()) {
             return;

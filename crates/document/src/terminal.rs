@@ -1,4 +1,4 @@
-//! Renders sections on one screen of a terminal: the front, and the first rows of each table.
+//! Renders sections on one screen of a terminal: the front sections, and the first rows of each table.
 
 use super::{Place, Section, is_empty, is_of_numbers, shown_columns, signed, title, value};
 use crate::columns::SENTENCE;
@@ -24,14 +24,14 @@ const BAR: f64 = 24.0;
 const FINDINGS: usize = 3;
 /// Maximum number of sentences of a note.
 const SENTENCES: usize = 8;
-/// Maximum number of characters in a grid cell, and of its note.
+/// Maximum number of characters in a grid cell, and in the note of a cell.
 const CELL: usize = 44;
 /// Maximum number of characters in a name.
 const NAME: usize = 60;
-/// Minimum width of figure labels, so that the labels of all sections align.
+/// Minimum width of figure labels, which aligns the labels of all sections.
 const LABEL: usize = 13;
 
-/// Renders the front, and the first rows of the details.
+/// Renders the front sections, and the first rows of the details.
 pub fn render(sections: &[Section]) -> String {
     let mut text = String::new();
     let shown = sections.iter().filter(|section| section.place != Place::Appendix);
@@ -139,7 +139,7 @@ const SHADES: [char; 5] = [' ', '░', '▒', '▓', '█'];
 /// Maximum number of rows and columns of a map.
 const MAP: (usize, usize) = (16, 64);
 
-/// Prints one character per cell, or per group of cells of a large map. Darker cells have larger values; values below the
+/// Prints one character per cell, or per group of cells of a large map. Darker cells have larger values. Values below the
 /// middle are blank, and cells without a value are dots.
 pub(super) fn heat_map_text(map: &HeatMap) -> String {
     let rows = map.reduced(MAP.0, MAP.1);
@@ -271,7 +271,7 @@ fn findings_text(findings: &[FindingBlock]) -> String {
     let mut rules = 0_usize;
     let mut text = String::new();
     for finding in findings {
-        // The block of the lines with most time has no remedy. It is always shown.
+        // The entry that names the ops with the most time has no remedy. It is always shown.
         rules += usize::from(!finding.remedy.is_empty());
         if !finding.remedy.is_empty() && rules > FINDINGS {
             continue;

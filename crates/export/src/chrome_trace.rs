@@ -8,10 +8,9 @@
 //! ]}
 //! ```
 //!
-//! Times count from the start of the capture, in microseconds with all digits of a picosecond. If
-//! an event crosses an edge of the range, only the part inside the range is written, with the full
-//! duration as an argument. Arguments have their names from Chrome traces or, if they have none
-//! there, from xplanes.
+//! Times are counted from the start of the capture, in microseconds with all digits of a picosecond. If an event crosses an
+//! edge of the range, only the part inside the range is written, with the full duration as an argument. Arguments have the
+//! names that Chrome traces use or, if there is no such name, the names in xplanes.
 
 use std::fmt::Write as _;
 
@@ -27,8 +26,7 @@ use trace::{
 /// Number of bytes that are written at once.
 const CHUNK: usize = 1 << 20;
 
-/// Writes the range in chunks to `out`. Includes only the given lines, if there are any. Times
-/// count from `zero`.
+/// Writes the range in chunks to `out`. If lines are given, includes only these lines. Times are counted from `zero`.
 pub fn write(source: Source<'_>, zero: Ps, range: Interval, chosen: Option<&[LineId]>, out: &mut dyn FnMut(&str)) {
     let trace = source.trace;
     let (text, threads) = (String::new(), threads(trace));
@@ -164,7 +162,7 @@ impl Writer<'_> {
         self.text.push_str(if between == "," { "}}" } else { "}" });
     }
 
-    /// Returns the part of an event inside the range. Moments on the edges count as inside.
+    /// Returns the part of an event inside the range. Moments on the edges are inside.
     fn inside(&self, time: Interval) -> Option<Interval> {
         let range = self.range;
         let (start, end) = (time.start.max(range.start), time.end.min(range.end));
@@ -177,7 +175,7 @@ impl Writer<'_> {
         let (trace, range, chosen) = (self.trace, self.range, self.chosen);
         let is_inside = |time: Ps| range.start <= time && time <= range.end;
         for track in trace.counters.iter().filter(|_| chosen.is_none()) {
-            // The value that is current when the range begins.
+            // The value that holds when the range begins.
             let first = track.times.partition_point(|time| *time <= range.start).saturating_sub(1);
             let samples = track.times.iter().zip(&track.values).skip(first);
             for (time, value) in samples.take_while(|(time, _)| **time <= range.end) {
@@ -202,7 +200,7 @@ impl Writer<'_> {
             self.name(trace.text(instant.name));
             self.put(format_args!(",\"s\":\"{scope}\"}}"));
         }
-        // Omits flows with only one end inside the range, because their other end would be missing.
+        // Omits flows with only one end inside the range, because the other end would be missing.
         let inside = || trace.flows.iter().filter(|it| is_inside(it.time) && is_chosen(chosen, &it.line));
         let starts: FxHashSet<u32> = inside().filter(|it| it.role == FlowRole::Start).map(|it| it.flow).collect();
         let ends: FxHashSet<u32> = inside().filter(|it| it.role == FlowRole::End).map(|it| it.flow).collect();
@@ -274,7 +272,7 @@ fn fragment(trace: &Trace, kind: &EventKind) -> String {
     text
 }
 
-/// Returns the name from Chrome traces or, if there is none, the name from xplanes.
+/// Returns the name in Chrome traces or, if there is none, the name in xplanes.
 fn key<'k>(json: &[&'k [u8]], xplane: &[&'k [u8]]) -> &'k str {
     let known = json.first().or(xplane.first()).copied().unwrap_or_default();
     std::str::from_utf8(known).unwrap_or_default()

@@ -18,8 +18,7 @@ use super::xplane::{Outline, XPlaneDecoder};
 use base::Error;
 use trace::{RowBlock, Trace};
 
-/// If the kind of a JSON text is still unclear after this many bytes, it is read as a trace. Only traces are that
-/// large.
+/// Number of bytes after which a JSON text of unclear kind is read as a trace. Only traces are that large.
 const MAX_HEAD_BYTES: usize = 1 << 20;
 
 /// Maximum size of a separate file with a compiled program or a device memory profile, in bytes.
@@ -67,7 +66,7 @@ pub struct Decoder {
     path: String,
     /// Expected size of the member in bytes, or 0 if unknown.
     expected: u64,
-    /// Outlines of the member's large planes, in case it is an xplane.
+    /// Outlines of the member's large planes, in case the member is an xplane.
     outlines: Vec<Outline>,
     /// The events to watch for, until the format is known.
     watch: Option<Watch>,
@@ -76,7 +75,7 @@ pub struct Decoder {
 
 #[derive(Debug)]
 enum DecoderState {
-    /// Too few bytes to detect the format. They are examined again when `look_at` bytes have arrived.
+    /// The head is too short to detect the format. It is examined again when `look_at` bytes have arrived.
     Head {
         bytes: Vec<u8>,
         look_at: usize,
@@ -218,7 +217,7 @@ impl Decoder {
             DecoderState::Whole { kind: Whole::Report, bytes } => {
                 let mut found = read_profiles(report_html::profiles(&bytes)?, &self.path)?;
                 let steps = report_html::median_steps(&bytes);
-                // If a profile could not be read, the steps cannot be assigned to profiles.
+                // If a profile could not be read, it is unclear which picture belongs to which profile.
                 if steps.len() == found.runs.len() {
                     found.runs.iter_mut().zip(steps).for_each(|(run, step)| run.median_step = step);
                 }

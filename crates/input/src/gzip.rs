@@ -1,5 +1,5 @@
-//! Decompresses gzip files as they occur in practice: several concatenated members, padding, trailing bytes, truncated
-//! files, wrong checksums. It recovers as much data as possible. Each problem becomes a warning with its offset.
+//! Decompresses gzip files as they occur in practice, with several concatenated members, padding, trailing bytes, missing
+//! ends or wrong checksums. It recovers as much data as possible. Each problem becomes a warning with its offset.
 //!
 //! ```text
 //!  | header 10+ | deflate stream | CRC-32 | size | header | stream | CRC | size | 0 0 0 ... or foreign bytes |
@@ -20,7 +20,7 @@ pub enum GzipItem<'a> {
     Warning(Warning),
 }
 
-/// Returns true if `head` starts a gzip member with deflate, the only compression method.
+/// Returns true if `head` starts a gzip member that uses deflate, the only compression method.
 pub fn looks_like_gzip(head: &[u8]) -> bool {
     matches!(head, [0x1f, 0x8b, 8, flags, ..] if flags & RESERVED_FLAGS == 0)
 }
@@ -50,7 +50,7 @@ enum GzipState {
     Body,
     /// Checksum and size.
     Trailer,
-    /// Bytes after the last member that are not a member.
+    /// Bytes after the last member that do not form a member.
     Foreign,
     /// The rest of the file is unreadable.
     Stopped,

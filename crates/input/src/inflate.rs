@@ -1,7 +1,7 @@
 //! Decompresses raw deflate streams block by block, for gzip members and zip entries.
 //!
-//! Output comes in blocks of [`BLOCK_BYTES`], so that a block is still in the processor's cache when the checksum and
-//! the scanner read it. The container formats handle headers, trailers and everything in between.
+//! Output comes in blocks of [`BLOCK_BYTES`], so that a block is still in the processor's cache when the checksum and the
+//! scanner read it. Code for the container formats handles headers, trailers and everything in between.
 
 use std::cell::Cell;
 
@@ -16,8 +16,8 @@ const MAX_INFLATED_BYTES: u64 = 64 << 30;
 /// Decompressed size up to which any ratio is allowed, in bytes.
 const UNSUSPICIOUS_BYTES: u64 = 1 << 30;
 
-/// Maximum ratio of decompressed to stored bytes above [`UNSUSPICIOUS_BYTES`]. Traces reach 10 to 30, and one repeated
-/// long name perhaps 200. The limit of deflate is 1032.
+/// Maximum ratio of decompressed to stored bytes above [`UNSUSPICIOUS_BYTES`]. Traces reach 10 to 30, and a trace with one
+/// repeated long name may reach 200. The limit of deflate is 1032.
 const MAX_RATIO: u64 = 400;
 
 /// Limits the decompressed size of a file, so that a malicious file cannot decompress without end. Counts the stored
@@ -49,7 +49,7 @@ impl InflateLimit {
     }
 }
 
-/// Reason why a run over some input ended.
+/// Reason why decompression of some input stopped.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// All input is used, and the stream continues.
@@ -116,7 +116,7 @@ impl Inflater {
                         continue;
                     }
                     Ok(_) if used < input.len() && taken + made > 0 => continue,
-                    // It neither reads nor writes although there are bytes and room, so it will never continue.
+                    // The decoder neither reads nor writes although there are bytes and room, so it will never continue.
                     Ok(_) if used < input.len() => Outcome::Corrupt,
                     Ok(_) => Outcome::NeedsInput,
                 }

@@ -4,9 +4,9 @@
 use base::{Error, out_of_memory};
 use memchr::memmem;
 
-/// Bytes to keep before an error. They contain the allocator's report of its memory use.
+/// Number of bytes to keep before an error. They contain the allocator's report of its memory use.
 const BEFORE: usize = 64 << 10;
-/// Bytes to keep after the last line of an error. XLA writes sums and a list of buffers there.
+/// Number of bytes to keep after the last line of an error. There, XLA writes totals and a list of buffers.
 const AFTER: usize = 128 << 10;
 /// Text before each buffer in a list.
 const SIZE: &[u8] = b"Size: ";
@@ -14,7 +14,7 @@ const SIZE: &[u8] = b"Size: ";
 const MOST: usize = 16 << 20;
 /// Number of bytes to search at once.
 const BLOCK: usize = 64 << 10;
-/// Maximum length of a line in bytes. Longer lines are cut, because a log in one line of JSON has no line ends.
+/// Maximum length of a line in bytes. Longer lines are cut, because a log that is one line of JSON has no line breaks.
 const LONGEST_LINE: usize = 1 << 20;
 
 /// Reads a log.
@@ -51,7 +51,7 @@ impl LogReader {
         }
     }
 
-    /// Splits off complete lines at the start if they contain no error. So most of a log is not examined line by line.
+    /// Splits off complete lines at the start if they contain no error, so that most of a log is not examined line by line.
     fn without_error<'b>(&self, bytes: &'b [u8]) -> Option<(&'b [u8], &'b [u8])> {
         if self.after > 0 || !self.line.is_empty() {
             return None;

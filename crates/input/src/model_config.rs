@@ -58,11 +58,11 @@ pub const CAPTURE_FIELD: &str = "capture";
 pub struct Sidecar {
     /// Dimensions of the model.
     pub model: ModelConfig,
-    /// The device (`tpu-v4`, `TPU v4-8`), as for `--device`. Only a `crossprof.json` can contain it.
+    /// The device (`tpu-v4`, `TPU v4-8`), in the spelling of `--device`. Only a `crossprof.json` can contain it.
     pub device: Option<String>,
     /// Slowdown of the program by tracing, if the capture kit measured it.
     pub tracing: Option<Tracing>,
-    /// Time by which the captured process's clock is ahead of the clock of the job's first process, in nanoseconds.
+    /// Time by which the clock of the captured process is ahead of the clock of the job's first process, in nanoseconds.
     /// `None` if the capture kit found no difference.
     pub clock_ahead_ns: Option<i64>,
     /// Other notes of the capture kit, by their names in `metadata.environment`.
@@ -137,7 +137,7 @@ pub fn read_hugging_face(text: &[u8]) -> Result<ModelConfig, Error> {
         remedy: "Enter the model's dimensions in the form, by flags, or in a crossprof.json.".to_owned(),
     };
     let outer = object(text).map_err(&malformed)?;
-    // A multimodal model stores the dimensions of its language model one level deeper.
+    // The configuration of a multimodal model stores the dimensions of its language model one level deeper.
     let inner = ["text_config", "llm_config", "language_config"]
         .iter()
         .find_map(|key| outer.get(*key).and_then(Value::as_object))
@@ -214,8 +214,8 @@ impl ConfigFields<'_> {
         self.inner.get(name).or_else(|| self.outer.get(name)).and_then(Value::as_str)
     }
 
-    /// Returns true if the feed-forward network is gated. T5 has a field for this, and some other architectures name
-    /// the activation.
+    /// Returns true if the feed-forward network is gated. T5 has a field for this, and the activation shows it for some
+    /// other architectures.
     fn gated(&self) -> Option<bool> {
         if let Some(projection) = self.text("feed_forward_proj") {
             return Some(projection.starts_with("gated"));

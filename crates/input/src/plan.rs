@@ -25,7 +25,7 @@ use std::collections::{BTreeMap, BTreeSet};
 pub enum FileKind {
     /// An XSpace: the complete recording of the profiler.
     XPlane,
-    /// A Chrome trace: an export of the recording, with losses.
+    /// A Chrome trace: a lossy export of the recording.
     TraceJson,
     /// An earlier result.
     UnifiedProfile,
@@ -64,8 +64,8 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Returns the device memory profiles that may belong to one of several traces, without evidence which one. They
-    /// become separate runs.
+    /// Returns the device memory profiles that may belong to any of several traces. Without evidence for one of them, these
+    /// profiles become separate runs.
     pub fn unclear_memory<'a>(&'a self, files: &'a [Candidate<'_>]) -> impl Iterator<Item = usize> + 'a {
         let has_traces = self.runs.iter().any(|run| !run.hosts.is_empty());
         let alone = self.runs.iter().filter(move |run| has_traces && run.hosts.is_empty());
@@ -339,7 +339,8 @@ fn merge_perfetto_copies(files: &[Candidate<'_>], groups: &mut BTreeMap<String, 
 const MAX_SIDECARS: usize = 16;
 
 /// Assigns each model configuration to the runs with a file in or below its folder, or to all runs if there are no such
-/// runs. The deepest folder wins. Within a folder, `crossprof.json` wins over `config.json`.
+/// runs. The configuration in the deepest folder takes precedence. Within a folder, `crossprof.json` takes precedence over
+/// `config.json`.
 fn assign_sidecars(files: &[Candidate<'_>], plan: &mut Plan) {
     let mut sidecars: Vec<usize> =
         (0..files.len()).filter(|&i| kind_of(files, i) == Some(FileKind::ModelConfig)).collect();
@@ -369,8 +370,8 @@ fn assign_sidecars(files: &[Candidate<'_>], plan: &mut Plan) {
     }
 }
 
-/// Returns the runs with a file in or below each of these folders. Visits the ancestors of each file only once, because
-/// thousands of runs may have one configuration each.
+/// Returns the runs with a file in or below each of these folders. Visits the parent folders of each file only once,
+/// because thousands of runs may have one configuration each.
 fn runs_below<'a>(files: &[Candidate<'a>], plan: &Plan, folders: &BTreeSet<&'a str>) -> BTreeMap<&'a str, Vec<usize>> {
     // `..` contains every relative path that does not go up further.
     let upwards: Vec<&str> = folders.iter().copied().filter(|it| is_only_ups(it)).collect();

@@ -6,11 +6,11 @@ use crate::{ChromeJsonDecoder, XPlaneDecoder};
 use trace::snapshot::{Piece, Reader, Writer};
 use trace::{EventColumn, EventId, EventStat, Holds, NumberArg, TextArg, Trace, TraceBuilder, merge};
 
-/// Name of the event. It is also the name of an op's end, since some values are stored only for those.
+/// Name of the event. It is also the name of an event that ends an op, because some values are stored only for such events.
 const NAME: &str = "end: dot.1";
 const NUMBER: i64 = 7;
 
-/// Builds an xplane event that is an op and has one more stat.
+/// Builds an xplane event that is an op and has one additional stat.
 fn xplane(stat: &[u8], value: Message) -> Trace {
     let said = event(1, 50, 400).message(4, message().int(1, 1).bytes(5, "dot.1")).message(4, value);
     let line = message().bytes(2, "python").message(4, said);
@@ -21,7 +21,8 @@ fn xplane(stat: &[u8], value: Message) -> Trace {
     decoder.finish().unwrap()
 }
 
-/// Builds a JSON event that is an op and has one more argument. An event before it is removed, since it is weeks away.
+/// Builds a JSON event that is an op and has one additional argument. The event before it is weeks away, so the decoder
+/// removes that event.
 fn json(key: &[u8], value: &str) -> Trace {
     let key = std::str::from_utf8(key).unwrap();
     let event = |name: &str, start: &str, args: &str| {
@@ -36,7 +37,7 @@ fn json(key: &[u8], value: &str) -> Trace {
     trace
 }
 
-/// Turns the trace into the second host of a run, after a transfer between programs.
+/// Transfers the trace between two programs, and then merges it into a run as the second host.
 fn carried(trace: Trace) -> Trace {
     let mut reader = Reader::new();
     for piece in Writer::new(trace, Vec::new()) {
@@ -107,7 +108,7 @@ fn every_text_is_carried() {
     }
 }
 
-/// Includes arguments and values that no decoder sets.
+/// The test includes arguments and values that no decoder sets.
 #[test]
 fn every_argument_and_value_comes_back_from_an_image_and_a_merge() {
     let mut b = TraceBuilder::new();

@@ -74,8 +74,8 @@ pub enum Format {
 }
 
 /// Detects the kind of a file from its first bytes. `complete` means that the file has no more bytes. Returns `None` if
-/// more bytes are needed. This happens only with JSON, in which the decisive key may come late, and with fewer than
-/// `HEAD_BYTES` bytes.
+/// more bytes are needed. This happens only with JSON, whose decisive key may come late, and with fewer than `HEAD_BYTES`
+/// bytes.
 pub fn sniff(head: &[u8], complete: bool) -> Option<Format> {
     if head.is_empty() {
         return complete.then_some(Format::Empty);
@@ -119,7 +119,7 @@ pub fn sniff(head: &[u8], complete: bool) -> Option<Format> {
     Some(xplane::what_else(head).map_or_else(|| known::by_appearance(head), Format::Other))
 }
 
-/// Returns a compiled program as an `xla.HloProto` if it is an `xla.HloModuleProto`, and unchanged if not.
+/// Returns a compiled program as an `xla.HloProto`. Wraps an `xla.HloModuleProto`, and returns any other program unchanged.
 pub(super) fn as_hlo_proto(program: Vec<u8>) -> Vec<u8> {
     if !protobuf::is_hlo_module(program.get(..HEAD_BYTES).unwrap_or(&program)) {
         return program;

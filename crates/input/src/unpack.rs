@@ -1,4 +1,4 @@
-//! Unpacks one file into its members while it streams by: gzip, zip and tar, also nested.
+//! Unpacks one file into its members while its bytes arrive: gzip, zip and tar, also nested.
 //!
 //! ```text
 //!  a.json              -> a.json
@@ -30,7 +30,7 @@ const MAX_DEPTH: u8 = 4;
 /// on the sizes of the chunks.
 const STAGE_BYTES: usize = 64 * 1024;
 
-/// Output of an [`Unpacker`]: for each member `Begin`, its bytes and `End`, with warnings at any point.
+/// Output of an [`Unpacker`]: for each member, `Begin`, its bytes and `End`. Warnings may come at any point.
 #[derive(Debug)]
 pub enum Unpacked<'a> {
     /// A member starts.

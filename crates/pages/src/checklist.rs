@@ -1,6 +1,5 @@
-//! Page of the checklist: its numbers with their judgements, then every question with its answer,
-//! the recommended action, and a link to the evidence. Uses only the profile, so that earlier
-//! results have it too.
+//! Checklist page: its numbers with their judgements, then every question with its answer, the recommended action, and a
+//! link to the evidence. Uses only the profile, so that earlier results have this page too.
 
 use crate::{PageQuery, Source, table_block_of};
 use assessments::Assessment;

@@ -1,4 +1,4 @@
-//! Page of communication: its exposed share, its bandwidth, and the waits between devices.
+//! Communication page: the exposed share, the bandwidth, and the waits between devices.
 
 use crate::source::nothing_ran;
 use crate::{PageQuery, Source, filter, table_block};
@@ -130,7 +130,7 @@ fn of_trace(context: &Context<'_>, query: &PageQuery) -> Vec<Block> {
     }
     let mut forms = vec![("op", "By op"), ("kind", "By kind"), ("run", "Every run")];
     if between.is_some() {
-        // Sums by kind cover all devices, and separately measured collectives belong to no device.
+        // Totals by kind cover all devices, and separately measured collectives belong to no device.
         forms.retain(|(form, _)| *form != "kind");
     } else if !all.apart.is_empty() {
         forms.push(("apart", "Measured apart"));
@@ -288,7 +288,8 @@ fn kinds(all: &Collectives) -> Bars {
     }
 }
 
-/// Draws the communication of each device: waiting for other devices, transferring, and time for which waiting is unknown.
+/// Draws the communication of each device: the time for waiting for other devices, the time for transfers, and the time
+/// that could not be split into these two.
 fn devices(context: &Context<'_>) -> Stack {
     let series = |label: &str, class: ColourClass| Series { label: label.to_owned(), class, link: None };
     let rows = context.analysis.devices.used.iter().zip(&context.analysis.collectives.devices).map(|(device, it)| {

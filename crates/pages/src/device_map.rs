@@ -42,7 +42,7 @@ impl Quantity {
         Quantity::Host,
     ];
 
-    /// Returns the value in addresses, and the name.
+    /// Returns the value in URLs, and the display name.
     fn names(self) -> (&'static str, &'static str) {
         match self {
             Quantity::Work => ("work", "Work"),
@@ -174,7 +174,7 @@ fn map(context: &Context<'_>, shown: &[u32], quantity: Quantity, differs: bool) 
     .with_cells(&values, differs.then(|| least_end_us(context)))
 }
 
-/// Returns the values in microseconds, row by row. Steps that are not measured completely on a device have no number.
+/// Returns the values in microseconds, row by row. Steps that were not measured completely on a device have no value.
 fn values(context: &Context<'_>, shown: &[u32], quantity: Quantity) -> Vec<f64> {
     let analysis = context.analysis;
     let num_steps = analysis.steps.len();
@@ -206,10 +206,10 @@ fn values(context: &Context<'_>, shown: &[u32], quantity: Quantity) -> Vec<f64> 
     values
 }
 
-/// Share of a step by which a device must differ from the others for the strongest colour (ours: less is noise).
+/// Share of a step by which a device must differ from the others for the strongest colour (our limit: less is noise).
 const LEAST_DIFFERENCE: f64 = 0.01;
 
-/// Returns the smallest difference with the strongest colour, in microseconds.
+/// Returns the smallest difference that may get the strongest colour, in microseconds.
 fn least_end_us(context: &Context<'_>) -> f64 {
     let rows = context.analysis.step_breakdown.rows.iter().filter(|row| row.whole);
     let durations: Vec<f64> = rows.map(|row| row.duration.as_us()).collect();
@@ -273,7 +273,8 @@ mod tests {
     use run::{Run, Settings};
     use trace::{Trace, TraceBuilder};
 
-    /// Builds three GPUs in four steps of 1000 us. The last one works 50 us longer, and the first one 300 us in step 2.
+    /// Builds three GPUs in four steps of 1000 us. The last one works 50 us longer, and the first one works 300 us longer
+    /// in step 2.
     fn three_gpus() -> Trace {
         let mut b = TraceBuilder::new();
         let python = b.line("/host:CPU", "python");

@@ -1,5 +1,5 @@
-//! Page of hosts and devices: map of devices by step, hosts, devices with their scores and arrivals, busy shares, and the longest
-//! idle gaps.
+//! Page of hosts and devices: the map of devices by step, hosts, devices with their scores and arrivals, busy shares, and
+//! the longest idle gaps.
 
 use crate::{PageQuery, Source, device_map, table_block};
 use base::format;

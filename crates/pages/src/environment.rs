@@ -32,7 +32,7 @@ pub fn facts(profile: &UnifiedProfile) -> Vec<(String, String)> {
     if let Some(format) = &metadata.source_format {
         add("Read from", format.replace('_', " "));
     }
-    // Dimensions of the model, with the names of their fields.
+    // Dimensions of the model, under the names of their fields.
     if let Ok(serde_json::Value::Object(model)) = serde_json::to_value(&profile.model_config) {
         for (key, value) in &model {
             let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);

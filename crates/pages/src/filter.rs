@@ -1,8 +1,8 @@
-//! Applies a filter that was set on one page to the tables of all pages: selects its terms for a
-//! table, and the columns that the table lacks.
+//! Applies a filter that was set on one page to the tables of all pages. For each table, selects the terms that apply, and
+//! the columns that the table lacks.
 //!
-//! A condition on a column that a table lacks would hide all of its rows for no reason. Such a condition is set aside, and
-//! named next to the table. A term that names no column of any table is a plain search word.
+//! A condition on a column that a table lacks would hide all of its rows for no reason. Such a condition is ignored, and a
+//! note next to the table names it. A term that names no column of any table is a plain search word.
 
 use table::{Column, Filter, has_column, terms};
 
@@ -33,7 +33,7 @@ pub fn applied(filter: &str, columns: &[Column]) -> Applied {
     Applied { filter: kept.join(" "), lacking }
 }
 
-/// Returns the term `key=1-2` of a filter as its two numbers, and the filter without it.
+/// Returns the two numbers of a filter's term `key=1-2`, and the filter without this term.
 pub fn pair(filter: &str, key: &str) -> (Option<(u32, u32)>, String) {
     let of = |term: &String| {
         let (from, to) = term.strip_prefix(key)?.strip_prefix('=')?.trim_matches('"').split_once('-')?;

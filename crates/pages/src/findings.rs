@@ -1,5 +1,5 @@
-//! Page of findings: recommended actions first, then other observations, and folded below, the
-//! rules that lacked their input.
+//! Findings page: first recommended actions, then other observations. Below these, folded, the rules that lacked their
+//! input.
 
 use crate::category::link_of_category;
 use crate::most_time::{self, MostTime};
@@ -16,7 +16,7 @@ use tables::TableName;
 const FIRST: usize = 3;
 /// Share of the time above which devices are busy for most of it.
 const MOSTLY: f64 = 0.5;
-/// Share of the time, in percent, below which a warning counts as minor (our limit).
+/// Share of the time, in percent, below which a warning is treated as minor (our limit).
 const SMALL_PERCENT: f64 = 20.0;
 /// Option for the form of the findings.
 const FORM: &str = "form";
@@ -97,9 +97,9 @@ pub(super) fn first(source: Source<'_>) -> Vec<FindingBlock> {
     with_most_time(source, source.profile().findings.iter().filter(is_checked).take(FIRST))
 }
 
-/// Returns the findings in their order, and an entry for the categories that take most of the time. If devices are mostly busy,
-/// the ops are what to improve, so the entry comes before notes. If the entry names source lines, it also comes before minor
-/// warnings. If devices are not mostly busy, the entry comes last.
+/// Returns the findings in their order, and an entry for the categories that take most of the time. If devices are mostly
+/// busy, improving the ops helps most, so the entry comes before notes. If the entry names source lines, it also comes
+/// before minor warnings. If devices are not mostly busy, the entry comes last.
 fn with_most_time<'a>(source: Source<'_>, findings: impl Iterator<Item = &'a Finding>) -> Vec<FindingBlock> {
     let breakdown = source.profile().step_breakdown.as_ref();
     let are_busy = breakdown.is_some_and(|it| it.device_busy_us > MOSTLY * it.duration_us);
@@ -161,11 +161,12 @@ fn block(source: Source<'_>, finding: &Finding) -> FindingBlock {
     }
 }
 
-/// Share of a step from which a finding states its impact as a time. Less does not change what to do first.
+/// Smallest share of a step, in percent, for which a finding states its impact as a time. A smaller share does not change
+/// what to do first.
 const STATED_PERCENT: f64 = 1.0;
 
-/// Says how much of each step a finding about ops could save at most, as a sentence. Other findings give times already. Empty if
-/// this is unknown or small.
+/// Returns a sentence with the time of each step that a finding about ops costs at most. Other findings already state
+/// times. Empty if this is unknown or small.
 fn stake(source: Source<'_>, finding: &Finding) -> String {
     let percent = finding.time_at_stake_percent.filter(|&percent| percent >= STATED_PERCENT);
     let step_us = source.profile().step_timing.avg_step_time_us.filter(|&time| time > 0.0);

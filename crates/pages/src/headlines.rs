@@ -79,7 +79,7 @@ fn phases(serving: &Serving) -> String {
 /// Relative spread of the steps above which their mean is not representative (our limit).
 const UNEVEN: f64 = 1.0 / 3.0;
 
-/// Returns median and range if the counted steps differ a lot.
+/// Returns the median and the range if the counted steps differ a lot.
 fn uneven(timing: &StepTiming) -> Option<String> {
     let (least, most) = (timing.min_step_time_us?, timing.max_step_time_us?);
     let (mean, median) = (timing.avg_step_time_us?, timing.median_step_time_us?);
@@ -87,7 +87,7 @@ fn uneven(timing: &StepTiming) -> Option<String> {
     (most - least > UNEVEN * mean).then(|| format!("median {median}, {least_time} to {most_time}"))
 }
 
-/// Describes the warm-up: the first steps, which are slower than the others. They are not counted, because they would make up
+/// Describes the warm-up: the first steps, which are slower than the others. They are not counted, because they would cause
 /// most of the spread.
 fn warm_up(steps: &[Step]) -> String {
     let slow = || steps.iter().filter(|step| step.warm_up && !step.compiles && !step.counted && !step.partial);
@@ -102,8 +102,8 @@ fn warm_up(steps: &[Step]) -> String {
     }
 }
 
-/// Returns the number and the mean duration of complete steps that compile after a counted step. The mean of
-/// all counted steps hides them.
+/// Returns the number and the mean duration of complete steps that compile after a counted step. The mean over the counted
+/// steps does not show them.
 fn late_compilations(steps: &[Step]) -> Option<(usize, f64)> {
     let late = steps.iter().skip_while(|step| !step.counted);
     let late = late.filter(|step| step.compiles && !step.counted && !step.partial);
@@ -142,7 +142,7 @@ fn busy(source: Source<'_>) -> Figure {
     } else {
         note.push_str(&format!("; {} without a device op", format::time_us(usage.overhead_time_us)));
     }
-    // If ops are missing, the idle time may not be real. Findings do not judge it either.
+    // If ops are missing, the idle time may not be real. For the same reason, findings do not judge it.
     if base::cut(&source.profile().warnings).is_some_and(|cut| cut > Cut::Earliest) {
         note.push_str("; not judged, since events are missing");
         return Figure { value: Some(share), note, ..figure };

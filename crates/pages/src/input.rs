@@ -1,4 +1,5 @@
-//! Page of the input pipeline: the wait of the devices for it, the stage that limits it, its stages, steps and ops.
+//! Input pipeline page: the time that devices wait for the pipeline, the stage that limits it, and its stages, steps and
+//! ops.
 
 use crate::{PageQuery, Source, table_block};
 use base::format;
@@ -9,7 +10,7 @@ use report::{InputPipeline, Metric, UnifiedProfile, View, metric};
 use table::Unit;
 use tables::TableName;
 
-/// Field of the profile whose absence has the same reason as that of the pipeline.
+/// Field of the profile that is absent for the same reason as the pipeline.
 const INPUT_TIME: &str = "io_operations.io_total_time_us";
 
 /// Returns the blocks of the page.
@@ -33,7 +34,7 @@ pub(super) fn blocks(source: Source<'_>, query: &PageQuery) -> Vec<Block> {
     blocks
 }
 
-/// Explains why there is no pipeline, and names the host's activity while devices are idle, which may be the pipeline.
+/// Explains why there is no pipeline. Names the host's activity while devices are idle, because this may be the pipeline.
 fn without_spans(source: Source<'_>) -> Vec<Block> {
     let mut blocks = vec![source.not_measured(INPUT_TIME)];
     let breakdown = source.profile().step_breakdown.as_ref();

@@ -137,8 +137,8 @@ impl KernelFigures {
     }
 }
 
-/// Returns the number of ops with zero duration, which are not among the `count` kernels. Returns 0
-/// for GPUs, where the difference also contains copies.
+/// Returns the number of ops with zero duration, which are not among the `count` kernels. Returns 0 for GPUs, where the
+/// difference would include copies.
 fn left_out(profile: &UnifiedProfile, count: u64) -> u64 {
     let is_gpu = profile.metadata.platform() == Some(Platform::Gpu);
     if is_gpu { 0 } else { profile.step_timing.total_kernels.saturating_sub(count) }
@@ -230,7 +230,7 @@ fn durations(histogram: &Histogram, title: String, class: ColourClass) -> Bars {
             link: None,
         })
     };
-    // A gap is one row, regardless of the number of buckets it spans.
+    // Consecutive empty buckets share one row.
     let bars = filled.chunk_by(|a, b| a.1 == 0 && b.1 == 0).filter_map(bar).collect();
     Bars { title, unit: Unit::Count, bars, whole: Some(all as f64), ..Bars::default() }
 }

@@ -1,9 +1,9 @@
-//! Pages of a run as values: the figures, charts and tables of each. One page is one file, with the
-//! same name in code, docs and addresses. The web page only draws the blocks.
+//! Pages of a run as values: the figures, charts and tables of each. Each page is one file, and has the same name in code,
+//! docs and URLs. The web page only draws the blocks.
 //!
-//! The same code makes the pages of runs that were read from a trace and of runs with only a profile. Data that is in the
-//! profile always comes from the profile. Without events, data that requires them is omitted. If nothing is left, the page
-//! states the reason.
+//! The same code makes the pages of runs that were read from a trace and of runs that only have a profile. If the profile
+//! contains a number, pages show that number and do not compute it again. Without events, pages omit data that requires
+//! events. If nothing is left, the page states the reason.
 
 #![warn(clippy::indexing_slicing, clippy::panic, clippy::unwrap_used)]
 
@@ -78,7 +78,7 @@ pub struct PageQuery {
 }
 
 impl PageQuery {
-    /// Returns the selected value of an option if it is one of `values`. If it is not, returns the first of them.
+    /// Returns the selected value of an option if it is one of `values`. Otherwise, returns the first of these values.
     pub fn chosen<'v>(&self, option: &str, values: &[&'v str]) -> &'v str {
         let chosen = self.options.get(option);
         let known = values.iter().find(|&&value| chosen.is_some_and(|chosen| chosen == value));
@@ -115,7 +115,7 @@ pub fn page(source: Source<'_>, view: View, query: &PageQuery) -> Page {
         match block {
             // JAX code does not help users of other frameworks.
             Block::Empty { remedy, .. } => *remedy = remedy.take().filter(|it| is_jax || !it.contains("jax.")),
-            // Numbers of a document may be so large that their sums and products are not finite.
+            // Numbers in an imported document may be so large that their sums and products are not finite.
             Block::Figures { figures } => {
                 figures.iter_mut().for_each(|figure| figure.value = figure.value.filter(|value| value.is_finite()));
             }
@@ -139,8 +139,7 @@ pub fn table_block(
     table_block_of(name, variant, title, page_query, rows.columns(), &mut |asked| query(&*rows, asked))
 }
 
-/// Returns a table whose rows are elsewhere. `columns` are its columns, and `ask` runs queries on
-/// it.
+/// Returns a table whose rows this module cannot read. `columns` are its columns, and `ask` runs queries on it.
 pub fn table_block_of(
     name: TableName,
     variant: &str,

@@ -1,5 +1,5 @@
-//! Names the categories of ops that take most of the time. Shown with the findings, so that the
-//! expensive parts are named even if no rule applies.
+//! Names the op categories that take most of the time. The page shows them with the findings, so that the expensive parts
+//! are named even if no rule applies.
 
 use std::collections::BTreeMap;
 
@@ -15,15 +15,18 @@ const NAMED_LINE_PERCENT: f64 = 20.0;
 /// Combined share, in percent, at which the title names source lines instead of categories, and the smallest share of each line.
 const TITLE_LINES_PERCENT: f64 = 50.0;
 const LEAST_LINE_PERCENT: f64 = 10.0;
-/// Share of a function's time above which one of its lines is named instead of the function (our limit).
+/// Share of a function's time above which the title names one of its lines instead of the function (our limit).
 const ONE_LINE_PERCENT: f64 = 75.0;
-/// Factor by which the share of a name scope must exceed that of the largest line to be named instead of lines (our limit).
+/// The title names a scope instead of lines if the share of the scope exceeds the share of the largest line by this factor
+/// (our limit).
 const SCOPE_OVER_LINE: f64 = 1.5;
-/// Share of the busy time, in percent, at which a second scope shows that the first is only a part of the model (our limit).
+/// Share of the busy time, in percent, from which a second scope shows that the first scope is only a part of the model
+/// (our limit).
 const OTHER_SCOPE_PERCENT: f64 = 1.0;
 /// Minimum number of iterations of a loop that is named (our limit).
 const FEWEST_ITERATIONS: u64 = 4;
-/// Share of the busy time, in percent, above which the profile lists all ops that matter (our limit: the rest is rounding).
+/// If the listed ops take more than this share of the busy time, in percent, the profile lists all ops that matter (our
+/// limit: the rest is rounding).
 const ALL_LISTED_PERCENT: f64 = 99.9;
 /// Share of the busy time, in percent, at which the shapes of the largest op are named.
 const NAMED_OP_PERCENT: f64 = 10.0;
@@ -36,7 +39,7 @@ pub struct MostTime {
     pub text: String,
     /// Largest category.
     pub category: String,
-    /// Share of the busy time in the source lines of the title. 0 if it names categories.
+    /// Share of the busy time that the source lines in the title take. 0 if the title names categories.
     pub percent: f64,
 }
 
@@ -121,8 +124,9 @@ fn function_of_most(lines: &[LineTime<'_>]) -> Option<FunctionTime> {
     Some(FunctionTime { title, percent })
 }
 
-/// Returns the innermost name scope that takes most of the time, if lines hide it: parts of a model that call the same functions
-/// have the same lines. `None` if no scope takes half of the time, or if no other part of the model is next to it.
+/// Returns the innermost name scope that takes most of the time, if source lines do not show it: parts of a model that call
+/// the same functions have the same lines. `None` if no scope takes half of the time, or if the scope covers the whole
+/// model.
 fn scope_of_most(profile: &UnifiedProfile, lines: &[LineTime<'_>]) -> Option<FunctionTime> {
     let mut shares: BTreeMap<Vec<&str>, f64> = BTreeMap::new();
     for op in profile.op_statistics.iter().flat_map(|found| &found.top_ops) {
@@ -132,7 +136,7 @@ fn scope_of_most(profile: &UnifiedProfile, lines: &[LineTime<'_>]) -> Option<Fun
             *shares.entry(scopes.iter().take(depth).copied().collect()).or_default() += percent;
         }
     }
-    // Without lines, the categories say more than the outermost part of a model.
+    // Without lines, the categories are more informative than the outermost part of a model.
     let largest_line = lines.first()?.percent;
     let has_other = |scope: &[&str]| {
         shares.iter().any(|(other, percent)| {
@@ -152,10 +156,10 @@ fn scope_of_most(profile: &UnifiedProfile, lines: &[LineTime<'_>]) -> Option<Fun
     Some(FunctionTime { title: format!("{at_least}{} in {name}", format::percent(percent.min(100.0))), percent })
 }
 
-/// Returns the share of a scope in the busy time, as the table of layers counts it, with the words before it in a sentence. The
-/// profile lists only the largest ops, so the share of its ops (`listed`) is a lower bound.
+/// Returns the share of the busy time that a scope takes, as in the layers table, and the words before it in a sentence.
+/// The profile lists only the largest ops, so the share of its ops (`listed`) is a lower bound.
 fn share_of_scope(profile: &UnifiedProfile, scope: &str, listed: f64) -> (&'static str, f64) {
-    // A layer stands for all equal layers, so it has more time than a scope with a number.
+    // A row of the table stands for all equal layers, so its time is longer than that of a scope with a number.
     let is_of_scope = |path: &str| path.split_once('/').is_some_and(|(_, inner)| inner == scope);
     let layers = profile.layers.iter().flat_map(|found| &found.layers).filter(|layer| is_of_scope(&layer.path));
     let counted: f64 = layers.filter_map(|layer| layer.busy_self_time_percent).sum();
@@ -202,7 +206,7 @@ struct LineTime<'a> {
     operation: &'a str,
     /// Function that contains the line. Empty if unknown.
     function: &'a str,
-    /// True if ops that the profile does not list may belong to the line too.
+    /// True if ops that the profile does not list may also belong to the line.
     at_least: bool,
 }
 
@@ -258,8 +262,8 @@ struct LoopTime {
     sentence: String,
 }
 
-/// Returns the loop that takes most of the time. `None` if no loop takes half of the time, or if the ops of the body do not
-/// show how often it runs.
+/// Returns the loop that takes most of the time. `None` if no loop takes half of the time, or if the ops of the loop's body
+/// do not show how often the body runs.
 fn loop_of_most(profile: &UnifiedProfile) -> Option<LoopTime> {
     let found = profile.op_statistics.as_ref()?;
     let loops = found.top_ops.iter().filter(|op| op.category == "while");
@@ -294,7 +298,7 @@ fn last_operation(path: &str) -> &str {
     inner.split(')').next().unwrap_or(inner)
 }
 
-/// Describes the largest op by its shapes, as a sentence with a leading blank. Empty if the op takes little time, or if its
+/// Describes the largest op by its shapes, as a sentence with a leading space. Empty if the op takes little time, or if its
 /// shapes are unknown.
 fn largest_op(profile: &UnifiedProfile) -> String {
     let top = profile.op_statistics.as_ref().and_then(|found| found.top_ops.first());
@@ -388,7 +392,7 @@ mod tests {
         let found = title(40.0);
         assert_eq!((found.title.as_str(), found.percent), ("Most time: 65.0 % in new_level (main.py:12 to 15)", 65.0));
         assert!(found.text.contains("By line: 40.0 % at main.py:12, 30.0 % at main.py:40"), "{}", found.text);
-        // Less than half of the time, or nearly all of it in one line.
+        // The function takes less than half of the time, or one line takes nearly all of it.
         assert_eq!(title(20.0).title, "Most time: 30.0 % at main.py:40, 25.0 % at main.py:15, 20.0 % at main.py:12");
         assert_eq!(title(90.0).title, "Most time: 90.0 % at main.py:12");
     }
@@ -418,7 +422,7 @@ mod tests {
         assert!(found.text.contains("By line: 35.0 % at model.py:12, 30.0 % at model.py:21"), "{}", found.text);
         let lines = "Most time: 60.0 % at model.py:12, 30.0 % at model.py:21";
         assert_eq!(title(55.0, 5.0).title, lines);
-        // The encoder is all that the program computes.
+        // The program computes only the encoder.
         assert!(title(30.0, 0.5).title.contains("at model.py:12"));
     }
 

@@ -1,4 +1,4 @@
-//! Changes of a run's ops against another run, as matched by the comparison. They determine the colours of the ops if both runs
+//! Changes of a run's ops against another run, as matched by the comparison. They determine the colours of ops if both runs
 //! are shown.
 
 use std::collections::BTreeMap;
@@ -11,14 +11,14 @@ use timeline::Change;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct OpChanges {
     by_name: BTreeMap<String, Change>,
-    /// Changes of ops that represent the equal ops of all layers, by name without number. [`Change::Same`] if the changes of
-    /// several ops with one name disagree.
+    /// Changes of ops that represent the equal ops of all layers, by name without number. [`Change::Same`] if several ops
+    /// have this name and their changes differ.
     by_stem: BTreeMap<String, Change>,
 }
 
 impl OpChanges {
-    /// Returns the changes of the ops of the run with this index. For the baseline, returns its changes
-    /// against the first other run.
+    /// Returns the changes of the ops of the run with this index. For the baseline, returns the changes against the first
+    /// other run.
     pub fn new(comparison: &Comparison, run: u32) -> OpChanges {
         let is_baseline = run == comparison.baseline;
         let of = compared_with(comparison, run);
@@ -45,8 +45,8 @@ impl OpChanges {
         changes
     }
 
-    /// Returns the changes of the ops if they distinguish the two runs. Returns `None` if ops were not
-    /// compared, belong to different programs, or mostly have no match.
+    /// Returns the changes of the ops if they distinguish the two runs. Returns `None` if ops were not compared, if they
+    /// belong to different programs, or if most of their time is unmatched.
     pub fn telling(comparison: &Comparison, run: u32) -> Option<OpChanges> {
         // Ops of two platforms are matched by scope and class, never individually.
         if comparison.kind == ComparisonKind::AcrossPlatforms {
@@ -60,9 +60,9 @@ impl OpChanges {
         (has_partners && !comparison.is_of_other_work(of)).then(|| OpChanges::new(comparison, run))
     }
 
-    /// Returns the change of an event that runs the HLO instruction `op`, or else is the op `name`.
-    /// Returns `None` for events that are not ops. Set `is_op` if the event is an op even though
-    /// the comparison lists no difference for it.
+    /// Returns the change of an event that runs the HLO instruction `op` or, if it has none, is the op `name`. Returns
+    /// `None` for events that are not ops. `is_op` is true if the event is an op even though the comparison lists no
+    /// difference for it.
     pub fn of(&self, op: &str, name: &str, is_op: bool) -> Option<Change> {
         let of_layers = || self.by_stem.get(stem(if op.is_empty() { name } else { op }));
         let known = self.by_name.get(op).or_else(|| self.by_name.get(name)).or_else(of_layers);
@@ -70,7 +70,7 @@ impl OpChanges {
     }
 }
 
-/// Returns the run whose changes apply to `run`: itself, or the first other run for the baseline.
+/// Returns the run whose changes apply to `run`: `run` itself, or the first other run if it is the baseline.
 fn compared_with(comparison: &Comparison, run: u32) -> Option<u32> {
     let mut runs = (0..).zip(&comparison.runs).map(|(index, _)| index);
     if run == comparison.baseline { runs.find(|index| *index != run) } else { Some(run) }
@@ -110,7 +110,7 @@ mod tests {
         assert_eq!(of(1), [lost, gained, alone, None]);
         assert_eq!(of(0), [lost, None, None, gained]);
         let changes = OpChanges::new(&comparison, 1);
-        // The instruction has priority over the name. An op without a listed difference is the same.
+        // The instruction takes precedence over the name. An op without a listed difference is unchanged.
         assert_eq!(changes.of("slow", "kernel", true), lost);
         assert_eq!([changes.of("else", "else", false), changes.of("", "else", true)], [Some(Change::Same); 2]);
         assert_eq!(changes.of("", "else", false), None);

@@ -1,4 +1,4 @@
-//! Ops page: the ops with the most time, as a tree and as a table, and the share of their cost that is known.
+//! Ops page: the ops with the most time, as a tree and as a table, and for how much of the time the cost is known.
 
 use crate::filter::applied;
 use crate::source::{Absent, nothing_ran};
@@ -15,7 +15,7 @@ use trace::{Framework, Platform, SourceFormat, in_blocks};
 const GROUP: &str = "group";
 const IDLE: &str = "idle";
 const ROWS: &str = "rows";
-/// Groups of the chart and of the table of groups. Name scopes and source lines are on the page of layers.
+/// Groups of the chart and of the table of groups. Name scopes and source lines are on the layers page.
 const GROUPINGS: [(Grouping, &str); 2] = [(Grouping::Program, "Program"), (Grouping::Category, "Category")];
 /// Kinds of rows of the table.
 const ROW_KINDS: [(&str, &str); 5] = [
@@ -25,14 +25,14 @@ const ROW_KINDS: [(&str, &str); 5] = [
     ("framework-ops", "Framework ops"),
     ("arguments", "Arguments of programs"),
 ];
-/// Largest number of spans of the icicle. More could not be distinguished.
+/// Largest number of spans in the icicle. More spans could not be distinguished.
 const MOST_NODES: usize = 400;
 
 /// Returns the blocks of the page.
 ///
 /// # Errors
 ///
-/// Returns the reason why the run lists no ops.
+/// Returns the reason if the run lists no ops.
 pub(super) fn blocks(source: Source<'_>, query: &PageQuery) -> Result<Vec<Block>, Absent> {
     let context = &source.events("op_statistics")?;
     let ops = &context.analysis.ops;
@@ -117,7 +117,7 @@ fn groups(context: &Context<'_>, form: &str, filter: &str, query: &PageQuery) ->
     Block::Table(table_block(context, TableName::OpGroups, &variant, "Groups of ops", &unfiltered))
 }
 
-/// Returns the arguments of the programs, including the bytes of arguments that several devices hold copies of.
+/// Returns the arguments of the programs, including the bytes of arguments of which several devices hold copies.
 fn arguments(context: &Context<'_>, query: &PageQuery) -> Vec<Block> {
     let all = context.arguments();
     let Some(first) = all.first() else {

@@ -1,9 +1,9 @@
 //! Overview: the headline figures, the first findings, the steps, and the categories, kernels and
 //! devices with the most time, each with a link to its rows.
 //!
-//! The report groups categories and names by kernel, whereas tables list ops and what XProf calls kernels. A copy is an op but
-//! not a kernel, and an op that runs a library kernel has the category `custom-call`. So each link is chosen such that its
-//! target has rows.
+//! The report groups categories and names by kernel, whereas tables list ops and what XProf calls kernels. A copy is an op
+//! but not a kernel, and an op that runs a library kernel has the category `custom-call`. Each link is therefore chosen so
+//! that its target has rows.
 
 use crate::category::link_of_category;
 use crate::{
@@ -67,8 +67,7 @@ pub(super) fn figures(source: Source<'_>) -> Vec<Figure> {
     figures
 }
 
-/// Returns the first findings, then the categories with most of the time, as on the page of
-/// findings.
+/// Returns the first findings, then the categories that take most of the time, as on the findings page.
 fn to_do(source: Source<'_>) -> Vec<FindingBlock> {
     findings::first(source)
 }
@@ -180,7 +179,7 @@ fn top_groups(context: &Context<'_>, query: &PageQuery) -> TableBlock {
         let is_one = row.get(count_at) == Some(&Cell::Int(1));
         let largest = row.get(largest_at).cloned();
         let Some(Cell::Text(name)) = row.get_mut(name_at) else { continue };
-        // One or several ops with the same name are shown under the readable form of that name.
+        // One op, or several ops with the same name, appear under the readable form of the name.
         table.links.push(match largest {
             Some(Cell::Text(op)) if is_one || op == *name => {
                 *name = demangle(&op).unwrap_or_else(|| op.clone());
@@ -210,8 +209,8 @@ fn top_kernels(source: Source<'_>, query: &PageQuery) -> Option<TableBlock> {
     Some(table)
 }
 
-/// Lists the types of op by where they run. Types on devices link to their ops, and callbacks link
-/// to the host's functions.
+/// Lists the op types by the place where they run. Types on devices link to their ops, and callbacks link to the host's
+/// functions.
 fn op_placement(context: &Context<'_>, query: &PageQuery) -> TableBlock {
     let mut table = table_block(context, TableName::OpPlacement, "", "Op types by place", query);
     let text = |row: &[Cell], at: usize| match row.get(at) {

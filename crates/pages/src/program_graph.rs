@@ -13,7 +13,7 @@ pub const NO_PROGRAMS: [&str; 2] = [
      --xla_dump_to wrote.",
 ];
 
-/// Returns the blocks of the view: none if the page can draw a program, and otherwise the reason.
+/// Returns the blocks of the view: none if the page can draw a program, and otherwise the reason why it cannot.
 pub(crate) fn blocks(source: Source<'_>) -> Vec<Block> {
     let has_programs = source.context().is_some_and(|context| !context.run.programs().modules.is_empty());
     let [reason, remedy] = NO_PROGRAMS.map(str::to_owned);

@@ -1,4 +1,4 @@
-//! Roofline page: the peaks of the devices, how close the program comes to them, and what bounds each op.
+//! Roofline page: the peaks of the devices, how close the program comes to them, and the limiting resource of each op.
 
 use crate::filter::applied;
 use crate::source::nothing_ran;
@@ -15,8 +15,8 @@ use trace::{Framework, Platform, SourceFormat};
 
 /// Largest number of points in the chart. Keeps those with the most time.
 const MOST_POINTS: usize = 200;
-/// Share of a bandwidth above which an op cannot move its bytes in its own time: it starts an
-/// asynchronous copy or waits for one.
+/// Share of a bandwidth above which an op cannot have moved its bytes during its own time, so it starts an asynchronous
+/// copy or waits for one.
 const MOST_SHARE: f64 = 1.25;
 
 /// Returns the blocks of the page.
@@ -116,8 +116,8 @@ fn figure(label: &str, value: Option<f64>, unit: Unit, note: String, metric: Met
 struct RooflineFigures<'a> {
     mfu: Result<f64, &'a str>,
     hfu: Result<f64, &'a str>,
-    /// Percentage of the op time with known FLOPs. The next field is the percentage of the op time in custom calls with unknown
-    /// cost.
+    /// Percentage of the op time for which FLOPs are known. The next field is the percentage of the op time in custom calls
+    /// with unknown cost.
     known_percent: Option<f64>,
     unknown_calls_percent: Option<f64>,
     gflops: Option<f64>,
@@ -188,8 +188,8 @@ impl<'a> RooflineFigures<'a> {
         figures
     }
 
-    /// Returns a figure for a share. The note contains the base of the share and the covered time or, if the share is unknown,
-    /// the reason.
+    /// Returns a figure for a share. The note names the base of the share and the covered time. If the share is unknown,
+    /// the note gives the reason.
     fn share(&self, label: &str, share: Result<f64, &str>, of: &str, metric: Metric) -> Figure {
         let note = match share {
             Ok(_) => {
@@ -255,7 +255,7 @@ impl<'a> RooflineFigures<'a> {
     }
 }
 
-/// Note on AMD's bandwidths: they count one of the two transfers per clock cycle.
+/// Note on AMD's bandwidths, which include only one of the two transfers per clock cycle.
 const AMD_STATES: &str = "profiles of AMD GPUs record half of it";
 
 fn peak_figures(peaks: &Peaks) -> Vec<Figure> {
@@ -290,7 +290,7 @@ fn peak_figures(peaks: &Peaks) -> Vec<Figure> {
     figures
 }
 
-/// Factor between the intensity of the leftmost other op and the place of the ops without computation.
+/// Ops without computation are drawn at the intensity of the leftmost other op, multiplied by this factor.
 const LEFT_OF_ALL: f64 = 0.5;
 
 /// Draws the roofline of the ops that pass the filter, and describes the omitted ops.
@@ -325,8 +325,8 @@ fn chart(context: &Context<'_>, peaks: &Peaks, passing: Option<&[bool]>) -> (Sca
     let largest = points.iter().map(|(time, _)| time.as_ps()).max().unwrap_or(0).max(1) as f64;
     let mut points: Vec<Point> =
         points.into_iter().map(|(time, point)| Point { size: time.as_ps() as f64 / largest, ..point }).collect();
-    // Ops without computation have no position on a logarithmic axis. They are drawn to the left of all others. Their distance
-    // below the memory roof shows how far their bandwidth is below the peak.
+    // Ops without computation have no position on a logarithmic axis. They are drawn to the left of all others. The
+    // distance of a point below the memory roof shows how far the bandwidth is below the peak.
     let left = points.iter().map(|point| point.x).filter(|&x| x > 0.0).fold(1.0, f64::min) * LEFT_OF_ALL;
     for point in points.iter_mut().filter(|point| point.x == 0.0) {
         (point.x, point.y) = (left, point.y * left);
@@ -373,8 +373,8 @@ fn chart(context: &Context<'_>, peaks: &Peaks, passing: Option<&[bool]>) -> (Sca
     (chart, note)
 }
 
-/// Returns an op as a point. Returns `None` if its FLOPs or bytes are unknown. An op without FLOPs
-/// has an intensity of 0, and temporarily the bytes per second of the main memory as its height.
+/// Returns an op as a point. Returns `None` if its FLOPs or bytes are unknown. An op without FLOPs has an intensity of 0.
+/// Its height is, for the time being, its bytes per second of the main memory.
 fn placed(context: &Context<'_>, op: &Op) -> Option<(Point, roofline::Point)> {
     let ops = &context.analysis.ops;
     let place = context.analysis.roofline.point(op)?;

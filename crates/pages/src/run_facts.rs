@@ -1,5 +1,5 @@
-//! Facts of a run next to its figures: the input, the measurement, the environment, and data that
-//! could not be measured.
+//! Facts about a run, shown next to its figures: the input, the measurement, the environment, and data that could not be
+//! measured.
 
 use crate::environment::facts;
 use base::format::{self, percent, shorten, time_us};
@@ -104,7 +104,7 @@ fn steps(profile: &UnifiedProfile) -> String {
         if !in_spite.is_empty() {
             text += &format!(" ({}: no step is both complete and past warm-up)", in_spite.join(", "));
         }
-        // Counts each step once: a partial step may also be warm-up.
+        // Counts each step once, because a partial step may also be a warm-up step.
         let warm_up = number(|it| !it.counted && !it.partial && it.warm_up);
         let compiling = number(|it| !it.counted && !it.partial && it.warm_up && it.compiles);
         let mut left_out = Vec::new();

@@ -53,7 +53,7 @@ pub struct Found {
     pub link: Link,
 }
 
-/// Finds names that contain every word of `text`. Of each kind, returns the names with the most time.
+/// Finds names that contain every word of `text`. For each kind, returns the names with the most time.
 pub fn search(context: Context<'_>, text: &str) -> Vec<Found> {
     // Quoting every word prevents a colon from making a condition.
     let words: Vec<String> = text.split_whitespace().map(|word| format!("\"{}\"", word.replace('"', ""))).collect();
@@ -244,7 +244,8 @@ mod tests {
         assert!(found("").is_empty() && found("fusion zzz").is_empty());
     }
 
-    /// Names with the most time come first, even if only some of the names match. Events outside the window are found.
+    /// Names with the most time come first, even if only some of the names match. The search also finds events outside the
+    /// window.
     #[test]
     fn of_many_names_those_with_the_most_time_are_found() {
         let mut b = TraceBuilder::new();

@@ -1,8 +1,8 @@
-//! Report of a run, section by section: the only list of the contents of terminal output, Markdown,
-//! HTML and notebook card.
+//! Report of a run, section by section. This is the only list of the contents of terminal output, Markdown, HTML and
+//! notebook card.
 //!
-//! The blocks are those of the pages, made from the profile alone. So imported results also have a report, and the same profile
-//! always gives the same bytes.
+//! The blocks are those of the pages, made from the profile alone. As a result, imported results also have a report, and
+//! the same profile always gives the same bytes.
 
 use crate::warning::warning_line;
 use crate::{
@@ -18,7 +18,7 @@ use tables::{TableName, top_ops_or_kernels};
 const DEVICES: usize = 64;
 /// Largest number of warnings that are listed. The profile contains all of them.
 const WARNINGS: usize = 20;
-/// Columns of the largest ops that are only shown in the details of an op.
+/// Columns of the table of largest ops that are only shown in the details of an op.
 const OP_DETAILS: [&str; 3] = ["min_us", "max_us", "program"];
 
 /// Returns all sections, in order. Sections without content have no blocks.
@@ -56,7 +56,7 @@ pub fn summary(profile: &UnifiedProfile) -> Section {
     Section { id: "summary", title: String::new(), blocks, place: Place::Front }
 }
 
-/// Returns the findings, and the categories with most of the time.
+/// Returns the findings, and the categories that take most of the time.
 pub fn what_to_do(profile: &UnifiedProfile) -> Section {
     let blocks = findings::all(Source::of_profile(profile));
     Section { id: "findings", title: "What to do first".to_owned(), blocks, place: Place::Front }
@@ -128,8 +128,7 @@ fn untitled(block: Block) -> Block {
 
 /// Lists the definitions of the headline numbers that the profile contains.
 fn definitions(profile: &UnifiedProfile) -> Option<Block> {
-    // Goes through text, because serializing a profile as a tree would duplicate the code for all its
-    // types.
+    // Converts the profile to text first, because serializing it as a tree would duplicate the code for all its types.
     let document: serde_json::Value = serde_json::from_str(&json_text::compact(profile)).unwrap_or_default();
     let is_in = |path: &str| document.pointer(&format!("/{}", path.replace('.', "/"))).is_some();
     let fact = |(path, definition): (&str, base::fields::Definition)| Fact {

@@ -11,13 +11,13 @@ use table::{Rows, query};
 use tables::{self, AreaError, AreaQuery, TableName};
 use timeline::{StepPicture, Timeline};
 
-/// Statement that a run has a profile only.
+/// Statement that a run only has a profile.
 const EARLIER_RESULT: &str = "This run is an earlier result, which contains numbers but no events.";
 /// Remedy for such a run.
 const OPEN_ORIGINAL: &str = "Open the profile that the result was made from.";
 
-/// Parts of a run that pages and tables read. Every run has a profile. A run that was imported from an earlier result has no
-/// other part: requests for them return `None`, or the [reason](Source::events).
+/// Parts of a run that pages and tables read. Every run has a profile. A run that was imported from an earlier result has
+/// no other parts. Requests for other parts return `None`, or the [reason](Source::events).
 #[derive(Clone, Copy, Debug)]
 pub struct Source<'a> {
     profile: &'a UnifiedProfile,
@@ -44,7 +44,7 @@ impl From<Absent> for Block {
 }
 
 impl<'a> Source<'a> {
-    /// Creates the source of a run with a profile only.
+    /// Creates the source of a run that only has a profile.
     pub fn of_profile(profile: &'a UnifiedProfile) -> Source<'a> {
         Source { profile, context: None, timeline: None, memory: None, median_step: None }
     }
@@ -83,13 +83,13 @@ impl<'a> Source<'a> {
     ///
     /// # Errors
     ///
-    /// Returns the reason why they, or a section of the profile, are missing.
+    /// Returns the reason why the events, or a section of the profile, are missing.
     pub(super) fn events(self, section: &str) -> Result<Context<'a>, Absent> {
         self.context.ok_or_else(|| self.why_absent(section))
     }
 
-    /// Returns the result of the first function if the run has events, and of the second function otherwise. Pages use it for
-    /// contents that the events give in more detail than the profile.
+    /// Returns the result of the first function if the run has events, and of the second function otherwise. Pages use this
+    /// function if events give more detail than the profile.
     pub(super) fn measured_or_recorded<T>(
         self,
         of_events: impl FnOnce(&Context<'a>) -> T,
@@ -122,12 +122,12 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// Calls `look` with a table and returns the result, without building the whole table. A run has only the tables that its
-    /// parts provide; the others are empty.
+    /// Calls `look` with a table and returns the result, without building the whole table. A run has only the tables that
+    /// its parts provide. All other tables are empty.
     ///
     /// # Errors
     ///
-    /// Fails if the table covers an area that selects no line or no time.
+    /// Fails if the table covers an area without lines or without time.
     pub fn rows<T>(
         self,
         name: TableName,

@@ -1,5 +1,5 @@
-//! Makes every page from a trace and from the profile of the same run, and checks that they agree
-//! on data that both contain.
+//! Makes every page from a trace and from the profile of the same run, and checks that both pages agree on the data that
+//! they share.
 
 use crate::*;
 use document::{Bars, Figure, FindingBlock, Link, Stack};

@@ -115,11 +115,11 @@ struct Sum {
     sized_time: SizedTime,
 }
 
-/// Kind of time that the bandwidth of the transfers with a known size is based on.
+/// Kind of time on which the bandwidth of the transfers with a known size is based.
 enum SizedTime {
-    /// Time in which at least one transfer is in flight, summed over this number of devices.
+    /// Time during which at least one transfer is in flight, summed over this number of devices.
     InFlight(usize),
-    /// Sum of the durations of the transfers, as recorded in the profile.
+    /// Sum of the transfers' durations, as recorded in the profile.
     Durations,
 }
 
@@ -169,8 +169,8 @@ impl Sum {
         }
     }
 
-    /// Describes the bytes and the time of the transfers. Bytes are in powers of ten, like the
-    /// bandwidth, so that their quotient equals the figure.
+    /// Describes the bytes and the time of the transfers. Bytes are in powers of ten, like the bandwidth, so that bytes
+    /// divided by time equal the figure.
     fn note(&self) -> String {
         let noun = if self.count == 1 { "transfer" } else { "transfers" };
         let (count, time) = (format!("{} {noun}", format::count(self.count)), format::time_us(self.time_us));
@@ -267,7 +267,7 @@ fn by_row(copies: &Copies) -> Bars {
             ("", "") => String::new(),
             ("", target) => format!(", {target}"),
             (source, "") => format!(", {source}"),
-            // The direction already shows this.
+            // The direction already shows source and target.
             ("host", "device") | ("device", "host") => String::new(),
             (source, target) => format!(", {source} to {target}"),
         };

@@ -1,10 +1,10 @@
-//! A warning as one line.
+//! Formats a warning as one line.
 
 use base::format::{self, printable, shorten};
 use base::{Severity, Warning};
 use document::columns::SENTENCE;
 
-/// Returns a warning in one line: severity, place, event and remedy.
+/// Returns a warning in one line: severity, place, problem and remedy.
 pub fn warning_line(warning: &Warning) -> String {
     let severity = match warning.severity {
         Severity::Note => "note",

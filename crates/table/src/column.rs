@@ -1,5 +1,5 @@
-//! Declarations of columns: name in files, heading, unit and definition of each. docs/metrics.md,
-//! the page's tips and the names in filters are made from these declarations.
+//! Declarations of columns: name in files, heading, unit and definition of each. docs/metrics.md, the page's tooltips and
+//! the names in filters come from these declarations.
 
 use base::fields::{Definition, definition};
 use report::UnifiedProfile;
@@ -61,7 +61,7 @@ pub struct Column {
     pub caveat: &'static str,
     /// XProf's id of the column, if it has one.
     pub xprof: &'static str,
-    /// True if the values are times that depend on when ops end. If a capture lacks these ends, they are upper bounds.
+    /// True if the values are times that depend on when ops end. If a capture lacks these ends, the times are upper bounds.
     pub may_be_bound: bool,
 }
 

@@ -8,9 +8,9 @@
 //! mean>50us  "self time" > 1.5 ms headings instead of keys, numbers with units, spaces around the sign and before the unit
 //! ```
 //!
-//! Signs and numbers with units are the same as in every expression ([`expression`]). The rest differs, because a
-//! filter is applied while the user types: every text is a valid filter, and a text that is not a condition is a word
-//! to search.
+//! Comparison signs and numbers with units are the same as in every expression ([`expression`]). The rest differs, because
+//! a filter is applied while the user types: every text is a valid filter, and a text that is not a condition is a search
+//! word.
 
 use std::ops::Range;
 
@@ -80,14 +80,14 @@ impl Filter {
         self.terms.iter().filter_map(|term| Some(term.condition.as_ref()?.column.as_str()))
     }
 
-    /// Returns true if a row with these texts and without column names passes.
+    /// Returns true if a row with these texts passes. The texts have no column names.
     pub fn passes_texts(&self, texts: &[&str]) -> bool {
         let holds = |term: &Term| texts.iter().any(|text| term.as_word().is_in(text));
         self.terms.iter().all(|term| term.negated != holds(term))
     }
 
-    /// Returns true for each text of some tables that passes as a row by itself. A table consists of the concatenated
-    /// texts and the end of each.
+    /// Returns, for each text in these tables, true if a row with only this text passes. A table consists of the
+    /// concatenated texts and the end of each.
     pub fn passing_texts(&self, tables: &[(&str, &[usize])]) -> Vec<bool> {
         let count = tables.iter().map(|(_, ends)| ends.len()).sum();
         let (mut passing, mut found) = (vec![true; count], vec![false; count]);
@@ -123,7 +123,7 @@ impl Filter {
 }
 
 impl Term {
-    /// Returns the term as a word to search in any column.
+    /// Returns the term as a search word for all columns.
     pub fn as_word(&self) -> Word<'_> {
         Word { word: &self.word, whole: false }
     }
@@ -157,8 +157,8 @@ fn located_terms(filter: &str) -> Vec<(String, Range<usize>)> {
     terms
 }
 
-/// Reads the parts of a filter between spaces. A quotation mark may be anywhere in a part, and the last one need not be
-/// closed, because a filter is applied while the user types.
+/// Reads the parts of a filter between spaces. A quotation mark may be anywhere in a part, and the last quotation need not
+/// be closed, because a filter is applied while the user types.
 fn parts<'t>(input: &mut Input<'t>) -> Parsed<Vec<(&'t str, Range<usize>)>> {
     let quoted = ('"', take_while(0.., |c| c != '"'), opt('"')).void();
     let bare = take_while(1.., |c: char| c != '"' && !c.is_whitespace()).void();
@@ -207,7 +207,7 @@ pub(super) fn number(text: &str) -> Option<Amount> {
     Some(amount)
 }
 
-/// Returns the unit that numbers of a column are compared in. `None` for texts and plain numbers.
+/// Returns the unit in which numbers of a column are compared. `None` for texts and plain numbers.
 pub(super) fn unit_of(column: Unit) -> Option<expression::Unit> {
     expression::Unit::named(unit::word(column))
 }
@@ -263,8 +263,8 @@ const SAME: [&[&str]; 3] =
 /// Column that names the kernel of an op without an instruction.
 const KERNEL: &str = "kernel_name";
 
-/// Finds the column with this key or an equivalent one, and a column that replaces it if a cell is empty. So a filter
-/// also works on tables with other columns.
+/// Finds the column with this key or an equivalent key, and a column that replaces empty cells of the first. This lets a
+/// filter also work on tables with other columns.
 pub(super) fn place_of(columns: &[Column], key: &str) -> Option<(usize, Option<usize>)> {
     let place = |key: &str| columns.iter().position(|column| column.key == key);
     let group = SAME.iter().find(|group| group.contains(&key));
@@ -274,8 +274,7 @@ pub(super) fn place_of(columns: &[Column], key: &str) -> Option<(usize, Option<u
     own.map(|own| (own, kernel)).or_else(|| Some((kernel?, None)))
 }
 
-/// Returns true if one of the columns has this key or an equivalent one, so that a condition on it
-/// applies to the table.
+/// Returns true if one of the columns has this key or an equivalent key, so that a condition on it applies to the table.
 pub fn has_column(columns: &[Column], key: &str) -> bool {
     place_of(columns, key).is_some()
 }

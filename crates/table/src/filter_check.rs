@@ -39,13 +39,14 @@ impl Filter {
 }
 
 impl Condition {
-    /// Returns true if the condition compares sizes. No name of an op contains such a sign.
+    /// Returns true if the condition uses `<`, `>` or a similar sign. No op name contains such a sign.
     fn is_comparison(&self) -> bool {
         !matches!(self.operator, Operator::Contains | Operator::Is(Relation::Equal))
     }
 }
 
-/// Returns columns with a word that begins with `name`. If there are none, returns columns with a similar name.
+/// Returns columns whose heading or key has a word that begins with `name`. If there are none, returns columns with a
+/// similar name.
 fn similar(columns: &[Column], name: &str) -> Vec<String> {
     let words = |text: &str| -> Vec<String> {
         text.split(|c: char| !c.is_ascii_alphanumeric()).map(str::to_ascii_lowercase).collect()

@@ -115,7 +115,7 @@ impl<'a> CellRef<'a> {
 }
 
 impl Cell {
-    /// Returns the value with its text borrowed.
+    /// Returns the value with borrowed text.
     pub fn as_ref(&self) -> CellRef<'_> {
         match self {
             Cell::Absent => CellRef::Absent,
@@ -127,7 +127,7 @@ impl Cell {
     }
 }
 
-/// Table that returns individual cells on request, to several threads at once. The values of a column have its
+/// Table that returns individual cells on request. Several threads can use it at once. The values of a column have its
 /// [kind](Column::kind). Rows are in the table's own order, which a query without a sort keeps.
 pub trait Rows: Sync {
     /// Returns the name on the command line and in file names.
@@ -139,8 +139,7 @@ pub trait Rows: Sync {
     /// Returns the cell of `row` in the column with index `column`. Returns [`CellRef::Absent`] outside
     /// the table.
     fn cell(&self, row: usize, column: usize) -> CellRef<'_>;
-    /// Returns the texts that cells share, each of which a filter searches only once. Empty if each
-    /// cell has its own text.
+    /// Returns the texts that cells share. A filter searches each of them only once. Empty if each cell has its own text.
     fn shared_texts(&self) -> SharedTexts<'_> {
         SharedTexts::default()
     }
@@ -148,8 +147,8 @@ pub trait Rows: Sync {
     fn shared_column(&self, _column: usize) -> Option<SharedColumn<'_>> {
         None
     }
-    /// Announces a request for the cells of these rows. A table can then compute values for all of them at once, which
-    /// is faster than for each cell.
+    /// Announces a request for the cells of these rows. A table can then compute the values for all rows at once, which is
+    /// faster than computing them cell by cell.
     fn prepare(&self, _rows: &[u32]) {}
     /// Returns true if the table has no rows.
     fn is_empty(&self) -> bool {

@@ -1,8 +1,7 @@
 //! Finds the rows of a table that pass a filter. Examines all rows at once, column by column.
 //!
-//! Searches each word first in the shared texts, which are contiguous in memory. Then walks the
-//! columns of text numbers, where each row costs one lookup. Only columns without shared texts are
-//! read cell by cell.
+//! Searches each word first in the shared texts, which are contiguous in memory. Then walks the columns of text numbers,
+//! with one lookup per row. Only columns without shared texts are read cell by cell.
 
 use super::filter::{Condition, Filter, Term, place_of};
 use super::search::Word;
@@ -10,7 +9,8 @@ use super::shared::{BLOCK, SharedColumn, SharedTexts};
 use super::{CellRef, Column, Rows, Unit};
 
 impl Filter {
-    /// Returns true for each row of a table that passes. A term that names none of the table's columns is a plain word.
+    /// Returns true for each row of a table that passes. A term that names none of the table's columns is treated as a
+    /// plain word.
     pub fn passing(&self, rows: &dyn Rows) -> Vec<bool> {
         let mut passing = vec![true; rows.len()];
         let texts = rows.shared_texts();
@@ -38,7 +38,7 @@ impl Filter {
     }
 }
 
-/// Returns a table's column of families if `column` is the column of categories.
+/// Returns the table's family column if `column` is the category column.
 fn family_beside(columns: &[Column], column: usize) -> Option<usize> {
     let is = |key: &'static str| move |column: &Column| column.key == key;
     columns.get(column).filter(|column| is("category")(column)).and_then(|_| columns.iter().position(is("family")))
@@ -51,8 +51,7 @@ fn keep(passing: &mut [bool], hits: &[bool], negated: bool) {
     }
 }
 
-/// Marks rows that contain the word in any of their texts. Ignores numbers, some of which are
-/// computed on request.
+/// Marks rows that contain the word in any of their texts. Ignores numbers, because some of them are computed on request.
 fn any_text(rows: &dyn Rows, texts: &SharedTexts<'_>, term: &Term, passing: &[bool], hits: &mut [bool]) {
     let word = term.as_word();
     let mut found = TextsWithWord::new(texts, word, rows.len());
@@ -67,8 +66,8 @@ fn any_text(rows: &dyn Rows, texts: &SharedTexts<'_>, term: &Term, passing: &[bo
     }
 }
 
-/// Marks rows whose text in a column (one that is not shared) contains the word. Leaves other rows unchanged. Most such
-/// columns contain few different labels.
+/// Marks rows whose text in a column without shared texts contains the word. Leaves other rows unchanged. Most such columns
+/// contain few different labels.
 fn mark_own(rows: &dyn Rows, column: usize, word: Word<'_>, passing: &[bool], hits: &mut [bool]) {
     let mut latest: Option<(&str, bool)> = None;
     let mut row = 0;
@@ -87,8 +86,8 @@ fn mark_own(rows: &dyn Rows, column: usize, word: Word<'_>, passing: &[bool], hi
     }
 }
 
-/// Marks rows whose cell in `column` passes the condition, or whose cell in `stand_in` passes if
-/// the former is absent.
+/// Marks rows whose cell in `column` passes the condition. If that cell is absent, the cell in `stand_in` is tested
+/// instead.
 fn one_column(
     rows: &dyn Rows,
     texts: &SharedTexts<'_>,
@@ -151,7 +150,7 @@ struct TextsWithWord<'a> {
 }
 
 impl<'a> TextsWithWord<'a> {
-    /// Number of texts per row above which most texts would be searched in vain.
+    /// Number of texts per row above which searching all texts would be mostly wasted work.
     const FEW_ROWS: usize = 8;
 
     fn new(texts: &'a SharedTexts<'a>, word: Word<'a>, rows: usize) -> TextsWithWord<'a> {
@@ -253,7 +252,7 @@ mod tests {
         let column = |key| crate::column(key, key, Unit::Text, "");
         for keys in [["name", "category", "label"], ["kernel_name", "hlo_op_name", "label"]] {
             let columns = keys.map(column).to_vec();
-            // More rows than texts, and far fewer.
+            // More rows than texts, and far fewer rows than texts.
             for (texts, step) in [(9000, 1), (90_000, 30_000)] {
                 // The first half of the texts in one table, beginning with the empty one, and the others in a second
                 // table.

@@ -65,8 +65,7 @@ pub fn query_passing(rows: &dyn Rows, query: &Query, passing: Option<&[bool]>) -
     answer(rows, query, passing).0
 }
 
-/// Returns the index in `rows` of each row that `query` selects, in its order. Prepares `rows` for
-/// reading them.
+/// Returns the index in `rows` of each row that `query` selects, in its order. Prepares the table for reading these rows.
 pub fn asked_rows(rows: &dyn Rows, query: &Query) -> Vec<u32> {
     let filter = Filter::parse(&query.filter);
     let passing = (!filter.is_empty()).then(|| filter.passing(rows));
@@ -145,7 +144,7 @@ struct Numbers {
     /// Kind of the cells.
     kind: Option<std::mem::Discriminant<CellRef<'static>>>,
     best: Best<u64>,
-    /// Rows without a number, at most as many as requested.
+    /// Rows without a number, up to the number of requested rows.
     absent: Vec<u32>,
     descending: bool,
 }
@@ -180,7 +179,7 @@ fn offer_numbers(
     true
 }
 
-/// Returns bits that compare like the numbers, in the order of [`f64::total_cmp`].
+/// Returns an integer for a number. Comparing these integers gives the order of [`f64::total_cmp`].
 fn ordered(value: f64) -> u64 {
     let bits = value.to_bits();
     if bits >> 63 == 0 { bits | 1 << 63 } else { !bits }
@@ -236,7 +235,7 @@ struct ByText<'a> {
 
 /// Rank of a text that occurs in no row.
 const UNUSED: u32 = u32::MAX;
-/// Rank of a text that occurs in rows, but is not among the first.
+/// Rank of a text that occurs in rows, but is not among the first texts.
 const USED: u32 = u32::MAX - 1;
 
 impl ByText<'_> {
@@ -300,8 +299,8 @@ impl ByText<'_> {
     }
 }
 
-/// Offers the texts of a table, from `first` on, that occur in rows. `number` belongs to the first text, and `places`
-/// to these texts.
+/// Offers those texts of a table, from `first` on, that occur in rows. `number` is the number of the first text, and
+/// `places` are the entries for these texts.
 #[inline(never)]
 fn offer_texts<'a>(
     table: TextTable<'a>,
@@ -322,9 +321,9 @@ fn offer_texts<'a>(
 /// Keeps the first `top` rows by key, or all of them if `top` is absent. Equal rows keep their
 /// order.
 ///
-/// Stores up to twice as many rows. When the storage is full, only the better half is kept. From then on, rows that are
-/// not better than the worst stored row are skipped immediately. In a table with a million rows, this applies to nearly
-/// all of them:
+/// Stores up to `2 top` rows. When the storage is full, only the better half is kept. From then on, rows that are not
+/// better than the worst stored row are skipped immediately. In a table with a million rows, this applies to nearly all of
+/// them:
 ///
 /// ```text
 /// kept   [ the best so far, unordered     | newer ones ]  full: select, cut, continue

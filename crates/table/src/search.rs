@@ -1,8 +1,7 @@
-//! Searches a word in many contiguous texts, ignoring letter case.
+//! Searches for a word in many contiguous texts, ignoring letter case.
 //!
-//! A million texts are not searched one by one. All of them form one long text, in which the rarest
-//! byte of the word is searched. At each hit the rest of the word is compared, and then the index
-//! of the text is determined:
+//! A million texts are not searched one by one. Together they form one long text, and the search looks for the rarest byte
+//! of the word in it. At each hit, the rest of the word is compared, and then the index of the text is determined:
 //!
 //! ```text
 //! fusion.1|loop fusion|Fusion.2|copy.3        word: fusion, rarest byte in these texts: f
@@ -11,7 +10,7 @@
 
 use super::shared::TextTable;
 
-/// Word to search.
+/// Word to search for.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Word<'w> {
     /// Word in lower case.
@@ -52,8 +51,8 @@ impl Word<'_> {
         any
     }
 
-    /// Marks the texts of one block that contain the word. The block is `text`, which starts at
-    /// `start`; its texts end at `ends`.
+    /// Marks the texts of one block that contain the word. The block is `text`, which starts at `start`. Its texts end at
+    /// `ends`.
     #[inline(never)]
     fn mark_block(self, text: &str, start: usize, ends: &[usize], rarest: usize, found: &mut [bool]) -> bool {
         let Some(&byte) = self.word.as_bytes().get(rarest).filter(|_| text.is_ascii()) else {
@@ -61,7 +60,7 @@ impl Word<'_> {
         };
         let (text, word) = (text.as_bytes(), self.word.as_bytes());
         let upper = byte.to_ascii_uppercase();
-        // Next position to search for the rarest byte, and the current text with its start and end.
+        // Position from which to search for the rarest byte, and the current text with its start and end.
         let (mut from, mut number, mut any) = (rarest, 0, false);
         let (mut first, mut end) = (0, ends.first().map_or(0, |&end| end - start));
         while let Some(at) = text.get(from..).and_then(|rest| memchr::memchr2(byte, upper, rest)) {
@@ -100,9 +99,8 @@ impl Word<'_> {
     }
 }
 
-/// Returns the index of the byte of `word` that is rarest in a sample of `text`, ignoring letter
-/// case. Names in a program are repetitive, so letter frequencies of the language say little about
-/// them.
+/// Returns the index of the byte of `word` that is rarest in a sample of `text`, ignoring letter case. Names in a program
+/// are repetitive, so the letter frequencies of a language are little guide.
 fn rarest(word: &[u8], text: &[u8]) -> usize {
     const SAMPLES: usize = 16;
     const SAMPLE_BYTES: usize = 1024;
@@ -123,7 +121,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Computes the expected result of the search in the simplest way.
+    /// Computes the expected result with the simplest possible search.
     fn plainly(text: &str, word: &str, whole: bool) -> bool {
         let text = text.to_lowercase();
         if whole { text == word } else { text.contains(word) }

@@ -1,8 +1,8 @@
 //! Texts that the cells of a table share. Each text is stored once and has a number. A column contains the numbers by
 //! row.
 //!
-//! Filters and sorts read ten texts for each of a million rows, so this data is contiguous in
-//! memory: the texts in their tables, and the numbers of a column in one list.
+//! Filters and sorts may read ten texts for each of a million rows, so this data is contiguous in memory: the texts in
+//! their tables, and the numbers of a column in one list.
 //!
 //! ```text
 //! texts     0: ""   1: fusion.1   2: loop fusion   3: fusion.2   4: copy.3   5: data formatting
@@ -72,7 +72,7 @@ impl<'a> SharedTexts<'a> {
 pub struct SharedColumn<'a> {
     /// Number of the first row's text, if that row is not part of `rest`.
     pub first: Option<u32>,
-    /// Numbers of the texts of all rows after the first.
+    /// Numbers of the texts of all further rows.
     pub rest: &'a [u32],
 }
 

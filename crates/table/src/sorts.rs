@@ -3,8 +3,8 @@
 use super::Sort;
 use serde::{Deserialize, Serialize};
 
-/// Sort order of each table, by table name. A sorted list, because a map would add several times as much code to the
-/// page.
+/// Sort order of each table, by table name. This is a sorted list, because a map would add several times as much code to
+/// the page.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sorts(Vec<(String, Sort)>);
 

@@ -3,7 +3,7 @@
 
 use base::format;
 
-/// Unit of a column's values. Determines how they are displayed.
+/// Unit of a column's values. It determines how the values are displayed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum Unit {
     /// Names and sentences.
@@ -60,7 +60,7 @@ pub fn short(value: f64, unit: Unit) -> String {
     }
 }
 
-/// Formats four significant digits with the unit, for tips. Counts and bytes are whole numbers.
+/// Formats four significant digits with the unit, for tooltips. Counts and bytes are whole numbers.
 pub fn precise(value: f64, unit: Unit) -> String {
     let si = |value: f64, unit: &str| format::si_of_digits(value, unit, PRECISE_DIGITS);
     match unit {

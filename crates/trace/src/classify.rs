@@ -15,7 +15,7 @@ pub enum PlaneKind {
     },
     /// A SparseCore of a TPU: `/device:TPU:0 SparseCore 1`.
     SparseCore {
-        /// Number of the TPU it belongs to.
+        /// Number of the TPU that the SparseCore belongs to.
         ordinal: u32,
     },
     /// The host's threads.

@@ -15,7 +15,7 @@ const LEFT: f64 = 180.0;
 /// Number of strengths of each colour.
 const STRENGTHS: usize = 5;
 
-/// Draws the map. Several cells of a large map share one drawn cell, which shows the strongest.
+/// Draws the map. Several cells of a large map share one drawn cell, which shows the strongest of them.
 pub(super) fn heat_map(map: &HeatMap) -> Markup {
     let rows = map.reduced(ROWS, COLUMNS);
     let width = rows.iter().map(|(_, levels)| levels.len()).max().unwrap_or(0);
@@ -23,7 +23,7 @@ pub(super) fn heat_map(map: &HeatMap) -> Markup {
         return html! { p.note { (map.note) } };
     }
     let cell = (WIDTH - LEFT) / width as f64;
-    // Cells of one colour: first the ones above the middle, then those below it.
+    // Cells of each colour: first the colours above the middle, then the colours below it.
     let mut paths = vec![String::new(); 2 * STRENGTHS];
     for (row, (_, levels)) in rows.iter().enumerate() {
         for (column, level) in levels.iter().enumerate().filter(|(_, level)| **level > 0) {

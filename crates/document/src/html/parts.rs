@@ -36,7 +36,7 @@ pub fn drawing(label: &str, height: f64, shapes: &dyn Render) -> Markup {
     }
 }
 
-/// Position or length in a drawing, in pixels. Written to a tenth.
+/// Position or length in a drawing, in pixels. It is written with one decimal.
 pub struct Px(pub f64);
 
 impl Render for Px {
@@ -130,7 +130,7 @@ impl Render for Table {
     }
 }
 
-/// Returns the CSS class of a known colour. Unknown ones are `c-other`.
+/// Returns the CSS class of a known colour. Returns `c-other` for unknown colours.
 pub fn colour(class: &str) -> &'static str {
     const KNOWN: [(&str, &str); 9] = [
         ("matmul", "c-matmul"),

@@ -37,7 +37,7 @@ impl Axis {
         let [low, high] = known.fold([f64::INFINITY, f64::NEG_INFINITY], |[low, high], it| [low.min(it), high.max(it)]);
         let ends = match logarithmic {
             true => [low, high],
-            // On an axis from 0, a change of a few percent would be invisible.
+            // If the axis started at 0, a change of a few percent would be invisible.
             false => [(low - (high - low).max(0.02 * high.abs())).max(0.0).min(low), high],
         };
         let is_flat = ends[0] >= ends[1];
@@ -53,8 +53,8 @@ impl Axis {
     }
 }
 
-/// Returns the logarithm to base 2, to within 0.1 of a pixel. Standard functions differ between platforms, but the same
-/// profile must give the same bytes.
+/// Returns the logarithm to base 2, precise to 0.1 of a pixel. The standard function differs between platforms, but the
+/// same profile must give the same bytes.
 fn log2(value: f64) -> f64 {
     let (mut rest, mut whole) = (value.max(f64::MIN_POSITIVE), 0.0);
     while rest >= 2.0 {
@@ -110,7 +110,7 @@ pub(super) fn scatter(scatter: &Scatter) -> Markup {
     }
 }
 
-/// Formats a value of an axis, which has its unit in its name.
+/// Formats a value on an axis without its unit, which is in the name of the axis.
 fn plain(value: f64) -> String {
     let is_whole = value >= 0.0 && value % 1.0 == 0.0 && value < 1e15;
     if is_whole { format::count(value as u64) } else { format::number(value) }

@@ -19,7 +19,7 @@ const LABELS: f64 = 190.0;
 const NUMBERS: f64 = 90.0;
 const ROW: f64 = 24.0;
 
-/// Draws the chart, and the table with the same parts below it.
+/// Draws the chart, and below it a table of the same parts.
 pub(super) fn waterfall(it: &Waterfall) -> Markup {
     html! {
         p.note {

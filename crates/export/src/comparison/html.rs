@@ -6,7 +6,7 @@
 //! profiles   the compared profiles
 //! ```
 //!
-//! The sections are those of the page, plus what only the profiles contain: every step, and data of single runs.
+//! The sections are those of the page, plus data that only the profiles contain: every step, and data of single runs.
 //!
 //! The output does not depend on the time or the place where the page is made: the same comparison
 //! gives the same bytes in the browser and on the command line.
@@ -168,7 +168,7 @@ fn profiles(comparison: &Comparison, subjects: &[Subject]) -> Vec<UnifiedProfile
         let compared = Compared {
             watts_per_device: run.watts_per_device,
             dollars_per_device_hour: run.dollars_per_device_hour,
-            // The first run is the baseline by default.
+            // By default, the first run is the baseline.
             comparison_baseline: (index > 0 && index == comparison.baseline as usize).then_some(true),
             comparison_scaling: given.map(|scaling| scaling.mode.label().to_owned()),
             comparison_group: (!subject.group.is_empty()).then(|| run.name.clone()),
@@ -185,8 +185,8 @@ fn profiles(comparison: &Comparison, subjects: &[Subject]) -> Vec<UnifiedProfile
     profiles
 }
 
-/// Returns the picture of the median step of each profile, if it is drawn. For several captures,
-/// only the first has one.
+/// Returns the picture of the median step of each profile, if it is drawn. If a run has several captures, only the first
+/// has a picture.
 fn pictures(comparison: &Comparison, subjects: &[Subject]) -> Vec<Option<String>> {
     let mut pictures = Vec::new();
     let detailed = comparison.detailed();

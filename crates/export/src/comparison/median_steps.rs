@@ -1,5 +1,4 @@
-//! Draws the median step of each run, one above the other, aligned at their starts and to the same
-//! scale.
+//! Draws the median steps of the runs, one above the other. They are aligned at their starts and have the same scale.
 //!
 //! ```text
 //!              0          5 ms        10 ms        15 ms
@@ -43,8 +42,7 @@ struct Drawn {
     changes: Option<OpChanges>,
 }
 
-/// Returns true if a run is drawn, provided that it has a picture. These are the baseline and the
-/// first of the other runs.
+/// Returns true for the baseline and the first of the other runs, which are drawn if they have a picture.
 pub fn is_drawn(comparison: &Comparison, run: u32) -> bool {
     let others_before = run - u32::from(comparison.baseline < run);
     run == comparison.baseline || (others_before as usize) + 1 < MOST_RUNS
@@ -170,8 +168,7 @@ fn lane(drawn: &Drawn, lane: &StepLane, names: &[MarkName], scale: &Scale, top: 
     }
 }
 
-/// Adds a mark to a path. Its height shows how busy it is. If it is wide enough, a thin gap follows
-/// it.
+/// Adds a mark to a path. The height shows the busy share of the mark. If the mark is wide enough, a thin gap follows it.
 fn add(path: &mut String, mark: &StepMark, scale: &Scale, y: f64) {
     let (x, width) = (scale.x(mark.start), scale.width(mark.length));
     let height = LANE * mark.busy.as_ps() as f64 / mark.length.as_ps().max(1) as f64;
@@ -283,8 +280,8 @@ mod tests {
     #[test]
     fn marks_are_placed_on_the_scale_of_the_longest_step() {
         let page = drawn([Some(1_000), Some(500)], 9.0);
-        // 632 pixels are 1,000 ps. The mark begins at 250 ps, is 125 ps wide minus a thin gap, and as high
-        // as it is busy.
+        // 632 pixels are 1,000 ps. The mark begins at 250 ps, and is 125 ps wide minus a thin gap. Its height is its busy
+        // share.
         let marks = |y: f64| {
             let first = format!("M286.0 {y:.1}h78.3v16.0H286.0z", y = y);
             let second = format!("M380.8 {half:.1}h62.5v8.0H380.8z", half = y + 8.0);

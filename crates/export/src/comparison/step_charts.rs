@@ -1,4 +1,4 @@
-//! Draws the steps of the runs: the difference of each run's typical step with its interval, and every step, so that
+//! Draws the steps of the runs: for each run, the difference in the typical step with its interval, and every step, so that
 //! outliers, levels and noise are visible.
 
 use base::{format, sort};
@@ -12,11 +12,11 @@ const RIGHT: f64 = 90.0;
 const ROW: f64 = 26.0;
 /// Largest number of runs that fit. If there are more, the intervals are given as text.
 const MOST_RUNS: usize = 6;
-/// Largest number of lines for one run. If there are more steps, evenly spaced ones from the
-/// shortest to the longest are drawn.
+/// Largest number of lines for one run. If there are more steps, evenly spaced steps from the shortest to the longest are
+/// drawn.
 const MOST_LINES: usize = 200;
-/// Steps longer than this multiple of the typical step are listed next to the chart, because they would leave no room for the
-/// others.
+/// Steps longer than this multiple of the typical step are listed next to the chart, because they would leave no room for
+/// the other steps.
 const LONG: f64 = 1.5;
 
 /// Steps of a run.
@@ -49,8 +49,7 @@ fn label(x: f64, y: f64, anchor: &str, text: &str) -> Markup {
 fn dot(x: f64, y: f64) -> Markup {
     html! { circle class="dot" cx=(Px(x)) cy=(Px(y)) r="4" {} }
 }
-/// Draws the difference of each run's step time from the baseline's around 0, with its 95 %
-/// confidence interval.
+/// Draws, around 0, the difference between each run's step time and the baseline's, with its 95 % confidence interval.
 fn intervals(comparison: &Comparison) -> Markup {
     let shown = || {
         let known = |change: &&compare::StepTimeChange| change.typical_delta_us.is_some() && change.margin_us.is_some();

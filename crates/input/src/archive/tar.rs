@@ -123,7 +123,7 @@ impl TarReader {
                 sink(ArchiveItem::End);
             }
             TarState::Done => {}
-            // One of the two empty blocks is enough to know that nothing follows.
+            // One of the two empty blocks is enough to show that nothing follows.
             TarState::Header if self.gather.bytes.is_empty() && self.zero_blocks > 0 => {}
             // Few writers omit the end marker, so the archive was probably cut between two entries.
             TarState::Padding { .. } | TarState::Header if self.gather.bytes.is_empty() => {
@@ -280,8 +280,8 @@ fn digits(text: &[u8], radix: u32) -> Option<u64> {
     u64::from_str_radix(std::str::from_utf8(text).ok()?, radix).ok()
 }
 
-/// Compares the sum of the header's bytes with the checksum in the header, which is octal. The checksum's own bytes
-/// count as spaces.
+/// Compares the sum of the header's bytes with the checksum in the header, which is octal. The sum treats the checksum's
+/// own bytes as spaces.
 fn checksum_agrees(block: &[u8]) -> bool {
     let sum: u64 =
         block.iter().enumerate().map(|(at, byte)| if (148..156).contains(&at) { 32 } else { u64::from(*byte) }).sum();

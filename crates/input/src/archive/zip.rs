@@ -1,13 +1,12 @@
-//! Reads zip as a stream, entry by entry from the local headers. It does not need the directory at the end, which a
-//! stream has not reached yet.
+//! Reads zip as a stream, entry by entry from the local headers. It does not need the directory at the end of the archive,
+//! which arrives last in a stream.
 //!
 //! ```text
 //!  | PK34 header, name, extra | content | (PK78 sizes) | PK34 ... | content | PK12 directory ... | PK56 end |
 //! ```
 //!
-//! Reads stored and deflated entries, with sizes before or after the content, and 64-bit sizes. Skips encrypted entries
-//! and other compression methods with a warning. Stored content is unreadable in a stream if its size does not come
-//! first.
+//! Reads stored and deflated entries, with sizes before or after the content, and 64-bit sizes. Skips encrypted entries and
+//! other compression methods with a warning. In a stream, stored content is unreadable unless its size precedes it.
 
 use super::{ArchiveItem, Gather, little_endian};
 use crate::gzip::over_limit;
@@ -26,7 +25,7 @@ const FLAG_SIZES_BEHIND: u64 = 8;
 const METHOD_STORED: u64 = 0;
 const METHOD_DEFLATE: u64 = 8;
 
-/// Returns true if `head` starts a zip archive. Empty and split archives count, too.
+/// Returns true if `head` starts a zip archive. Includes empty and split archives.
 pub fn looks_like_zip(head: &[u8]) -> bool {
     [LOCAL_HEADER, DIRECTORY_END, DESCRIPTOR].iter().any(|signature| head.starts_with(signature))
 }
@@ -48,9 +47,9 @@ enum ZipState {
     Deflated { left: Option<u64> },
     /// Sizes after the content.
     Descriptor,
-    /// Unreadable content, or its rest.
+    /// Unreadable content, or the rest of it.
     Skip { left: u64 },
-    /// The directory began, or the size limit was reached.
+    /// The directory has begun, or the size limit was reached.
     Done,
 }
 

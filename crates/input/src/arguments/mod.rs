@@ -4,8 +4,8 @@
 //!  bytes --> Unpacker --> the member's Decoder, which watches for the events --> name and value of each argument
 //! ```
 //!
-//! The same decoder reads the file as before, so the n-th event is the same event, even if its time was later
-//! corrected. The reader does not store events. Its memory use is the size of the largest buffered plane.
+//! The same decoder reads the file again, so the n-th event is the same as before, even if its time was corrected in
+//! between. The reader does not store events. Its memory use is the size of the largest buffered plane.
 
 use super::decoder::Decoder;
 use super::unpack::{Unpacked, Unpacker};
@@ -72,7 +72,7 @@ impl ArgumentsReader {
         self.unpacker.push(bytes, &mut |piece| self.intake.take(piece));
     }
 
-    /// Returns true once all events are found. The rest of the file is not needed then.
+    /// Returns true once all events are found. After that, the rest of the file is not needed.
     pub fn is_done(&self) -> bool {
         self.intake.is_done
     }

@@ -1,4 +1,4 @@
-//! The arguments found are those written, independent of the surrounding text and the chunk sizes.
+//! The reader finds exactly the arguments that were written, whatever the surrounding text and the chunk sizes.
 
 use std::io::Write as _;
 
@@ -168,7 +168,7 @@ fn a_cut_file_gives_the_events_before_the_cut() {
     }
 }
 
-/// Writes an event of a JSON trace and returns the arguments to be found for it.
+/// Writes an event of a JSON trace and returns the arguments that the reader must find for it.
 fn json_event(phase: u8, start: u64, keys: &[(u8, u32)]) -> (String, Vec<(String, String)>) {
     let args = keys.iter().map(|(key, value)| (format!("k{key}"), value.to_string())).collect::<Vec<_>>();
     let text = args.iter().map(|(key, value)| format!("\"{key}\":{value}")).collect::<Vec<_>>().join(",");

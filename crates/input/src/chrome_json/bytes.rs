@@ -1,5 +1,5 @@
-//! Compares bytes in words. In WebAssembly, `==` on slices calls a routine that compares byte by byte. Repeated events
-//! spend most of their time in the comparison of a few hundred bytes.
+//! Compares bytes in words. In WebAssembly, `==` on slices calls a routine that compares byte by byte. Decoding a repeated
+//! event consists mostly of comparing a few hundred bytes.
 
 /// Returns true if both slices contain the same bytes.
 #[inline]
@@ -12,7 +12,7 @@ pub(super) fn equal(a: &[u8], b: &[u8]) -> bool {
         && tail(a, b, a_rest, b_rest)
 }
 
-/// Compares the last bytes (fewer than 16) as a word that overlaps the part that is already known to be equal.
+/// Compares the last bytes (fewer than 16) as one word, which overlaps the part already known to be equal.
 #[inline]
 fn tail(a: &[u8], b: &[u8], a_rest: &[u8], b_rest: &[u8]) -> bool {
     if a_rest.is_empty() {

@@ -1,18 +1,18 @@
-//! Chooses the trace's anchor: the time of the file that becomes zero.
+//! Chooses the trace's anchor: the time in the file that becomes zero.
 //!
-//! JAX counts times from the start of the profile, so times stay unchanged and the anchor is 0. Kineto and other
-//! writers use absolute times or uptimes in microseconds, which overflow 64 bits of picoseconds. The times of such a
-//! file are counted from its first event.
+//! JAX counts times from the start of the profile, so times stay unchanged and the anchor is 0. Kineto and other writers
+//! use absolute times or uptimes in microseconds, which overflow 64 bits when converted to picoseconds. In such a file,
+//! times are counted from the first event.
 //!
 //! A single absurd timestamp at the start must not push all other events out of range. The first [`VOTERS`] events
-//! therefore wait. Their median determines if the file's times are large, and which events are close enough to become
+//! therefore wait. Their median determines whether the file's times are large, and which events are close enough to become
 //! the anchor. The choice depends only on the order of events in the file, and never on the chunk sizes.
 
 use super::number::Time;
 
 /// Number of events that decide the anchor.
 pub(super) const VOTERS: usize = 1024;
-/// Times from this value on (11.6 days) count as absolute.
+/// Times from this value on (11.6 days) are treated as absolute.
 const LARGE_US: u64 = 1_000_000_000_000;
 /// Maximum distance of the anchor from the median: one hour.
 const NEAR_US: u64 = 3_600_000_000;
@@ -44,7 +44,7 @@ mod tests {
         assert_eq!(anchor(&[5_000, 17, 96_487_413]), 0);
         let unix = 1_682_725_898_236_567;
         assert_eq!(anchor(&[unix + 40, unix, unix + 90]), unix + 40);
-        // One absurd value does not change the anchor, at either end and at any position.
+        // One absurd value, whether too small or too large, does not change the anchor at any position.
         assert_eq!(anchor(&[0, unix, unix + 1]), unix);
         assert_eq!(anchor(&[unix, 10, 20, 30]), 0);
         assert_eq!(anchor(&[i64::MAX, i64::MAX]), 0);

@@ -39,7 +39,7 @@ fn common(devices: &[DeviceProperties]) -> Option<DeviceProperties> {
     agrees.then(|| DeviceProperties { stats, ..first.clone() })
 }
 
-/// Returns true if the devices are from AMD, by their names, runtime calls (`hipLaunchKernel`), wave width, or kernels.
+/// Returns true if names, runtime calls (`hipLaunchKernel`), wave width or kernels show that the devices are from AMD.
 fn is_amd(trace: &Trace, devices: &[DeviceProperties]) -> bool {
     let is_named = |words: &[&str]| {
         let mut names = devices.iter().filter_map(|device| device.name.as_deref());

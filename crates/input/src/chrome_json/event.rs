@@ -9,7 +9,7 @@ use super::memo::Memo;
 /// Phase of an event whose `ph` is longer than one letter.
 const UNKNOWN_PHASE: u8 = 0xff;
 
-/// The relevant parts of an event. Keys may come in any order, and the last one of repeated keys counts.
+/// The relevant parts of an event. Keys may come in any order. If a key is repeated, the last one is used.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct RawEvent {
     /// Letter of `ph`, or 0 if it is missing.
@@ -25,7 +25,7 @@ pub(super) struct RawEvent {
     pub args: Span,
     /// First letter of `s`: the scope of an instant event. 0 if it is missing.
     pub scope: u8,
-    /// First letter of `bp`: the event that the end of a flow belongs to. 0 if it is missing.
+    /// First letter of `bp`, which selects the event that the end of a flow belongs to. 0 if it is missing.
     pub binding: u8,
     /// Index of the cached event with the same name and arguments, and the values that differ.
     pub repeats: Option<(usize, Own)>,
@@ -75,7 +75,7 @@ pub(super) fn parse(buf: &[u8], start: usize, memo: &Memo, fields: &mut Vec<ArgF
                 b"bp" => event.binding = value.bytes(buf).first().copied().unwrap_or(0),
                 b"id" | b"id2" => event.id = value,
                 b"name" => {
-                    // The name follows the arguments, so the cached event no longer applies. Parse the arguments.
+                    // The name follows the arguments, so the cached event does not apply. Parse the arguments.
                     if event.repeats.take().is_some() {
                         args::parse(buf, event.args.start, fields)?;
                     }

@@ -20,7 +20,7 @@ use trace::{
 const WRITER_LIMITS: [u64; 2] = [1_000_000, 5_000_000];
 /// Names of host events that TensorFlow's runtime uses and JAX does not.
 const TENSORFLOW_EVENTS: [&str; 3] = ["ExecutorState::Process", "EagerKernelExecute", "TFE_Py_ExecuteCancelable"];
-/// Categories of Kineto's host events, in newer and older spellings.
+/// Categories of Kineto's host events, in the newer and the older spelling.
 const KINETO_HOST_CATS: [&str; 8] = [
     "cpu_op",
     "user_annotation",
@@ -118,7 +118,7 @@ fn not_a_trace(scanner: &Scanner, length: u64) -> Option<Error> {
     Some(Error::not_a_profile(what, remedy))
 }
 
-/// Returns the label of a process (`process_labels`), if it has one.
+/// Returns the label of a process (`process_labels`), if the process has one.
 fn label(trace: &Trace, plane: &Plane) -> Option<StrId> {
     match trace.plane_stat(plane, "labels")? {
         StatValue::Text(label) if !label.is_empty() => Some(label),
@@ -189,7 +189,7 @@ fn name_the_nameless(store: &mut Store) {
     }
 }
 
-/// Derives the kinds of planes from Kineto's event categories, because its process names do not contain them. A process
+/// Derives the kinds of planes from Kineto's event categories, because its process names do not show the kind. A process
 /// with GPU work is a device, and its number is in `device` or in the process id. A process with host work is a host. A
 /// plane with a clear name (`/device:GPU:0`) keeps the kind that follows from the name.
 fn kineto_kinds(trace: &mut Trace, plane_ids: &[Id]) {
@@ -243,7 +243,7 @@ fn kineto_kinds(trace: &mut Trace, plane_ids: &[Id]) {
     number(&mut trace.planes, &unnumbered);
 }
 
-/// Gives these devices the lowest free numbers.
+/// Gives the unnumbered devices the lowest free numbers.
 fn number(planes: &mut [Plane], unnumbered: &[usize]) {
     let ordinal = |plane: &Plane| match plane.kind {
         PlaneKind::Device { ordinal, .. } => Some(ordinal),

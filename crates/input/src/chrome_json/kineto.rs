@@ -7,8 +7,8 @@
 //!     collective:allreduce in_elements:1024 dtype:BFloat16 group_size:8
 //! ```
 //!
-//! `est. achieved occupancy %` is not read. It is an estimate from the number of blocks, whereas `occ_pct` is the limit
-//! set by a kernel's resources. Blocks and warps per SM follow from the estimate and are not read either.
+//! `est. achieved occupancy %` is not read. It is an estimate from the number of blocks, whereas `occ_pct` is the limit set
+//! by a kernel's resources. Blocks and warps per SM are derived from the estimate, so they are not read either.
 
 use super::lexer::{Kind, Span};
 use super::text::text;

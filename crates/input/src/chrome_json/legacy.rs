@@ -1,6 +1,6 @@
 //! Traces of PyTorch before Kineto (`torch.autograd.profiler`, `export_chrome_trace`): a list without categories and
-//! metadata. Host ops belong to the process `CPU functions`, with the calling thread. Kernels belong to
-//! `CUDA functions`, with the device as thread.
+//! metadata. Host ops belong to the process `CPU functions`, and their thread is the calling thread. Kernels belong to
+//! `CUDA functions`, and their thread is the device.
 
 use super::id::Id;
 use super::store::Store;

@@ -36,7 +36,8 @@ impl JsonLosses {
     /// Counts several losses, the first of them at `offset`.
     pub fn add_all(&mut self, loss: JsonLoss, more: u64, offset: u64) {
         if let Some((count, first)) = self.counts.get_mut(loss as usize).filter(|_| more > 0) {
-            // Pairs are closed and times are placed later than they are read, so the lowest position is the first.
+            // Some losses are found only later, when pairs are closed or times are placed, so the lowest position is the
+            // first.
             *first = if *count == 0 { offset } else { offset.min(*first) };
             *count += more;
         }

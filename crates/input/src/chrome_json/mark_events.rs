@@ -24,7 +24,7 @@ use super::text::text;
 use trace::{CounterTrack, FlowBinding, FlowPoint, FlowRole, Instant, InstantScope, StrId};
 
 impl Store {
-    /// Stores a `C` event.
+    /// Stores a `C` event (counter).
     pub fn counter(&mut self, event: &RawEvent, buf: &[u8]) {
         let Ok(time) = number::time(event.ts.bytes(buf)) else { return };
         if !event.args.is_given() {
@@ -62,14 +62,14 @@ impl Store {
         self.trace.strings.intern(&name)
     }
 
-    /// Stores an `i` or `I` event.
+    /// Stores an `i` or `I` event (instant).
     pub fn instant(&mut self, event: &RawEvent, buf: &[u8]) {
         let Ok(time) = number::time(event.ts.bytes(buf)) else { return };
         let (pid, tid, name) = (self.id(event.pid, buf), self.id(event.tid, buf), self.intern(event.name, buf));
         self.marks.instants.push(WaitingInstant { scope: event.scope, pid, tid, name, time });
     }
 
-    /// Stores an `s`, `t` or `f` event.
+    /// Stores an `s`, `t` or `f` event (flow).
     pub fn flow(&mut self, event: &RawEvent, role: FlowRole, buf: &[u8]) {
         let Ok(time) = number::time(event.ts.bytes(buf)) else { return };
         let (pid, tid, id) = (self.id(event.pid, buf), self.id(event.tid, buf), self.id(event.id, buf));
@@ -84,7 +84,7 @@ impl Store {
         self.marks.flows.push(WaitingFlowPoint { pid, tid, time, point });
     }
 
-    /// Moves all waiting marks into the trace. The trace's clock has its zero at `anchor_us`.
+    /// Moves all waiting marks into the trace. The zero of the trace's clock is at `anchor_us`.
     pub fn place_marks(&mut self, anchor_us: i64) {
         let Marks { tracks, track_of: _, instants, flows, flow_of: _, orders } = std::mem::take(&mut self.marks);
         for (line, id) in self.trace.lines.iter_mut().zip(&self.line_ids) {

@@ -18,7 +18,7 @@ pub(super) struct Marks {
     pub track_of: HashMap<(Id, StrId, Id, StrId), usize, FxBuildHasher>,
     pub instants: Vec<WaitingInstant>,
     pub flows: Vec<WaitingFlowPoint>,
-    /// Numbers of flows by process (only if their id is local to it), category, name and id.
+    /// Numbers of flows, by process (only if the id is local to a process), category, name and id.
     pub flow_of: HashMap<(Option<Id>, StrId, StrId, Id), u32, FxBuildHasher>,
     /// `thread_sort_index` of threads.
     pub orders: Vec<(Id, Id, i64)>,

@@ -1,5 +1,5 @@
-//! Caches the text of events, because profiles repeat themselves: an op runs in every step with the same name and the
-//! same arguments, except for a few ids.
+//! Caches the text of events, because profiles are repetitive: in every step, an op has the same name and the same
+//! arguments, except for a few ids.
 //!
 //! ```text
 //! first    {"context_id":"$$1","correlation_id":"1001","hlo_op":"fusion.7",...}
@@ -7,9 +7,9 @@
 //! next     {"context_id":"$$1","correlation_id":"1437","hlo_op":"fusion.7",...}     equal outside the holes: same set
 //! ```
 //!
-//! If an event fits the template of the last event with the same name and thread, it needs no parsing, hashing or
-//! lookup. Its bytes are only compared. For text that the template accepts, the parser would return the same values, so
-//! the memo affects only the speed. It is a cache of bounded size in which each event has two possible slots.
+//! If an event fits the template of the last event with the same name and thread, its bytes are only compared, without
+//! parsing, hashing or lookup. For text that the template accepts, the parser would return the same values, so the memo
+//! affects only the speed. The cache has a bounded size, and each event has two possible slots.
 
 use std::hash::BuildHasher;
 
@@ -53,7 +53,7 @@ struct Slot {
     holes: Vec<Hole>,
     stored: Stored,
     used: bool,
-    /// True if the other possible slot was written later.
+    /// True if the event's other possible slot was written later.
     is_older: bool,
 }
 
@@ -155,7 +155,8 @@ impl Memo {
     }
 }
 
-/// Includes the thread, because several lines have the same names with different arguments (an op and its kernel).
+/// Returns the first possible slot of an event. The thread is part of the key, because events on several lines have the
+/// same name but different arguments (an op and its kernel).
 #[inline]
 fn place(name: Span, tid: Span, buf: &[u8]) -> usize {
     let tid = tid.bytes(buf).iter().fold(0u64, |hash, &byte| hash.wrapping_mul(31).wrapping_add(u64::from(byte)));

@@ -1,9 +1,9 @@
 //! Reads a file's metadata: `M` events (names of processes and threads), and the keys that Kineto writes next to the
 //! event list.
 //!
-//! Uses `process_name`, `thread_name`, `process_labels`, `process_sort_index` and `thread_sort_index`. `process_labels`
-//! and `process_sort_index` also become the plane's stats `labels` and `sort_index`. A `thread_sort_index` alone does
-//! not create a thread. An event or a name does. If names repeat, the last one counts.
+//! Uses `process_name`, `thread_name`, `process_labels`, `process_sort_index` and `thread_sort_index`. `process_labels` and
+//! `process_sort_index` also become the plane's stats `labels` and `sort_index`. An event or a name creates a thread, but a
+//! `thread_sort_index` alone does not. If a name is repeated, the last one is used.
 
 use serde_json::Value;
 
@@ -20,7 +20,7 @@ pub(super) struct TopLevel {
     pub is_kineto: bool,
     /// True if XLA's writer (JAX, TensorFlow) wrote the file: `metadata` contains `highres-ticks`.
     pub is_xla: bool,
-    /// Kineto's `baseTimeNanoseconds`: Unix time that the file's times count from.
+    /// Kineto's `baseTimeNanoseconds`: Unix time from which the file's times are counted.
     pub base_time_ns: Option<i64>,
     /// Kineto's `deviceProperties`.
     pub devices: Vec<DeviceProperties>,

@@ -9,10 +9,10 @@
 //! Only the unfinished tail of a chunk is copied. Memory use depends on the events and their distinct strings, but not
 //! on the size of the text.
 //!
-//! The decoder reads durations (`X`, `B`/`E`, `b`/`e`) with the arguments that metrics use, names of processes and
-//! threads, their display order, counters, instants and flows, and Kineto's data about devices and the clock. It
-//! ignores objects, samples, and all other arguments and keys. The JSON of an xplane file is a lossy export, so the
-//! xplane is the better input.
+//! The decoder reads durations (`X`, `B`/`E`, `b`/`e`) with the arguments that metrics use, names of processes and threads,
+//! their display order, counters, instants and flows, and Kineto's data about devices and the clock. It ignores objects,
+//! samples, and all other arguments and keys. The JSON next to an xplane file is a lossy export of it, so the xplane file
+//! is the better input.
 
 mod args;
 mod arguments;
@@ -49,7 +49,7 @@ use base::Error;
 use scanner::Scanner;
 use trace::Trace;
 
-/// Minimum number of bytes to add to an unfinished tail before it is scanned again. The amount then doubles, so that an
+/// Minimum number of bytes to add to an unfinished tail before it is scanned again. The number then doubles, so that an
 /// event that arrives byte by byte is not scanned once per byte.
 const STEP: usize = 256;
 

@@ -1,5 +1,5 @@
-//! Finds the program of each TPU op. The JSON does not record it in the op's arguments, but the runs of programs are on
-//! another line of the same device. An op belongs to the run that contains its midpoint.
+//! Finds the program of each TPU op. The JSON does not record the program in the op's arguments, but the runs of programs
+//! are on another line of the same device. An op belongs to the run that contains its midpoint.
 //!
 //! ```text
 //! XLA Modules   [jit_f(7)          )  [jit_g(9)   )
@@ -19,7 +19,7 @@ struct ModuleRun {
     name: StrId,
 }
 
-/// Adds the program to TPU ops without one. Takes linear time in the number of events. Does nothing if no op lacks its
+/// Adds the program to TPU ops that lack it. Takes linear time in the number of events. Does nothing if no op lacks its
 /// program or if there are no runs.
 pub(super) fn name_programs(trace: &mut Trace) {
     let planes: Vec<bool> = trace.planes.iter().map(|plane| is_tpu(plane.kind)).collect();

@@ -8,7 +8,7 @@ pub(super) const PS_PER_US: i64 = 1_000_000;
 
 /// A time in the file: whole microseconds, plus picoseconds in `0..1_000_000`.
 ///
-/// Absolute Unix times overflow `i64` picoseconds. This type can hold them until the trace's anchor is known.
+/// Absolute Unix times in picoseconds overflow an `i64`. This type can hold them until the trace's anchor is known.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Time {
     /// Whole microseconds, rounded down.
@@ -97,10 +97,9 @@ fn eight_digits(digits: [u8; 8]) -> Option<i64> {
     Some((((fours & 0xffff) * 10_000 + (fours >> 32)) as u32).into())
 }
 
-/// Parses any decimal number: sign, fraction, exponent, any number of digits.
+/// Parses any decimal number, with sign, fraction, exponent and any number of digits.
 ///
-/// For the significant digits `d1 d2 d3 ...` and the value `0.d1d2d3... * 10^e`, the picoseconds are the first `e + 6`
-/// digits, rounded by the next one.
+/// If the value is `0.d1d2d3... * 10^e`, the picoseconds are the first `e + 6` of these digits, rounded by the next one.
 fn exact_time(text: &[u8]) -> Result<Time, Fault> {
     let (negative, text) = match text.split_first() {
         Some((b'-', rest)) => (true, rest),
@@ -152,8 +151,8 @@ fn exponent_value(text: &[u8]) -> Option<i64> {
     (!digits.is_empty()).then_some(sign * value)
 }
 
-/// Parses a whole number that is used as an id, decimal or hexadecimal (`0x`). Unsigned 64-bit ids keep their bits,
-/// like stats in xplane files, so all ids stay distinct. Longer numbers are not ids.
+/// Parses a whole number that is used as an id. It may be decimal or hexadecimal (`0x`). Unsigned 64-bit ids keep their
+/// bits, like stats in xplane files, so all ids stay distinct. Longer numbers are not ids.
 #[inline]
 pub(super) fn id(text: &[u8]) -> Option<i64> {
     match short_count(text) {

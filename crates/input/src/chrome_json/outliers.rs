@@ -1,5 +1,5 @@
-//! Removes events that would stretch the capture by absurd times: events without times, and a few events far away from
-//! all others.
+//! Removes events whose absurd times would stretch the capture: events without times, and a few events far away from all
+//! others.
 //!
 //! Writers that lack the times of an event write 0 as its start and duration. Such events do not belong to a capture
 //! that begins later, even if there are many. Distance matters only if the other events cover more than an hour, which
@@ -11,7 +11,7 @@
 //!                          10 times the others' span
 //! ```
 //!
-//! At most one event in a thousand (or a single one) counts as absurd, so a file with two halves keeps both.
+//! At most one event in a thousand (or a single event) is treated as absurd, so a file with two distant halves keeps both.
 
 use base::Ps;
 use trace::{Event, EventId, Events};
@@ -57,13 +57,13 @@ pub(super) fn plausible(events: &Events) -> Option<Plausible> {
     let longest = last.saturating_sub(first).saturating_mul(100).max(HOUR);
     let in_time = |event: &Event| !has_time(event) || (first..=last).contains(&event.start.as_ps());
     let lasting = timed().filter(|event| in_time(event) && event.duration > Ps::new(longest)).count();
-    // Many long events are normal for the file. A few are due to a broken clock.
+    // If many events are long, they are normal for the file. A few long events are due to a broken clock.
     let longest = if lasting <= allowed && lasting < count { longest } else { i64::MAX };
     let keep = |event: &Event| with_time(event) && in_time(event) && event.duration <= Ps::new(longest);
     events.iter().any(|event| !keep(&event)).then(|| filtered(events, untimed, keep))
 }
 
-/// Returns the first and last start that remain after cutting at the largest gaps. Cuts only while the smaller part is
+/// Returns the first and the last start that remain after cutting at the largest gaps. Cuts only if the part to remove is
 /// small and far away.
 fn plausible_starts(mut starts: Vec<i64>, allowed: usize) -> (i64, i64) {
     starts.sort_unstable();

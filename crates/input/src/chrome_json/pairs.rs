@@ -6,8 +6,8 @@
 //!           [------------f------------)       stored when they end
 //! ```
 //!
-//! An end closes the innermost open begin with its name on its thread (or with its category and id), so pairs may
-//! overlap. An end without a name, or with an unknown name, closes the innermost begin. Its own arguments are not
+//! An end closes the innermost open begin that has the same name and thread (or the same category and id), so pairs may
+//! overlap. An end without a name, or with an unknown name, closes the innermost begin. The end's own arguments are not
 //! needed. A begin without an end has no known duration and is skipped.
 
 use hashbrown::HashMap;
@@ -48,8 +48,8 @@ impl Pairs {
         self.open.entry(track).or_default().push(open);
     }
 
-    /// Closes the open begin of a track for an end with this name. Returns the begin, and true if it was not the
-    /// innermost one. Removes an asynchronous track together with its last begin, because many ids are used only once.
+    /// Closes the open begin that belongs to an end with this name. Returns the begin, and true if it was not the innermost
+    /// begin of the track. Removes an asynchronous track together with its last begin, because many ids are used only once.
     pub fn pop(&mut self, track: Track, name: Option<StrId>) -> Option<(Open, bool)> {
         let stack = self.open.get_mut(&track)?;
         let innermost = stack.len().checked_sub(1)?;

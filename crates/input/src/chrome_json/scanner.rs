@@ -5,9 +5,9 @@
 //! state  Start Object    Skip       Object       Events                       Object                 Done
 //! ```
 //!
-//! The scanner reads complete tokens of a slice and returns the number of bytes it has finished. The caller then passes
-//! the rest again, followed by more bytes. Every decision depends only on the bytes of the file and never on the end of
-//! a slice, so any chunking gives the same trace.
+//! The scanner reads complete tokens of a slice and returns the number of bytes it has finished. The caller then passes the
+//! rest again, followed by more bytes. Every decision depends only on the bytes of the file, and never on where a slice
+//! ends, so the chunk sizes do not affect the trace.
 //!
 //! An event with unescaped backslashes is read literally (`unescaped`). After any other malformed event, reading
 //! continues at the next text that looks like the start of an event (`,{"ph"`). Events over [`MAX_EVENT`] are skipped
@@ -25,7 +25,7 @@ use base::Error;
 pub(super) const MAX_EVENT: usize = 16 << 20;
 /// Maximum length of a top-level value that is read. Longer ones are skipped.
 const MAX_METADATA: usize = 256 << 10;
-/// Maximum distance of an event's first key from its `{`, for finding an event after malformed text.
+/// Maximum distance between the `{` of an event and its first key, for finding an event after malformed text.
 const LOOK_AHEAD: usize = 64;
 
 /// Position of the scanner in the file's structure.
@@ -40,7 +40,7 @@ pub(super) enum ScannerState {
     Events,
     /// Inside an irrelevant value, in the event list or at the top level.
     Skip { in_events: bool },
-    /// After malformed text, looking for an event. `previous` is the last byte that was not a space.
+    /// After malformed text, looking for an event. `previous` is the last byte other than a space.
     Lost { previous: u8 },
     /// After the end. The rest is ignored.
     Done,
@@ -52,7 +52,7 @@ pub(super) struct Scanner {
     pub state: ScannerState,
     pub store: Store,
     pub top_level: TopLevel,
-    /// True if the file consists of the list only.
+    /// True if the file consists only of the list.
     pub is_array: bool,
     /// True if an event list was found.
     pub has_list: bool,
@@ -238,7 +238,7 @@ impl Scanner {
         outcome
     }
 
-    /// Counts malformed text that begins at `start`, and looks for an event from `resume` on.
+    /// Counts malformed text that begins at `start`. Then looks for an event from `resume` on.
     fn lose(&mut self, start: usize, resume: usize, base: u64) -> Step {
         self.store.losses.add(JsonLoss::Unreadable, base + start as u64);
         self.state = ScannerState::Lost { previous: 0 };

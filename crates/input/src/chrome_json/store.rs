@@ -55,21 +55,21 @@ pub(super) struct Store {
     pub fields: Vec<ArgField>,
     pub pairs: Pairs,
     pub marks: Marks,
-    /// Number of objects with a phase, which distinguish an event list from any other array.
+    /// Number of objects with a phase. Such objects distinguish an event list from any other array.
     pub events_seen: u64,
     pub plane_ids: Vec<Id>,
     pub line_ids: Vec<Id>,
     planes: HashMap<Id, PlaneId, FxBuildHasher>,
     lines: HashMap<(Id, Id), LineId, FxBuildHasher>,
-    /// Anchor in microseconds. `None` while events still wait for it.
+    /// Anchor in microseconds. `None` while it is still unknown and events wait for it.
     pub anchor_us: Option<i64>,
     waiting: Vec<Timed>,
     /// Number of waiting events that have a time.
     voters: usize,
-    /// Position of the first event without times that was placed anyway.
+    /// Position of the first event that has no times but was placed anyway.
     pub first_untimed: Option<u64>,
     scratch: String,
-    /// Events whose arguments are all needed.
+    /// Events for which all arguments are needed.
     pub watched: Option<Box<Watched>>,
 }
 
@@ -193,7 +193,7 @@ impl Store {
         }
     }
 
-    /// Places an event on the trace's clock as soon as the clock is known.
+    /// Places an event on the trace's clock, or makes it wait until the clock is known.
     #[inline]
     pub fn add(&mut self, event: Timed) {
         match self.anchor_us {

@@ -1,5 +1,5 @@
-//! Rearranges timelines of TensorFlow 1 (`tf.python.client.timeline`), in which each stream of a device, and each sum
-//! of streams, is a separate process.
+//! Rearranges timelines of TensorFlow 1 (`tf.python.client.timeline`), in which each stream of a device, and each
+//! combination of streams, is a separate process.
 //!
 //! ```text
 //! /job:localhost/replica:0/task:0/device:GPU:0 Compute   the host hands ops to the device    a host

@@ -1,7 +1,7 @@
 //! Repairs events with unescaped Windows paths in strings: `"name":"D:\proj\","pid":1`.
 //!
-//! In JSON, the last backslash escapes the quote that should end the string, and the rest of the event makes no sense.
-//! This module ends a string at a quote if the following text can follow a string.
+//! In JSON, the last backslash escapes the quote that should end the string, so the rest of the event is misread. This
+//! module ends a string at a quote if the text after the quote can follow a string.
 
 use super::lexer::skip_space;
 
@@ -19,7 +19,7 @@ pub(super) enum Outcome {
     Other,
 }
 
-/// Escapes the backslashes of the event at `start`. The JSON parser read the text up to `until`.
+/// Escapes the backslashes of the event at `start`. The JSON parser has read the text up to `until`.
 pub(super) fn escaped(buf: &[u8], start: usize, until: usize) -> Outcome {
     let read = buf.get(start..until.max(start)).unwrap_or_default();
     if memchr::memmem::find(read, b"\\\"").is_none() {

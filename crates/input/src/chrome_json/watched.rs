@@ -15,7 +15,7 @@ pub(super) struct Watched {
     pub watch: Watch,
     /// Selected events that were just placed: index, and position in the text.
     pub placed: Vec<(u32, u64)>,
-    /// Position of the begin event that the current object ends.
+    /// Position of the begin event that belongs to the current end event.
     pub ended: Option<u64>,
     /// Events that are not placed yet, by their position in the text.
     pub kept: HashMap<u64, Kept, FxBuildHasher>,
@@ -34,7 +34,7 @@ pub(super) struct Kept {
 }
 
 impl Watched {
-    /// Records that the event at `offset` was placed.
+    /// Records that the event at `offset` in the text was placed.
     #[inline]
     pub fn placed(&mut self, id: EventId, offset: u64) {
         if self.watch.next() == Some(id.get()) {

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// Content, and code, offset and count of the warnings.
+/// Content, and for each warning its code, offset and count.
 type Inflated = (Vec<u8>, Vec<(String, Option<u64>, Option<u64>)>);
 
 fn inflate(stored: &[u8], chunk: usize) -> Inflated {

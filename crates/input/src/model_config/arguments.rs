@@ -1,5 +1,5 @@
-//! Redacts the arguments of the captured program. `python/crossprof/_redact.py` applies the same rules during capture,
-//! but older sidecars contain every value.
+//! Redacts the arguments of the captured program. `python/crossprof/_redact.py` applies the same rules during capture, but
+//! sidecars from older versions contain every value.
 
 /// Replaces a redacted value.
 const HIDDEN: &str = "***";

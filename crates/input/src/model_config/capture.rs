@@ -41,8 +41,8 @@ pub(super) fn tracing(capture: &Map<String, Value>) -> Option<Tracing> {
     })
 }
 
-/// Returns the time by which this process's clock is ahead of the first process's clock, in nanoseconds. Returns `None`
-/// if the difference is within the kit's measurement error.
+/// Returns the time by which this process's clock is ahead of the first process's clock, in nanoseconds. Returns `None` if
+/// the difference is smaller than the kit's measurement error.
 pub(super) fn clock_ahead_ns(capture: &Map<String, Value>) -> Option<i64> {
     let process = usize::try_from(capture.get("process")?.as_u64()?).ok()?;
     let clocks = capture.get("clocks")?;

@@ -27,7 +27,7 @@ fn llama_3_8b() {
         ..ModelConfig::default()
     };
     assert_eq!(config, expected);
-    // The longest possible sequence is not the profiled one.
+    // The longest possible sequence length is not the profiled one.
     assert_eq!(config.seq_length, None);
 }
 

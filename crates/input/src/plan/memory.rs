@@ -7,10 +7,10 @@
 //! log/memory/1.prof, log/memory/2.prof                           memory of r, if r is the only run of log
 //! ```
 //!
-//! Only the first and the last profile of a run are read, because their difference is the growth. JAX records no time
-//! in these files, and file times change when files are copied. So the names determine the order: a name with a word
-//! for the start (`start`, `before`) comes first, a name with a word for the end (`end`, `after`) comes last, and
-//! numbers in names count as numbers.
+//! Only the first and the last profile of a run are read, because their difference is the growth. JAX records no time in
+//! these files, and file times change when files are copied. Therefore, the names determine the order. A name with a word
+//! for the start (`start`, `before`) comes first, and a name with a word for the end (`end`, `after`) comes last. Numbers
+//! in names are compared by value.
 
 use std::collections::BTreeMap;
 
@@ -78,7 +78,8 @@ fn of_one_host(files: &[Candidate<'_>], run: &PlannedRun, profiles: Vec<usize>) 
     (own, groups.into_values().flatten().collect())
 }
 
-/// Returns a key that orders names with numbers by the numbers: each text, and the number of digits and the digits after it.
+/// Returns a key that orders names by the values of the numbers in them. It consists of each text with the digits after it
+/// and the count of these digits.
 fn natural(name: &str) -> Vec<(&str, usize, &str)> {
     let (mut rest, mut key) = (name, Vec::new());
     while !rest.is_empty() {
@@ -119,8 +120,8 @@ impl<'a> Folders<'a> {
         folders
     }
 
-    /// Returns the run of a file: the only run in or below its folder. If there is none, the only run of the nearest
-    /// folder above that was passed to the profiler.
+    /// Returns the run of a file: the only run in or below its folder. If there is none, returns the only run of the
+    /// nearest enclosing folder that was passed to the profiler.
     fn run_of(&self, path: &str) -> Option<usize> {
         let named = |folder: &&str| !folder.is_empty();
         let above = || ancestors(path).filter(named).find_map(|folder| self.home.get(folder));

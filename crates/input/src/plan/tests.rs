@@ -169,7 +169,7 @@ fn memory_profiles_of_several_runs_belong_to_the_nearest() {
         let (runs, named, _) = of(unclear);
         assert_eq!((runs.last().unwrap().as_str(), named.as_slice()), ("m.prof: m.prof", &["m.prof".to_owned()][..]));
     }
-    // Neither the text of an error nor a profile from elsewhere belongs to a run.
+    // Neither the text of an error nor a profile from an unrelated folder belongs to a run.
     let (runs, unclear, _) = planned_memory(&[(r, XPlane), ("log/oom.txt", MemoryError), ("x/m.prof", MemoryProfile)]);
     assert_eq!((runs.len(), unclear), (3, vec!["m.prof".to_owned()]));
 }

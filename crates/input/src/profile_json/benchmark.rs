@@ -140,7 +140,7 @@ fn look(document: &Map<String, Value>, around: &Around, depth: u32, found: &mut 
     }
 }
 
-/// Values next to the methods that are read.
+/// Keys, next to the methods, whose values are read.
 const READ_KEYS: [&str; 3] = ["gpu_count", "timestamp", "total_params"];
 
 /// Returns the time of a method in seconds, or the reason why it is unknown, as the rest of a sentence.
@@ -170,7 +170,7 @@ fn run(method: &str, seconds: f64, fields: &Value, around: &Around) -> NamedProf
     let facts = TracePathFacts {
         devices: around.devices.or(of_path.devices),
         platform: around.platform.or(of_path.platform),
-        // The time of this trace is more precise than the time of the whole benchmark.
+        // The time of this method's trace is more precise than the time of the whole benchmark.
         timestamp: of_path.timestamp.or_else(|| around.timestamp.clone()),
     };
     let time_us = seconds * 1e6;
@@ -204,7 +204,7 @@ fn run(method: &str, seconds: f64, fields: &Value, around: &Around) -> NamedProf
     NamedProfile { name: Some(name), profile, median_step: None }
 }
 
-/// Facts in the path of a trace.
+/// Facts that the path of a trace contains.
 #[derive(Debug, Default, PartialEq)]
 struct TracePathFacts {
     devices: Option<u64>,

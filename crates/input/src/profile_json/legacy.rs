@@ -80,7 +80,7 @@ pub(super) fn convert(document: &Value, notes: &mut Notes) -> UnifiedProfile {
 
 fn metadata(section: &Section<'_>) -> Metadata {
     let text = |key| section.text(key).unwrap_or_else(|| "Unknown".to_owned());
-    // Read this field, so that it does not count as unread.
+    // Read this field, so that it is not reported as unread.
     let _ = section.text("profiler_version");
     Metadata {
         timestamp: section.text("timestamp"),
@@ -148,7 +148,7 @@ fn throughput(section: &Section<'_>, steps: &StepTiming) -> Throughput {
     Throughput {
         tokens_per_sec: section.known("tokens_per_sec"),
         samples_per_sec: section.known("samples_per_sec"),
-        // Without a model, the tools omit these two values, although they do not need a model.
+        // Without a model, the tools omit these two values, although the values do not depend on a model.
         steps_per_sec: section.known("steps_per_sec").or(milliseconds.map(|ms| 1e3 / ms)),
         ms_per_step: milliseconds,
         tokens_per_sec_per_device: section.known("tokens_per_sec_per_device"),

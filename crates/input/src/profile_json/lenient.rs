@@ -8,8 +8,8 @@
 //! }
 //! ```
 //!
-//! Comments are `//` and `#` up to the end of the line, and `/* */`. This reader is only used for text that is not
-//! JSON. Text without comments and omissions, or with unclosed brackets, still counts as damaged.
+//! Comments are `//` and `#` up to the end of the line, and `/* */`. This reader is only used for text that is not JSON.
+//! Text without comments and omissions, or with unclosed brackets, is still treated as damaged.
 
 use serde_json::{Map, Value};
 

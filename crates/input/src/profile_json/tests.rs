@@ -91,7 +91,7 @@ fn shape_a_above_100_percent_is_not_a_share() {
     assert_eq!(profile.compute_utilization, None);
     assert_eq!(profile.not_measured[0].field, "compute_utilization");
     assert!(message(&profile, "profile_utilization_impossible").contains("681.8 %"));
-    // The devices' own unions of intervals are shares.
+    // The devices' own unions of intervals give shares.
     document["multi_device"]["device_stats"] = json!([
         {"device_name": "TPU:0", "device_id": 0, "kernel_count": 10, "total_kernel_time_us": 900.0,
          "actual_busy_time_us": 600.0, "total_time_us": 1000.0, "utilization_percent": 60.0, "parallelism": 1.5},

@@ -8,7 +8,7 @@ use base::Severity;
 use base::format::printable;
 use report::{Confidence, FindingSeverity};
 
-/// Maximum of a measurement. Sums, products and ratios of larger numbers could become infinite.
+/// Largest value that a measurement may have. Sums, products and ratios of larger numbers could become infinite.
 const LARGEST: f64 = 1e30;
 /// Numbers below this limit become 0, because dividing by them could give infinity.
 const SMALLEST: f64 = 1e-60;
@@ -24,7 +24,7 @@ pub(super) fn make_printable(value: &mut Value) {
     }
 }
 
-/// Replaces numbers that are too large by null. Returns their number.
+/// Replaces numbers that are too large by null. Returns the number of replacements.
 pub(super) fn take_immeasurable(value: &mut Value) -> u64 {
     match value {
         Value::Number(number) => {
@@ -44,7 +44,7 @@ pub(super) fn take_immeasurable(value: &mut Value) -> u64 {
     }
 }
 
-/// Replaces unknown words for severity and confidence by the lowest value. Returns their number.
+/// Replaces unknown words for severity and confidence by the lowest value. Returns the number of replacements.
 pub(super) fn settle_words(document: &mut Value) -> u64 {
     settle(document, "findings", "severity", FindingSeverity::Note)
         + settle(document, "findings", "confidence", Confidence::Low)

@@ -11,7 +11,7 @@ use base::Error;
 pub(super) struct Version {
     major: u64,
     minor: u64,
-    /// True if the version belongs to a schema and not only to the tool.
+    /// True if this is the version of a schema, and not only the version of the tool.
     schema: bool,
     text: String,
 }

@@ -12,7 +12,7 @@ use crate::profile_json::lenient::after_comments;
 /// Maximum nesting depth of a document. JSON with deeper nesting is not read.
 const DEEPEST: u64 = 127;
 
-/// Returns the text from its first bracket on, without byte order mark and space. Returns `None` if it is not JSON.
+/// Returns the text from its first bracket on, without byte order mark and spaces. Returns `None` if it is not JSON.
 pub(super) fn start(head: &[u8]) -> Option<&[u8]> {
     let text = after_comments(head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head));
     matches!(text.first(), Some(b'{' | b'[')).then_some(text)
@@ -50,7 +50,7 @@ pub(super) fn detect(text: &[u8], complete: bool) -> Option<Format> {
     if !complete {
         return None;
     }
-    // Methods are at the top of a results file, or below the number of devices: results -> 4gpu -> method.
+    // Methods are at the top level of a results file, or below the number of devices: results -> 4gpu -> method.
     let is_of_method = |key: &&[u8]| METHOD_KEYS.iter().any(|of_method| of_method.as_bytes() == *key);
     if (2..=4).any(|level| keys_at(text, level).iter().any(is_of_method)) {
         return Some(Format::UnifiedProfile);

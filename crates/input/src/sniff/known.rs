@@ -27,11 +27,11 @@ pub(super) const FROM_PERFETTO: &str = "Open the *.xplane.pb or *.trace.json.gz 
 pub(super) const FROM_ROCPROF: &str =
     "Capture with jax.profiler.trace, or with torch.profiler and export_chrome_trace. Both record AMD GPUs.";
 
-/// Advice for a program in a form that does not have the compiled instructions.
+/// Advice for a program in a form that lacks the compiled instructions.
 const AS_HLO: &str = "crossprof reads compiled programs as HLO, text or proto: set XLA_FLAGS=--xla_dump_to=DIR before JAX starts, and open \
                       DIR. A *.xplane.pb also contains the programs.";
 
-/// First bytes of a file, its kind, and the advice.
+/// First bytes of a known kind of file, the kind, and the advice.
 const MAGIC: &[(&[u8], &str, Advice)] = &[
     (b"BZh", "a bzip2 file", Advice::Unpack),
     (b"\xfd7zXZ\0", "an xz file", Advice::Unpack),

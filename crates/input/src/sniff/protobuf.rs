@@ -80,8 +80,8 @@ fn is_name(bytes: &[u8]) -> bool {
     !bytes.is_empty() && std::str::from_utf8(bytes).is_ok_and(|name| !name.chars().any(char::is_control))
 }
 
-/// Reads the next field and returns its bytes, which the end of the head may cut. Returns `None` if the field has another number
-/// or no bytes.
+/// Reads the next field and returns its bytes. The end of the head may cut them. Returns `None` if the field has another
+/// number or no bytes.
 fn bytes_field<'a>(reader: &mut Reader<'a>, expected: u32) -> Option<&'a [u8]> {
     match reader.field() {
         Ok(Some(Field { number, value: Value::Bytes(bytes) })) if number == expected => Some(bytes),

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// Members by path, and the codes and offsets of the warnings.
+/// Members with their paths, and the codes and offsets of the warnings.
 type Result = (Vec<(String, Vec<u8>)>, Vec<(String, Option<u64>)>);
 
 fn unpack(path: &str, file: &[u8], chunk: usize) -> Result {
@@ -209,7 +209,7 @@ fn a_cut_tar_keeps_the_entries_before() {
     }
 }
 
-/// A cut between two entries, or in the padding of an entry, loses no data. Only the missing end mark reveals it.
+/// A cut between two entries, or in the padding of an entry, loses no data. Only the missing end mark reveals the cut.
 #[test]
 fn a_tar_without_its_end_mark_is_noted() {
     let (tar, _) = unpack_gzip(archive!("ustar.tar.gz"));

@@ -3,7 +3,7 @@
 /// Maximum size of a complete value in bytes. All instruction texts that were seen are shorter.
 const MAX_VALUE_BYTES: usize = 64 << 10;
 
-/// Maximum number of arguments. No profiler writes as many.
+/// Maximum number of arguments. No profiler writes that many.
 const MAX_ARGUMENTS: usize = 250;
 
 /// The arguments of an event in the order of the file.
@@ -14,7 +14,7 @@ pub(crate) struct ArgumentList {
 }
 
 impl ArgumentList {
-    /// Adds an argument. A different value for an existing name gets a number: `shape (2)`.
+    /// Adds an argument. If the name exists with a different value, the new name gets a number: `shape (2)`.
     pub fn add(&mut self, name: &str, value: &str) {
         if self.arguments.len() >= MAX_ARGUMENTS {
             self.more += 1;

@@ -13,8 +13,8 @@ pub struct EventArguments {
     pub event: u32,
     /// Name of the event.
     pub name: String,
-    /// Names and values of its arguments, each name once. Values appear as in the file: text unchanged, a number with
-    /// all its digits, a list as JSON, bytes as their count.
+    /// Names and values of its arguments, each name once. Values appear as in the file: text unchanged, a number with all
+    /// its digits, a list as JSON. For bytes, the value is their count.
     pub arguments: Vec<(String, String)>,
 }
 

@@ -1,7 +1,7 @@
 //! Collects all details of one event in an xplane: its own stats, and the stats of its metadata, which all events of
 //! its kind share.
 //!
-//! The file defines the meaning of its ids: the stat metadata contains the names, and the texts that stats refer to.
+//! The file itself defines its ids: the stat metadata contains the names of stats, and the texts that stats refer to.
 
 use super::metadata::{IdMap, StatMetadata};
 use super::stats;
@@ -50,7 +50,7 @@ impl Named<'_> {
         for_each_field(metadata, |number, value| {
             let Value::Bytes(bytes) = value else { return };
             match number {
-                // If there is a display name, it is the event's name. The profiler's JSON also calls the other name
+                // A display name, if present, is the event's name. The profiler's JSON also calls the other name
                 // `long_name`.
                 2 if bytes != event_name.as_bytes() => shared.push(("long_name".to_owned(), lossy(bytes))),
                 3 => shared.push(("metadata".to_owned(), size(bytes))),

@@ -30,12 +30,12 @@ pub(super) struct ArrivingPlane {
     tables: Tables,
     /// Position of the next byte in the file.
     position: u64,
-    /// Bytes of an incomplete field, which ends at `position` so far.
+    /// Bytes of an incomplete field. The last of these bytes is before `position`.
     kept: Vec<u8>,
     state: ArrivingState,
 }
 
-/// Part of the plane that the next byte belongs to, with the number of its remaining bytes.
+/// Part of the plane that the next byte belongs to, with the number of bytes that remain of the part.
 #[derive(Clone, Copy, Debug)]
 enum ArrivingState {
     /// Tag and length of a field of the plane.
@@ -142,7 +142,7 @@ impl ArrivingPlane {
         }
     }
 
-    /// Handles the collected part of a line, which has the wanted size. `left` more bytes will follow.
+    /// Handles the collected part of a line when it has reached the wanted size. `left` more bytes will follow.
     fn collected(&mut self, left: u64, into: &mut Target<'_>) {
         if left > 0 && !reaches_its_events(&self.kept) {
             let whole = usize::try_from(left).unwrap_or(usize::MAX).saturating_add(self.kept.len());
@@ -164,8 +164,8 @@ impl ArrivingPlane {
         }
     }
 
-    /// Reads the next bytes of a line. First completes a field that was cut. If even the length of the field is cut,
-    /// the number of bytes doubles at each attempt, so that a long field is examined only a few times.
+    /// Reads the next bytes of a line. First completes a field that was cut. If even the length of the field is cut, each
+    /// attempt waits for twice as many bytes, so that a long field is examined only a few times.
     fn walked(&mut self, mut bytes: &[u8], line: OpenLine, left: u64, into: &mut Target<'_>) {
         while !self.kept.is_empty() && !bytes.is_empty() {
             let wanted = match Reader::new(&self.kept).field().map_err(|error| error.fault) {

@@ -1,9 +1,9 @@
-//! Detects an XSpace. Protobuf has no magic number, so the first fields must be those of an XSpace, and the first plane
-//! must have a printable name.
+//! Detects an XSpace. Protobuf has no magic number. Instead, this module requires the first fields of an XSpace and a
+//! printable name of the first plane.
 //!
-//! Two kinds of files look similar. Other protobufs of TensorFlow and XProf would decode as an XSpace with garbage in
-//! its names, if unknown fields were skipped. In an xplane file that was decoded as text, every byte above 127 became
-//! U+FFFD (`EF BF BD`), so its lengths are lost.
+//! Two kinds of files look similar. If unknown fields were skipped, other protobufs of TensorFlow and XProf would decode as
+//! an XSpace with garbage in its names. In an xplane file that was decoded as text, every byte above 127 became U+FFFD (`EF
+//! BF BD`), so the lengths of fields are lost.
 
 use base::Error;
 use base::wire::{Fault, Field, Reader, Value, WireError};
@@ -41,7 +41,7 @@ pub fn what_else(head: &[u8]) -> Option<Error> {
     Some(Error::not_a_profile(what, "Open the *.xplane.pb or *.trace.json.gz of the same capture instead."))
 }
 
-/// Returns the error for a file that is not an XSpace, or `None` if it is one.
+/// Returns the error for a file that is not an XSpace, or `None` for an XSpace.
 pub(super) fn refusal(head: &[u8]) -> Option<Error> {
     if head.is_empty() {
         return Some(Error::Empty);
@@ -53,7 +53,7 @@ pub(super) fn refusal(head: &[u8]) -> Option<Error> {
     Some(what_else(head).unwrap_or_else(other))
 }
 
-/// Returns true if the bytes start a plane. Its name comes first or after the id, before all large fields.
+/// Returns true if the bytes start a plane. The plane's name comes first, or after the id, and always before large fields.
 fn is_plane(bytes: &[u8]) -> bool {
     let mut reader = Reader::new(bytes);
     loop {
@@ -70,7 +70,8 @@ fn is_plane(bytes: &[u8]) -> bool {
     }
 }
 
-/// Checks the fields after the name: known ones must have the right wire type. Unknown numbers are later additions.
+/// Checks the fields after the name: known fields must have the right wire type. Fields with unknown numbers are accepted,
+/// because later versions may add fields.
 fn rest_of_plane(mut reader: Reader<'_>) -> bool {
     loop {
         match reader.field() {
@@ -144,7 +145,7 @@ fn first_field(bytes: &[u8]) -> Option<(u32, &[u8])> {
     }
 }
 
-/// Returns the first length-delimited field of a message. Numbers before it are skipped.
+/// Returns the first length-delimited field of a message. Skips numeric fields before it.
 fn first_bytes_field(bytes: &[u8]) -> Option<(u32, &[u8])> {
     let mut reader = Reader::new(bytes);
     loop {

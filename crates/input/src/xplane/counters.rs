@@ -4,8 +4,8 @@
 //! XEvent { metadata_id -> "dram__bytes_read.sum", offset_ps: 500000000, stats { double_value: 12503552 } }
 //! ```
 //!
-//! The profiler writes them for a GPU with `gpu_pm_sample_counters`, and for a TPU with `tpu_perf_counters`. They become values
-//! over time, as the counters of a Chrome trace.
+//! The profiler writes them for a GPU with `gpu_pm_sample_counters`, and for a TPU with `tpu_perf_counters`. Like the
+//! counters of a Chrome trace, they become values over time.
 
 use super::losses::XPlaneLoss;
 use super::stats::{RawValue, Stat};

@@ -6,7 +6,7 @@ use super::stream::TopLevel;
 use base::{Warning, WarningCode};
 use trace::{Framework, StatValue, Trace};
 
-/// Maximum number of complaints to show. Further ones are counted.
+/// Maximum number of complaints to show. Further complaints are only counted.
 const MAX_COMPLAINTS: usize = 20;
 /// Maximum length of a complaint in characters.
 const MAX_CHARACTERS: usize = 500;
@@ -41,7 +41,7 @@ impl XSpaceTexts {
         }
     }
 
-    /// Turns the complaints into warnings. None of them has the severity damage, because the file itself is complete:
+    /// Turns the complaints into warnings. No such warning has the severity damage, because the file itself is complete:
     /// the profiler lost the data before it wrote the file.
     pub fn append_to(&self, warnings: &mut Vec<Warning>) {
         for (is_error, text) in &self.complaints {
@@ -69,7 +69,7 @@ impl XSpaceTexts {
 pub(super) fn describe(trace: &mut Trace, planes: &PlaneDecoder, texts: &XSpaceTexts) {
     trace.capture.anchor_ns = planes.file.clock.anchor_ns.unwrap_or(0);
     if !texts.hostnames.is_empty() {
-        // One file is one host here, regardless of its names.
+        // One file is one host here, regardless of the host names in it.
         trace.hosts = vec![texts.hostnames.join(", ")];
     }
     let task = trace.planes.iter().rev().find(|plane| trace.text(plane.name) == "Task Environment");

@@ -16,7 +16,7 @@ use trace::{
     ArgsId, ChipTime, END_MARKER, Event, EventColumn, EventStat, LineId, POOL_CONTEXT, StrId, Strings, TextArg,
 };
 
-/// Maximum number of missing ids that get a separate name.
+/// Maximum number of missing ids that get their own name.
 const MAX_MISSING_NAMES: usize = 10_000;
 
 /// An event as in the file, without its stats.
@@ -119,8 +119,8 @@ impl<'a> Walk<'_, 'a> {
         Ok(())
     }
 
-    /// Returns true if the stat is needed. Nearly all events of a thread pool follow other events, but metrics use the
-    /// links only for ops and their ends. The type of a link comes before its number.
+    /// Returns true if the stat is needed. Nearly all events of a thread pool are linked to other events, but metrics use
+    /// the links only for ops and their ends. The type of a link comes before its number.
     fn is_wanted(&mut self, meaning: EventStat, event: i64) -> bool {
         let has = |wanted: EventStat| self.own.iter().any(|(meaning, _)| *meaning == wanted);
         match meaning {
@@ -204,7 +204,7 @@ impl<'a> Walk<'_, 'a> {
     }
 }
 
-/// Returns a name that contains the id.
+/// Returns a name for an event without metadata, which contains its id.
 fn missing_name(id: i64, names: &mut FxHashMap<i64, StrId>, strings: &mut Strings) -> StrId {
     if let Some(&name) = names.get(&id) {
         return name;

@@ -33,7 +33,7 @@ fn any_cut_keeps_the_data_before_it() {
         assert!(trace.events.len() >= kept, "at {length}");
         kept = trace.events.len();
         let damage = trace.warnings.iter().find(|w| w.severity == Severity::Damage);
-        // Between two top-level fields, nothing shows that the file continues.
+        // After a cut between two top-level fields, nothing shows that the file is incomplete.
         assert!(damage.is_some() || trace.planes.len() <= 3, "at {length}");
         if let Some(warning) = trace.warnings.iter().find(|w| w.code == "xplane_truncated") {
             assert_eq!(warning.byte_offset, Some(length as u64));

@@ -6,10 +6,10 @@ use trace::LineId;
 /// Known facts about a plane, by the ids in the file.
 #[derive(Debug)]
 pub(super) struct Known {
-    /// True for ids of stat metadata whose stats are skipped. Contains only ids of one byte.
+    /// For each id of stat metadata, true if its stats are skipped. Contains only ids of one byte.
     ignored: [bool; 128],
-    /// Last line with events of this metadata id, plus one, and the kind of an event without own stats on that line.
-    /// Contains only ids in the usual range.
+    /// For each id of event metadata, the last line with such events plus one, and the kind of an event without own stats
+    /// on that line. Contains only ids in the usual range.
     kinds: Vec<(u32, u32)>,
 }
 

@@ -1,5 +1,5 @@
-//! Counts lost data by kind, with the position of the first loss. A damaged file then causes a few warnings, and not
-//! one for each of a million events.
+//! Counts lost data by kind, with the position of the first loss. A damaged file then causes a few warnings instead of one
+//! for each of a million events.
 
 use base::{Warning, WarningCode};
 
@@ -16,15 +16,15 @@ pub(super) enum XPlaneLoss {
     BadTime,
     /// Events beyond the maximum number in a trace.
     TooMany,
-    /// Events that are sums (`num_occurrences`) without a time.
+    /// Events that are sums over occurrences (`num_occurrences`) and have no time.
     Aggregated,
-    /// Lines with their time after their events.
+    /// Lines whose time comes after their events in the file.
     LateTime,
     /// Lines with a relative clock in a file whose other lines have absolute times.
     MixedClocks,
 }
 
-/// Entries of `(kind, position of the first, count)`, in the order of their first loss.
+/// Entries of `(kind, position of the first loss, count)`, in the order of the first loss.
 #[derive(Debug, Default)]
 pub(super) struct XPlaneLosses {
     counted: Vec<(XPlaneLoss, u64, u64)>,
@@ -45,7 +45,7 @@ impl XPlaneLosses {
         self.unreadable = Some((offset, bytes));
     }
 
-    /// Adds the warnings, in the order of their first loss.
+    /// Adds the warnings, in the order of the first loss of each kind.
     pub fn append_to(&self, warnings: &mut Vec<Warning>) {
         if let Some((offset, bytes)) = self.unreadable {
             let sentence = format!(
@@ -107,7 +107,7 @@ impl XPlaneLoss {
     }
 }
 
-/// Builds the warning for a truncated file. The file ended inside `plane`, or between planes if that is `None`.
+/// Builds the warning for a truncated file. The file ends inside `plane`, or between planes if `plane` is `None`.
 pub(super) fn truncated(plane: Option<&str>, missing: u64, length: u64, kept: u64) -> Warning {
     let place = match plane {
         Some(name) => format!("inside the plane `{name}`, which lacks at least {missing} bytes"),

@@ -7,7 +7,7 @@ use super::text::text;
 use base::wire::{Reader, Value};
 use trace::{ArgsId, EventStat, StrId, Strings};
 
-/// A table by id. Profilers count from 1, so nearly all ids are indices of a dense list. Other ids (of programs, or
+/// A table by id. Profilers number from 1, so nearly all ids are indices of a dense list. Other ids (of programs, or
 /// hostile ones) are hashed, so that a huge id costs no memory.
 #[derive(Debug)]
 pub(super) struct IdMap<T> {
@@ -105,7 +105,7 @@ pub(super) struct Resolved {
     pub name: StrId,
     /// Stats of the event metadata.
     pub args: ArgsId,
-    /// Arguments of the latest event with own stats. The next event usually has the same ones.
+    /// Arguments of the latest event with own stats. The next event usually has the same arguments.
     pub latest: ArgsId,
 }
 
@@ -129,7 +129,7 @@ impl StatMetadata {
         StatMetadata { name, offset, meaning: EventStat::of_xplane(name.of(source)), interned: None }
     }
 
-    /// Returns the name of the stat as a string of the trace. Interned on first use, because most of these texts are
+    /// Returns the name of the stat as a string of the trace. The name is interned on first use, because most names are
     /// never used.
     pub fn name(&mut self, source: &[u8], strings: &mut Strings, losses: &mut XPlaneLosses) -> StrId {
         let (name, offset) = (self.name.of(source), self.offset);

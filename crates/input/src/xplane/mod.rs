@@ -8,14 +8,14 @@
 //! XStat   1 metadata_id  2 double | 3 uint64 | 4 int64 | 5 str | 6 bytes | 7 ref | 8 gzipped str
 //! ```
 //!
-//! The lines of a plane come before the metadata that names their events. If the file allows random access, an
-//! [`Outliner`] first reads the metadata of its large planes. Their lines are then decoded directly into columns while
-//! they arrive, without a struct per event. Other planes are buffered one at a time, indexed, decoded and dropped. The
-//! peak memory use is the size of the largest such plane plus the columns. Both ways give the same trace.
+//! The lines of a plane come before the metadata that names their events. If the file allows random access, an [`Outliner`]
+//! first reads the metadata of its large planes. Their lines are then decoded directly into columns while they arrive,
+//! without a struct per event. Other planes are buffered one at a time, indexed, decoded and dropped. The peak memory use
+//! is the size of the largest buffered plane plus the columns. Both ways give the same trace.
 //!
-//! The HLO protos in `/host:metadata` are kept undecoded. The decoder ignores all other bytes stats except
-//! `memory_access_breakdown`. It also ignores links between events (`_p`, `_c`, `flow`) that no metric uses. Events
-//! with `num_occurrences` are sums without a time, so they are counted and skipped. All planes and lines are kept,
+//! The HLO protos in `/host:metadata` are kept undecoded. The decoder ignores all other stats of type bytes except
+//! `memory_access_breakdown`. It also ignores links between events (`_p`, `_c`, `flow`) that no metric uses. Events with
+//! `num_occurrences` are sums without a time, so the decoder counts and skips them. All planes and lines are kept,
 //! including derived ones. `trace::classify` detects their kinds by their names.
 
 mod arguments;
@@ -55,7 +55,8 @@ use plane::PlaneDecoder;
 use stream::{Piece, Tail, TopFields, TopLevel};
 use trace::{RowBlock, SourceFormat, Trace, copies};
 
-/// Number of bytes that decide whether the file is an XSpace. Fixed, so that the result does not depend on the chunks.
+/// Number of bytes that decide whether the file is an XSpace. The number is fixed, so that the result does not depend on
+/// the chunks.
 const HEAD_BYTES: usize = 4096;
 
 /// Decodes one xplane file that is pushed in chunks of any size.
@@ -167,8 +168,8 @@ impl XPlaneDecoder {
         self.sink.trace.events.len() as u64
     }
 
-    /// Takes the events decoded so far, except for the latest. The trace no longer contains them, but still counts
-    /// them.
+    /// Takes the events decoded so far, except for the latest. The trace no longer contains these events, but its counts
+    /// include them.
     pub fn take_rows(&mut self) -> Vec<RowBlock> {
         self.sink.trace.events.take_full_blocks().collect()
     }

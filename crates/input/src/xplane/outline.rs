@@ -19,14 +19,14 @@ use super::metadata::Span;
 use super::plane::Parts;
 use base::wire::{Fault, Reader, Value};
 
-/// Requirements for planes that get an outline, and limits of the search.
+/// Requirements that a plane must meet to get an outline, and limits of the search.
 #[derive(Clone, Copy, Debug)]
 struct Limits {
     /// Minimum size of a plane in bytes. Buffering a smaller plane is fast enough.
     plane_bytes: u64,
     /// Size of a read in bytes.
     window_bytes: u64,
-    /// Maximum size of a plane's fields other than lines, in bytes. A larger plane gets no outline.
+    /// Maximum size of a plane's fields other than lines, in bytes. A plane with larger fields gets no outline.
     outline_bytes: usize,
     /// Maximum number of reads of one file.
     reads: u32,
@@ -51,7 +51,7 @@ pub struct Outline {
 }
 
 impl Outline {
-    /// Creates the outline of the plane at these bytes of the file from its [records](Outline::records).
+    /// Creates the outline of the plane at this range of the file, from the outline's [records](Outline::records).
     pub fn new(plane: Range<u64>, records: Vec<u8>) -> Outline {
         Outline { plane, records }
     }
@@ -148,7 +148,7 @@ impl Outliner {
         (self.position < end).then_some(self.position..end)
     }
 
-    /// Receives all the bytes that were [wanted](Outliner::wanted).
+    /// Receives all bytes of the range that [`wanted`](Outliner::wanted) returned.
     pub fn give(&mut self, window: &[u8]) {
         let start = self.position;
         loop {
@@ -177,7 +177,7 @@ impl Outliner {
         self.wanted_bytes = if self.reads == 0 { 0 } else { bytes };
     }
 
-    /// Examines the field at `position`, which starts `bytes`.
+    /// Examines the field at `position`, which is also the start of `bytes`.
     fn step(&mut self, bytes: &[u8]) -> Step {
         let inside = self.open.as_ref().map(|outline| outline.plane.end);
         if inside == Some(self.position) {
@@ -224,7 +224,7 @@ impl Outliner {
                 if known.saturating_add(length) <= self.limits.outline_bytes as u64 {
                     return Step::More(next - self.position);
                 }
-                // It may have compiled modules of a hundred megabytes, so buffer this plane.
+                // The metadata may contain compiled modules of a hundred megabytes, so buffer this plane.
                 let plane_end = outline.plane.end;
                 self.open = None;
                 Step::To(plane_end)

@@ -20,7 +20,7 @@ pub(super) struct PlaneDecoder {
     pub jax: bool,
 }
 
-/// The undecoded parts of a plane. Each `u64` is the position of the part in the file.
+/// The undecoded parts of a plane. Each `u64` is the position of a part in the file.
 #[derive(Default)]
 pub(super) struct Parts {
     name: (Span, u64),
@@ -171,7 +171,7 @@ impl EventMetadata {
         if shown != name {
             args.long_name = name;
         }
-        // Ids of individual events do not belong to data that many events share.
+        // Ids of individual events must not be part of data that many events share.
         stats.retain(|(meaning, _)| !matches!(meaning, EventStat::Column(_)));
         values.apply(&stats, &mut args);
         (shown, args)

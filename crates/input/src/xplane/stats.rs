@@ -138,8 +138,8 @@ impl Values<'_> {
         Some((name, value))
     }
 
-    /// Returns the ids of a TPU's chip and core on its host, and within the whole program, counted over all hosts. The
-    /// stat `core_details` contains them as a message, which omits zeros.
+    /// Returns the ids of a TPU's chip and core, both on their host and among all hosts of the program. The stat
+    /// `core_details` contains them as a message, which omits zeros.
     pub fn core_ids(&mut self, stat: &Stat<'_>) -> Option<[(StrId, StatValue); 4]> {
         let RawValue::Bytes(message) = stat.value else { return None };
         if self.metadata.get_mut(stat.metadata_id)?.name_bytes(self.source) != b"core_details" {
@@ -202,7 +202,7 @@ pub(super) struct Own {
     pub chip_start: Option<i64>,
     /// Duration in the chip's clock.
     pub chip_duration: Option<i64>,
-    /// Name of a step. Empty if there is none.
+    /// Name of a step. Empty if the event has none.
     pub step_name: StrId,
 }
 
@@ -216,9 +216,9 @@ impl<'a> RawValue<'a> {
     }
 }
 
-/// Sums the bytes in a `MemoryAccessBreakdown { repeated MemoryAccessed = 1 }`. The fields of each entry are
-/// 1 operation (1 read, 2 write), 2 memory space (1 HBM, 2 CMEM, 3 VMEM) and 3 bytes. Returns `None` if the message
-/// contains none of these or is damaged.
+/// Adds up the bytes in a `MemoryAccessBreakdown { repeated MemoryAccessed = 1 }`. The fields of each entry are 1 operation
+/// (1 read, 2 write), 2 memory space (1 HBM, 2 CMEM, 3 VMEM) and 3 bytes. Returns `None` if the message contains none of
+/// these or is damaged.
 fn memory_bytes(message: &[u8]) -> Option<MemoryBytes> {
     let mut memory = MemoryBytes::default();
     let mut reader = Reader::new(message);

@@ -1,8 +1,8 @@
 //! Splits the stream of chunks into the top-level fields of an XSpace.
 //!
-//! A field is buffered until it is complete, unless a chunk contains all of it. A plane with a known outline is passed
-//! on as it arrives. The buffer grows with the arriving bytes. It uses the length in the file only if the file is known
-//! to be that long.
+//! A field is buffered until it is complete, unless a chunk contains all of it. A plane with a known outline is passed on
+//! as it arrives. The buffer grows with the arriving bytes. The length that a field declares is used only if the file is
+//! known to be that long.
 
 use std::collections::VecDeque;
 
@@ -55,7 +55,7 @@ pub(super) enum Piece<'a> {
 pub(super) enum Tail {
     /// After a complete field.
     Complete,
-    /// The bytes at `offset` are not a field. `unread` bytes follow.
+    /// The bytes at `offset` do not form a field. `unread` bytes follow.
     Malformed { offset: u64, unread: u64 },
     /// Inside field `number` (0 if even that is cut), whose body starts at `offset`. The body is empty for a plane that
     /// was passed on in parts.
@@ -237,7 +237,7 @@ impl Pending {
         count
     }
 
-    /// Appends to the body. If the rest of the file (`left` bytes) is known to contain all of it, reserves all memory
+    /// Appends to the body. If the rest of the file (`left` bytes) is known to contain the whole body, reserves all memory
     /// at once. Otherwise the buffer doubles, but never beyond the field's length, so that the last step fits exactly.
     fn append(&mut self, part: &[u8], left: u64) {
         let needed = self.body.len() + part.len();

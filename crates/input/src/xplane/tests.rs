@@ -109,7 +109,7 @@ fn stalls_sizes_and_annotations_are_kept() {
     assert_eq!((args.copy_bytes, trace.text(args.tf_op)), (Some(4096), "Mul:Mul"));
 }
 
-/// Events without own stats take a fast path, but those on a line with chip times must not.
+/// Events without own stats take a fast path, but events on a line with chip times must not.
 #[test]
 fn chip_times_win_and_events_without_one_follow_them() {
     const NS: i64 = 1_000;
@@ -192,7 +192,7 @@ fn impossible_times_are_skipped() {
     assert_eq!((rows(&before).len(), codes(&before)), (0, vec!["xplane_bad_time", "xplane_no_events"]));
 }
 
-/// The cached kind of an event depends on its line, name and arguments, each separately.
+/// The cached kind of an event depends on each of line, name and arguments.
 #[test]
 fn events_of_few_kinds_keep_line_name_and_arguments_apart() {
     let line = |name: &str, events: &[Message]| {

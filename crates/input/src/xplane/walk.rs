@@ -12,12 +12,12 @@ use base::Ps;
 use base::wire::{Fault, Field, Reader, Value, WireError};
 use trace::{EventStat, Line, LineId, PlaneId, StrId, Trace};
 
-/// Line times above this limit are absolute Unix times in nanoseconds (1e15 ns is 12 days after the start of 1970).
-/// Smaller times count from the start of the capture.
+/// Line times above this limit are absolute Unix times in nanoseconds (1e15 ns is 12 days after the start of 1970). Smaller
+/// times are counted from the start of the capture.
 const ABSOLUTE_NS: i64 = 1_000_000_000_000_000;
 
-/// The file's clock. Absolute times count from the first absolute line with events, because picoseconds since 1970
-/// overflow an `i64`.
+/// The file's clock. Absolute times are counted from the first line that has events and an absolute time, because
+/// picoseconds since 1970 overflow an `i64`.
 #[derive(Debug, Default)]
 pub(super) struct Clock {
     /// Unix time in nanoseconds that is subtracted from absolute times.
@@ -30,7 +30,7 @@ pub(super) struct Clock {
 pub(super) struct OfFile {
     /// The clock of the lines.
     pub clock: Clock,
-    /// Events whose arguments are all needed.
+    /// Events for which all arguments are needed.
     pub watch: Option<Watch>,
 }
 
@@ -68,7 +68,7 @@ pub(super) struct Walk<'p, 'a> {
 pub(super) struct OpenLine {
     id: LineId,
     start_ps: Option<i64>,
-    /// Position in the file up to which its fields were read.
+    /// Position in the file up to which the line's fields were read.
     read_to: u64,
     /// True if its events are samples of counters.
     has_counters: bool,
@@ -95,8 +95,8 @@ impl<'p, 'a> Walk<'p, 'a> {
         Walk { source, tables, trace, losses, file, own: Vec::new() }
     }
 
-    /// Decodes the line `message`, which starts at `offset` in the file. `cut` means that its end is missing, which was
-    /// reported already.
+    /// Decodes the line `message`, which starts at `offset` in the file. `cut` means that the end of the line is missing.
+    /// The caller has already reported this.
     pub fn line(&mut self, message: &'a [u8], offset: u64, cut: bool) {
         let Some(line) = self.open(message, offset) else { return };
         if let Err(error) = self.fields(&line, message, offset) {
@@ -137,8 +137,8 @@ impl<'p, 'a> Walk<'p, 'a> {
         }
     }
 
-    /// Decodes the next events. Returns false if another field comes next. A watched event is decoded in a separate
-    /// block, so that other events are decoded as fast as before.
+    /// Decodes the next events. Returns false if another field comes next. A watched event is decoded in a separate block,
+    /// so that watching does not slow down other events.
     fn blocks(&mut self, reader: &mut Reader<'a>, offset: u64, line: &OpenLine) -> bool {
         if line.has_counters {
             return self.samples(reader, offset, line);
@@ -181,7 +181,7 @@ impl<'p, 'a> Walk<'p, 'a> {
         true
     }
 
-    /// Decodes the samples of counters up to the next other field. Returns false.
+    /// Decodes samples of counters up to the next field of another kind. Always returns false.
     fn samples(&mut self, reader: &mut Reader<'a>, offset: u64, line: &OpenLine) -> bool {
         while let Some(event) = reader.bytes_with_tag(EVENT_OR_STAT) {
             let at = offset + (reader.position() - event.len()) as u64;
@@ -221,8 +221,8 @@ impl<'p, 'a> Walk<'p, 'a> {
         }
     }
 
-    /// Reads a line's name from a field that ends at `end` in the file. Ignores other fields. If there is a
-    /// `display_name`, which comes after the name, it is shown, as in the profiler's own JSON.
+    /// Reads a line's name from a field that ends at `end` in the file. Ignores other fields. A `display_name`, which comes
+    /// after the name, replaces it, as in the profiler's own JSON.
     fn name_line(&mut self, field: Field<'a>, line: LineId, end: u64) {
         let (2 | 11, Value::Bytes(bytes)) = (field.number, field.value) else { return };
         let Some(known) = self.trace.lines.get(line.index()).map(|line| line.name) else { return };
@@ -252,7 +252,7 @@ impl Clock {
     }
 }
 
-/// Returns true for the errors that a missing end causes.
+/// Returns true for errors caused by a missing end of the file.
 pub(super) fn is_cut(error: &WireError<'_>) -> bool {
     matches!(error.fault, Fault::Ended | Fault::Short { .. })
 }

@@ -124,7 +124,7 @@ fn how_matched(change: &Change) -> String {
     let renamed = change.baseline_name.as_deref().filter(|other| *other != change.name);
     let was = renamed.map(|other| format!("was {other}"));
     let matched = match change.matched_by {
-        // A class is identified by its name.
+        // The name alone identifies a class.
         MatchedBy::None | MatchedBy::Class => None,
         how => Some(format!("matched by {}", words::matched_by(how))),
     };

@@ -1,4 +1,4 @@
-//! Conditions under which the runs were captured: which are equal, which differ, which are unknown, and the consequences.
+//! Conditions under which the runs were captured: the equal, different and unknown ones, and the consequences.
 
 use super::{Block, CellStatus, Grid, GridCell, headings, words};
 use base::format;
@@ -8,7 +8,7 @@ use document::{Place, Section};
 /// Largest number of runs that get one column each. For more runs, equal values are counted.
 const COLUMNS: usize = 5;
 
-/// Returns the conditions, those that differ first.
+/// Returns the conditions, with those that differ first.
 pub(super) fn section(comparison: &Comparison) -> Section {
     // Files that contain only memory have no steps whose conditions could differ.
     let is_shown = !comparison.fairness.is_empty() && !comparison.is_of_memory_alone();

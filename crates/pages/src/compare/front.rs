@@ -1,5 +1,5 @@
-//! Beginning of a comparison: the verdict with the step times, the cost, the limits of the verdict, the phases of a step on
-//! two platforms, and the causes.
+//! Beginning of a comparison: the verdict with the step times, the cost, the limits of the verdict, the phases of a step if
+//! the platforms differ, and the causes.
 
 use super::{Block, Grid, GridCell, name_of, note, numbers, others, run_columns, status, words};
 use base::format;

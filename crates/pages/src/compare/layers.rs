@@ -32,7 +32,8 @@ pub(super) fn section(comparison: &Comparison) -> Section {
     super::section("layers", &format!("Time by phase and layer, {}", words::time_basis(comparison)), place, blocks)
 }
 
-/// Returns true if `change` takes all of the time of the layer `around`. Most such rows are the only primitive of a layer.
+/// Returns true if `change` takes all of the time of the enclosing layer `around`. Most such rows are the only primitive of
+/// a layer.
 fn repeats(change: &LayerChange, around: &LayerChange) -> bool {
     let outer = change.name.rsplit_once('/').map(|(outer, _)| outer);
     outer == Some(around.name.as_str()) && change.time_us == around.time_us
@@ -89,7 +90,7 @@ fn relative(change: &LayerChange) -> String {
     }
 }
 
-/// Describes the number of layers, the program in the baseline, and the exposed communication.
+/// Describes the number of layers, the program in the baseline and the exposed communication.
 fn notes(change: &LayerChange) -> String {
     let members = match change.members {
         [0, members] | [members, 0] if members > 1 => Some(format!("{} layers", format::count(members))),

@@ -2,7 +2,7 @@
 //!
 //! [`sections`] is the only list of the contents of a comparison. The page, terminal output, Markdown and the HTML report
 //! show the same sections. They only display a [`Comparison`], which already contains the winner and the noise. A word, a
-//! sign and a symbol mark better and worse; the colour only repeats them.
+//! sign and a symbol mark better and worse, and the colour only repeats this.
 
 mod changes;
 mod conditions;

@@ -10,7 +10,7 @@ use document::{Figure, Judgement, Place, Section};
 use report::Level;
 use table::Unit;
 
-/// Most important numbers. Of each list, the first number that a run has is shown.
+/// Most important numbers. From each list, the first number that a run has is shown.
 const KEY_NUMBERS: [&[&str]; 8] = [
     &["step_time.typical_us"],
     &["step_timing.device_work_us"],
@@ -167,7 +167,7 @@ fn direction(metric: &ComparedMetric) -> &'static str {
     }
 }
 
-/// Returns the value of a run with the range of its captures, and its verdict and difference against the baseline.
+/// Returns the value of a run with the range of its captures, and the verdict and the difference against the baseline.
 fn cell(metric: &ComparedMetric, run: usize) -> GridCell {
     let most = largest(metric.values.iter().flatten().copied());
     let number = metric.values.get(run).copied().flatten();
@@ -182,7 +182,7 @@ fn cell(metric: &ComparedMetric, run: usize) -> GridCell {
     }
 }
 
-/// Describes in words and with a symbol how a run's number compares with the baseline's, and whether it is better.
+/// Describes in words and with a symbol how a run's number compares with the baseline's number, and whether it is better.
 pub(super) fn judged(metric: &ComparedMetric, run: u32) -> (String, Option<CellStatus>) {
     let best = if metric.winner == Some(run) { "★ best" } else { "" };
     let Some((judgement, said)) = words::verdict(metric, run) else {

@@ -1,4 +1,4 @@
-//! Differences of the exclusive parts of a step from those of the baseline.
+//! Differences between the exclusive parts of a step and those of the baseline.
 
 use super::{Block, Grid, GridCell, has_many, headings, name_of, others, words};
 use base::format;
@@ -9,7 +9,7 @@ use table::Unit;
 /// Returns the parts of each run.
 pub(super) fn section(comparison: &Comparison) -> Section {
     let blocks: Vec<Block> = others(comparison).filter_map(|run| of_run(comparison, run)).collect();
-    // The chart of a series already answers this.
+    // The chart of a series already shows this.
     let is_series = comparison.scaling.is_some() || comparison.trend.is_some();
     let place = match (has_many(comparison), is_series) {
         (true, _) => Place::Appendix,

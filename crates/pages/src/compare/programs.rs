@@ -183,7 +183,7 @@ fn difference(change: &AspectChange) -> String {
         "" => "none".to_owned(),
         text => format::cut(text, WIDTH),
     });
-    // The names of called computations and operands differ between compilations, so equal texts say nothing.
+    // The names of called computations and operands differ between compilations, so equal texts prove nothing.
     if run == baseline { aspect } else { format!("{aspect}: {baseline} → {run}") }
 }
 

@@ -135,7 +135,7 @@ fn points(scaling: &Scaling, comparison: &Comparison) -> Grid {
     Grid { title: String::new(), rows: rows.collect(), columns }
 }
 
-/// Lists the time of each op beyond its ideal share of the time in the reference.
+/// Lists, for each op, the time beyond its ideal share of the time in the reference run.
 fn excess_ops(scaling: &Scaling) -> Grid {
     let most = largest(scaling.excess_ops.iter().map(|op| op.excess_us));
     let row = |op: &ExcessOp| {
@@ -149,7 +149,7 @@ fn excess_ops(scaling: &Scaling) -> Grid {
     Grid { title: String::new(), columns, rows: scaling.excess_ops.iter().map(row).collect() }
 }
 
-/// Returns the predicted step time for more devices than were measured.
+/// Returns the predicted step times for more devices than were measured.
 fn forecast(scaling: &Scaling) -> Grid {
     let row = |size: &ScalingForecast| forecast_cells(size).map(|cell| GridCell::text(&cell)).to_vec();
     let columns = headings(&["Devices", "Step time", "95 % interval", "Speed-up", "Efficiency"]);

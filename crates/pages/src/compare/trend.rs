@@ -13,7 +13,7 @@ const MOST_ROWS: usize = 500;
 pub(super) fn sections(comparison: &Comparison) -> Vec<Section> {
     let Some(trend) = &comparison.trend else { return Vec::new() };
     let mut blocks = vec![Block::Scatter(chart(trend, comparison))];
-    // The answer of a trend already contains these sentences.
+    // The answer section of a trend already contains these sentences.
     if comparison.kind != ComparisonKind::Trend {
         let texts = trend.change_points.iter().map(|change| &change.text);
         let texts = texts.chain(trend.drift.iter().map(|drift| &drift.text));

@@ -16,7 +16,8 @@ const SAME: f64 = 0.005;
 /// Minus sign with the width of a plus sign.
 pub const MINUS: &str = "−";
 
-/// Judges the change of an op or a kernel. The change is noise if the captures of one side differ by as much from each other.
+/// Judges the change of an op or a kernel. The change is noise if the captures of one run differ from each other by as
+/// much.
 pub fn judgement_of(change: &Change) -> Judgement {
     let delta = change.delta_us_per_step;
     let is_noise = change.margin_us.is_some_and(|margin| delta != 0.0 && delta.abs() <= margin);
@@ -38,7 +39,7 @@ pub fn parts_title(comparison: &Comparison, run: u32, name: &str, baseline: &str
     }
 }
 
-/// Returns the totals of the parts of the baseline and of a run, in microseconds.
+/// Returns the sum of the parts for the baseline and for a run, in microseconds.
 pub fn sums_of_parts(comparison: &Comparison, run: u32) -> [f64; 2] {
     let of_run = || comparison.waterfall.iter().filter(|part| part.run == run);
     [of_run().map(|part| part.baseline_us).sum(), of_run().map(|part| part.run_us).sum()]
@@ -55,7 +56,7 @@ pub fn time_of_parts(comparison: &Comparison, run: u32) -> &'static str {
     }
 }
 
-/// Returns the basis of the times of ops.
+/// Returns a description of what op times refer to.
 pub fn time_basis(comparison: &Comparison) -> &'static str {
     of_steps(comparison, "per step and device", "per device over the window")
 }
@@ -92,7 +93,7 @@ pub fn value(value: Option<f64>, unit: &str) -> String {
 /// Largest number of digits used to distinguish two values. Values that still look equal are treated as equal.
 const MOST_DIGITS: usize = 7;
 
-/// Largest number of runs whose values get more digits to distinguish them.
+/// Largest number of runs for which values get additional digits to distinguish them.
 const MOST_BESIDE: usize = 16;
 
 /// Formats the value of one run with its unit, like [`values`].
@@ -152,7 +153,7 @@ fn value_of_digits(value: Option<f64>, unit: &str, digits: usize) -> String {
 pub fn difference(difference: f64, unit: &str) -> String {
     let size = difference.abs();
     let text = match unit {
-        // The difference of two percentages is in points, since 10 % more than 50 % would be 55 %.
+        // The difference between two percentages is in points, because 10 % more than 50 % would be 55 %.
         "percent" if size > 0.0 && size < 0.005 => "<0.01 points".to_owned(),
         "percent" => format!("{} points", format::number(size)),
         unit => value(Some(size), unit),
@@ -170,13 +171,13 @@ pub fn delta_us(us: f64) -> String {
     difference(us, "us")
 }
 
-/// Formats a factor: "2.00x", large ones without decimals.
+/// Formats a factor: "2.00x". Large factors have no decimals.
 pub fn times(ratio: f64) -> String {
     if ratio < 100.0 { format!("{ratio:.2}x") } else { format!("{}x", format::number(ratio)) }
 }
 
-/// Compares a run with the baseline in one number: "2.00x faster" for speeds, "1.20x higher" for
-/// other numbers. Returns `None` if that has no meaning, and for numbers that are not scored.
+/// Compares a run with the baseline in one number: "2.00x faster" for speeds, "1.20x higher" for other numbers. Returns
+/// `None` if such a ratio has no meaning, or if the number is not scored.
 pub fn verdict(metric: &ComparedMetric, run: u32) -> Option<(Judgement, String)> {
     let verdict = (*metric.verdicts.get(run as usize)?)?;
     let ratio = metric.ratios.get(run as usize).copied().flatten().filter(|ratio| ratio.is_finite() && *ratio > 0.0);
@@ -197,7 +198,7 @@ pub fn verdict(metric: &ComparedMetric, run: u32) -> Option<(Judgement, String)>
         MetricVerdict::Equal => (Judgement::Same, "the same".to_owned()),
         MetricVerdict::Better => (Judgement::Better, said),
         MetricVerdict::Worse => (Judgement::Worse, said),
-        // A visible difference is shown as being within the noise; a smaller one is shown without a number.
+        // A visible difference is marked as being within the noise. A smaller difference is shown without a number.
         MetricVerdict::WithinNoise => {
             match ratio.filter(|ratio| (ratio - 1.0).abs() >= SAME && metric.unit != "percent") {
                 Some(_) => (Judgement::Noise, format!("{said}, within the noise")),
@@ -207,15 +208,15 @@ pub fn verdict(metric: &ComparedMetric, run: u32) -> Option<(Judgement, String)>
     })
 }
 
-/// Formats the difference of a run's number from the baseline's, with its sign. Returns `None` if
-/// there is none.
+/// Formats the difference between a run's number and the baseline's number, with its sign. Returns `None` if there is no
+/// difference to show.
 pub fn metric_difference(metric: &ComparedMetric, run: u32) -> Option<String> {
     let found = metric.differences.get(run as usize).copied().flatten().filter(|found| *found != 0.0)?;
     Some(difference(found, &metric.unit))
 }
 
-/// Describes a step time against the baseline's, with the interval: "50.0 ms less per step, ± 1.2
-/// ms (95 %)".
+/// Describes how a step time differs from the baseline's step time, with the interval: "50.0 ms less per step, ± 1.2 ms (95
+/// %)".
 pub fn step_time(change: &StepTimeChange) -> (Judgement, String) {
     let interval = match change.margin_us {
         Some(margin) => format!(" ± {} (95 %)", format::time_us(margin)),

@@ -15,7 +15,7 @@ use tables::TableName;
 /// Option of the page: the displayed allocator.
 const ALLOCATOR: &str = "allocator";
 
-/// Returns the blocks. Empty if no allocator reported anything.
+/// Returns the blocks. Empty if no allocator reported its memory.
 pub fn blocks(kept: &KeptMemory, query: &PageQuery) -> Vec<Block> {
     let recorded = kept.recorded();
     let mut fullest: Vec<(u64, &Allocator)> =
@@ -111,8 +111,7 @@ fn figures(allocator: &Allocator) -> Option<Vec<Figure>> {
     Some(figures)
 }
 
-/// Describes how the peak of the process differs from the peak in the capture. Either may be
-/// larger.
+/// Describes how the peak of the whole process differs from the peak in the capture. Either may be larger.
 pub(super) fn of_process(process_bytes: u64, peak_bytes: u64, reserved_bytes: u64) -> String {
     let reserved = format::bytes(reserved_bytes);
     match (process_bytes < peak_bytes, reserved_bytes) {
@@ -130,8 +129,8 @@ pub(super) fn of_process(process_bytes: u64, peak_bytes: u64, reserved_bytes: u6
 /// Times beyond this, in microseconds, are shown in seconds.
 const SECONDS_FROM_US: f64 = 10e6;
 
-/// Smallest share of the capacity that must be used at the peak for the capacity to be drawn. Below it, the capacity would
-/// flatten the curve.
+/// Share of the capacity that must be used at the peak for the capacity to be drawn. With a smaller share, drawing the
+/// capacity would flatten the curve.
 const DRAWN_CAPACITY: f64 = 0.25;
 
 /// Draws used bytes as a step curve: the value of an event holds until the next event.

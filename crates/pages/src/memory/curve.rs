@@ -1,11 +1,11 @@
-//! Draws bytes over the order of a program or over time, as a line for a chart of 1,000 pixels.
+//! Draws bytes in program order or over time, as a line for a chart of 1,000 pixels.
 
 use document::{Line, LineKind};
 
-/// Largest number of points of a line: two for each pixel of a wide chart.
+/// Largest number of points in a line: two for each pixel of a wide chart.
 const MOST_POINTS: usize = 2_000;
 
-/// Returns the name and the bytes of the unit for values up to `most_bytes`.
+/// Returns the name of the unit for values up to `most_bytes`, and the number of bytes in the unit.
 pub fn unit_of(most_bytes: u64) -> (&'static str, f64) {
     const UNITS: [(&str, f64); 4] =
         [("GiB", (1u64 << 30) as f64), ("MiB", (1u64 << 20) as f64), ("KiB", 1024.0), ("bytes", 1.0)];

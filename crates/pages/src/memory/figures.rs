@@ -8,7 +8,7 @@ pub fn bytes_figure(label: &str, bytes: u64, note: String) -> Figure {
     Figure { label: label.to_owned(), value: Some(bytes as f64), unit: Unit::Bytes, note, ..Figure::default() }
 }
 
-/// Adds the level of the used percentage of the memory to a figure, if it is known.
+/// If the used percentage of the memory is known, adds its level to a figure.
 pub fn fullness(figure: Figure, percent: Option<f64>) -> Figure {
     let Some(percent) = percent else { return figure };
     let (level, limits) = assessments::fullness(percent);

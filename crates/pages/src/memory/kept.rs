@@ -1,7 +1,7 @@
-//! Caches the memory data of a run with the charts and tables made from it.
+//! Caches the memory data of a run, and the charts and tables made from it.
 //!
-//! A request from the page changes the form, filter or order of one table. The other tables and all charts stay the same; for a
-//! program with 100,000 buffers, making them takes most of the time.
+//! A request from the page changes the form, filter or order of one table. The other tables and all charts stay the same,
+//! but making them would take most of the time for a program with 100,000 buffers.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -35,7 +35,7 @@ impl KeptMemory {
     /// Creates a cache for the memory data of a run with events.
     pub(crate) fn of_run(context: &Context<'_>) -> KeptMemory {
         let run = context.run;
-        // A trace without planes has no device, and its times count from 0.
+        // A trace without planes has no device, and its times start at 0.
         let has_planes = !run.trace.planes.is_empty();
         let start = context.analysis.devices.capture.filter(|_| has_planes).map(|capture| capture.start);
         let metadata = has_planes.then_some(&context.profile.metadata);
@@ -54,8 +54,8 @@ impl KeptMemory {
         &self.recorded
     }
 
-    /// Calls `look` with a table in one of its forms, or in another variant that it accepts (a change
-    /// of a what-if estimate). Returns `None` if the table is not a memory table.
+    /// Calls `look` with a table in one of its forms, or in another variant that the table accepts (a change for a what-if
+    /// estimate). Returns `None` if the table is not a memory table.
     pub fn rows<T>(&self, name: TableName, variant: &str, look: impl FnOnce(&dyn Rows) -> T) -> Option<T> {
         // Only forms are cached, because variants that users type are rarely requested twice.
         let is_form = variant.is_empty() || name.forms().contains(&variant);
@@ -78,7 +78,7 @@ impl KeptMemory {
         Some(made)
     }
 
-    /// Returns the charts of a program's memory space. Calls `make` the first time.
+    /// Returns the charts of a program's memory space. Calls `make` on the first request.
     pub(super) fn charts(&self, program: &str, space: i64, make: impl FnOnce() -> Vec<Block>) -> Arc<[Block]> {
         let mut charts = self.charts.lock().unwrap_or_else(PoisonError::into_inner);
         Arc::clone(charts.entry((program.to_owned(), space)).or_insert_with(|| make().into()))

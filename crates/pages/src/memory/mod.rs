@@ -1,9 +1,9 @@
 //! Memory page: the contents of the memory at its peak, the time of the peak, and the owners of the memory.
 //!
-//! Uses only the memory data of a run ([`Recorded`]), so that a worker without the events can make
-//! it. Each source is independent: compiled programs (over the order of a program), allocators
-//! (over time), a device memory profile (at one moment), and the text of an out-of-memory error
-//! (its largest buffers). The page lists missing sources, and explains how to record them.
+//! Uses only the memory data of a run ([`Recorded`]), so that a worker without the events can make it. The sources are
+//! independent: compiled programs (in program order), allocators (over time), a device memory profile (at one moment), and
+//! the text of an out-of-memory error (its largest buffers). The page lists missing sources, and explains how to record
+//! them.
 
 mod address_map;
 mod allocators;
@@ -38,8 +38,7 @@ pub(super) fn blocks(source: Source<'_>, query: &PageQuery) -> Vec<Block> {
     }
 }
 
-/// Returns the page. Empty if the run is an earlier result, whose page is made from its profile
-/// ([`super::page`]).
+/// Returns the page. Empty if the run is an earlier result, because [`super::page`] makes its page from the profile.
 pub fn page(kept: Option<&KeptMemory>, query: &PageQuery) -> Page {
     let Some(kept) = kept else { return Page::default() };
     let mut blocks = errors::blocks(kept, query);
@@ -58,8 +57,7 @@ pub fn row_of_memory(kept: &KeptMemory, name: TableName, variant: &str, asked: &
     rows.map(page).unwrap_or_default()
 }
 
-/// Returns links to the op that makes a buffer. For a part of a tuple, this is the op without the
-/// index.
+/// Returns links to the op that makes a buffer. For a part of a tuple, this is the op that makes the tuple.
 fn links(recorded: &Recorded, row: &row::ChosenRow<'_>) -> Vec<(String, Link)> {
     let buffer = row.text("buffer");
     let link = |view: View| {
@@ -123,8 +121,7 @@ fn choice(option: &str, label: &str, values: Vec<(String, String)>, query: &Page
     (chosen, (choice.values.len() > 1).then_some(Block::Choice(choice)))
 }
 
-/// Returns the colour of a class. Reuses the colours of op families, because classes never appear
-/// next to ops.
+/// Returns the colour of a class. Classes reuse the colours of op families, because they never appear next to ops.
 fn colour(class: Class) -> ColourClass {
     match class {
         Class::Parameter => OpFamily::Matmul.into(),

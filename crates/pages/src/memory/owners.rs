@@ -50,7 +50,7 @@ impl Tree {
             at = next;
         }
         let shape = buffer.shape_text();
-        // The text of an error does not name all buffers.
+        // The text of an error does not name every buffer.
         let name = if buffer.name.is_empty() { shape.as_deref().unwrap_or("not named") } else { &buffer.name };
         let Some(leaf) = self.child(at, name, bytes, class) else { return };
         if let Some(node) = self.nodes.get_mut(leaf) {

@@ -1,5 +1,4 @@
-//! Compiled program: its peak, the heap over the order of the program, the buffers alive at the
-//! peak, and their addresses.
+//! Compiled program: its peak, the heap in program order, the buffers alive at the peak, and their addresses.
 
 use memory::{Classifier, MAIN, SpaceMemory, space_name, xla_peak};
 
@@ -57,7 +56,7 @@ pub fn blocks(kept: &KeptMemory, query: &PageQuery) -> Vec<Block> {
     blocks
 }
 
-/// Draws the owners of the peak, and the heap over the order of the program.
+/// Draws the owners of the peak, and the heap in program order.
 fn charts(shown: &Shown<'_>) -> Vec<Block> {
     let title = format!("What is alive at the peak, by class and scope: {}", format::printable(&shown.space_name));
     let alive = shown.memory.peak_buffers(shown.space, shown.classifier).collect();
@@ -119,8 +118,8 @@ fn figures(shown: &Shown<'_>, device_memory_bytes: Option<u64>) -> Vec<Figure> {
     figures
 }
 
-/// Draws the heap over the order of the program, including permanent buffers. Returns `None` if
-/// nothing is allocated or freed during the program.
+/// Draws the heap in program order, including permanent buffers. Returns `None` if nothing is allocated or freed during the
+/// program.
 fn over_program(shown: &Shown<'_>) -> Option<Scatter> {
     let heap = shown.space.heap.as_ref()?;
     let (unit, scale) = curve::unit_of(shown.space.peak_bytes());

@@ -13,7 +13,7 @@ pub fn buffers(kept: &KeptMemory, asked: &PageQuery) -> Vec<Block> {
     chosen(kept, TableName::Buffers, ("buffers", "Rows"), &forms, "Alive at the peak, all programs", asked)
 }
 
-/// Returns a table in one of its forms, with buttons for the forms that have rows.
+/// Returns a table in one of its forms, with a button for each form that has rows.
 pub fn chosen(
     kept: &KeptMemory,
     name: TableName,

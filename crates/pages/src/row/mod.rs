@@ -1,5 +1,5 @@
-//! Details of one table row: its links, its main columns and, for an op, its code before its numbers. All other columns are
-//! folded.
+//! Details of one table row: its links and its main columns. For an op, its code comes before its numbers. All other
+//! columns are folded.
 
 mod code;
 mod op;
@@ -69,7 +69,7 @@ impl ChosenRow<'_> {
         }
     }
 
-    /// Returns the key by which a filter finds the row, and its value.
+    /// Returns the key and the value by which a filter finds the row.
     fn found_by(&self) -> Option<(String, &str)> {
         let name = row_name(self.name, self.variant)?;
         let value = name.columns.iter().find_map(|key| self.text(key))?;
@@ -115,7 +115,7 @@ impl ChosenRow<'_> {
         metrics::family_of(category) == metrics::OpFamily::Communication
     }
 
-    /// Lists the leading columns of the table, and the missing values.
+    /// Lists the leading columns of the table, and the values that are missing.
     fn facts(&self, op: Option<&op::Op<'_>>) -> Option<Block> {
         let mut facts: Vec<Fact> = self.cells_of(op, true).filter_map(fact).collect();
         facts.extend(op.and_then(op::Op::unknown_bound));
@@ -130,7 +130,7 @@ impl ChosenRow<'_> {
             .then(|| Block::Fold { title, blocks: vec![Block::Facts(Facts { title: String::new(), facts })] })
     }
 
-    /// Returns the cells of the leading columns if `leads` is true, and those of the other columns if it is false. Excludes
+    /// Returns the cells of the leading columns if `leads` is true, and otherwise those of the other columns. Excludes
     /// columns that the code of an op shows.
     fn cells_of(&self, op: Option<&op::Op<'_>>, leads: bool) -> impl Iterator<Item = (&Column, &Cell)> {
         let first = self.name.shown().leading;
@@ -160,7 +160,7 @@ fn fact((column, cell): (&Column, &Cell)) -> Option<Fact> {
     Some(Fact { label: column.title.to_owned(), value, definition })
 }
 
-/// Returns the value with four digits, and the definition below.
+/// Returns the value with four digits, and the definition on the next line.
 fn exactly(definition: &str, value: f64, of: Unit) -> String {
     format!("{}\n{}", unit::precise(value, of), base::fields::plain(definition))
 }

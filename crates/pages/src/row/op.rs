@@ -1,5 +1,5 @@
-//! Details of an op beyond its row: its distance from the roof, its kernels, and its times by
-//! device and step. Its code is in `code.rs`.
+//! Details of an op beyond its row: its distance from the roof, its kernels, and its times by device and step. `code.rs`
+//! shows its code.
 
 use super::ChosenRow;
 use crate::program_graph;
@@ -12,7 +12,7 @@ use tables::{self, TableName};
 use timeline::EventRef;
 use trace::{ArgsId, EventId, Interval, Platform, StrId, Trace};
 
-/// Largest number of steps that are listed. Keeps those in which the op takes the most time.
+/// Largest number of steps that are listed. The steps in which the op takes the most time are kept.
 const MOST_STEPS: usize = 12;
 /// Largest number of characters of a name in a link.
 const LONGEST_NAME: usize = 40;

@@ -1,5 +1,5 @@
-//! Charts of steps and devices as stacked parts, for the page and the overview, from the events or
-//! from the profile alone.
+//! Charts of steps and devices as stacked parts, for the steps page and the overview. The charts are made from the events,
+//! or from the profile alone.
 
 use crate::Source;
 use base::format;
@@ -52,8 +52,8 @@ pub(crate) fn overview(source: Source<'_>) -> Stack {
     Stack { about: Some(about), ..by_step(source, None) }
 }
 
-/// Draws the parts of the mean step, or of the active span if the steps are unknown. They add up to
-/// its length.
+/// Draws the parts of the mean step, or of the active span if the steps are unknown. The parts add up to the length of the
+/// step or span.
 pub(crate) fn mean(profile: &UnifiedProfile) -> Option<Bars> {
     let breakdown = profile.step_breakdown.as_ref()?;
     let whole = breakdown.duration_us;
@@ -86,8 +86,7 @@ pub(super) fn by_device(source: Source<'_>, has_steps: bool) -> Stack {
     stack(title.to_owned(), all_parts(source), rows.collect())
 }
 
-/// Returns the kinds of parts, and each step with its parts: those of the breakdown or, if the profile has no breakdown, its
-/// four parts.
+/// Returns the kinds of parts, and each step with its parts. If the profile has no breakdown, a step has only four parts.
 fn steps(source: Source<'_>, device: Option<u32>) -> (Vec<Series>, Vec<(u64, Vec<f64>)>) {
     if let Some(context) = source.context() {
         let steps = context.analysis.step_breakdown.steps().filter_map(|step| {
@@ -138,8 +137,8 @@ pub(crate) fn step_name(profile: &UnifiedProfile, index: u64) -> String {
     }
 }
 
-/// Returns the reason why the statistics exclude these steps. Returns an empty string if one of
-/// them counts.
+/// Returns the reason why the statistics exclude these steps. Returns an empty string if the statistics include one of
+/// them.
 fn mark(profile: &UnifiedProfile, mut group: impl Iterator<Item = u64>) -> String {
     let Some(first) = group.next().and_then(|index| step(profile, index)).filter(|step| !step.counted) else {
         return String::new();
@@ -195,7 +194,7 @@ fn step_source(timing: &StepTiming) -> String {
     }
 }
 
-/// Describes the number of steps, the marked ones, and those that count only because there are no
+/// Describes the number of steps, the marked steps, and the steps that the statistics include only because there are no
 /// better ones.
 fn summary(steps: &[Step]) -> String {
     let noun = if steps.len() == 1 { "step" } else { "steps" };
@@ -214,7 +213,7 @@ fn summary(steps: &[Step]) -> String {
     text
 }
 
-/// Counts partial, compiling and warm-up steps. Each step counts as the first of these kinds that applies.
+/// Counts partial, compiling and warm-up steps. Each step belongs to the first of these kinds that applies.
 fn kinds(steps: &[&Step]) -> String {
     let number = |is: fn(&Step) -> bool| steps.iter().filter(|step| is(step)).count();
     let kinds = [

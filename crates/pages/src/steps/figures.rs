@@ -1,4 +1,4 @@
-//! Figures of the page of steps, for the mean over the devices or for one device.
+//! Figures of the steps page, for the mean over the devices or for one device.
 
 use super::chart::step_name;
 use base::format;
@@ -154,8 +154,8 @@ fn length(shown: &Shown<'_>) -> Figure {
     figure(label, Some(shown.mean.duration_us), Unit::TimeUs, note, metric!("step_breakdown.duration_us"))
 }
 
-/// Returns the figure for the work of a step and for the lag of the devices, if device work is
-/// connected to the step that launched it.
+/// Returns the figure for the work of a step and the lag of the devices. Requires links from device work to the step that
+/// launched it.
 fn device_work(timing: &StepTiming) -> Option<Figure> {
     timing.device_work_tied_by.as_deref().filter(|tie| matches!(*tie, "correlation" | "group" | "dispatch"))?;
     let lag = timing
@@ -194,7 +194,7 @@ fn worst(shown: &Shown<'_>) -> Figure {
     Figure { link, ..figure("Longest step", value, Unit::TimeUs, note, metric!("step_timing.max_step_time_us")) }
 }
 
-/// Returns a figure whose hover text describes the figure first, and then the part that is named below it.
+/// Returns a figure whose hover text describes the figure first, and then the part named below the figure.
 fn biggest(label: &str, mean: &MeanPart, part: Option<StepPart>) -> Figure {
     let of = part.map_or_else(Figure::default, |part| Figure::of(part_metric(part)));
     let which = if label == BIGGEST { "part of a step" } else { "cause of idle time" };

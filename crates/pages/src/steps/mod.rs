@@ -1,4 +1,4 @@
-//! Page of steps: the duration of a step, the breakdown of its time, and the causes of idle time.
+//! Steps page: the duration of a step, the breakdown of its time, and the causes of idle time.
 
 mod chart;
 mod figures;
@@ -93,8 +93,8 @@ fn charts(source: Source<'_>, device: Option<u32>, num_devices: usize, has_steps
     blocks
 }
 
-/// Lists the events of the steps in the filter, or of all steps if the filter names a part. Returns
-/// `None` if it names neither.
+/// Lists the events of the steps that the filter names, or of all steps if the filter names only a part. Returns `None` if
+/// it names neither.
 fn events(context: &Context<'_>, query: &PageQuery) -> Option<TableBlock> {
     let about = |key: &str| filter::terms_on(&query.filter, key);
     let (of_steps, of_part) = (about("step"), about("part"));
@@ -129,8 +129,7 @@ fn unknown_steps(profile: &UnifiedProfile) -> Block {
     Block::Empty { reason: reason.to_owned(), remedy: Some(words.step_loop.to_owned()) }
 }
 
-/// Draws the activity of the host threads by role, largest first, and the time in which all of them
-/// are idle.
+/// Draws the activity of the host threads by role, largest first, and the time during which all of them are idle.
 pub(super) fn host_roles(source: Source<'_>) -> Option<Bars> {
     let (mut bars, idle, whole) = source.measured_or_recorded(roles_of_events, roles_of_profile)?;
     base::sort::sort_by(&mut bars, |a, b| b.value.total_cmp(&a.value));
@@ -142,7 +141,7 @@ pub(super) fn host_roles(source: Source<'_>) -> Option<Bars> {
 #[cfg(test)]
 mod tests;
 
-/// Activity of the host threads by role, the time in which all are idle, and the length of the window.
+/// Activity of the host threads by role, the time during which all of them are idle, and the length of the window.
 type Roles = (Vec<Bar>, Option<Bar>, Option<f64>);
 
 fn roles_of_events(context: &Context<'_>) -> Option<Roles> {

@@ -1,4 +1,4 @@
-//! Exact statistics of a selected range: of all events in it, not only of those that were drawn.
+//! Exact statistics of a selected range. They cover all events in the range, not only the drawn ones.
 
 use super::Outcome;
 use crate::{PageQuery, table_block_of};
@@ -13,7 +13,7 @@ use timeline::{Bookmark, Origin, RowContent, Scene, Shows, Timeline};
 /// Option for the grouping of events.
 const OPTION: &str = "area";
 
-/// Number of rows in a first response: more than fit on the screen.
+/// Number of rows in a first response, which is more than fit on the screen.
 const FIRST_ROWS: u32 = 50;
 /// Largest number of counters that are listed below the table. The form by counter lists all of
 /// them.
@@ -70,7 +70,7 @@ pub fn outcome(
         }
         Err(reason) => blocks.push(Block::Note { text: reason.to_string() }),
     }
-    // A kept range has a name.
+    // A bookmarked range has a name.
     let is_kept = |it: &(u32, &Bookmark)| (it.1.range_ps, it.1.rows) == ((from, to), rows);
     let kept = (0..).zip(scene.bookmarks.all()).find(is_kept);
     Outcome {

@@ -5,8 +5,8 @@ use timeline::{Arrangement, EventRef, Hit, Scene, Sight, TrackId, turn};
 
 use super::{Outcome, on_name};
 
-/// Change to the display of tracks. Most changes apply to one track. This is the track whose name is below the pointer, or else
-/// the track of the selected event, or else the track below the pointer.
+/// Change to the display of tracks. Most changes apply to one track: the track whose name is below the pointer, or else the
+/// track of the selected event, or else the track below the pointer.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TrackChange {
@@ -20,8 +20,8 @@ pub enum TrackChange {
     Up,
     /// Moves the track down by one place.
     Down,
-    /// Moves a track, which the user dragged by its name, to the position of the pointer. Coordinates
-    /// are in CSS pixels from the upper left corner of the events.
+    /// Moves a track that the user dragged by its name to the position of the pointer. Coordinates are in CSS pixels from
+    /// the upper left corner of the events.
     Move {
         /// Position where the drag began.
         from: (f64, f64),

@@ -5,13 +5,13 @@ use metrics::Context;
 use timeline::extent;
 use trace::Interval;
 
-/// The initial range is limited to the devices' work if the work takes less than 1/n of the capture, with this n.
+/// If the devices' work takes less than 1/n of the capture, with this n, the initial range shows only the work.
 const LEAST_PART: i64 = 4;
 /// The margin on each side of the work is 1/n of the work, with this n.
 const MARGIN_PART: i64 = 10;
 
-/// Returns the start and end of the devices' work with a margin, in picoseconds from the start of the capture. Returns `None`,
-/// which stands for the whole capture, unless the work is a small part of it.
+/// Returns the start and end of the devices' work with a margin, in picoseconds from the start of the capture. Returns
+/// `None` if the work is not a small part of the capture, so that the whole capture is shown.
 ///
 /// ```text
 /// capture   [start_trace                                    ops|  stop_trace    ]

@@ -27,14 +27,14 @@ pub enum Keep {
     },
     /// Selects the flag or range with this number.
     Show(u32),
-    /// Selects the next or the previous one.
+    /// Selects the next or the previous flag or range.
     Next {
         /// True for the next one.
         forward: bool,
     },
-    /// Renames the selected one.
+    /// Renames the selected flag or range.
     Rename(String),
-    /// Removes the selected one.
+    /// Removes the selected flag or range.
     Remove,
 }
 

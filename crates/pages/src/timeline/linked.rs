@@ -1,4 +1,4 @@
-//! Events that the selected event depends on, and those that depend on it.
+//! Events that the selected event depends on, and events that depend on the selected event.
 
 use super::EVENT;
 use base::format::{count, printable, time_us};

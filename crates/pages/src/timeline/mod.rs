@@ -1,5 +1,5 @@
-//! Answers requests of the timeline other than its picture: the event at a point, keyboard steps,
-//! and the details of an event.
+//! Answers all requests of the timeline except for its picture: the event at a point, keyboard steps, and the details of an
+//! event.
 
 mod area;
 mod arrange;
@@ -51,7 +51,7 @@ pub enum Action {
         range_ps: (i64, i64),
         /// Heights among the rows at which the range begins and ends. Absent for all tracks.
         rows: Option<(u32, u32)>,
-        /// True to return only the rows of the range's table that are visible initially, which takes a fraction of the time.
+        /// True to return only the initially visible rows of the range's table, which takes a fraction of the time.
         first_look: bool,
     },
     /// Returns the time of a step, without a selection.
@@ -71,7 +71,7 @@ pub enum Action {
 }
 
 impl Action {
-    /// Returns true if the result of the action must be scrolled into view as a whole.
+    /// Returns true if the whole result of the action must be scrolled into view.
     pub fn leads_to_range(&self) -> bool {
         matches!(self, Action::Keep(Keep::Show(_) | Keep::Next { .. }))
     }
@@ -80,7 +80,7 @@ impl Action {
 /// Result of an action on the timeline.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Outcome {
-    /// New arrangement of the tracks, if it changed. Nothing else changed in that case.
+    /// New arrangement of the tracks, if it changed. In that case, nothing else has changed.
     pub arrangement: Option<String>,
     /// New list of kept flags and ranges, if it changed.
     pub bookmarks: Option<String>,
@@ -98,8 +98,8 @@ pub struct Outcome {
     pub place: Option<(u32, u32)>,
     /// Details of the selection.
     pub page: Page,
-    /// Path of the file that contains the event, and the index of the event in that file. With these,
-    /// the other data of the event can be read again.
+    /// Path of the file that contains the event, and the index of the event in that file. With these two values, all other
+    /// data of the event can be read from the file again.
     pub in_file: Option<(String, u32)>,
     /// Description of the selection in one sentence, for screen readers.
     pub said: String,
@@ -111,12 +111,12 @@ pub struct Outcome {
     pub has_more_rows: bool,
 }
 
-/// Returns the blocks below the picture: none for a run with events. Earlier results and other runs without events have no
-/// picture; a block explains why.
+/// Returns the blocks below the picture. A run with events has none. Earlier results and other runs without events have no
+/// picture, and a block explains why.
 ///
 /// # Errors
 ///
-/// Returns the reason why a run has a profile only.
+/// Returns the reason if a run only has a profile.
 pub(super) fn blocks(source: super::Source<'_>) -> Result<Vec<Block>, Absent> {
     let is_empty = source.events("timeline")?.trace().events.is_empty();
     let reason = "This run has no events. Its memory data is on the Memory page.";
@@ -219,7 +219,7 @@ pub fn scene<'a>(context: Context<'a>, kept: &'a Timeline, stage: &'a mut Stage,
     stage.scene(kept, context, sight, &|trace, kind| place::passes(&filter, trace, devices_of(trace), kind))
 }
 
-/// Returns the lines of the tip at the pointer: the event or, if the pointer is on a name, the track and its meaning.
+/// Returns the lines of the tooltip at the pointer: the event or, if the pointer is on a name, the track and its meaning.
 pub fn tip(scene: &Scene<'_>, sight: &Sight) -> Vec<String> {
     let pointer = sight.pointer.filter(|_| !sight.is_dragging);
     let hit = pointer.and_then(|(x, y)| scene.hit(x, y)).map(|hit| on_name(sight, hit));
@@ -235,8 +235,7 @@ pub fn tip(scene: &Scene<'_>, sight: &Sight) -> Vec<String> {
     }
 }
 
-/// Returns the number of digits that place a start to a hundredth of a length, at most nanoseconds
-/// of a second.
+/// Returns the number of digits that state a start precisely to a hundredth of a length, at most nine digits.
 fn digits(start: Ps, length: Ps) -> usize {
     let mut lengths = start.as_ps() / length.as_ps().max(1);
     let mut digits = 3;

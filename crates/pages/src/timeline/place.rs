@@ -1,5 +1,4 @@
-//! Locates data on the timeline: the events that a filter selects, and the time of a row of a
-//! table.
+//! Locates data on the timeline: the events that a filter selects, and the time that a table row refers to.
 
 use base::Ps;
 use document::{Link, TableBlock};
@@ -24,23 +23,23 @@ const KEYS: [&str; 11] = [
     "thread_name",
 ];
 
-/// Options of the address: the visible range, the selected one, and the selected event.
+/// Options of the URL: the visible range, the selected range and the selected event.
 pub const RANGE: &str = "range";
 /// See [`RANGE`].
 pub const EVENT: &str = "event";
 /// See [`RANGE`].
 pub const SELECTION: &str = "selection";
 
-/// Evidence of findings that is a time in the capture: its start and its duration.
+/// Evidence of findings that refers to a time in the capture, as pairs of start and duration.
 const TIMES: [(&str, &str); 2] =
     [("longest_gap_start_us", "longest_gap_us"), ("longest_step_start_us", "longest_step_us")];
 
 /// Columns with the duration of the event or time that begins at `start_us`.
 const LENGTHS: [&str; 2] = ["duration_us", "time_us"];
 
-/// Returns true if events of a kind pass the filter of all views. Words match the name, op, category, path and thread;
-/// conditions apply if they name one of these. `devices` contains the categories of ops that do not record their own; a derived
-/// trace has none.
+/// Returns true if events of a kind pass the filter of all views. Words match the name, op, category, path and thread.
+/// Conditions apply if they name one of these. `devices` contains the categories of ops that do not record their category.
+/// It is absent for a derived trace.
 pub(super) fn passes(filter: &Filter, trace: &Trace, devices: Option<&Devices>, kind: &EventKind) -> bool {
     let args = trace.args.get(kind.args);
     let name = trace.text(kind.name);
@@ -49,7 +48,7 @@ pub(super) fn passes(filter: &Filter, trace: &Trace, devices: Option<&Devices>, 
     let thread = trace.lines.get(kind.line.index()).map_or("", |line| trace.text(line.name));
     let [stated, path, module] = [args.hlo_category, args.tf_op, args.hlo_module].map(|id| trace.text(id));
     let category = match devices {
-        // Recognizing an op by its name is slow, so this is only done for a filter on categories.
+        // Recognising an op by its name is slow, so this is only done for a filter on categories.
         Some(devices)
             if stated.is_empty() && is_device_op(trace, kind) && filter.columns().any(|key| key == "category") =>
         {
@@ -95,8 +94,8 @@ pub fn link_to_row(table: &TableBlock, row: usize) -> Option<Link> {
     Link::equal(View::Timeline, &name.key, values.next()?)
 }
 
-/// Returns a link to the gap or step of a finding on the timeline. Selects the host event during that time,
-/// so that its thread is visible.
+/// Returns a link to the gap or step of a finding on the timeline. Selects a host event during that time, so that the
+/// event's thread is visible.
 pub(crate) fn link_to_time_of(finding: &Finding, context: &Context<'_>) -> Option<Link> {
     let ps = |name: &str| {
         let number = finding.evidence.iter().find(|it| it.name == name)?;
@@ -115,7 +114,7 @@ pub(crate) fn link_to_events(link: &Link) -> Option<Link> {
     tells.then(|| Link::to(View::Timeline, &link.filter))
 }
 
-/// Returns the options of the address in addition to the filter. The visible range extends past each end of the selected range
+/// Returns the options of the URL in addition to the filter. The visible range extends past each end of the selected range
 /// by half its length. A selected event alone gets a wider margin.
 pub fn options(link: &Link) -> Vec<(&'static str, String)> {
     let selected = link.range_ps.map(|(start, end)| (SELECTION, format!("{start}-{end}")));
@@ -135,7 +134,7 @@ fn host_event(context: &Context<'_>, (start, end): (i64, i64)) -> Option<EventId
     let origin = captured.capture?.start;
     let within = Interval::new(origin + Ps::new(start), origin + Ps::new(end));
     let meanwhile = context.profile.step_breakdown.as_ref()?.host_meanwhile.as_ref()?;
-    // Events that explain a wait have priority over the wait itself. Among equals, the longest event is returned.
+    // Events that explain a wait take precedence over the wait itself. Among events of equal rank, the longest is returned.
     let (waits, works): (Vec<_>, Vec<_>) = meanwhile.ranges.iter().chain(&meanwhile.behind).partition(|it| it.waits);
     let found = works.into_iter().chain(waits).filter_map(|it| {
         let (event, time) = event_in(context.captured_trace(), captured, (&it.name, it.thread.as_deref()?), within)?;

@@ -3,7 +3,7 @@
 use super::{decode, describe, events, values, warnings};
 use trace::{EventColumn, Framework, LineKind, PlaneKind, Platform, StatValue};
 
-/// A process without metadata is named after the work that ran on it.
+/// A process without metadata gets its name from the work that ran on it.
 #[test]
 fn a_nameless_process_with_kernels_is_a_gpu() {
     let trace = decode(

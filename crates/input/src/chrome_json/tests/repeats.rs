@@ -1,11 +1,11 @@
-//! Tests of repeated events: an event must give the same result as when it is alone in its file.
+//! Tests of repeated events: an event must give the same result as if it were alone in its file.
 
 use proptest::prelude::*;
 
 use super::{decode, decode_in, events};
 use trace::{Args, EventColumn, EventId, Trace};
 
-/// Formats everything about the event at `id`, with text in place of handles.
+/// Formats everything about the event at `id`, with texts instead of handles.
 fn said(trace: &Trace, id: EventId) -> String {
     let event = trace.events.get(id).unwrap();
     let args = trace.args_of(&event);
