@@ -16,7 +16,7 @@ pub use pages::warning::warning_line;
 /// Largest number of characters of a name in a whole table on a terminal.
 const NAME: usize = 60;
 
-/// Largest width that the cells of a column are padded to. Longer cells exceed the column.
+/// Largest width to which the cells of a column are padded. Longer cells exceed the column.
 const PADDED: usize = 300;
 
 /// Returns the report of one run.
@@ -34,8 +34,8 @@ fn report_called(profile: &UnifiedProfile, title: &str) -> String {
     format!("{title}\n{}", terminal::render(&sections(profile)))
 }
 
-/// Returns a whole table, aligned. For a terminal, long names are shortened in the middle; files
-/// and other programs receive them in full.
+/// Returns a whole table, aligned. For a terminal, long names are shortened in the middle. Files and other programs receive
+/// full names.
 pub fn table_text(table: &Table, for_terminal: bool) -> String {
     if table.rows.is_empty() && TableName::from_key(table.name).is_some_and(TableName::is_of_area) {
         return "No events in this range.\n".to_owned();
@@ -136,7 +136,7 @@ mod tests {
         assert!(!text.contains('\u{1b}'), "{text}");
     }
 
-    /// A warning from a profile of another program.
+    /// A warning from a profile that another program wrote.
     fn imported(code: &str, message: &str) -> Warning {
         Warning { code: code.to_owned(), ..Warning::new(WarningCode::NoEvents, message) }
     }

@@ -22,7 +22,7 @@ pub struct Amount {
     pub span: Range<usize>,
 }
 
-/// Why an amount does not fit a field.
+/// Reason why an amount does not fit a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Misfit {
     /// No unit has this name.
@@ -43,7 +43,7 @@ impl Amount {
         self.unit.as_deref().map(|name| Unit::named(name).ok_or(Misfit::UnknownUnit)).transpose()
     }
 
-    /// Returns the number in the unit of a field. A number without a unit is in the field's.
+    /// Returns the number in the unit of a field. A number without a unit has the field's unit.
     ///
     /// # Errors
     ///
@@ -58,7 +58,7 @@ impl Amount {
     }
 }
 
-/// Reads a number with its unit. Words of `keywords` are no units.
+/// Reads a number with its unit. Words in `keywords` are not units.
 pub fn amount<'t>(keywords: &'static [&'static str]) -> impl Parser<Input<'t>, Amount, ErrMode<Error>> {
     move |input: &mut Input<'t>| {
         let start = at(input);

@@ -2,12 +2,12 @@
 
 use std::ops::Range;
 
-/// Longer lines are cut around the mark.
+/// Lines longer than this are cut around the marker.
 const MOST_CHARS: usize = 160;
 /// Characters shown before the marker if a line is cut.
 const BEFORE: usize = 60;
 
-/// Returns the visible part of `line`, and markers below its bytes `span`. Control characters become blanks. Tabs are kept
+/// Returns the visible part of `line`, and markers below its bytes `span`. Control characters become spaces. Tabs are kept
 /// in both lines, so that the markers stay aligned.
 pub fn excerpt(line: &str, span: Range<usize>) -> (String, String) {
     let start = (0..=span.start.min(line.len())).rev().find(|&at| line.is_char_boundary(at)).unwrap_or(0);

@@ -11,9 +11,10 @@
 //! amount   = digits [ unit ]                                     150 ms, 1.5e3, 150_000, 97 %
 //! ```
 //!
-//! This crate reads these parts, converts amounts between units, and reports errors with a position and the nearest names.
-//! Each user of the crate combines the parts, and defines what names mean. Parsers are functions of `winnow`: they backtrack
-//! if something else comes next ([`ErrMode::Backtrack`]), and fail for good if the text is wrong ([`ErrMode::Cut`]).
+//! This crate reads the parts above, converts amounts between units, and reports errors with a position and the nearest
+//! names. Code that uses the crate combines the parts, and defines the meaning of names. Parsers are functions for
+//! `winnow`: they backtrack if something else comes next ([`ErrMode::Backtrack`]), and fail for good if the text is wrong
+//! ([`ErrMode::Cut`]).
 
 #![warn(clippy::indexing_slicing, clippy::panic, clippy::unwrap_used)]
 

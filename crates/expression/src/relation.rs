@@ -5,7 +5,7 @@ use winnow::combinator::alt;
 
 use crate::token::{Input, Parsed};
 
-/// Required relation of a value to its bound.
+/// Required relation between a value and its bound.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Relation {
     /// `<`

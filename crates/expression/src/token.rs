@@ -16,11 +16,11 @@ pub type Input<'t> = LocatingSlice<&'t str>;
 /// The result of a parser.
 pub type Parsed<T> = Result<T, ErrMode<Error>>;
 
-/// Reads a whole text with `parser`, ignoring blanks at its ends. `more` is the message if something follows.
+/// Reads a whole text with `parser`, ignoring spaces at both ends. `more` is the error message if more text follows.
 ///
 /// # Errors
 ///
-/// Fails if the parser fails or if something follows.
+/// Fails if the parser fails or if more text follows.
 pub fn parse<'t, T>(
     text: &'t str,
     mut parser: impl Parser<Input<'t>, T, ErrMode<Error>>,
@@ -62,7 +62,7 @@ pub fn failure(span: Range<usize>, message: impl Into<String>) -> ErrMode<Error>
     ErrMode::Cut(Error::new(span, message))
 }
 
-/// Requires `parser` to succeed: if it backtracks, fails with `message` for the next word or character.
+/// Requires `parser` to succeed. If it backtracks, fails with `message` for the next word or character.
 pub fn expected<'t, T>(
     mut parser: impl Parser<Input<'t>, T, ErrMode<Error>>,
     message: impl AsRef<str>,

@@ -1,7 +1,8 @@
 //! Units of amounts and fields.
 //!
-//! A unit is a dimension, a power of ten and a factor of the dimension's base (seconds, bytes, ...). An amount is converted
-//! to the field's unit by moving the decimal point of its digits, so `0.07 ms` is exactly 70 in a `_us` field.
+//! A unit consists of a dimension, a power of ten, and a factor relative to the dimension's base (seconds, bytes, ...). An
+//! amount is converted to the field's unit by moving the decimal point of its digits, so `0.07 ms` is exactly 70 in a `_us`
+//! field.
 
 use base::number;
 
@@ -12,7 +13,7 @@ pub enum Dimension {
     Time,
     /// Base: bytes.
     Bytes,
-    /// Percent. The field's definition gives the whole.
+    /// Percent. The field's definition states the whole that the percentage refers to.
     Percent,
     /// Base: bytes per second.
     ByteRate,
@@ -113,7 +114,7 @@ impl Unit {
         UNITS.iter().filter(|unit| unit.dimension == self.dimension).map(|unit| unit.symbol).collect()
     }
 
-    /// Returns true for a multiple of a power of 1024, or of 60.
+    /// Returns true if the unit has a factor in addition to the power of ten, such as 1024 or 60.
     pub fn has_factor(self) -> bool {
         self.factor > 1
     }

@@ -5,7 +5,7 @@ use proc_macro::TokenStream;
 use quote::quote;
 use syn::{Attribute, Data, DeriveInput, Expr, ExprLit, Field, Fields, Lit, Meta, parse_macro_input};
 
-/// Implements `base::fields::Fields` for a struct. An enum is a single value without fields.
+/// Implements `base::fields::Fields` for a struct. An enum is treated as a single value without fields.
 #[proc_macro_derive(Fields)]
 pub fn fields(input: TokenStream) -> TokenStream {
     let input = parse_macro_input!(input as DeriveInput);
@@ -67,6 +67,6 @@ fn split(text: &str) -> (&str, &str) {
         Some(start) => text[..start].trim_end(),
         None => text,
     };
-    // A dot inside a name in backquotes, as in `a.b`, does not end a sentence, because no blank follows it.
+    // A dot inside a name in backquotes, as in `a.b`, does not end a sentence, because no space follows it.
     text.split_once(". ").map_or((text, ""), |(first, _)| (&text[..=first.len()], text[first.len() + 1..].trim_start()))
 }

@@ -1,4 +1,4 @@
-//! Classes of instructions, which decide the colour of a node. They are those of XProf's graph viewer.
+//! Classes of instructions, which determine the colour of a node. XProf's graph viewer uses the same classes.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 pub enum Class {
     /// A group of instructions.
     Group,
-    /// Starts and ends of asynchronous work.
+    /// Start and end of asynchronous work.
     Async,
     /// Communication between devices, and with the host.
     Collective,
@@ -18,7 +18,7 @@ pub enum Class {
     Call,
     /// Fusions.
     Fusion,
-    /// Copies, transposes, slices and other movements of data.
+    /// Copies, transposes, slices and other data movement.
     Movement,
     /// Parameters.
     Parameter,

@@ -8,7 +8,7 @@ use rustc_hash::{FxHashMap, FxHasher};
 use crate::scope;
 use crate::source::{Grouping, Source};
 
-/// Layers' group and number of the layer, for instructions in merged layers.
+/// For each instruction in merged layers, the group of the layers and the number of its layer.
 pub type Copies = FxHashMap<InstructionIndex, (u32, u32)>;
 
 /// A concrete group.
@@ -21,7 +21,7 @@ struct Node<'m> {
     first: InstructionIndex,
 }
 
-/// Groups of a selection. The first is the outermost one.
+/// Groups of a selection. The outermost group is first.
 pub struct Concrete<'m> {
     module: &'m Module,
     nodes: Vec<Node<'m>>,
@@ -33,7 +33,7 @@ pub struct Merged {
     pub label: String,
     /// The concrete groups.
     pub sources: Vec<u32>,
-    /// Number of layers. 1 if the group is no merged layer.
+    /// Number of layers. 1 if the group is not a merged layer.
     pub layers: u32,
 }
 
@@ -44,7 +44,7 @@ impl<'m> Concrete<'m> {
         let mut nodes = vec![Node::default()];
         let mut known: FxHashMap<(u32, &'m str), u32> = FxHashMap::default();
         let mut labels = Vec::new();
-        // Instructions often follow others of the same path.
+        // Instructions often follow others with the same path.
         let mut latest = ("", 0u32);
         for &index in instructions {
             let Some(instruction) = module.at(index) else { continue };
@@ -86,12 +86,12 @@ impl<'m> Concrete<'m> {
     pub fn only_child(&self, at: u32) -> Option<(&'m str, u32)> {
         let node = self.nodes.get(at as usize).filter(|node| node.items.is_empty())?;
         let &[child] = node.children.as_slice() else { return None };
-        // A numbered layer that is alone keeps its own group.
+        // A numbered layer without other layers keeps its own group.
         Some((self.nodes.get(child as usize)?.label, child))
     }
 
     /// Returns the units directly inside a group. Instructions of different layers form a unit if they have the same opcode
-    /// and shape, in the order in which they occur in their layer.
+    /// and shape, and the same rank among such instructions of their layer.
     pub fn units(&self, sources: &[u32]) -> Vec<Vec<InstructionIndex>> {
         let items = |at: u32| self.nodes.get(at as usize).map(|node| node.items.as_slice()).unwrap_or_default();
         if let [only] = sources {
@@ -130,7 +130,7 @@ impl<'m> Concrete<'m> {
                 }
             }
         }
-        // Clusters of numbered layers: pattern, sorted contents of the first layer, place in the result.
+        // Clusters of numbered layers, by pattern: the sorted contents of the first layer, and the place in the result.
         let mut clusters: FxHashMap<String, Vec<(Vec<u64>, usize)>> = FxHashMap::default();
         let mut merged: Vec<Merged> = Vec::new();
         for (label, children) in by_label {
@@ -161,7 +161,7 @@ impl<'m> Concrete<'m> {
         merged
     }
 
-    /// Records the layer of every instruction of a merged group. Layers inside other merged layers keep the outer one.
+    /// Records the layer of every instruction of a merged group. Instructions in nested merged layers keep the outer layer.
     pub fn mark(&self, sources: &[u32], group: u32, copies: &mut Copies) {
         for (number, &source) in (0..).zip(sources) {
             let mut stack = vec![source];

@@ -7,11 +7,11 @@ use crate::numbers::Measured;
 
 /// The critical path of a computation.
 ///
-/// Rule: the path is a chain of instructions, each an operand of the next, whose device times have the largest sum. The time
-/// of an instruction is its self time over the window and all devices, plus that of the computations that it calls: a while
-/// loop, a conditional and a call are one instruction with the time of everything inside. Instructions without measured time
-/// count as zero. The path is a lower bound of the time that the computation needs however many ops run at once, because
-/// control dependencies are not included.
+/// The path is the chain of instructions, each an operand of the next, whose device times have the largest sum. The time of
+/// an instruction is its self time over the window and all devices, plus that of the computations that it calls. A while
+/// loop, a conditional or a call is therefore one instruction with the time of everything inside. Instructions without
+/// measured time have time zero. However many ops run at once, the computation needs at least the time of the path. This is
+/// a lower bound, because control dependencies are not included.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CriticalPath {
     /// Instructions with measured time on the path, in the order of execution.
@@ -20,7 +20,7 @@ pub struct CriticalPath {
     pub time: Ps,
     /// Sum of the times of all instructions of the computation.
     pub total: Ps,
-    /// Number of instructions that depend on themselves, in damaged programs. The path leaves them out.
+    /// Number of instructions that depend on themselves, which occur in damaged programs. The path leaves them out.
     pub cyclic: usize,
 }
 
@@ -76,8 +76,8 @@ pub fn critical_path(module: &Module, measured: &Measured, of: ComputationIndex)
     Some(CriticalPath { instructions, time: path_time, total, cyclic: all.len() - order.len() })
 }
 
-/// Returns the numbers `0..count` such that each follows all those that `before` appends for it. Numbers on a cycle, and those
-/// that depend on them, are left out.
+/// Returns the numbers `0..count` in an order in which each number follows all numbers that `before` appends for it. Leaves
+/// out numbers on a cycle, and numbers that depend on these.
 fn topological(count: usize, before: impl Fn(usize, &mut Vec<usize>)) -> Vec<usize> {
     let mut waiting = vec![0usize; count];
     let mut starts = vec![0usize; count + 1];

@@ -1,7 +1,8 @@
 //! Places and texts of the visible nodes.
 //!
-//! Each opened group is laid out alone, the innermost first, and then has a size like any node. An edge that leaves a group
-//! passes a port in its border: a node without height in the first or last layer. So edges avoid nodes across groups.
+//! Each opened group is laid out by itself, the innermost first, and then has a size like any node. An edge that leaves a
+//! group passes a port in the group's border: a node without height in the first or last layer. In this way, edges avoid
+//! nodes in other groups.
 
 use base::format::{bytes, count, cut, time_us};
 use hlo::Module;
@@ -49,7 +50,7 @@ pub struct Drawn {
     pub height: f64,
     /// Text of the node, or title of a frame.
     pub lines: Vec<String>,
-    /// Class, which decides the colour.
+    /// Class, which determines the colour.
     pub class: Class,
 }
 
@@ -76,7 +77,7 @@ enum Side {
 struct Inside {
     /// Visible nodes directly inside.
     children: Vec<u32>,
-    /// Ports by side and by the node on the other side of the border. `u32::MAX` stands for all of them.
+    /// Ports by side and by the node on the other side of the border. `u32::MAX` stands for all nodes.
     ports: FxHashMap<(Side, u32), usize>,
     /// Edges by the places of their ends in the graph.
     edges: FxHashMap<(usize, usize), usize>,
@@ -84,7 +85,7 @@ struct Inside {
     layout: Layout,
 }
 
-/// One part of an edge: its frame, and the index of the edge inside.
+/// One part of an edge: the frame, and the index of the part in the frame's graph.
 type Part = (usize, usize);
 
 /// Draws visible nodes.
@@ -145,8 +146,8 @@ pub fn draw(module: &Module, visible: &Visible) -> Drawing {
     drawing
 }
 
-/// Splits an edge into its parts: from its first node through the borders of the frames around it, across the innermost
-/// common frame, and into the frames around its second node.
+/// Splits an edge into its parts: out of the frames around the first node, across the innermost common frame, and into the
+/// frames around the second node.
 fn parts(frames: &mut [Inside], place: &[usize], frame_of: &impl Fn(u32) -> usize, from: u32, to: u32) -> Vec<Part> {
     // Nodes that contain each end, innermost first, with the end itself.
     let chain = |node: u32| -> Vec<u32> {
@@ -191,7 +192,7 @@ fn port(frames: &mut [Inside], frame: usize, side: Side, other: u32) -> usize {
     })
 }
 
-/// Returns an edge of a frame, which is added if it is new.
+/// Returns an edge of a frame. Adds the edge if it is new.
 fn edge(frames: &mut [Inside], frame: usize, from: usize, to: usize) -> Part {
     let Some(inside) = frames.get_mut(frame) else { return (frame, usize::MAX) };
     let next = inside.graph.edges.len();
@@ -205,7 +206,7 @@ fn edge(frames: &mut [Inside], frame: usize, from: usize, to: usize) -> Part {
 /// Joins the parts of an edge.
 fn route(frames: &[Inside], origins: &[Point], parts: &[Part]) -> Vec<Point> {
     let mut joined: Vec<Point> = Vec::new();
-    // A part that goes out of a frame ends at its lower border, and one that goes in starts at the upper one.
+    // A part that leaves a frame ends at the lower border, and a part that enters a frame starts at the upper border.
     let across = parts.iter().enumerate().min_by_key(|(_, (frame, _))| *frame).map_or(0, |(at, _)| at);
     for (index, &(frame, edge)) in parts.iter().enumerate() {
         let origin = origins.get(frame).copied().unwrap_or_default();

@@ -10,14 +10,14 @@ const MOST_STEPS: usize = 1_000;
 /// Instructions that are left out of drawings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Choices {
-    /// Leaves out `tuple` and `get-tuple-element`. Edges pass through them.
+    /// True to leave out `tuple` and `get-tuple-element`. Edges pass through them.
     pub hides_tuples: bool,
-    /// Writes constants into their users, and inside fusions the broadcasts of scalar constants.
+    /// True to write constants into their users. Inside fusions, this includes broadcasts of scalar constants.
     pub inlines_constants: bool,
-    /// Bitcasts do not count as a step of the radius.
+    /// True if bitcasts are not a step of the radius.
     pub frees_bitcasts: bool,
-    /// Does not follow the users of an instruction with more users than this, nor a tuple with more operands. `None`
-    /// follows all.
+    /// Largest number of users of an instruction whose users are followed, and of operands of a tuple that is followed.
+    /// `None` follows all.
     pub most_users: Option<usize>,
 }
 
@@ -114,8 +114,8 @@ impl Users {
     }
 }
 
-/// Appends the instructions whose values flow into `from`, past instructions that are [passed](Choices::is_passed).
-/// Constants that are inlined are left out. `keeps` names an instruction that is drawn in any case.
+/// Appends the instructions whose values flow into `from`. Skips over instructions that edges [pass
+/// through](Choices::is_passed), and leaves out inlined constants. `keeps` is an instruction that is always drawn.
 pub fn sources(
     module: &Module,
     choices: Choices,
@@ -123,7 +123,7 @@ pub fn sources(
     from: InstructionIndex,
     out: &mut Vec<InstructionIndex>,
 ) {
-    // Values on their way, with the indices that get-tuple-elements selected, innermost last.
+    // Values still to be followed, with the indices that get-tuple-elements selected, innermost last.
     let mut stack: Vec<(InstructionIndex, Vec<i64>)> = vec![(from, Vec::new())];
     for _ in 0..MOST_STEPS {
         let Some((index, mut selected)) = stack.pop() else { return };

@@ -1,4 +1,4 @@
-//! The text of a computation, line by line, with the device time of each instruction and the names that can be followed.
+//! The text of a computation, line by line, with the device time of each instruction and the names that are links.
 
 use base::format::{cut, time_us};
 use hlo::{ComputationIndex, Line, Module, Printed, Target, print_computation};
@@ -14,7 +14,7 @@ const LONGEST: usize = 2_000;
 pub struct Listing {
     /// Number of all lines of the computation.
     pub lines: u32,
-    /// Index of the line of the instruction in the middle.
+    /// Index of the line with the instruction in the middle.
     pub centre: Option<u32>,
     /// Index of the first line in `rows`.
     pub first: u32,
@@ -31,7 +31,7 @@ pub struct Row {
     pub time: String,
     /// The text.
     pub text: String,
-    /// Names in the text that can be followed, in order.
+    /// Names in the text that are links, in order.
     pub links: Vec<RowLink>,
 }
 
@@ -100,7 +100,7 @@ impl Text {
         let all = &self.printed.links;
         let from = all.partition_point(|link| link.range.start < start);
         let links = all.get(from..).unwrap_or_default().iter().take_while(|link| link.range.end <= end);
-        // A cut line lacks its middle.
+        // A cut line lacks its middle part.
         let cut_at = || shown.find('…').unwrap_or_default();
         let readable = if shown == text { text.len() } else { cut_at() };
         let links = links.filter(|link| link.range.end - start <= readable).filter_map(|link| {

@@ -1,4 +1,4 @@
-//! Export for Model Explorer (`GraphCollection`), and its node data with times.
+//! Export for Model Explorer (`GraphCollection`), and node data with times.
 
 use base::json_text;
 use hlo::{ComputationIndex, Instruction, InstructionIndex, Module};
@@ -50,8 +50,8 @@ struct Metadata {
     attrs: Vec<Attribute>,
 }
 
-/// Returns the collection of all computations of a module, the entry first, or of a selection only. An instruction that calls
-/// computations links to their graphs.
+/// Returns the collection of all computations of a module, the entry first, or only of a selection. An instruction that
+/// calls computations links to their graphs.
 pub fn collection(source: Source<'_>, label: &str, selection: Option<&Selection>) -> String {
     let graphs: Vec<Graph> = match selection {
         Some(selection) => vec![graph(source, selection)],
@@ -113,7 +113,7 @@ fn node(source: Source<'_>, selection: &Selection, index: InstructionIndex, inst
         flowing.clear();
         flow::sources(source.module, source.choices, selection.centre, operand, &mut flowing);
         for &from in &flowing {
-            // Only edges inside the selection, which is sorted.
+            // Only edges inside the selection are kept. The selection is sorted.
             if let (Some(producer), Ok(_)) = (source.module.at(from), selection.instructions.binary_search(&from)) {
                 incoming_edges.push(IncomingEdge {
                     source_node_id: producer.name.clone(),

@@ -14,7 +14,7 @@ pub struct Numbers {
     pub flops: Option<f64>,
     /// Bytes that all executions read and wrote.
     pub bytes: Option<f64>,
-    /// Limit that the op is closest to (`compute`, `hbm`). Empty if unknown. A sum has none.
+    /// Limit that the op is closest to (`compute`, `hbm`). Empty if unknown, and for sums.
     pub bound_by: String,
 }
 
@@ -39,12 +39,12 @@ fn sum<T: Copy>(a: Option<T>, b: Option<T>, add: impl Fn(T, T) -> T) -> Option<T
 pub struct Measured {
     /// By [`InstructionIndex`]. Instructions without numbers are missing.
     own: FxHashMap<InstructionIndex, Numbers>,
-    /// Sums of an instruction and of the computations that it calls.
+    /// Sums over an instruction and the computations that it calls.
     whole: FxHashMap<InstructionIndex, Numbers>,
 }
 
 impl Measured {
-    /// Assigns the numbers of ops to the instructions of the same names. Ops with the same name are added.
+    /// Assigns the numbers of ops to the instructions with the same names. Adds the numbers of ops with the same name.
     pub fn new<'a>(module: &Module, ops: impl IntoIterator<Item = (&'a str, Numbers)>) -> Measured {
         let mut own: FxHashMap<InstructionIndex, Numbers> = FxHashMap::default();
         for (name, numbers) in ops {
@@ -69,16 +69,16 @@ impl Measured {
     }
 
     /// Returns the sums over an instruction and the computations that it calls. If several instructions call the same
-    /// computation, only the first includes it, so that no time counts twice.
+    /// computation, only the first includes it, so that no time is included twice.
     pub fn whole(&self, index: InstructionIndex) -> Option<&Numbers> {
         self.whole.get(&index).or_else(|| self.own.get(&index))
     }
 }
 
-/// Returns the sums of all instructions that call computations with measured instructions.
+/// Returns the sums for all instructions that call computations with measured instructions.
 ///
-/// Computations precede their callers, so one pass over the file is enough. A file that violates this order loses
-/// sums, but the pass ends.
+/// Computations precede their callers, so one pass over the file is enough. If a file violates this order, sums are
+/// missing, but the pass still ends.
 fn sums(module: &Module, own: &FxHashMap<InstructionIndex, Numbers>) -> FxHashMap<InstructionIndex, Numbers> {
     let mut whole: FxHashMap<InstructionIndex, Numbers> = FxHashMap::default();
     let mut of_computation: Vec<Option<Numbers>> = vec![None; module.computations().len()];

@@ -11,7 +11,7 @@ use crate::visible::Visible;
 /// Maximum number of rounds. Each round opens one more level.
 const MOST_ROUNDS: usize = 64;
 
-/// Groups that are opened without being named.
+/// Groups that are opened even if their ids are not given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Opens {
     /// Only the groups around this instruction, if there is one.
@@ -23,7 +23,7 @@ pub enum Opens {
 }
 
 /// Returns the visible nodes of a selection and their tree. `opened` contains the ids of opened groups and calling
-/// instructions. Stops opening more once there are more than `most_nodes` nodes.
+/// instructions. Stops opening groups when there are more than `most_nodes` nodes.
 pub fn open(
     source: Source<'_>,
     selection: &Selection,

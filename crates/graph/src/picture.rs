@@ -1,4 +1,4 @@
-//! Pictures of programs for an interactive surface: what the user asks for, and what the surface draws.
+//! Pictures of programs for an interactive surface: the user's request, and the nodes and edges that the surface draws.
 
 use base::Ps;
 use hlo::{ComputationIndex, InstructionIndex, Module};
@@ -38,9 +38,9 @@ pub struct Look {
 /// A node of a picture.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PictureNode {
-    /// Path of the node, which [`Look::opened`] lists.
+    /// Path of the node. [`Look::opened`] lists such paths.
     pub id: String,
-    /// Name of its instruction. `None` for a group of scopes.
+    /// Name of the node's instruction. `None` for a group of scopes.
     pub name: Option<String>,
     /// Place, text and class.
     pub drawn: Drawn,
@@ -67,7 +67,7 @@ pub struct PictureEdge {
     pub count: u32,
     /// Path data of an SVG.
     pub path: String,
-    /// Place of the number.
+    /// Place where the number of operands is written.
     pub label: (f64, f64),
 }
 
@@ -80,7 +80,7 @@ pub struct Picture {
     pub is_entry: bool,
     /// Names of the instructions that call the computation.
     pub callers: Vec<String>,
-    /// Name of the wanted op, if the program has no such instruction. The picture then shows the entry.
+    /// Name of the requested op, if the program has no such instruction. In this case, the picture shows the entry.
     pub missing: Option<String>,
     /// Width and height in pixels.
     pub size: (f64, f64),
@@ -88,7 +88,7 @@ pub struct Picture {
     pub nodes: Vec<PictureNode>,
     /// Edges.
     pub edges: Vec<PictureEdge>,
-    /// Time of the critical path of the computation, and of all its instructions. `None` if no time was measured.
+    /// Time of the computation's critical path, and time of all its instructions. `None` if no time was measured.
     pub critical: Option<(Ps, Ps)>,
 }
 
@@ -99,7 +99,7 @@ pub(crate) struct Part {
     pub visible: Visible,
 }
 
-/// Selects and opens what `look` asks for.
+/// Selects the part that `look` requests, and opens its groups.
 ///
 /// # Errors
 ///
@@ -138,7 +138,7 @@ pub(crate) fn select(source: Source<'_>, users: &Users, look: &Look) -> Result<P
     Ok(Part { selection, tree, visible })
 }
 
-/// Makes the picture of what was selected.
+/// Makes the picture of the selected part.
 pub(crate) fn picture(source: Source<'_>, part: &Part) -> Picture {
     let Part { selection, tree, visible } = part;
     let module = source.module;

@@ -1,4 +1,4 @@
-//! A compiled program that a user explores: pictures, text, details and exports of one program and its measured times.
+//! A compiled program that a user explores: pictures, text, details and exports of one program, with measured times.
 
 use base::format::{bytes, count, printable, si, time_us};
 use hlo::{InstructionIndex, Module, read_proto};
@@ -48,7 +48,7 @@ pub enum Format {
 pub struct Match {
     /// Name of the instruction.
     pub name: String,
-    /// Its time and scope.
+    /// Time and scope of the instruction.
     pub note: String,
 }
 
@@ -57,13 +57,13 @@ pub struct Match {
 pub struct Details {
     /// Name of the instruction.
     pub name: String,
-    /// Labels and values, in the order to show.
+    /// Labels and values, in display order.
     pub facts: Vec<(String, String)>,
     /// Names of the first instructions that use it.
     pub users: Vec<String>,
     /// Names of the computations that it calls.
     pub called: Vec<String>,
-    /// Self time was measured, so tables of ops contain the instruction.
+    /// True if the self time was measured, so that tables of ops contain the instruction.
     pub is_measured: bool,
 }
 
@@ -106,7 +106,7 @@ impl Program {
     ///
     /// # Errors
     ///
-    /// As [`picture`](Self::picture).
+    /// Returns the same errors as [`picture`](Self::picture).
     pub fn export(&self, look: &Look, format: Format) -> Result<String, String> {
         if format == Format::Text {
             return Ok(hlo::print(&self.module).text);
@@ -181,7 +181,7 @@ impl Program {
         let time = |index: InstructionIndex| self.measured.own(index).and_then(|it| it.time);
         let mut found: Vec<(InstructionIndex, &hlo::Instruction)> = found.collect();
         base::sort::first_by(&mut found, MOST_MATCHES, |(a, x), (b, y)| {
-            // An exact name precedes longer names.
+            // An exact match precedes longer names.
             (y.name == wanted).cmp(&(x.name == wanted)).then(time(*b).cmp(&time(*a))).then(a.cmp(b))
         });
         let found = found.into_iter().map(|(index, it)| {

@@ -1,4 +1,4 @@
-//! Selects the instructions to draw: the neighbourhood of one instruction, or a whole computation.
+//! Selects the instructions to draw: the neighbourhood of an instruction, or a whole computation.
 
 use std::collections::VecDeque;
 
@@ -20,7 +20,7 @@ pub struct Selection {
     pub omitted: FxHashMap<InstructionIndex, Omitted>,
 }
 
-/// Numbers of neighbours of an instruction that are not drawn.
+/// Numbers of an instruction's neighbours that are not drawn.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Omitted {
     /// Number of operands that are not drawn.
@@ -36,18 +36,18 @@ pub fn whole(module: &Module, index: ComputationIndex, choices: Choices) -> Sele
     let mut instructions: Vec<_> =
         all.filter(|(_, it)| !choices.is_hidden(module, it)).map(|(index, _)| index).collect();
     if instructions.is_empty() {
-        // A computation of constants and tuples alone.
+        // The computation contains only constants and tuples.
         instructions = computation.instructions.clone().collect();
     }
     Selection { computation: index, instructions, ..Selection::default() }
 }
 
-/// Selects the instructions at most `radius` steps away from `centre`, over operands and users. Applies those of
-/// XProf's rules that `choices` select:
+/// Selects the instructions at most `radius` steps away from `centre`. A step leads to an operand or a user. Applies the
+/// rules of XProf that `choices` selects:
 ///
 /// * users of constants and of instructions with more than 16 users are not followed;
-/// * operands of tuples are not followed, except from the centre. If tuples are hidden, this is a tuple with more than 16
-///   operands;
+/// * operands of tuples are not followed, except from the centre. If tuples are hidden, this applies to tuples with more
+///   than 16 operands;
 /// * a step from or to a bitcast costs nothing, and neither does a step through a hidden tuple.
 ///
 /// Called computations are not part of the result: their instructions appear if the calling instruction is opened.
@@ -67,7 +67,7 @@ pub fn neighbourhood(
             continue;
         }
         distance.insert(index, depth);
-        // A hidden tuple is part of the step that led to it, so it leads on at any depth.
+        // A hidden tuple is part of the step that led to it, so the search continues from it at any depth.
         let is_passed = choices.is_passed(instruction) && index != centre;
         if depth >= radius && !is_passed && !(choices.frees_bitcasts && instruction.is("bitcast")) {
             continue;
@@ -106,7 +106,7 @@ pub fn neighbourhood(
         flowing.dedup();
         let omitted = Omitted {
             operands: flowing.iter().filter(|&&operand| !is_drawn(operand)).count(),
-            // A hidden user leads to drawn ones if it was reached.
+            // A hidden user that was reached leads to drawn users.
             users: users.of(index).iter().filter(|&user| !distance.contains_key(user)).count(),
         };
         if omitted != Omitted::default() {

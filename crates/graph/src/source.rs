@@ -12,7 +12,7 @@ pub enum Grouping {
     /// By name scope. Equal numbered layers form one group.
     #[default]
     Layers,
-    /// By name scope, each layer apart.
+    /// By name scope. Each layer forms its own group.
     Scopes,
     /// By computation alone: an instruction contains the computations that it calls.
     Computations,

@@ -7,7 +7,7 @@
 //!                        Tree: groups and units    layer_* (24): equal layers are one group, their instructions one unit
 //! ```
 //!
-//! An instruction that calls computations is a unit that can be opened. Its contents are built only then.
+//! An instruction that calls computations is a unit that can be opened. Its contents are built only when it is opened.
 
 use hlo::{ComputationIndex, InstructionIndex};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -20,23 +20,23 @@ use crate::source::Source;
 /// Maximum number of children of a group. More are split into groups of consecutive children.
 pub const MOST_CHILDREN: usize = 200;
 
-/// Maximum depth of opened calls. Real programs nest a few; a cyclic one has no end.
+/// Maximum depth of opened calls. Real programs nest a few calls. A cyclic program would never end.
 const MOST_CALLS: usize = 32;
 
 /// A group of units and other groups.
 #[derive(Clone, Debug, Default)]
 pub struct Group {
-    /// Path of the group, unique and the same for the same program. Empty for the outermost group.
+    /// Path of the group. It is unique, and always the same for the same program. Empty for the outermost group.
     pub id: String,
     /// Name of the group.
     pub label: String,
-    /// Group that contains it.
+    /// Group that contains this group.
     pub parent: Option<u32>,
     /// Groups and units directly inside, in the order of their first instructions.
     pub children: Vec<Child>,
     /// Number of equal layers that the group stands for. 1 for other groups.
     pub layers: u32,
-    /// Number of instructions inside, without those of calls that are not opened.
+    /// Number of instructions inside. Excludes instructions in calls that are not opened.
     pub instructions: u32,
     /// Sums over the instructions inside.
     pub numbers: Numbers,
@@ -55,10 +55,10 @@ pub enum Child {
     Unit(u32),
 }
 
-/// Instructions that are drawn as one: a single one, or equal ones of several layers.
+/// Instructions that are drawn as one: a single instruction, or equal instructions of several layers.
 #[derive(Clone, Debug, Default)]
 pub struct Unit {
-    /// Path of the unit: the group's path, and the name of the first instruction with `%`.
+    /// Path of the unit: the path of the group, then the name of the first instruction with `%`.
     pub id: String,
     /// The instructions. The first one gives the unit its name.
     pub members: Vec<InstructionIndex>,
@@ -91,7 +91,7 @@ impl Level {
         self.units.get(index.checked_sub(self.first)? as usize).copied().filter(|&unit| unit != u32::MAX)
     }
 
-    /// Returns the layers' group that contains an instruction, and the number of its layer in this group.
+    /// Returns the group of layers that contains an instruction, and the number of its layer in this group.
     pub fn copy(&self, index: InstructionIndex) -> Option<(u32, u32)> {
         self.copies.get(&index).copied()
     }
@@ -104,7 +104,7 @@ pub struct Tree {
     pub groups: Vec<Group>,
     /// Units.
     pub units: Vec<Unit>,
-    /// Drawn computations. The first is that of the selection.
+    /// Drawn computations. The computation of the selection is first.
     pub levels: Vec<Level>,
 }
 
@@ -144,7 +144,7 @@ impl Tree {
             .collect()
     }
 
-    /// Replaces a unit that calls computations by a group of their instructions.
+    /// Replaces a unit that calls computations by a group with the instructions of these computations.
     fn open(&mut self, source: Source<'_>, at: u32) {
         let Some(unit) = self.units.get(at as usize) else { return };
         let Some(&call) = unit.members.first() else { return };
@@ -240,7 +240,7 @@ impl Tree {
             }
             for merged in concrete.children(&sources, source.grouping) {
                 let (mut label, mut sources) = (merged.label, merged.sources);
-                // A group that contains one group only is shown as one: `encoder/blocks`.
+                // A group that contains only one other group is merged with it: `encoder/blocks`.
                 while let [only] = sources.as_slice()
                     && let Some((inner, source)) = concrete.only_child(*only)
                 {
@@ -265,7 +265,7 @@ impl Tree {
         self.sum(first_group, below);
     }
 
-    /// Sets the children of a group. If there are too many, groups consecutive ones.
+    /// Sets the children of a group. If there are too many children, groups consecutive children.
     fn split(&mut self, group: u32, mut children: Vec<Child>) {
         let mut number = 0;
         while children.len() > MOST_CHILDREN {
@@ -311,7 +311,7 @@ impl Tree {
 
     /// Computes the sums of the groups that were added since `first`, and adds them to `below`.
     fn sum(&mut self, first: usize, below: u32) {
-        // Groups of parts contain groups that precede them, so the order of the list is not enough.
+        // A group made by splitting contains groups that precede it, so the order of the list is not enough.
         let mut order: Vec<u32> = vec![below];
         let mut at = 0;
         while let Some(&group) = order.get(at) {

@@ -30,9 +30,9 @@ pub struct Node {
     pub copies: u32,
     /// Number of instructions inside.
     pub instructions: u32,
-    /// Number of edges to another copy of the same layers, which are not drawn.
+    /// Number of edges to another copy of the same layers. These edges are not drawn.
     pub carried: u32,
-    /// Numbers of the node, summed over what it stands for.
+    /// Numbers of the node, summed over all instructions that it stands for.
     pub numbers: Numbers,
     /// Constants that are written into the node: `operand 1 = 0.5`.
     pub constants: Vec<String>,
@@ -44,7 +44,7 @@ pub struct Node {
     pub is_root: bool,
 }
 
-/// An edge between two visible nodes that are no frames, or a frame if its contents take no part in the flow.
+/// An edge between two visible nodes. An end is a frame only if the contents of the frame take no part in the flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Edge {
     /// Index of the node that produces the data.
@@ -65,7 +65,7 @@ pub struct Visible {
 }
 
 impl Visible {
-    /// Lists what a tree shows.
+    /// Lists the visible nodes and edges of a tree.
     pub fn new(source: Source<'_>, selection: &Selection, tree: &Tree) -> Visible {
         let mut places = Places { of_group: vec![None; tree.groups.len()], of_unit: vec![None; tree.units.len()] };
         let mut visible = Visible::default();
@@ -191,7 +191,7 @@ impl Visible {
         self.drop_edges_to_own_frames();
     }
 
-    /// Drops edges between a frame and a node inside it, which say nothing.
+    /// Drops edges between a frame and a node inside it, because they carry no information.
     fn drop_edges_to_own_frames(&mut self) {
         let nodes = &self.nodes;
         let contains = |frame: u32, inner: u32| {
@@ -250,8 +250,8 @@ impl Places {
     }
 }
 
-/// Appends the units whose values a unit returns: the unit itself, or the results of the computation that it calls if it is
-/// opened and calls a single one, as fusions do.
+/// Appends the units whose values a unit returns: the unit itself or, if it is opened and calls a single computation as
+/// fusions do, the results of that computation.
 fn results(source: Source<'_>, tree: &Tree, from: (usize, u32), out: &mut Vec<u32>) {
     let mut stack = vec![from.1];
     let mut flowing = Vec::new();
@@ -272,7 +272,7 @@ fn results(source: Source<'_>, tree: &Tree, from: (usize, u32), out: &mut Vec<u3
     }
 }
 
-/// Returns the unit that receives an operand: the unit itself, or the parameter of the computation that it calls.
+/// Returns the unit that receives an operand: the unit itself, or a parameter of the computation that it calls.
 fn parameter(source: Source<'_>, tree: &Tree, unit: u32, place: usize) -> Option<u32> {
     let mut at = unit;
     // A parameter calls nothing, so one step is enough.

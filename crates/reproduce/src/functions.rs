@@ -12,7 +12,7 @@ use crate::{Unsupported, limits, python};
 /// Returns the value of an instruction, given the expressions of its operands. May write further functions.
 pub(crate) type Expression = fn(&mut Functions<'_>, &Instruction, &[String]) -> Result<String, Unsupported>;
 
-/// Functions of one script, each written once.
+/// Functions of one script. Each is written once.
 pub(crate) struct Functions<'m> {
     /// The program.
     pub module: &'m Module,
@@ -27,7 +27,7 @@ pub(crate) struct Functions<'m> {
     /// True if a value has a type of 64 bits.
     pub is_wide: bool,
     op: String,
-    /// Writes one instruction. A field, because instructions call functions and functions consist of instructions.
+    /// Writes one instruction. This is a field because instructions call functions, and functions consist of instructions.
     expression: Expression,
     made: FxHashMap<ComputationIndex, String>,
     open: Vec<ComputationIndex>,
@@ -123,8 +123,8 @@ impl<'m> Functions<'m> {
     }
 }
 
-/// Returns the opcode of a computation that applies one operation to its two parameters in their order, like the sum
-/// of a reduction.
+/// Returns the opcode of a computation that applies one operation to its two parameters in order, like the sum of a
+/// reduction.
 pub(crate) fn simple<'m>(module: &'m Module, instruction: &Instruction, n: usize) -> Option<&'m str> {
     let computation = module.called(instruction, n)?;
     let root = module.root(computation)?;

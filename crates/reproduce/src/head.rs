@@ -1,4 +1,4 @@
-//! The comment at the head of a script: where the op is from, and what the trace measured.
+//! The comment at the head of a script: the origin of the op, and its measured values in the trace.
 
 use std::fmt::Write as _;
 
@@ -12,7 +12,7 @@ use crate::names::comment;
 /// Numbers of the op in the trace. `None` means not measured.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Measured {
-    /// Kind of the device, like `TPU v6e`. Empty if unknown.
+    /// Kind of the device: `TPU v6e`. Empty if unknown.
     pub device: String,
     /// Number of executions in the measured window, on all devices.
     pub executions: u64,
@@ -24,11 +24,11 @@ pub struct Measured {
     pub bytes: Option<f64>,
     /// Limit that the op is closest to (`compute`, `hbm`). Empty if unknown.
     pub bound_by: String,
-    /// Peak of the device for the op's arithmetic, in FLOP/s.
+    /// The device's peak for the op's arithmetic, in FLOP/s.
     pub peak_flops_per_s: Option<f64>,
     /// Peak of the memory that limits the op, in bytes per second.
     pub peak_bytes_per_s: Option<f64>,
-    /// Time that the op would need at the roofline, as a share of its self time, from 0 to 1.
+    /// Time that the op would need at the roofline, divided by its self time: 0 to 1.
     pub roofline_efficiency: Option<f64>,
 }
 
@@ -52,7 +52,7 @@ pub(crate) fn head(
     if let Some(source) = module.source_of(instruction) {
         line("Source:", source);
     }
-    // GPU conventions count cycles, which are no FLOPs.
+    // GPU conventions count cycles, which are not FLOPs.
     let cost = cost_by(module, instruction, Conventions::Cpu);
     let calls = measured.map_or(0, |it| it.executions) as f64;
     let per_call = |total: Option<f64>| total.filter(|_| calls > 0.0).map(|total| total / calls);
@@ -68,7 +68,7 @@ pub(crate) fn head(
         seconds.filter(|&it| it > 0.0).map_or(String::new(), |seconds| format!(", {}{unit}/s", si(amount / seconds)))
     };
     let of_peak = |peak: Option<f64>, unit: &str| {
-        // Without a time there is no rate to compare.
+        // Without a time, there is no rate to compare.
         peak.filter(|_| seconds.is_some()).map_or(String::new(), |peak| format!(" (peak {}{unit}/s)", si(peak)))
     };
     if let Some(flops) = flops.filter(|&it| it > 0.0) {
@@ -93,7 +93,7 @@ pub(crate) fn head(
     out
 }
 
-/// Returns a number with three digits and a prefix, like `12.3 G`.
+/// Returns a number with three digits and a prefix: `12.3 G`.
 fn si(number: f64) -> String {
     let mut number = number;
     let mut prefix = "";

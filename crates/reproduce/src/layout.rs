@@ -2,7 +2,8 @@
 
 use hlo::ArrayShape;
 
-/// Returns the dimensions from the slowest varying to the fastest. The usual order if the file records none.
+/// Returns the dimensions from the slowest-varying to the fastest-varying. Returns the usual order if the file records
+/// none.
 pub(crate) fn major_to_minor(array: &ArrayShape) -> Vec<usize> {
     let usual: Vec<usize> = (0..array.dimensions.len()).collect();
     let Some(layout) = &array.layout else { return usual };
@@ -12,7 +13,7 @@ pub(crate) fn major_to_minor(array: &ArrayShape) -> Vec<usize> {
     if sorted == usual { order } else { usual }
 }
 
-/// Returns the order of an array whose layout is not the usual one.
+/// Returns the order of the dimensions of an array with an unusual layout. `None` for the usual layout.
 pub(crate) fn unusual(array: &ArrayShape) -> Option<Vec<usize>> {
     let order = major_to_minor(array);
     // Dimensions of size 1 may be anywhere.
@@ -31,7 +32,7 @@ pub(crate) fn is_identity(order: &[usize]) -> bool {
     order.iter().enumerate().all(|(place, &it)| place == it)
 }
 
-/// Returns true if an array is in the memory of the host, which accelerators number 5.
+/// Returns true if an array is in host memory, which is memory space 5 on accelerators.
 pub(crate) fn is_on_host(array: &ArrayShape) -> bool {
     array.layout.as_ref().is_some_and(|layout| layout.memory_space == 5)
 }

@@ -4,10 +4,10 @@ use hlo::{Instruction, Module, collective, collective_kind};
 
 use crate::{Unsupported, limits, python};
 
-/// Groups of devices, each as large as the others.
+/// Groups of devices. All groups have the same size.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Mesh {
-    /// Places of the devices in the list of devices of the program.
+    /// Members of each group, as places in the program's list of devices.
     pub groups: Vec<Vec<u32>>,
 }
 
@@ -38,7 +38,7 @@ impl Mesh {
         if all.len() != count || all.len() < found.devices {
             return Err(Unsupported::missing("the devices", &instruction.name));
         }
-        // Groups name replicas or partitions, which a damaged file may leave out.
+        // Groups contain replicas or partitions, which a damaged file may lack.
         let place = |id: &u32| u32::try_from(all.partition_point(|it| it < id)).unwrap_or(0);
         Ok(Some(Mesh { groups: groups.iter().map(|group| group.iter().map(place).collect()).collect() }))
     }
@@ -48,7 +48,7 @@ impl Mesh {
         self.groups.iter().map(Vec::len).sum()
     }
 
-    /// Returns the name of the axis along which a group communicates.
+    /// Returns the name of the axis along which the devices of a group communicate.
     pub fn axis(&self) -> &'static str {
         "\"member\""
     }
@@ -73,7 +73,7 @@ impl Mesh {
         if groups.len() == 1 { groups.concat() } else { format!("[{}]", groups.join(", ")) }
     }
 
-    /// Returns the pairs of a collective-permute as places along all axes.
+    /// Returns the pairs of a collective-permute, as places along all axes.
     pub fn pairs(&self, pairs: &[(u32, u32)]) -> Option<String> {
         let pair = |&(source, target): &(u32, u32)| Some(python::tuple([self.place(source)?, self.place(target)?]));
         let pairs: Vec<String> = pairs.iter().map(pair).collect::<Option<_>>()?;
@@ -89,7 +89,7 @@ struct Search {
     groups: Option<Vec<Vec<u32>>>,
     /// Smallest number of devices that the pairs of permutes need.
     devices: usize,
-    /// True if an instruction asks for the number of its device.
+    /// True if an instruction reads the number of its device.
     asks: bool,
     left: usize,
 }

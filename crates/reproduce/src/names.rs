@@ -8,7 +8,7 @@ const MAX_NAME: usize = 60;
 /// Longest text in a comment.
 const MAX_COMMENT: usize = 300;
 
-/// Identifiers that a name must not hide: keywords, and what the script uses.
+/// Identifiers that a name must not hide: keywords, and names that the script uses.
 const RESERVED: &str = "\
     False None True and as assert async await break case class continue def del elif else except finally for \
     from global if import in is lambda match nonlocal not or pass raise return try type while with abs all any \
@@ -54,7 +54,7 @@ impl Names {
 pub(crate) fn comment(text: &str) -> String {
     let mut out = String::new();
     for c in text.chars().take(MAX_COMMENT) {
-        // These have a meaning for editors and interpreters: line breaks, and marks that change the order of the text.
+        // These characters affect editors and interpreters: line breaks, and marks that change the order of the text.
         let invisible =
             matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202f}' | '\u{2060}'..='\u{206f}' | '\u{feff}');
         out.push(if c.is_control() || invisible { '?' } else { c });

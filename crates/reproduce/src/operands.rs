@@ -1,4 +1,4 @@
-//! Operands of a script: shapes, types, layouts, and numbers that make sense.
+//! Operands of a script: shapes, types, layouts, and sensible values.
 
 use hlo::{ArrayShape, Instruction, InstructionIndex, Module, Shape, fused};
 use rustc_hash::FxHashMap;
@@ -18,13 +18,13 @@ pub(crate) struct Operand {
 /// Numbers of an operand.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Numbers {
-    /// Random numbers of the type.
+    /// Random numbers of the element type.
     Random,
-    /// Random whole numbers below this one: indices that are in bounds.
+    /// Random whole numbers below this number, for indices that are in bounds.
     Below(u64),
     /// Random numbers with a large diagonal, so that matrices have an inverse.
     Dominant,
-    /// The same number everywhere, as in the program.
+    /// The same number in all elements, as in the program.
     All(String),
 }
 
@@ -52,7 +52,7 @@ impl<'m> Operands<'m> {
         }
     }
 
-    /// Returns the expression of an operand: a constant of the program, a new array, or a tuple of such.
+    /// Returns the expression of an operand: a constant of the program, a new array, or a tuple of these.
     pub fn expression(
         &mut self,
         functions: &mut Functions<'_>,
@@ -88,7 +88,7 @@ impl<'m> Operands<'m> {
         Ok(value)
     }
 
-    /// Returns the value of a constant of one element, through copies of it.
+    /// Returns the value of a constant with one element. Looks through copies of the constant.
     fn constant<'a>(&self, it: &'a Instruction) -> Option<(&'a ArrayShape, &'a str)>
     where
         'm: 'a,
@@ -219,7 +219,7 @@ fn limits_of(module: &Module, it: &Instruction) -> Vec<(usize, u64)> {
     }
 }
 
-/// Returns the values that an index follows from without arithmetic.
+/// Returns the values from which an index is derived without arithmetic.
 fn sources(module: &Module, start: InstructionIndex) -> Vec<InstructionIndex> {
     let mut open = vec![start];
     let mut found = Vec::new();

@@ -1,4 +1,4 @@
-//! Python expressions of numbers, lists and types.
+//! Python expressions for numbers, lists and types.
 
 use std::fmt::Display;
 
@@ -15,7 +15,7 @@ pub(crate) fn tuple<T: Display>(items: impl IntoIterator<Item = T>) -> String {
     }
 }
 
-/// Returns the element type, like `jnp.float32`.
+/// Returns the element type: `jnp.float32`.
 pub(crate) fn dtype(data_type: DataType) -> Result<String, Unsupported> {
     let name = data_type.name();
     let known = match name {
@@ -47,12 +47,12 @@ pub(crate) fn dtype(data_type: DataType) -> Result<String, Unsupported> {
     Ok(format!("jnp.{known}"))
 }
 
-/// Returns true if JAX has the type only with `jax_enable_x64`.
+/// Returns true if JAX supports the type only with `jax_enable_x64`.
 pub(crate) fn is_wide(data_type: DataType) -> bool {
     matches!(data_type.name(), "f64" | "s64" | "u64" | "c128")
 }
 
-/// Returns a scalar constant, like `jnp.float32(0.5)`.
+/// Returns a scalar constant: `jnp.float32(0.5)`.
 pub(crate) fn scalar(array: &ArrayShape, literal: &str) -> Result<String, Unsupported> {
     let dtype = dtype(array.data_type)?;
     let number = number(literal).ok_or_else(|| Unsupported::missing("the value", "a constant"))?;
@@ -63,7 +63,7 @@ pub(crate) fn scalar(array: &ArrayShape, literal: &str) -> Result<String, Unsupp
     })
 }
 
-/// Returns the Python form of a number in HLO text. `None` if the text is no number.
+/// Returns the Python form of a number in HLO text. `None` if the text is not a number.
 pub(crate) fn number(literal: &str) -> Option<String> {
     match literal {
         "true" => return Some("True".to_owned()),

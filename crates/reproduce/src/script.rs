@@ -10,14 +10,14 @@ use crate::mesh::Mesh;
 use crate::operands::{Numbers, Operand, Operands};
 use crate::{Unsupported, layout, limits, names, ops, python};
 
-/// Returns a Python script that builds the operands of an instruction, runs it with JAX, checks the shapes of the
-/// result and measures it.
+/// Returns a Python script that builds the operands of an instruction, runs it with JAX, checks the shapes of the result,
+/// and measures the time.
 ///
-/// `program` is the name of the program. `measured` contains the numbers of the op in the trace, if it ran.
+/// `program` is the name of the program. `measured` contains the op's numbers in the trace, if the op ran.
 ///
 /// # Errors
 ///
-/// Fails with one sentence if JAX has no call for the op, or if the program lacks what the script needs.
+/// Fails with one sentence if JAX has no call for the op, or if the program lacks data that the script needs.
 pub fn script(
     module: &Module,
     program: &str,
@@ -75,7 +75,7 @@ fn started<'m>(module: &'m Module, instruction: &'m Instruction) -> &'m Instruct
     it
 }
 
-/// Returns the shape of what the script returns.
+/// Returns the shape of the value that the script returns.
 fn returned(module: &Module, it: &Instruction) -> Shape {
     let shape = match it.opcode.as_str() {
         "async-start" => module.called(it, 0).and_then(|called| module.root(called)).map_or(&it.shape, |it| &it.shape),
@@ -104,13 +104,13 @@ impl Parts<'_> {
         operands.chain(self.results.iter().copied()).any(|array| layout::unusual(array).is_some())
     }
 
-    /// Returns true if an array is in the memory of the host.
+    /// Returns true if an array is in host memory.
     fn has_host(&self) -> bool {
         let operands = self.operands.iter().map(|it| &it.array);
         operands.chain(self.results.iter().copied()).any(layout::is_on_host)
     }
 
-    /// Returns true if the script says where arrays are.
+    /// Returns true if the script specifies the placement of arrays.
     fn has_placement(&self) -> bool {
         self.has_layouts() || self.has_host() || self.functions.mesh.is_some()
     }
@@ -187,7 +187,7 @@ impl Parts<'_> {
         Ok(())
     }
 
-    /// Writes the function that returns devices, memory and layout of an array.
+    /// Writes the function that returns the devices, the memory and the layout of an array.
     fn placement(&self, out: &mut String) {
         if !self.has_placement() {
             return;
@@ -285,7 +285,7 @@ enum Structure {
 }
 
 impl Structure {
-    /// Returns the structure of a shape. Tokens are `None` in Python, which has no leaf.
+    /// Returns the structure of a shape. Tokens are `None` in Python, which is not a leaf.
     fn new(shape: &Shape) -> Structure {
         match shape {
             Shape::Array(array) => Structure::Array(array.clone()),

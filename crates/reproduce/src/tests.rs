@@ -1,4 +1,4 @@
-//! Tests of whole scripts. python/tests/test_reproduce.py runs those of real programs with JAX.
+//! Tests of whole scripts. python/tests/test_reproduce.py runs the scripts of real programs with JAX.
 
 use base::Ps;
 use hlo::Module;
@@ -334,7 +334,7 @@ fn fixtures() -> Vec<Vec<u8>> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Any damage of a program gives a script or a reason, in one line.
+    /// However a program is damaged, the result is a script or a reason in one line.
     #[test]
     fn any_change_of_a_real_module_gives_a_script_or_a_reason(
         file in any::<prop::sample::Index>(),

@@ -14,7 +14,7 @@ pub enum Unsupported {
     /// JAX has no function for the opcode, or for this use of it.
     #[error("JAX has no call for {what}")]
     NoCall {
-        /// The opcode and what is special about it.
+        /// The opcode, with the unsupported use of it.
         what: String,
     },
     /// The op calls a library or a kernel that is not part of JAX.
@@ -31,7 +31,7 @@ pub enum Unsupported {
     /// The program does not record a part that the script needs.
     #[error("the program does not record {what} of {name}")]
     Missing {
-        /// The missing part, like "the shape".
+        /// The missing part, such as "the shape".
         what: &'static str,
         /// Name of the instruction.
         name: String,
@@ -50,7 +50,7 @@ pub enum Unsupported {
 }
 
 impl Unsupported {
-    /// Returns the error for something that JAX has no call for.
+    /// Returns the error for an operation for which JAX has no call.
     pub(crate) fn no_call(what: impl Into<String>) -> Unsupported {
         Unsupported::NoCall { what: what.into() }
     }

@@ -1,5 +1,5 @@
-//! Writes Protobuf messages field by field, for tests and the benchmark. Callers choose the field numbers, so they
-//! can also write undefined fields and invalid values. `prost` encodes tags and numbers.
+//! Writes Protobuf messages field by field, for tests and the benchmark. Callers choose the field numbers, and can
+//! therefore also write undefined fields and invalid values. `prost` encodes tags and numbers.
 //!
 //! ```
 //! use wire_writer::message;

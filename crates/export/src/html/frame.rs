@@ -24,7 +24,7 @@ use serde::Serialize;
 pub(super) const STYLE: &str = include_str!("report.css");
 /// Script of the button.
 const SCRIPT: &str = include_str!("download.js");
-/// Policy that allows only the script and the style with these hashes (a test checks the hashes). Nothing is fetched.
+/// Policy that allows only the script and the style with these hashes. A test checks the hashes. The page fetches nothing.
 const POLICY: &str = "default-src 'none'; base-uri 'none'; form-action 'none'; \
     style-src 'sha256-1cdDabw1GX1MO/sQYMj680Jg4P/ieZHUXh4jHfE9HUo='; \
     script-src 'sha256-HzuAAQqYtAKGbtVfkm3u67P5h1t1rmtTiCa7/vM0HWk='";
@@ -94,7 +94,7 @@ pub(super) fn visible(markup: &Markup) -> Markup {
     PreEscaped(printable(&markup.0))
 }
 
-/// Writes JSON that cannot close the element that contains it.
+/// Writes JSON in a form that cannot close the enclosing element.
 fn json(value: &impl Serialize) -> Markup {
     PreEscaped(json_text::compact(value).replace('<', "\\u003c"))
 }

@@ -1,8 +1,7 @@
-//! Renders the report of one run as a self-contained web page. Shares parts with the report of a
-//! comparison.
+//! Renders the report of one run as a self-contained web page. The report of a comparison uses the same parts.
 //!
-//! Reads only the unified profile, so that imported results have a report too, and the same profile
-//! gives the same bytes.
+//! Reads only the unified profile, so that imported results also have a report, and the same profile always gives the same
+//! bytes.
 
 mod card;
 pub(crate) mod frame;

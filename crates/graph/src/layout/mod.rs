@@ -6,13 +6,13 @@
 //!
 //! 1. Edges that close a cycle are reversed. A node's rank is the length of the longest path to it. Then nodes move towards
 //!    the side with more edges as long as edges get shorter (`rank.rs`).
-//! 2. An edge over several ranks passes a dummy node in each, so that it never covers a node.
+//! 2. An edge over several ranks passes a dummy node in each rank, so that it never covers a node.
 //! 3. Sweeps over the layers sort nodes by the mean place of their neighbours, and swaps of neighbours remove the remaining
 //!    crossings (`order.rs`).
 //! 4. Brandes and Köpf, "Fast and Simple Horizontal Coordinate Assignment" (2001): the mean of the two middle ones of four
 //!    alignments (`place.rs`). Long edges become vertical.
 //!
-//! Nodes do not overlap, and edges do not cover nodes, except edges over more ranks than [`MOST_DUMMIES`] allows.
+//! Nodes do not overlap, and edges do not cover nodes, except for edges whose dummies exceed [`MOST_DUMMIES`].
 
 mod order;
 mod place;
@@ -21,7 +21,7 @@ mod rank;
 #[cfg(test)]
 mod tests;
 
-/// Maximum number of dummy nodes. If edges need more, the longest ones are drawn as straight lines.
+/// Maximum number of dummy nodes. If edges need more, the longest edges are drawn as straight lines.
 pub const MOST_DUMMIES: usize = 20_000;
 
 /// Free space between nodes, in pixels.
@@ -58,9 +58,9 @@ pub enum Pin {
 pub struct Graph {
     /// Width and height of each node.
     pub sizes: Vec<(f64, f64)>,
-    /// Given places of nodes. Missing entries are free.
+    /// Places of nodes that are given in advance. Nodes without an entry are free.
     pub pins: Vec<Pin>,
-    /// Edges between nodes. Edges of unknown nodes, and of a node to itself, have no route.
+    /// Edges between nodes. Edges to or from unknown nodes, and from a node to itself, have no route.
     pub edges: Vec<(usize, usize)>,
 }
 
@@ -70,7 +70,7 @@ pub type Point = (f64, f64);
 /// Places of nodes, and routes of edges.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Layout {
-    /// Size of the whole.
+    /// Size of the whole layout.
     pub size: (f64, f64),
     /// Centre of each node.
     pub centres: Vec<Point>,
@@ -93,7 +93,7 @@ struct Layers {
     places: Vec<usize>,
     /// Width of each node.
     widths: Vec<f64>,
-    /// Number of nodes that are no dummies.
+    /// Number of nodes that are not dummies.
     real: usize,
 }
 
@@ -142,8 +142,8 @@ pub fn layered(graph: &Graph, spacing: Spacing) -> Layout {
     place_and_route(graph, &layers, &directed, &chains, &x, &ranks, spacing, crossings)
 }
 
-/// Builds the layers, and for each edge the dummies that it passes from its upper node to its lower one. `None` for edges
-/// without a route and for edges that are too long.
+/// Builds the layers, and for each edge the dummies that it passes on the way from its upper to its lower node. `None` for
+/// edges without a route and for edges that are too long.
 fn layers(graph: &Graph, directed: &[Option<(usize, usize)>], ranks: &[usize]) -> (Layers, Vec<Option<Vec<usize>>>) {
     let count = graph.sizes.len();
     let span = |&(from, to): &(usize, usize)| at(ranks, to).saturating_sub(at(ranks, from));
@@ -253,7 +253,7 @@ fn place_and_route(
     Layout { size: (right.fold(0.0, f64::max), bottom), centres, routes, crossings }
 }
 
-/// Removes points that repeat the one before, or lie on the line between their neighbours.
+/// Removes points that repeat the previous point or are on the line between their neighbours.
 fn simplify(route: &mut Vec<Point>) {
     let mut kept: Vec<Point> = Vec::with_capacity(route.len());
     for &point in route.iter() {

@@ -14,7 +14,7 @@ const LARGE: usize = 8_000;
 /// Maximum number of passes that swap neighbours.
 const MOST_SWAPS: usize = 8;
 
-/// Sets the first order: nodes appear when a walk down from the upper nodes first reaches them.
+/// Sets the first order: nodes are sorted by when a walk down from the upper nodes first reaches them.
 pub(super) fn start(layers: &mut Layers, ranks: &[usize]) {
     let count = layers.widths.len();
     let mut by_rank: Vec<usize> = (0..count).filter(|&node| of(&layers.up, node).is_empty()).collect();
@@ -48,7 +48,7 @@ pub(super) fn minimise(layers: &mut Layers) -> u64 {
         if best == 0 || without >= patience {
             break;
         }
-        // Every other pair of sweeps moves nodes with equal means to the right of their equals.
+        // Every other pair of sweeps moves a node to the right of other nodes with the same mean.
         self::sweep(layers, sweep % 2 == 0, sweep % 4 >= 2);
         swap(layers, 2);
         let now = crossings(layers);

@@ -16,7 +16,7 @@ pub(super) fn x(layers: &Layers, spacing: Spacing) -> Vec<f64> {
         let ends = |sign: f64| x.iter().zip(&layers.widths).map(move |(x, width)| x + sign * width / 2.0);
         (ends(-1.0).fold(f64::INFINITY, f64::min), ends(1.0).fold(f64::NEG_INFINITY, f64::max))
     };
-    // All alignments move to the narrowest one.
+    // All alignments are shifted to line up with the narrowest one.
     let extents: Vec<(f64, f64)> = all.iter().map(|x| extent(x)).collect();
     let width = |extent: &(f64, f64)| extent.1 - extent.0;
     let narrowest =
@@ -41,7 +41,8 @@ pub(super) fn x(layers: &Layers, spacing: Spacing) -> Vec<f64> {
     balanced
 }
 
-/// Returns the edges `(upper, lower)` that cross an edge between two dummies. Long edges stay straight at their expense.
+/// Returns the edges `(upper, lower)` that cross an edge between two dummies. These edges bend, so that long edges stay
+/// straight.
 fn conflicts(layers: &Layers) -> FxHashSet<(usize, usize)> {
     let mut found = FxHashSet::default();
     for pair in layers.layers.windows(2) {
@@ -116,11 +117,11 @@ fn align(layers: &Layers, conflicts: &FxHashSet<(usize, usize)>, is_down: bool, 
     root
 }
 
-/// Places the blocks as close to the left (or right) as their order and widths allow, then moves each towards the other side
-/// until something is in the way.
+/// Places the blocks as close to the left (or right) as their order and widths allow, then moves each block towards the
+/// other side until another block is in the way.
 fn compact(layers: &Layers, root: &[usize], spacing: Spacing, is_left: bool) -> Vec<f64> {
     let count = layers.widths.len();
-    // Edges between blocks, from left to right (or right to left), with the distance of their centres.
+    // Edges between blocks, from left to right (or right to left), with the distance between their centres.
     let mut after: Vec<Vec<(usize, f64)>> = vec![Vec::new(); count];
     let mut waiting = vec![0usize; count];
     for layer in &layers.layers {

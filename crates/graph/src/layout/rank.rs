@@ -5,8 +5,8 @@ use super::{Graph, Pin, at, of, set};
 /// Maximum number of passes that shorten edges.
 const MOST_PASSES: usize = 16;
 
-/// Returns the edges from upper to lower nodes: edges that close a cycle are reversed. `None` for edges of a node to itself,
-/// and of nodes that do not exist.
+/// Returns the edges, each from its upper to its lower node. Reverses edges that close a cycle. `None` for edges from a
+/// node to itself, and for edges to or from nodes that do not exist.
 pub(super) fn acyclic(graph: &Graph) -> Vec<Option<(usize, usize)>> {
     let count = graph.sizes.len();
     let pin = |node: usize| at(&graph.pins, node);
@@ -45,7 +45,7 @@ pub(super) fn acyclic(graph: &Graph) -> Vec<Option<(usize, usize)>> {
             }
         }
     }
-    // Pinned nodes decide the direction of their edges.
+    // Pinned nodes determine the direction of their edges.
     for edge in directed.iter_mut().flatten() {
         let (from, to) = *edge;
         if pin(to) == Pin::Top && pin(from) != Pin::Top || pin(from) == Pin::Bottom && pin(to) != Pin::Bottom {

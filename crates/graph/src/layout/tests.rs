@@ -1,7 +1,7 @@
 use super::*;
 use proptest::prelude::*;
 
-/// Returns a random graph of data flow: each node uses some of those before it.
+/// Returns a random graph of data flow: each node uses some of the nodes before it.
 fn graphs(most: usize) -> impl Strategy<Value = Graph> {
     (2..most).prop_flat_map(|count| {
         let sizes = proptest::collection::vec((20.0..200.0f64, 10.0..60.0f64), count);
@@ -102,7 +102,7 @@ proptest! {
     }
 }
 
-/// Returns a graph that looks like a program: most operands are recent, some are far back.
+/// Returns a graph that looks like a program: most operands are recent, and some are far back.
 fn dataflow(count: usize, seed: u64) -> Graph {
     let mut state = seed | 1;
     let mut next = |below: u64| {
@@ -156,7 +156,7 @@ fn odd_graphs_are_laid_out() {
     assert!(layered(&wide, Spacing::default()).size.1 > 10_000.0);
 }
 
-/// Compares with the crate dagre, a port of the layout that most graph views of the web use.
+/// Compares the result with the crate dagre, a port of the layout that most graph views on the web use.
 #[test]
 fn crossings_and_lengths_are_close_to_those_of_dagre() {
     let (mut ours, mut theirs) = ((0u64, 0.0), (0u64, 0.0));

@@ -111,7 +111,7 @@ fn lines_have_times_and_links_with_their_places() {
         .map(|it| (&row.text[it.start as usize..it.end as usize], it.name.as_str(), it.is_computation))
         .collect();
     assert_eq!(links, [("%x", "x", false), ("%fused", "fused", true)]);
-    // A part of the text is the same lines.
+    // A part of the text has the same lines.
     let part = program.listing("main", None, 2, 3).unwrap();
     assert_eq!((part.first, &part.rows[..]), (2, &all.rows[2..5]));
     assert_eq!(program.listing("main", None, 90, 3).unwrap().rows, []);

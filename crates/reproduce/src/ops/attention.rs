@@ -40,7 +40,7 @@ pub(super) fn expression(functions: &mut Functions<'_>, op: &Op<'_>, target: &st
     }
     match count("sliding_window_length") {
         0 => {}
-        // The program's window includes the query itself, and JAX's does not.
+        // The program's window includes the query itself, but JAX's window does not.
         window => options += &format!(", local_window_size=({}, 0)", window - 1),
     }
     let has_bias = !is_backward && op.operand(3).is_ok_and(|it| it.dimensions.len() == 4);

@@ -44,7 +44,7 @@ pub(super) fn expression(
             let axis = mesh()?.axis();
             format!("lax.ragged_all_to_all({}, axis_name={axis})", op.all())
         }
-        // Most programs have partitions only, so the number of the replica is always 0.
+        // Most programs only have partitions, so the number of the replica is always 0.
         "replica-id" if op.module.devices().is_some_and(|(replicas, _)| replicas == 1) => "jnp.uint32(0)".to_owned(),
         "partition-id" | "replica-id" => {
             let axes = mesh()?.axes();
@@ -55,7 +55,7 @@ pub(super) fn expression(
     Ok(Some(found))
 }
 
-/// Returns the operands of a collective that treats each alike.
+/// Returns the operands of a collective that treats all operands alike.
 fn together(op: &Op<'_>) -> String {
     match op.arguments {
         [one] => one.clone(),
@@ -89,7 +89,7 @@ fn reduction(op: &Op<'_>) -> Result<&'static str, Unsupported> {
     }
 }
 
-/// Returns an all-to-all along a dimension, or of one operand per device.
+/// Returns an all-to-all along a dimension, or an all-to-all with one operand per device.
 fn all_to_all(op: &Op<'_>, mesh: &Mesh) -> String {
     let axis = mesh.axis();
     match (op.own().dimensions.first(), op.arguments) {

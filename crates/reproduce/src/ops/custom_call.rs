@@ -1,4 +1,4 @@
-//! Custom calls that JAX has a function for.
+//! Custom calls for which JAX has a function.
 
 use std::fmt::Write as _;
 
@@ -43,7 +43,7 @@ pub(super) fn expression(
             }
             format!("tuple(jax.extend.random.threefry2x32_p.bind({}))", op.all())
         }
-        // Marks for a TPU's own compiler.
+        // These are marks for the TPU compiler.
         "AllocateBuffer" => zeros(op)?,
         "PrepareAsyncCallStart" => "jnp.int32(0)".to_owned(),
         "PrepareAsyncCallDone" => "None".to_owned(),
@@ -72,7 +72,8 @@ pub(crate) fn is_mark(it: &Instruction) -> bool {
     matches!(target, "AllocateBuffer" | "PrepareAsyncCallStart" | "PrepareAsyncCallDone" | "Noop")
 }
 
-/// Returns the error for a call that JAX does not have, with what the program tells about its origin.
+/// Returns the error for a call for which JAX has no function. The error includes what the program records about the call's
+/// origin.
 fn unknown(op: &Op<'_>, target: &str) -> Unsupported {
     let path = op.it.metadata.op_name.as_str();
     let name = match path {
@@ -95,7 +96,7 @@ fn unknown(op: &Op<'_>, target: &str) -> Unsupported {
     Unsupported::CustomCall { target: names::comment(target), hint: format!(": it is {kernel}{name}") }
 }
 
-/// Returns the number of leading results that the script has. The others are memory and status of the library.
+/// Returns the number of leading results that the script has. The others are scratch memory and the status of the library.
 pub(crate) fn results(it: &Instruction) -> usize {
     let target = it.attributes().custom_call_target.as_str();
     let all = it.shape.tuple().len();
@@ -157,7 +158,8 @@ fn linear_algebra(op: &Op<'_>, target: &str) -> Result<Option<String>, Unsupport
     Ok(Some(found))
 }
 
-/// Returns a solve with the options of the call: `{diag = 78 : ui8, side = 76 : ui8, ...}`, which are letters, or JSON.
+/// Returns a solve with the options of the call. The options are numbers of letters, `{diag = 78 : ui8, side = 76 : ui8,
+/// ...}`, or JSON.
 fn triangular_solve(op: &Op<'_>, a: &str) -> Result<String, Unsupported> {
     let config = op.own().backend_config.as_str();
     let letter = |name: &str| {

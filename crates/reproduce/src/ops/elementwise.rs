@@ -6,7 +6,7 @@ use super::Op;
 use crate::functions::Functions;
 use crate::{Unsupported, python};
 
-/// `(opcode, function of jax.lax)` with as many arguments as operands.
+/// `(opcode, function of jax.lax)`. Each function takes as many arguments as the opcode has operands.
 const CALLS: &[(&str, &str)] = &[
     ("abs", "abs"),
     ("acos", "acos"),
@@ -93,7 +93,7 @@ pub(super) fn expression(
         "map" => format!("jnp.vectorize({})({})", functions.called(op.it, 0)?, op.all()),
         _ => {
             let Some(name) = call(opcode) else { return Ok(None) };
-            // JAX does no arithmetic with booleans.
+            // JAX has no arithmetic on booleans.
             let name = match name {
                 "add" | "max" if op.result()?.data_type.name() == "pred" => "bitwise_or",
                 "mul" | "min" if op.result()?.data_type.name() == "pred" => "bitwise_and",
@@ -106,10 +106,10 @@ pub(super) fn expression(
     Ok(Some(found))
 }
 
-/// Returns the call in the type of the widest operand, converted to the type of the result if that is another one.
+/// Returns the call in the type of the widest operand. If the result has another type, converts the value to it.
 fn arithmetic(op: &Op<'_>, name: &str) -> Result<String, Unsupported> {
     let result = op.result()?.data_type;
-    // The first operand of a select is a boolean, and these change the type.
+    // The first operand of a select is a boolean, and the functions below change the type.
     let changes = matches!(name, "real" | "imag" | "complex" | "is_finite" | "abs");
     let first = usize::from(name == "select");
     let types: Vec<DataType> =

@@ -65,7 +65,7 @@ fn scatter(op: &Op<'_>) -> Result<String, Unsupported> {
     Ok(format!("lax.{call}({}, {}, {}, {dimensions}){}", op.arg(0)?, indices(op)?, updates, promises(op)))
 }
 
-/// Returns the last arguments. Indices are in bounds, as in the program, where HLO itself clamps or skips others.
+/// Returns the last arguments. The indices of the script are in bounds. HLO clamps or skips indices that are out of bounds.
 fn promises(op: &Op<'_>) -> String {
     let flag = |name: &str, set: bool| if set { format!(", {name}=True") } else { String::new() };
     format!(

@@ -1,4 +1,4 @@
-//! Linear algebra and Fourier transforms that are opcodes.
+//! Opcodes for linear algebra and Fourier transforms.
 
 use super::Op;
 use crate::Unsupported;

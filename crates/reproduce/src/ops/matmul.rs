@@ -1,4 +1,4 @@
-//! Matrix multiplications of cuBLAS and rocBLAS, with what they do to the product.
+//! Matrix multiplications of cuBLAS and rocBLAS, with the operations that they apply to the product.
 
 use hlo::DotDimensions;
 use serde_json::Value;
@@ -13,7 +13,7 @@ pub(super) fn config(op: &Op<'_>) -> Result<Value, Unsupported> {
     serde_json::from_str(&op.own().backend_config).map_err(|_| op.lacks("the configuration"))
 }
 
-/// Returns a part of the configuration. Older programs have it without a wrapper.
+/// Returns a part of the configuration. Older programs store it without a wrapper.
 pub(super) fn part<'v>(config: &'v Value, name: &str) -> &'v Value {
     config.get(name).unwrap_or(config)
 }

@@ -43,8 +43,8 @@ impl<'a> Op<'a> {
         found.ok_or_else(|| Unsupported::missing("the shape of an operand", &self.it.name))
     }
 
-    /// Returns the expression of the `n`-th operand in a type. Programs for TPUs mix types of different precision in one
-    /// instruction, which JAX does not.
+    /// Returns the expression of the `n`-th operand, converted to a type. TPU programs mix types of different precision in
+    /// one instruction, and JAX does not allow this.
     pub fn typed(&self, n: usize, wanted: DataType) -> Result<String, Unsupported> {
         let value = self.arg(n)?;
         let own = self.module.operand(self.it, n).and_then(|it| it.shape.array()).map(|it| it.data_type);
@@ -54,7 +54,7 @@ impl<'a> Op<'a> {
         })
     }
 
-    /// Returns the expressions of all operands in a type.
+    /// Returns the expressions of all operands, converted to a type.
     pub fn all_typed(&self, wanted: DataType) -> Result<Vec<String>, Unsupported> {
         (0..self.arguments.len()).map(|n| self.typed(n, wanted)).collect()
     }
@@ -79,7 +79,7 @@ impl<'a> Op<'a> {
         self.it.shape.first_array().ok_or_else(|| self.lacks("the shape"))
     }
 
-    /// Returns the value as a tuple of one if the instruction returns a tuple.
+    /// If the instruction returns a tuple, returns a tuple that contains only the value. Otherwise, returns the value.
     pub fn as_result(&self, value: String) -> String {
         if self.it.shape.array().is_some() { value } else { format!("({value},)") }
     }
@@ -106,7 +106,7 @@ pub(crate) fn expression(
     arguments: &[String],
 ) -> Result<String, Unsupported> {
     let op = Op { module: functions.module, it, arguments };
-    // The start of an asynchronous operation has its result, and the other parts pass it on.
+    // The start of an asynchronous operation computes the result, and the other parts pass it on.
     let opcode = it.opcode.as_str();
     if opcode.ends_with("-done") || opcode == "async-update" {
         return op.arg(0).map(str::to_owned);

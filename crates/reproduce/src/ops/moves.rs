@@ -73,7 +73,7 @@ pub(super) fn expression(
     Ok(Some(found))
 }
 
-/// Returns a copy, which may be between the memories of device and host.
+/// Returns a copy, which may be between device memory and host memory.
 fn copy(op: &Op<'_>) -> Result<String, Unsupported> {
     // The start of an asynchronous copy returns the result and the operand.
     let result = op.it.shape.first_array().ok_or_else(|| op.lacks("the shape"))?;
@@ -84,7 +84,7 @@ fn copy(op: &Op<'_>) -> Result<String, Unsupported> {
     })
 }
 
-/// Returns the value of a constant. The model has only those of single numbers.
+/// Returns the value of a constant. The module contains the values only of constants with a single number.
 fn constant(functions: &mut Functions<'_>, op: &Op<'_>) -> Result<String, Unsupported> {
     let result = op.result()?;
     let literal = op.own().literal.as_str();
@@ -106,8 +106,8 @@ fn indices(op: &Op<'_>, from: usize, first: usize) -> Result<String, Unsupported
     Ok(if is_array { scalars.concat() } else { tuple(scalars) })
 }
 
-/// Returns a bitcast: the same bytes with another shape, layout or type. JAX sees logical dimensions, so the value is
-/// put into the order of memory, reshaped, and put back. The compiler removes all three.
+/// Returns a bitcast: the same bytes with another shape, layout or type. JAX works on logical dimensions, so the script
+/// transposes the value into memory order, reshapes it, and transposes it back. The compiler removes all three steps.
 fn bitcast(op: &Op<'_>) -> Result<String, Unsupported> {
     let (from, to) = (op.operand(0)?, op.result()?);
     let mut value = op.arg(0)?.to_owned();
@@ -143,7 +143,7 @@ fn bitcast(op: &Op<'_>) -> Result<String, Unsupported> {
     Ok(value)
 }
 
-/// Returns the sizes in the order of memory.
+/// Returns the sizes of the dimensions in memory order.
 fn in_memory(array: &ArrayShape, order: &[usize]) -> Vec<u64> {
     order.iter().filter_map(|&it| array.dimensions.get(it).copied()).collect()
 }

@@ -1,4 +1,4 @@
-//! Reductions, windows of reductions, and the gradients of pooling.
+//! Reductions, windowed reductions, and the gradients of pooling.
 
 use std::fmt::Write as _;
 
@@ -29,7 +29,7 @@ pub(super) fn expression(
     Ok(Some(found))
 }
 
-/// Returns values, initial values and the computation. Several values are tuples.
+/// Returns the values, the initial values and the computation. If there are several values, they are tuples.
 fn parts(functions: &mut Functions<'_>, op: &Op<'_>) -> Result<[String; 3], Unsupported> {
     let count = op.arguments.len() / 2;
     let (values, initial) = op.arguments.split_at_checked(count).ok_or_else(|| op.lacks("an operand"))?;
@@ -67,7 +67,7 @@ fn window(op: &Op<'_>) -> String {
     out
 }
 
-/// Returns the gradient of a max or min pooling, which is the only use of this opcode in JAX.
+/// Returns the gradient of a max or min pooling. JAX uses this opcode only for such gradients.
 fn select_and_scatter(op: &Op<'_>) -> Result<String, Unsupported> {
     let select = op.module.called(op.it, 0).and_then(|it| op.module.root(it));
     let direction = select.filter(|it| it.is("compare")).map(|it| it.attributes().comparison_direction.as_str());

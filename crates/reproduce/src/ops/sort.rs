@@ -1,4 +1,4 @@
-//! Sorts and the largest values.
+//! Sorts, and selection of the largest values.
 
 use hlo::{InstructionIndex, Module};
 
@@ -39,7 +39,7 @@ fn sort(functions: &mut Functions<'_>, op: &Op<'_>) -> Result<String, Unsupporte
 
 struct Keys {
     count: usize,
-    /// True if the keys are the first operands.
+    /// True if the keys are the leading operands.
     leading: bool,
     descending: bool,
 }
@@ -65,7 +65,7 @@ fn keys(op: &Op<'_>) -> Option<Keys> {
     Some(Keys { count: count.max(1), leading, descending })
 }
 
-/// Returns true if a value follows from the second parameter of a pair.
+/// Returns true if a value is derived from the second parameter of a pair.
 fn reads_second_first(module: &Module, mut index: InstructionIndex) -> bool {
     for _ in 0..crate::limits::DEPTH {
         let Some(it) = module.at(index) else { return false };

@@ -6,7 +6,7 @@ use crate::draw::scene::{AXIS_HEIGHT, Scene};
 use crate::state::bookmarks::Bookmark;
 use crate::surface::canvas::{Canvas, Rect, TextStyle};
 
-/// Height of a flag's head on the axis, in CSS pixels. `LETTER` is the width of a letter on it.
+/// Height of a flag's head on the axis, in CSS pixels. `LETTER` is the width of a letter on the head.
 const HEAD: i32 = 13;
 const LETTER: i32 = 7;
 

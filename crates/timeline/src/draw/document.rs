@@ -1,4 +1,4 @@
-//! Pictures for documents: names and events of one run, or of several runs below each other, as one SVG.
+//! Pictures for documents: an SVG with the names and events of one run, or of several runs below each other.
 
 use base::home::shared;
 
@@ -23,8 +23,8 @@ pub struct Document {
 }
 
 impl Document {
-    /// Adds a scene below the existing ones, at its own size. Its title is above it, and its names are to its left,
-    /// `names_width` pixels wide.
+    /// Adds a scene below the existing ones, at its own size. The title is above the scene. The names are to the left of
+    /// it, and take `names_width` pixels.
     pub fn add(&mut self, title: &str, scene: &Scene<'_>, names_width: u32) {
         let (events_width, height) = scene.size;
         let width = names_width.saturating_add(events_width);
@@ -62,7 +62,7 @@ impl Document {
 }
 
 impl Scene<'_> {
-    /// Draws the names and to their right the events, `top` below the upper edge. Sizes are in CSS pixels.
+    /// Draws the names, and the events to the right of the names, at `top` below the upper edge. Sizes are in CSS pixels.
     pub fn draw_beside_names(&self, canvas: &mut dyn Canvas, top: u32, names_width: u32) {
         let (width, height) = self.size;
         let mut part = |x: u32, width: u32, draw: &dyn Fn(&mut dyn Canvas)| {
@@ -100,7 +100,7 @@ impl Canvas for Framed<'_> {
         self.canvas.fill(Rect { x: frame.x + x, y: frame.y + y, width, height }, colour, opacity);
     }
 
-    /// Draws an arrow. A curve is inside the hull of its points, so clipping the points keeps it inside the frame.
+    /// Draws an arrow. A curve is inside the hull of its points, so clipping the points keeps the curve inside the frame.
     fn arrow(&mut self, arrow: &Arrow, colour: Rgb) {
         let frame = self.frame;
         let place = |(x, y): (i32, i32)| (frame.x + x.clamp(0, frame.width), frame.y + y.clamp(0, frame.height));

@@ -47,7 +47,7 @@ impl Scene<'_> {
         self.linked.iter().take(MOST_ARROWS).filter_map(arrow).collect()
     }
 
-    /// Draws the arrows, each with a margin that separates it from the shapes that it crosses.
+    /// Draws the arrows. A margin separates each arrow from the shapes that it crosses.
     pub(crate) fn draw_arrows(&self, canvas: &mut dyn Canvas) {
         let (theme, margin) = (self.theme(), self.px(1).max(1));
         for arrow in self.arrows() {

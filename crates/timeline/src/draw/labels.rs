@@ -14,7 +14,7 @@ const LETTER_WIDTH: i32 = 665;
 /// Marks with the same name and a smaller gap than this, in CSS pixels, share a label.
 const SAME_LABEL: i32 = 3;
 
-/// Shortens a name to the letters that fit. Short results keep only the beginning, because a fragment of the end is
+/// Shortens a name to the letters that fit. Short results keep only the start of the name, because a fragment of the end is
 /// not informative.
 pub fn fitting(name: &str, letters: usize) -> String {
     if letters >= 24 || name.chars().count() <= letters {
@@ -30,7 +30,7 @@ struct Label {
     paint: Paint,
     from: i32,
     to: i32,
-    /// Number of pixels that are filled to at least half of the height.
+    /// Number of pixel columns that are filled to at least half of the height.
     filled: i32,
 }
 

@@ -39,7 +39,7 @@ impl<'s, 'a, 'c> LanePainter<'s, 'a, 'c> {
     }
 
     pub fn draw(mut self, columns: &Columns) {
-        // Column up to which the last mark was whole. An edge next to it is the edge of a bar.
+        // Column at which the last whole mark ended. An edge next to this column is the edge of a bar.
         let mut whole_until = usize::MAX;
         let (trace, lane) = (self.source.trace, self.lane);
         for_each_mark(trace, lane, columns, |mark| match mark {
@@ -64,7 +64,7 @@ impl<'s, 'a, 'c> LanePainter<'s, 'a, 'c> {
                 if is_edge || whole_until == column && share > 200 {
                     self.fill(x, right - x, 0, fill, share.max(24) as u32);
                 } else if busy == Ps::ZERO {
-                    // Events of length 0 have no height of their own.
+                    // Events of length 0 have no busy time that would determine a height.
                     self.fill(x, right - x, 0, fill, 200);
                 } else {
                     let filled = (self.height * share / 256).max(1);

@@ -44,7 +44,7 @@ pub enum RowContent {
         id: TrackId,
         /// Height of a lane, in CSS pixels.
         lane_height: u32,
-        /// True if this is the row above all others of a pinned track.
+        /// True if this is the row of a pinned track above all other rows.
         pinned: bool,
     },
 }
@@ -98,7 +98,7 @@ impl Layout {
             Shows::Events(..) | Shows::Scopes(..) if arrangement.narrow.contains(&id) => NARROW_HEIGHT,
             Shows::Events(..) | Shows::Scopes(..) => LANE_HEIGHT,
         };
-        // A name needs the height of a line of text.
+        // The name of a track needs the height of a line of text.
         let height = lane_height.saturating_mul(track.lanes).max(LANE_HEIGHT).saturating_add(TRACK_GAP);
         self.push(height, RowContent::Track { id, lane_height, pinned });
     }

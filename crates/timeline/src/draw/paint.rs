@@ -1,6 +1,6 @@
-//! Colours of events. Ops have the colour of their family, as in every view, or a colour that shows their change
-//! compared with another run. The colour of other events follows from their name without its digits, so that `fusion.1`
-//! and `fusion.27` look alike.
+//! Colours of events. Ops have the colour of their family, as in every view, or a colour that shows their change compared
+//! with another run. The colour of other events depends on their name without digits, so that `fusion.1` and `fusion.27`
+//! look alike.
 
 use metrics::{OpFamily, StepPart};
 use serde::{Deserialize, Serialize};
@@ -153,7 +153,7 @@ pub fn hue(name: &str) -> Paint {
 mod tests {
     use super::*;
 
-    /// Computes the contrast. Uses a square instead of sRGB's power of 2.2, which gives an error below a tenth.
+    /// Computes the contrast. Uses a square instead of sRGB's power of 2.2, so that the error is below a tenth.
     fn contrast(a: Rgb, b: Rgb) -> f64 {
         let linear = |channel: u8| f64::from(channel) * f64::from(channel) / (255.0 * 255.0);
         let light = |c: Rgb| 0.2126 * linear(c.0) + 0.7152 * linear(c.1) + 0.0722 * linear(c.2) + 0.05;

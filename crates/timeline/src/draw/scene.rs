@@ -90,15 +90,15 @@ pub struct Scene<'a> {
     pub linked: &'a [Linked],
     /// Recorded events that pass the filter, if there is one.
     pub found: Option<&'a Found>,
-    /// For each origin, true for each kind of event that passes the filter. Events that do not pass are pale. `None` if
-    /// everything passes.
+    /// For each origin and each kind of event, true if the kind passes the filter. Events that do not pass are pale. `None`
+    /// if everything passes.
     pub passing: [Option<&'a [bool]>; 2],
-    /// Colour of each kind of recorded event by its change compared with another run. `None` entries keep their usual
-    /// colour.
+    /// Colour of each kind of recorded event, according to its change compared with another run. Kinds with `None` keep
+    /// their usual colour.
     pub changes: Option<&'a [Option<Paint>]>,
 }
 
-/// Colours of everything except events.
+/// Colours of everything in the picture except events.
 pub(crate) struct Theme {
     pub surface: Rgb,
     pub band: Rgb,
@@ -196,8 +196,8 @@ impl<'a> Scene<'a> {
         (0..).zip(self.processes).find_map(of)
     }
 
-    /// Returns the left and right edge of columns on the canvas. There are fewer columns than pixels if a pixel is
-    /// less than a picosecond.
+    /// Returns the left and the right edge of a range of columns on the canvas. If a pixel is less than a picosecond, there
+    /// are fewer columns than pixels.
     pub(crate) fn column_edges(&self, columns: &Columns, first: usize, end: usize) -> (i32, i32) {
         let width = self.px(self.size.0 as i32);
         if columns.len() as i64 >= i64::from(width) {

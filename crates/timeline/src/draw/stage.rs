@@ -1,4 +1,4 @@
-//! Builds a scene from the view that the page requests, and caches data that stays the same from picture to picture.
+//! Builds a scene from the view that the page requests, and caches data that pictures have in common.
 
 use base::Ps;
 use metrics::Context;
@@ -26,7 +26,7 @@ pub struct Sight {
     pub width: u32,
     /// Height of the area with the events, including the axis.
     pub height: u32,
-    /// Width of the names next to it.
+    /// Width of the names next to the events.
     pub names_width: u32,
     /// Number of screen pixels per CSS pixel.
     pub scale: f64,
@@ -36,7 +36,7 @@ pub struct Sight {
     pub dark: bool,
     /// Position of the pointer, from the upper left corner of the events.
     pub pointer: Option<(f64, f64)>,
-    /// True while the user drags a range. Then nothing below the pointer is highlighted or described.
+    /// True while the user drags a range. During this time, nothing below the pointer is highlighted or described.
     pub is_dragging: bool,
     /// The selected event.
     pub selected: Option<EventRef>,
@@ -64,7 +64,7 @@ pub struct Stage {
     bookmarks: Option<(String, Bookmarks)>,
     /// Filter text, the recorded events that pass, and true for each kind of derived event that passes.
     passing: Option<(String, Found, Vec<bool>)>,
-    /// Colour of each kind of recorded event by its change compared with another run.
+    /// Colour of each kind of recorded event, according to its change compared with another run.
     pub changes: Option<Vec<Option<Paint>>>,
     /// Selected event and the events it is linked to.
     linked: Option<(EventRef, Vec<Linked>)>,

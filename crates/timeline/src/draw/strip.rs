@@ -29,7 +29,7 @@ const STEPS_SHARE: i32 = 5;
 /// Overview of a capture.
 #[derive(Clone, Copy, Debug)]
 pub struct Strip<'a> {
-    /// Context of the run.
+    /// Events of the run and their measurements.
     pub context: Context<'a>,
     /// Timeline of the run.
     pub timeline: &'a Timeline,
@@ -136,7 +136,7 @@ fn share_of(busy: Ps, length: Ps) -> f64 {
     if length > Ps::ZERO { busy.as_ps() as f64 / length.as_ps() as f64 } else { 0.0 }
 }
 
-/// Adds the share of each column that a set covers. Walks columns and set only once.
+/// Adds the share of each column that a set covers. Walks the columns and the set only once.
 fn add_shares(set: &IntervalSet, columns: &Columns, shares: &mut [f64]) {
     let mut column = 0;
     for part in set.parts() {

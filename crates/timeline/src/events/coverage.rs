@@ -60,7 +60,7 @@ impl Columns {
     }
 }
 
-/// A mark to draw for a lane.
+/// A mark in the picture of a lane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mark {
     /// Columns that one event covers completely.
@@ -85,8 +85,8 @@ pub enum Mark {
     },
 }
 
-/// Calls `visit` with the marks of a lane from left to right. The cost depends on the number of busy columns, and
-/// hardly on the number of events in them.
+/// Calls `visit` with the marks of a lane from left to right. The cost depends on the number of busy columns, and hardly on
+/// the number of events in the columns.
 pub fn for_each_mark(trace: &Trace, lane: &Lane, columns: &Columns, mut visit: impl FnMut(Mark)) {
     let range = columns.range();
     let mut place = lane.first_from(trace, range.start);
@@ -143,7 +143,7 @@ mod tests {
     use proptest::prelude::*;
     use trace::{ByLine, TraceBuilder};
 
-    /// Creates lanes with times in picoseconds: a trace in microseconds would need wider columns.
+    /// Creates lanes with times in picoseconds, because a trace in microseconds would need wider columns.
     fn lanes(events: &[(i64, i64)]) -> (Trace, Lanes, ByLine) {
         let mut b = TraceBuilder::new();
         let line = b.line("/host:CPU", "python");

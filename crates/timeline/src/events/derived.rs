@@ -1,5 +1,5 @@
-//! Derived tracks, which no profiler records: steps, the activity of each device and the causes of its idle time,
-//! instants, memory in use.
+//! Derived tracks, which no profiler records: steps, the activity of each device and the causes of its idle time, instants,
+//! and memory in use.
 
 use base::Ps;
 use memory::allocator::allocators;

@@ -1,7 +1,7 @@
 //! Finds events by name on all lines: counts them, and moves from one to the next.
 //!
-//! The search looks at names instead of events: each [kind](trace::Events::kinds) of event is tested and its events are
-//! counted once. To find the next event, it walks each line from the given time, and stops where the line cannot
+//! The search looks at names instead of events. Each [kind](trace::Events::kinds) of event is tested once, and its events
+//! are counted once. To find the next event, the search walks each line from the given time, and stops when the line cannot
 //! contain a closer match.
 
 use base::{Ps, sort};
@@ -15,7 +15,7 @@ use crate::events::source::Source;
 pub struct Found {
     /// True for each kind of event that matches.
     passes: Vec<bool>,
-    /// Number of matching events.
+    /// Number of events that match.
     pub events: u64,
     /// Number of distinct matching names.
     pub names: u64,
@@ -25,7 +25,7 @@ pub struct Found {
 type Key = (Ps, usize, usize);
 
 impl Found {
-    /// Finds the events whose names `pass`. Calls `pass` once per name, even if many kinds of event have it.
+    /// Finds the events whose names `pass`. Calls `pass` once per name, even if many kinds of event have the same name.
     pub fn new(source: Source<'_>, pass: &dyn Fn(&str) -> bool) -> Found {
         let mut known: Vec<Option<bool>> = vec![None; source.trace.strings.len()];
         let kinds = source.trace.events.kinds().iter();
@@ -49,7 +49,7 @@ impl Found {
         found
     }
 
-    /// Returns true or false for each kind of event, indexed by the kind.
+    /// Returns, for each kind of event, true if it matches. Indexed by the kind.
     pub fn kinds(&self) -> &[bool] {
         &self.passes
     }

@@ -8,10 +8,10 @@ use crate::events::search::{partition_point, quick};
 /// Number of events between two stored sums.
 const BLOCK: usize = 16;
 
-/// Number of entries of one level of [`Lane::longest`] that one entry of the next level covers.
+/// Number of entries in one level of [`Lane::longest`] that one entry in the next level covers.
 const FAN: usize = 32;
 
-/// Marks a length that does not fit into 32 bits. It must be read from the event.
+/// Marks a length that does not fit into 32 bits and must be read from the event.
 const LONG: u32 = u32::MAX;
 
 /// Non-overlapping events of a line, by ascending start. They take 4.6 bytes per event, and 4 more if the lane has only
@@ -19,7 +19,7 @@ const LONG: u32 = u32::MAX;
 #[derive(Clone, Debug)]
 pub struct Lane {
     events: LineEvents,
-    /// Lengths of the events in picoseconds, or [`LONG`]. A picture of many events reads many lengths, so they are
+    /// Lengths of the events in picoseconds, or [`LONG`]. A picture of many events requires many lengths, so they are
     /// stored contiguously.
     lengths: Vec<u32>,
     /// Total length of the events before each block.
@@ -53,7 +53,7 @@ impl Lane {
         let mut longest = Vec::new();
         while !level.is_empty() {
             longest.push(level.iter().map(|&(place, _)| place).collect());
-            // If several are equally long, returns the first.
+            // If several events are equally long, returns the first.
             let best = |entries: &[(u32, Ps)]| entries.iter().copied().reduce(|a, b| if b.1 > a.1 { b } else { a });
             level = if level.len() > 1 { level.chunks(FAN).filter_map(best).collect() } else { Vec::new() };
         }
@@ -91,8 +91,8 @@ impl Lane {
         }
     }
 
-    /// Returns the position of the first event that ends after `time`. The search starts at the position `from`,
-    /// which must not be after the result.
+    /// Returns the position of the first event that ends after `time`. The search starts at the position `from`, which must
+    /// not be later than the result.
     pub fn first_ending_after(&self, trace: &Trace, from: usize, time: Ps) -> usize {
         self.partition_point(from, |place| self.time(trace, place).is_some_and(|at| at.end <= time))
     }
@@ -103,8 +103,8 @@ impl Lane {
         self.partition_point(from, |place| self.time(trace, place).is_some_and(|at| at.start < time))
     }
 
-    /// Returns the position of the first event that extends past `time` or starts there or later. Events of length 0
-    /// count, too.
+    /// Returns the position of the first event that ends after `time` or starts at `time` or later. This includes events of
+    /// length 0.
     pub fn first_from(&self, trace: &Trace, time: Ps) -> usize {
         let starting = self.first_starting_at(trace, 0, time);
         let before = starting.checked_sub(1);
@@ -118,7 +118,7 @@ impl Lane {
         (first..self.len()).take_while(same_start).find(|&place| self.event(place) == Some(event))
     }
 
-    /// Returns the start or end of an event that is nearest to `time`.
+    /// Returns the start or end of an event, whichever is nearest to `time`.
     pub fn nearest_edge(&self, trace: &Trace, time: Ps) -> Option<Ps> {
         let next = self.first_starting_at(trace, 0, time);
         // All events before the one that starts last end no later than its start.
@@ -129,7 +129,7 @@ impl Lane {
         edges.min_by_key(|edge| (*edge - time).as_ps().unsigned_abs())
     }
 
-    /// Finds the first position for which `before` is false. Doubles the stride, then bisects, because the result is
+    /// Finds the first position for which `before` is false. Doubles the stride and then bisects, because the result is
     /// usually near.
     fn partition_point(&self, from: usize, before: impl Fn(usize) -> bool) -> usize {
         let (mut low, mut stride) = (from, 1);
@@ -152,7 +152,7 @@ impl Lane {
         (block * BLOCK..place).fold(sum, |sum, place| sum + self.length(trace, place))
     }
 
-    /// Returns the covered time before `time`. `place` is the first event that ends after `time`.
+    /// Returns the total covered time before the instant `time`. `place` is the first event that ends after `time`.
     pub fn covered_until(&self, trace: &Trace, place: usize, time: Ps) -> Ps {
         let inside = self.time(trace, place).map_or(Ps::ZERO, |at| Interval::new(at.start, at.end.min(time)).length());
         self.covered_before(trace, place) + inside
@@ -175,8 +175,7 @@ impl Lane {
                 best = Some((place, length));
             }
         };
-        // Entries of the level: first events, then larger and larger groups as long as whole groups are inside the
-        // range.
+        // Entries of the level: first events, then ever larger groups, as long as whole groups are inside the range.
         let (mut from, mut to, mut level) = (first, end.min(self.len()), 0);
         while from < to {
             let groups = (from.div_ceil(FAN), to / FAN);
@@ -273,7 +272,7 @@ mod tests {
             let longest = (first..end).max_by_key(|&place| (events[place].1, std::cmp::Reverse(place)));
             assert_eq!(lane.longest_of(&trace, first, end), longest);
         }
-        // Nothing is listed if the events are in file order.
+        // Event ids are not stored if the events are in file order.
         assert!(lane.memory_bytes() < 25_000);
     }
 }

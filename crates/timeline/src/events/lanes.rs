@@ -55,7 +55,7 @@ fn lanes_of(trace: &Trace, events: &LineEvents) -> Vec<Lane> {
     let mut nesting = Nesting::default();
     let mut lanes: Vec<Vec<EventId>> = Vec::new();
     let mut ids = events.iter();
-    // Nothing is listed while all events are in the first lane: a device stream usually has only one lane.
+    // Ids are not stored while all events are in the first lane, because a device stream usually has only one lane.
     let mut in_first = 0;
     trace.for_each_on_thread(events, |_, interval| {
         let Some(id) = ids.next() else { return };

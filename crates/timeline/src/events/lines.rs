@@ -35,17 +35,17 @@ pub fn line_labels(trace: &Trace) -> Vec<String> {
 pub struct NoLine {
     /// The pattern.
     pub pattern: String,
-    /// Names in the capture, as the rest of the sentence.
+    /// Names in the capture, as the rest of the error's sentence.
     known: String,
 }
 
 /// Number of lines listed in the error for a pattern that matches none.
 const MOST_LISTED: usize = 8;
 
-/// Returns the lines that match a pattern, in which `*` matches any characters. The pattern must match the whole name
-/// of the line, of its process, or of both with a slash between (`GPU:0/Stream*`). The `/device:` or `/host:` of the
-/// process is optional. If no line matches, the pattern selects devices by the name that reports show (`CPU:2`), and
-/// returns all lines that ran an op of such a device.
+/// Returns the lines that match a pattern, in which `*` matches any characters. The pattern must match the whole name of
+/// the line, of its process, or of both with a slash between (`GPU:0/Stream*`). The `/device:` or `/host:` of the process
+/// is optional. If no line matches, the pattern selects devices by the names in reports (`CPU:2`), and the function returns
+/// all lines that ran an op of such a device.
 ///
 /// # Errors
 ///
@@ -59,7 +59,7 @@ pub fn chosen_lines(context: Context<'_>, pattern: &str) -> Result<Vec<LineId>, 
         chosen =
             sort::set(devices.iter().flat_map(|device| lines_of_device(trace, device, pattern))).into_iter().collect();
     }
-    // Other devices have processes with their names.
+    // Other devices have processes with the device's name.
     let is_on_threads = |device: &&Device| device.platform == Platform::Cpu;
     let devices: Vec<&str> = devices.iter().filter(is_on_threads).map(|device| device.name.as_str()).collect();
     if chosen.is_empty() { Err(no_match(trace, &labels, &devices, pattern)) } else { Ok(chosen) }
@@ -85,9 +85,8 @@ fn short(process: &str) -> &str {
     ["/device:", "/host:"].iter().find_map(|prefix| process.strip_prefix(prefix)).unwrap_or(process)
 }
 
-/// Returns the lines of a device for which the pattern matches the device's name, alone or together with the line's
-/// name. XLA's CPU devices have no process of their own. Their ops run on host threads, which other devices may use as
-/// well.
+/// Returns the lines of a device for which the pattern matches the device's name, alone or together with the line's name.
+/// XLA's CPU devices do not have their own process. Their ops run on host threads, which other devices may also use.
 fn lines_of_device(trace: &Trace, device: &Device, pattern: &str) -> BTreeSet<LineId> {
     if !pattern.contains('/') && !fits(pattern, &device.name) {
         return BTreeSet::new();
@@ -124,8 +123,8 @@ fn no_match(trace: &Trace, labels: &[String], devices: &[&str], pattern: &str) -
     error(format!("; the capture has {listed}{more}{end}{of_devices}{question}"))
 }
 
-/// Returns true if a text matches a pattern, in which `*` matches any characters. Takes at most the product of their
-/// lengths.
+/// Returns true if a text matches a pattern, in which `*` matches any characters. The time is at most proportional to the
+/// product of both lengths.
 fn fits(pattern: &str, text: &str) -> bool {
     let mut parts = pattern.split('*');
     let Some(mut rest) = parts.next().and_then(|first| text.strip_prefix(first)) else { return false };

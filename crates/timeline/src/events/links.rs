@@ -1,5 +1,5 @@
-//! Links between events: from a call to the kernel that it launches, and the links in the file, as flows or as
-//! producers and consumers.
+//! Links between events: links from a call to the kernel that it launches, and links in the file (flows, or producers and
+//! consumers).
 //!
 //! ```text
 //! thread 1   [launch 7)--launch--.          calls and ops are matched by number, as in the table of launches
@@ -8,8 +8,8 @@
 //! thread 2                             '->[backward)
 //! ```
 //!
-//! All links of a run are computed together when an event is first selected. The links of one event are then found by
-//! binary search.
+//! All links of a run are computed together when an event is first selected. After that, binary search finds the links of
+//! one event.
 
 use base::{Ps, sort};
 use metrics::{Context, call_of, for_each_launch};
@@ -27,9 +27,9 @@ const MOST_MOMENTS: usize = 64;
 pub enum LinkKind {
     /// A call launched device work.
     Launch,
-    /// A flow with this name leads from one to the other.
+    /// A flow with this name leads from one event to the other.
     Flow(StrId),
-    /// One event produces what the other consumes.
+    /// One event produces data that the other consumes.
     Handover,
 }
 
@@ -38,7 +38,7 @@ pub enum LinkKind {
 pub struct Linked {
     /// The linked event.
     pub event: EventId,
-    /// True if the linked event follows from the other one.
+    /// True if the linked event is the effect, and false if it is the cause.
     pub follows: bool,
     /// Reason for the link.
     pub kind: LinkKind,
@@ -58,7 +58,7 @@ struct Link {
 pub struct Links {
     /// Calls and the ops that they launch, sorted by call. The call of an op is found by its correlation id.
     launches: Vec<(EventId, EventId)>,
-    /// Links in the file that are not launches, sorted by their source.
+    /// Links in the file that are not launches, sorted by the source of the link.
     given: Vec<Link>,
     /// Positions in `given`, sorted by the target of the link.
     by_target: Vec<u32>,
@@ -153,7 +153,7 @@ fn add_flows(source: Source<'_>, links: &mut Vec<Link>) {
     let points = ordered(&points, |(point, _)| point.time.as_ps());
     let points = ordered(&points, |(point, _)| i64::from(point.flow));
     for flow in points.chunk_by(|(a, _), (b, _)| a.flow == b.flow) {
-        // If a clock is early, the only start can be after its end.
+        // If a clock is early, the time of the only start can be after the end.
         let mut starts = flow.iter().filter(|(point, _)| point.role == FlowRole::Start);
         let only_start = starts.next().filter(|_| starts.next().is_none());
         let mut from = only_start.and_then(|(_, event)| *event);
@@ -198,9 +198,9 @@ fn events_of_points(source: Source<'_>) -> Vec<Option<EventId>> {
     events
 }
 
-/// Returns the event of a line that a point at `time` belongs to: the innermost event that runs at that time or, if
-/// none runs, the innermost event that ends at that time. `first` contains a position for each lane: all earlier events
-/// end before `time`. The function advances these positions.
+/// Returns the event of a line that a point at `time` belongs to: the innermost event that runs at that time or, if none
+/// runs, the innermost event that ends at that time. `first` contains a position for each lane before which all events end
+/// before `time`. The function advances these positions.
 fn event_at(trace: &Trace, lanes: &[Lane], first: &mut [usize], time: Ps, binding: FlowBinding) -> Option<EventId> {
     let mut best: Option<((bool, Ps), EventId)> = None;
     for (lane, first) in lanes.iter().zip(first) {

@@ -1,8 +1,8 @@
 //! Nesting of the events of a line, and the lane in which each is drawn.
 //!
-//! An event is *nested* in the event that contains it completely. If several events contain it, the one that starts
-//! last counts. A nested event is drawn below its parent, in the first lane that is free for its whole duration. So
-//! events that overlap without nesting are in separate lanes, and no event hides another:
+//! An event is *nested* in the event that contains it completely. If several events contain it, its parent is the one that
+//! starts last. A nested event is drawn below its parent, in the first lane that is free for its whole duration. Events
+//! that overlap without nesting are therefore in separate lanes, and no event hides another:
 //!
 //! ```text
 //! lane 0   [a---------------)   [e----)
@@ -29,13 +29,13 @@ struct Open {
     place: Place,
 }
 
-/// Assigns places to the events of a line, which must be added by ascending start, longest first. Takes linear time,
-/// except for events that overlap without nesting: the search for a free lane takes the logarithm of the number of
+/// Assigns places to the events of a line, which must be added by ascending start, longest first. Takes linear time, except
+/// for events that overlap without nesting, for which the search for a free lane takes logarithmic time in the number of
 /// lanes.
 #[derive(Clone, Debug, Default)]
 pub struct Nesting {
-    /// Open events with descending ends. An event that ends before a later one is dropped, because the later one
-    /// contains everything that it could still contain.
+    /// Open events with descending ends. An event is dropped when a later event ends after it, because the later event
+    /// contains everything that the dropped event could still contain.
     open: Vec<Open>,
     lanes: FreeLanes,
 }
@@ -168,10 +168,10 @@ mod tests {
             let found = places(&events);
             for (at, (event, place)) in events.iter().zip(&found).enumerate() {
                 let before = || events.iter().zip(&found).take(at);
-                // Of two equal events, the later is nested in the earlier. An event of length 0 is not nested in one
-                // that ends at the same time.
+                // If two events are equal, the later is nested in the earlier. An event of length 0 is not nested in an
+                // event that ends at the same time.
                 let holds = |outer: &(i64, i64)| outer.1 >= event.1 && outer.1 > event.0;
-                // The innermost parent is the latest event that contains it.
+                // The parent is the latest event that contains this event.
                 let depth = before().rfind(|(outer, _)| holds(outer)).map_or(0, |(_, around)| around.0 + 1);
                 prop_assert_eq!(place.0, depth);
                 let hidden = before().any(|(other, there)| there.1 == place.1 && other.1 > event.0 && other.0 < event.1);

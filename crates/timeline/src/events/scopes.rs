@@ -6,8 +6,8 @@
 //!           [attn         )[mlp  )   [mlp   )
 //! ```
 //!
-//! At every instant, the innermost running op of the line counts, so a scope is busy for the self time of its ops.
-//! Source lines of ops are drawn in the same way: a file, and below it its lines.
+//! At every instant, only the innermost running op of the line is shown, so a scope is busy for the self time of its ops.
+//! Source lines of ops are drawn in the same way: a file, and its lines below it.
 
 use base::framework_path;
 use rustc_hash::FxHashMap;
@@ -145,8 +145,8 @@ impl Scopes {
         self.paints.get(name.index()).copied().unwrap_or_default()
     }
 
-    /// Returns the content of each column of each level of a line. Inner ops are processed after outer ones and
-    /// overwrite their columns, which is correct because a nested op covers no more than its parent.
+    /// Returns the content of each column of each level of a line. Inner ops are processed after outer ops and overwrite
+    /// their columns. This is correct because a nested op covers no more than its parent.
     pub fn cells(&self, source: Source<'_>, line: LineId, columns: &Columns) -> Vec<Vec<Cell>> {
         let mut levels = vec![vec![Cell::default(); columns.len()]; self.depth(line) as usize];
         for lane in source.lanes(line) {

@@ -25,8 +25,8 @@ pub(crate) fn partition_point(places: Range<usize>, before: impl Fn(usize) -> bo
     low
 }
 
-/// Returns the last position between `low` and `place` that is quick to read. Among
-/// [packed](trace::Events::push_packed) events, every 16th is.
+/// Returns the last position between `low` and `place` that is quick to read. Among [packed](trace::Events::push_packed)
+/// events, every 16th is quick to read.
 pub(crate) fn quick(low: usize, place: usize) -> usize {
     let quick = place & !15;
     if quick >= low { quick } else { place }

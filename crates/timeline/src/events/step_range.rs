@@ -3,8 +3,8 @@
 use metrics::{Context, Device};
 use trace::Interval;
 
-/// Returns the time from the first start of a step on any device to its last end. Returns `None` if no device ran the
-/// step.
+/// Returns the time from the first start of a step on any device to the last end of the step on any device. Returns `None`
+/// if no device ran the step.
 pub fn step_range(context: Context<'_>, step: usize) -> Option<Interval> {
     let windows = context.analysis.steps.windows.iter();
     let windows = windows.filter_map(|windows| windows.get(step).copied().flatten()).map(|window| window.interval);
@@ -12,7 +12,7 @@ pub fn step_range(context: Context<'_>, step: usize) -> Option<Interval> {
 }
 
 /// Returns the first device that is at least half as busy in the step as the busiest device, and the step's time on it.
-/// This choice gives the same device in different runs of a program. Returns `None` if no device ran the step.
+/// This rule selects the same device in different runs of a program. Returns `None` if no device ran the step.
 pub(crate) fn busy_device(context: Context<'_>, step: usize) -> Option<(&Device, Interval)> {
     let devices = context.analysis.captured.used.iter().zip(&context.analysis.steps.windows);
     let ran = devices.filter_map(|(device, windows)| Some((device, windows.get(step).copied()??.interval)));
@@ -22,8 +22,8 @@ pub(crate) fn busy_device(context: Context<'_>, step: usize) -> Option<(&Device,
     first.map(|(device, time, _)| (device, time))
 }
 
-/// Returns the index of the representative step: the counted step with the median duration. If two steps are in the
-/// middle, the shorter one.
+/// Returns the index of the representative step: the counted step with the median duration. If two steps are in the middle,
+/// returns the shorter one.
 pub fn median_step(context: Context<'_>) -> Option<usize> {
     let counted = context.profile.steps.iter().filter(|step| step.counted);
     let mut steps: Vec<(f64, u64)> = counted.map(|step| (step.duration_us, step.index)).collect();

@@ -38,8 +38,8 @@ impl Timeline {
         self.processes.get_or_init(|| processes(sources, self.flames(context)))
     }
 
-    /// Computes a part of the data that the first picture and statistics need, so that they appear without delay.
-    /// Returns false if nothing is left to do.
+    /// Computes a part of the data for the first picture and the statistics, so that they appear without delay. Returns
+    /// false if nothing is left to do.
     pub fn prepare(&self, context: Context<'_>) -> bool {
         /// Number of events per part: about ten milliseconds of work.
         const PART: usize = 500_000;
@@ -73,7 +73,8 @@ impl Timeline {
         links.of(context, event.id())
     }
 
-    /// Returns the events of one origin. `context` must always belong to the same run. Its window has no effect here.
+    /// Returns the events of one origin. `context` must always belong to the same run. The window of `context` has no
+    /// effect here.
     pub fn source<'a>(&'a self, context: Context<'a>, origin: Origin) -> Source<'a> {
         match origin {
             Origin::Captured => {

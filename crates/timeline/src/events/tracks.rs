@@ -1,5 +1,5 @@
 //! Tracks of a run in display order: devices come before other processes, each group in the file's order. In a process,
-//! derived tracks come first, then its lines in the file's order, then its counters.
+//! derived tracks come first, then the lines in file order, then the counters.
 
 use base::sort;
 use trace::{LineId, LineKind, Plane, PlaneKind, Trace};
@@ -21,8 +21,8 @@ pub struct TrackId {
     pub track: u32,
 }
 
-/// Returns true if host processes are initially folded: there are many tracks, and there are devices in addition to the
-/// hosts.
+/// Returns true if host processes are initially folded. This is the case if there are many tracks, and devices in addition
+/// to hosts.
 pub(crate) fn hosts_fold(processes: &[Process]) -> bool {
     let many = processes.iter().map(|process| process.tracks.len()).sum::<usize>() > MANY_TRACKS;
     many && processes.iter().any(|process| !process.is_host)
@@ -69,8 +69,8 @@ pub struct Process {
 pub(crate) fn processes([captured, derived]: [Source<'_>; 2], flames: &[Scopes; 2]) -> Vec<Process> {
     let whole = captured.trace;
     let (captured, derived) = ((Origin::Captured, captured), (Origin::Derived, derived));
-    // Devices come first, because most users look for them. A stack of Python functions fills a screen, and traces of
-    // PyTorch start with it.
+    // Devices come first, because most users look for them. A stack of Python functions fills a screen, and PyTorch traces
+    // start with such a stack.
     let place = |(index, plane): (usize, &Plane)| {
         (!matches!(plane.kind, PlaneKind::Device { .. }), plane.order.unwrap_or(i64::MAX), index)
     };

@@ -15,9 +15,9 @@ pub enum Step {
     Next,
     /// To the previous event of the lane.
     Previous,
-    /// To the event above, in the same track or the previous one.
+    /// To the event above, in the same or the previous track.
     Up,
-    /// To the event below, in the same track or the next one.
+    /// To the event below, in the same or the next track.
     Down,
     /// To the nearest event that caused this one.
     Cause,

@@ -9,9 +9,9 @@ const MOST_MOVES: usize = 1_000;
 
 /// Changes that the user made to the arrangement of the tracks.
 ///
-/// In its text form, each change is a letter with its numbers: `t1` for a toggled process 1, `l0.2` for track 2 of
-/// process 0 with narrow lanes, `h0.2` for a hidden track, `p0.2` for a pinned one, `m0.2.5` for one that was moved
-/// to position 5. Changes are separated by `-`.
+/// In text form, each change is a letter with numbers: `t1` for a toggled process 1, `l0.2` for track 2 of process 0 with
+/// narrow lanes, `h0.2` for a hidden track, `p0.2` for a pinned track, `m0.2.5` for a track that was moved to position 5.
+/// Changes are separated by `-`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Arrangement {
     /// Processes whose folding differs from the default: folded instead of open, or open instead of folded.
@@ -50,7 +50,7 @@ impl Arrangement {
         arrangement
     }
 
-    /// Returns the arrangement that folds exactly the processes for which `folds` returns true.
+    /// Returns an arrangement that folds exactly those processes for which `folds` returns true.
     pub fn folding(processes: &[Process], folds: &dyn Fn(&Process) -> bool) -> Arrangement {
         let hosts_fold = hosts_fold(processes);
         let turned = (0..).zip(processes).filter(|(_, of)| folds(of) != (hosts_fold && of.is_host));
@@ -69,8 +69,8 @@ impl Arrangement {
         order
     }
 
-    /// Moves a track up or down by one position among the visible tracks of its process. A pinned track moves among
-    /// the pinned ones.
+    /// Moves a track up or down by one position among the visible tracks of its process. A pinned track moves among the
+    /// pinned tracks.
     pub fn shift(&mut self, processes: &[Process], id: TrackId, is_up: bool) {
         let next = |at: usize| if is_up { at.checked_sub(1) } else { at.checked_add(1) };
         if let Some(at) = self.pinned.iter().position(|it| *it == id) {

@@ -25,7 +25,7 @@ impl Bookmark {
 
 /// The user's bookmarks, by ascending start.
 ///
-/// Their text form is `start!name` for a flag and `start-end@top-bottom!name` for a range, separated by `;`.
+/// In text form, a flag is `start!name` and a range is `start-end@top-bottom!name`. Bookmarks are separated by `;`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Bookmarks(Vec<Bookmark>);
 
@@ -87,7 +87,7 @@ impl Bookmarks {
         }
     }
 
-    /// Returns the index of the bookmark after or before the selected one. Without a selection, returns the first one
+    /// Returns the index of the bookmark after or before the selected one. Without a selection, returns the first bookmark
     /// that starts after `time_ps`, or the one before it. Wraps around at both ends.
     pub fn beside(&self, selected: Option<u32>, time_ps: i64, forward: bool) -> Option<u32> {
         let count = self.0.len();

@@ -44,7 +44,7 @@ impl Viewport {
         (time - self.range.start).as_ps() as f64 / self.range.length().as_ps() as f64
     }
 
-    /// Zooms: shows `factor` times as much. The time at the fraction `share` of the width stays in place.
+    /// Zooms so that the range is `factor` times as long. The time at the fraction `share` of the width stays in place.
     #[must_use]
     pub fn zoom(self, share: f64, factor: f64) -> Viewport {
         let length = self.range.length().as_ps() as f64;
@@ -54,7 +54,7 @@ impl Viewport {
         self.show(Interval::new(start, start + Ps::new(wanted as i64)))
     }
 
-    /// Pans to a later time by `widths` of the viewport's width.
+    /// Pans to later times by `widths` times the width of the viewport.
     #[must_use]
     pub fn pan(self, widths: f64) -> Viewport {
         let by = Ps::new((self.range.length().as_ps() as f64 * widths) as i64);

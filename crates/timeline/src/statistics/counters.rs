@@ -13,18 +13,18 @@ pub struct CounterValues {
     pub min: f64,
     /// Largest value in the range.
     pub max: f64,
-    /// Value at the start of the range, or the counter's first value if the counter starts inside the range.
+    /// Value at the start of the range. If the counter starts inside the range, its first value.
     pub first: f64,
     /// Value just before the end of the range.
     pub last: f64,
 }
 
-/// Returns the statistics of a counter in `[start, end)`. Returns `None` if its first sample is later. Takes linear
-/// time in the samples of the range.
+/// Returns the statistics of a counter in `[start, end)`. Returns `None` if its first sample is later. Takes time linear in
+/// the number of samples in the range.
 pub fn counter_in(track: &CounterTrack, range: Interval) -> Option<CounterValues> {
     let before = |edge| track.times.partition_point(|time| *time < edge);
     let (start, end) = (before(range.start), before(range.end));
-    // Of several samples at the same time, the last one counts.
+    // If several samples have the same time, the last one is used.
     let from = range.start.max(*track.times.first()?);
     let in_force = track.times.partition_point(|time| *time <= from).saturating_sub(1);
     let times = track.times.get(in_force..end)?;

@@ -1,4 +1,4 @@
-//! Finds the events of a line in a range of time, without reading those before it.
+//! Finds the events of a line in a range of time, without reading the events before the range.
 
 use std::cmp::Reverse;
 use std::ops::Range;
@@ -15,7 +15,7 @@ pub struct EventsIn<'a> {
     trace: &'a Trace,
     events: Option<&'a LineEvents>,
     range: Interval,
-    /// Events that run at the start of the range and started before it.
+    /// Events that started before the range and run at its start.
     under_way: Vec<EventId>,
     /// Events that start in the range, as positions in the order of the line.
     starting: Range<usize>,

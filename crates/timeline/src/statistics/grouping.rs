@@ -13,7 +13,7 @@ pub enum GroupBy {
     /// Name of the event.
     #[default]
     Name,
-    /// Op of the event, by its name in the ops table. For events that are not ops, the HLO op in their arguments.
+    /// Op of the event, by its name in the ops table. For other events, the HLO op in the arguments.
     Op,
     /// Category of the event's op.
     Category,
@@ -43,7 +43,7 @@ impl GroupBy {
         GroupBy::ALL.into_iter().find(|by| by.key() == key).unwrap_or_default()
     }
 
-    /// Returns the name of the group of events without the property.
+    /// Returns the name of the group for events without the property.
     fn none(self) -> &'static str {
         match self {
             GroupBy::Op => "no HLO op",
@@ -175,8 +175,8 @@ impl<'a> Grouping<'a> {
     }
 }
 
-/// Looks up the row of the ops table for a name and arguments. Nearly every argument set has only one name and needs no
-/// hashing, which would take long for a million ops.
+/// Looks up the row of the ops table for a name and arguments. Nearly every argument set has only one name, so the lookup
+/// needs no hashing, which would take long for a million ops.
 struct RowOf<'a> {
     entries: &'a [((StrId, ArgsId), u32)],
     /// Index of the first entry of each argument set.
@@ -204,8 +204,8 @@ impl<'a> RowOf<'a> {
     }
 }
 
-/// Returns true if the event occupies a device, as defined by [`metrics::Devices`]. Lines that repeat the ops have
-/// events with the same names.
+/// Returns true if the event occupies a device, as defined by [`metrics::Devices`]. Lines that repeat the ops contain
+/// events with the same names, for which this returns false.
 fn is_device_op(trace: &Trace, kind: &EventKind) -> bool {
     let Some(args) = trace.args.set(kind.args.index()) else { return false };
     match trace.lines.get(kind.line.index()).map(|line| line.kind) {

@@ -9,12 +9,12 @@
 //! d                              |         length zero, at the end: does not count
 //! ```
 //!
-//! An event counts if part of it is in the range. An event of length zero counts if it is in `[start, end)`. So the
-//! times of adjacent ranges add up to the time of the range that they form together. The counts add up too, except for
-//! events that an edge cuts.
+//! The statistics include an event if part of it is in the range, and an event of length zero if it is in `[start, end)`.
+//! As a result, the times of adjacent ranges add up to the time of the combined range. The counts also add up, except for
+//! events that cross an edge.
 //!
-//! The group of an event depends only on its [kind](trace::Events::kinds), so it is looked up once per kind. Then one
-//! pass adds up the events and skips the stretches whose sums are known.
+//! The group of an event depends only on its [kind](trace::Events::kinds), so it is looked up once per kind. Then one pass
+//! adds up the events, and skips stretches with known sums.
 
 mod counters;
 mod events_in;
@@ -49,7 +49,7 @@ pub struct Area {
 }
 
 impl Area {
-    /// Range that cuts no event and leaves none out.
+    /// Range that cuts no event and leaves no event out.
     pub const EVERYTHING: Interval = Interval { start: Ps::new(i64::MIN), end: Ps::MAX };
 
     /// Returns the area with all events of a trace.
@@ -58,14 +58,14 @@ impl Area {
     }
 }
 
-/// Count and times of some events, clipped to the range.
+/// Count and times of some events. The times are clipped to the range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sums {
     /// Number of events.
     pub count: u64,
     /// Sum of the durations.
     pub total: Ps,
-    /// Sum of the self times. Each instant of a line is self time of the running event that started last.
+    /// Sum of the self times. Each instant of a line belongs to the self time of the running event that started last.
     pub self_time: Ps,
     /// The shortest duration.
     pub min: Ps,
@@ -74,7 +74,7 @@ pub struct Sums {
 }
 
 impl Sums {
-    /// Sums of no events.
+    /// Sums for an empty list of events.
     pub const NONE: Sums = Sums { count: 0, total: Ps::ZERO, self_time: Ps::ZERO, min: Ps::MAX, max: Ps::ZERO };
 
     /// Adds an event with its length inside the range. Its self time is added separately.
@@ -110,8 +110,8 @@ pub struct Group {
     pub sums: Sums,
 }
 
-/// Returns the groups with events in an area, in the order of their first event. Takes linear time in the events of
-/// the area, except for stretches with known sums.
+/// Returns the groups with events in an area, in the order of their first event. Takes time linear in the number of events
+/// in the area, except for stretches with known sums.
 pub fn groups(source: Source<'_>, area: &Area, grouping: &Grouping) -> Vec<Group> {
     let mut found = Gathered { grouping, groups: Vec::new(), places: vec![u32::MAX; grouping.len()] };
     for &line in &area.lines {
@@ -171,7 +171,7 @@ enum Part<'a> {
     Events(EventsIn<'a>),
 }
 
-/// Calls `visit` with the parts of a range of a line, in order of time. No event is in two of them.
+/// Calls `visit` with the parts of a range of a line, in order of time. No event is in two parts.
 fn for_each_part(source: Source<'_>, line: LineId, range: Interval, mut visit: impl FnMut(Part<'_>)) {
     let mut from = range.start;
     let events = |from, to| Part::Events(EventsIn::new(source, line, Interval::new(from, to)));

@@ -10,12 +10,12 @@ use super::{Area, Group, Grouping, Part, for_each_part};
 use crate::Source;
 use crate::events::lane::Lane;
 
-/// Returns the median and the 95th percentile of each of these groups, which [`groups`](super::groups) found in the
-/// area. Takes time linear in the number of events in the groups, and in the number of the area's events outside of
-/// stretches with known sums. Takes 4 bytes per event of the groups, and 8 more for groups whose 95th percentile
-/// exceeds 4 ms.
+/// Returns the median and the 95th percentile of each of these groups, which [`groups`](super::groups) found in the area.
+/// The time is linear in the number of events in the groups, and in the number of the area's events outside of stretches
+/// with known sums. The memory is 4 bytes per event of the groups, and 8 more for groups whose 95th percentile exceeds 4
+/// ms.
 pub fn percentiles_of(source: Source<'_>, area: &Area, grouping: &Grouping, groups: &[Group]) -> Vec<Percentiles> {
-    // Half of the memory takes half of the time. Durations that do not fit count as the longest value, which matters
+    // Half of the memory takes half of the time. Durations that do not fit are stored as the largest value, which matters
     // only if the 95th percentile is such a duration.
     const LONGEST: u32 = u32::MAX;
     let short = |length: Ps| u32::try_from(length.as_ps()).unwrap_or(LONGEST);
@@ -89,10 +89,10 @@ impl<T: Copy + Default, F: Fn(Ps) -> T> Lengths<T, F> {
         *next += 1;
     }
 
-    /// Adds the durations of a stretch. A separate call per stretch: see [`trace::in_blocks`].
+    /// Adds the durations of a stretch. Each stretch is a separate call (see [`trace::in_blocks`]).
     #[inline(never)]
     fn add_stretch(&mut self, source: Source<'_>, line: LineId, stretch: &StretchSums<'_>) {
-        // If the line has only one lane, the lane has its events in the same order, with contiguous lengths.
+        // If the line has only one lane, the lane contains the events in the same order, with contiguous lengths.
         let lane = source.caches.lanes.known(line).and_then(|lanes| if let [lane] = lanes { Some(lane) } else { None });
         let events = source.by_line.events.get(line.index());
         for (kind, places) in stretch.places() {

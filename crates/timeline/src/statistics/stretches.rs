@@ -1,7 +1,7 @@
 //! Precomputed sums of the events of a line, stretch by stretch, so that statistics of an area read only the events
 //! at its edges.
 //!
-//! A stretch starts and ends when nothing on the line runs. So its edges cut no event, and the sums of stretches add
+//! A stretch starts and ends when nothing on the line runs. Its edges therefore cut no event, and the sums of stretches add
 //! up like those of adjacent ranges:
 //!
 //! ```text
@@ -12,8 +12,8 @@
 //! ```
 //!
 //! A stretch has enough events of each kind to limit all sums to 1.2 bytes per event. The order of the events by kind,
-//! which percentiles need, raises that to 3.2 bytes. Stretches with too many kinds or without a timely end are not
-//! stored, and their events are read individually.
+//! which percentiles need, raises that to 3.2 bytes. Stretches with too many kinds, or without a pause in time to end them,
+//! are not stored. Their events are read individually.
 
 use std::sync::OnceLock;
 
@@ -29,9 +29,9 @@ use super::Sums;
 pub(crate) struct Limits {
     /// Minimum average number of events per kind.
     pub of_a_kind: usize,
-    /// Minimum number of events. Reading fewer is fast anyway.
+    /// Minimum number of events. Reading fewer events is fast anyway.
     pub fewest: usize,
-    /// Maximum number of events, whose positions in the stretch are 16-bit numbers.
+    /// Maximum number of events. Their positions in the stretch are 16-bit numbers.
     pub most: usize,
 }
 
@@ -59,7 +59,7 @@ struct LineStretches {
 
 #[derive(Debug)]
 struct Stretch {
-    /// Time from the start of the first event to the end of the last. No other event of the line overlaps it.
+    /// Time from the start of the first event to the end of the last event. No other event of the line overlaps it.
     time: Interval,
     /// Position of the first event in the order of the line.
     first: usize,
@@ -109,8 +109,8 @@ impl Stretches {
         made > 0
     }
 
-    /// Calls `visit` with the stretches of a line inside `range`, in order, each with its time. If the stretches of
-    /// the line are not built, there are no calls.
+    /// Calls `visit` with the stretches of a line inside `range`, in order, each with its time. Does not call `visit` if
+    /// the stretches of the line are not built.
     pub(super) fn for_each_in(&self, line: LineId, range: Interval, mut visit: impl FnMut(Interval, StretchSums<'_>)) {
         let Some(of_line) = self.of_lines.get(line.index()).and_then(OnceLock::get) else { return };
         let first = of_line.list.partition_point(|stretch| stretch.time.start < range.start);
@@ -168,7 +168,7 @@ struct StretchBuilder {
     /// Index in `sums` of each event.
     events: Vec<u16>,
     running: SelfTime,
-    /// True if the stretch became too long. Later events are then in no stretch until the line is idle.
+    /// True if the stretch became too long. In this case, later events are in no stretch until the line is idle.
     is_given_up: bool,
 }
 

@@ -133,7 +133,7 @@ proptest! {
         check(&events, &[0], asked.map(|(from, length)| (from, from + length)));
     }
 
-    /// Checks that the list of a part equals the list of the whole without the rest.
+    /// Checks that the list of a part equals the list of the whole, without the events outside the part.
     #[test]
     fn listed_events_are_whole(
         events in prop::collection::vec((0usize..3, 0usize..4, 0i64..120, prop_oneof![Just(0i64), 0i64..10, 0i64..90]), 1..60),
@@ -167,7 +167,7 @@ proptest! {
         }
     }
 
-    /// Checks that ranges add up to the whole for any cut in time.
+    /// Checks that, wherever the time is cut, the ranges add up to the whole.
     #[test]
     fn ranges_that_touch_add_up(
         events in prop::collection::vec((0usize..3, 0usize..4, 0i64..120, 0i64..60), 1..60),
@@ -232,8 +232,8 @@ fn percentiles_of_long_events_are_exact() {
     assert_eq!(found["b"].1, Percentiles { median_us: 102.5, p95: Ps::new(193 * US) });
 }
 
-/// XProf's viewer lost events whose times overlap. Here each event counts, and each instant is self time of exactly
-/// one.
+/// XProf's viewer lost events whose times overlap. Here, every event is included, and each instant belongs to the self time
+/// of exactly one event.
 #[test]
 fn overlapping_times_lose_no_event() {
     let events = [(0, 0, 0, 10), (0, 1, 5, 10), (0, 2, 5, 10), (0, 0, 0, 10), (0, 3, 7, 1)];
@@ -253,7 +253,8 @@ fn self_time_is_what_nested_events_leave() {
     assert_eq!(["a", "b", "c", "d"].map(own), [35, 15, 30, 20]);
 }
 
-/// XProf's viewer summed only the events that were drawn. Here a million events that are too short to draw all count.
+/// XProf's viewer summed only the events that were drawn. Here, the sums include a million events that are too short to be
+/// drawn.
 #[test]
 fn sums_are_over_all_events_however_short() {
     let mut b = TraceBuilder::new();

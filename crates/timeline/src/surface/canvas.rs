@@ -26,8 +26,7 @@ pub enum TextStyle {
     Heading,
 }
 
-/// An arrow along a cubic Bézier curve, from the first point to the last. The two points between them are control
-/// points.
+/// An arrow along a cubic Bézier curve, from the first point to the last. The two middle points are control points.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Arrow {
     /// Start, two control points, and end.

@@ -3,7 +3,7 @@
 use crate::draw::paint::Rgb;
 use crate::surface::canvas::{Arrow, Canvas, Rect, TextStyle};
 
-/// A text to write onto the pixels. The caller writes it, because only the browser has fonts.
+/// A text to write onto the pixels. The caller writes the text, because only the browser has fonts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lettering {
     /// Left edge.
@@ -24,7 +24,7 @@ pub struct Lettering {
 #[derive(Clone, Debug, Default)]
 pub struct Raster {
     width: usize,
-    /// Red, green, blue and opacity of each pixel as one number, in the byte order of browsers.
+    /// Red, green, blue and opacity of each pixel as one number, in the byte order that browsers use.
     pixels: Vec<u32>,
     /// Texts to write onto the pixels, in order.
     pub letterings: Vec<Lettering>,

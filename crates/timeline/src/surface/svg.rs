@@ -1,4 +1,4 @@
-//! A canvas that creates an SVG: the same picture, for documents.
+//! A canvas that creates an SVG, which shows the same picture in documents.
 
 use std::fmt::Write as _;
 

@@ -31,11 +31,11 @@ pub struct Gathered {
     pub is_short: bool,
 }
 
-/// Returns the lanes of the busiest lines with ops of a device, each with the name of its line, in file order. Events
-/// shorter than `finest` are merged.
+/// Returns the lanes of a device's busiest lines with ops, each with the name of its line, in file order. Events shorter
+/// than `finest` are merged.
 pub fn lanes(source: Source<'_>, device: &Device, range: Interval, finest: Ps) -> Vec<(String, Vec<Gathered>)> {
     let trace = source.trace;
-    // The ops of a CPU are on threads, and other threads next to them only wait.
+    // The ops of a CPU are on threads. Other threads of the same process only wait.
     let mut busy = vec![Ps::ZERO; trace.lines.len()];
     for &op in device.ops.iter() {
         let Some((kind, time)) = trace.occupied(op) else { continue };

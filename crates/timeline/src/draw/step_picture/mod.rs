@@ -1,12 +1,12 @@
-//! A compact record of a step. It is taken while the run's events are loaded, and drawn later next to the steps of
-//! other runs. All steps are drawn to the same scale, which requires the length of the longest step.
+//! A compact record of a step. It is made while the run's events are loaded, and drawn later next to the steps of other
+//! runs. All steps are drawn to the same scale, which requires the length of the longest step.
 //!
 //! ```text
 //! events   [======a======)  [b)[c)  [d)        [======e======)
 //! marks    a                b: 75 %            e                a mark has its time and its busy share
 //! ```
 //!
-//! The busy times of the marks of a lane add up to the time that the lane is busy in the step, to the picosecond.
+//! The busy times of a lane's marks add up, to the picosecond, to the time that the lane is busy in the step.
 
 mod gathering;
 mod text;
@@ -20,9 +20,9 @@ use crate::events::step_range::{busy_device, median_step};
 use crate::events::timeline::Timeline;
 use gathering::{Gathered, lanes, merged};
 
-/// Events shorter than this fraction of the step are merged with those near them.
+/// Events shorter than this fraction of the step are merged with nearby events.
 const FINEST: i64 = 1_000;
-/// Maximum number of marks in a picture. If there are more, longer events are merged, too.
+/// Maximum number of marks in a picture. If there are more, longer events are merged as well.
 const MOST_MARKS: usize = 2_000;
 
 /// A step of a run on its first busy device.
@@ -81,7 +81,7 @@ impl StepPicture {
         let source = timeline.source(context, Origin::Captured);
         let mut finest = range.length().as_ps() / FINEST;
         let mut lanes = lanes(source, device, range, Ps::new(finest));
-        // The loop ends, at the latest with one mark per lane.
+        // The loop ends at the latest when there is one mark per lane.
         while lanes.iter().map(|(_, gathered)| gathered.len()).sum::<usize>() > MOST_MARKS {
             finest = finest.saturating_mul(2).max(1);
             for (_, gathered) in &mut lanes {
@@ -109,7 +109,7 @@ impl StepPicture {
         Some(picture).filter(|picture| !picture.lanes.is_empty())
     }
 
-    /// Returns the index of the name of a mark. `kinds` contains the names and the ops of the existing ones.
+    /// Returns the index of the name of a mark. `kinds` contains the names and the ops of existing marks.
     fn name_of(
         &mut self,
         source: crate::Source<'_>,

@@ -33,7 +33,7 @@ proptest! {
             for mark in marks {
                 prop_assert!(mark.time.start >= range.start && mark.time.end <= range.end);
                 prop_assert!(mark.longest <= mark.busy && mark.busy <= mark.time.length());
-                // A mark that is not short is one event, at its own time.
+                // A mark that is not short is a single event with its own time.
                 prop_assert!(mark.is_short || mark.busy == mark.time.length());
             }
         }
