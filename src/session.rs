@@ -8,11 +8,11 @@
 //!  all files finished:         runs -> report, report, ...
 //! ```
 //!
-//! To decode many files in parallel, give each file its own session, then [append](Session::append) the sessions to one in
-//! the order of the files.
+//! To decode many files in parallel, give each file its own session, then [append](Session::append) the sessions to one
+//! session in the order of the files.
 //!
-//! Inflating and decoding cost about the same, so native tools and the page overlap them: one thread drives the [`Unpacker`]
-//! and passes on its chunks, and the other calls [`Session::unpacked`]. Both ways give the same runs.
+//! Inflating and decoding take about the same time, so native tools and the page do both at once: one thread drives the
+//! [`Unpacker`] and passes on its chunks, and the other calls [`Session::unpacked`]. Both ways give the same runs.
 //!
 //! An error affects only its file: the other files of the session still load. All files of one run (its hosts, its sidecars)
 //! must be finished before [`Session::runs`] is called. Files finished later become separate runs.
@@ -89,7 +89,7 @@ impl Session {
         Session::default()
     }
 
-    /// Starts a file. `path` is shown to users and decides which run the file belongs to (folders are separated by `/`).
+    /// Starts a file. `path` is shown to users and determines to which run the file belongs. It separates folders by `/`.
     /// `size` is the stored size, if known.
     pub fn begin(&mut self, path: &str, size: Option<u64>) -> FileId {
         let id = FileId(u32::try_from(self.files.len()).unwrap_or(u32::MAX));
@@ -121,7 +121,7 @@ impl Session {
     }
 
     /// Adds `bytes` to the stored size of a file whose bytes are unpacked elsewhere. Call it before passing in the chunks
-    /// that those bytes gave, so that the size is known even if [`Session::begin`] did not get it.
+    /// made from those bytes, so that the size is known even if [`Session::begin`] did not receive it.
     pub fn stored(&mut self, file: FileId, bytes: u64) {
         if let Some(File { intake: Some(intake), .. }) = self.files.get_mut(file.0 as usize) {
             intake.count_stored(bytes);
@@ -166,7 +166,7 @@ impl Session {
     }
 
     /// Returns the files that were left out but are needed after all, because the file read instead contained nothing. The
-    /// session forgets them: they must be read like any other file.
+    /// session forgets these files, and the caller must read them like any other file.
     pub fn wanted(&mut self) -> Vec<String> {
         runs::wanted(&mut self.members)
     }
@@ -194,12 +194,13 @@ impl Session {
         Some(self.source(run, settings)?.profile().copied())
     }
 
-    /// Returns what pages and tables read of a run.
+    /// Returns the parts of a run that pages and tables read.
     fn source(&mut self, run: u32, settings: &Settings) -> Option<Source<'_>> {
         Some(self.runs.get_mut(run as usize)?.source(settings))
     }
 
-    /// Returns why a table of a run has no rows, if the reason is known. An imported result lacks the tables that need events.
+    /// Returns the reason why a table of a run has no rows, if it is known. An imported result lacks the tables that need
+    /// events.
     pub fn why_empty(&mut self, run: u32, settings: &Settings, name: TableName) -> Option<String> {
         self.source(run, settings)?.why_empty(name)
     }
@@ -274,8 +275,8 @@ impl Session {
         Some(look(context, timeline))
     }
 
-    /// Returns the picture of a run's median step as text ([`timeline::StepPicture`]), to be drawn next to those of other
-    /// runs. It is drawn from the events, or taken from an imported report. `None` if the run has no steps, or if the
+    /// Returns the picture of a run's median step as text ([`timeline::StepPicture`]), to be drawn next to the pictures of
+    /// other runs. It is drawn from the events, or taken from an imported report. `None` if the run has no steps, or if the
     /// imported report has no picture.
     pub fn median_step(&mut self, run: u32, settings: &Settings) -> Option<String> {
         self.source(run, settings)?.median_step()

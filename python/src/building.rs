@@ -6,7 +6,7 @@ use arrow_schema::{ArrowError, DataType};
 use crossprof::table::{CellRef, Kind};
 use crossprof::text::home::{may_have, without_home};
 
-/// Below this limit, whole numbers stored as floats are exact and fit in an `i64`.
+/// Whole numbers below this limit are exact as floats, and fit in an `i64`.
 const WHOLE_BELOW: f64 = 9_007_199_254_740_992.0;
 
 /// A column under construction. Its type comes from its declaration, not from the values. A row without a value contains 0

@@ -27,7 +27,7 @@ const ROWS_OF_A_THREAD: usize = 16_384;
 /// Maximum number of threads. Each thread reads all rows, so more threads would wait for memory.
 const MOST_THREADS: usize = 8;
 
-/// Name and meaning of a column. A table restored from a pickle contains its own.
+/// Name and meaning of a column. A table restored from a pickle stores its own names and meanings.
 #[derive(Clone)]
 pub struct About {
     key: String,
@@ -230,9 +230,9 @@ impl Columns {
         }
     }
 
-    /// Exports the whole table through the Arrow interface
-    /// (<https://arrow.apache.org/docs/format/CDataInterface/PyCapsuleInterface.html>): its schema and one batch. Ignores
-    /// the requested schema, as the interface allows.
+    /// Exports the whole table, as its schema and one batch, through the Arrow interface
+    /// (<https://arrow.apache.org/docs/format/CDataInterface/PyCapsuleInterface.html>). Ignores the requested schema, as
+    /// the interface allows.
     #[pyo3(signature = (requested_schema=None))]
     fn __arrow_c_array__<'py>(
         &self,

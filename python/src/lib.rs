@@ -26,7 +26,7 @@ struct Runs(Mutex<Opened>);
 
 impl Runs {
     fn opened(&self) -> MutexGuard<'_, Opened> {
-        // A poisoned lock is safe to use: a failed call changes nothing that later calls need.
+        // A poisoned lock is safe to use, because a failed call changes nothing that later calls need.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -87,7 +87,7 @@ impl Runs {
         programs.into_iter().map(|it| (it.name, it.instructions, it.time.map(|time| time.as_us()))).collect()
     }
 
-    /// Returns a compiled program of a run in a format, or its difference from a program of another run.
+    /// Returns a compiled program of a run in the requested format, or its difference from a program of another run.
     #[pyo3(signature = (run, *, program, op, radius, computation, by, open, critical_path, against, against_program, format))]
     #[expect(clippy::too_many_arguments, reason = "the options of a program")]
     fn hlo(
@@ -212,7 +212,7 @@ fn read(
     }
 }
 
-/// A run, optionally with a batch size and a sequence length that replace its own.
+/// A run, optionally with a batch size and a sequence length that replace the run's own.
 type ComparedRun<'py> = (PyRef<'py, Runs>, usize, Option<u64>, Option<u64>);
 
 /// Compares runs and returns the comparison as JSON text.

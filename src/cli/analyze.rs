@@ -81,7 +81,7 @@ impl Reports {
         }
     }
 
-    /// Returns true if there is a finding of this severity or a worse one.
+    /// Returns true if there is a finding of this or a worse severity.
     fn fires(&self, least: FindingSeverity) -> bool {
         self.profiles.iter().flat_map(|profile| &profile.findings).any(|finding| finding.severity >= least)
     }
@@ -92,8 +92,8 @@ impl Reports {
     }
 }
 
-/// Prints warnings on standard error, for formats that do not contain them. Runs of one file share its warnings, so each is
-/// printed once.
+/// Prints warnings on standard error, for formats that do not contain them. Runs of one file share its warnings, so each
+/// warning is printed only once.
 pub fn print_warnings<'a>(profiles: impl IntoIterator<Item = &'a UnifiedProfile>) {
     let warnings: Vec<_> = profiles.into_iter().flat_map(|profile| &profile.warnings).collect();
     for (index, warning) in warnings.iter().enumerate() {
@@ -103,11 +103,11 @@ pub fn print_warnings<'a>(profiles: impl IntoIterator<Item = &'a UnifiedProfile>
     }
 }
 
-/// Loads the inputs, prints what could not be read, and analyses every run.
+/// Loads the inputs, lists the inputs that could not be read, and analyses every run.
 ///
 /// # Errors
 ///
-/// Fails if the model options are invalid, or if one of the `outputs` is also an input.
+/// Fails if the model options are invalid, or if one of the `outputs` is also one of the inputs.
 pub fn reports(inputs: &Inputs, outputs: &Outputs) -> Result<Reports, String> {
     let reports = read(inputs, outputs, &mut Progress::bar())?;
     reports.problems.iter().for_each(|problem| complain(problem));

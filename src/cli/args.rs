@@ -400,7 +400,7 @@ pub enum FailOn {
 }
 
 impl FailOn {
-    /// Returns the lowest severity that counts.
+    /// Returns the lowest severity that makes the command fail.
     pub fn least(self) -> FindingSeverity {
         match self {
             FailOn::Note => FindingSeverity::Note,
@@ -421,7 +421,7 @@ pub enum TableFormat {
     Json,
 }
 
-/// Returns the arguments with `analyze` inserted if no command is named: `crossprof FILE`, `crossprof --trace_file FILE`.
+/// Returns the arguments, with `analyze` inserted if they name no command: `crossprof FILE`, `crossprof --trace_file FILE`.
 /// `commands` contains the names of all commands.
 ///
 /// # Errors

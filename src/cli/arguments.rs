@@ -1,4 +1,4 @@
-//! `--arguments`: reads each file a second time for all arguments of the listed events.
+//! `--arguments`: reads each file a second time, to get all arguments of the listed events.
 
 use std::collections::BTreeMap;
 use std::fs::File;

@@ -46,9 +46,9 @@ fn complain_lines(message: &str) {
 pub struct Asked {
     /// Path of a budget file.
     pub budget: Option<PathBuf>,
-    /// Limits in addition to those of the file.
+    /// Limits in addition to those in the file.
     pub limits: Vec<String>,
-    /// Paths of the baseline. They replace those of the file.
+    /// Paths of the baseline. They replace the paths in the file.
     pub baselines: Vec<PathBuf>,
     /// Name of the baseline run, or a pattern.
     pub baseline_run: Option<String>,
@@ -75,7 +75,7 @@ impl Budget {
         format!("\"{rule}\" needs a baseline: {how}, or write baseline = \"FILE\" in the budget.")
     }
 
-    /// Judges all limits for each run. `baselines` contains the runs of each path of the baseline.
+    /// Judges all limits for each run. `baselines` contains the runs of each baseline path.
     ///
     /// # Errors
     ///
@@ -130,7 +130,7 @@ fn check(command: &Check) -> Result<CheckReport, Vec<String>> {
 /// Returns all mistakes. Lines after the first show the position of a mistake.
 pub fn read_budget(asked: &Asked) -> Result<Budget, Vec<String>> {
     let mut catalogue = Catalogue::of_profile();
-    // The schema does not list the names of the rules, but this program has them.
+    // The schema does not list the names of the rules, but this program contains them.
     if let Ok(path) = budget::Path::parse("findings[*].id") {
         let rules: Vec<&str> = crossprof::insight::rules().map(|rule| rule.id).collect();
         catalogue.set_words(&path, &rules);
@@ -170,7 +170,7 @@ fn budget_text(path: &Path) -> io::Result<String> {
     String::from_utf8(bytes).map_err(|_| io::Error::other("it is not UTF-8 text"))
 }
 
-/// Returns the problem of a rule, with the position marked below the rule.
+/// Returns the problem with a rule, and marks the position below the rule.
 fn marked(rule: &str, error: &expression::Error) -> String {
     let (line, marks) = expression::excerpt(rule, error.span.clone());
     format!("{error}\n{line}\n{marks}")

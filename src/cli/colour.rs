@@ -18,7 +18,7 @@ pub fn is_wanted() -> bool {
     AutoStream::choice(&std::io::stdout()) != ColorChoice::Never
 }
 
-/// Adds colours to the text. The text itself stays the same.
+/// Adds colours to the text. The text itself does not change.
 pub fn coloured(text: &str) -> String {
     let mut made = String::with_capacity(text.len() + text.len() / 8);
     let mut before = "";

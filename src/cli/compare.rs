@@ -52,7 +52,7 @@ fn compared(command: &Compare) -> Result<(u8, Comparison, Vec<Subject>), String>
     Ok((status, comparison, subjects))
 }
 
-/// Facts about the runs of a comparison that the user gives.
+/// Facts that the user gives about the runs of a comparison.
 #[derive(Debug, Default)]
 pub struct Said {
     /// Names of the first runs, in order.
@@ -61,11 +61,11 @@ pub struct Said {
     pub power: Vec<f64>,
     /// Price of one device in dollars per hour: one value per run, or one value for all runs.
     pub price: Vec<f64>,
-    /// Index or name of the run that the others are compared with.
+    /// Index or name of the baseline, with which the other runs are compared.
     pub baseline: Option<String>,
-    /// True if the work grows with the devices, false if it stays the same.
+    /// True if the work grows with the number of devices, false if it stays the same.
     pub weak_scaling: Option<bool>,
-    /// Smallest difference that counts, as a fraction.
+    /// Smallest difference that is not ignored, as a fraction.
     pub threshold: Option<f64>,
 }
 
@@ -132,8 +132,8 @@ fn add_program_changes(subjects: &mut [Subject], baseline: usize) {
 /// Largest size of the files that are read at the same time.
 const MOST_BYTES_AT_ONCE: u64 = 256 << 20;
 
-/// Reads each path separately, so a file that is given twice is two runs. Many small paths are read on several threads, and
-/// large ones one after another. All captures of a group become one run.
+/// Reads each path separately, so a file that is given twice becomes two runs. Many small paths are read on several
+/// threads, and large paths in order. All captures of a group become one run.
 fn read(command: &Compare) -> Result<(u8, Vec<Subject>), String> {
     let outputs = Outputs::new(command.output.iter().chain(&command.output_json).chain(&command.html));
     let is_page = |path: &PathBuf| OutputFormat::of_name(path) == Ok(OutputFormat::Html);
@@ -240,14 +240,14 @@ fn bytes_of(path: &Path) -> u64 {
     files.iter().map(size).fold(0, u64::saturating_add)
 }
 
-/// Captures of a path, before anything about them was printed.
+/// Captures of a path, before anything about the captures was printed.
 struct PathRead {
     captures: Vec<Capture>,
     problems: Vec<String>,
     status: u8,
 }
 
-/// Reads paths, and prints what is wrong with them.
+/// Reads paths, and prints their problems.
 struct Reader<'a> {
     command: &'a Compare,
     outputs: Outputs,
@@ -255,16 +255,16 @@ struct Reader<'a> {
     draws: bool,
     /// Worst exit status so far.
     status: u8,
-    /// True if programs are compared. Those of long series are not.
+    /// True if programs are compared. Programs of long series are not compared.
     compares_programs: bool,
-    /// Number of bytes of programs that may still be kept.
+    /// Number of bytes that may still be used to keep programs.
     program_bytes: usize,
 }
 
-/// Maximum size of the programs that are kept to be compared. A series can have hundreds of captures.
+/// Maximum total size of the programs that are kept for comparison. A series can have hundreds of captures.
 const MOST_PROGRAM_BYTES: usize = 1 << 30;
 
-/// Drops the programs if they have more than `most` bytes. Returns the number of bytes that may still be kept.
+/// Drops the programs if they have more than `most` bytes. Returns the number of bytes that are left of `most`.
 fn keep_within(programs: &mut Vec<ComparedProgram>, most: usize) -> usize {
     let bytes = programs.iter().map(|program| program.bytes.len()).sum();
     most.checked_sub(bytes).unwrap_or_else(|| {
@@ -280,7 +280,7 @@ impl Reader<'_> {
         self.captures_of(path, read, platform)
     }
 
-    /// Reads a path. Prints nothing, and draws no progress if `is_quiet`.
+    /// Reads a path without printing anything. Shows the progress unless `is_quiet` is true.
     fn read(&self, path: &Path, is_quiet: bool) -> Result<PathRead, String> {
         let model = self.command.model.clone();
         let inputs = Inputs { files: vec![path.to_owned()], trace_file: Vec::new(), model };
@@ -288,7 +288,7 @@ impl Reader<'_> {
         let reports = analyze::read(&inputs, &self.outputs, &mut progress)?;
         let status = reports.status();
         let Reports { profiles, session, settings, problems } = reports;
-        // More paths follow, so the memory is needed.
+        // More paths follow, so the memory must be freed.
         let mut session = ManuallyDrop::into_inner(session);
         let runs = session.runs();
         let (mut captures, mut left) = (Vec::new(), self.program_bytes);
@@ -356,7 +356,7 @@ fn baseline(given: &str, subjects: &[Subject]) -> Result<usize, String> {
     })
 }
 
-/// Prints the result of each condition of `--fail-on`. Returns true if any is met.
+/// Prints the result of each condition of `--fail-on`. Returns true if any condition is met.
 fn fails(command: &Compare, comparison: &Comparison, subjects: &[Subject]) -> bool {
     let mut fails = false;
     for condition in &command.fail_on {

@@ -13,8 +13,8 @@ pub fn threads(jobs: usize) -> Option<usize> {
     (threads > 1 && jobs >= 2 * threads).then_some(threads)
 }
 
-/// Runs `job` for every index below `jobs`, and returns the results in order. The calling thread is one of the `threads`, so
-/// that it can later reuse the memory that it allocates here.
+/// Runs `job` for every index below `jobs`, and returns the results in order. The calling thread is one of the `threads`,
+/// so that it can later reuse memory that it allocates here.
 pub fn in_order<T: Send>(jobs: usize, threads: usize, job: impl Fn(usize) -> T + Sync) -> Vec<T> {
     let next = AtomicUsize::new(0);
     let done: Vec<Mutex<Option<T>>> = (0..jobs).map(|_| Mutex::new(None)).collect();

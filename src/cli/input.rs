@@ -1,5 +1,5 @@
-//! Input files. Folders are walked, and each file is opened once to detect its kind. A pipe is then read from that point on,
-//! because its bytes can be read only once.
+//! Input files. Folders are walked, and each file is opened once to detect its kind. The bytes of a pipe can be read only
+//! once, so reading a pipe later continues at that point.
 
 use std::fs::File;
 use std::io::{self, Cursor, Read};
@@ -14,8 +14,8 @@ use crossprof::session;
 /// Enough bytes to detect the kind of a file.
 const HEAD_BYTES: u64 = 64 << 10;
 
-/// Maximum number of bytes of a text on standard input in which to search for the buffer list of an out-of-memory error. The
-/// text may be endless.
+/// Number of bytes at the start of a text on standard input that are searched for the buffer list of an out-of-memory
+/// error. The text may be endless.
 const MOST_LOG_BYTES: u64 = 64 << 20;
 
 /// File name that stands for standard input.
@@ -34,8 +34,8 @@ pub struct Input {
     pub size: Option<u64>,
     /// Kind of the file's content.
     pub kind: FileKind,
-    /// True if the file is named on the command line or has the name of a profile. If such a file contains no run, this is an
-    /// error.
+    /// True if the file is named on the command line or has the name of a profile. It is an error if such a file contains
+    /// no run.
     pub expected: bool,
     /// A pipe at its start, until it is read.
     stream: Mutex<Option<Box<dyn Read + Send>>>,
@@ -131,7 +131,7 @@ pub fn walk(path: &Path, files: &mut Vec<PathBuf>, problems: &mut Vec<String>) {
         files.push(path.to_owned());
         return;
     }
-    // Links on the command line are followed. Links inside folders are not, to avoid cycles.
+    // Links on the command line are followed. Links inside folders are not followed, to avoid cycles.
     match std::fs::metadata(path) {
         Ok(metadata) if metadata.is_dir() => walk_folder(path, files, problems),
         Ok(_) => files.push(path.to_owned()),
@@ -139,7 +139,7 @@ pub fn walk(path: &Path, files: &mut Vec<PathBuf>, problems: &mut Vec<String>) {
     }
 }
 
-/// Walks folders of any depth. Pending folders are in a list, so deep folders cannot overflow the stack.
+/// Walks folders of any depth. Pending folders are kept in a list, so deep folders cannot overflow the stack.
 fn walk_folder(path: &Path, files: &mut Vec<PathBuf>, problems: &mut Vec<String>) {
     // The next path is at the end.
     let mut waiting = vec![(path.to_owned(), true)];

@@ -31,7 +31,8 @@ use super::{complain, in_order};
 const READ_BYTES: usize = 1 << 20;
 /// Bytes per message to the decoder: large enough to make the cost of sending negligible, small enough for the CPU cache.
 const SEND_BYTES: usize = 256 << 10;
-/// Maximum number of buffers in transit. Bounds the memory, and prevents short delays of one thread from stalling the other.
+/// Maximum number of buffers in transit. The limit bounds the memory. Buffers in transit prevent short delays of one thread
+/// from stalling the other.
 const BUFFERS: usize = 8;
 /// Model configurations are smaller than this.
 const MOST_CONFIG_BYTES: u64 = 4 << 20;
@@ -151,9 +152,9 @@ pub fn load<'a>(
     Ok(loaded)
 }
 
-/// If a folder contains trace profiles, leaves out dumped programs and error texts, because they are not separate runs there.
-/// Also leaves out device memory profiles that may belong to any of several runs, and returns them. Users who want the tables
-/// of these files can name the files.
+/// If a folder contains trace profiles, leaves out dumped programs and error texts, because they are not separate runs in
+/// such a folder. Also leaves out device memory profiles that may belong to any of several runs, and returns them. Users
+/// who want the tables of these files can name the files.
 fn leave_memory_beside_profiles(inputs: &mut [Input]) -> Vec<(String, u64)> {
     let is_of_time = |input: &Input| {
         matches!(input.kind, FileKind::XPlane | FileKind::TraceJson | FileKind::UnifiedProfile | FileKind::Archive)
@@ -188,7 +189,7 @@ fn add_sidecars(inputs: &mut Vec<Input>) {
     let is_profile = |input: &&Input| {
         matches!(input.kind, FileKind::XPlane | FileKind::TraceJson | FileKind::UnifiedProfile | FileKind::Archive)
     };
-    // A document contains its own model configuration. Only a file in the same folder can complete it.
+    // A document contains its own model configuration. Only a file in the same folder can add to it.
     let levels = |input: &Input| if input.kind == FileKind::UnifiedProfile { 1 } else { usize::MAX };
     let profiles: Vec<(PathBuf, usize)> =
         // A pipe has no folder.
@@ -231,7 +232,7 @@ fn add_sidecars_of(folder: &Path, inputs: &mut Vec<Input>) -> bool {
     is_found
 }
 
-/// Reads the planned files, then the files that turn out to be needed as well.
+/// Reads the planned files, then files that turn out to be needed as well.
 fn read_planned(loaded: &mut Loaded, inputs: &[Input], progress: &mut Progress) {
     let plan = plan::plan(&candidates(inputs));
     let repeated: Vec<usize> = plan.runs.iter().flat_map(|run| &run.repeated).map(|repeated| repeated.file).collect();
@@ -239,7 +240,7 @@ fn read_planned(loaded: &mut Loaded, inputs: &[Input], progress: &mut Progress) 
     // The memory profiles between the first and the last one of a run.
     let is_profile = |file: &usize| inputs.get(*file).is_some_and(|input| input.kind == FileKind::MemoryProfile);
     is_unused.extend(plan.ignored.iter().map(|ignored| ignored.file).filter(is_profile));
-    // Other files in a folder of profiles are not an error; they are not read.
+    // Other files in a folder of profiles are not an error, but they are not read.
     let is_read = |index: usize, input: &Input| !is_unused.contains(&index) && input.expected;
     let chosen: Vec<&Input> =
         inputs.iter().enumerate().filter(|(index, input)| is_read(*index, input)).map(|(_, input)| input).collect();
@@ -385,7 +386,7 @@ fn read_file(input: &Input, pieces: &SyncSender<Piece>, recycled: &Receiver<Vec<
     Ok(())
 }
 
-/// Returns the outlines of the large planes of an xplane file: everything except the lines of the planes. Empty for other
+/// Returns the outlines of the large planes of an xplane file: everything in the planes except their lines. Empty for other
 /// files. Rewinds the file.
 pub fn outlines(file: &mut File, size: u64) -> std::io::Result<Vec<Outline>> {
     let mut outliner = Outliner::new(size);
@@ -398,7 +399,7 @@ pub fn outlines(file: &mut File, size: u64) -> std::io::Result<Vec<Outline>> {
         file.seek(SeekFrom::Start(wanted.start))?;
         window.resize(usize::try_from(wanted.end - wanted.start).unwrap_or(0), 0);
         if let Err(error) = file.read_exact(&mut window) {
-            // The file was truncated in the meantime. The rest is read without outlines.
+            // The file has been truncated in the meantime. The rest is read without outlines.
             return if error.kind() == ErrorKind::UnexpectedEof {
                 file.rewind().map(|()| Vec::new())
             } else {
@@ -411,7 +412,7 @@ pub fn outlines(file: &mut File, size: u64) -> std::io::Result<Vec<Outline>> {
     Ok(outliner.outlines())
 }
 
-/// Copies chunks into recycled buffers. Sending fails only if the main thread is gone, and then nothing is lost.
+/// Copies chunks into recycled buffers. Sending fails only if the main thread is gone, in which case nothing is lost.
 struct Sender<'a> {
     pieces: &'a SyncSender<Piece>,
     recycled: &'a Receiver<Vec<u8>>,

@@ -3,8 +3,8 @@
 //!
 //! Only the result goes to standard output. Errors, warnings and progress go to standard error.
 //!
-//! Errors in these modules are sentences (`String`) that name the file or option, because they are only printed, always with
-//! the same exit status. If the caller chooses the status, the option or the remedy, the library returns an enum.
+//! Errors in these modules are sentences (`String`) that name the file or option. They are only printed, and always lead to
+//! the same exit status. If the caller chooses the status, the option or the remedy, the library returns an enum instead.
 
 mod analyze;
 mod area;
@@ -54,8 +54,8 @@ pub fn run(arguments: impl Iterator<Item = OsString>) -> u8 {
     run_with(arguments, &[])
 }
 
-/// Runs the command line like [`run()`]. `others` are commands that the caller implements, each with its help text. They are
-/// listed and completed.
+/// Runs the command line like [`run()`]. `others` are commands that the caller implements, each with its help text. Help
+/// lists these commands, and shells complete them.
 pub fn run_with(arguments: impl Iterator<Item = OsString>, others: &[(&'static str, &'static str)]) -> u8 {
     let command = others
         .iter()
@@ -110,8 +110,8 @@ fn print_text(text: &str, status: u8) -> u8 {
     if colour::is_wanted() { print_result(&colour::coloured(text), status) } else { print_result(text, status) }
 }
 
-/// Writes a result to standard output. Returns `status`, or the exit status of a failure. If the reader stops early (`| head`),
-/// this is not a failure.
+/// Writes a result to standard output. Returns `status`, or the exit status of a failure. It is not a failure if the reader
+/// stops early (`| head`).
 fn print_result(text: &str, status: u8) -> u8 {
     printed(std::io::stdout().lock().write_all(text.as_bytes()), status)
 }

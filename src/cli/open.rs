@@ -26,7 +26,7 @@ use super::table::{fitting, known_form};
 use super::{check, compare, hlo, timeline};
 use base::suggest;
 
-/// Facts that the user gives in addition to the files. Each field corresponds to the flag with the same name.
+/// Facts that the user gives in addition to the files. Each field corresponds to the command-line flag with the same name.
 #[derive(Clone, Debug, Default)]
 pub struct Known {
     /// Number of steps in the capture. Replaces the number found in it.
@@ -43,7 +43,7 @@ pub struct Known {
     pub window: Option<String>,
 }
 
-/// The runs of some files. Unlike on the command line, their memory is freed when they are dropped.
+/// The runs of some files. Unlike on the command line, dropping the runs frees their memory.
 pub struct Opened {
     session: Session,
     settings: Settings,
@@ -117,7 +117,7 @@ impl Opened {
     }
 
     /// Draws a range of a run like `crossprof timeline`. Also returns messages about parts that were left out. The name in
-    /// `output` selects the format: a Chrome trace if it ends with `.json` or `.json.gz`, and an SVG if not.
+    /// `output` selects the format: a Chrome trace if it ends with `.json` or `.json.gz`, and otherwise an SVG.
     ///
     /// # Errors
     ///
@@ -229,7 +229,7 @@ impl Opened {
     }
 
     /// Calls `look` with a table of a run and returns the result. `by` selects the table's form (empty for the default).
-    /// `look` also receives the columns that this form has in every run, and the indices of the rows that `query` selects.
+    /// `look` also receives the columns that this form has in any run, and the indices of the rows that `query` selects.
     ///
     /// # Errors
     ///
@@ -311,7 +311,7 @@ pub struct AskedHlo {
     pub format: String,
 }
 
-/// Run whose program a program is compared with.
+/// Run that contains the other program of a comparison.
 pub enum Against<'a> {
     /// None, or the same run if another program is named.
     Nothing,
@@ -347,7 +347,7 @@ pub fn compared(
 }
 
 /// Checks runs, each given with the file that it came from, and returns the result as JSON. `baselines` are the runs of the
-/// baseline. They replace those that the budget names.
+/// baseline. They replace the runs that the budget names.
 ///
 /// # Errors
 ///

@@ -4,7 +4,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
-/// Standard output as a file. It is written through the same handle as the printed result, which follows.
+/// Standard output as a file. It is written through the same handle as the printed result, which comes after it.
 const STANDARD_OUTPUT: &str = "/dev/stdout";
 
 /// The files that a command writes.
@@ -21,7 +21,7 @@ impl Outputs {
     ///
     /// # Errors
     ///
-    /// Returns a message if one would.
+    /// Returns a message if one of them would.
     pub fn spare(&self, input: &Path) -> Result<(), String> {
         let read = identity(input);
         match self.0.iter().find(|output| read.is_some() && identity(output) == read) {
@@ -64,7 +64,7 @@ fn put(path: &Path, text: &[u8]) -> io::Result<()> {
     if path == Path::new(STANDARD_OUTPUT) {
         let mut output = io::stdout().lock();
         let written = output.write_all(text).and_then(|()| output.flush());
-        // If the reader stops early, this is not a failure.
+        // It is not a failure if the reader stops early.
         return written.or_else(|error| if error.kind() == ErrorKind::BrokenPipe { Ok(()) } else { Err(error) });
     }
     let Some(target) = replaceable(path)? else { return fs::write(path, text) };
@@ -92,10 +92,10 @@ fn replaceable(path: &Path) -> io::Result<Option<PathBuf>> {
 }
 
 /// Writes a temporary file next to the target and renames it. The temporary name is unique to this call, and a killed
-/// process leaves no file that blocks later calls.
+/// process does not leave a file that blocks later calls.
 fn replace(target: &Path, text: &[u8]) -> io::Result<()> {
     let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    // Fails here, because an error about the temporary file would show the temporary name.
+    // Check the folder first, because an error about the temporary file would show the temporary name.
     fs::metadata(folder)?;
     let mut builder = tempfile::Builder::new();
     builder.prefix(".crossprof-").suffix(".tmp");

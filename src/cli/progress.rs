@@ -1,5 +1,5 @@
-//! Reading progress: a bar on standard error (only on a terminal, and only for slow loads), or counters for another thread
-//! to show.
+//! Reading progress: a bar on standard error (only on a terminal, and only for slow loads), or counters that another thread
+//! shows.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -33,7 +33,7 @@ pub struct Progress {
 }
 
 enum Shown {
-    /// A bar, created once the load has taken a while.
+    /// A bar. It is created when the load has taken a while.
     Bar(Option<ProgressBar>),
     Elsewhere(Arc<Watched>),
 }

@@ -1,5 +1,5 @@
 //! Finds model configurations that the user did not name: `crossprof.json` and `config.json` next to a profile or in the
-//! folders above it, as training programs write them next to their checkpoints.
+//! folders above it. Training programs write such files next to their checkpoints.
 //!
 //! ```text
 //! checkpoints/gemma/config.json                                                              <- found
@@ -14,8 +14,8 @@ use std::path::{Path, PathBuf};
 /// Names of the files. If both exist, the last one takes precedence.
 pub const NAMES: [&str; 2] = ["config.json", "crossprof.json"];
 
-/// Number of folders to search: six from `plugins/profile/<run>` up to the checkpoint's folder, and one more for a log
-/// folder per step.
+/// Number of folders to search: six from `plugins/profile/<run>` up to the folder of the checkpoint, and one more if there
+/// is a log folder for each step.
 const LEVELS: usize = 7;
 
 /// Returns the folders to search for `profile`, nearest folder first.
@@ -38,8 +38,8 @@ fn is_root(folder: &Path) -> bool {
     folder.file_name().is_some_and(|name| name == "checkpoints") || folder.join(".git").exists()
 }
 
-/// Returns the parent folder as the same kind of path: `..` is the parent of the current folder. `None` at the root of the
-/// file system.
+/// Returns the parent folder as the same kind of path (absolute or relative). `..` is the parent of the current folder.
+/// `None` at the root of the file system.
 fn above(folder: &Path) -> Option<PathBuf> {
     let ends_up = folder.as_os_str().is_empty() || folder.ends_with("..") || folder == Path::new(".");
     if ends_up {
@@ -69,7 +69,7 @@ mod tests {
         assert_eq!(texts("/1/2/3/4/5/6/7/8/9/t.json").len(), LEVELS);
         assert_eq!(above(Path::new("a")), Some(PathBuf::new()));
         assert_eq!(above(Path::new("/")), None);
-        // Relative paths continue above the current folder, unless that is the root.
+        // Relative paths continue above the current folder, unless that folder is the root.
         assert!(above(Path::new("")).is_none_or(|up| up == Path::new("..")));
     }
 }

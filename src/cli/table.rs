@@ -84,7 +84,7 @@ pub fn run(command: &Table) -> u8 {
             is_lost = true;
         }
         let all_columns = table.columns.len();
-        // The list of findings is not printed as columns.
+        // Findings are printed as a list and not as columns.
         let is_wide = is_terminal && command.format == TableFormat::Text && name != TableName::Findings;
         let words = command.select.as_deref().or(is_wide.then_some(select::LEADING)).unwrap_or(select::ALL);
         let table = match select::selected(name, table, words) {
@@ -104,8 +104,7 @@ pub fn run(command: &Table) -> u8 {
             Some((arguments, _)) => arguments::with_column(table, arguments),
             None => table,
         };
-        // Several runs are separated by an empty line and a title in text, by an empty line in CSV. JSON has one line per
-        // run.
+        // In text, an empty line and a title separate several runs. In CSV, an empty line does. JSON has one line per run.
         let before = if index > 0 { "\n" } else { "" };
         let why = table.rows.is_empty().then(|| reports.session.why_empty(run, &reports.settings, name)).flatten();
         if let Some(why) = why.as_ref().filter(|_| command.format != TableFormat::Text) {
@@ -141,8 +140,8 @@ pub fn run(command: &Table) -> u8 {
     }
 }
 
-/// Returns the runs whose tables are printed, with their titles. For the difference of device memory profiles, returns only the
-/// runs that have an earlier profile.
+/// Returns the runs whose tables are printed, with their titles. For the difference between device memory profiles, returns
+/// only runs that have an earlier profile.
 fn asked_runs<'t>(name: TableName, reports: &mut Reports, titles: &'t [String]) -> Vec<(u32, &'t String)> {
     let all: Vec<(u32, &String)> = (0..).zip(titles).collect();
     if name != TableName::Heap {
@@ -178,7 +177,7 @@ fn known_change(command: &Table) -> Result<(), String> {
     }
 }
 
-/// Rejects sorting by a column that the table does not have, and filters that do not fit the table, because ignoring them would
+/// Rejects sort columns that the table does not have, and filters that do not fit the table, because ignoring either would
 /// be misleading.
 pub fn fitting(table: &str, columns: &[Column], query: &Query, matched_rows: u64) -> Result<(), String> {
     let keys: Vec<&str> = columns.iter().map(|column| column.key).collect();

@@ -68,12 +68,12 @@ fn draw(command: &Timeline) -> Result<u8, String> {
 pub struct DrawnTimeline {
     /// Content of the file.
     pub bytes: Vec<u8>,
-    /// Length of the longest drawn range.
+    /// Length of the longest range in the picture.
     longest: crossprof::Ps,
 }
 
-/// Draws the `runs` of a session as an SVG, or returns their range as a Chrome trace if the output's name asks for one.
-/// `profiles` are the profiles of the runs. Adds a message to `complaints` for each picture that is cut.
+/// Draws the `runs` of a session as an SVG, or returns the range of a run as a Chrome trace if the output has the name of
+/// one. `profiles` are the profiles of the runs. Adds a message to `complaints` for each picture that is cut.
 ///
 /// # Errors
 ///
@@ -131,13 +131,13 @@ pub fn median_step(session: &mut Session, run: u32, settings: &Settings, title: 
     session.timeline(run, settings, draw)?
 }
 
-/// Returns true if the file's extension asks for a trace.
+/// Returns true if the file's extension selects a trace.
 fn is_trace(path: &Path) -> bool {
     let name = path.to_string_lossy();
     name.ends_with(".json") || name.ends_with(".json.gz")
 }
 
-/// Returns a range as a Chrome trace, compressed if the file's extension asks for it.
+/// Returns a range as a Chrome trace, compressed if the file's extension is that of a compressed file.
 fn trace_bytes(
     command: &Timeline,
     context: Context<'_>,

@@ -1,5 +1,5 @@
-//! Hands runs from one session to another as bytes. The page decodes in one worker and analyses in another, so each worker's
-//! program is half the size, and the first worker's memory can be freed.
+//! Hands runs from one session to another as bytes. The page decodes in one worker and analyses in another. Each worker's
+//! program is therefore half the size, and the first worker's memory can be freed.
 
 use serde::{Deserialize, Serialize};
 
@@ -30,15 +30,15 @@ struct Notes {
     median_step: Option<String>,
     /// Text of an out-of-memory error.
     memory_error: Option<String>,
-    /// Name of the earlier device memory profile, and the length of the run's own one, which the bytes of the earlier one
-    /// follow.
+    /// Name of the earlier device memory profile, and the length of the run's own profile. The bytes of the earlier profile
+    /// follow the bytes of the run's own profile.
     earlier_heap_profile: Option<(String, usize)>,
 }
 
 impl Session {
-    /// Takes the events that are already final out of a file that is being read. They are the first part of the image of its
-    /// run, and [`hand_over`](Session::hand_over) then leaves them out. Use it only if the session has this one file: events
-    /// of several hosts must first be set to a common clock.
+    /// Takes the events that are already final out of a file that is being read. They are the first part of the image of
+    /// the file's run, and [`hand_over`](Session::hand_over) then leaves them out. Use this only if the session has no
+    /// other file, because events of several hosts must first be aligned to a common clock.
     pub fn early_rows(&mut self, file: FileId) -> Vec<RowBlock> {
         let intake = self.files.get_mut(file.0 as usize).and_then(|file| file.intake.as_mut());
         intake.map(|intake| intake.early_rows()).unwrap_or_default()
@@ -64,7 +64,7 @@ impl Session {
             compiled: _,
             graph_kernels: _,
         } = run;
-        // The clocks were already aligned when the run was built.
+        // The clocks were aligned when the run was built, so the difference is not needed.
         let sidecar = Sidecar { model, device, tracing, capture_notes, clock_ahead_ns: None };
         let own_bytes = heap_profile.as_ref().map_or(0, |bytes| bytes.len());
         let (imported, median_step) = match imported.map(|imported| *imported) {

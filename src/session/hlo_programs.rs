@@ -25,7 +25,7 @@ pub use reproduce::Measured as OpNumbers;
 pub struct HloProgram {
     /// Name with the number of the program: `jit_f(17)`.
     pub name: String,
-    /// Text that identifies the program in links: the name, followed by the host if another program of the run has the same
+    /// Text that identifies the program in links: the name. The host follows if another program of the run has the same
     /// name and number.
     pub key: String,
     /// Number of the program. The columns `program_id` show it without a sign.
@@ -38,12 +38,12 @@ pub struct HloProgram {
     pub time: Option<Ps>,
 }
 
-/// A program to send elsewhere.
+/// A program that another worker or process receives.
 #[derive(Clone, Debug)]
 pub struct HloProgramBytes {
     /// HLO proto or text.
     pub bytes: Arc<[u8]>,
-    /// Numbers of its ops by name.
+    /// Numbers of the program's ops, by name.
     pub ops: Vec<(String, Numbers)>,
 }
 
@@ -64,16 +64,16 @@ fn base_name(name: &str) -> &str {
 pub struct CompiledProgram {
     /// The program.
     pub module: Arc<Module>,
-    /// Conventions that its costs are counted by.
+    /// Conventions under which the costs of the program are counted.
     pub conventions: Conventions,
     /// Size and cost of one execution.
     pub totals: Totals,
-    /// Peak of device memory by the buffer assignment. `None` if the file contains none.
+    /// Peak of device memory according to the buffer assignment. `None` if the file contains no buffer assignment.
     pub peak_bytes: Option<u64>,
 }
 
 impl Session {
-    /// Returns a program to compare it with others. `None` if there is no such program.
+    /// Returns a program for comparison with other programs. `None` if there is no such program.
     pub fn hlo_compiled(&mut self, run: u32, settings: &Settings, program: &HloProgram) -> Option<CompiledProgram> {
         self.timeline(run, settings, |context, _| {
             let mut all = context.run.programs().modules.with_bytes();
@@ -120,8 +120,8 @@ impl Session {
         })
     }
 
-    /// Returns the bytes of a program, an HLO proto or text, and the numbers of its ops by name. `None` if there is no such
-    /// program.
+    /// Returns the bytes of a program (an HLO proto or text), and the numbers of the program's ops by name. `None` if there
+    /// is no such program.
     pub fn hlo_program_bytes(
         &mut self,
         run: u32,
@@ -135,8 +135,8 @@ impl Session {
         })?
     }
 
-    /// Returns the index of the program that a link means: the only one with this key, name or number, or else the one in which
-    /// the op took the most time. `None` if no program or several programs fit, or if none contains the op.
+    /// Returns the index of the program that a link refers to: the only one with this key, name or number, or else the one
+    /// in which the op took the most time. `None` if no program or several programs fit, or if none contains the op.
     pub fn hlo_program_of(
         &mut self,
         run: u32,
@@ -172,8 +172,7 @@ impl Session {
         found.map(|(at, _)| at)
     }
 
-    /// Calls `look` with a program and the numbers of its ops, as the table of ops has them. `None` if there is no such
-    /// program.
+    /// Calls `look` with a program and the numbers of its ops, as in the ops table. `None` if there is no such program.
     pub fn hlo_program<T>(
         &mut self,
         run: u32,
@@ -211,14 +210,15 @@ impl Session {
     }
 }
 
-/// Writes the JAX script of an op of a program that was sent elsewhere. `None` if the program has no such instruction.
+/// Writes the JAX script of an op, for a program that was sent to another worker. `None` if the program has no such
+/// instruction.
 pub fn jax_script_of(program: &Program, op: &str, measured: Option<&OpNumbers>) -> Option<Result<String, Unsupported>> {
     let instruction = program.module().instruction(op)?;
     Some(reproduce::script(program.module(), program.name(), instruction, measured))
 }
 
-/// Returns the ops of a program. The table of ops belongs to the programs of one host. On other hosts, a program has its
-/// numbers only if it consists of the same bytes.
+/// Returns the ops of a program. The rows of the ops table belong to the programs of one host. A program of another host
+/// has their numbers only if it consists of the same bytes.
 pub(super) fn ops<'a>(context: &Context<'a>, program: &HloProgram) -> impl Iterator<Item = (&'a str, &'a Op, Numbers)> {
     let (trace, analysis) = (context.trace(), context.analysis);
     let modules = &context.run.programs().modules;
@@ -264,7 +264,7 @@ fn measured(context: &Context<'_>, program: &HloProgram, instruction: &str) -> O
         });
         own.executions = own.executions.saturating_add(op.executions);
         own.time = Some(own.time.unwrap_or_default() + op.total);
-        // Cycles are no FLOPs.
+        // Cycles are not FLOPs.
         let flops = numbers.flops.filter(|_| !roofline.counts_cycles(op));
         own.flops = sum(own.flops, flops);
         own.bytes = sum(own.bytes, numbers.bytes);

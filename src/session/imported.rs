@@ -16,12 +16,12 @@ pub(super) struct Imported {
 }
 
 impl Imported {
-    /// Returns the document unchanged, so that exporting an import gives the same document. Only values that the user or a
-    /// sidecar gives are merged in, and the numbers that depend on them are recomputed. `run` has the values and files of the
-    /// sidecar.
+    /// Returns the document unchanged, so that exporting an import gives the same document. Only values from the user or a
+    /// sidecar are merged in, and the numbers that depend on them are recomputed. `run` contains the values and files of
+    /// the sidecar.
     pub(super) fn report(&self, run: &Run, settings: &Settings) -> UnifiedProfile {
         let mut profile = self.profile.copied();
-        // The document's own model configuration takes precedence over that of a sidecar file next to it.
+        // The document's own model configuration takes precedence over the configuration in a sidecar file next to it.
         let model = run.model.clone().overridden_by(&profile.model_config).overridden_by(&settings.model);
         let timing = &mut profile.step_timing;
         let steps = settings.num_steps.filter(|&steps| steps > 0 && steps != timing.num_steps);
@@ -39,7 +39,7 @@ impl Imported {
             };
             profile.throughput.all_devices_steps_per_sec = None;
             if let Some(busy) = &mut profile.compute_utilization {
-                // The utilization stays the same, but a step is now a different fraction of the time.
+                // The utilization stays the same, but the length of a step changes.
                 busy.kernel_time_us = average * busy.compute_util_percent / 100.0;
                 busy.overhead_time_us = average - busy.kernel_time_us;
             }
@@ -59,7 +59,8 @@ impl Imported {
     }
 }
 
-/// Returns the runs of one document. Runs without a name get the name of the file, with their position if there are several.
+/// Returns the runs of one document. Runs without a name get the name of the file. If there are several runs, their
+/// position follows.
 pub(super) fn runs(
     profiles: Vec<NamedProfile>,
     file_name: &str,

@@ -141,7 +141,8 @@ impl Intake {
         self.results.iter().map(|member| member.events).sum::<u64>().saturating_add(open)
     }
 
-    /// See [`super::Session::early_rows`]. Only for the file itself: an archive may contain several hosts.
+    /// See [`super::Session::early_rows`]. This works only for the file itself, because an archive may contain several
+    /// hosts.
     pub(super) fn early_rows(&mut self) -> Vec<RowBlock> {
         let open = self.open.as_mut().filter(|open| open.path == self.path);
         open.and_then(|open| open.decoder.as_mut().ok()).map(Decoder::take_final_rows).unwrap_or_default()
@@ -174,7 +175,7 @@ impl Intake {
                 warning.file.get_or_insert_with(|| self.path.clone());
                 self.all_warnings.push(warning.clone());
                 match self.members.last_mut() {
-                    // This warning comes after the end of a member: trailing bytes or a wrong checksum.
+                    // This warning comes after the end of a member, and is about trailing bytes or a wrong checksum.
                     Some(member) if self.open.is_none() => member.warnings.push(warning),
                     _ => self.warnings.push(warning),
                 }
@@ -223,7 +224,7 @@ impl Intake {
                 None
             }
             Err(error) => {
-                // XProf's caches are not profiles, but they are no mistake either.
+                // XProf's caches are not profiles, but opening them is not a mistake.
                 match plan::cache_reason(&result.path) {
                     Some(reason) => result.ignored = Some(reason.to_owned()),
                     None => result.error = Some(error),
@@ -232,7 +233,7 @@ impl Intake {
             }
         };
         if let Some(content) = content {
-            // The file's name as given, so that messages and provenance use a name that the user recognizes.
+            // The file's name as given, so that messages and provenance use a name that the user recognises.
             let path = if is_file { &self.path } else { &result.path };
             let mut member = Member::new(path, size.unwrap_or(open.unpacked_bytes), result.kind, content);
             member.warnings = std::mem::take(&mut self.warnings);

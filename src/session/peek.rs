@@ -4,7 +4,8 @@ use base::out_of_memory;
 use input::plan::FileKind;
 use input::{Format, Unpacked, Unpacker, sniff};
 
-/// Returns the kind of the file `path` that starts with `head`. 64 KiB of stored bytes are enough. Gzip is inflated here.
+/// Returns the kind of the file `path` that starts with `head`. 64 KiB of stored bytes are enough. This function inflates
+/// gzip.
 ///
 /// `complete` is true if `head` contains the whole file.
 pub fn peek(path: &str, head: &[u8], complete: bool) -> FileKind {
@@ -26,7 +27,8 @@ pub fn peek(path: &str, head: &[u8], complete: bool) -> FileKind {
     }
     match sniff(&first, complete) {
         Some(Format::XSpace) => FileKind::XPlane,
-        // JSON whose distinguishing key has not appeared yet. All other large kinds of JSON have theirs at the start.
+        // JSON whose distinguishing key has not appeared yet. All other large kinds of JSON have a distinguishing key at
+        // the start.
         Some(Format::TraceJson) | None => FileKind::TraceJson,
         Some(Format::UnifiedProfile | Format::Report) => FileKind::UnifiedProfile,
         Some(Format::HuggingFaceConfig | Format::Sidecar) => FileKind::ModelConfig,

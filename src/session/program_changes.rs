@@ -83,7 +83,8 @@ impl<'a> Side<'a> {
             let index = |name: &str| module.instruction(name).and_then(|it| module.index_of(it));
             program.ops.iter().filter_map(move |(name, time, count)| Some((index(name)?, *time, *count)))
         };
-        // The body of a loop runs more often than the program, so only the entry computation counts its executions.
+        // The body of a loop runs more often than the program, so the number of executions comes only from the entry
+        // computation.
         let entry = module.entry_index();
         let is_of_entry = |at: InstructionIndex| module.at(at).map(|it| it.computation) == entry;
         let executions = indexed().filter(|(at, ..)| is_of_entry(*at)).map(|(.., count)| count).max();
@@ -137,7 +138,7 @@ impl<'a> Side<'a> {
     }
 }
 
-/// Pairs the programs with the same module name: first those with the same instructions, then the others in their order.
+/// Pairs the programs with the same module name: first programs with the same instructions, then the others in their order.
 fn pairs<'s, 'a>(baseline: &'s [Side<'a>], run: &'s [Side<'a>]) -> Vec<(&'s Side<'a>, &'s Side<'a>)> {
     let mut partners: Vec<Option<usize>> = vec![None; run.len()];
     for is_same in [true, false] {
@@ -244,7 +245,7 @@ fn instruction(theirs: &Side<'_>, ours: &Side<'_>, difference: &Difference, row:
     })
 }
 
-/// Packs programs into bytes, to compare them in another worker. Returns no bytes if there is no program.
+/// Packs programs into bytes, so that another worker can compare them. Returns no bytes if there are no programs.
 pub fn pack_programs(programs: &[ComparedProgram]) -> Vec<u8> {
     if programs.is_empty() {
         return Vec::new();

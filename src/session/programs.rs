@@ -1,4 +1,4 @@
-//! Compiled programs in files of their own, as written by `--xla_dump_to`. They are the programs of a run without events.
+//! Compiled programs in separate files, as written by `--xla_dump_to`. They become a run without events.
 //!
 //! ```text
 //! module_0004.jit_f.before_optimizations.txt                        an earlier stage: listed as a file, not read
@@ -18,11 +18,11 @@ use trace::{HloProto, Trace};
 
 use super::intake::{Content, Member};
 
-/// Texts that belong to a program: their first bytes, and what their names have after the program's.
+/// Texts that belong to a program: their first bytes, and the suffix that their file names add to the name of the program.
 const PARTS: [(&[u8], &str); 2] = [(b"BufferAssignment:", "-buffer-assignment"), (b"HloLiveRange", "-live-range")];
 
-/// Returns the programs of a planned run as a trace without events, and adds their files to `run`. Of each program, only
-/// the last stage is read.
+/// Returns the programs of a planned run as a trace without events, and adds their files to `run`. Reads only the last
+/// stage of each program.
 pub(super) fn take(members: &mut [Member], planned: &PlannedRun, run: &mut Run) -> Trace {
     let mut found: Vec<Found> = Vec::new();
     // Buffer assignments and lifetimes by the name of their program.
@@ -100,7 +100,8 @@ impl Found {
         let module = stem.split('.').nth(1).unwrap_or(stem);
         let mut text = format!("HloModule {module}\n\nENTRY values {{\n");
         for line in String::from_utf8_lossy(assignment).lines() {
-            // ` value: <36 tuple.5{} @0> (size=16,offset=0): (f32[8]{0}, f32[2]{0})`: a whole value, not an element.
+            // ` value: <36 tuple.5{} @0> (size=16,offset=0): (f32[8]{0}, f32[2]{0})`: this is a whole value and not an
+            // element.
             let parts = line.strip_prefix(" value: <").and_then(|rest| rest.split_once("): "));
             let Some((name, shape)) = parts.and_then(|(value, shape)| Some((value.split(' ').nth(1)?, shape))) else {
                 continue;
@@ -118,7 +119,7 @@ impl Found {
         Found { stem: stem.to_owned(), heading, bytes }
     }
 
-    /// Returns a value that is larger for later stages, and for the better file of the same stage.
+    /// Returns a sort key that is larger for later stages and, within a stage, for better files.
     fn stage(&self) -> (bool, u8, bool, &str) {
         let place = match &self.stem {
             name if name.contains("before_optimizations") => 0,
@@ -152,8 +153,8 @@ impl Heading {
         heading
     }
 
-    /// Reads `HloModule jit_f, ...`. Text has no id: it is in the name of the file (`module_0004.jit_f`). Otherwise, the
-    /// programs of the folder are counted.
+    /// Reads `HloModule jit_f, ...`. Text has no id, so the id comes from the name of the file (`module_0004.jit_f`). If
+    /// the name has none, it is the position of the program in the folder.
     fn of_text(text: &[u8], file: &str, place: usize) -> Heading {
         let line = text.split(|&byte| byte == b'\n').next().map(String::from_utf8_lossy).unwrap_or_default();
         let name = line.trim_start_matches("HloModule").trim_start();

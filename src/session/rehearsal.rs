@@ -1,7 +1,8 @@
 //! Two synthetic runs, one of a GPU and one of a TPU.
 //!
-//! Browsers compile a WebAssembly function poorly on its first call, and well once it has run often. A worker that waits for
-//! its first profile analyses these runs repeatedly and discards the results.
+//! On the first call, browsers compile a WebAssembly function into slow code. Once the function has run often, they compile
+//! it into fast code. For this reason, a worker that waits for its first profile analyses these runs repeatedly and
+//! discards the results.
 
 use super::Session;
 use super::runs::LoadedRun;

@@ -46,7 +46,7 @@ pub(super) struct LoadedRun {
 /// Cached results of a run.
 #[derive(Default)]
 struct Cache {
-    /// Settings of the results in the next two fields.
+    /// Settings with which the results in the next two fields were computed.
     settings: Settings,
     /// Latest analysis of the events.
     examined: Option<Examined>,
@@ -57,8 +57,8 @@ struct Cache {
     memory: OnceCell<KeptMemory>,
 }
 
-/// Hides [`Cache`] behind a trait object, so that a program that never analyses (such as the page's reader) does not link
-/// the analysis code, not even its destructors.
+/// Hides [`Cache`] behind a trait object, so that a program that never analyses runs (such as the page's reader) does not
+/// link the analysis code, and not even its destructors.
 trait AnyCache: Send {
     fn cache(&mut self) -> &mut Cache;
 }
@@ -79,8 +79,8 @@ impl LoadedRun {
         self.imported.is_some()
     }
 
-    /// Returns the run as it was read, without the changes that an analysis made to its events, and the result that it was
-    /// imported from.
+    /// Returns the run as it was read, without changes that an analysis made to the events. Also returns the result from
+    /// which the run was imported, if any.
     pub(super) fn into_parts(self) -> (Run, Option<Box<Imported>>) {
         (self.run.as_read(), self.imported)
     }
@@ -104,8 +104,8 @@ impl LoadedRun {
         recorded.unwrap_or_else(|| metrics::captured_at(&self.run))
     }
 
-    /// Returns what pages and tables read of the run, with these settings. This is the only place that distinguishes imported
-    /// runs. The results are cached until the settings change.
+    /// Returns the parts of the run that pages and tables read, with these settings. This is the only place that
+    /// distinguishes imported runs. The results are cached until the settings change.
     pub(super) fn source(&mut self, settings: &Settings) -> Source<'_> {
         let cache = self.cache.get_or_insert_with(|| Box::new(Cache::default())).cache();
         if cache.settings != *settings {
@@ -122,7 +122,7 @@ impl LoadedRun {
     }
 }
 
-/// Builds runs from all members that are not in a run yet. Sidecars stay, because they also apply to later files.
+/// Builds runs from all members that are not in a run yet. Keeps sidecars, because they also apply to later files.
 pub(super) fn build(members: &mut Vec<Member>) -> Vec<LoadedRun> {
     let unread = unread_memory(members);
     let plan = plan_members(members);
@@ -136,7 +136,7 @@ pub(super) fn build(members: &mut Vec<Member>) -> Vec<LoadedRun> {
     runs
 }
 
-/// Warns about device memory profiles that the caller left out, because they do not show to which run they belong.
+/// Warns about device memory profiles that the caller left out, because it is unclear to which run they belong.
 fn unread_memory(members: &[Member]) -> Option<Warning> {
     let is_unread =
         |member: &&Member| member.kind == FileKind::MemoryProfile && matches!(member.content, Content::NotRead);
@@ -152,7 +152,8 @@ fn unread_memory(members: &[Member]) -> Option<Warning> {
     })
 }
 
-/// Links each file with a device memory profile to the one before it. A run with a trace already has its own two profiles.
+/// Links each file with a device memory profile to the previous such file. A run with a trace already has its own two
+/// profiles.
 pub(super) fn link_heap_profiles<'r>(runs: impl IntoIterator<Item = &'r mut LoadedRun>) {
     let mut earlier = None;
     for run in runs {
@@ -216,8 +217,7 @@ fn build_runs(members: &mut [Member], planned: &PlannedRun) -> Vec<LoadedRun> {
     }
     for repeated in &planned.repeated {
         let (Some(unread), Some(read)) = (members.get(repeated.file), members.get(repeated.instead)) else { continue };
-        // Every JAX capture has a trace JSON next to its xplane file. It is worth a mention only if the xplane file is
-        // damaged.
+        // Every JAX capture has a trace JSON next to its xplane file. It is mentioned only if the xplane file is damaged.
         let is_export = (unread.kind, read.kind) == (FileKind::TraceJson, FileKind::XPlane);
         let is_damaged = run.warnings.iter().any(|it| it.severity == Severity::Damage);
         if !is_export || is_damaged {
@@ -237,8 +237,8 @@ fn build_runs(members: &mut [Member], planned: &PlannedRun) -> Vec<LoadedRun> {
     vec![LoadedRun::new(run, None)]
 }
 
-/// Adds the device memory profiles of a planned run, or the text of an error. The last profile is the run's own, and the first
-/// one is the earlier one that it is compared with.
+/// Adds the device memory profiles of a planned run, or the text of an error. The last profile is the run's own. The first
+/// profile is the earlier one, with which the run's own is compared.
 fn add_memory(members: &mut [Member], planned: &PlannedRun, run: &mut Run) {
     let mut own_name = String::new();
     for &file in &planned.memory {
@@ -259,8 +259,8 @@ fn add_memory(members: &mut [Member], planned: &PlannedRun, run: &mut Run) {
 }
 
 /// Warns about hosts whose files end before the plane with the capture times. The profiler writes this plane last, and the
-/// other hosts of the run have it. Such a file is a complete message, so the file itself does not show that it was cut. A
-/// run with one host proves nothing, because older profilers do not write this plane.
+/// other hosts of the run have it. Such a file is a complete message, so the file itself does not show that it was cut.
+/// Runs with one host are not checked, because older profilers do not write this plane.
 fn cut_between_planes(hosts: &[(String, Trace)], files: &[SourceFile]) -> Vec<Warning> {
     let is_whole = |trace: &Trace| trace.capture.start_unix_ns.is_some();
     let is_known_cut = |trace: &Trace| base::cut(&trace.warnings).is_some();
@@ -293,7 +293,7 @@ fn repeated_note(unread: &Member, read: &Member) -> Warning {
     Warning::new(WarningCode::RepeatedFileNotRead, message).with_file(&unread.path)
 }
 
-/// Returns the sidecar that the capture kit embeds in the capture, for files that are copied without their sidecar file.
+/// Returns the sidecar that the capture kit embedded in the capture, for files that were copied without their sidecar file.
 fn embedded_sidecar(trace: &Trace) -> Option<Sidecar> {
     let mut stats = trace.planes.iter().flat_map(|plane| &plane.stats);
     let written = stats.find_map(|&(name, value)| match value {

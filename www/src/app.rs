@@ -1,4 +1,4 @@
-//! The application: the frame around the views, and the choice of the view from the address.
+//! The application: the frame around the views, and the choice of the view from the URL.
 
 use leptos::prelude::*;
 
@@ -43,7 +43,7 @@ pub fn App() -> impl IntoView {
     });
     keys::listen(state);
     drop_zone::listen(state);
-    // A comparison does not depend on the run in the address, so a change of the run must not rebuild it.
+    // A comparison does not depend on the run in the URL, so a change of the run must not rebuild the comparison.
     let place = Memo::new(move |_| match state.view() {
         View::Compare => (View::Compare, None),
         View::Start => (View::Start, None),
@@ -91,7 +91,7 @@ fn body(view: View, run: Run) -> AnyView {
         View::GRAPH => view! { <GraphView run=run /> }.into_any(),
         View::MODEL => view! { <Model run=run /> }.into_any(),
         View::Export => view! { <Export run=run /> }.into_any(),
-        // `App` renders these views itself. They appear here only for a moment, while the address changes.
+        // `App` renders these views itself. They appear here only for a moment, while the URL changes.
         View::Start | View::Compare => ().into_any(),
         View::Of(view) => view! { <BlocksPage run=run view=view /> }.into_any(),
     }

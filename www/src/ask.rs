@@ -31,7 +31,7 @@ pub type Heard<T> = Box<dyn FnOnce(Result<T, String>)>;
 /// Requests the page to show, and cancels all earlier page requests, including those for other runs.
 pub fn page(run: &Run, view: View, query: PageQuery, heard: Heard<Page>) {
     teams::cancel(Place::View);
-    // For an imported report, the analyst has the memory numbers as well.
+    // For an imported report, the analyst also has the memory numbers.
     let is_earlier_result = || run.report.with_untracked(|report| report.profile.is_earlier_result);
     let to = To::of(run, view == View::Memory && !is_earlier_result());
     let request = PageRequest { run: run.index, view, query };
@@ -106,7 +106,7 @@ pub fn prepare(load: u32, run: u32) {
     ask(load, To::Analyst, PrepareRequest { run }, None, &[], heard);
 }
 
-/// Requests the small picture of the whole capture that is shown above the views.
+/// Requests the small picture of the whole capture, which is shown above the views.
 pub fn strip(run: &Run, size: (u32, u32), dark: bool, heard: Heard<StripPicture>) {
     ask(run.load, To::Analyst, StripRequest { run: run.index, size, dark }, None, &[], heard);
 }

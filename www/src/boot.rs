@@ -1,5 +1,5 @@
-//! Fetches all files that the page needs while it loads: the code of the workers, the examples and the schema. The
-//! page requests nothing after that, and the counter in the footer shows it.
+//! Fetches all files that the page needs while it loads: the code of the workers, the examples and the schema. After that,
+//! the page requests nothing, as the counter in the footer shows.
 
 use std::cell::RefCell;
 
@@ -27,7 +27,7 @@ pub struct Example {
     pub about: &'static str,
 }
 
-/// All examples. The project created each of them itself.
+/// All examples. They were all created for this project.
 pub const EXAMPLES: [Example; 3] = [
     Example {
         file: "examples/tpu-training.trace.json.gz",
@@ -63,7 +63,7 @@ thread_local! {
     static KEPT: RefCell<Vec<(String, Promise)>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Fetches all files. Returns when each of them has been fetched or has failed.
+/// Fetches all files. Returns when each file has been fetched or has failed.
 pub async fn prefetch() {
     let code = [Program::Reader, Program::Analyst].map(code);
     let files = EXAMPLES.iter().map(|example| example.file).chain([SCHEMA]);
@@ -78,8 +78,8 @@ pub async fn prefetch() {
     }
 }
 
-/// Returns the addresses of a program's script and module. The build id prevents the browser from using a cached file of
-/// an earlier build.
+/// Returns the URLs of a program's script and module. The build id prevents the browser from using a cached file of an
+/// earlier build.
 fn files_of(program: Program) -> [String; 2] {
     let name = match program {
         Program::Reader => "worker",
@@ -96,8 +96,8 @@ fn code(program: Program) -> Promise {
     })
 }
 
-/// Creates a worker. All workers of a program share one compiled module. Messages that arrive before the worker has
-/// started its program are lost.
+/// Creates a worker. All workers of a program share one compiled module. Messages that arrive before the worker has started
+/// the program are lost.
 pub async fn worker(program: Program) -> Result<Worker, JsValue> {
     let code = Array::from(&JsFuture::from(code(program)).await?);
     let options = WorkerOptions::new();

@@ -1,4 +1,4 @@
-//! Wrappers of browser functions: addresses, downloads, the clipboard and local storage.
+//! Wrappers of browser functions: URLs, downloads, the clipboard and local storage.
 
 use std::cell::RefCell;
 
@@ -10,18 +10,18 @@ use web_sys::{Blob, BlobPropertyBag, HtmlAnchorElement, HtmlElement, Storage, Ur
 
 use crate::route::Route;
 
-/// Returns the fragment of the page's address, including the `#`.
+/// Returns the fragment of the page's URL, including the `#`.
 pub fn hash() -> String {
     window().location().hash().unwrap_or_default()
 }
 
-/// Navigates to an address, like a click on a link.
+/// Navigates to a route, like a click on a link.
 pub fn go(route: &Route) {
     // A change of the fragment alone is always allowed.
     let _ = window().location().set_hash(&route.href());
 }
 
-/// Changes the address without adding an entry to the history.
+/// Changes the URL without adding an entry to the history.
 pub fn replace(route: &Route) {
     if let Ok(history) = window().history() {
         let _ = history.replace_state_with_url(&JsValue::NULL, "", Some(&route.href()));
@@ -37,7 +37,7 @@ pub fn is_narrow() -> bool {
 pub fn download(name: &str, kind: &str, text: impl Into<JsValue>) {
     let options = BlobPropertyBag::new();
     options.set_type(kind);
-    // Fails only if the browser is out of space, and the browser reports that itself.
+    // Fails only if the browser is out of space, which the browser itself reports.
     if let Ok(blob) = Blob::new_with_str_sequence_and_options(&Array::of1(&text.into()), &options) {
         download_blob(name, &blob);
     }
@@ -50,7 +50,7 @@ pub fn buffer(bytes: &[u8]) -> ArrayBuffer {
 
 /// Saves a blob as a file.
 pub fn download_blob(name: &str, blob: &Blob) {
-    // Fails only if the browser is out of space, and the browser reports that itself.
+    // Fails only if the browser is out of space, which the browser itself reports.
     let _ = try_download(name, blob);
 }
 
@@ -83,7 +83,7 @@ pub fn remembered(key: &str) -> Option<String> {
     storage()?.get_item(key).ok()?
 }
 
-/// Stores a value for later visits. A private window may refuse, which does no harm.
+/// Stores a value for later visits. A private window may refuse to store it, which does no harm.
 pub fn remember(key: &str, value: &str) {
     if let Some(storage) = storage() {
         let _ = storage.set_item(key, value);
@@ -94,8 +94,8 @@ fn storage() -> Option<Storage> {
     window().local_storage().ok()?
 }
 
-/// Stores the file name of a run while the tab is open. After a reload, which loses the run, the page can then name
-/// the file to open again.
+/// Stores the file name of a run while the tab is open. A reload loses the run, but the page can then name the file that
+/// the user must open again.
 pub fn keep(run: u32, file: &str) {
     if let Ok(Some(storage)) = window().session_storage() {
         let _ = storage.set_item(&run.to_string(), file);
@@ -107,7 +107,7 @@ pub fn kept(run: u32) -> Option<String> {
     window().session_storage().ok()??.get_item(&run.to_string()).ok()?
 }
 
-/// Marks the page as fully loaded: it will fetch nothing more. The browser tests wait for this mark.
+/// Marks the page as fully loaded, which means that it fetches nothing more. The browser tests wait for this mark.
 pub fn mark_ready() {
     if let Some(body) = document().body() {
         // Fails only for a malformed attribute name.
@@ -142,7 +142,7 @@ pub fn enter(selector: &'static str) {
 /// Returns the focus to the element that had it before the dialog opened.
 pub fn leave() {
     if let Some(element) = BEFORE.take() {
-        // An element that is no longer on the page takes no focus.
+        // An element that is no longer on the page cannot take the focus.
         let _ = element.focus();
     }
 }
@@ -185,7 +185,7 @@ fn nth(selector: &str, at: u32) -> Option<web_sys::Element> {
     document().query_selector_all(selector).ok()?.item(at)?.dyn_into().ok()
 }
 
-/// Returns the full address of the page.
+/// Returns the full URL of the page.
 pub fn address() -> String {
     window().location().href().unwrap_or_default()
 }

@@ -33,7 +33,8 @@ const REST: Duration = Duration::from_secs(1);
 const REPEATED: &str = "Not read, because another file of this host contains these events and more.";
 
 /// Loads files that belong together. Runs appear in the state as soon as they are analyzed. Files in `left_out` are
-/// skipped, because another file of the same host is read. If that file contains no profile, they are read after all.
+/// skipped, because another file of the same host is read. If that file contains no profile, the skipped files are read
+/// after all.
 pub fn load(state: State, sources: Vec<Source>, left_out: Vec<Source>) -> u32 {
     let read = sources.iter().map(|source| row(&source.entry, Phase::Waiting));
     let skipped = left_out.iter().map(|source| row(&source.entry, Phase::Skipped(REPEATED.to_owned())));
@@ -71,10 +72,10 @@ pub fn add(state: State, rows: Vec<FileRow>, busy: bool) -> u32 {
     id
 }
 
-/// Cancels a load and stops its workers at once. Finished runs stay but cannot be analyzed again.
+/// Cancels a load and stops its workers at once. Finished runs stay, but cannot be analysed again.
 pub fn cancel(state: State, id: u32) {
     if let Some(load) = state.load(id) {
-        // Set before the workers end, so that their end does not count as a failure.
+        // Set before the workers end, so that their end is not reported as a failure.
         load.busy.set(false);
         load.files.update(|files| {
             for file in files {
@@ -163,9 +164,9 @@ fn instruct(state: State, load: u32, team: &Team) {
     unpacker.work(unpack, &[blobs.into()], &Array::new(), move |progress| unpacked(state, load, progress), done);
 }
 
-/// Determines the kind of each file from its first bytes, and groups files that are read together. A worker does
-/// this, so that the page stays responsive and needs no code for unpacking. If the worker fails, each file becomes
-/// its own load, and loading it reports the error.
+/// Determines the kind of each file from its first bytes, and groups files that are read together. A worker does this, so
+/// that the page stays responsive and needs no code for unpacking. If the worker fails, each file becomes its own load, and
+/// that load reports the error.
 pub async fn look_at(paths: &[String], blobs: &[web_sys::Blob]) -> Looked {
     let alone = || {
         let loads = (0..paths.len()).map(|index| (vec![index], Vec::new())).collect();
@@ -208,8 +209,8 @@ fn unpacked(state: State, load: u32, progress: UnpackProgress) {
 
 fn decoded(state: State, load: u32, progress: DecodeProgress) {
     match progress {
-        // Does not update the page, because each update takes time from the workers. The reader's next progress message
-        // updates it.
+        // This does not update the page, because each update takes time from the workers. The reader's next progress
+        // message updates the page.
         DecodeProgress::Events { file, events } => state.note_events(load, file, events),
         DecodeProgress::FilesDone(files) => files.into_iter().for_each(|done| file_done(state, load, done)),
         DecodeProgress::Wanted(paths) => wanted(state, load, &paths),
@@ -222,8 +223,8 @@ fn ask_for_reports(state: State, load: u32, Received { runs, newest }: Received)
     let of_memory = |kind| matches!(kind, FileKind::Program | FileKind::MemoryProfile | FileKind::MemoryError);
     let is_of_memory = |row: &FileRow| row.kind.is_some_and(of_memory);
     if state.load(load).is_some_and(|load| load.files.with_untracked(|files| files.iter().all(is_of_memory))) {
-        // The memory page of such a load is shown first, so the second analyst makes it while the analyst makes
-        // the report. The request for the page reports errors.
+        // For such a load, the memory page is shown first, so the second analyst makes it while the first analyst makes the
+        // report. The request for the page reports errors.
         wasm_bindgen_futures::spawn_local(second_analyst::of(load, Some(0)).map(drop));
     }
     // Show the newest run first.
@@ -283,15 +284,15 @@ fn add_report(state: State, load: u32, index: u32, found: RunReport) {
     set_timeout(move || ask::prepare(load, index), REST);
 }
 
-/// Navigates to a run that was read, unless a newer run of the same drop is still being read.
+/// Navigates to a run that was read, unless a newer run from the same drop is still being read.
 fn show_first(state: State, load: u32, index: u32) {
     let is_read = |id: u32| state.load(id).is_none_or(|load| !load.busy.get_untracked());
     let newest = state.leading.get_value().map(|leading| leading.newest);
     let is_later = newest.is_some_and(|newest| newest != load && !is_read(newest));
     let Some(run) = state.find_run(load, index).filter(|_| !is_later) else { return };
     if untrack(|| state.view()) == View::Start {
-        // Set the route at once, because another run of the same drop may arrive with the next message. If the user
-        // opened an address with a view, keep that view.
+        // Set the route at once, because another run from the same drop may arrive with the next message. If the user
+        // opened a URL with a view, keep that view.
         let mut route = state.route.get_untracked();
         route.run = Some(run.id);
         if route.view == View::Start {
@@ -303,8 +304,8 @@ fn show_first(state: State, load: u32, index: u32) {
     }
 }
 
-/// Handles a load without a run to show. If the load was to be shown first, shows the last run of the same drop
-/// instead. Does not show runs of earlier drops, because they would hide the reason why the new files were not read.
+/// Handles a load without a run to show. If this load should have been shown first, shows the last run from the same drop
+/// instead. Does not show runs from earlier drops, because they would hide the reason why the new files were not read.
 fn others_lead(state: State, load: u32) {
     let Some(leading) = state.leading.get_value().filter(|leading| leading.newest == load) else { return };
     state.leading.set_value(None);
@@ -339,7 +340,7 @@ fn end(state: State, load: u32) {
 fn fail(state: State, id: u32, file: Option<u32>, message: &str) {
     let Some(load) = state.load(id) else { return };
     if file.is_none() {
-        // Report only the first error: it also ends the other workers of the load.
+        // Report only the first error, because it also ends the other workers of the load.
         if !load.busy.get_untracked() {
             return;
         }

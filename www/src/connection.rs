@@ -45,7 +45,7 @@ pub enum Heard {
     Error(String),
 }
 
-/// Creates the callback of a pending request. `progress` returns false if it cannot read the message.
+/// Creates the callback of a pending request. `progress` returns false for a message that it cannot read.
 pub fn waiter<Q: Request>(
     progress: impl Fn(JsValue) -> bool + 'static,
     heard: impl FnOnce(Result<Q::Response, String>) + 'static,
@@ -105,8 +105,8 @@ impl Connection {
         let _ = behind.neighbours.before.set(self.worker.clone());
     }
 
-    /// Sends a request. Calls `heard` once with the response or an error. A newer request for the same place replaces
-    /// this one: `heard` is then never called. Attachments are transferred.
+    /// Sends a request. Calls `heard` once with the response or an error. If a newer request for the same place replaces
+    /// this request, `heard` is never called. Attachments are transferred.
     pub fn ask<Q: Request>(
         &self,
         request: Q,
@@ -119,8 +119,8 @@ impl Connection {
         self.follow(request, place, attachments, &attachments.iter().collect(), |_: JsValue| true, heard);
     }
 
-    /// Sends a request and reports its progress. Only the attachments that `transferred` lists are transferred, the
-    /// others are copied.
+    /// Sends a request and reports its progress. Only the attachments in `transferred` are transferred. The others are
+    /// copied.
     pub fn work<Q: Request>(
         &self,
         request: Q,
@@ -215,7 +215,7 @@ fn hear(pending: &RefCell<Pending<Waiter>>, message: Message) {
         // The page sends these kinds itself or forwards them.
         Kind::Request | Kind::Cancel | Kind::Onward | Kind::Back => return,
     };
-    // The borrow must end before the call: the callback may send another request at once.
+    // The borrow must end before the call, because the callback may immediately send another request.
     let waiter = {
         let mut pending = pending.borrow_mut();
         if matches!(heard, Heard::Progress(_)) { pending.progress(id) } else { pending.close(id) }

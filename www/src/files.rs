@@ -22,7 +22,7 @@ pub struct PickedFile {
     pub blob: Blob,
 }
 
-/// Returns the entries of a drop. Call it inside the event handler: the browser clears the list afterwards.
+/// Returns the entries of a drop. Call it inside the event handler, because the browser clears the list afterwards.
 pub fn entries(transfer: &DataTransfer) -> Vec<FileSystemEntry> {
     let items = transfer.items();
     (0..items.length())
@@ -40,7 +40,7 @@ pub async fn walk(entries: Vec<FileSystemEntry>) -> Vec<PickedFile> {
         let path = entry.full_path().trim_start_matches('/').to_owned();
         if entry.is_directory() {
             let reader = entry.unchecked_into::<FileSystemDirectoryEntry>().create_reader();
-            // A folder that cannot be read (for example, because it was removed) counts as empty.
+            // A folder that cannot be read (for example, because it was removed) is treated as empty.
             while let Ok(more) = read_entries(&reader).await {
                 if more.is_empty() {
                     break;
@@ -69,7 +69,7 @@ pub fn picked(list: &FileList) -> Vec<PickedFile> {
     sources
 }
 
-/// Reads the next entries of a folder. Browsers return at most 100 at a time, and none at the end.
+/// Reads the next entries of a folder. Browsers return at most 100 entries at a time, and none at the end.
 async fn read_entries(reader: &FileSystemDirectoryReader) -> Result<Vec<FileSystemEntry>, JsValue> {
     let promise = promise(|found, failed| reader.read_entries_with_callback_and_callback(found, failed));
     let entries = Array::from(&JsFuture::from(promise).await?);

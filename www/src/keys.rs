@@ -39,7 +39,7 @@ pub enum Action {
     SaveProfile,
     /// Closes the run.
     CloseRun,
-    /// Copies the address of the page.
+    /// Copies the URL of the page.
     CopyAddress,
     /// Clicks a button of the page.
     Press(Press),

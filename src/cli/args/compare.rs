@@ -131,7 +131,7 @@ impl From<Focus> for crossprof::compare::Focus {
     }
 }
 
-/// Checks the optional name after `--html`: a profile that follows the option must not be taken as its value and
+/// Checks the optional name after `--html`, so that a profile that follows the option is not taken as its value and
 /// overwritten.
 fn page_name(text: &str) -> Result<PathBuf, String> {
     let path = PathBuf::from(text);

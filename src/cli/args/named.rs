@@ -1,4 +1,4 @@
-//! Values from a fixed list of names. Errors suggest the nearest names, and shells complete them.
+//! Values from a fixed list of names. Errors suggest the nearest names, and shells complete the names.
 
 use std::ffi::OsStr;
 
@@ -79,7 +79,7 @@ impl TypedValueParser for Device {
 ///
 /// # Errors
 ///
-/// Fails if no device has the name. The message suggests the nearest names.
+/// Fails if no device has this name. The message suggests the nearest names.
 pub fn known_device(name: &str) -> Result<String, String> {
     if devices::chosen(name).is_some() {
         return Ok(name.to_owned());

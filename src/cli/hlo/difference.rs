@@ -30,8 +30,8 @@ struct Compared {
     difference: Difference,
 }
 
-/// Returns the difference between the found program and the one that the command compares it with, in `against` or else in the same
-/// runs.
+/// Returns the difference between the found program and the program that the command compares it with. That program is in
+/// `against` or else in the same runs.
 pub fn of(command: &Hlo, runs: &mut Runs<'_>, found: &Found, against: Option<&mut Runs<'_>>) -> Result<String, String> {
     let format = command.format();
     if !matches!(format, HloFormat::Text | HloFormat::Json) {
@@ -104,7 +104,7 @@ struct Inside {
 }
 
 impl Compared {
-    /// Counts the differences in the computations of `b`, and in those of `a` for what is gone.
+    /// Counts the differences in the computations of `b`, and in the computations of `a` for instructions that are gone.
     fn inside(&self) -> [FxHashMap<ComputationIndex, Inside>; 2] {
         let (mut of_a, mut of_b): (FxHashMap<_, Inside>, FxHashMap<_, Inside>) = Default::default();
         let computation = |side: &Side, at: InstructionIndex| side.module().at(at).map(|it| it.computation);

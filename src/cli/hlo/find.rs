@@ -23,7 +23,8 @@ pub struct Runs<'a> {
     pub profiles: &'a [UnifiedProfile],
     /// Index of the only run to search. `None` for all runs.
     pub only: Option<u32>,
-    /// Index of the only run to search for the other program of a comparison. `None` for those of `only`.
+    /// Index of the only run to search for the other program of a comparison. `None` to search the same runs as for the
+    /// first program.
     pub only_other: Option<u32>,
 }
 
@@ -71,7 +72,7 @@ pub fn program(command: &Hlo, runs: &mut Runs<'_>) -> Result<Found, String> {
     only(matching, option, &format!(" contain an instruction {op}"))
 }
 
-/// Returns the program that `program` is compared with: the one that the command names, or the one with the same name.
+/// Returns the program with which `program` is compared: the one that the command names, or the one with the same name.
 pub fn other(command: &Hlo, program: &HloProgram, runs: &mut Runs<'_>) -> Result<Found, String> {
     let mut all = all(runs)?;
     if let Some(wanted) = &command.against_program {
@@ -136,7 +137,8 @@ fn named(option: &str, wanted: &str, all: Vec<Found>, runs: &mut Runs<'_>) -> Re
     Ok(found)
 }
 
-/// Returns the only program, or the only one that was measured. `option` is the option that would name one, unless it was given.
+/// Returns the only program, or the only program that was measured. `option` is the option with which the user can name
+/// one, unless it was given.
 fn only(mut matching: Vec<Found>, option: Option<&str>, verb: &str) -> Result<Found, String> {
     let mut measured = (0..).zip(&matching).filter(|(_, it)| it.program.time.is_some()).map(|(at, _)| at);
     if let (Some(one), None) = (measured.next(), measured.next()) {

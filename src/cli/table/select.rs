@@ -10,11 +10,11 @@ pub const LEADING: &str = "leading";
 pub const ALL: &str = "all";
 
 /// Returns the table with these columns only, in this order. `words` are keys or headings, separated by commas. `leading`
-/// stands for the columns that the page shows first, `all` for every column.
+/// stands for the columns that the page shows first, and `all` for every column.
 ///
 /// # Errors
 ///
-/// Returns a sentence if the table has no column of a name.
+/// Returns a sentence if the table lacks one of the columns.
 pub fn selected(name: TableName, table: Table, words: &str) -> Result<Table, String> {
     let mut places: Vec<usize> = Vec::new();
     for word in words.split(',').map(str::trim).filter(|word| !word.is_empty()) {

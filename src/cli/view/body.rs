@@ -19,7 +19,7 @@ type Reading = Pin<Box<dyn Future<Output = Option<(File, io::Result<Bytes>)>> + 
 /// The body of a response.
 pub struct Body {
     content: Content,
-    /// Marks the connection as busy until the body is sent.
+    /// Marks the connection as busy until the whole body is sent.
     in_flight: Option<InFlight>,
 }
 

@@ -1,5 +1,5 @@
-//! Accepts as many connections as the process has file descriptors for. If there are more, closes the connection that was
-//! silent for longest.
+//! Accepts as many connections as the process's file descriptors allow. If there are more, closes the connection that has
+//! been silent for longest.
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
@@ -39,7 +39,7 @@ struct Open {
 }
 
 impl Open {
-    /// Closes the connection that was silent for longest, unless all connections have a response in progress.
+    /// Closes the connection that has been silent for longest, unless all connections have a response in progress.
     fn make_room(&mut self) -> bool {
         let silent = self.all.iter().filter_map(|(&number, (activity, _))| {
             let last = activity.last();
@@ -54,7 +54,7 @@ impl Open {
     }
 }
 
-/// Answers the requests of all connections. Never returns except with an error.
+/// Answers the requests of all connections. Returns only with an error.
 ///
 /// # Errors
 ///
@@ -69,7 +69,7 @@ pub async fn serve(listener: StdListener, server: Arc<Server>) -> std::io::Resul
             Ok((stream, _)) => {
                 let mut connections = lock(&open);
                 if connections.all.len() >= most && !connections.make_room() {
-                    // Drops the new connection, so that all others receive their responses.
+                    // Drops the new connection, so that all other connections receive their responses.
                     continue;
                 }
                 let number = connections.next;
@@ -82,7 +82,7 @@ pub async fn serve(listener: StdListener, server: Arc<Server>) -> std::io::Resul
                 });
                 connections.all.insert(number, (activity, task.abort_handle()));
             }
-            // Usually because no file descriptor is left.
+            // This usually means that no file descriptor is left.
             Err(_) => {
                 lock(&open).make_room();
                 tokio::time::sleep(PAUSE).await;
@@ -104,7 +104,7 @@ async fn converse(stream: TcpStream, activity: Arc<Activity>, server: Arc<Server
     });
     let mut http = http1::Builder::new();
     http.timer(TokioTimer::new()).header_read_timeout(PATIENCE).max_buf_size(64 << 10).title_case_headers(true);
-    // Fails if the browser disconnected, or if it sent something other than HTTP.
+    // Fails if the browser has disconnected, or if the client sent something other than HTTP.
     let _ = http.serve_connection(TokioIo::new(stream), service).await;
 }
 

@@ -33,7 +33,7 @@ impl Activity {
     }
 }
 
-/// A response in progress: being created or sent.
+/// A response in progress, which is being created or sent.
 pub struct InFlight(Arc<Activity>);
 
 impl InFlight {

@@ -43,7 +43,7 @@ pub struct RunEntry {
     pub modified_ms: u64,
     /// Size of the run's files in bytes.
     pub size_bytes: u64,
-    /// Version of the list in which the run appeared.
+    /// Version of the list in which the run first appeared.
     pub since: u64,
     /// The run's files that the page reads.
     pub files: Vec<RunFile>,

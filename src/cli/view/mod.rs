@@ -29,13 +29,13 @@ use scan::Scan;
 use server::Server;
 use workers::Workers;
 
-/// Preferred port. A fixed address lets users keep an SSH tunnel.
+/// Preferred port. With a fixed port, users can keep an SSH tunnel.
 const PORT: u16 = 8321;
 
-/// If the walk of the folder takes longer, it continues while the server answers requests.
+/// Longest wait for the first walk of the folder. A longer walk continues while the server answers requests.
 const FIRST_WALK: Duration = Duration::from_millis(400);
 
-/// Length of a slice of the walk, after which a server without threads answers requests.
+/// Length of a slice of the walk. Between slices, a server without threads answers requests.
 const SLICE: Duration = Duration::from_millis(50);
 
 /// Interval between checks for changes.
@@ -59,7 +59,7 @@ fn serve(command: &View) -> Result<u8, String> {
     let root = scan.root().to_owned();
     let token = token()?;
     let (listener, address) = listen(command.host, command.port)?;
-    // One thread is enough, so the server works even if the system allows no more.
+    // The server needs only one thread, so it works even if the system allows no more.
     let failed = |error: std::io::Error| format!("The server cannot be started: {error}.");
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(failed)?;
     let workers = Arc::new(Workers::start());
@@ -186,7 +186,7 @@ fn announcement(name: &str, listing: &Listing, link: &str, address: SocketAddr, 
     text + "Ctrl+C ends it.\n"
 }
 
-/// Address of this machine for a user on another machine.
+/// Host name or address of this machine for a user on another machine.
 struct Remote {
     user: Option<String>,
     address: String,

@@ -8,8 +8,8 @@ use super::files::open_regular;
 /// Written by the build script from the folder that `CROSSPROF_PAGE` names.
 const EMBEDDED: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/page_files.rs"));
 
-/// The page's script for starting offline. A served page does not need this script, so the server replaces it with its own,
-/// which opens the runs that the address names.
+/// The page's script for starting offline. A served page does not need this script, so the server replaces it with its own
+/// script, which opens the runs that the URL names.
 pub const REPLACED: &str = "offline.js";
 
 /// A file of the page.
@@ -24,7 +24,7 @@ pub enum PageFile {
 pub enum Page {
     /// The files that this program embeds.
     Embedded,
-    /// A folder, resolved.
+    /// A folder, as a canonical path.
     Folder(PathBuf),
 }
 

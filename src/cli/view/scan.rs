@@ -1,6 +1,6 @@
-//! Searches a folder for runs. The search runs in time slices, so that a server without threads can answer requests in between.
-//! Only the start of a new or changed file is read. Folders are watched if the system supports it, and walked periodically if
-//! not.
+//! Searches a folder for runs. The search runs in time slices, so that a server without threads can answer requests in
+//! between. Only the start of a new or changed file is read. Folders are watched if the system supports it, and otherwise
+//! walked periodically.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
@@ -25,7 +25,7 @@ const MOST_FILES: usize = 1_000_000;
 /// A folder without a watch is walked again after this pause plus ten times the duration of a walk.
 const WALK_PAUSE: Duration = Duration::from_millis(500);
 
-/// A watched folder is also walked again after this pause, because a watch does not see changes behind links.
+/// A watched folder is also walked again after this pause, because a watch does not report changes behind links.
 const WATCHED_PAUSE: Duration = Duration::from_secs(60);
 
 /// Minimum interval between updates of the list until the first walk is complete.
@@ -53,7 +53,7 @@ struct Unread {
     is_walk: bool,
 }
 
-/// How changes are found.
+/// Method by which changes are found.
 enum Watching {
     On(Watch),
     Off,
@@ -63,7 +63,7 @@ enum Watching {
 pub struct Scan {
     /// The folder or file, as a canonical path.
     root: PathBuf,
-    /// The folder that paths are relative to.
+    /// The folder to which paths are relative.
     top: PathBuf,
     /// The name of the file, if `root` is a file.
     only: Option<OsString>,
@@ -75,7 +75,7 @@ pub struct Scan {
     /// Folders to read again soon, because a file in them was changed recently or could not be opened.
     again: BTreeSet<PathBuf>,
     watching: Watching,
-    /// Reason why folders are not watched, until it is taken.
+    /// Reason why folders are not watched. Empty once the reason was taken.
     note: Option<String>,
     is_cut: bool,
     /// True until the first walk is complete and the files that it found have settled.
@@ -84,7 +84,7 @@ pub struct Scan {
     has_changed: bool,
     walk_started: Instant,
     walk_ended: Instant,
-    /// When the list was last made, and how long that took.
+    /// Time at which the list was last made, and how long making it took.
     published: (Instant, Duration),
 }
 
@@ -103,7 +103,7 @@ impl Scan {
         let only = if metadata.is_file() { root.file_name().map(OsStr::to_owned) } else { None };
         let top = if only.is_some() { root.parent().unwrap_or(&root).to_owned() } else { root.clone() };
         let (watching, note) = match &only {
-            // A single file needs no watch, because it can be checked in no time.
+            // A single file needs no watch, because checking it takes almost no time.
             Some(_) => (Watching::Off, None),
             None => match Watch::new() {
                 Ok(watch) => (Watching::On(watch), None),
@@ -137,7 +137,7 @@ impl Scan {
         &self.root
     }
 
-    /// Returns the reason why changes are not watched, once.
+    /// Returns the reason why changes are not watched. Returns it only once.
     pub fn take_note(&mut self) -> Option<String> {
         self.note.take()
     }
@@ -229,7 +229,7 @@ impl Scan {
     fn look(&mut self, path: &Path) {
         let Some((folder, name)) = path.parent().zip(path.file_name()) else { return };
         let kind = match kind_of_start(path) {
-            // Tried again when a file descriptor is free.
+            // The file is tried again when a file descriptor is free.
             Err(error) if is_lack_of_descriptors(&error) => {
                 self.again.insert(folder.to_owned());
                 return;
@@ -248,7 +248,7 @@ impl Scan {
         let found = match self.entries(folder) {
             Ok(found) => found,
             Err(error) if is_lack_of_descriptors(&error) => {
-                // Tried again when a file descriptor is free.
+                // The folder is tried again when a file descriptor is free.
                 self.again.insert(folder.clone());
                 return;
             }
@@ -265,7 +265,7 @@ impl Scan {
         self.compare(folder, &before, found);
     }
 
-    /// Keeps what is known about a folder's files, and records which ones must be read.
+    /// Keeps the known kinds of a folder's files, and records which files must be read.
     fn compare(&mut self, folder: &Path, before: &SeenFolder, mut found: SeenFolder) {
         let now = SystemTime::now();
         let is_listed = |file: &SeenFile| file.kind.is_some_and(|kind| kind != FileKind::Unknown);
@@ -283,7 +283,7 @@ impl Scan {
                 self.again.insert(folder.to_owned());
             }
         }
-        // Files that were listed before but are not any more.
+        // Files that were listed before but no longer are.
         let is_kept = |(name, _): &(&OsString, &SeenFile)| found.files.get(*name).is_some_and(is_listed);
         self.has_changed |= !before.files.iter().filter(|(_, file)| is_listed(file)).all(|file| is_kept(&file));
         self.files = (self.files + found.files.len()).saturating_sub(before.files.len());

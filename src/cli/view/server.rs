@@ -1,4 +1,4 @@
-//! The server's responses. All paths start with the token, which only the printed address contains:
+//! The server's responses. All paths start with the token, which only the printed link contains:
 //!
 //! ```text
 //! /<token>/                 the list of runs: a separate page, which requests runs.json periodically
@@ -28,7 +28,7 @@ use super::workers::Workers;
 /// Number of runs per page of the list.
 const PAGE_RUNS: usize = 500;
 
-/// An open list requests runs.json every few seconds. Without a request for this long, the list counts as closed.
+/// An open list requests runs.json every few seconds. Without a request for this long, the list is assumed to be closed.
 const ATTENTION: Duration = Duration::from_secs(10);
 
 /// Files of the page that shows the list.
@@ -41,7 +41,7 @@ const LIST: [(&str, &str); 3] = [
 /// The script that passes the files to the page.
 const OPEN: &str = include_str!("assets/open.js");
 
-/// Content security policy of the list. The page has its own.
+/// Content security policy of the list. The page has its own policy.
 const POLICY: HeaderValue = HeaderValue::from_static(
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; base-uri 'none'; \
      form-action 'none'",
@@ -236,9 +236,8 @@ fn lock<T>(value: &Mutex<T>) -> MutexGuard<'_, T> {
     value.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Accepts only names of this machine. If it accepted others, another website could point its own
-/// name at this server and have the browser read the responses (DNS rebinding). Numeric addresses
-/// are safe.
+/// Accepts only names of this machine. If the server accepted other names, another website could point its own name at this
+/// server and let the browser read the responses (DNS rebinding). Numeric addresses are safe.
 fn is_own_name(host: &str) -> bool {
     let name = match host.strip_prefix('[') {
         Some(rest) => rest.split(']').next().unwrap_or_default(),

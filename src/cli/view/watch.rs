@@ -1,5 +1,5 @@
-//! Reports changes below a folder, as the kernel sees them. Only Linux has a watch. On other systems, the folder is walked
-//! again.
+//! Reports changes below a folder, as the kernel sees them. Watching is supported only on Linux. On other systems, the
+//! folder is walked again.
 
 #[cfg(target_os = "linux")]
 pub use linux::Watch;
@@ -123,7 +123,7 @@ mod other {
 
     use super::Changes;
 
-    /// Has no values.
+    /// A type without values, because this system has no supported watch.
     pub enum Watch {}
 
     impl Watch {

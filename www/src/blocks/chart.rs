@@ -1,5 +1,5 @@
-//! Shared behavior of charts: the pointer or the arrow keys select a mark, a tip describes it, and a click or Enter
-//! follows its link.
+//! Shared behaviour of charts: the pointer or the arrow keys select a mark, a tooltip describes the mark, and a click or
+//! Enter follows its link.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::components::tip::Tips;
 /// A position or size: first horizontal, then vertical (downwards).
 pub type Pair = (f64, f64);
 
-/// Returns the mark that a key leads to, from the current mark, if any.
+/// Returns the mark that a key leads to. The first argument is the current mark, if any.
 pub type Step = dyn Fn(Option<usize>, &str) -> Option<usize> + Send + Sync;
 
 /// The marks of a chart, by index.
@@ -123,7 +123,7 @@ fn is_walk(key: &str) -> bool {
     key.starts_with("Arrow") || matches!(key, "Home" | "End")
 }
 
-/// Returns the next of `count` marks in a sequence. `by` is the distance of a move up or down.
+/// Returns the mark that a key leads to, in a sequence of `count` marks. A move up or down skips `by` marks.
 pub fn walk(now: Option<usize>, key: &str, count: usize, by: usize) -> Option<usize> {
     let last = count.checked_sub(1)?;
     Some(match (key, now) {

@@ -1,4 +1,4 @@
-//! A choice of one value: a row of buttons, or a drop-down list if there are many values.
+//! A choice between values: a row of buttons, or a drop-down list if there are many values.
 
 use crossprof::document::Choice;
 use leptos::prelude::*;
@@ -8,7 +8,7 @@ use crate::state::State;
 /// With more values than this, the choice is a drop-down list.
 const MAX_BUTTONS: usize = 6;
 
-/// Renders the choice. The address stores the selected value.
+/// Renders the choice. The URL stores the selected value.
 pub fn choice(choice: &Choice) -> AnyView {
     let state = State::get();
     if choice.values.len() > MAX_BUTTONS {

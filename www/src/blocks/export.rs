@@ -18,7 +18,7 @@ use crate::state::State;
 
 /// Position of the text baseline as a fraction of the line height. Typefaces differ by a few percent.
 const BASELINE: f64 = 0.79;
-/// Pixels of a PNG per CSS pixel.
+/// Number of PNG pixels per CSS pixel.
 const PNG_SCALE: f64 = 2.0;
 /// Maximum size of a canvas that browsers accept.
 const MAX_CANVAS_PX: f64 = 16_000.0;
@@ -69,7 +69,7 @@ struct Pen {
     /// Position of the drawing in the window.
     left: f64,
     top: f64,
-    /// Default font family. Elements with another family name it.
+    /// Default font family. Elements with another font family name that family.
     family: String,
 }
 
@@ -136,7 +136,7 @@ impl Pen {
             return;
         }
         self.frame(&style, &place);
-        // Clip the content as the box does.
+        // Clip the content in the same way as the box.
         if display != "inline" && value(&style, "overflow-x") != "visible" {
             let outer = (self.left, self.top);
             self.open("svg", place.left(), place.top(), place.width(), place.height());

@@ -81,7 +81,7 @@ pub struct Chart {
     pub class: &'static str,
     /// Returns the data of the chart. Called only when the user views or copies it.
     pub data: Arc<dyn Fn() -> Data + Send + Sync>,
-    /// The drawing with its legend and axes.
+    /// The drawing, with its legend and axes.
     pub body: AnyView,
 }
 

@@ -9,7 +9,7 @@ use crate::state::State;
 /// Renders the table. The first cell of each row is its heading.
 pub fn grid(grid: &Grid) -> AnyView {
     let title = bounded(&grid.title);
-    // Screen readers need a name for each table. Without a title, its columns name it.
+    // Screen readers need a name for each table. Without a title, the columns serve as the name.
     let name = if title.is_empty() { bounded(&grid.columns.join(", ")) } else { title.clone() };
     let title = (!title.is_empty()).then(|| view! { <h2>{title}</h2> });
     let heads =

@@ -16,8 +16,8 @@ use crate::components::tip::Name;
 use crate::components::warnings::{bounded, bounded_lines};
 use crate::state::State;
 
-/// Color of cells above and below the middle, and of cells without a value: red, green, blue. Visible on light and dark
-/// backgrounds, which show through where the color is weak.
+/// Color of cells above and below the middle, and of cells without a value: red, green, blue. The colours are visible on
+/// light and dark backgrounds. The background shows through weak colours.
 const ABOVE: [u8; 3] = [214, 88, 10];
 const BELOW: [u8; 3] = [22, 122, 206];
 const ABSENT: [u8; 4] = [128, 128, 128, 70];
@@ -41,7 +41,7 @@ pub fn heat_map(map: HeatMap) -> AnyView {
             draw(&canvas, &drawn);
         }
     });
-    // Labels name the groups if rows are too low for labels of their own.
+    // Labels name the groups if rows are too low for their own labels.
     let every = |step: usize| (0..rows).step_by(step.max(1)).filter_map(|row| Some((row, map.rows.get(row)?.clone())));
     let labels: Vec<(usize, String)> = match map.groups.is_empty() || row_px >= LABEL_PX {
         true => every(LABEL_PX.div_ceil(row_px)).collect(),

@@ -1,5 +1,5 @@
-//! A tree as nested spans. A click zooms in, and the path above the chart leads back. The selected node can be used
-//! as a filter.
+//! A tree as nested spans. A click zooms in, and the path above the chart leads back out. The selected node can be used as
+//! a filter.
 
 use std::sync::Arc;
 
@@ -99,7 +99,7 @@ fn data(icicle: &Icicle) -> Data {
 fn span_view(icicle: &Icicle, span: &Span) -> AnyView {
     let Some(node) = icicle.nodes.get(span.node) else { return ().into_any() };
     let percent = |share: f64| format!("{:.3}%", 100.0 * share);
-    // Spans too narrow for text have no label. The tip shows their name.
+    // Spans too narrow for text have no label. The tooltip shows their name.
     let label = (span.width > 0.02).then(|| format::shorten(&format::printable(&node.label), 80));
     view! {
         <span class=format!("span {}", node.class.name()) style:left=percent(span.left) style:width=percent(span.width)

@@ -47,7 +47,7 @@ pub fn matrix(matrix: Matrix) -> AnyView {
         view! { <path class="part communication" style:opacity=format!("{:.2}", 0.15 + 0.85 * level as f64 / (LEVELS - 1) as f64) d=path /> }
     });
     let (state, key) = (State::get(), matrix.key.clone());
-    // Read the selection from the address rather than from the response, so that the chart and its focus stay.
+    // Read the selection from the URL instead of the response, so that the chart is not redrawn and keeps the focus.
     let chosen = move || {
         let cell = state.route.with(|route| chosen(&route.query.filter, key.as_deref()?));
         cell.map(|(row, column)| view! { <path class="chosen-cell" d=format!("M{column} {row}h1v1h-1z") /> })

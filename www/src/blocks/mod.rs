@@ -1,6 +1,6 @@
 //! Renders the blocks of a run's page. Each kind of block has a file with its name. The library ([`crossprof::pages`])
-//! determines the content, and this module determines only its appearance. Every mark is reachable by pointer and
-//! keyboard and has a description. Text is never interpreted as markup.
+//! determines the content, and this module determines only its appearance. Every mark is reachable by pointer and by
+//! keyboard, and has a description. Text is never interpreted as markup.
 
 pub mod bars;
 mod chart;
@@ -35,8 +35,8 @@ use crate::state::Run;
 /// The blocks of a page.
 pub type Blocks = RwSignal<Vec<Arc<Block>>>;
 
-/// Renders all blocks of a page. Elements stay in place while the kinds of blocks stay the same, so the focus and the
-/// zoom of charts survive a new response.
+/// Renders all blocks of a page. Elements stay in place while the kinds of blocks stay the same, so a new response does not
+/// change the focus or the zoom of charts.
 pub fn blocks_view(run: Run, blocks: Blocks) -> AnyView {
     let kinds = Memo::new(move |_| blocks.with(|blocks| blocks.iter().map(|block| kind(block)).collect::<Vec<_>>()));
     let all = move || {
@@ -102,12 +102,12 @@ fn drawn(run: &Run, block: &Block) -> AnyView {
     }
 }
 
-/// Returns the address of a link, if there is one.
+/// Returns the URL of a link, if there is a link.
 pub fn href(run: u32, link: Option<&Link>) -> Option<String> {
     Some(Route::to(run, link?).href())
 }
 
-/// Renders the heading of a chart, with its definition and a link to a more detailed view, if it has these.
+/// Renders the heading of a chart. Adds the definition and a link to a more detailed view, if the chart has these.
 fn heading(run: u32, title: &str, about: Option<&About>) -> AnyView {
     let text = bounded(title);
     match about {

@@ -50,7 +50,7 @@ pub fn scatter(scatter: Scatter) -> AnyView {
         .flatten()
         .map(|(a, b)| format!("M{:.2} {:.2}L{:.2} {:.2}", 1000.0 * a.0, 1000.0 * a.1, 1000.0 * b.0, 1000.0 * b.1))
         .collect();
-    // Label a rising line at its start and a level line at its end. Labels must not overlap.
+    // Label a rising line at its start, and a horizontal line at its end. Labels must not overlap.
     let mut taken: Vec<(bool, f64)> = Vec::new();
     let named: Vec<_> = scatter.lines.iter().zip(&pieces).filter_map(|(line, pieces)| {
         let ((from, to), (_, end)) = (pieces.first()?, pieces.last()?);

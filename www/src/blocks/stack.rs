@@ -73,7 +73,7 @@ fn opacity(stack: &Stack, at: usize) -> &'static str {
     ["1", "0.65", "0.4", "0.25"].get(before).copied().unwrap_or("0.2")
 }
 
-/// Returns the size of a part by the indices of its row and series. Negative and non-finite sizes count as zero.
+/// Returns the size of a part by the indices of its row and series. Returns zero for sizes that are negative or not finite.
 fn size(stack: &Stack, row: usize, series: usize) -> f64 {
     let value = stack.rows.get(row).and_then(|row| row.parts.get(series)).copied().unwrap_or(0.0);
     if value.is_finite() { value.max(0.0) } else { 0.0 }
@@ -89,7 +89,7 @@ fn total(stack: &Stack, row: usize) -> f64 {
     (0..stack.series.len()).map(|series| size(stack, row, series)).sum()
 }
 
-/// Returns the sum of the parts before this one, where the part begins.
+/// Returns the value at which a part begins: the sum of the parts before it.
 fn begin(stack: &Stack, row: usize, series: usize) -> f64 {
     (0..series).map(|series| size(stack, row, series)).sum()
 }

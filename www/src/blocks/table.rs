@@ -49,13 +49,13 @@ pub fn TableView(
     /// The table block to draw.
     block: Memo<Option<Arc<Block>>>,
 ) -> impl IntoView {
-    // An imported report has no events to show.
+    // An imported report has no events to link to.
     let traced = run.report.with_untracked(|report| report.profile.is_from_events()).then_some(run.id);
     let state = State::get();
     let tips = Tips::get();
     let scroll = RwSignal::new(0.0);
     let active = RwSignal::new(None::<usize>);
-    // Cells of the row whose details are open. They identify the row after sorting, and distinguish rows with equal
+    // Cells of the row whose details are open. They identify the row even after sorting, and distinguish rows with equal
     // names.
     let chosen = RwSignal::new(None::<Vec<Cell>>);
     let details: Blocks = RwSignal::new(Vec::new());
@@ -98,7 +98,7 @@ pub fn TableView(
         if let Some(link) = table.links.get(row).and_then(Option::as_ref) {
             return state.follow(link);
         }
-        // For a selected part of the timeline, a click filters: the pane of the timeline shows the details.
+        // In the table of a timeline selection, a click sets a filter, because the pane of the timeline shows the details.
         if table.area.is_some() {
             return filter_by(state, table, row);
         }
@@ -250,7 +250,7 @@ impl Shown {
     }
 }
 
-/// Describes the number of rows, the number of shown rows, and the parts of the filter that do not apply to this table.
+/// Describes the number of rows, the number of visible rows, and the parts of the filter that do not apply to this table.
 fn counted(table: &TableBlock) -> String {
     let rows = count_of(table);
     if table.lacking.is_empty() {
@@ -332,8 +332,8 @@ fn heading(column: ColumnBlock, fixed: bool, shown: Signal<Shown>) -> AnyView {
 /// Appearance of the rows.
 #[derive(Clone, Default, PartialEq)]
 struct Look {
-    /// Each visible column with its index and the number that fills a cell's bar: 100, or the largest value if it is
-    /// above 100.
+    /// Each visible column with its index and the number at which a cell's bar is full: 100, or the largest value if that
+    /// is above 100.
     columns: Vec<(usize, ColumnBlock, f64)>,
     /// Index of the column that stays visible while scrolling: the column that names the rows, or the first column if
     /// no column names them.
@@ -347,8 +347,8 @@ struct Look {
 }
 
 impl Look {
-    /// Selects the visible columns. Columns without any value are hidden, unless they give a reason. While the details
-    /// of a row are open, these columns are hidden too, because there is no room for them.
+    /// Selects the visible columns. Columns without any value are hidden, unless they give a reason. While the details of a
+    /// row are open, these columns are also hidden, because there is no room for them.
     fn of(table: Option<&TableBlock>, has_details: bool) -> Look {
         let Some(table) = table else { return Look::default() };
         let has_value = |index: usize| {
@@ -471,7 +471,7 @@ fn reveal(scroller: &Element, row: usize) {
     }
 }
 
-/// Returns a row as text for the tip: heading and value, one column per line.
+/// Returns a row as text for the tooltip: heading and value, one column per line.
 fn row_text(row: &[Cell], look: &Look) -> String {
     let line = |(index, column, _): &(usize, ColumnBlock, f64)| {
         let value = row.get(*index)?;

@@ -76,7 +76,7 @@ fn rows(it: &Waterfall) -> Vec<WaterfallRow> {
 
 fn body(it: &Waterfall) -> AnyView {
     let rows = rows(it);
-    // On an axis from zero, small differences of long steps would be invisible. In that case the axis begins near the
+    // On an axis from zero, small differences between long steps would be invisible. In this case, the axis begins near the
     // smallest value.
     let ends = || rows.iter().skip(1).take(rows.len() - 2).flat_map(|row| [row.from, row.to]);
     let (least, most) = (ends().fold(it.start.1, f64::min), ends().fold(it.start.1, f64::max));

@@ -16,13 +16,13 @@ pub struct CardText {
     pub definition: String,
     /// Value with three digits and its unit. `None` if it was not measured.
     pub value: Option<String>,
-    /// Value with four digits, for the tip.
+    /// Value with four digits, for the tooltip.
     pub precise: String,
     /// Value with all digits, for programs that read the page.
     pub exact: String,
     /// Text below the value.
     pub detail: String,
-    /// Text below the definition, in the tip.
+    /// Text below the definition, in the tooltip.
     pub more: String,
     /// Rating of the value against its limits.
     pub level: Option<Level>,
@@ -38,7 +38,7 @@ pub fn card(card: CardText) -> AnyView {
     let CardText { title, definition, value, precise, exact, detail, more, level, href, detail_href } = card;
     let missing = value.is_none();
     let shown = value.unwrap_or_else(|| format::DASH.to_owned());
-    // Groups of digits are separated by a different kind of space than the unit.
+    // The space between groups of digits differs from the space before the unit.
     let (number, unit) = shown.split_once(' ').unwrap_or((&shown, ""));
     let (number, unit) = (number.to_owned(), unit.to_owned());
     let on_figure = precise;

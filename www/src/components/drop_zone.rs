@@ -18,8 +18,8 @@ use crate::{boot, browser, files};
 
 /// Loads dropped or picked files and shows their progress.
 pub async fn open(state: State, found: Vec<PickedFile>) {
-    // If the user is comparing runs, stay there and add the run. If the address names a run that no longer exists,
-    // keep the address.
+    // If the user is comparing runs, stay in the comparison and add the run. If the URL names a run that no longer exists,
+    // keep the URL.
     if untrack(|| state.view() != View::Compare && state.run().is_some()) {
         browser::go(&Route::default());
     }
@@ -57,7 +57,7 @@ pub async fn open(state: State, found: Vec<PickedFile>) {
 }
 
 /// Returns the index of the load that was captured last. Uses the times in the folder names if every load has one, and
-/// the modification times of the files if not.
+/// otherwise the modification times of the files.
 fn newest<'s>(loads: impl Iterator<Item = &'s [Source]> + Clone) -> Option<usize> {
     let captured = loads.clone().map(|sources| sources.iter().find_map(|it| capture_time(&it.entry.path)));
     let captured: Option<Vec<&str>> = captured.collect();
@@ -94,7 +94,7 @@ pub fn open_example(state: State, file: &'static str) {
 /// File name of pasted text.
 const PASTED: &str = "pasted.log";
 
-/// Accepts files dropped anywhere on the page, pasted files, and pasted text of an error.
+/// Accepts files dropped anywhere on the page, pasted files, and the pasted text of an error.
 pub fn listen(state: State) {
     let over = move |event: DragEvent| {
         event.prevent_default();

@@ -14,7 +14,7 @@ pub fn Footer() -> impl IntoView {
     wasm_bindgen_futures::spawn_local(async move {
         boot::prefetch().await;
         pool::fill();
-        // The browser reports the completed requests in a later task.
+        // The browser reports completed requests only in a later task.
         set_timeout(move || requests.set(Some(0)), std::time::Duration::from_millis(50));
         observe(requests);
     });

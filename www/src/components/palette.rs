@@ -79,7 +79,7 @@ fn commands(state: State) -> Vec<Command> {
     all
 }
 
-/// Returns true if the text contains every typed word.
+/// Returns true if the text contains every word that the user typed.
 fn fits(text: &str, typed: &str) -> bool {
     let text = text.to_ascii_lowercase();
     typed.to_ascii_lowercase().split_whitespace().all(|word| text.contains(word))
@@ -98,7 +98,7 @@ fn go_to(state: State, found: &Found) {
     let Some(run) = untrack(|| state.run()) else { return };
     let mut route = state.route_of(&found.link, run.id);
     if found.kind == FoundKind::Op {
-        // Show all rows that match: the table then contains only this op.
+        // Show all matching rows, so that the table contains only this op.
         route.query.options.remove("rows");
         route.rows.insert("ops".to_owned(), RowKey::new(0, &found.name));
     }
@@ -186,7 +186,7 @@ fn opened(state: State) -> AnyView {
                     }
                 }
                 "ArrowUp" => now.checked_sub(1).unwrap_or(count.saturating_sub(1)),
-                // The input is the only element that can have the focus.
+                // The input field is the only element that can have the focus.
                 "Tab" => now,
                 "Enter" => {
                     // The element that gets the focus must not receive this key.
@@ -204,7 +204,7 @@ fn opened(state: State) -> AnyView {
             request_animation_frame(|| browser::reveal("#palette [aria-selected=true]"));
         }
     };
-    // Element ids distinguish the lines, so one handler serves all of them.
+    // Element ids distinguish the lines, so one handler serves all lines.
     let line_of = |event: &web_sys::Event| {
         let line = event.target()?.dyn_into::<web_sys::Element>().ok()?.closest("[role=option]").ok()??;
         line.id().strip_prefix("command-")?.parse::<usize>().ok()

@@ -26,7 +26,7 @@ pub fn RunHeader(
         let metadata = &profile.metadata;
         let devices = format::counted(metadata.num_devices, "device");
         let mut facts = match metadata.num_devices {
-            // The devices of this run are unknown. The overview shows the known details.
+            // The devices of this run are unknown. The overview shows details that are known.
             0 if metadata.device_type == "Unknown" => Vec::new(),
             _ => vec![format!("{}, {devices}", metadata.device_type)],
         };
@@ -80,7 +80,7 @@ pub fn RunHeader(
     }
 }
 
-/// Scrolls to the warnings. The address keeps the current view.
+/// Scrolls to the warnings. The URL keeps the current view.
 fn show_warnings(event: web_sys::MouseEvent) {
     event.prevent_default();
     if let Some(element) = document().get_element_by_id("warnings") {

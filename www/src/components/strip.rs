@@ -1,5 +1,5 @@
-//! A small picture of the whole capture above every view. It shows the window that all numbers cover. Dragging over
-//! it selects another window, and a double click opens the timeline at that point.
+//! A small picture of the whole capture above every view. It shows the window that all numbers cover. Dragging over the
+//! picture selects another window, and a double click opens the timeline at that point.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -20,10 +20,10 @@ use crate::{ask, browser, client};
 /// Height in CSS pixels.
 const HEIGHT: f64 = 34.0;
 
-/// Delay that puts this request after the view's request, which is sent in the current task.
+/// Delay that makes this request follow the view's request, which is sent in the current task.
 const AFTER_VIEW: Duration = Duration::ZERO;
 
-/// A drag over fewer pixels than this counts as a click.
+/// A drag over fewer pixels than this is treated as a click.
 const CLICK: f64 = 4.0;
 
 /// The strip. Empty for a run without events.

@@ -1,29 +1,29 @@
-//! The tip of the page. It shows a full name, all digits or a definition, on hover and on focus.
+//! The page's tooltip. It shows a full name, all digits or a definition, on hover and on focus.
 
 use leptos::prelude::*;
 use wasm_bindgen::JsCast;
 use web_sys::{Event, HtmlElement};
 
-/// Text and position of the tip.
+/// Text and position of the tooltip.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tip {
-    /// Text of the tip. Line breaks are kept.
+    /// Text of the tooltip. Line breaks are kept.
     pub text: String,
     left_px: f64,
     top_px: f64,
-    /// True if the tip is above the element rather than below it.
+    /// True if the tooltip is above the element instead of below it.
     above: bool,
 }
 
-/// Handle of the page's tip.
+/// Handle of the page's tooltip.
 #[derive(Clone, Copy)]
 pub struct Tips(RwSignal<Option<Tip>>);
 
-/// Maximum width of the tip in pixels. The tip stays inside the window.
+/// Maximum width of the tooltip in pixels. The tooltip stays inside the window.
 const WIDTH_PX: f64 = 360.0;
 
 impl Tips {
-    /// Creates the handle. No tip is shown yet.
+    /// Creates the handle. No tooltip is shown yet.
     pub fn new() -> Tips {
         Tips(RwSignal::new(None))
     }
@@ -47,8 +47,8 @@ impl Tips {
         self.show_between(place.left(), place.top(), place.bottom(), text);
     }
 
-    /// Shows text at a box of the window, which begins at `left` and extends from `top` to `bottom`, in pixels. The
-    /// tip is below the box, or above it if the box is low on the screen.
+    /// Shows text at a box of the window, which begins at `left` and extends from `top` to `bottom`, in pixels. The tooltip
+    /// is below the box, or above it if the box is low on the screen.
     pub fn show_between(self, left: f64, top: f64, bottom: f64, text: String) {
         let size = |value: Result<wasm_bindgen::JsValue, _>| value.ok().and_then(|value| value.as_f64()).unwrap_or(0.0);
         let (width, height) = (size(window().inner_width()), size(window().inner_height()));
@@ -58,7 +58,7 @@ impl Tips {
         self.0.set(Some(Tip { text, left_px, top_px, above }));
     }
 
-    /// Hides the tip.
+    /// Hides the tooltip.
     pub fn hide(self) {
         self.0.set(None);
     }
@@ -70,7 +70,7 @@ impl Default for Tips {
     }
 }
 
-/// Renders the tip.
+/// Renders the tooltip.
 #[component]
 pub fn TipView() -> impl IntoView {
     let Tips(tip) = Tips::get();
@@ -100,8 +100,8 @@ pub fn term(text: String, about: String, href: Option<String>) -> AnyView {
     .into_any()
 }
 
-/// Text from the trace, which may be long. Long text is cut in the middle, and the tip shows it in full. Never
-/// interpreted as markup.
+/// Text from the trace. Long text is cut in the middle, and the tooltip shows it in full. The text is never interpreted as
+/// markup.
 #[component]
 pub fn Name(
     /// Text as in the trace.

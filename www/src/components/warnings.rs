@@ -34,12 +34,12 @@ pub fn WarningRow(
     }
 }
 
-/// Limits the length of text from a trace, and replaces control characters and marks that reorder text.
+/// Limits the length of text from a trace. Replaces control characters, and marks that reorder text.
 pub fn bounded(text: &str) -> String {
     format::printable(&format::shorten(text, WHOLE_CHARS))
 }
 
-/// Like [`bounded`], and keeps numbers and their units on one line.
+/// Does the same as [`bounded`], and keeps numbers and their units on one line.
 pub fn tied(text: &str) -> String {
     let text = bounded(text);
     let mut out = String::with_capacity(text.len());
@@ -58,7 +58,7 @@ pub fn tied(text: &str) -> String {
     out
 }
 
-/// Renders text whose lines do not break inside command-line flags, which have hyphens.
+/// Renders text without line breaks inside command-line flags, which contain hyphens.
 pub fn with_whole_flags(text: &str) -> AnyView {
     if !text.contains("--") {
         return text.to_owned().into_any();

@@ -10,13 +10,13 @@ use super::tip::term;
 use crate::state::{Run, State};
 use crate::{browser, client};
 
-/// Named windows: the name on the page, and the name in addresses and on the command line.
+/// Named windows: the name on the page, and the name in URLs and on the command line.
 const NAMED: [(&str, &str); 3] = [("counted steps", "main"), ("active span", "active"), ("whole capture", "all")];
 
 /// Accepted input of the field.
 const EXPECTED: &str = "counted steps, active span, whole capture, steps:3-98, or a range such as 1500-2500 in microseconds from the start of the capture.";
 
-/// Key of the window in addresses.
+/// Key of the window in URLs.
 const OPTION: &str = "window";
 
 const WINDOW: Metric = metric!("window.sentence");
@@ -66,12 +66,12 @@ pub fn Window(
             return wanted;
         }
         match wanted.as_deref().map(str::parse::<WindowChoice>) {
-            // The user opened an address with another window.
+            // The user opened a URL with another window.
             Some(Ok(window)) if before.as_ref() != Some(&wanted) => {
                 client::analyse(state, &followed, Settings { window, ..settings.get_untracked() });
                 wanted
             }
-            // The user selected another window or view, so update the address.
+            // The user selected another window or view, so update the URL.
             _ => {
                 let mut route = state.route.get_untracked();
                 match &text {

@@ -1,4 +1,4 @@
-//! The graph in the address: program, op, and the way to draw them.
+//! The graph in the URL: program, op, and the way to draw them.
 //!
 //! `#/graph?q=fusion.3&by.program=17&by.radius=2&by.group=scopes&by.show=tuples,users&by.open=...`
 
@@ -14,7 +14,7 @@ pub const COMPUTATION: &str = "computation";
 pub const RADIUS: &str = "radius";
 /// Kind of groups.
 pub const GROUP: &str = "group";
-/// Instructions to draw that are left out by default.
+/// Instructions to draw although they are left out by default.
 pub const SHOW: &str = "show";
 /// Ids of opened groups, one per line.
 pub const OPEN: &str = "open";
@@ -22,7 +22,7 @@ pub const OPEN: &str = "open";
 /// Value of [`RADIUS`] for a whole computation.
 pub const WHOLE: &str = "all";
 
-/// Instructions that are left out by default, with their names in the address and on the page.
+/// Instructions that are left out by default, with their names in the URL and on the page.
 pub const SHOWN: [(&str, &str); 4] = [
     ("tuples", "Tuples and get-tuple-element"),
     ("constants", "Constants as nodes"),
@@ -30,7 +30,7 @@ pub const SHOWN: [(&str, &str); 4] = [
     ("users", "All users, even if there are more than 16"),
 ];
 
-/// Returns what the address asks for.
+/// Returns the part of the program that the URL requests, and how to draw it.
 pub fn look(query: &PageQuery) -> Look {
     let text = |key: &str| query.options.get(key).map(String::as_str).unwrap_or_default();
     let shows = |key: &str| text(SHOW).split(',').any(|shown| shown == key);
@@ -66,7 +66,7 @@ pub fn op(query: &PageQuery) -> Option<String> {
     (!name.is_empty()).then(|| name.to_owned())
 }
 
-/// Returns the address with an op in the middle. Keeps the program and the choices.
+/// Returns the route to the same view with an op in the middle. Keeps the program and the options.
 pub fn around(route: &Route, name: &str) -> Route {
     let mut next = route.clone();
     name.clone_into(&mut next.query.filter);
@@ -76,7 +76,7 @@ pub fn around(route: &Route, name: &str) -> Route {
     next
 }
 
-/// Returns the address of a whole computation.
+/// Returns the route to a whole computation.
 pub fn within(route: &Route, computation: &str) -> Route {
     let mut next = around(route, "");
     next.query.options.insert(COMPUTATION.to_owned(), computation.to_owned());

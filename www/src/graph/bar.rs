@@ -21,7 +21,7 @@ use crate::programs;
 
 /// Time to wait while the user types.
 const PAUSE: Duration = Duration::from_millis(80);
-/// Factor of one click of a zoom button.
+/// Zoom factor of one click on a zoom button.
 const FACTOR: f64 = 1.25;
 
 /// Renders the controls.

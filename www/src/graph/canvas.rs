@@ -15,7 +15,7 @@ use crate::components::live::{follow, live};
 const ZOOM: (f64, f64) = (0.1, 3.0);
 /// Smallest scale that still shows text. A wider picture is scrolled rather than made smaller.
 const LEGIBLE: f64 = 0.8;
-/// Factor of one step of the zoom.
+/// Factor of one zoom step.
 const FACTOR: f64 = 1.25;
 /// Height of a line of text, and the first baseline of a node, in pixels of the picture.
 const LINE: f64 = 15.0;
@@ -98,7 +98,7 @@ pub fn Canvas(
         }
     };
     let on_down = move |event: PointerEvent| {
-        // A finger scrolls the picture without help.
+        // For touch, the browser itself scrolls the picture.
         if let (0, "mouse", Some(frame)) = (event.button(), event.pointer_type().as_str(), frame.get_untracked()) {
             let (x, y) = (f64::from(event.client_x()), f64::from(event.client_y()));
             grip.set(Some((x, y, f64::from(frame.scroll_left()), f64::from(frame.scroll_top()))));

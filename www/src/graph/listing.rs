@@ -11,11 +11,11 @@ use crate::programs;
 use crate::protocol::graph::ListingRequest;
 use crate::table::window::window;
 
-/// Height of a line in pixels. The style sheet uses the same.
+/// Height of a line in pixels. The style sheet uses the same value.
 const LINE_PX: f64 = 18.0;
-/// Lines of one request.
+/// Number of lines in one request.
 const LINES: u32 = 300;
-/// Lines above the visible ones in a request.
+/// Number of lines in a request that are above the visible lines.
 const ABOVE: u32 = 100;
 
 /// Renders the text.
@@ -51,7 +51,7 @@ pub fn ListingView(
         let request = ListingRequest { computation, centre, first, lines: LINES };
         programs::listing(&explorer.run.get_value(), request, Box::new(heard));
     };
-    // Another computation or op: find its line.
+    // When the computation or the op changes, find its line.
     follow(move || {
         explorer.program.track();
         let Some(computation) = computation.get() else { return };
@@ -63,7 +63,7 @@ pub fn ListingView(
         }
         ask(computation, first_of(scrolled.get_untracked()), centre);
     });
-    // Lines that are scrolled into view.
+    // The visible lines.
     let visible = Memo::new(move |_| {
         let height = frame.get().map_or(400.0, |frame| f64::from(frame.client_height()));
         let all = listing.with(|listing| listing.as_ref().map_or(0, |(_, listing)| listing.lines));

@@ -1,5 +1,5 @@
-//! The graph view: a compiled program as a graph and as text. The graph worker draws, and this module shows the picture and
-//! turns clicks into addresses, so that the back button returns to every step.
+//! The graph view: a compiled program as a graph and as text. The graph worker draws. This module shows the picture and
+//! turns clicks into URLs, so that the back button returns to every step.
 
 pub mod address;
 pub mod bar;
@@ -26,7 +26,7 @@ pub struct Explorer {
     pub run: StoredValue<Run>,
     /// Programs of the run. `None` until they are known.
     pub programs: RwSignal<Option<Programs>>,
-    /// Program that the graph worker has.
+    /// Program that the graph worker has loaded.
     pub program: RwSignal<Option<HloProgram>>,
     /// The latest picture.
     pub picture: RwSignal<Option<Picture>>,
@@ -36,12 +36,12 @@ pub struct Explorer {
     pub details: RwSignal<Option<Details>>,
     /// Error of the latest request.
     pub failed: RwSignal<Option<String>>,
-    /// Scale of the picture. `None` fits its width.
+    /// Scale of the picture. `None` fits the picture to the available width.
     pub zoom: RwSignal<Option<f64>>,
 }
 
 impl Explorer {
-    /// Creates the state, and follows the address.
+    /// Creates the state, and follows changes of the URL.
     pub fn new(run: Run) -> Explorer {
         let state = State::get();
         let explorer = Explorer {
@@ -60,24 +60,24 @@ impl Explorer {
         explorer
     }
 
-    /// Returns the address of this view, as long as it is shown.
+    /// Returns the route of this view, or `None` if another view is shown.
     fn route(self) -> Option<Route> {
         let is_here = |route: &Route| route.view == View::GRAPH;
         self.state.route.with(|route| is_here(route).then(|| route.clone()))
     }
 
-    /// Opens the program of the address, or the one that contains the op.
+    /// Opens the program that the URL names, or the program that contains the op.
     fn follow_program(self) {
         let run = self.run.get_value();
         let wanted = Memo::new(move |_| {
             let route = self.route()?;
             let program = route.query.options.get(address::PROGRAM).cloned();
-            // A named program does not depend on the op.
+            // If the URL names a program, the choice does not depend on the op.
             let op = if program.is_some() { None } else { address::op(&route.query) };
             Some((program, op))
         });
         follow(move || {
-            // Other settings change the times.
+            // Other settings lead to other times.
             run.report.track();
             let Some((program, op)) = wanted.get() else { return };
             programs::list(&run, program, op, Box::new(move |all| self.listed(all)));
@@ -112,7 +112,7 @@ impl Explorer {
         }
     }
 
-    /// Requests a picture each time the address or the program changes.
+    /// Requests a picture each time the URL or the program changes.
     fn follow_look(self) {
         let looked = Memo::new(move |_| self.route().map(|route| address::look(&route.query)));
         follow(move || {
@@ -130,7 +130,7 @@ impl Explorer {
         });
     }
 
-    /// Shows a picture. Keeps scale and selection if its computation and its middle stay the same.
+    /// Shows a picture. Keeps the scale and the selection if the computation and the op in the middle stay the same.
     fn drawn(self, picture: Picture) {
         let id = self.selected_id();
         let kept = picture.nodes.iter().position(|node| Some(&node.id) == id.as_ref());
@@ -167,7 +167,7 @@ impl Explorer {
         let name = untrack(|| self.selected_name());
         let Some(name) = name else { return self.details.set(None) };
         let heard = move |found: Result<Details, String>| {
-            // The user may have selected another node.
+            // By now, the user may have selected another node.
             if !self.details.is_disposed()
                 && untrack(|| self.selected_name()) == found.as_ref().ok().map(|it| it.name.clone())
             {
@@ -196,12 +196,12 @@ impl Explorer {
         self.state.choose_all(vec![(address::OPEN, opened)]);
     }
 
-    /// Goes to another address of this view. The program stays, even if the op no longer identifies it.
+    /// Goes to another route of this view. Keeps the program, even if the op no longer identifies it.
     pub fn go(self, next: impl FnOnce(&Route) -> Route) {
         crate::browser::go(&self.next(next));
     }
 
-    /// Returns another address of this view.
+    /// Returns another route of this view.
     pub fn next(self, next: impl FnOnce(&Route) -> Route) -> Route {
         let mut route = self.state.route.with_untracked(next);
         let program = self.program.with_untracked(|program| program.as_ref().map(|it| it.key.clone()));

@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::{Compared, Side};
 
-/// Returns the document. Instructions have their name, place and cost; numbers that are unknown are absent.
+/// Returns the document. Each instruction has its name, place and cost. Unknown numbers are absent.
 pub fn document(compared: &Compared) -> String {
     let Compared { a, b, difference } = compared;
     let list = |side: &Side, chosen: &[InstructionIndex]| -> Vec<Value> {

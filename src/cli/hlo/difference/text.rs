@@ -9,9 +9,9 @@ use crossprof::hlo::{Instruction, InstructionIndex};
 
 use super::{Compared, Inside, Side};
 
-/// Maximum number of rows of a list. The JSON contains all.
+/// Maximum number of rows of a list. The JSON contains all rows.
 const MOST_ROWS: usize = 40;
-/// Width of a text next to others.
+/// Width of a text next to other texts.
 const WIDTH: usize = 90;
 
 /// Returns the numbers of both programs, the differences by scope, and the instructions that differ, largest first. Names in a
@@ -105,7 +105,8 @@ fn rest(out: &mut String, rows: usize) {
     }
 }
 
-/// Writes a list of instructions that run by themselves, those with the most bytes first. The others are counted.
+/// Writes a list of the instructions that run by themselves, those with the most bytes first. Counts the other
+/// instructions.
 fn list(out: &mut String, title: &str, side: &Side, chosen: &[InstructionIndex]) {
     if chosen.is_empty() {
         return;
@@ -155,7 +156,7 @@ fn contents(side: &Side, it: &Instruction) -> String {
     format!("\n      of {}", cut(&listed.collect::<Vec<_>>().join(", "), WIDTH))
 }
 
-/// Writes the changed pairs that run by themselves. Pairs with other operands only are last.
+/// Writes the changed pairs that run by themselves. Pairs that differ only in their operands are last.
 fn changes(out: &mut String, compared: &Compared) {
     let Compared { a, b, difference } = compared;
     let [of_a, of_b] = compared.inside();
@@ -195,12 +196,12 @@ fn either(text: &str) -> String {
     if text.is_empty() { "none".to_owned() } else { cut(text, WIDTH) }
 }
 
-/// Bytes that an instruction moves.
+/// Returns the bytes that an instruction moves.
 fn size(side: &Side, at: InstructionIndex) -> u64 {
     side.cost(at).map_or(0, |cost| cost.bytes_accessed as u64)
 }
 
-/// Sorts rows with the largest key first, and equal ones in their order.
+/// Sorts rows with the largest key first. Rows with equal keys keep their order.
 fn sort<T, K: Ord>(rows: &mut [T], key: impl Fn(&T) -> K) {
     rows.sort_by_cached_key(|row| std::cmp::Reverse(key(row)));
 }
