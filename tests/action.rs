@@ -99,7 +99,7 @@ fn the_action_passes_every_variable_that_the_script_reads() {
 #[test]
 fn the_action_installs_the_version_of_its_own_tag() {
     let folder = cli::scratch("action", "install");
-    // Replaces Python and records the packages that it is asked to install.
+    // A script that replaces Python, and records the packages that it should install.
     let python = folder.join("python3");
     fs::write(&python, "#!/usr/bin/env bash\necho \"${@: -1}\"\n").unwrap();
     let install = |version: &str| {

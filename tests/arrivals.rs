@@ -1,5 +1,5 @@
 //! Arrivals at collectives, scores of devices, hosts and places of chips, compared with numbers that a script read from the
-//! events of the files. The script shares nothing with this code.
+//! events in the files. The script shares no code with crossprof.
 
 use crate::support;
 use crate::support::tpu;
@@ -28,8 +28,8 @@ fn number(table: &Table, row: usize, key: &str) -> f64 {
     }
 }
 
-/// In all 48 all-reduces of the example, the last chip arrives last. For each, the script subtracted the shortest of the four
-/// durations from the others, and from the second-shortest.
+/// In all 48 all-reduces of the example, the last chip arrives last. For each all-reduce, the script subtracted the
+/// shortest of the four durations from the other three, and also from the second-shortest alone.
 #[test]
 fn the_last_chip_of_the_example_arrives_last_everywhere() {
     let mut session = support::open("example.trace.json", tpu::trace().0.as_bytes());
@@ -72,7 +72,7 @@ fn the_last_chip_of_the_example_is_a_finding_with_its_cause() {
     assert!(scores[..3].iter().all(|score| *score > 99.0) && (95.0..97.5).contains(&scores[3]), "{scores:?}");
     let host = &profile.multi_device.as_ref().unwrap().hosts[0];
     assert_eq!((host.num_devices, host.num_steps, host.slowest_step), (4, Some(6), Some(7)));
-    // Means over the same steps and devices as the breakdown.
+    // These are means over the same steps and devices as in the breakdown.
     let breakdown = profile.step_breakdown.as_ref().unwrap();
     near(host.step_time_us.unwrap(), breakdown.duration_us);
     near(host.parts.as_ref().unwrap().idle_us(), breakdown.parts.idle_us());

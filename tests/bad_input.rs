@@ -1,5 +1,5 @@
-//! Broken, unusual and hostile files. Each gives a partial profile with precise warnings, or one clear error. There must be
-//! no panic, no hang and no unbounded memory.
+//! Broken, unusual and hostile files. Each file gives a partial profile with precise warnings, or one clear error. There
+//! must be no panic, no hang and no unbounded memory.
 
 use crate::support::{gzip, load, samples};
 use crossprof::{Error, FileResult, Session, Severity, UnifiedProfile};
@@ -61,7 +61,7 @@ fn too_deep_nesting_is_reported() {
     refused("a list", deep(200).as_bytes(), "nested too deeply");
     refused("an object", format!("{{\"a\":{}}}", deep(200)).as_bytes(), "nested too deeply");
     refused("a profile", format!("{{\"step_timing\":{}}}", deep(200)).as_bytes(), "nested too deeply");
-    // So long that the distinguishing key is beyond the inspected bytes.
+    // The value is so long that the distinguishing key is beyond the inspected bytes.
     for inside in [deep(2 << 20), format!("\"{}\"", "x".repeat(2 << 20))] {
         let document = format!("{{\"metadata\":{inside},\"step_timing\":{{}}}}");
         refused("a late profile", document.as_bytes(), "This is a unified profile, but it cannot be read");
@@ -103,7 +103,7 @@ fn truncated_files_give_everything_before_the_cut() {
     let whole = trace(&vec![EVENT; 5000].join(","));
     let report = partial("cut JSON", &whole[..whole.len() / 2]);
     assert!((2000..3000).contains(&report.step_timing.total_kernels));
-    // Text that compresses badly, so that the cut loses about half of it.
+    // The text compresses badly, so that the cut loses about half of it.
     let events: Vec<String> = (0..20_000u64)
         .map(|i| {
             format!(

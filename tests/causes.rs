@@ -1,4 +1,4 @@
-//! Causes in comparisons, for differences that were put into the traces: the comparison must name the cause first, with its
+//! Causes in comparisons. Each trace contains a known difference, and the comparison must name its cause first, with its
 //! scope.
 //!
 //! The traces are Chrome JSON of one GPU whose host launches eight kernels per step. Each step varies by its own noise, and
@@ -19,10 +19,10 @@ const OPS: [(&str, &str, f64); 8] = [
     ("loop_multiply_fusion.9", "opt/mul", 350.0),
 ];
 
-/// Steps of a capture.
+/// Number of steps of a capture.
 const STEPS: usize = 20;
 
-/// The difference that is put into a capture.
+/// The known difference of a capture.
 #[derive(Clone, Default)]
 struct Change {
     /// Factors by which ops take longer, by name.
@@ -46,7 +46,7 @@ impl Random {
         (self.0 >> 11) as f64 / (1u64 << 53) as f64
     }
 
-    /// Approximately normal: the sum of twelve numbers minus its mean.
+    /// Returns an approximately normal number: the sum of twelve numbers minus the mean of this sum.
     fn normal(&mut self) -> f64 {
         (0..12).map(|_| self.next()).sum::<f64>() - 6.0
     }

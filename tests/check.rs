@@ -21,7 +21,7 @@ fn check(folder: &Path, arguments: &[&str]) -> Output {
     crossprof(folder, &[&["check"], arguments].concat())
 }
 
-/// Runs it with JSON output. Returns the exit status and the document.
+/// Runs `crossprof check` with JSON output. Returns the exit status and the document.
 fn json(folder: &Path, arguments: &[&str]) -> (i32, Value) {
     let output = check(folder, &[arguments, &["--format", "json"]].concat());
     let text = stdout(&output);
@@ -34,8 +34,8 @@ fn scratch(name: &str) -> PathBuf {
     support::cli::scratch("check", name)
 }
 
-/// Writes a trace of 5 steps on 2 chips. Each step lasts `step_ms`. Chip 0 computes for 80 ms of it and chip 1 for 60 ms, so
-/// the true numbers are known without any program.
+/// Writes a trace of 5 steps on 2 chips. Each step lasts `step_ms`. In each step, chip 0 computes for 80 ms and chip 1 for
+/// 60 ms, so the true numbers are known without any program.
 fn trace(path: &Path, step_ms: u64) {
     let mut json = ChromeTrace::new();
     for device in 0..2 {

@@ -1,4 +1,4 @@
-//! The built command line: where it prints what, and its exit status.
+//! The built command line: its output on each stream, and its exit status.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -99,7 +99,7 @@ fn a_folder_is_walked_and_the_xplane_preferred() {
     assert_eq!(profile["metadata"]["platform"], "CPU");
     let codes: Vec<_> = profile["warnings"].as_array().into_iter().flatten().map(|w| w["code"].clone()).collect();
     assert!(!codes.contains(&"repeated_file_not_read".into()), "{codes:?}");
-    // The same JSON given twice gives a warning.
+    // Giving the same JSON twice leads to a warning.
     let folder = scratch("repeated_json").join("plugins/profile/2026_01_05_10_00_00");
     std::fs::create_dir_all(&folder).expect("a folder");
     for name in ["host.trace.json.gz", "host.trace.json"] {
@@ -119,7 +119,7 @@ fn a_table_prints_the_selected_columns() {
     assert_eq!(csv.lines().next(), Some("category,hlo_op_name"), "{csv}");
     assert_eq!(csv.lines().count(), 3, "{csv}");
     assert!(select("leading", "text").starts_with("Op  "), "{}", select("leading", "text"));
-    // Programs get all columns, unless they ask for some.
+    // Programs get all columns, unless they request only some.
     let all = stdout(&crossprof(&["table", "ops", TPU, "--format", "csv"]));
     assert!(all.lines().next().is_some_and(|head| head.split(',').count() > 30), "{all}");
 }

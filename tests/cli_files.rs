@@ -77,7 +77,8 @@ fn a_reader_that_stops_early_is_no_failure() {
 fn a_leftover_file_of_a_killed_process_does_no_harm() {
     let folder = scratch("left");
     fs::write(folder.join("tpu.gz"), sample(TPU)).expect("a file");
-    // The process keeps its shell's process id, like the only process in a container, which always has the same id.
+    // The process keeps the process id of its shell. This is like the only process in a container, which always has the
+    // same id.
     let script = "touch .crossprof-$$.tmp && exec \"$0\" analyze tpu.gz --output report.md";
     let output = shell(&folder, script);
     assert_eq!(status(&output), Some(0), "{}", cli::stderr(&output));
@@ -263,7 +264,7 @@ fn messages_quote_the_beginning_of_a_long_value() {
     }
 }
 
-/// More files than any machine has threads: they are decoded in parallel.
+/// There are more files than any machine has threads, so they are decoded in parallel.
 #[test]
 fn many_files_are_one_run_in_their_order() {
     let folder = scratch("many");

@@ -15,7 +15,7 @@ const GPU: &str = "www/assets/examples/gpu-training.trace.json.gz";
 const TPU: &str = "www/assets/examples/tpu-training.trace.json.gz";
 const MS: u64 = 1_000_000_000;
 
-/// Runs it with JSON output. It must succeed.
+/// Runs `crossprof compare` with JSON output. The command must succeed.
 fn json(folder: &Path, arguments: &[&str]) -> Value {
     let output = crossprof(folder, &[&["compare"], arguments, &["--format", "json"]].concat());
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
@@ -76,7 +76,7 @@ fn a_factor_of_two_is_reported_and_swapping_inverts_it() {
 
     let there = json(&folder, &[MAIN, NEW]);
     let time = metric(&there, "step_time.typical_us");
-    // One capture per side does not show how much the programs differ.
+    // One capture per side does not show how much each program varies.
     assert_eq!((time["ratios"][1].as_f64(), time["winner"].as_u64()), (Some(2.0), None), "{time}");
     let other = json(&folder, &[MAIN, NEW, "--baseline", "1"]);
     let time = metric(&other, "step_time.typical_us");
@@ -110,7 +110,7 @@ fn groups_of_captures_are_compared_by_their_spread() {
     let time = metric(&found, "step_time.typical_us");
     assert_eq!((time["winner"].as_u64(), &time["spreads"][0]), (Some(1), &serde_json::json!([98_000.0, 102_000.0])));
     assert_eq!(json(&folder, &["report.html"]), found);
-    // The same difference after swapping the runs.
+    // The difference is the same after swapping the runs.
     let swapped = json(&folder, &["--group", &new, "--group", &main]);
     assert_eq!(swapped["step_time"][0]["verdict"], "slower");
     // A threshold above the difference hides it.
@@ -146,7 +146,7 @@ fn a_report_gives_the_comparison_again() {
     assert_eq!(read("c.json"), read("again.json"));
     assert_eq!(stdout(&output), stdout(&again));
     assert_eq!(json(&folder, &["report.html", MAIN])["runs"].as_array().unwrap().len(), 3);
-    // A compressed report is read. A truncated one is rejected.
+    // A compressed report is read, but a truncated report is rejected.
     std::fs::write(folder.join("report.gz"), support::gzip(read("report.html").as_bytes())).unwrap();
     assert_eq!(json(&folder, &["report.gz"])["metrics"], json(&folder, &["report.html"])["metrics"]);
     let page = read("report.html");
@@ -176,7 +176,7 @@ fn the_profiles_of_a_report_are_those_of_analyze() {
 }
 
 /// The median steps are drawn one above the other on one scale: for a trace from its events, for a report from its stored
-/// pictures. A profile has none.
+/// pictures. A profile has no picture.
 #[test]
 fn a_report_draws_the_median_steps() {
     let folder = two("steps");
@@ -199,7 +199,7 @@ fn a_report_draws_the_median_steps() {
     }
     assert!(drawn.contains("faster in new") && drawn.contains("class=\"c-gained\" d="), "{drawn}");
     assert!(!drawn.contains("<script") && drawn.contains("&lt;script&gt;"), "{drawn}");
-    // A profile has no events, but the report next to it still has its pictures.
+    // A profile has no events, but the other input, a report, still has its pictures.
     let analyzed = crossprof(&folder, &["analyze", MAIN, "--output-json", "main.json"]);
     assert!(analyzed.status.success());
     assert!(crossprof(&folder, &["compare", "report.html", "main.json", "--output", "three.html"]).status.success());
@@ -231,7 +231,7 @@ fn a_report_keeps_the_users_options() {
         (&found["runs"][1]["watts_per_device"], &found["runs"][0]["dollars_per_device_hour"]),
         (&400.0.into(), &2.0.into())
     );
-    // With equal numbers of devices there is no scaling, whatever the option, so nothing is stored.
+    // If the numbers of devices are equal, there is no scaling whatever the option, so nothing is stored.
     trace(&folder.join("three.trace.json"), 90, 80);
     let equal = ["compare", "one.trace.json", "three.trace.json", "--scaling", "weak", "--output", "equal.html"];
     assert!(crossprof(&folder, &equal).status.success());

@@ -10,7 +10,7 @@ use crossprof::compare::{
 
 const US: u64 = 1_000_000;
 
-/// A training job on two GPUs with two streams per GPU:
+/// A training job on two GPUs, with two streams per GPU:
 ///
 /// ```text
 /// compute     [matmul 300][norm 100]........[update 80]   gap 20
@@ -25,7 +25,7 @@ struct Job {
     /// Additional time of the matmul on the second device.
     behind_us: u64,
     gap_us: u64,
-    /// The number that each build changes in the names.
+    /// The number in the names, which each build changes.
     number: u32,
 }
 
@@ -67,7 +67,7 @@ impl Job {
             }
             now = end + self.gap_us * US;
         }
-        // Another start ends the last step. It is itself cut off.
+        // The start of one more step ends the last step. That step is itself cut off.
         json.event((701, 4001), "train", now, 50 * US, &[("step_num", &self.steps.to_string())]);
         for device in 1..=2 {
             json.event((device, 13), "gemm_fusion_dot", now, US, &[("hlo_module", "jit_train")]);
@@ -294,14 +294,14 @@ fn runs_with_and_without_steps_are_not_compared() {
     assert!(found.metrics.iter().any(|metric| metric.metric == "compute_utilization.compute_util_percent"));
 }
 
-/// Compares the steps of real captures: whether they do the same work, and which evidence shows it.
+/// Checks whether the steps of real captures are found to do the same work, and by which evidence.
 #[test]
 #[ignore = "reads real profiles"]
 fn equal_and_different_work_of_real_captures_is_detected() {
     let paths = |name: &str, json: &str| [format!("{name}/*.xplane.pb"), format!("{name}/{json}")];
     let [tpu, tpu_json] = paths("tpu-v6e-4chip", "host.trace.json.gz");
     let pairs = [
-        // The same capture with its HLO and with expressions only, then a capture and itself.
+        // The same capture with HLO and with expressions only. Then a capture and itself.
         ([tpu.as_str(), tpu_json.as_str()], FairnessStatus::Same, "ops"),
         ([tpu.as_str(), tpu.as_str()], FairnessStatus::Same, "program"),
         (

@@ -24,8 +24,8 @@ const TRUTHS: [(&str, &[Truth]); 3] = [
     ("gfx950-te-attention", &[("memset", "memset", "data_movement", 20, 166.482, f64::NAN)]),
 ];
 
-/// Measures the active span of each device, in which every copy counts. No trace confirms the number of steps, so parts are
-/// not divided by it.
+/// Measures the active span of each device, which includes every copy. No trace confirms the number of steps, so parts are
+/// not divided by that number.
 fn whole_capture() -> Settings {
     Settings { window: WindowChoice::Active, num_steps: Some(977), ..Settings::default() }
 }
@@ -62,7 +62,7 @@ fn every_table_uses_the_calls_direction() {
             let transfers = filtered(&mut session, TableName::Transfers, &format!("direction={direction}"));
             let sum: f64 = transfers.iter().map(|row| number(row, "total_time_us")).sum();
             assert!(close(sum, time), "{name}: table transfers {direction} {sum}");
-            // The fills in attention belong to its op.
+            // The fills in attention belong to the attention op.
             let is_own_op = direction != "memset";
             let of_category = |row: &&Row| {
                 row["category"] == category && row["hlo_op_name"].as_str().is_some_and(|it| it.contains("amd_rocclr"))

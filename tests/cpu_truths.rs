@@ -69,7 +69,7 @@ fn ops_end_where_the_raw_events_say() {
     }
 }
 
-/// By the length of its event alone, `dot.1` of the page's example ran at thousands of GFLOP/s.
+/// According to the length of its event alone, `dot.1` of the page's example would run at thousands of GFLOP/s.
 #[test]
 fn rates_of_ops_that_end_later_are_possible() {
     let run = run("../../www/assets/examples/jax-cpu-train.xplane.pb");

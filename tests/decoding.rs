@@ -83,7 +83,7 @@ fn xplanes_of_gpus_have_their_known_counts() {
     assert_eq!(on_line(&real("pascal-tf-laptop/*.xplane.pb"), "Steps").len(), 1);
 }
 
-/// Counts complete events like any JSON reader, without metadata and without the empty last entry.
+/// Counts complete events as any JSON reader would, without metadata and without the empty last entry.
 #[test]
 #[ignore = "reads real profiles"]
 fn trace_jsons_have_their_known_counts() {
@@ -150,8 +150,8 @@ fn damaged_and_unusual_files_give_their_content() {
 /// `(plane, line, name, start, duration)`. The JSON writes a duration of 0 as 1 ps.
 type Row = (String, String, String, i64, i64);
 
-/// Returns the events of a JSON file. Events with a time on a chip's own clock have that time, shifted by the `shifts` of
-/// their planes.
+/// Returns the events of a JSON file. If an event has a time on a chip's own clock, uses that time, moved by the entry of
+/// `shifts` for the event's plane.
 fn json_rows(text: &[u8], shifts: &BTreeMap<&str, i64>) -> Vec<Row> {
     let json: Value = serde_json::from_slice(text).unwrap();
     let all = json["traceEvents"].as_array().unwrap();

@@ -24,7 +24,7 @@ use crossprof::{Settings, TableName, UnifiedProfile, WindowChoice};
 
 const FILES: [&str; 2] = ["tpu-v6e-4chip/*.xplane.pb", "tpu-v6e-4chip/*.trace.json.gz"];
 
-/// Measures everything that the devices did, like the sums in the script.
+/// Measures everything that the devices did, as the sums in the script do.
 fn whole() -> Settings {
     Settings { window: WindowChoice::Active, ..Settings::default() }
 }
@@ -119,7 +119,7 @@ fn the_drift_of_event_times_is_measured_and_reported() {
     }
 }
 
-/// In these two runs, both clocks agree to a nanosecond: programs start and end where their events do.
+/// In these two runs, both clocks agree to a nanosecond, so programs start and end at the times of their events.
 #[test]
 #[ignore = "reads real profiles"]
 fn clocks_that_agree_change_nothing() {

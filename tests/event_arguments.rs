@@ -1,5 +1,5 @@
-//! `crossprof table events --arguments`: reads a file again for all arguments of its events, and is compared with other
-//! readers.
+//! `crossprof table events --arguments`: reads a file again for all arguments of its events. The result is compared with
+//! other readers.
 
 use crate::support;
 use std::collections::BTreeMap;
@@ -19,7 +19,7 @@ fn rows(folder: &Path, arguments: &[&str]) -> Vec<Map<String, Value>> {
     serde_json::from_str(&stdout(&output)).unwrap()
 }
 
-/// Writes one op per microsecond on a TPU, numbered from `first`, starting at `start_ns`, the start of the capture.
+/// Writes one op per microsecond on a TPU, numbered from `first`. The capture and the ops start at `start_ns`.
 fn host(first: i64, start_ns: i64) -> Vec<u8> {
     let event = |at: i64| {
         let stat = message().int(1, 1).int(4, first + at);
@@ -165,7 +165,7 @@ fn json_traces_match_another_reader() {
                 all
             };
             assert_eq!(of(&found[key]), of(events), "{key:?}");
-            // Compared one by one if no two events start at the same time.
+            // Events are compared one by one if no two of them start at the same time.
             if events.windows(2).all(|pair| pair[0].0 < pair[1].0) {
                 assert!(found[key].iter().map(|it| &it.1).eq(events.iter().map(|it| &it.1)), "{key:?}");
             }

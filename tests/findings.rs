@@ -1,4 +1,4 @@
-//! Findings: which rules fire on real profiles, and whether rules, files and docs/findings.md refer to each other.
+//! Findings: the rules that fire on real profiles, and the references between rules, files and docs/findings.md.
 
 mod advice;
 mod document;

@@ -24,7 +24,7 @@ fn check(path: &Path) {
     let nameless = anonymous(load("x", &stored));
     assert!(nameless == anonymous(expected.clone()), "{shown}: what it is depends on its name");
     let plain = if packed && expected.0.warnings.is_empty() { gunzip(&stored) } else { stored.clone() };
-    // An empty file stays empty when compressed, but then it has a member.
+    // An empty file is still empty when compressed, but the compressed file has a member.
     if expected.0.warnings.is_empty() && !plain.is_empty() {
         let other = if packed { load("x", &plain) } else { load("x", &gzip(&stored)) };
         assert!(anonymous(other) == nameless, "{shown}: gzip and plain differ");
@@ -152,8 +152,8 @@ fn pairs_agree(folder: &Path, expected: usize) {
         let bytes = std::fs::read(&xplane).expect("a readable sample");
         let (_, mut from_xplane) = load("x", &bytes);
         let (_, from_json) = load("x", &json_bytes);
-        // A JSON file does not contain the ends of a CPU backend's ops. In that case, both are measured by their events
-        // alone.
+        // A JSON file does not contain the ends of a CPU backend's ops. In that case, both files are measured by their
+        // events alone.
         if from_json[0].warnings.iter().any(|warning| warning.code == "cpu_op_ends_unknown") {
             assert!(known_to_both(&from_xplane[0]) != known_to_both(&from_json[0]), "{json}: nothing is unknown");
             let metadata = from_xplane[0].metadata.clone();
@@ -167,7 +167,7 @@ fn pairs_agree(folder: &Path, expected: usize) {
     assert_eq!(pairs, expected);
 }
 
-/// Returns the report from an xplane file's events exactly as recorded.
+/// Returns the report for an xplane file whose events are used exactly as recorded.
 fn by_events_alone(bytes: &[u8]) -> UnifiedProfile {
     let mut decoder = XPlaneDecoder::new("x");
     decoder.push(bytes).expect("an xplane");

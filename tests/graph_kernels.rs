@@ -1,5 +1,6 @@
-//! Instructions of kernels that CUDA graphs launched, on captures of an H100 (tests/data/jax-h100). The truth is the order of
-//! XLA's own thunks, and captures of the same programs without graphs, whose kernels name their instructions.
+//! Instructions of kernels that CUDA graphs launched, on captures of an H100 (tests/data/jax-h100). The truth comes from
+//! the order of XLA's own thunks, and from captures of the same programs without graphs, in which kernels name their
+//! instructions.
 
 use crate::support;
 
@@ -34,7 +35,7 @@ fn ops(trace: &Trace) -> Vec<(String, String)> {
     found.into_iter().map(|(_, _, op, buffer)| (op, buffer)).collect()
 }
 
-/// Returns the instructions in the order of execution. Kernels of one instruction count once.
+/// Returns the instructions in the order of execution. Several kernels of one instruction give one entry.
 fn instructions(case: &str) -> Vec<String> {
     let mut run = read(case);
     run.complete();

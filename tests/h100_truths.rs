@@ -1,5 +1,5 @@
-//! Numbers of captures of an H100 (tests/data/jax-h100), compared with XLA's own analysis of the programs, with the arithmetic that
-//! the recorded functions contain, and with times that were measured without the profiler.
+//! Numbers from captures of an H100 (tests/data/jax-h100), compared with XLA's own analysis of the programs, with the
+//! arithmetic of the recorded functions, and with times measured without the profiler.
 
 use crate::support::{samples, xprof};
 
@@ -20,7 +20,7 @@ fn rows(case: &str, table: TableName) -> Vec<xprof::Row> {
     xprof::ours(&mut open(case), &Settings::default(), table)
 }
 
-/// XLA's `memory_analysis()` of the compiled programs, byte for byte.
+/// The memory of the compiled programs equals XLA's `memory_analysis()`, byte for byte.
 #[test]
 fn memory_of_programs_is_xlas() {
     let cases = [
@@ -63,13 +63,13 @@ fn flops_are_those_of_the_functions() {
     // passes.
     let products = 3.0 * 2.0 * 4096.0 * 512.0 * (4.0 * 12.0 * 512.0 + 8192.0);
     assert_eq!(flops("train", "matmul", 5.0), products);
-    // Causal attention computes half of the pairs: two products forward and five backward, in 64 heads of width 64.
+    // Causal attention computes half of the pairs, with two products forward and five backward, in 64 heads of width 64.
     let attention = |layers: f64, heads: f64, length: f64| layers * 0.5 * 7.0 * 2.0 * heads * length * length * 64.0;
     assert_eq!(flops("train", "attention", 5.0), attention(4.0, 64.0, 512.0));
     assert_eq!(flops("attention_cudnn", "attention", 2.0), attention(1.0, 64.0, 2048.0));
     assert_eq!(flops("memory", "matmul", 2.0), 2.0 * 4096.0 * 4096.0 * (4096.0 + 2048.0 + 2048.0));
     assert_eq!(flops("loop", "matmul", 4.0), 100.0 * 2.0 * 256.0 * 256.0 * 256.0);
-    // Positions outside of the image do not count.
+    // Positions outside the image are not included.
     let convolutions = truth("conv")["model_flops_per_step"].as_f64().unwrap();
     assert!((0.98..1.0).contains(&(flops("conv", "convolution", 5.0) / convolutions)));
 }
@@ -84,7 +84,7 @@ fn copies_have_the_bytes_of_the_arrays() {
     }
 }
 
-/// The devices limit these steps, so tracing hardly changes their time.
+/// The devices limit these steps, so tracing hardly changes the step times.
 #[test]
 fn steps_take_as_long_as_without_tracing() {
     for (case, of, run) in [

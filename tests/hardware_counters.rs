@@ -1,5 +1,5 @@
-//! Hardware counters of an H100, sampled every 500 us (tests/data/jax-h100). The truth is the sum of the raw samples, and the bytes
-//! that the capture's programs must move at least.
+//! Hardware counters of an H100, sampled every 500 us (tests/data/jax-h100). The truth is the sum of the raw samples, and
+//! the number of bytes that the capture's programs must move at least.
 
 use crate::support;
 

@@ -108,7 +108,7 @@ fn profiles_beside_a_trace_show_the_growth_of_its_run() {
         std::fs::copy(&trace, run.join(trace.file_name().unwrap())).unwrap();
     };
     run("2026_01_05_10_00_00");
-    // The names give the order: 2, 9, 10.
+    // The names determine the order: 2, 9, 10.
     for (name, megabytes) in [("memory_10.prof", 30), ("memory_9.prof", 500), ("memory_2.prof", 10)] {
         std::fs::write(folder.join(name), profile(&[(megabytes << 20, 12)]).0).unwrap();
     }

@@ -56,13 +56,13 @@ fn a_program_has_its_name_number_and_fingerprint() {
     let profile: serde_json::Value = serde_json::from_str(&profile).expect("JSON");
     let fingerprint = profile["programs"][0]["fingerprint"].as_str().expect("a fingerprint").to_owned();
     assert_eq!(printed(&["hlo", TRAIN, "--program", &fingerprint]), by_name);
-    // An op finds its program alone.
+    // An op alone is enough to find its program.
     assert_eq!(printed(&["hlo", TRAIN, "--op", "dot_general.1"]).lines().count(), {
         of_step(&["--op", "dot_general.1"]).lines().count()
     });
 }
 
-/// The times in front of the text, summed by instruction, are those of the table of ops.
+/// The times in front of the text, summed by instruction, equal those in the ops table.
 #[test]
 fn times_equal_the_table_of_ops() {
     let table = printed(&["table", "ops", TRAIN, "--format", "json", "--filter", "hlo_module:jit_train_step"]);
@@ -135,7 +135,7 @@ fn a_script_has_the_op_and_its_numbers_in_the_trace() {
     ] {
         assert!(script.contains(expected), "{expected}\n{script}");
     }
-    // The time per call is that of the table of ops.
+    // The time per call equals that in the ops table.
     let table = printed(&["table", "ops", TRAIN, "--format", "json", "--filter", "hlo_op_name:dot.1"]);
     let table: serde_json::Value = serde_json::from_str(&table).expect("JSON");
     let rows = table["rows"].as_array().or(table.as_array()).expect("rows");
@@ -222,7 +222,7 @@ fn instructions_with_many_users_are_not_followed() {
     assert_eq!(near(Choices::all()).instructions.len(), module.instructions().len());
 }
 
-/// Whatever a file contains, every step ends, and frames contain their nodes.
+/// Whatever a file contains, every step of drawing ends, and frames contain their nodes.
 #[test]
 fn any_program_is_drawn() {
     let mut drawn = 0;

@@ -1,5 +1,6 @@
-//! `crossprof hlo --against`: the difference of two programs on the command line. The pairs are in tests/data/program-changes;
-//! the unit tests of the crate `hlo` check each difference against the truth that their script wrote.
+//! `crossprof hlo --against`: the difference between two programs on the command line. The pairs are in
+//! tests/data/program-changes. The unit tests of the crate `hlo` check each difference against the truth, which a script in
+//! that folder wrote.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};

@@ -1,5 +1,5 @@
-//! HLO analysis compared with that of XLA and XProf, for every op of the fixtures in tests/data/hlo (written by make.py
-//! there).
+//! HLO analysis compared with that of XLA and XProf, for every op of the fixtures in tests/data/hlo, which make.py in that
+//! folder wrote.
 
 use std::path::PathBuf;
 
@@ -113,7 +113,8 @@ fn categories_and_expressions_match_xprof() {
                 wrong.push(format!("{name} {instruction}: ours {category}, XProf {}", row["category"]));
             }
             let theirs = row["expression"].as_str().unwrap();
-            // Only the operands of these are compared: no kernel is named after these ops, so their settings are not stored.
+            // For these opcodes, only the operands are compared. No kernel is named after such ops, so their settings are
+            // not stored.
             let settings = SETTINGS_NOT_KEPT.contains(&found.opcode.as_str());
             if expression != theirs && !(settings && theirs.starts_with(&expression)) {
                 wrong.push(format!("{name}: ours\n{expression}\nXProf\n{theirs}"));
@@ -124,8 +125,8 @@ fn categories_and_expressions_match_xprof() {
     println!("{rows} rows equal");
 }
 
-/// By the general conventions, whole modules cost the same as in XLA. Excluded are custom calls, which XLA counts as -1, and
-/// the ragged dot, for which XLA ignores the summed dimension.
+/// Under the general conventions, whole modules cost the same as in XLA. Excluded are custom calls, which XLA counts as -1,
+/// and the ragged dot, for which XLA ignores the summed dimension.
 #[test]
 fn module_costs_match_xla() {
     let mut compared = 0;

@@ -75,7 +75,7 @@ fn no_other_protobuf_is_taken_for_a_module() {
             assert_eq!(result.members.first().map(|member| member.kind), Some(expected), "{name}");
         }
     }
-    // Two names and a message, which is how many formats start.
+    // The bytes start with two names and a message, like many formats.
     let named = |inner: Vec<u8>| message().bytes(1, b"jit_f").bytes(2, b"main").bytes(3, &inner).0;
     let instruction = |opcode: &[u8]| message().bytes(1, b"add.1").bytes(2, opcode).0;
     let computation = |opcode: &[u8]| message().bytes(1, b"main").bytes(2, instruction(opcode)).0;
@@ -88,7 +88,7 @@ fn no_other_protobuf_is_taken_for_a_module() {
     }
 }
 
-/// A module whose end is missing still shows the instructions before, and says that it is damaged.
+/// A module whose end is missing still shows the instructions before the cut, and is marked as damaged.
 #[test]
 fn a_cut_module_is_read_as_far_as_possible() {
     let (_, bytes) = modules().into_iter().max_by_key(|(_, bytes)| bytes.len()).unwrap();

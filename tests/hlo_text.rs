@@ -1,5 +1,5 @@
-//! HLO text, compared with the serialized modules that XLA printed it from, and with XLA's own numbers. The programs are in
-//! tests/data/hlo-text, written by make.py there.
+//! HLO text, compared with the serialized modules from which XLA printed it, and with XLA's own numbers. The programs are
+//! in tests/data/hlo-text, and make.py in that folder wrote them.
 
 use std::collections::BTreeMap;
 
@@ -34,18 +34,18 @@ fn texts(files: &BTreeMap<String, Vec<u8>>) -> impl Iterator<Item = (&str, &[u8]
         .filter(|(name, _)| !name.starts_with("dump"))
 }
 
-/// Everything that an instruction has, as text, by field. Other instructions and computations are named, because text and
-/// proto may list computations in different orders. The id is left out: text has none.
+/// Returns all properties of an instruction as text, by field. Names stand for other instructions and computations, because
+/// text and proto may list computations in different orders. The id is left out, because text has none.
 fn facts(module: &Module, instruction: &Instruction) -> Vec<String> {
     let Instruction { id: _, name, opcode, shape, operands: _, called, computation, metadata, .. } = instruction;
     let Metadata { op_type, op_name, source_file, source_line, deduplicated_name, stack_frame } = metadata;
     let operands: Vec<&str> = module.operands(instruction).map(|it| it.name.as_str()).collect();
     let computation_name = |&index: &u32| module.computation(index).map(|it| it.name.as_str());
     let called: Vec<_> = called.iter().map(computation_name).collect();
-    // The order of a map in a proto is any.
+    // The entries of a map in a proto may have any order.
     let mut own = instruction.attributes().clone();
     own.frontend_attributes.sort();
-    // Custom calls have these numbers in some protos: text leaves out the default.
+    // Some protos store these numbers for custom calls, but text leaves out the default.
     own.feature_group_count = own.feature_group_count.max(1);
     own.batch_group_count = own.batch_group_count.max(1);
     if own.operand_precision.iter().all(|&it| it == 0) {
@@ -66,7 +66,7 @@ fn facts(module: &Module, instruction: &Instruction) -> Vec<String> {
     facts
 }
 
-/// Compares all fields. Not in the text: ids of modules, computations and instructions, and the ids of the devices.
+/// Compares all fields except those that the text lacks: the ids of modules, computations, instructions and devices.
 fn compare(name: &str, text: &Module, proto: &Module) {
     assert!(!text.damaged(), "{name}");
     assert_eq!((text.name(), text.files()), (proto.name(), proto.files()), "{name}");
@@ -155,7 +155,7 @@ fn costs_from_text_are_those_of_the_executable() {
     let mut compared = 0;
     for (name, text) in texts(&files).filter(|(name, _)| name.starts_with("jit_")) {
         let module = hlo::read_module(text);
-        // XLA counts one turn of a loop, one branch of a conditional, and nothing of libraries.
+        // XLA counts one iteration of a loop, one branch of a conditional, and nothing for library calls.
         let is_plain = module
             .instructions()
             .iter()
@@ -171,7 +171,7 @@ fn costs_from_text_are_those_of_the_executable() {
     assert!(compared > 25, "{compared}");
 }
 
-/// Two compilations of a train step on a TPU, by XLA of 2025. Skipped if the files are absent.
+/// Two compilations of a train step on a TPU, by a version of XLA from 2025. The test is skipped if the files are absent.
 #[test]
 fn dumps_of_a_tpu_are_read_whole() {
     for name in ["module_0262", "module_0449"] {
@@ -197,15 +197,15 @@ fn dumps_of_a_tpu_are_read_whole() {
         assert_eq!(splash.custom_call_target(), Some("tpu_custom_call"));
         assert!(splash.metadata.op_name.contains("/splash_mha_fwd_residuals/"), "{}", splash.metadata.op_name);
         assert!(module.stack_of(splash).len() > 3 && module.source_of(splash).unwrap().contains("/app/trainer/"));
-        // Llama 3 8B, 32,768 tokens a device: a layer of 218 M parameters takes 1.43e13 FLOPs forward, and the bodies of the
-        // loops forward, backward and recompute one layer each.
+        // Llama 3 8B with 32,768 tokens per device: a layer of 218 M parameters takes 1.43e13 FLOPs forward. The bodies of
+        // the forward, backward and recomputation loops each process one layer.
         let products = module.instructions().iter().filter(|it| ["dot", "convolution"].contains(&it.opcode.as_str()));
         let total: f64 = products.filter_map(|it| hlo::cost(&module, it)).map(|cost| cost.flops).sum();
         assert!(total > 3.0 * 1.43e13 && total < 12.0 * 1.43e13, "{total:e}");
     }
 }
 
-/// Opens the files of a dump that fit.
+/// Opens the files of a dump for which `fits` returns true.
 fn open(folder: &str, fits: impl Fn(&str) -> bool) -> Session {
     let mut session = Session::new();
     for (path, bytes) in

@@ -1,4 +1,4 @@
-//! A recorded run of JAX's CPU backend without per-op events: its host activity, compared with sums that a script computed
+//! Host activity in a recorded run of JAX's CPU backend without per-op events, compared with sums that a script computed
 //! from the events (tests/data/host_only.py).
 
 use std::path::Path;

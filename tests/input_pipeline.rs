@@ -1,5 +1,5 @@
-//! Input pipelines with a stage that is slow on purpose (tests/data/input-pipelines/record.py). The script's own clock measured
-//! the stages of each step, and XProf's `input_pipeline_analyzer` measured the ops.
+//! Input pipelines with a stage that is slow on purpose (tests/data/input-pipelines/record.py). The truths about the stages
+//! of each step come from the script's own clock, and those about the ops from XProf's `input_pipeline_analyzer`.
 
 use crate::support;
 use crate::support::xprof::{Row, number, text};
@@ -80,8 +80,8 @@ fn the_slow_stage_limits() {
     assert_eq!(checked, 11);
 }
 
-/// Each step that the script measured, with its stages. In tf.data, a function waits for Python's lock before the script's clock
-/// starts.
+/// Compares each step that the script measured, with its stages. In tf.data, a function waits for Python's lock before the
+/// script's clock starts.
 #[test]
 fn stages_of_each_step_equal_the_scripts_clock() {
     let mut compared = 0;
@@ -97,7 +97,7 @@ fn stages_of_each_step_equal_the_scripts_clock() {
                 let (found, slack) = (found_us / 1e3, if name.starts_with("tfdata") { 2.5 } else { 0.75 });
                 assert!((found - truth_ms).abs() < slack, "{name} step {index}: {what} {found} is not {truth_ms}");
             };
-            // The devices end the last step, not the host.
+            // The devices, and not the host, end the last step.
             if index + 1 < truth["steps"].as_array().unwrap().len() {
                 for stage in ["read", "preprocess", "batch", "transfer"] {
                     // tf.data calls the second map preprocessing.
@@ -148,7 +148,7 @@ fn a_fast_pipeline_is_no_finding() {
     assert!(finding.message.contains("The slowest stage is read"), "{}", finding.message);
 }
 
-/// Each op that XProf lists, with its count, times and category, in the whole capture.
+/// Compares each op that XProf lists, with its count, times and category, over the whole capture.
 #[test]
 fn ops_equal_xprofs() {
     let mut compared = 0;
@@ -160,7 +160,7 @@ fn ops_equal_xprofs() {
         let mut of_category: std::collections::BTreeMap<String, f64> = std::collections::BTreeMap::new();
         for row in golden["rows"].as_array().unwrap() {
             let (name_of_op, self_ms) = (row["opName"].as_str().unwrap(), row["selfTimeInMs"].as_f64().unwrap());
-            // Several places in the program have one name.
+            // Several places in the program have the same name.
             let distance = |op: &Row| (number(op, "self_time_us") / 1e3 - self_ms).abs();
             let same = ops.iter().filter(|op| text(op, "name") == name_of_op);
             let op = same.min_by(|a, b| distance(a).total_cmp(&distance(b))).expect(name_of_op);

@@ -6,7 +6,7 @@ use crossprof::input::ChromeJsonDecoder;
 use crossprof::trace::{PlaneKind, Trace};
 use crossprof::{UnifiedProfile, WarningCode};
 
-/// Returns the trace of a text. It must not depend on the sizes of the chunks.
+/// Returns the trace of a text. The trace must not depend on the sizes of the chunks.
 fn trace(text: &str) -> Trace {
     let read = |chunk: usize| {
         let mut decoder = ChromeJsonDecoder::new("trace.json");
@@ -63,7 +63,7 @@ fn long_process_ids_are_names_of_processes() {
     let expected = [(0, "big".to_owned()), (1, "process 7168000001".to_owned())];
     assert_eq!(devices(&trace(&text)), expected);
     assert_eq!(profile(&text).metadata.num_devices, 2);
-    // Negative ids and words are not device numbers either. Numbered devices keep their numbers.
+    // Negative ids and words are not device numbers. Numbered devices keep their numbers.
     let text = format!("[{},{},{}]", kernel("-5", 5), kernel("\"worker a\"", 7), kernel("0", 9));
     let found = devices(&trace(&text));
     assert_eq!(found, [(1, "process -5".to_owned()), (2, "worker a".to_owned()), (0, "GPU 0".to_owned())]);

@@ -1,8 +1,8 @@
-//! The ops of a trace JSON, compared with those of the xplane file that it was exported from: equal in every column that
-//! both have.
+//! The ops of a trace JSON, compared with the ops of the xplane file from which it was exported. They are equal in every
+//! column that both files have.
 //!
-//! The JSON next to `mi300x-8gpu-conv` comes from another program on one of its GPUs. A test confirms that there is nothing
-//! to compare.
+//! The JSON next to `mi300x-8gpu-conv` comes from another program on one of its GPUs. A test confirms that the two have
+//! nothing in common.
 
 use crate::support;
 use std::path::Path;
@@ -70,7 +70,7 @@ fn four_chips() {
     assert!(comparison.equal > 400);
 }
 
-/// Every kernel of a TensorFlow run, which has no HLO in either format.
+/// Compares every kernel of a TensorFlow run, which has no HLO in either format.
 #[test]
 #[ignore = "reads real profiles"]
 fn a_gpu_of_tensorflow() {

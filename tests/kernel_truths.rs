@@ -31,7 +31,7 @@ fn key(row: &xprof::Row) -> Key {
     (text("kernel_name"), text("grid_dim"), text("block_dim"), text("op_name"))
 }
 
-/// Returns a row from XProf or crossprof, which use the same column ids.
+/// Returns the numbers in a row from XProf or crossprof, which use the same column ids.
 fn numbers(row: &xprof::Row) -> Row {
     let (number, flag) = (|id: &str| xprof::number(row, id), |id: &str| row[id] == true);
     Row {
@@ -97,8 +97,9 @@ fn every_row_of_xprofs_kernel_stats() {
     assert_eq!(compared, 40);
 }
 
-/// Launches, device events, short kernels, runtime outliers, launch delay outliers. Then the sums of time in calls, on the
-/// device and in between, in microseconds. Counted by a separate script with the definitions of Holistic Trace Analysis.
+/// Numbers of launches, device events, short kernels, runtime outliers and launch delay outliers. Then the total time in
+/// calls, on the device and in between, in microseconds. A separate script counted them, with the definitions of Holistic
+/// Trace Analysis.
 const LAUNCHES: &[(&str, [u64; 5], [f64; 3])] = &[
     ("kineto/h100-owlv2.json.gz", [5165, 5165, 2143, 23, 4975], [42_720.509, 566_759.477, 277_132_663.528]),
     ("kineto/rank-0.json.gz", [1204, 1204, 280, 2, 937], [11_050.0, 607_844.0, 20_539_698.0]),
@@ -152,13 +153,13 @@ fn offloaded_arrays_of_a_tpu() {
         let kind = column(&transfers, "kind");
         let offload = transfers.rows.iter().filter(|row| row[kind] == Cell::Text("host offload".to_owned()));
         let all = |key| offload.clone().map(|row| number(row, column(&transfers, key))).sum::<f64>();
-        // 2400 copies of f32[5,1024,1024,256]. By the chips' clocks, the cores waited 304,033.212 ms for them.
+        // 2400 copies of f32[5,1024,1024,256]. On the chips' clocks, the cores waited 304,033.212 ms for them.
         assert_eq!((all("count"), all("total_bytes")), (2400.0, 2400.0 * 5_368_709_120.0), "{file}");
         assert_eq!(format!("{:.3}", all("wait_us") / 1000.0), "304033.212", "{file}");
     }
 }
 
-/// Calls and bytes by direction, summed from the files by a short program in another language.
+/// The truths are calls and bytes by direction, which a short program in another language summed from the files.
 #[test]
 #[ignore = "reads real profiles"]
 fn transfer_calls_of_tpu_hosts_have_their_bytes() {
@@ -167,7 +168,7 @@ fn transfer_calls_of_tpu_hosts_have_their_bytes() {
         ("tpu-v6e-4chip/*.trace.json.gz", (13.0, 64_424_509_952.0), (16.0, 85_899_345_920.0)),
         ("tpu-qwen3-runs/run-a.trace.json.gz", (14.0, 676_032.0), (1.0, 512.0)),
     ] {
-        // Host calls before the first op count too.
+        // Host calls before the first op are included.
         let session = &mut xprof::open(&samples::real(file));
         let transfers = session.table(0, &xprof::all(), TableName::Transfers, "", &Query::default()).unwrap();
         let [kind, direction] = ["kind", "direction"].map(|key| column(&transfers, key));
@@ -182,7 +183,7 @@ fn transfer_calls_of_tpu_hosts_have_their_bytes() {
     }
 }
 
-/// Counted from the file by a short program in another language: 4330 kernels with 76 different names, shapes and resources.
+/// A short program in another language counted 4330 kernels in the file, with 76 different names, shapes and resources.
 #[test]
 #[ignore = "reads real profiles"]
 fn pytorch_kernels_have_their_launch_shapes() {

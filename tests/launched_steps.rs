@@ -74,7 +74,7 @@ fn has(profile: &UnifiedProfile, code: &str) -> bool {
 }
 
 /// Builds steps of 100 us on a device that is 250 us behind the host. The host's annotations vary from 60 to 140 us. Each
-/// step first copies its input on its own stream, as soon as it is launched, and then runs ten kernels of 10 us.
+/// step first copies its input on a separate stream, as soon as the copy is launched, and then runs ten kernels of 10 us.
 fn behind() -> Kineto {
     let mut trace = Kineto::default();
     // Launched before the capture: 200 us of other work.
@@ -152,7 +152,7 @@ fn runs_of_several_programs_belong_to_the_step_that_dispatched_them() {
     assert_eq!(profile.step_timing.num_steps_counted, Some(8));
 }
 
-/// Only XProf's groups link ops to steps here: the device runs each step 150 us after the host.
+/// Only XProf's groups link ops to steps here, because the device runs each step 150 us after the host.
 #[test]
 fn groups_of_xprof_tie_ops_to_steps() {
     let mut b = trace::TraceBuilder::new();
@@ -181,7 +181,7 @@ fn numbers_that_begin_again_are_steps_all_the_same() {
     assert!(has(&profile, "step_numbers_repeat") && profile.steps.iter().all(|step| step.name.is_none()));
 }
 
-/// A step number that never changes, in a PyTorch trace.
+/// In a PyTorch trace, annotations are kept even if their step number never changes.
 #[test]
 fn a_number_that_never_changes_is_no_reason_to_drop_annotations() {
     let mut b = trace::TraceBuilder::new();

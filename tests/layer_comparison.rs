@@ -25,7 +25,7 @@ struct Model {
 const MODEL: Model = Model { program: "jit_train", layers: 3, attention: 40, mlp: 20, head: 50, has_paths: true };
 
 impl Model {
-    /// Ops of a step with their path and duration. The backward pass takes twice the time of the forward pass.
+    /// Returns the ops of a step, with path and duration. The backward pass takes twice the time of the forward pass.
     fn ops(self) -> Vec<(String, u64)> {
         let mut ops = Vec::new();
         for (pass, factor) in [("jvp", 1), ("transpose(jvp", 2)] {

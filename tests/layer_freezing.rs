@@ -1,4 +1,4 @@
-//! Parameters that a training step trains, compared with arrays that JAX compared before and after a step
+//! Parameters that a training step trains. The truth comes from JAX, which compared the arrays before and after a step
 //! (tests/data/freezing).
 
 use std::io::Read;
@@ -34,7 +34,7 @@ fn trained_parameters_are_those_that_the_step_changes() {
         let found = found.unwrap_or_else(|| panic!("{case}: nothing was found"));
         let count = |key: &str| expected[key].as_u64();
         if case == "sharded" {
-            // For partial programs not everything is known, but nothing wrong is reported.
+            // Not everything is known about partial programs, but nothing wrong is reported.
             assert!(found.trained_arrays >= 2 && Some(found.trained_arrays) <= count("trained_arrays"), "{found:?}");
             assert!(found.frozen.iter().all(|name| name.starts_with("params['embed']")), "{found:?}");
             assert_eq!((found.trained_params, found.frozen_params), (None, None));
@@ -58,7 +58,7 @@ fn trained_parameters_are_those_that_the_step_changes() {
     }
 }
 
-/// The module shares buffers between arguments and results exactly where it was compiled to.
+/// The module shares buffers only between those arguments and results for which it was compiled to do so.
 #[test]
 fn shared_buffers_are_read() {
     let all = |case: &str| {

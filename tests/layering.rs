@@ -5,7 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
-/// The library's crates, lowest first. Each may use those before it.
+/// The library's crates, lowest first. Each crate may use the crates before it.
 const FLOORS: &[&str] = &[
     "fields-derive",
     "base",
@@ -35,7 +35,7 @@ const FLOORS: &[&str] = &[
 /// Crates for tests and the benchmark only.
 const FOR_TESTS: &[&str] = &["wire-writer"];
 
-/// Crates that may not use each other although one is lower: decoders and metrics only share traces.
+/// Crates that may not use each other although one is lower, because decoders and metrics share only traces.
 const APART: &[(&str, &str)] =
     &[("metrics", "input"), ("insight", "input"), ("compare", "metrics"), ("pages", "input")];
 
@@ -123,7 +123,7 @@ fn sources(folders: &[&str]) -> Vec<PathBuf> {
     found
 }
 
-/// The page and all reports of a comparison show the same sections, so the words of each stand in one place.
+/// The page and all reports of a comparison show the same sections, so the words of each section are in one place.
 #[test]
 fn each_section_of_a_comparison_is_written_once() {
     let files: Vec<String> = sources(&["crates", "src", "www/src", "python/src"])
@@ -154,7 +154,7 @@ fn each_section_of_a_comparison_is_written_once() {
     }
 }
 
-/// Cards, checklist and tables show the limits that the assessments format, so no fact has two limits.
+/// Cards, checklist and tables show the limits that the assessments format, so no value has two different limits.
 #[test]
 fn limits_are_put_into_words_once() {
     for file in sources(&["crates", "src", "www/src", "python/src"]) {

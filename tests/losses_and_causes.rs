@@ -1,5 +1,5 @@
 //! Lost time in a run is reported once, with its cause: late devices without replica groups, long steps, waits of host and
-//! devices, and work outside the window. The truths are sums over the events as written.
+//! devices, and work outside the window. The truths are sums over the events that the tests write.
 
 use crate::support::chrome::ChromeTrace;
 use crate::support::{open, tpu};
@@ -53,8 +53,8 @@ fn the_last_chip_of_the_example_is_named() {
     assert!(profile.not_measured.iter().all(|it| it.field != "communication.wait_time_us"));
 }
 
-/// Builds runs of an all-reduce on four GPUs, 1 ms apart. `starts` are the starts on each device, and all devices end 400 us
-/// after the run began. `lacks` removes a run on one device.
+/// Builds runs of an all-reduce on four GPUs, 1 ms apart. `starts` are the starts on each device, and all devices end 400
+/// us after the run began. `lacks` leaves out a run on one device.
 fn gpus(programs: &[&str], starts: [u64; 4], lacks: Option<(u32, u64)>) -> String {
     let mut json = ChromeTrace::new();
     for device in 0..4 {
@@ -102,8 +102,8 @@ fn each_program_is_matched_by_itself_and_a_missing_run_is_left_out() {
 
 // Long steps.
 
-/// Steps 3 and 7 wait for their batches: their `data_loading` takes 8,419 and 8,644 us in the file, and that of the other
-/// steps 550 to 650 us.
+/// Steps 3 and 7 wait for their batches. In the file, their `data_loading` takes 8,419 and 8,644 us, and in the other steps
+/// it takes 550 to 650 us.
 #[test]
 fn the_input_stalls_of_the_example_are_a_finding() {
     let (mut session, profile) = read(&tpu::trace().0);
@@ -146,8 +146,8 @@ fn losses_have_their_causes_and_the_largest_is_first() {
 
 // Host and devices.
 
-/// Builds steps of 1 ms with an op of 150 us. For 800 us of each step, the host is in `python`, a list of names with lengths
-/// in us, and another thread is in `behind`.
+/// Builds steps of 1 ms with an op of 150 us. For 800 us of each step, the host runs the functions in `python` (names with
+/// lengths in us), and another thread runs `behind`.
 fn waiting(python: &[(&str, u64)], behind: Option<&str>) -> String {
     let mut json = ChromeTrace::new();
     json.process(1, "/device:GPU:0");
@@ -203,7 +203,7 @@ fn a_wait_of_the_runtime_and_a_copy_are_named_too() {
     let found = idle(&profile);
     assert!(found.title.contains("wait for transfers (async_copy_to_device)"), "{}", found.title);
     assert!(!found.remedy.contains("do not read results"), "{}", found.remedy);
-    // Nothing shows what the host waits for, so there is no advice to wait less.
+    // The trace does not show what the host waits for, so there is no advice to wait less.
     let (_, profile) = read(&waiting(&[("cudaStreamSynchronize", 800)], None));
     let found = idle(&profile);
     assert!(found.title.starts_with("Devices and host both wait"), "{}", found.title);
@@ -212,13 +212,13 @@ fn a_wait_of_the_runtime_and_a_copy_are_named_too() {
 
 #[test]
 fn the_host_is_named_by_whatever_the_file_has() {
-    // Frames of libraries.
+    // These are frames of libraries.
     let (_, profile) = read(&waiting(&[("$core.py:387 bind", 500), ("$linear_util.py:9 call_wrapped", 300)], None));
     let found = idle(&profile);
     assert!(!found.message.contains("annotated"), "{}", found.message);
     assert!(found.message.contains("in bind (thread python) for 58"), "{}", found.message);
     assert!(found.remedy.contains("do not read results"), "{}", found.remedy);
-    // A thread of the runtime, and no Python.
+    // A runtime thread runs, but no Python.
     let (_, profile) = read(&waiting(&[], Some("Allocate")));
     let found = idle(&profile);
     assert!(found.message.contains("in Allocate (thread se_gpu_worker) for 88"), "{}", found.message);
@@ -227,7 +227,7 @@ fn the_host_is_named_by_whatever_the_file_has() {
     assert!(idle(&profile).message.contains("in no recorded event for 9"), "{}", idle(&profile).message);
 }
 
-/// The annotation that marks the steps covers each of them, so the host being in it is not a cause.
+/// The annotation that marks the steps covers each step, so it is not a cause that the host is in this annotation.
 #[test]
 fn the_annotation_of_the_step_is_no_cause() {
     let mut json = ChromeTrace::new();

@@ -59,7 +59,7 @@ fn tables_hold_what_the_text_lists() {
     }
     let programs = table(&mut session, TableName::ProgramMemory, "");
     let [program] = programs.as_slice() else { panic!("one report") };
-    // The text's number and crossprof's: 18.50 GiB needed, of which 10 GiB are listed.
+    // Both the text and crossprof report that 18.50 GiB are needed, of which 10 GiB are listed.
     assert_eq!(program["peak_heap_bytes"].as_u64(), Some((18.5 * (1u64 << 30) as f64) as u64));
     assert_eq!(program["listed_bytes"].as_u64(), Some(10 << 30));
 }
@@ -163,7 +163,7 @@ Peak buffers:
 \t\t==========================
 "#;
     assert_says(gpu, &["Memory ran out although the program is small", "12.0 MiB", "6.00 MiB"]);
-    // With the allocator's numbers: 9 of the 16 GiB in use do not belong to the program.
+    // According to the allocator's numbers, 9 of the 16 GiB in use do not belong to the program.
     let in_use = "Limit: 17179869184\nInUse: 17179869000\n";
     assert_says(
         &format!("{in_use}{gpu}"),
@@ -225,7 +225,7 @@ fn a_text_about_exhausted_memory_is_never_plain_text() {
     ] {
         assert_says(text, &["ran out"]);
     }
-    // Far from the start of a file, and in a JSON log.
+    // The error is far from the start of a file, and in a JSON log.
     let line = "{\"message\":\"step 1\",\"severity\":\"INFO\"}\n";
     let far =
         format!("{}{{\"message\":\"RESOURCE_EXHAUSTED: Attempting to allocate 1.50G.\"}}\n", line.repeat(300_000));
@@ -268,7 +268,7 @@ fn standard_input_is_read() {
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
-    // More bytes than are inspected before the kind of the input is known.
+    // The error comes after more bytes than are inspected to determine the kind of the input.
     let text = format!("{}{TPU}", "step 1 loss 3.2\n".repeat(10_000));
     child.stdin.take().unwrap().write_all(text.as_bytes()).unwrap();
     let output = child.wait_with_output().unwrap();

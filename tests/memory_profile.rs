@@ -1,4 +1,4 @@
-//! Memory over time compared with XProf's memory profile, for every real profile with XProf's output.
+//! Memory over time, compared with XProf's memory profile, for every real profile that has XProf's output.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -51,7 +51,7 @@ fn the_timeline_counts_memory_as_xprof_does() {
     assert!(compared >= 3, "{compared} allocators");
 }
 
-/// Calls `look` with the allocators of a folder's xplane file: ours, and with times as in XProf.
+/// Calls `look` with the allocators of a folder's xplane file: our allocators, and allocators with times as in XProf.
 fn with_allocators(folder: &str, look: impl FnOnce(&[Allocator], &[Allocator])) {
     let mut session = xprof::open(&xprof::xplane(folder));
     let ours = &session.memory(0, &Settings::default()).unwrap().allocators;
@@ -118,7 +118,7 @@ fn every_event_and_summary_is_that_of_xprof() {
                 assert_eq!(allocator.events[peak].time.as_ps(), int(&summary["peakStatsTimePs"]), "{folder} {name}");
                 compared += 1;
             }
-            // Our allocators have the same events and peaks, at times of the capture.
+            // Our allocators have the same events and peaks, but their times are those of the capture.
             assert_eq!(ours.len(), as_xprof.len(), "{folder}");
             for (own, theirs) in ours.iter().zip(as_xprof) {
                 let (a, b) = (&own.events[own.peak().unwrap()], &theirs.events[xprof_mode::peak(theirs).unwrap()]);
@@ -181,7 +181,7 @@ fn buffers_listed_at_the_peak_match_xprof() {
                 found.extend(special(listed.stack_bytes, "stack"));
                 found.sort_by_key(|row| (-row.0, -row.1, row.2.clone()));
                 assert_eq!(found, theirs, "{folder} {}", allocator.name);
-                // Our numbers account for all memory in use.
+                // Our numbers explain all memory in use.
                 let allocator = own.iter().find(|it| (&it.name, it.host) == (&allocator.name, allocator.host)).unwrap();
                 let peak = allocator.peak().unwrap();
                 let contents = allocator.contents(peak);

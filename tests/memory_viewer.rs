@@ -1,5 +1,5 @@
-//! The memory of compiled programs compared with XProf's memory viewer, field by field, for every real profile with XProf's
-//! output.
+//! The memory of compiled programs, compared field by field with XProf's memory viewer, for every real profile that has
+//! XProf's output.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};

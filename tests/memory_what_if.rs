@@ -1,4 +1,4 @@
-//! What-if estimates, compared with XLA's compiler after really changing the program, and with brute-force counts.
+//! What-if estimates, compared with XLA's numbers for a program that was really changed, and with brute-force counts.
 
 use std::sync::Arc;
 
@@ -64,7 +64,7 @@ fn estimates_for_rematerialised_blocks_are_close_to_the_compiler() {
         let estimate = what_if.peak_with(&change);
         assert!(error(estimate, xla("remat")) < 5.0, "{estimate} against {}", xla("remat"));
         assert!(estimate < what_if.peak_bytes() / 4 * 3);
-        // A single block saves less than all blocks, and the savings add up.
+        // A single block saves less than all blocks together, and the savings add up.
         for scope in SCOPES {
             let one = what_if.peak_with(&Change { rematerialized: vec![scope.to_owned()], ..Change::default() });
             assert!(one <= what_if.peak_bytes() && one >= estimate, "{scope}: {one}");

@@ -79,7 +79,7 @@ fn entry(text: &str) -> String {
 }
 
 /// Returns the entries for the fields below a top-level field. A type that occurs in several places is defined at the first
-/// one.
+/// place.
 fn entries_of_fields(all: &[(String, Definition)], name: &str) -> String {
     let of_section: Vec<_> = all.iter().filter(|(path, _)| section(path) == name).collect();
     let mut entries = String::new();
@@ -108,7 +108,7 @@ fn entries_of_columns(table: TableName) -> String {
     columns_of(table).into_iter().map(one).collect()
 }
 
-/// Returns the document with everything between its marks generated again.
+/// Returns the document with all text between its marks generated again.
 fn renewed(document: &str) -> String {
     let all = all_fields();
     let mut sections: BTreeSet<&str> = all.iter().map(|(path, _)| section(path)).collect();

@@ -1,4 +1,4 @@
-//! Busy time, gaps and step parts of random ops, compared with a count of every microsecond.
+//! Busy time, gaps and step parts of random ops, compared with a count that examines every microsecond.
 
 use crossprof::insight::examine;
 use crossprof::report::UnifiedProfile;
@@ -81,8 +81,8 @@ proptest! {
         }
     }
 
-    /// For any range, a window contains what a count finds in it: busy and idle time, the time of every op, and the ops that
-    /// start in it.
+    /// For any range, the numbers of a window equal those of a count: busy and idle time, the time of every op, and the ops
+    /// that start in the window.
     #[test]
     fn a_range_is_what_a_count_finds(ops in ops(), from in 0usize..350, length in 1usize..150) {
         let to = (from + length).min(ops.iter().map(|op| op.2 + op.3).max().unwrap().max(350));
@@ -92,7 +92,7 @@ proptest! {
         let device = &profile.multi_device.as_ref().unwrap().device_stats[0];
         let busy = cells.iter().filter(|&&cell| cell < 3).count() as f64;
         prop_assert_eq!((device.actual_busy_time_us, device.total_time_us), (busy, (to - from) as f64));
-        // Without the section there are no gaps.
+        // Without the section, there are no gaps.
         let gaps = profile.timeline_analysis.as_ref().map_or(0.0, |timeline| timeline.gaps.total_gap_time_us);
         prop_assert_eq!(gaps, (to - from) as f64 - busy);
         let overlap = |op: &Op| (op.2 + op.3).min(to).saturating_sub(op.2.max(from)) as f64;
@@ -106,8 +106,8 @@ proptest! {
         prop_assert_eq!(counted, starting);
     }
 
-    /// A window of one step equals that step's row, adjacent windows add up, and the whole capture is the sum of all of
-    /// them.
+    /// A window of one step equals that step's row. Adjacent windows add up, and the sum of all windows is the whole
+    /// capture.
     #[test]
     fn windows_add_up(ops in ops()) {
         let of = |window: &str| profile(&ops, window.parse().unwrap());

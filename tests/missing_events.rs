@@ -1,5 +1,5 @@
-//! Missing events are not idle time: runs without ops, launches without kernels, steps without device ops, devices with only
-//! program events. Also impossible times. Each trace is written here, so its truths follow from the code.
+//! Missing events are not idle time: runs without ops, launches without kernels, steps without device ops, and devices with
+//! only program events. Also tests impossible times. The tests write each trace, so its truths follow from the code.
 
 use crate::support;
 use crossprof::report::{Finding, FindingSeverity};
@@ -73,7 +73,8 @@ fn near(value: f64, truth: f64) {
 
 const TPU: &[(i64, &str)] = &[(2, "XLA Modules"), (3, "XLA Ops")];
 
-/// Builds runs of 900 us, one per millisecond. Those in `with_ops` have ten ops of 80 us, 85 us apart.
+/// Builds runs of 900 us, one per millisecond. The runs for which `with_ops` returns true have ten ops of 80 us, 85 us
+/// apart.
 fn tpu_runs(pid: i64, origin: f64, runs: i64, with_ops: impl Fn(i64) -> bool) -> Vec<Value> {
     let mut events = named(pid, &format!("/device:TPU:{}", pid - 1), TPU);
     for run in 0..runs {
@@ -86,7 +87,8 @@ fn tpu_runs(pid: i64, origin: f64, runs: i64, with_ops: impl Fn(i64) -> bool) ->
     events
 }
 
-/// 3 of 10 runs have ops: the other seven count as busy for their whole length, these three by their ops.
+/// 3 of 10 runs have ops. These three are busy while their ops run, and the other seven are treated as busy for their whole
+/// length.
 #[test]
 fn runs_without_ops_are_counted_and_busy() {
     for first_with_ops in [0, 4, 7] {
@@ -94,7 +96,7 @@ fn runs_without_ops_are_counted_and_busy() {
         assert!(message(&profile, "runs_without_ops").starts_with("7 of 10 module runs have no ops"), "{profile:?}");
         no_idle_finding(&profile);
         assert_eq!(profile.step_timing.avg_step_time_us, Some(1000.0));
-        // Among the counted steps (the last one is cut off), the runs with ops have 800 us of ops each.
+        // In the counted steps (the last step is cut off), the runs with ops each have 800 us of ops.
         let counted = profile.step_timing.num_steps_counted.unwrap();
         let with = (first_with_ops..first_with_ops + 3).filter(|run| *run < counted as i64).count() as f64;
         near(busy(&profile), (80.0 * with + 90.0 * (counted as f64 - with)) / counted as f64);
@@ -138,8 +140,8 @@ fn module_runs_alone_make_a_device_busy_time_and_steps() {
     }
 }
 
-/// Builds five runs of 800 us, one per millisecond, with one command buffer of 790 us each. With `with_stream`, also its
-/// four kernels of 180 us on the stream.
+/// Builds five runs of 800 us, one per millisecond, with one command buffer of 790 us each. If `with_stream` is true, also
+/// builds its four kernels of 180 us on the stream.
 fn command_buffers(with_stream: bool) -> UnifiedProfile {
     let stream = [(20, "Stream #20(Compute)")];
     let lines = [(21, "XLA Ops"), (22, "XLA Modules")];
@@ -171,7 +173,7 @@ fn ops_missing_in_command_buffers_are_reported() {
     assert_eq!(warning(&with_kernels, "command_buffer_ops"), None);
 }
 
-/// Builds launches every 100 us, with kernels of 60 us for those from `first` on (except `lost`).
+/// Builds launches every 100 us. Launches from `first` on have kernels of 60 us, except for the launch `lost`.
 fn launches(first: i64, launches: i64, lost: Option<i64>) -> Vec<Value> {
     let mut events = Vec::new();
     for number in 0..launches {
@@ -210,7 +212,7 @@ fn launches_without_kernels_are_counted_and_nothing_is_judged() {
     assert_eq!(warning(&kineto(events), "launches_without_ops"), None);
 }
 
-/// Launches into a graph that is being recorded start no kernels.
+/// Launches that are recorded into a graph start no kernels.
 #[test]
 fn launches_that_record_a_graph_lack_nothing() {
     let recorded = |with_edges: bool| {
@@ -226,7 +228,7 @@ fn launches_that_record_a_graph_lack_nothing() {
     assert_eq!(warning(&recorded(true), "launches_without_ops"), None);
 }
 
-/// Builds 32 numbered steps of 54 us, 55 us apart. Those in `with_ops` have kernels.
+/// Builds 32 numbered steps of 54 us, 55 us apart. The steps for which `with_ops` returns true have kernels.
 fn numbered_steps(with_ops: impl Fn(i64) -> bool) -> UnifiedProfile {
     let mut events = Vec::new();
     for step in 0..32 {
@@ -318,8 +320,8 @@ fn ops_inside_another_op_of_their_stream_are_reported() {
     let message = message(&profile, "ops_overlap_on_stream");
     assert!(message.starts_with("3 ops are inside another op of their stream"), "{message}");
     assert!(message.contains("fmha_bwd (1.60 s) covers 3"), "{message}");
-    // Overlap on another stream is normal. It is no error either if a kernel starts early, while the last blocks of the
-    // previous one end.
+    // Overlap on another stream is normal. It is also no error if a kernel starts early, while the last blocks of the
+    // previous kernel end.
     for first in [kernel("fmha_bwd", 1000.0, 1_600_000.0, 8), kernel("fmha_bwd", 1000.0, 105.0, 7)] {
         assert_eq!(warning(&with(first), "ops_overlap_on_stream"), None);
     }

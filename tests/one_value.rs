@@ -1,5 +1,5 @@
-//! A quantity has the same value wherever it is shown: self times when kernels of a stream overlap, waits and idle time,
-//! judgements about one number, and both sides of a comparison of a capture with itself.
+//! A quantity has the same value wherever it is shown: self times if kernels on a stream overlap, waits and idle time,
+//! judgements of the same number, and both sides when a capture is compared with itself.
 
 use crate::support;
 use std::collections::BTreeMap;
@@ -60,7 +60,7 @@ fn column(session: &mut Session, table: TableName, variant: &str, name: &str, va
     sums
 }
 
-/// Requires all places that show self times of `kernels`, in 5 counted steps, to have the `truth` per step, by name.
+/// Requires that all places that show self times of `kernels` show, for each name, the `truth` per step in 5 counted steps.
 fn self_times_are(kernels: &[(&str, u32, u64, u64)], truth: &[(&str, f64)]) {
     const STEPS: u64 = 5;
     let mut session = support::open("overlap.trace.json", steps_of(kernels, STEPS).as_bytes());
@@ -123,14 +123,15 @@ fn self_times_of_kernels_that_overlap_are_the_same_everywhere() {
     self_times_are(&kernels, &[("gemm", 90.0), ("norm", 60.0), ("adam", 50.0), ("other", 40.0)]);
 }
 
-/// A kernel that covers three others on its stream, which is impossible on a real stream. Each instant still counts once.
+/// A kernel that covers three others on its stream, which is impossible on a real stream. Each instant is still included
+/// only once.
 #[test]
 fn self_times_of_a_kernel_over_others_add_up_to_the_busy_time() {
     let kernels = [("whole", 13, 0, 500), ("first", 13, 100, 50), ("second", 13, 200, 100), ("last", 13, 490, 30)];
     self_times_are(&kernels, &[("whole", 340.0), ("first", 50.0), ("second", 100.0), ("last", 30.0)]);
 }
 
-/// Kernels that start at the same time, and one that ends at the same time as another.
+/// Some kernels start at the same time, and one kernel ends at the same time as another.
 #[test]
 fn self_times_of_kernels_that_start_together_count_once() {
     let kernels = [("long", 13, 0, 200), ("short", 13, 0, 50), ("inner", 13, 150, 50)];
@@ -240,7 +241,7 @@ fn matrix_products_of_two_platforms_are_one_class() {
         let class = |name: &str| found.categories.iter().find(|it| it.name == name);
         let matmul = class("matmul").unwrap();
         assert!(matmul.time_us.iter().all(|us| *us > 8_000.0), "{matmul:?}");
-        // The number of ops on each platform means nothing.
+        // The number of ops on each platform is not meaningful.
         assert!(matches!(matmul.change, ChangeKind::Slower | ChangeKind::Faster), "{matmul:?}");
         assert!(class("convolution").is_none(), "{:?}", found.categories);
         // Their names cannot be compared, so phases replace ops.
@@ -274,7 +275,8 @@ fn base_time(us: f64) -> String {
     format!("{:.1} ms", us / 1e3)
 }
 
-/// Builds two GPUs, of which the second runs 4 of 8 counted steps. Steps of both are longer than those of the first alone.
+/// Builds two GPUs. The second GPU runs only 4 of the 8 counted steps. Steps on both GPUs are longer than steps on the
+/// first GPU alone.
 fn uneven() -> String {
     let mut json = ChromeTrace::new();
     for device in 1..=2 {
@@ -321,8 +323,8 @@ fn devices_wait_no_longer_than_they_are_idle() {
     assert!(waits <= usage.overhead_time_us + 1e-6, "{waits} of {}", usage.overhead_time_us);
 }
 
-/// The second GPU ran only in a step that is not counted, so nothing is known about it: neither a busy share nor the absence
-/// of gaps.
+/// The second GPU ran only in a step that is not counted. For this reason, neither its busy share nor the absence of gaps
+/// is known.
 #[test]
 fn a_device_without_a_counted_step_has_no_busy_share() {
     let text = uneven();

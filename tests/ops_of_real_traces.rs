@@ -80,7 +80,8 @@ fn gpu_kernels_have_the_category_of_their_instruction_or_library() {
     assert!(memory_operations(&trace, &devices).is_some());
 }
 
-/// A convolution that the library implements as an image-to-column copy and a matrix product. The instruction identifies it.
+/// The library implements this convolution as an image-to-column copy and a matrix product. The instruction shows that it
+/// is a convolution.
 #[test]
 #[ignore = "reads real profiles"]
 fn a_convolution_stays_one_whatever_kernels_do_it() {
@@ -94,7 +95,7 @@ fn a_convolution_stays_one_whatever_kernels_do_it() {
     assert!(path.is_some_and(|path| path.ends_with("conv_general_dilated")));
 }
 
-/// Counts and times by `cat` and name, summed from the file by a short program in another language.
+/// The truths are counts and times by `cat` and name, which a short program in another language summed from the file.
 #[test]
 #[ignore = "reads real profiles"]
 fn kineto_copies_and_library_kernels_are_distinguished() {
@@ -110,9 +111,9 @@ fn kineto_copies_and_library_kernels_are_distinguished() {
     assert!(!kernels.kernels_by_category.contains_key("other"));
 }
 
-/// Sums of self time on the chip's clock, from a short program in another language. Of 131,442.706 us, 91,984.025 are custom
-/// calls with 0 FLOPs and 0 bytes in the profile (run-b: 91,230.525 of 127,557.201). They are Pallas kernels without a cost
-/// estimate.
+/// The truths are sums of self time on the chip's clock, from a short program in another language. Of 131,442.706 us,
+/// 91,984.025 are custom calls with 0 FLOPs and 0 bytes in the profile (run-b: 91,230.525 of 127,557.201). They are Pallas
+/// kernels without a cost estimate.
 #[test]
 #[ignore = "reads real profiles"]
 fn pallas_kernels_without_an_estimate_have_no_cost() {

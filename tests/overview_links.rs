@@ -1,4 +1,4 @@
-//! Every link of the overview has a target: for every profile, it opens a view that has rows under its filter.
+//! Every link of the overview has a target: in every profile, the link opens a view that has rows under the link's filter.
 
 use std::path::Path;
 
@@ -33,7 +33,7 @@ fn bars(page: &Page) -> Vec<&Bars> {
     bars.collect()
 }
 
-/// Returns the table of the ops with the most time.
+/// Returns the table with the ops that take the most time.
 fn top_ops(page: &Page) -> &TableBlock {
     let tables =
         page.blocks.iter().filter_map(|block| if let Block::Table(table) = block { Some(table) } else { None });
@@ -45,7 +45,7 @@ fn links(path: &Path) -> usize {
     let mut session = xprof::open(path);
     let Some(page) = session.page(0, &xprof::active(), View::Overview, &PageQuery::default()) else { return 0 };
     let mut count = 0;
-    // Without device ops the page describes hosts, and its tables are the evidence themselves.
+    // Without device ops, the page describes hosts, and the tables themselves are the evidence.
     if !page.blocks.iter().any(|block| matches!(block, Block::Stack(_))) {
         return 0;
     }
@@ -61,7 +61,7 @@ fn links(path: &Path) -> usize {
                     count += 1;
                 }
             }
-            // These link to whole views, or state facts.
+            // These blocks link to whole views, or state facts.
             Block::Figures { .. } | Block::Findings { .. } | Block::Stack(_) | Block::Fold { .. } | Block::Facts(_) => {
             }
             Block::Table(table) if matches!(table.table, TableName::OtherDevices | TableName::OtherDeviceEvents) => {}

@@ -1,5 +1,5 @@
-//! An op leads to its own program, or to none: with several programs of one name, with hosts that give one number to different
-//! programs, and without programs.
+//! An op leads to its own program, or to none. The tests have several programs with one name, hosts that give the same
+//! number to different programs, and runs without programs.
 
 use crossprof::hlo::Module;
 use crossprof::session::HloProgram;
@@ -75,10 +75,10 @@ fn linked(value: &Value) -> Option<String> {
     }
 }
 
-/// Program that an op leads to: the opcode of `fusion.1` in the program that its link opens, and that program's time in microseconds.
+/// Program to which an op leads: the opcode of `fusion.1` in that program, and the program's time in microseconds.
 type Opened = Option<(String, Option<f64>)>;
 
-/// Returns for each op of the table its time in microseconds and what its link opens, largest time first.
+/// Returns, for each op of the table, its time in microseconds and the program that its link opens, largest time first.
 fn opened(session: &mut Session) -> Vec<(f64, Opened)> {
     let settings = Settings::default();
     let table = session.table(0, &settings, TableName::Ops, "", &Query::default()).unwrap();
@@ -135,7 +135,7 @@ fn a_number_means_another_program_on_another_host() {
     let g = ("jit_g", 7, program("jit_g", "multiply", "b"));
     let hosts = [host(std::slice::from_ref(&f), &[("jit_f", Some(7), 10)]), host(&[g], &[("jit_g", Some(7), 30)])];
     assert_eq!(opened(&mut session(&hosts)), [(30.0, leads_to("multiply", 30.0)), (10.0, leads_to("add", 10.0))]);
-    // The hosts run different programs of the same name and number: the row of the op is both.
+    // The hosts run different programs with the same name and number, so the row of the op stands for both.
     let other = ("jit_f", 7, program("jit_f", "multiply", "a"));
     let hosts = [host(std::slice::from_ref(&f), &[("jit_f", Some(7), 10)]), host(&[other], &[("jit_f", Some(7), 30)])];
     let mut session = session(&hosts);

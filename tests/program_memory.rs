@@ -1,5 +1,5 @@
 //! The memory of JAX programs on a CPU, read from files written by `--xla_dump_to`, compared with XLA's own numbers
-//! (`compiled.memory_analysis()`). Also the handling of such files.
+//! (`compiled.memory_analysis()`). Also tests the handling of such files.
 
 use std::collections::BTreeMap;
 
@@ -81,7 +81,7 @@ fn table(session: &mut Session, name: TableName, variant: &str) -> Vec<Value> {
     serde_json::to_value(&table).unwrap().as_array().unwrap().clone()
 }
 
-/// Memory data that is handed to another worker arrives unchanged.
+/// Memory data that is passed to another worker arrives unchanged.
 #[test]
 fn memory_data_survives_serialization() {
     let mut session = open(&dump());
@@ -146,7 +146,7 @@ fn copies_of_programs_are_passed_over() {
     }
     let runs = session.runs();
     assert_eq!((runs.len(), &runs[0].files), (1, &vec!["plugins/profile/r/h.xplane.pb".to_owned()]));
-    // The report of programs without a trace has no events and no numbers about events.
+    // The report about programs without a trace has no events and no numbers about events.
     let mut session = open(&dump[..1]);
     session.runs();
     let report = session.report(0, &Settings::default()).unwrap();

@@ -1,5 +1,5 @@
-//! Promises of the project's founding documents, in their wording: their command lines, their example of the schema, their
-//! folders.
+//! Promises in the project's founding documents, with the command lines, the example of the schema and the folders exactly
+//! as written there.
 
 use crate::support;
 use std::path::{Path, PathBuf};
@@ -123,7 +123,7 @@ fn model_configurations_above_a_file_are_found() {
     };
     let file = format!("{run}/host.trace.json.gz");
     assert_eq!(batch(&file), [None]);
-    // Files above the folder of all checkpoints do not belong to this one.
+    // Files above the folder of all checkpoints do not belong to this checkpoint.
     std::fs::write(folder.join("crossprof.json"), r#"{"batch_size": 1}"#).unwrap();
     assert_eq!(batch(&file), [None]);
     assert_eq!(batch("other/t.trace.json.gz"), [Some(1)]);
@@ -136,7 +136,7 @@ fn model_configurations_above_a_file_are_found() {
     // Files that are not model configurations are skipped, whatever is wrong with them.
     std::fs::write(folder.join("other/config.json"), r#"{"hidden_size": 0, "#).unwrap();
     assert_eq!(batch("other/t.trace.json.gz"), [Some(1)]);
-    // If a folder is given, it is the only one.
+    // If a folder is given, only this folder is searched.
     assert_eq!(batch(&format!("{file} --checkpoint-dir .")), [Some(1)]);
     assert_eq!(batch("other/t.trace.json.gz --checkpoint_dir checkpoints/a"), [Some(2)]);
     assert_eq!(batch("other/t.trace.json.gz --checkpoint_dir checkpoints/a --batch-size 7"), [Some(7)]);
@@ -218,7 +218,7 @@ fn the_example_of_the_schema_is_read_as_printed() {
         for absent in ["timeline_analysis", "compilation", "io_operations", "memory_operations"] {
             assert!(profile.get(absent).is_none(), "{absent}");
         }
-        // The readable report is named after the file, and explains why it is short.
+        // The readable report has the name of the file, and explains why it is short.
         let text = succeeds(&folder, name);
         assert!(text.starts_with(name.trim_end_matches(".json")), "{text}");
         assert!(text.contains("list several possibilities") && text.contains("comments"), "{text}");
@@ -296,7 +296,7 @@ fn the_results_of_the_benchmark_are_runs() {
     assert_eq!(compared["runs"].as_array().unwrap().len(), 4);
     assert_eq!(compared["scaling"]["series"].as_array().unwrap().len(), 2);
     assert_eq!(stderr(&output).lines().count(), 1, "{}", stderr(&output));
-    // The readable report contains no line with only dashes for values.
+    // The readable report contains no line whose values are all dashes.
     let text = succeeds(&folder, "hybrid_profiler_results_20241201_143022.json");
     assert!(!text.lines().any(|line| line.trim_end().ends_with('—')), "{text}");
 }

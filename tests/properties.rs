@@ -1,4 +1,4 @@
-//! For any bytes: no panic, and the same report for the same bytes.
+//! Any bytes cause no panic, and the same bytes always give the same report.
 
 use crate::support;
 use crate::support::{load, load_chunked, samples};

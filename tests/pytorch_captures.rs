@@ -1,4 +1,4 @@
-//! Lessons from public PyTorch captures: the same situations as Kineto files, with truths counted by hand.
+//! Lessons from public PyTorch captures: Kineto files with the same situations, and truths counted by hand.
 
 use crate::support;
 use crossprof::UnifiedProfile;
@@ -73,7 +73,7 @@ fn a_kernel_that_starts_after_its_late_launch_waited_for_the_host() {
     assert_eq!((parts.host_bound_us, parts.other_idle_us), (Some(8915.0), 0.0));
 }
 
-/// A capture with `torch.profiler`'s CUDA synchronization events has `Stream Sync` and `Context Sync` on its streams.
+/// In a capture with `torch.profiler`'s CUDA synchronization events, streams contain `Stream Sync` and `Context Sync`.
 #[test]
 fn no_more_ops_have_calls_than_there_are() {
     let profile = profile(&[
@@ -102,11 +102,11 @@ fn a_capture_without_device_ops_is_advised_in_the_words_of_its_framework() {
     for text in [warning.remedy.as_deref().unwrap(), finding.remedy.as_str()] {
         assert!(text.contains("ProfilerActivity.CUDA") && !text.contains("jax"), "{text}");
     }
-    // The profiler's own span is not a process that was always busy.
+    // The profiler's own span is not treated as a process that was always busy.
     assert_eq!(profile.other_devices, Vec::new());
 }
 
-/// Meta's MTIA is an accelerator of a kind without rules. It is not just another process.
+/// Meta's MTIA is a kind of accelerator without its own rules, and is not treated as just another process.
 #[test]
 fn an_mtia_is_an_accelerator() {
     let mtia = ("9", "9");

@@ -12,7 +12,7 @@ fn a_test_of_real_profiles() {
     assert!(traces().is_dir());
 }
 
-/// Runs that test with arguments for its runner, with this folder of real profiles.
+/// Runs that test, with these arguments for its runner and this folder of real profiles.
 fn run(words: &[&str], folder: &Path) -> (Output, String) {
     let mut test = Command::new(std::env::current_exe().expect("this program"));
     test.args(["--exact", "real_profiles::a_test_of_real_profiles"]).args(words).env("CROSSPROF_TRACES", folder);

@@ -1,8 +1,8 @@
 //! Peak rates, ridge points and every op's position in the roofline, compared with XProf's `roofline_model`.
 //!
-//! On TPUs, every value that both tools have must agree. On GPUs, XProf's peaks are compared with the values stored for that
-//! purpose, and `xprof_tables` compares the rows. crossprof differs intentionally in two ways: it uses the peak of the op's
-//! own data type, and the full bandwidth of AMD's memory, of which the profile states only half.
+//! On TPUs, every value that both tools have must agree. On GPUs, XProf's peaks are compared with the values stored for
+//! that purpose, and `xprof_tables` compares the rows. crossprof differs intentionally in two ways. It uses the peak of the
+//! op's own data type. It also uses the full memory bandwidth of AMD GPUs, of which the profile records only half.
 
 use crate::support;
 use crate::support::xprof::{
@@ -34,7 +34,7 @@ fn assert_close(found: f64, wanted: f64, tolerance: f64, what: &str) {
 
 const GIBI: f64 = (1u64 << 30) as f64;
 
-/// XProf's `p`: (trace, the manufacturer's memory bandwidth if it replaces the profile's).
+/// XProf's `p`: (trace, the vendor's memory bandwidth if it replaces the profile's).
 const TRACES: [(&str, Option<f64>); 5] = [
     ("tpu-v6e-4chip", None),
     ("gtx1080ti-2gpu", None),
@@ -135,7 +135,7 @@ const NUMBERS: [(&str, &str, f64); 30] = [
     ("max_mem_bw_utilization", "max_mem_bw_utilization_percent", 100.0),
 ];
 
-/// Columns that depend on the time in which bytes were moved.
+/// Columns that depend on the time during which bytes were moved.
 const BY_TIME: [&str; 9] = [
     "measured_memory_bw",
     "hbm_bw",
@@ -160,8 +160,8 @@ fn every_row_of_a_tpu() {
             let name = text(wanted, "operation");
             let what = format!("{name} {key}");
             let (found, wanted) = (number(found, our_key), scale * number(wanted, key));
-            // For an asynchronous pair, XProf divides the bytes by the instant of the start and by the wait alone, and adds
-            // them twice. crossprof divides by the time from start to end.
+            // For an asynchronous pair, XProf divides the bytes by the instant of the start and by the wait alone, and
+            // includes them twice. crossprof divides the bytes by the time from start to end.
             let is_rate = BY_TIME.contains(&key);
             let is_pair = name.contains("-start") || name.contains("-done");
             if is_pair && is_rate {
@@ -175,7 +175,7 @@ fn every_row_of_a_tpu() {
             compared += 1;
         }
         for key in ["category", "operation", "bound_by"] {
-            // XProf compares copies between device and host memory with the device memory.
+            // XProf compares copies between device and host memory with the bandwidth of the device memory.
             let is_link = key == "bound_by" && crosses_host_link(found);
             assert!(!is_link || wanted[key] == "HBM" && found["roofline_efficiency_percent"].is_null());
             assert!(is_link || wanted[key] == found[key], "{}: {key}", wanted["operation"]);
@@ -215,7 +215,7 @@ fn every_row_of_gpus() {
         let (theirs, ours) = (theirs(&expected[0]), ours(&mut session, &support::xprof::active()));
         let peak = number_of(&expected[0]["p"]["peak_flop_rate"]);
         let mut comparison = Comparison::new(format!("roofline_model of {folder}"));
-        // The first row is the program, which is compared through its peaks above.
+        // The first row is the program, whose peaks are compared above.
         for wanted in theirs.iter().skip(1).filter(|row| row["operation"] != "IDLE") {
             let name = text(wanted, "operation");
             let same = |row: &&Row| text(row, "operation") == name && row["hlo_module_id"] == wanted["hlo_module_id"];
@@ -224,7 +224,7 @@ fn every_row_of_gpus() {
             let from_shapes = text(found, "cost_source") == "from shapes";
             let rate = (number(wanted, "measured_memory_bw"), number(found, "measured_memory_bw_gibps"));
             let kernels = rate.1 > 0.0 && (rate.0 / rate.1).round() > 1.0;
-            // XProf's own value is its rate divided by its peak.
+            // XProf's own value is XProf's rate divided by XProf's peak.
             let again = number(wanted, "measured_flop_rate") / peak;
             assert_close(number(wanted, "compute_efficiency"), again.min(1.0), SIX_DIGITS, name);
             for (key, our_key, scale) in NUMBERS.into_iter().filter(|(key, ..)| wanted.contains_key(*key)) {
@@ -295,7 +295,7 @@ fn a_chosen_device_replaces_the_profiles() {
 }
 
 /// Each step runs three fusions of 5 x 1024 x 1024 x 256 additions on each chip, whose peak is 918 TFLOP/s. The all-reduces
-/// run between steps and count in none.
+/// run between steps and belong to no step.
 #[test]
 #[ignore = "reads real profiles"]
 fn mfu_of_the_steps_of_a_tpu() {
@@ -308,7 +308,8 @@ fn mfu_of_the_steps_of_a_tpu() {
     let expected = 100.0 * flops / (step_seconds * 918e12);
     assert_close(roofline.mfu_percent.unwrap(), expected, 2e-3, "MFU");
     assert_eq!(roofline.mfu_percent, roofline.hfu_percent);
-    // A number of steps that the trace contradicts leaves no step. The whole span is measured, so the all-reduces count.
+    // If the trace contradicts the given number of steps, there are no steps. In this case, the whole span is measured, so
+    // the all-reduces are included.
     let settings = Settings { num_steps: Some(50), ..support::xprof::active() };
     let roofline = session.report(0, &settings).unwrap().roofline.unwrap();
     assert_eq!(roofline.window.as_deref(), Some("active_span"));

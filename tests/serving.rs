@@ -1,5 +1,5 @@
-//! Forward passes of inference engines in captures of JAX on the CPU (tests/data/serving). The truth is what the recording script
-//! ran: the phase and batch of each pass, and its time by the script's own clock.
+//! Forward passes of inference engines in captures of JAX on the CPU (tests/data/serving). The truth comes from the
+//! recording script: the phase and batch of each pass, and its time on the script's own clock.
 
 use crate::support::{samples, xprof};
 
@@ -74,7 +74,7 @@ fn rates_and_token_times_are_those_of_the_script() {
         let report = session.report(0, &Settings::default()).unwrap();
         let serving = report.serving.as_ref().unwrap();
         let truth = truth(case);
-        // The last pass does not count, because its end is unknown.
+        // The last pass is not included, because its end is unknown.
         let counted = &truth[..truth.len() - 1];
         let time_us: f64 = counted.iter().map(|pass| pass.time_us).sum();
         let decoded: u64 = counted.iter().map(|pass| pass.decoded_tokens).sum();
@@ -83,7 +83,8 @@ fn rates_and_token_times_are_those_of_the_script() {
         assert!(xprof::within(prompts as f64 * 1e6 / time_us, serving.prefill_tokens_per_sec.unwrap(), 0.01), "{case}");
         assert_eq!(serving.max_requests, Some(8));
 
-        // Each token comes with the pass that decodes it, after the passes since the last one that decoded.
+        // Each token arrives at the end of the pass that decodes it. The interval includes all passes since the previous
+        // decoding pass.
         let (mut intervals, mut since, mut has_prompt) = (Vec::new(), None, false);
         for pass in counted {
             since = since.map(|us: f64| us + pass.time_us);

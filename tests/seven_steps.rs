@@ -46,7 +46,7 @@ fn steps_have_their_length_and_their_parts() {
     for (index, step) in profile.steps.iter().enumerate() {
         // Three kernels, an all-reduce and four copies. Nothing overlaps.
         assert_eq!((step.compute_us, step.communication_us, step.transfer_us), (240.0, 50.0, 100.0), "{step:?}");
-        // The last step is as long as its annotation. The host pauses for 100 us between annotations.
+        // The last step has the length of its annotation. The host pauses for 100 us between annotations.
         assert_eq!((step.counted, step.duration_us), if index < 6 { (true, 1000.0) } else { (false, 900.0) });
         assert_eq!((step.busy_us, step.idle_us), (390.0, step.duration_us - 390.0), "{step:?}");
     }
@@ -55,8 +55,9 @@ fn steps_have_their_length_and_their_parts() {
     assert_eq!(utilization.compute_util_percent, 39.0);
 }
 
-/// 35 us are between ops that were all launched in advance, and 575 us before the host launches a step's first kernel. The
-/// step's annotation covers 100 of these. The last step's annotation continues for 375 us after its last op.
+/// 35 us of idle time are between ops that were all launched in advance, and 575 us are before the host launches a step's
+/// first kernel. The step's annotation covers 100 of these. The last step's annotation continues for 375 us after its last
+/// op.
 #[test]
 fn idle_time_has_its_causes() {
     let analysis = analysis(WindowChoice::Main);
@@ -149,7 +150,7 @@ fn one_all_reduce_a_step() {
     assert_eq!(categories.values().map(|it| it.time_us).sum::<f64>(), 7.0 * 390.0);
 }
 
-/// Parts are fractions of a step, even in a window without steps: the capture is 6.9 ms long, and its counted steps take 1
+/// Parts are fractions of a step, even in a window without steps. The capture is 6.9 ms long, and its counted steps take 1
 /// ms each.
 #[test]
 fn step_fractions_match_step_times() {

@@ -14,8 +14,8 @@ fn op<'r>(rows: &'r [Row], name: &str) -> &'r Row {
 fn ops_of_a_library_have_the_line_that_calls_it() {
     let mut session = open(&samples::real("gfx950-te-attention/*.xplane.pb"));
     let rows = ours(&mut session, &Settings::default(), TableName::Ops);
-    // The stacks begin at three lines and one line of `site-packages/transformer_engine/jax`. The product begins in the
-    // program.
+    // The stacks begin at three lines of the program and at one line of `site-packages/transformer_engine/jax`. The product
+    // begins in the program.
     for (name, line, kernels) in [
         ("te_fused_attn_forward_ffi.10", 77, 2.0),
         ("te_fused_attn_backward_ffi.18", 77, 5.0),

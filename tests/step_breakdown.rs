@@ -1,4 +1,5 @@
-//! The breakdown of steps in real profiles, compared with truths by construction and with XProf where XProf is correct.
+//! The breakdown of steps in real profiles, compared with truths that are known by construction, and with XProf if XProf is
+//! correct.
 
 use crate::support::xprof::output;
 use crate::support::{decode, decode_json, samples, seven_steps};
@@ -15,7 +16,7 @@ fn analysis_of(path: &str, window: WindowChoice) -> Analysis {
     analyse(&run, &Settings { window, ..Settings::default() }).analysis
 }
 
-/// Checks what must hold for every breakdown.
+/// Checks the properties that every breakdown must have.
 fn check(breakdown: &Breakdown) {
     for row in &breakdown.rows {
         assert_eq!(row.parts.total(), row.duration, "{row:?}");
@@ -45,8 +46,8 @@ fn the_idle_time_of_a_tpu_is_xprofs() {
     assert!(((duty.span - duty.busy).as_ps() as f64 / idle - 1.0).abs() < 2e-5, "{idle} {duty:?}");
 }
 
-/// 304 s of `copy-done` wait for arrays in host memory. The copies of each step go in both directions. 1 us of the rest is
-/// between ops of one program, and only the first programs were launched late.
+/// 304 s of `copy-done` wait for arrays in host memory. The copies of each step go in both directions. Of the remaining
+/// time, 1 us is between ops of one program. Only the first programs were launched late.
 #[test]
 #[ignore = "reads real profiles"]
 fn steps_of_a_tpu_that_offloads_are_copies_to_and_from_the_host() {
@@ -55,25 +56,25 @@ fn steps_of_a_tpu_that_offloads_are_copies_to_and_from_the_host() {
     assert!(found.has_steps);
     assert_eq!(found.rows.len(), 400);
     let ms = |part| (0..4).map(|device| total_ms(found, device, part)).sum::<f64>();
-    // 304,033.212 ms of copy-done and 9,619.894 ms of loop fusions by the chips' clocks (device_clocks.rs). Both ran only in
-    // steps.
+    // 304,033.212 ms of copy-done and 9,619.894 ms of loop fusions on the chips' clocks (device_clocks.rs). Both ran only
+    // in steps.
     let copies = ms(StepPart::HostToDevice) + ms(StepPart::DeviceToHost);
     assert!((copies / 304_033.212 - 1.0).abs() < 1e-6, "{copies}");
     assert!((ms(StepPart::Compute) / 9_619.894 - 1.0).abs() < 1e-6, "{}", ms(StepPart::Compute));
-    // No collective and no infeed is inside the steps. The marks of a program that does not have to wait last a picosecond.
+    // No collective and no infeed is inside the steps. If a program does not have to wait, its marks last a picosecond.
     assert_eq!((ms(StepPart::Communication), ms(StepPart::InfeedOutfeed)), (0.0, 0.0));
     let idle: f64 = StepPart::ALL.into_iter().filter(|part| part.is_idle()).map(ms).sum();
     assert!(idle < 1.0, "{idle}");
 }
 
-/// Over the whole run, the three `psum` programs waited at a barrier for the slowest chip: 24.6, 54.5, 341.0 and 44.8 ms by
-/// the chips' own marks.
+/// Over the whole run, the three `psum` programs waited at a barrier for the slowest chip: 24.6, 54.5, 341.0 and 44.8 ms
+/// according to the chips' own marks.
 #[test]
 #[ignore = "reads real profiles"]
 fn waits_for_other_chips_are_barriers() {
     let trace = decode(&samples::real("tpu-v6e-4chip/*.xplane.pb"));
     let run = Run { trace, ..Run::default() };
-    // With a number of steps that the trace contradicts, no step is measured, only the window.
+    // If the trace contradicts the given number of steps, only the window is measured and no step.
     let settings = Settings { num_steps: Some(1), window: WindowChoice::Active, ..Settings::default() };
     let analysis = analyse(&run, &settings).analysis;
     let found = &analysis.step_breakdown;
@@ -90,8 +91,9 @@ fn waits_for_other_chips_are_barriers() {
     }
 }
 
-/// The parts of every trace are exact, and the cause of idle time is the visible one: the H100's DataLoader takes 619 ms and
-/// its kernels 543 ms. The others launch small programs one by one. `None` if no cause is expected.
+/// The parts of every trace are exact, and the cause of idle time is the one that is visible in the trace. The H100's
+/// DataLoader takes 619 ms, and its kernels take 543 ms. The other captures launch small programs one by one. The cause is
+/// `None` if no cause is expected.
 #[test]
 #[ignore = "reads real profiles"]
 fn parts_of_every_trace_add_up() {
@@ -106,7 +108,8 @@ fn parts_of_every_trace_add_up() {
         ("tpu-qwen3-runs/run-a.trace.json.gz", Some(StepPart::Barrier)),
         ("tpu-v6e-4chip/*.trace.json.gz", None),
         ("kineto/h100-owlv2.json.gz", Some(StepPart::InputBound)),
-        // Four kernels were launched late and then delayed for 64.5 ms by other streams, one of them for 56.2 ms.
+        // Four kernels were launched late and then delayed by other streams for 64.5 ms. One of them was delayed for 56.2
+        // ms.
         ("kineto/rank-0.json.gz", Some(StepPart::OtherIdle)),
     ] {
         let analysis = analysis(path);
@@ -134,7 +137,7 @@ fn steps_of_our_own_profiles_add_up() {
         let analysis = analyse(&run, &Settings::default()).analysis;
         check(&analysis.step_breakdown);
         rows += analysis.step_breakdown.rows.len();
-        // In these profiles, some streams of a device run in parallel.
+        // In these profiles, several streams of a device run in parallel.
         events_add_up(&run, &analysis, true);
     }
     assert!(rows > 100, "{rows}");
@@ -157,8 +160,8 @@ fn the_events_of_a_step_add_up_to_its_parts() {
     }
 }
 
-/// Checks that the events of a step add up to the step: idle time exactly by its causes, and work if nothing runs in
-/// parallel.
+/// Checks that the events of a step add up to the step. The causes must add up exactly to the idle time, and ops to the
+/// work unless some run in parallel.
 fn events_add_up(run: &Run, analysis: &Analysis, beside: bool) {
     let breakdown = &analysis.step_breakdown;
     let events_of = |of: &dyn Fn(&StepRow) -> bool, most: usize| {

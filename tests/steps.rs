@@ -81,7 +81,7 @@ fn devices_that_run_one_after_another_have_steps_of_their_own() {
     let timing = &profile.step_timing;
     assert_eq!(timing.devices_in_step.as_deref(), Some("one_after_another"));
     close(&[timing.step_start_skew_us.unwrap()], &[truth["start_skew_us"].as_f64().unwrap()]);
-    // All steps except each device's last were ended by the next one, and the devices run in parallel.
+    // Except for the last step of each device, the next step ends each step. The devices run in parallel.
     let ended: Vec<f64> = devices.iter().flat_map(|device| &device[..5]).copied().collect();
     let rate = 1e6 * ended.len() as f64 / ended.iter().sum::<f64>();
     let throughput = &profile.throughput;
@@ -135,7 +135,8 @@ fn waits_of_devices_are_named() {
     let input = profile("input");
     let fetching = truth("input")["fetch_batch_percent"].as_f64().unwrap();
     let stake = input.findings.iter().find(|it| it.id == "data_loading").unwrap().time_at_stake_percent.unwrap();
-    // Nothing runs while the batch is fetched, except the end of an op that its event does not show (0.012 % of the time).
+    // While the batch is fetched, nothing runs except the end of an op, which the op's event does not show (0.012 % of the
+    // time).
     assert!((stake - fetching).abs() < 0.05 && stake <= fetching, "{stake} against {fetching}");
     let named = format!("in fetch_batch for {:.1} %", of_idle(&input, fetching));
     let message = finding(&input, "data_loading");
@@ -148,7 +149,7 @@ fn waits_of_devices_are_named() {
     assert!(message.contains(&named), "{message} lacks {named}");
 }
 
-/// Counted by hand: five calls or launches each, with 30 ops on one GPU, 47 on eight GPUs, and 15 on one GPU.
+/// Counted by hand: each capture has five calls or launches, with 30 ops on one GPU, 47 on eight GPUs, and 15 on one GPU.
 #[test]
 #[ignore = "reads real profiles"]
 fn gpu_captures_without_annotations_have_steps() {

@@ -69,10 +69,10 @@ fn two_runs_that_compare_are_coloured_by_change() {
     let by_change = svg(&[a, b, "--step", "1"]);
     assert_eq!(by_change.matches(legend).count(), 1);
     assert_eq!(by_change, svg(&[a, b, "--step", "1", "--colours", "change"]));
-    // The ops of a run compared with itself are unchanged, so they have the colour for that.
+    // If a run is compared with itself, its ops are unchanged and have the colour for unchanged ops.
     let own = svg(&[a, b, "--step", "1", "--colours", "own"]);
     assert!(!own.contains(legend) && own != by_change);
-    // One run, three runs, and runs whose ops have no partners are coloured by class.
+    // Ops are coloured by class if there is one run, if there are three runs, or if ops have no partners.
     for files in [&[a][..], &[a, b, GPU], &[a, TPU]] {
         assert!(!svg(&[files, &["--step", "1"]].concat()).contains(legend), "{files:?}");
     }

@@ -7,7 +7,8 @@ use crossprof::timeline::{Columns, Flame, Origin, Shows, Timeline};
 use crossprof::{Ps, Settings, WindowChoice};
 use serde_json::json;
 
-/// Returns the number of communicating devices whose track of exposed communication adds up to the table of collectives.
+/// Returns the number of communicating devices whose track of exposed communication adds up to the total in the collectives
+/// table.
 fn devices_that_agree(path: &Path) -> usize {
     let mut session = open(path.to_str().unwrap(), &std::fs::read(path).unwrap());
     let settings = Settings { window: WindowChoice::All, ..Settings::default() };

@@ -1,4 +1,4 @@
-//! A range that is written as a Chrome trace is read back with the same events, exact to the picosecond.
+//! If a range is written as a Chrome trace and read back, it has the same events, exact to the picosecond.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -127,7 +127,7 @@ fn the_exported_range_matches_its_table() {
         let columns = |table: &str| -> Vec<String> {
             table.lines().map(|row| row.split(',').take(3).collect::<Vec<_>>().join(",")).collect()
         };
-        // The exported times count from the first exported event, but the table of everything is the same.
+        // The exported times are counted from the first exported event, but the table of the whole range is the same.
         let all = run(&["table", "range", file, "--format", "csv"]);
         assert_eq!(columns(&all), columns(&of_range));
     }

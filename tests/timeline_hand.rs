@@ -1,4 +1,4 @@
-//! Manual changes on the timeline: ranges snap to edges of events, flags and ranges are kept, tracks are arranged.
+//! Manual changes to the timeline: snapping ranges to the edges of events, keeping flags and ranges, and arranging tracks.
 
 use crossprof::document::Block;
 use crossprof::pages::PageQuery;
@@ -48,7 +48,7 @@ impl Hand {
         session.timeline(0, &settings, |context, kept| look(&scene(context, kept, stage, sight), sight)).unwrap()
     }
 
-    /// Performs an action, and applies the same results as the page.
+    /// Performs an action, and applies its results in the same way as the page.
     fn act(&mut self, action: Action) -> Outcome {
         let Hand { session, stage, sight } = self;
         let (settings, query) = (Settings::default(), PageQuery::default());

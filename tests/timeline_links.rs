@@ -13,7 +13,7 @@ use crossprof::{Session, Settings};
 use serde_json::{Value, json};
 
 /// On thread 1, a launch [0, 4) of the kernel [10, 20) on stream 1, inside `outer` [0, 30). A flow leads from the launch to
-/// `next` [6, 8) on thread 2, through `step` [5, 6) on the same thread. Another flow arrives at the event that starts next.
+/// `next` [6, 8) on thread 2, through `step` [5, 6) on the same thread. Another flow arrives at the next event to start.
 fn hand_made() -> Vec<u8> {
     let process = |pid: u32, name: &str| json!({"ph":"M","pid":pid,"name":"process_name","args":{"name":name}});
     let thread = |pid: u32, tid: u32, name: &str| json!({"ph":"M","pid":pid,"tid":tid,"name":"thread_name","args":{"name":name}});
@@ -130,7 +130,7 @@ fn an_end_out_of_sight_is_at_the_edge_and_a_folded_one_at_its_heading() {
         assert_eq!(folded.len(), 1);
         assert_ne!(folded[0].points, open_host.points);
     }
-    // The target is far below: the arrow leaves through the lower edge, without a head.
+    // The target is far below, so the arrow leaves through the lower edge, without a head.
     let low = look(&mut session, "kernel", None, |sight| sight.height = 60);
     assert!(low.iter().all(|arrow| arrow.points.iter().all(|(_, y)| *y <= 60)));
 }
@@ -211,7 +211,7 @@ fn flows_of_a_real_capture_link_what_its_file_links() {
             for linked in kept.linked(context, EventRef::captured(id)).iter().filter(|it| it.follows) {
                 found += 1;
                 names.insert((name(id), name(linked.event)));
-                // The link is visible from the other end too.
+                // The link is also visible from the other end.
                 let back = kept.linked(context, EventRef::captured(linked.event));
                 assert!(back.iter().any(|it| !it.follows && it.event == id));
             }

@@ -1,4 +1,4 @@
-//! The pictures of median steps in reports match the tables for those steps.
+//! The pictures of median steps in reports match the tables for these steps.
 
 use std::path::Path;
 
@@ -7,8 +7,8 @@ use crossprof::tables::{AreaQuery, LineQuery};
 use crossprof::timeline::{StepPicture, median_step};
 use crossprof::{Cell, Ps, Query, Session, Settings, TableName};
 
-/// Returns the number of lines in the picture of a file's median step whose marks add up to their row in the table for that
-/// range.
+/// Draws the median step of a file. Returns the number of lines in the picture whose marks add up to the line's row in the
+/// table for the step's range.
 fn lines_that_agree(path: &Path) -> usize {
     let bytes = std::fs::read(path).unwrap();
     let (mut session, settings) = (Session::new(), Settings::default());
@@ -18,7 +18,7 @@ fn lines_that_agree(path: &Path) -> usize {
     session.runs();
     let picture = StepPicture::parse(&session.median_step(0, &settings).unwrap()).unwrap();
     assert!(picture.lanes.iter().map(|lane| lane.marks.len()).sum::<usize>() <= 2_000);
-    // The step on the drawn device, and the device's lines with all of their lanes.
+    // The range of the step on the drawn device, and the device's lines with all their lanes.
     let (range, lanes) = session
         .timeline(0, &settings, |context, timeline| {
             let (analysis, trace) = (context.analysis, context.captured_trace());

@@ -45,7 +45,7 @@ fn rows(folder: &Path, arguments: &[&str]) -> Vec<Value> {
 fn a_range_matches_a_hand_count() {
     let folder = scratch("timeline_tables", "range");
     hand_made(&folder);
-    // [4, 25): a 6 + 5, of which b takes 1; b 1 and 4; f 21.
+    // In [4, 25), a has 6 + 5, of which b takes 1. b has 1 and 4, and f has 21.
     let found = rows(&folder, &["range", "--from", "4us", "--to", "0.025ms"]);
     let row = |name: &str, count: u64, [total, own, mean, p50, p95, min, max]: [f64; 7], percent: f64| {
         json!({"name":name,"count":count,"total_us":total,"self_us":own,"mean_us":mean,"p50_us":p50,"p95_us":p95,"min_us":min,
@@ -62,8 +62,8 @@ fn a_range_matches_a_hand_count() {
         found.iter().map(|row| (row["name"].as_str().unwrap().to_owned(), row["count"].as_u64().unwrap())).collect()
     };
     let named = |pairs: &[(&str, u64)]| pairs.iter().map(|&(name, count)| (name.to_owned(), count)).collect::<Vec<_>>();
-    // An event of zero length counts at the start of the range, but not at its end. Without a range, all of them count.
-    // Instants never count.
+    // An event of zero length is included at the start of the range, but not at the end. Without a range, all such events
+    // are included. Instants are never included.
     assert_eq!(counts(&["range", "--line", "GPU:0"]), named(&[("a", 2), ("b", 2), ("c", 1)]));
     assert_eq!(counts(&["range", "--line", "Stream #1*", "--from", "30", "--to", "31"]), named(&[("c", 1)]));
     assert_eq!(counts(&["range", "--line", "Stream #1*", "--from", "20", "--to", "30"]), named(&[("a", 1)]));
@@ -202,7 +202,7 @@ fn agree(path: &Path) -> (usize, usize) {
     let settings = Settings { window: WindowChoice::All, ..Settings::default() };
     let (mut lines_compared, mut ops_compared) = (0, 0);
     for run in 0..session.runs().len() as u32 {
-        // The time in which anything runs on each line, computed as the union of its events.
+        // The time during which anything runs on a line, computed as the union of the line's events.
         let known = session.timeline(run, &settings, |context, _| {
             let (trace, by_line) = (context.captured_trace(), context.run.by_line());
             let covered = by_line.events.iter().map(|events| {
@@ -238,7 +238,7 @@ fn agree(path: &Path) -> (usize, usize) {
         if ops.is_empty() || platform.is_none_or(|platform| platform == Platform::Cpu) {
             continue;
         }
-        // Self time is defined differently there: overlapping kernels keep their own time.
+        // In that table, self time is defined differently: overlapping kernels keep their own time.
         let places = ["name", "count", "total_us", "self_us"];
         let forms = [("op", "hlo_op_name"), ("category", "category"), ("scope", "tf_op_name")];
         let found = forms.map(|(by, _)| sums(&range(LineQuery::Indices(ops.clone()), by), places));

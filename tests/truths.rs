@@ -1,5 +1,5 @@
 //! Known facts about real profiles, exact to the printed digit. The values come from XProf, from the authors of the traces
-//! and from counting by hand, never from crossprof.
+//! or from counting by hand, but never from crossprof.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -120,7 +120,7 @@ fn mi300x_with_eight_gpus() {
     assert_eq!((of(f64::min), of(f64::max)), ("2.9".to_owned(), "3.9".to_owned()));
 }
 
-/// The JSON next to that xplane file is from a different capture with one GPU.
+/// The JSON next to that xplane file comes from a different capture with one GPU.
 #[test]
 #[ignore = "reads real profiles"]
 fn one_gpu_of_a_json_trace() {
@@ -183,7 +183,7 @@ fn a_steps_line_of_tensorflow() {
     assert_eq!(report.metadata.framework, "TensorFlow");
     let timing = &report.step_timing;
     assert_eq!((timing.step_count_source.as_str(), timing.num_steps), ("steps_line", 1));
-    // Its only step has no successor, but still counts.
+    // The only step has no successor, but is still counted.
     assert_eq!(printed(timing.avg_step_time_us.unwrap(), 3), "992212.659");
     assert!(report.steps[0].partial && report.steps[0].counted);
 }

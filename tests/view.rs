@@ -1,4 +1,4 @@
-//! `crossprof view`: what the server shows, and what it rejects.
+//! `crossprof view`: the responses of the server, and the requests that it rejects.
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -54,7 +54,7 @@ pub struct Server {
     pub host: String,
     /// `/<token>`
     pub base: String,
-    /// The part after it in the address that is opened.
+    /// The part of the opened URL that follows the token.
     pub opened: String,
 }
 
@@ -69,7 +69,7 @@ impl Server {
         Server::of(command)
     }
 
-    /// Starts a server through a shell command that limits it, such as `ulimit -n 64`.
+    /// Starts a server in a shell whose command limits the server, such as `ulimit -n 64`.
     pub fn start_limited(path: &Path, limit: &str) -> Server {
         let mut command = Command::new("sh");
         command.args(["-c", &format!("{limit} && exec \"$@\""), "sh", env!("CARGO_BIN_EXE_crossprof")]);
@@ -251,7 +251,7 @@ fn nothing_outside_of_the_folder_is_read() {
         "file/plugins/../../secret.txt",
         "file//etc/passwd",
         "file/plugins/profile/run-60/linked.xplane.pb",
-        // Inside the folder, but not a profile.
+        // The file is inside the folder, but is not a profile.
         "file/notes.txt",
         "app/../page/index.html",
         "app/../../secret.txt",
@@ -260,7 +260,7 @@ fn nothing_outside_of_the_folder_is_read() {
     ] {
         assert_eq!(server.get(path).0, 404, "{path}");
     }
-    // A file of the folder when it was listed, which now leads out of the folder.
+    // This was a file in the folder when it was listed, but now leads out of the folder.
     #[cfg(unix)]
     {
         let listed = run.join("host.xplane.pb");

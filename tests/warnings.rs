@@ -81,7 +81,7 @@ fn sources(folder: &Path, found: &mut Vec<String>) {
     }
 }
 
-/// The compiler prevents warnings with undeclared codes, because [`crossprof::Warning::new`] accepts no others.
+/// The compiler prevents warnings with undeclared codes, because [`crossprof::Warning::new`] accepts no other codes.
 #[test]
 fn every_code_is_given_by_some_code() {
     let mut texts = Vec::new();

@@ -1,4 +1,4 @@
-//! One window: in every available profile and for every choice, all sections agree on the same quantity.
+//! One window: in every available profile and for every choice of the window, all sections agree on each quantity.
 
 use crate::support;
 use crate::support::{open, samples};
@@ -6,7 +6,7 @@ use crossprof::document::Block;
 use crossprof::pages::{PageQuery, View};
 use crossprof::{Cell, Query, Session, Settings, TableName, UnifiedProfile, WindowChoice};
 
-/// Returns choices that work for every run, and some that depend on the run.
+/// Returns choices that work for every run, and choices that depend on the run.
 fn choices(main: &UnifiedProfile) -> Vec<WindowChoice> {
     let mut all: Vec<WindowChoice> = ["main", "all", "active"].iter().map(|text| text.parse().unwrap()).collect();
     let name = |at: usize| main.steps.get(at).map(|step| step.name.clone().unwrap_or_else(|| at.to_string()));
@@ -15,7 +15,7 @@ fn choices(main: &UnifiedProfile) -> Vec<WindowChoice> {
         all.push(WindowChoice::Steps { first, last });
     }
     if let Some(window) = &main.window {
-        // Edges inside ops.
+        // These edges are inside ops.
         let length = window.end_us - window.start_us;
         let (from_us, to_us) = (window.start_us + 0.31 * length, window.start_us + 0.57 * length);
         if to_us > from_us {
@@ -30,7 +30,8 @@ fn close(what: &str, a: f64, b: f64) {
     assert!((a - b).abs() <= tolerance, "{what}: {a} is not {b}");
 }
 
-/// Checks that the sections of one profile agree. Returns false if it lacks them, like a capture without device ops.
+/// Checks that the sections of one profile agree. Returns false if the profile lacks these sections, like a capture without
+/// device ops.
 fn agree(what: &str, profile: &UnifiedProfile) -> bool {
     let (Some(window), Some(usage), Some(devices)) =
         (&profile.window, &profile.compute_utilization, &profile.multi_device)
@@ -40,7 +41,7 @@ fn agree(what: &str, profile: &UnifiedProfile) -> bool {
     let stats = &devices.device_stats;
     let sum = |value: fn(&crossprof::report::DeviceStats) -> f64| stats.iter().map(value).sum::<f64>();
     let (busy, whole) = (sum(|it| it.actual_busy_time_us), sum(|it| it.total_time_us));
-    // Devices without work in the window have no window of their own.
+    // Devices without work in the window do not have their own window.
     let taking_part = stats.iter().filter(|it| it.total_time_us > 0.0).count();
     close(&format!("{what}: window"), whole / taking_part as f64, window.duration_us);
     close(&format!("{what}: total time"), profile.step_timing.total_time_us, window.duration_us);
@@ -99,8 +100,8 @@ fn agree(what: &str, profile: &UnifiedProfile) -> bool {
     true
 }
 
-/// Checks tables: the root of the op tree is the self time of all ops plus the idle time, and the table and page of devices
-/// show the report's numbers.
+/// Checks tables: the root of the op tree has the self time of all ops plus the idle time, and the devices table and the
+/// devices page show the report's numbers.
 fn tables_agree(what: &str, session: &mut Session, settings: &Settings, profile: &UnifiedProfile) {
     let table = |session: &mut Session, name| session.table(0, settings, name, "", &Query::default()).unwrap();
     let number = |cell: &Cell| match cell {
@@ -127,7 +128,7 @@ fn tables_agree(what: &str, session: &mut Session, settings: &Settings, profile:
     close(&format!("{what}: devices"), devices.rows.iter().map(|row| number(&row[at])).sum(), busy);
 }
 
-/// Returns the number of windows, and the number in which there was something to compare.
+/// Returns the number of windows, and the number of windows in which there was something to compare.
 fn check(session: &mut Session, name: &str, with_tables: bool) -> (usize, usize) {
     let Some(main) = session.report(0, &Settings::default()) else { return (0, 0) };
     let mut compared = 0;
@@ -173,7 +174,7 @@ fn sections_agree_in_every_window_of_real_profiles() {
     let mut total = 0;
     for path in samples::files(&traces, &[".xplane.pb", ".trace.json.gz"]) {
         if std::fs::metadata(&path).unwrap().len() < 20 << 20 {
-            // Includes broken profiles: the parts that can be read.
+            // This includes those parts of broken profiles that can be read.
             let mut session = open(&path.to_string_lossy(), &std::fs::read(&path).unwrap());
             let name = path.strip_prefix(&traces).unwrap().to_string_lossy().into_owned();
             total += check(&mut session, &name, false).1;

@@ -41,8 +41,8 @@ fn pallas_program(config: &str) -> Vec<u8> {
     message().message(1, module).0
 }
 
-/// Builds steps of 100 us in which such a kernel takes most of the time. `costs` are the FLOPs and bytes in its events.
-/// `program` is embedded if given.
+/// Builds steps of 100 us in which such a kernel takes most of the time. `costs` are the FLOPs and bytes in the kernel's
+/// events. `program` is embedded if given.
 fn pallas_run(costs: (i64, i64), program: Option<&str>) -> UnifiedProfile {
     let mut b = TraceBuilder::new();
     for step in 0..12 {
@@ -153,7 +153,8 @@ fn categories(kernels: &[&str]) -> (UnifiedProfile, BTreeMap<String, f64>) {
     (profile, times)
 }
 
-/// The kernels of `custom_allreduce.json`: 8 of 16 are custom communication, 12 of 16 with NCCL's, and all of it is exposed.
+/// The kernels of `custom_allreduce.json`: 8 of 16 are custom communication, or 12 of 16 including NCCL's. All
+/// communication is exposed.
 #[test]
 fn custom_all_reduces_are_communication() {
     let (profile, times) = categories(&[
@@ -288,8 +289,8 @@ fn callbacks_count_once_and_in_the_counted_steps() {
     assert!(!profile.kernels.kernels_by_category.contains_key("other"));
 }
 
-/// Six steps of 100 us on XLA's CPU backend. Each has one callback, whose end is marked by an instant. The last step is not
-/// counted, because its end is unknown.
+/// Six steps of 100 us on XLA's CPU backend. Each step has one callback, and an instant marks the end of the callback. The
+/// last step is not counted, because its end is unknown.
 #[test]
 fn the_end_of_a_callback_is_no_call() {
     let mut b = TraceBuilder::new();
@@ -382,7 +383,7 @@ fn a_timeline_of_tensorflow_1_has_its_streams() {
     assert_eq!((busy.kernel_time_us, busy.compute_util_percent), (150.0, 100.0));
 }
 
-/// Older versions name devices differently, and may write only the sum of all streams.
+/// Older versions name devices differently, and may write only the combination of all streams.
 #[test]
 fn older_timelines_and_sums_alone_have_a_device_too() {
     let kernels: &[(&str, u32, i64, i64)] = &[("MatMul", 0, 10, 50), ("Relu", 0, 60, 20)];

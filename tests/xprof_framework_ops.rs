@@ -39,7 +39,7 @@ fn path_of<'t>(hlo_stats: &'t [Row], op: &Row) -> Option<&'t str> {
     hlo_stats.iter().find(same).map(|row| text(row, "tf_op_name").trim_end_matches(':'))
 }
 
-/// Sums over ops by XProf's rules: every kernel of a library call counts as the whole call, and shapes give no costs.
+/// Sums over ops by XProf's rules: every kernel of a library call has the cost of the whole call, and shapes give no costs.
 #[derive(Default)]
 struct Again {
     total_us: f64,
@@ -82,7 +82,8 @@ impl Again {
     }
 }
 
-/// Returns the names of ops without a path in XProf's hlo_stats but with one in ours (from the instruction), by our path.
+/// Returns the names of ops that have no path in XProf's hlo_stats but have a path in ours (from the instruction), by our
+/// path.
 fn strays(theirs: &[Row], ours: &[Row]) -> BTreeMap<String, Vec<String>> {
     let mut found: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for op in theirs.iter().filter(|op| text(op, "tf_op_name").is_empty()) {
@@ -127,7 +128,7 @@ fn framework_op_stats() {
                 comparison.number(&format!("{name}: total_time"), number(theirs, "total_time"), time, &[]);
                 continue;
             };
-            // Ops with a path, or ops moved from this row without a path to the rows of their paths.
+            // The op has a path, or the ops moved from this row without a path to the rows of their paths.
             let missing = strays.contains_key(name) || no_path && strays.values().flatten().any(|stray| stray == name);
             let members = |op: &&Row| {
                 path_of(&hlo_stats, op).is_some_and(|path| path == if no_path { "" } else { name })
@@ -137,7 +138,7 @@ fn framework_op_stats() {
             let (from_shapes, kernels) = (again.from_shapes, again.kernels);
             for (key, our_key, scale) in NUMBERS.into_iter().filter(|(key, ..)| theirs.contains_key(*key)) {
                 let (wanted, found) = (scale * number(theirs, key), number(row, our_key));
-                // Recomputes XProf's number from the ops that it has under this path and its costs for them.
+                // Recomputes XProf's number from the ops that XProf has under this path, and from XProf's costs for them.
                 let explained =
                     again.number(key).is_none_or(|again| close(again, wanted) || !is_tpu && overlaps(again, wanted));
                 assert!(
@@ -192,7 +193,7 @@ fn framework_op_stats() {
             println!("{folder}: {name} is a row here only: {NO_OP}");
         }
         let is_pair = |row: &&Row| ["-start", "-done"].iter().any(|end| text(row, "operation").contains(end));
-        // At most the rate and the limit of each such row differ.
+        // In each such row, only the rate and the limit may differ.
         assert!(comparison.on_purpose() <= 2 * with_idle.iter().filter(is_pair).count() || !is_tpu, "{folder}");
         compared += comparison.rows;
         comparison.print();

@@ -137,8 +137,8 @@ fn steps(page: &Value, profile: &UnifiedProfile, comparison: &mut Comparison) {
     }
 }
 
-/// Compares a step of XProf's on a GPU. XProf's compute includes copies with names that it does not know, so the totals must
-/// be equal.
+/// Compares a step of XProf's on a GPU. XProf's compute includes copies whose names it does not recognise, so only the
+/// totals must be equal.
 fn step(theirs: &Row, breakdown: &StepBreakdown, comparison: &mut Comparison) {
     let parts = &breakdown.parts;
     let us = |key: &str| 1e3 * number(theirs, key);
@@ -187,7 +187,7 @@ fn precision(page: &Value, profile: &UnifiedProfile, comparison: &mut Comparison
     assert!(close(percent(&|_| true), 100.0));
 }
 
-/// Compares the ten top ops: those of framework_op_stats without idle time.
+/// Compares the ten top ops, which are those of framework_op_stats without idle time.
 fn top_ops(folder: &str, page: &Value, session: &mut Session, comparison: &mut Comparison) {
     let ours = ours(session, &support::xprof::active(), TableName::FrameworkOps);
     let kernels = support::xprof::ours(session, &support::xprof::active(), TableName::Kernels);

@@ -1,7 +1,7 @@
 //! XProf's tables compared with crossprof's, row by row and column by column, for every trace that has them.
 //!
-//! XProf is correct on TPUs, so every value that both tools have must agree. On GPUs, rows are compared if XProf has a value
-//! (it has no costs of library calls). Intentional differences are printed with the reason.
+//! XProf is correct on TPUs, so every value that both tools have must agree. On GPUs, rows are compared if XProf has a
+//! value (it has no costs for library calls). Intentional differences are printed with the reason.
 
 use crate::support;
 use crate::support::xprof::{
@@ -70,7 +70,8 @@ fn hlo_stats() {
             comparison.rows += 1;
             for (key, our_key) in NUMBERS {
                 let (wanted, found) = (number(theirs, key), number(row, our_key));
-                // Differs if ops with equal self times change places, or if ops that XProf omits come in between.
+                // The column differs if ops with equal self times change places, or if ops that XProf omits are between
+                // them.
                 let is_order = key.starts_with("cumulative");
                 let all_bytes = number(theirs, "measured_memory_bw");
                 comparison.number(
@@ -120,8 +121,8 @@ fn hlo_stats() {
 
 const UNSPLIT: &str = "XProf's op_profile leaves out bytes that the profile does not split by memory: its hlo_stats, as here, takes them for the main memory's";
 
-/// The op profile: every program, category and op with time and occurrences (on TPUs also FLOPs and bytes of the device
-/// memory), and the total with idle time.
+/// Compares the op profile: every program, category and op with time and occurrences (on TPUs also FLOPs and bytes of the
+/// device memory), and the total with idle time.
 #[test]
 #[ignore = "reads real profiles"]
 fn op_profile() {
@@ -185,8 +186,8 @@ fn time(comparison: &mut Comparison, what: &str, theirs: &Value, ours: &Row) {
     comparison.number(&format!("{what}: time"), us, found, &[(OVERLAP, of_gpu && overlaps(us, found))]);
 }
 
-/// Returns the ops of a category. Groups of equal copies are expanded, but not fusions, whose parts have no time of their
-/// own.
+/// Returns the ops of a category. Groups of equal copies are expanded. Fusions are not expanded, because their parts do not
+/// have their own time.
 fn leaves(category: &Value) -> Vec<&Value> {
     let ops = children(category).iter();
     ops.flat_map(|op| match name_of(op).ends_with("and its duplicate(s)") {

@@ -15,7 +15,7 @@ fn mistakes_in_a_budget_have_line_and_column() {
                 "  2 |   \"step_timing.avg_step_time < 150 ms\",\n    |    ^^^^^^^^^^^^^^^^^^^^^^^^^\n",
             ],
         ),
-        // Two mistakes at once, one of them after multi-byte characters.
+        // There are two mistakes at once, and one of them is after multi-byte characters.
         (
             "limits = [\n  'throughput.steps_per_sec = 3',\n  \"\"\"step_timing.num_steps > 3 µs\"\"\",\n]\n",
             &[":2:29: Equality is written ==.", ":3:30: step_timing.num_steps has no unit"],
@@ -42,7 +42,7 @@ fn mistakes_in_a_budget_have_line_and_column() {
         ("limits = [\"kernels.\\\"x\\\".y > 3\"]", &[":1:11: No profile has kernels.x.y."]),
     ] {
         std::fs::write(folder.join("budget.toml"), toml).unwrap();
-        // A broken profile makes no difference: the budget is wrong in any case.
+        // A broken profile makes no difference, because the budget is wrong in any case.
         let output = check(&folder, &["new.trace.json", "--budget", "budget.toml"]);
         assert_eq!((output.status.code(), stdout(&output).as_str()), (Some(2), ""), "{toml}");
         for told in told {

@@ -1,4 +1,4 @@
-//! Real profiles. The expected numbers come from XProf, or from the way in which the profiles were made.
+//! Real profiles. The expected numbers come from XProf, or follow from how the profiles were made.
 
 use std::path::Path;
 

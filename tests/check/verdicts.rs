@@ -119,7 +119,7 @@ fn every_run_is_checked_and_compared_with_its_namesake() {
     let (code, _) =
         json(&folder, &["new", "--baseline", "main", "--limit", limit, "--run", "a", "--baseline-run", "b"]);
     assert_eq!(code, 1);
-    // Captures whose only name is their time are named after the log folder.
+    // Captures that are named only by their time get the name of the log folder.
     for (side, run, time, step_ms) in
         [("now", "x", "10", 100), ("now", "y", "11", 90), ("then", "y", "12", 80), ("then", "x", "13", 100)]
     {
@@ -168,7 +168,7 @@ fn profiles_of_older_tools_are_checked_and_are_baselines() {
         (&["old.json"][..], "step_timing.avg_step_time_us == 100 ms", 0),
         (&["old.json"], "compute_utilization.compute_util_percent == 50 %", 0),
         (&["old.json"], "kernels.kernels_by_category.Fusion.count == 3", 0),
-        // The 1.0.0 tools did not look for findings, which differs from finding nothing.
+        // The 1.0.0 tools did not look for findings, which is different from finding nothing.
         (&["old.json"], "count(findings[severity=warning]) == 0", 1),
         (&["old.json"], "count(findings[severity=warning]) == 0 if measured", 0),
         (&["new.trace.json", "--baseline", "old.json"], "throughput.steps_per_sec == baseline", 0),
@@ -233,7 +233,7 @@ fn scopes_and_families_are_limited_against_a_group() {
     let text = stdout(&output);
     assert!(text.contains("against the median of 3 runs: a (a.trace.json), b (b.trace.json)"), "{text}");
     assert!(text.contains("the median of the baseline's 3 runs is 33.0 ms, from 30.0 ms to 45.0 ms"), "{text}");
-    // The same group, given in the budget, and as the runs of one folder that match a pattern.
+    // The same group is given in the budget, and as those runs of one folder that match a pattern.
     let budget = "baseline = [\"a.trace.json\", \"b.trace.json\", \"c.trace.json\"]\n\
                   limits = [\"scope[*attn*].self_time_us == baseline + 3 ms\"]\n";
     std::fs::write(folder.join("budget.toml"), budget).unwrap();
@@ -256,7 +256,7 @@ fn scopes_and_families_are_limited_against_a_group() {
     assert!(stderr(&unknown).contains("The baseline has no run side-*"), "{}", stderr(&unknown));
 }
 
-/// The words of `crossprof compare --fail-on`, used for what must hold.
+/// A limit may use the words of `crossprof compare --fail-on` for a condition that must hold.
 #[test]
 fn a_limit_on_slower_needs_no_number() {
     let folder = two_traces("slower");

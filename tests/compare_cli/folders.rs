@@ -23,7 +23,7 @@ fn folders_of_captures_are_groups() {
     let output = crossprof(&folder, &["compare", "main/", "new"]);
     let said = "main/: its 3 captures are compared as one run, main; --no-groups makes each capture a run.";
     assert!(stderr(&output).contains(said), "{}", stderr(&output));
-    // The same as given by hand, with the names of the runs.
+    // The result is the same as for groups given by hand, except for the names of the runs.
     let by_hand = json(
         &folder,
         &[

@@ -26,7 +26,7 @@ fn a_gap_that_dominates_the_idle_time_is_reported_separately() {
     assert_eq!(found.view, Some(View::Devices));
     let number = |name: &str| found.evidence.iter().find(|it| it.name == name).map(|it| it.value);
     assert_eq!((number("longest_gap_start_us"), number("longest_gap_us")), (Some(965.0), Some(20_040.0)));
-    // Without steps, their page is empty.
+    // Without steps, the steps page is empty.
     assert!(profile.findings.iter().all(|it| it.view != Some(View::Steps)), "{:#?}", profile.findings);
 }
 

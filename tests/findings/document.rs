@@ -14,7 +14,7 @@ fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("crates/insight")
 }
 
-/// Returns the doc comment at the beginning of a rule's file, without the marks of comments.
+/// Returns the doc comment at the beginning of a rule's file, without the comment marks.
 fn doc_of(rule: &Rule) -> String {
     let text = std::fs::read_to_string(folder().join(format!("src/{}.rs", rule.id))).unwrap();
     let lines = text.lines().map_while(|line| line.strip_prefix("//!"));
@@ -30,7 +30,7 @@ fn names<'a>(rules: impl Iterator<Item = &'a Rule>, last: &str) -> String {
     }
 }
 
-/// Returns the rules about a loss that a rule covers a part of.
+/// Returns the rules about losses of which `part` covers a part.
 fn wholes(part: &'static Rule) -> impl Iterator<Item = &'static Rule> {
     rules().filter(move |whole| whole.parts.contains(&part))
 }

@@ -1,4 +1,5 @@
-//! Compares the user's facts about a run with the machine's capabilities. The limits are computed by hand in each case.
+//! Compares facts that the user gives about a run with the machine's capabilities. In each case, the limits are computed by
+//! hand.
 
 use crossprof::insight::{Verdict, examine, verdict};
 use crossprof::report::{Finding, FindingSeverity, ModelConfig};
@@ -37,7 +38,7 @@ fn served(seq_length: u64) -> Verdict {
     says(trace, &settings, "impossible_throughput")
 }
 
-/// 1.51 M tokens/s x 8.03e9 x 2 = 24.25 PFLOP/s, x 6 = 72.75; 100,000 tokens/s x 8.03e9 x 2 = 1.606 PFLOP/s, x 6 = 4.818;
+/// 1.51 M tokens/s x 8.03e9 x 2 = 24.25 PFLOP/s, x 6 = 72.75. 100,000 tokens/s x 8.03e9 x 2 = 1.606 PFLOP/s, x 6 = 4.818;
 /// 10,000 tokens/s x 6 = 0.48 PFLOP/s.
 #[test]
 fn tokens_need_more_than_the_device_has() {
@@ -69,8 +70,8 @@ fn samples_count_as_one_token_and_unknowns_are_not_judged() {
     assert_eq!(of(ModelConfig { num_experts: Some(128), ..samples }), Verdict::Irrelevant);
 }
 
-/// 12 steps, 1 ms from start to start. The span of about 11.4 ms gives 570 us per step for 20 steps, and 114 us for 100
-/// steps. Each kernel takes 400 us.
+/// There are 12 steps, 1 ms from start to start. The span of about 11.4 ms gives 570 us per step for 20 steps, and 114 us
+/// for 100 steps. Each kernel takes 400 us.
 #[test]
 fn steps_are_no_shorter_than_a_kernel() {
     let of = |num_steps: Option<u64>| {

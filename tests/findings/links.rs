@@ -1,4 +1,4 @@
-//! Every link leads to an existing page, and its filter matches something there.
+//! Every link leads to an existing page, and its filter matches something on that page.
 
 use std::path::Path;
 

@@ -1,5 +1,5 @@
-//! Rules about memory, on programs that JAX compiled for these tests (each with a similar program on which the rule must not
-//! fire), on synthetic allocators, and on device memory profiles.
+//! Rules about memory, tested on programs that JAX compiled, on synthetic allocators and on device memory profiles. For
+//! each program, there is a similar program on which the rule must not fire.
 
 use crossprof::Settings;
 use crossprof::insight::{Verdict, examine, verdict};
@@ -122,7 +122,7 @@ fn activations_dominate() {
 #[test]
 fn undonated_arguments() {
     let found = finding(compiled("train"), "undonated_arguments");
-    // All eight parameters: the buffers that `donate` shares according to XLA.
+    // The rule finds all eight parameters. These are the buffers that `donate` shares, according to XLA.
     assert_eq!((evidence(&found, "undonated_bytes"), evidence(&found, "undonated_arguments")), (8_388_608.0, 8.0));
     assert_eq!(found.severity, Note, "8 MiB, whatever their share of a small peak");
     silent(compiled("donate"), "undonated_arguments");
@@ -172,7 +172,7 @@ fn memory_fragmentation() {
 
 #[test]
 fn preallocated_memory() {
-    // 1 GiB is free between arrays in use. The allocation comes from the rest of the 60 GiB.
+    // 1 GiB is free between arrays in use. The allocation uses the rest of the 60 GiB.
     let holding = |in_use: i64| {
         let before = (in_use - GIB, GIB as f64 / (61 * GIB - in_use) as f64);
         allocating(60 * GIB, &[before, (in_use, GIB as f64 / (60 * GIB - in_use) as f64)])
@@ -187,14 +187,15 @@ fn preallocated_memory() {
     assert!(found.message.contains("used at most 6.00 GiB"), "{}", found.message);
     assert!(found.remedy.contains("XLA_PYTHON_CLIENT_MEM_FRACTION"), "{}", found.remedy);
     silent(holding(40 * GIB), "preallocated_memory");
-    // The allocator may use 60 GiB and holds 10 GiB: its largest block shrinks from 4 GiB to 3 GiB, next to 1 GiB.
+    // The allocator may use 60 GiB and holds 10 GiB. Its largest block shrinks from 4 GiB to 3 GiB, and another free block
+    // has 1 GiB.
     silent(allocating(60 * GIB, &[(5 * GIB, 0.2), (6 * GIB, 0.25)]), "preallocated_memory");
     let unknown = says(allocator(60 * GIB, 6 * GIB, 0.0), "preallocated_memory");
     assert!(matches!(unknown, Verdict::NotChecked(_)), "{unknown:?}");
     assert_eq!(says(compiled("train"), "preallocated_memory"), Verdict::Irrelevant, "no GPU");
 }
 
-/// Two TPUs that run a program of two arguments. The sharding of the second one has this kind (0 is replicated).
+/// Two TPUs that run a program with two arguments. The sharding of the second argument has this kind (0 is replicated).
 fn on_two_devices(kind: i64, opcode: &str) -> Trace {
     let shape = || message().int(2, 11).int(3, 8);
     let sharding = |kind: i64| match kind {

@@ -1,4 +1,4 @@
-//! Rules that lack their input report it.
+//! Rules that lack their input report this.
 
 use crossprof::WarningCode;
 use crossprof::insight::{Verdict, examine};
@@ -91,7 +91,7 @@ fn two_chips(steps_of_second: i64, code: Option<WarningCode>) -> Trace {
 fn a_truncated_capture_is_not_judged_by_missing_events() {
     // In a complete file the finding is correct, because the second chip has less work.
     assert!(matches!(says(two_chips(12, None), "straggler_device"), Verdict::Fires(_)));
-    // Ops that are missing in a complete file do not count for the chip either.
+    // Missing ops in a complete file are not counted for the chip either.
     lacks(two_chips(5, None), "straggler_device", "did not record all device ops");
     for (code, word) in [(WarningCode::JsonTruncated, "earliest part"), (WarningCode::JsonCutOff, "events are missing")]
     {
@@ -101,10 +101,10 @@ fn a_truncated_capture_is_not_judged_by_missing_events() {
     }
     for id in ["low_device_utilization", "tensor_core_idle", "idle_gaps", "step_time_variation"] {
         lacks(two_chips(8, Some(WarningCode::GzipTruncated)), id, "events are missing");
-        // Everything before the cut is there, including the steps.
+        // Everything before the cut is present, including the steps.
         assert!(!matches!(says(two_chips(8, Some(WarningCode::JsonTruncated)), id), Verdict::NotChecked(_)), "{id}");
     }
-    // The existing events count: collectives are still found.
+    // The existing events are used, so collectives are still found.
     assert!(!matches!(says(two_chips(5, Some(WarningCode::JsonCutOff)), "dominant_op"), Verdict::NotChecked(_)));
 }
 
@@ -120,7 +120,7 @@ fn a_chip_that_was_cut_off_has_no_part_in_the_steps_after_it() {
     // Each chip is busy for 950 of 1000 us while its ops are in the file. Over their common 4950 us, both are equally busy.
     let (busy, imbalance) = numbers(Some(WarningCode::JsonCutOff));
     assert!((busy - 95.0).abs() < 1e-9 && imbalance.abs() < 1e-9, "{busy} {imbalance}");
-    // In a complete file, seven runs of the second chip lack their ops. Each of these runs counts as 990 us.
+    // In a complete file, seven runs of the second chip lack their ops. Each of these runs is treated as 990 us of work.
     let (busy, imbalance) = numbers(None);
     assert!(busy > 95.0 && imbalance < 2.0, "{busy} {imbalance}");
 }

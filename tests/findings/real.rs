@@ -9,26 +9,26 @@ use crate::support::{load, samples, xprof};
 
 /// `(file, findings)`.
 pub const EXPECTED: &[(&str, &[&str])] = &[
-    // 100 runs of a program whose operands and results are in host memory (memory space 5 in every copy's layout). 96.6 % of
-    // the op time is copy-done, and there is no idle time between steps. These do not fire: compilation (four compilations,
-    // 1.5 s, all before the first step), clock skew (the all-reduces of the four chips start within 3 us of each other),
-    // barriers (0.4 % of the longest span), communication (12 all-reduces before the steps), bandwidth (1371 of 1638 GB/s
-    // during additions). 13.4 % of the active spans are idle, but before the steps and therefore outside the window. By the
-    // chips' clocks, the steps vary by 0.1 of 784 ms (device_clocks.rs). The three arguments of jit_f have the sharding
-    // {replicated} over 8 devices, and it has no collective: each chip adds the same 5 GiB arrays.
+    // 100 runs of a program whose operands and results are in host memory (memory space 5 in every copy's layout). 96.6 %
+    // of the op time is copy-done, and there is no idle time between steps. These do not fire: compilation (four
+    // compilations, 1.5 s, all before the first step), clock skew (the all-reduces of the four chips start within 3 us of
+    // each other), barriers (0.4 % of the longest span), communication (12 all-reduces before the steps), bandwidth (1371
+    // of 1638 GB/s during additions). 13.4 % of the active spans are idle, but before the steps and therefore outside the
+    // window. On the chips' clocks, the steps vary by 0.1 of 784 ms (device_clocks.rs). The three arguments of jit_f have
+    // the sharding {replicated} over 8 devices, and jit_f has no collective: each chip adds the same 5 GiB arrays.
     ("tpu-v6e-4chip/*.xplane.pb", &["critical async_copy_wait", "critical replicated_work"]),
-    // The JSON contains model_flops, bytes_accessed and the text of each instruction, so the programs are not missed. It does
-    // not contain the shardings of their arguments.
+    // The JSON contains model_flops, bytes_accessed and the text of each instruction, so the rules do not need the
+    // programs. The JSON does not contain the shardings of the programs' arguments.
     ("tpu-v6e-4chip/*.trace.json.gz", &["critical async_copy_wait"]),
     // 96.4 % of the spans are gaps before kernels that were launched after the previous one had ended (by correlation ids).
-    // 53.4 % of the kernel time are transposes around the convolution. The Python tracer does not fire (8 frames per
-    // millisecond). The first of five launches takes 60 ms, the others at most 46 ms. The limit of each GPU's
-    // allocator is 144 GiB. It holds about 4 GiB, and the program uses 1.6 GiB of them.
+    // Transposes around the convolution take 53.4 % of the kernel time. The Python tracer does not fire (8 frames per
+    // millisecond). The first of five launches takes 60 ms, the others at most 46 ms. The limit of each GPU's allocator is
+    // 144 GiB. It holds about 4 GiB, and the program uses 1.6 GiB of them.
     (
         "mi300x-8gpu-conv/*.xplane.pb",
         &["critical host_overhead", "note unfused_data_formatting", "note warm_up_in_window"],
     ),
-    // A different capture than the xplane file next to it: one GPU, three convolutions in one kernel each (52.7 % of the
+    // This capture differs from the xplane file next to it: one GPU, three convolutions in one kernel each (52.7 % of the
     // time). Its 222 Python frames per millisecond slow the host down.
     (
         "mi300x-8gpu-conv/*.trace.json.gz",
@@ -40,11 +40,11 @@ pub const EXPECTED: &[(&str, &[&str])] = &[
             "note no_hlo",
         ],
     ),
-    // Eleven programs with one elementwise op each, called one by one from Python. 55.0 % of the span are gaps before late
-    // launches, and 26.8 % are gaps below 0.1 ms. 64 of 75 kernels are that short. 7 of 8 GPUs have no events. There are 277
-    // frames per millisecond. These do not fire: many small kernels (fewer than 50 in the counted steps), one dominant op
-    // (the kernel name with 85 % belongs to nine programs), arguments to donate (x of x + y is not the state of a training
-    // step). The allocator holds 1 GiB of 144 GiB.
+    // Eleven programs with one elementwise op each, called one by one from Python. Gaps before late launches take 55.0 % of
+    // the span, and gaps below 0.1 ms take 26.8 %. 64 of 75 kernels are that short. 7 of 8 GPUs have no events. There are
+    // 277 frames per millisecond. These do not fire: many small kernels (fewer than 50 in the counted steps), one dominant
+    // op (the kernel name with 85 % belongs to nine programs), arguments to donate (x of x + y is not the state of a
+    // training step). The allocator holds 1 GiB of 144 GiB.
     (
         "mi300x-elementwise/*.xplane.pb",
         &["critical host_overhead", "warning unused_visible_devices", "note profiler_overhead"],
@@ -77,8 +77,8 @@ pub const EXPECTED: &[(&str, &[&str])] = &[
     // 45.5 % of the span is idle while the main thread is in DataLoader's __next__ (619 ms in total).
     ("kineto/h100-owlv2.json.gz", &["critical data_loading", "note host_processing", "note single_step"]),
     // Two steps. NCCL's send-receive runs for 396 ms (379 ms on the other rank), 60 ms (80 ms) of it at the same time as
-    // other kernels. Rank 0 is idle for 54 %, and the host explains 125 of these 329 ms: for 64.5 ms, kernels wait for other
-    // streams after launches that were about 0.4 ms late each.
+    // other kernels. Rank 0 is idle for 54 %. The host explains 125 of these 329 ms. For 64.5 ms, kernels wait for other
+    // streams after launches that were each about 0.4 ms late.
     (
         "kineto/rank-0.json.gz",
         &["critical low_device_utilization", "warning unhidden_collectives", "warning host_overhead"],
@@ -87,8 +87,9 @@ pub const EXPECTED: &[(&str, &[&str])] = &[
         "kineto/rank-1.json.gz",
         &["critical low_device_utilization", "warning host_overhead", "warning unhidden_collectives"],
     ),
-    // Six steps of 213 ms, 49.7 % idle. During 21.9 % of the span the device is idle while DataLoader's __next__ runs. 8.7 %
-    // are short gaps, which is below the limit of many_small_kernels, although nearly all of the 9927 kernels are short.
+    // Six steps of 213 ms, 49.7 % idle. During 21.9 % of the span the device is idle while DataLoader's __next__ runs.
+    // Short gaps take 8.7 %, which is below the limit of many_small_kernels, although nearly all of the 9927 kernels are
+    // short.
     (
         "kineto/top-level-array.pt.trace.json.gz",
         // Work from before the first annotation still runs for 32 ms in the first step, which is therefore 15 % shorter than
@@ -112,7 +113,7 @@ fn exactly_these_fire() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// Options of the TPU's compiler and kernels for TPUs do nothing on other devices.
+/// TPU compiler options and TPU kernels have no effect on other devices.
 #[test]
 fn remedies_name_tpu_options_for_tpus_only() {
     let file = "tests/data/jax-cpu-mesh/plugins/profile/2026_11_21_02_00_07/host.xplane.pb";

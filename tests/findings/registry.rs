@@ -1,5 +1,5 @@
-//! Rules and their source files: each rule is one record in a file of its name, and other files name it by a path to that
-//! record.
+//! Rules and their source files: each rule is one record in a file with the rule's name, and other files refer to the rule
+//! by a path to that record.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -48,8 +48,8 @@ fn every_rule_is_a_file_of_its_name() {
     assert_eq!(files, ids().into_iter().map(str::to_owned).collect());
 }
 
-/// A path to a record that does not exist does not compile. A text with a wrong id would. Ids that are words of English also
-/// occur in sentences.
+/// A path to a missing record does not compile, but a text with a wrong id would. Ids that are also English words occur in
+/// sentences.
 #[test]
 fn rules_are_named_by_paths_to_their_records() {
     for (path, text) in sources("crates/insight/src") {
@@ -76,7 +76,8 @@ fn a_rule_without_relations_is_named_in_two_files() {
     assert!(named.len() > 20, "{} of {checked}: {named:?}", named.len());
 }
 
-/// Tests on synthetic traces are in the file of the rule. Rules about files, memory and the user's numbers have theirs in this folder.
+/// Tests on synthetic traces are in the file of the rule. Tests of rules about files, memory and the user's numbers are in
+/// this folder.
 #[test]
 fn every_rule_is_tested() {
     let here: String = sources("tests").into_iter().map(|(_, text)| text).collect();

@@ -38,7 +38,7 @@ pub fn gpu_steps(steps: i64, mut each: impl FnMut(&mut TraceBuilder, i64)) -> Tr
     b.build()
 }
 
-/// Adds a kernel on the compute stream that the host launches at `launch`.
+/// Adds a kernel on the compute stream. The host launches it at `launch`.
 pub fn kernel(b: &mut TraceBuilder, name: &str, launch: i64, start: i64, duration: i64) {
     op(b, ("/device:GPU:0", "Stream #7(Compute)"), name, launch, start, duration);
 }

@@ -5,7 +5,8 @@ use std::fmt::Write;
 /// A trace under construction. Times are in picoseconds.
 pub struct ChromeTrace {
     text: String,
-    /// State of the generator that makes durations look measured. Fixed, so that every run writes the same trace.
+    /// State of the random generator that makes durations look measured. It starts with a fixed value, so that every run
+    /// writes the same trace.
     random: u64,
 }
 

@@ -8,12 +8,12 @@ pub fn crossprof(folder: &Path, arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_crossprof")).args(arguments).current_dir(folder).output().expect("the tool starts")
 }
 
-/// Returns its standard output.
+/// Returns the standard output of a process.
 pub fn stdout(output: &Output) -> String {
     String::from_utf8(output.stdout.clone()).expect("the result is UTF-8")
 }
 
-/// Returns its standard error.
+/// Returns the standard error of a process.
 pub fn stderr(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }

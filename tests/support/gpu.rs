@@ -22,7 +22,7 @@ pub const BATCH_BYTES: u64 = 16_777_216;
 #[derive(Default)]
 pub struct Truth {
     pub ops: u64,
-    /// Busy time of the union of the streams, by device.
+    /// Busy time of each device: the union over its streams.
     pub busy: [u64; DEVICES],
     pub step_starts: Vec<u64>,
     pub h2d: u64,
@@ -43,7 +43,8 @@ const D2H: (u32, &str) = (15, "Stream #15(MemcpyD2H)");
 const NCCL: (u32, &str) = (22, "Stream #22(Compute)");
 
 impl Writer {
-    /// Launches `name` on `stream` from the host at `launch`. It runs from `start` for `length`. Returns its end.
+    /// Launches `name` on `stream` from the host at `launch`. The kernel runs from `start` for `length`. Returns the end of
+    /// the kernel.
     fn launch(
         &mut self,
         device: usize,

@@ -17,8 +17,8 @@ pub fn traces() -> PathBuf {
     folder
 }
 
-/// Returns the real profile at `path` below their folder. Profilers name files after hosts: `*` stands for that name, as in
-/// `mi300x-8gpu-conv/*.xplane.pb`.
+/// Returns the real profile at `path`, relative to the folder of real profiles. Profilers name files after hosts, and `*`
+/// stands for the name of a host, as in `mi300x-8gpu-conv/*.xplane.pb`.
 pub fn real(path: &str) -> PathBuf {
     let Some((folder, suffix)) = path.split_once("/*") else {
         let file = traces().join(path);
@@ -30,7 +30,7 @@ pub fn real(path: &str) -> PathBuf {
     file.clone()
 }
 
-/// Returns the input at `path` below the folder of cases, which is next to that of the real profiles.
+/// Returns the input at `path` below the folder of cases, which is next to the folder of real profiles.
 pub fn case(path: &str) -> PathBuf {
     let file = traces().join("../cases").join(path);
     assert!(file.is_file(), "there is no {}", file.display());

@@ -133,7 +133,7 @@ pub fn trace() -> (String, Truth) {
         json.event(python, "PjitFunction(train_step)", host, 350 * US, &[]);
         let run_id = (100 + step).to_string();
         let launch = host + 420 * US;
-        // Collectives end together: every device waits for the slowest.
+        // Collectives end together, because every device waits for the slowest.
         let mut clock = [0; DEVICES];
         for (device, clock) in clock.iter_mut().enumerate() {
             *clock = launch + device as u64 * 12 * US;

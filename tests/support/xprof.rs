@@ -9,10 +9,10 @@ use serde_json::Value;
 
 use super::samples;
 
-/// Largest relative difference of two numbers that count as equal.
+/// Largest relative difference between two numbers that are treated as equal.
 pub const TOLERANCE: f64 = 1e-6;
 
-/// Stands for a number that crossprof does not have. It equals nothing.
+/// Stands for a number that crossprof does not have. It is not equal to any number.
 pub const ABSENT: f64 = f64::NAN;
 
 /// A row by column id.
@@ -25,12 +25,12 @@ pub fn folders(tool: &str) -> Vec<String> {
     outputs.iter().filter_map(folder).collect()
 }
 
-/// Returns settings that measure everything the devices did, like XProf.
+/// Returns settings that measure everything the devices did, as XProf does.
 pub fn active() -> Settings {
     Settings { window: WindowChoice::Active, ..Settings::default() }
 }
 
-/// Returns settings that measure the whole capture, like XProf does for hosts.
+/// Returns settings that measure the whole capture, as XProf does for hosts.
 pub fn all() -> Settings {
     Settings { window: WindowChoice::All, ..Settings::default() }
 }
@@ -123,7 +123,7 @@ pub fn overlaps(theirs: f64, ours: f64) -> bool {
     within(theirs, ours, 2e-3)
 }
 
-/// Result of a comparison: values that are equal, and values that differ for a documented reason. Prints both at the end.
+/// Result of a comparison: equal values, and values that differ for a documented reason. Both are printed at the end.
 #[derive(Default)]
 pub struct Comparison {
     name: String,
@@ -135,13 +135,13 @@ pub struct Comparison {
 }
 
 impl Comparison {
-    /// Starts a comparison. The name is that of a folder and a tool, for example.
+    /// Starts a comparison. Its name consists, for example, of a folder and a tool.
     pub fn new(name: impl Into<String>) -> Comparison {
         Comparison { name: name.into(), ..Comparison::default() }
     }
 
-    /// Compares two numbers: XProf's (or those of the better input) and ours. They must be equal, or differ for the first
-    /// reason that applies. Anything else is a failure.
+    /// Compares two numbers: XProf's number (or that of the better input) and ours. They must be equal, or differ for the
+    /// first reason that applies. Anything else is a failure.
     #[track_caller]
     pub fn number(&mut self, what: &str, theirs: f64, ours: f64, reasons: &[(&'static str, bool)]) {
         let print = |value: f64| if value.is_nan() { "absent".to_owned() } else { value.to_string() };
@@ -176,7 +176,7 @@ impl Comparison {
         self.on_purpose.len()
     }
 
-    /// Prints the compared numbers, and every difference below its reason.
+    /// Prints how many numbers were compared, and every difference below its reason.
     pub fn print(&self) {
         let Comparison { name, rows, equal, on_purpose } = self;
         println!("{name}: {rows} rows, {equal} values equal, {} differ on purpose", on_purpose.len());

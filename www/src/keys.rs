@@ -56,7 +56,7 @@ pub struct Press {
     pub button: &'static str,
 }
 
-/// Returns the action of a key. While the user types in a field, only Esc has one.
+/// Returns the action of a key. While the user types in a field, only Esc has an action.
 pub fn action(key: &str, typing: bool) -> Option<Action> {
     if key == "Escape" {
         return Some(Action::Clear);

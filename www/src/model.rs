@@ -18,9 +18,9 @@ pub struct FormField {
 /// Sections of the form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Group {
-    /// Batch and sequence length, which rates are computed from.
+    /// Batch size and sequence length, from which rates are computed.
     Batch,
-    /// Dimensions that the parameter count is computed from.
+    /// Dimensions from which the parameter count is computed.
     Dimensions,
     /// Parameter counts that the user enters.
     Parameters,
@@ -117,7 +117,7 @@ pub fn parse(text: &str) -> Result<Option<u64>, NotANumber> {
     if whole { Ok(Some(scaled as u64)) } else { Err(NotANumber) }
 }
 
-/// Sets the dimensions of a public model. Batch size and sequence length stay.
+/// Sets the dimensions of a public model. Keeps the batch size and the sequence length.
 pub fn apply(preset: &Preset, model: &mut ModelConfig) {
     *model = ModelConfig { batch_size: model.batch_size, seq_length: model.seq_length, ..preset.model.clone() };
 }

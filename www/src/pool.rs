@@ -1,4 +1,4 @@
-//! A pool of workers that are started before they are needed. Starting a worker takes longer than reading a small
+//! A pool of workers that are started before they are needed, because starting a worker takes longer than reading a small
 //! profile.
 
 use std::cell::{Cell, RefCell};
@@ -21,7 +21,7 @@ use crate::protocol::{BUILD_ID, RequestId};
 /// Workers that the pool keeps ready. They are enough for one load: one reader that inspects the files, two readers
 /// that unpack and decode, and one analyst.
 const SPARE: [(Program, usize); 2] = [(Program::Reader, 3), (Program::Analyst, 1)];
-/// Delay before the pool replaces workers, so that it does not slow down the load that took them.
+/// Delay before the pool replaces workers, so that this does not slow down the load that took them.
 const REST: Duration = Duration::from_secs(3);
 /// Delay after which the page has surely drawn its first frame.
 const DRAWN: Duration = Duration::from_millis(200);
@@ -34,7 +34,7 @@ const UNREADABLE: &str = "The analysis could not start because files of the page
 pub enum NoWorker {
     /// The files of the worker could not be read.
     Unreadable,
-    /// The worker belongs to another build: the page was updated while it was open.
+    /// The worker belongs to another build, because the page was updated while it was open.
     Stale,
 }
 
@@ -88,8 +88,8 @@ pub fn fill() {
     }
 }
 
-/// Warms up the workers: the first analyst processes a synthetic run, and a reader reads the examples. Other workers
-/// share the code that the browser compiled. Skipped for workers that have already left the pool.
+/// Warms up the workers: the first analyst processes a synthetic run, and a reader reads the examples. Other workers share
+/// the code that the browser has compiled. The warm-up skips workers that have already left the pool.
 async fn rehearse() {
     tell(Program::Analyst, AnalystRequest::from(RehearseRequest), &[]);
     let (mut paths, files) = (Vec::new(), Array::new());

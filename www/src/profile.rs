@@ -7,7 +7,7 @@ use crossprof::report::{
 };
 use serde::{Deserialize, Serialize};
 
-/// A subset of [`crossprof::report::UnifiedProfile`]. The analyst omits all other fields.
+/// A subset of [`crossprof::report::UnifiedProfile`]. The analyst leaves out all other fields.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Profile {
     /// Hardware, software and source of the run.
@@ -30,8 +30,8 @@ pub struct Profile {
     /// Source files of the run.
     #[serde(default)]
     pub provenance: Vec<SourceFile>,
-    /// True if the file is a report rather than a trace, so there are no events. Not part of the unified profile,
-    /// which names the source of the original run.
+    /// True if the file is a report instead of a trace, so that there are no events. This field is not part of the unified
+    /// profile, which names the source of the original run.
     #[serde(default)]
     pub is_earlier_result: bool,
 }
@@ -52,8 +52,8 @@ impl Profile {
         }
     }
 
-    /// Returns true if the profile was computed from events, so it can be analyzed again with other settings.
-    /// Imported reports and memory profiles cannot.
+    /// Returns true if the profile was computed from events, so that it can be analysed again with other settings. Returns
+    /// false for imported reports and memory profiles.
     pub fn is_from_events(&self) -> bool {
         self.metadata.source_format.is_some() && !self.is_earlier_result && !self.is_of_memory()
     }

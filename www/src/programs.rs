@@ -29,7 +29,7 @@ use crate::state::Run;
 use crate::teams::{self, GraphWorker};
 use crate::{ask, pool};
 
-/// Lists the programs of a run, and finds the one with this number or name, or else the one that contains the op.
+/// Lists the programs of a run. Also finds the program with this number or name, or else the program that contains the op.
 pub fn list(run: &Run, wanted: Option<String>, op: Option<String>, heard: Heard<Programs>) {
     let request = ProgramsRequest { run: run.index, wanted, op };
     ask::of_programs(run, request, Box::new(move |all| heard(all.map(|Packed(all)| all))));
@@ -50,12 +50,12 @@ pub fn open(run: &Run, program: &HloProgram, heard: Heard<()>) {
     ask::of_programs(run, ProgramRequest { run: run.index, program: program.clone() }, Box::new(received));
 }
 
-/// Requests a picture, and cancels the request before.
+/// Requests a picture, and cancels the previous request.
 pub fn picture(run: &Run, look: Look, heard: Heard<Picture>) {
     tell(run.load, PictureRequest { look }, Some(Place::Graph), Vec::new(), unpacked(heard));
 }
 
-/// Requests lines of a computation, and cancels the request before.
+/// Requests lines of a computation, and cancels the previous request.
 pub fn listing(run: &Run, request: ListingRequest, heard: Heard<Listing>) {
     tell(run.load, request, Some(Place::Listing), Vec::new(), unpacked(heard));
 }
@@ -65,7 +65,7 @@ pub fn details(run: &Run, name: String, heard: Heard<Details>) {
     tell(run.load, DetailsRequest { name }, None, Vec::new(), unpacked(heard));
 }
 
-/// Finds instructions by name or scope, and cancels the search before.
+/// Finds instructions by name or scope, and cancels the previous search.
 pub fn search(run: &Run, text: String, heard: Heard<Vec<Match>>) {
     tell(run.load, SearchRequest { text }, Some(Place::Search), Vec::new(), unpacked(heard));
 }
@@ -75,7 +75,7 @@ pub fn save(run: &Run, look: Look, format: Format, heard: Heard<Document>) {
     tell(run.load, SaveRequest { look, format }, None, Vec::new(), heard);
 }
 
-/// Requests a JAX script that runs an op alone, with its numbers in the head comment.
+/// Requests a JAX script that runs an op alone. The head comment of the script contains the op's numbers.
 pub fn script(run: &Run, program: &HloProgram, op: String, heard: Heard<Document>) {
     let (load, name) = (run.load, op.clone());
     let received = move |numbers: Result<Packed<_>, String>| match numbers {
@@ -85,8 +85,8 @@ pub fn script(run: &Run, program: &HloProgram, op: String, heard: Heard<Document
     ask::of_programs(run, OpNumbersRequest { run: run.index, program: program.clone(), op }, Box::new(received));
 }
 
-/// Compares the programs of a run with those of the baseline. The response is an attachment of a comparison, and empty if a run
-/// has no programs.
+/// Compares the programs of a run with those of the baseline. The response is an attachment for a comparison. It is empty
+/// if a run has no programs.
 pub fn changes(baseline: &Run, run: &Run, heard: Heard<Document>) {
     let (load, run) = (baseline.load, run.clone());
     let both = move |theirs: Result<Document, String>| {

@@ -1,8 +1,8 @@
-//! Addresses of the page, for example
-//! `#/ops?run=2&q=fusion&sort.ops=-total_time_us&by.group=category&table=self-time&row.ops=3-fusion.1`. Parses and
-//! formats text only.
+//! URLs of the page, for example
+//! `#/ops?run=2&q=fusion&sort.ops=-total_time_us&by.group=category&table=self-time&row.ops=3-fusion.1`. Parses and formats
+//! text only.
 //!
-//! Routes follow the `#`, so any static host can serve them, and navigation sends no request.
+//! Routes are after the `#`, so any static host can serve them, and navigation sends no request.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, PercentEncode, percent_decode
 /// A view of the page.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum View {
-    /// The start page, where the user opens a profile. Needs no run.
+    /// The start page, on which the user opens a profile. It requires no run.
     #[default]
     Start,
     /// A view of a run that the library defines.
@@ -42,7 +42,7 @@ impl View {
         pages::View::ALL.into_iter().map(View::Of).chain([View::Export])
     }
 
-    /// Returns the name of the view in addresses.
+    /// Returns the name of the view in URLs.
     pub fn slug(self) -> &'static str {
         match self {
             View::Start => "start",
@@ -62,14 +62,14 @@ impl View {
         }
     }
 
-    /// Returns the view with that name in addresses.
+    /// Returns the view with this name in URLs.
     pub fn from_slug(slug: &str) -> Option<View> {
         let known = View::of_a_run().chain([View::Start, View::Compare]).find(|view| view.slug() == slug);
         known.or_else(|| pages::View::from_key(slug).map(View::Of))
     }
 }
 
-/// An address within the page.
+/// A route within the page.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Route {
     /// The view to show.
@@ -78,13 +78,13 @@ pub struct Route {
     pub run: Option<u32>,
     /// Filter, table sorting and options of the view.
     pub query: PageQuery,
-    /// Charts that are shown as tables, by the [`key_of`] their titles.
+    /// Keys ([`key_of`]) of the charts that are shown as tables.
     pub as_tables: Vec<String>,
     /// Open row of each table, by the table's key. See [`RowKey`].
     pub rows: BTreeMap<String, RowKey>,
 }
 
-/// A table row: its index when the user opened it, and its name, which finds the row after the table is sorted again.
+/// A table row: its index when the user opened it, and its name, by which it is found after the table is sorted again.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RowKey {
     /// Index of the row.
@@ -93,10 +93,10 @@ pub struct RowKey {
     pub name: String,
 }
 
-/// Option of the address: number or name of the compiled program to show.
+/// Option of the URL: number or name of the compiled program to show.
 pub const PROGRAM: &str = "program";
 
-/// Maximum length of a row name in the address, in characters.
+/// Maximum length of a row name in the URL, in characters.
 const KEY_CHARS: usize = 120;
 
 impl RowKey {
@@ -113,18 +113,18 @@ impl RowKey {
 }
 
 impl Route {
-    /// Returns the address of a view of a run without a filter.
+    /// Returns the route to a view of a run, without a filter.
     pub fn of(view: View, run: u32) -> Route {
         Route { view, run: Some(run), ..Route::default() }
     }
 
-    /// Returns the address of a view of a run with a filter.
+    /// Returns the route to a view of a run, with a filter.
     pub fn filtered(view: View, run: u32, filter: &str) -> Route {
         let query = PageQuery { filter: filter.to_owned(), ..PageQuery::default() };
         Route { query, ..Route::of(view, run) }
     }
 
-    /// Returns the address that a link of a run points to.
+    /// Returns the route that a link of a run points to.
     pub fn to(run: u32, link: &Link) -> Route {
         let mut route = Route::filtered(View::Of(link.view), run, &link.filter);
         route
@@ -164,7 +164,7 @@ impl Route {
         route
     }
 
-    /// Returns the address, including the `#`.
+    /// Returns the URL fragment of the route, including the `#`.
     pub fn href(&self) -> String {
         let mut pairs = Vec::new();
         if let Some(run) = self.run {
@@ -191,7 +191,7 @@ impl Route {
     }
 }
 
-/// Returns the key of a chart in addresses: the letters and digits of its title, joined by `-`.
+/// Returns the key of a chart in URLs: the letters and digits of its title, joined by `-`.
 pub fn key_of(title: &str) -> String {
     let mut key = String::new();
     for c in title.chars().take(60) {
@@ -204,14 +204,14 @@ pub fn key_of(title: &str) -> String {
     key.trim_end_matches('-').to_owned()
 }
 
-/// Characters that addresses escape: all except the unreserved characters of RFC 3986.
+/// Characters that are escaped in URLs: all except the unreserved characters of RFC 3986.
 const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
 fn encode(text: &str) -> PercentEncode<'_> {
     utf8_percent_encode(text, RESERVED)
 }
 
-/// Reverses [`encode`]. A `%` without two hex digits stays as it is. Invalid UTF-8 becomes U+FFFD.
+/// Reverses [`encode`]. A `%` without two hex digits stays unchanged. Invalid UTF-8 becomes U+FFFD.
 fn decode(text: &str) -> String {
     percent_decode_str(text).decode_utf8_lossy().into_owned()
 }

@@ -1,6 +1,6 @@
-//! The second analyst of a load: another worker with the analyst's program. It handles requests that need no events,
-//! so that they do not wait for the analysis of events. The page starts it on the first such request. It receives the
-//! memory records of a run when the user first opens the memory view, or when nothing else is left to prepare.
+//! The second analyst of a load: another worker with the analyst's program. The second analyst handles requests that need
+//! no events, so that they do not wait for the analysis of events. The page starts it on the first such request. It
+//! receives the memory records of a run when the user first opens the memory view, or when nothing else is left to prepare.
 //!
 //! ```text
 //! page -- MemoryRequest ---------------------------------> analyst
@@ -45,7 +45,8 @@ pub fn of(load: u32, of_memory: Option<u32>) -> LocalBoxFuture<'static, Result<R
     ready.boxed_local()
 }
 
-/// Starts a worker of its own, so that the next load finds the pool full. The browser has already compiled its program.
+/// Starts a worker outside the pool, so that the next load finds the pool full. The browser has already compiled its
+/// program.
 async fn start() -> Result<Rc<Connection>, String> {
     let started = pool::start(Program::Analyst).await.map_err(|none| none.reason())?;
     Ok(Rc::new(Connection::new(started)))

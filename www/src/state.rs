@@ -15,10 +15,10 @@ use crate::profile::Profile;
 use crate::route::{Route, RowKey, View};
 use crate::{browser, theme};
 
-/// The page's state. Cheap to copy: every field is a handle.
+/// The page's state. It is cheap to copy, because every field is a handle.
 #[derive(Clone, Copy)]
 pub struct State {
-    /// Current address.
+    /// Current route.
     pub route: RwSignal<Route>,
     /// Loads, in the order of their drops.
     pub loads: RwSignal<Vec<Load>>,
@@ -38,7 +38,7 @@ pub struct State {
     pub dark: RwSignal<bool>,
     /// Loads of the last drop, until one of their runs is shown.
     pub leading: StoredValue<Option<Leading>>,
-    /// Reason why the page cannot work, as a sentence. Example: the workers are outdated after a deployment.
+    /// Reason why the page cannot work, as a sentence. For example, the workers are outdated after a deployment.
     pub blocked: RwSignal<Option<String>>,
 }
 
@@ -47,7 +47,7 @@ pub struct State {
 pub struct Leading {
     /// Id of the first load. The other loads of the drop have larger ids.
     pub first: u32,
-    /// Id of the load whose run is shown first: the newest capture.
+    /// Id of the load whose run is shown first, because it is the newest capture.
     pub newest: u32,
 }
 
@@ -116,7 +116,7 @@ impl FileRow {
 /// A run that was read.
 #[derive(Clone, Debug)]
 pub struct Run {
-    /// Number of the run in addresses and in the rail, from 1.
+    /// Number of the run in URLs and in the rail, from 1.
     pub id: u32,
     /// Number of the load that contains the run.
     pub load: u32,
@@ -133,11 +133,11 @@ pub struct Run {
 pub struct Report {
     /// Fields that the page reads.
     pub profile: Profile,
-    /// The complete unified profile as JSON text, in bytes, for the download.
+    /// The complete unified profile for the download: the bytes of its JSON text.
     pub document: Vec<u8>,
 }
 
-/// Returns a name for each run. Equal names get a suffix or another distinction.
+/// Returns a name for each run. Equal names get a suffix or another distinguishing part.
 fn names(runs: RwSignal<Vec<Run>>, loads: RwSignal<Vec<Load>>) -> Vec<(u32, String)> {
     // The paths of a load never change.
     let file = |load: u32| {
@@ -152,7 +152,7 @@ fn names(runs: RwSignal<Vec<Run>>, loads: RwSignal<Vec<Load>>) -> Vec<(u32, Stri
 }
 
 impl State {
-    /// Creates the state of an empty page at an address.
+    /// Creates the state of an empty page at a route.
     pub fn new(route: Route) -> State {
         let (runs, loads) = (RwSignal::new(Vec::new()), RwSignal::new(Vec::new()));
         State {
@@ -175,7 +175,7 @@ impl State {
         expect_context::<State>()
     }
 
-    /// Returns the run of the address, or the first run if the address names none.
+    /// Returns the run that the URL names, or the first run if it names none.
     pub fn run(&self) -> Option<Run> {
         let wanted = self.route.with(|route| route.run);
         self.runs.with(|runs| {
@@ -201,7 +201,7 @@ impl State {
         }
     }
 
-    /// Stores the number of events of a file without an update. The next change of the list shows it.
+    /// Stores the number of events of a file without updating the page. The next change of the list shows the number.
     pub fn note_events(&self, load: u32, file: u32, events: u64) {
         if let Some(load) = self.load(load) {
             load.files.update_untracked(|files| {
@@ -235,7 +235,7 @@ impl State {
         });
     }
 
-    /// Opens or closes the details of a table row. The address records this, so that the back button returns to them.
+    /// Opens or closes the details of a table row. The URL records this, so that the back button returns to the details.
     pub fn open_row(&self, table: TableName, row: Option<RowKey>) {
         self.change(|route| match row {
             Some(row) => drop(route.rows.insert(table.key().to_owned(), row)),
@@ -250,7 +250,7 @@ impl State {
         }
     }
 
-    /// Sorts a table of the view, also in the address. `None` restores the default order.
+    /// Sorts a table of the view, and records this in the URL. `None` restores the default order.
     pub fn sort(&self, table: TableName, sort: Option<Sort>) {
         self.change(|route| route.query.sorts.set(table.key(), sort));
     }
@@ -267,7 +267,7 @@ impl State {
         });
     }
 
-    /// Toggles between a chart and its table, also in the address.
+    /// Toggles between a chart and its table, and records this in the URL.
     pub fn toggle_table(&self, key: &str) {
         self.change(|route| {
             let all = &mut route.as_tables;
@@ -278,7 +278,7 @@ impl State {
         });
     }
 
-    /// Sets an option of the view, also in the address.
+    /// Sets an option of the view, and records this in the URL.
     pub fn choose(&self, option: String, value: String) {
         self.change(|route| {
             route.query.options.insert(option, value);
@@ -290,14 +290,14 @@ impl State {
         browser::replace(&self.route.get_untracked());
     }
 
-    /// Follows a link to another view of the same run. Sorting and options stay if the view stays the same.
+    /// Follows a link to another view of the same run. Keeps sorting and options if the view stays the same.
     pub fn follow(&self, link: &Link) {
         if let Some(run) = untrack(|| self.run()) {
             browser::go(&self.route_of(link, run.id));
         }
     }
 
-    /// Returns the address of a link of a run. If the link stays on the current view, sorting and options stay,
+    /// Returns the route that a link of a run points to. If the link leads to the current view, keeps sorting and options,
     /// except those that the link sets.
     pub fn route_of(&self, link: &Link, run: u32) -> Route {
         let mut next = Route::to(run, link);
@@ -313,7 +313,7 @@ impl State {
         next
     }
 
-    /// Returns the address of a view of a run with the current filter, which applies to all views.
+    /// Returns the route to a view of a run, with the current filter, which applies to all views.
     pub fn route_to(&self, view: View, run: u32) -> Route {
         self.route.with(|route| Route::filtered(view, run, &route.query.filter))
     }
@@ -323,7 +323,7 @@ impl State {
         self.loads.with_untracked(|loads| loads.iter().find(|load| load.id == id).cloned())
     }
 
-    /// Returns the view of the address. Without a run, this is the start page.
+    /// Returns the view that the URL names. Without a run, this is the start page.
     pub fn view(&self) -> View {
         // A comparison names its runs itself and reports missing ones.
         let view = self.route.with(|route| route.view);

@@ -1,4 +1,4 @@
-//! `cargo xtask bench`: measures time and memory of a load, together with the alternatives in one run.
+//! `cargo xtask bench`: measures the time and memory of a load, together with the alternatives, in one run.
 //!
 //! The reference is `gzip -dc FILE > /dev/null` on the same machine within the same minute, because every program that
 //! reads the file must inflate it.
@@ -28,11 +28,11 @@ const GENERATOR: u32 = 1;
 
 /// Number of events of the trace with which XProf's own time was measured.
 const ANNOTATIONS: u64 = 6_000_000;
-/// Slices of the JSON file that is used to time the timeline, in addition to the runs.
+/// Number of slices in the JSON file with which the timeline is timed, in addition to the runs.
 const SLICES: u64 = 5_000_000;
-/// Tracks of the timeline with the most tracks.
+/// Number of tracks in the timeline with the most tracks.
 const THREADS: u32 = 2_000;
-/// Rows of the table that is queried.
+/// Number of rows in the table that is queried.
 const OPS: u64 = 1_000_000;
 
 /// `cargo xtask bench [--events N] [--native] [--xprof PYTHON]`

@@ -1,4 +1,4 @@
-//! `cargo xtask build`: builds the page in dist/, ready for any static host.
+//! `cargo xtask build`: builds the page in dist/, from which any static host can serve it.
 //!
 //! `bundle` compiles the programs and arranges the files like Trunk. For a release, `finish` then reorders the
 //! functions of each program so that gzip compresses them well. For every build, it moves the page's inline start
@@ -25,7 +25,7 @@ pub use bundle::{bindgen, target};
 pub enum Variant {
     /// Published code: small and fast. The build takes minutes.
     Release,
-    /// Code for development: builds quickly, but runs several times slower.
+    /// Code for development, which builds quickly but runs several times slower.
     Quick,
 }
 

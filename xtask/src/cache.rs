@@ -17,7 +17,7 @@ pub fn root() -> Result<PathBuf> {
         .or_else(|| set("HOME").map(|home| home.join(".cache/crossprof")))
         .ok_or("There is no folder for tools: set CROSSPROF_CACHE.")?;
     make(&folder)?;
-    // Made absolute, because tools are also started from other folders.
+    // The path is absolute, because tools are also started from other folders.
     folder.canonicalize().map_err(|error| format!("{}: {error}", folder.display()))
 }
 
@@ -51,7 +51,7 @@ pub fn write(path: &Path, bytes: impl AsRef<[u8]>) -> Result {
     std::fs::write(path, bytes).map_err(|error| format!("{} cannot be written: {error}", path.display()))
 }
 
-/// Writes a marker file, which shows that its folder is complete.
+/// Writes a marker file, which shows that the folder with this file is complete.
 pub fn mark(file: &Path) -> Result {
     write(file, "")
 }

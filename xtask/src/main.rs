@@ -1,7 +1,7 @@
 //! The project's commands: `cargo xtask serve`, `test`, `build`, `bench`, `fuzz`, `notices`, `wheel`.
 //!
-//! Each command installs the tools that it needs. They go to a cache outside the checkout, keyed by version, so the second
-//! run installs and builds nothing.
+//! Each command installs the tools that it needs into a cache outside the checkout. The cache is keyed by version, so a
+//! second run installs and builds nothing.
 
 mod apt;
 mod bench;

@@ -13,7 +13,7 @@ pub fn node() -> Result<PathBuf> {
     process::which("node").ok_or("Node.js was installed and is still not on PATH.".into())
 }
 
-/// Returns the folder of an npm package in this version. Installs it if it is missing.
+/// Returns the folder of this version of an npm package. Installs it if it is missing.
 pub fn package(name: &str, version: &str) -> Result<PathBuf> {
     node()?;
     let prefix = cache::folder("npm")?.join(format!("{name}-{version}"));

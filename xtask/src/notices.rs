@@ -1,5 +1,5 @@
-//! `cargo xtask notices`: writes the licences of all packages in the command line, the page and the Python package to
-//! one text. All three contain this text.
+//! `cargo xtask notices`: writes the licences of all packages that the command line, the page and the Python package
+//! contain to one text. All three include this text.
 //!
 //! ```text
 //! cargo tree -> packages -> licence: the best one that each offers -> text: from its sources -> one file
@@ -28,7 +28,7 @@ are built from the packages below, and from the Rust standard library (MIT OR Ap
 the one that it is listed under here. Each text stands below the packages that it belongs to.
 ";
 
-/// Published programs: a mark, and the cargo arguments that list their packages.
+/// Published programs: for each, a mark and the cargo arguments that list its packages.
 const PROGRAMS: [(char, &[&str]); 3] = [
     ('C', &["--package", "crossprof", "--features", "view", "--target", "all"]),
     ('P', &["--package", "www", "--target", toolchain::TARGET]),

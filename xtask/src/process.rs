@@ -22,7 +22,7 @@ fn is_program(file: &Path) -> bool {
     file.is_file()
 }
 
-/// Returns PATH with these folders in front.
+/// Returns PATH, with these folders in front.
 pub fn path_with(first: &[PathBuf]) -> Result<std::ffi::OsString> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let folders = first.iter().cloned().chain(std::env::split_paths(&path));

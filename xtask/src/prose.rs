@@ -1,6 +1,6 @@
 //! The check `prose`: reports phrases that make the project's prose hard to read.
 //!
-//! It reads the Markdown files and the comments of the Rust files that git tracks. It skips code spans, code blocks, addresses
+//! It reads the Markdown files and the comments of the Rust files that git tracks. It skips code spans, code blocks, URLs
 //! and strings. The list of phrases is [`PHRASES`].
 
 mod comments;
@@ -68,7 +68,7 @@ const PHRASES: &[Phrase] = &[
 struct Passage {
     /// Number of the first line, from 1.
     line: usize,
-    /// Text with its line breaks. Code and addresses are blank.
+    /// Text with its line breaks. Code and URLs are replaced by spaces.
     text: String,
     /// True for comments, to which the phrases of [`Start`] apply.
     is_comment: bool,
@@ -107,7 +107,8 @@ pub fn check() -> Result {
     Err(format!("{count} phrases to rewrite: {}.", parts.join(", ")))
 }
 
-/// Returns the crate or folder that a file is counted under: `crates/base`, `www`, or the name of a file in the root.
+/// Returns the crate or folder to which a file belongs in the summary: `crates/base`, `www`, or the name of a file in the
+/// root.
 fn folder(name: &str) -> String {
     let parts: Vec<&str> = name.split('/').collect();
     match parts.as_slice() {
@@ -127,7 +128,7 @@ fn hits(name: &str, text: &str) -> Vec<Hit> {
     passages.iter().flat_map(find).collect()
 }
 
-/// Finds the phrases of a passage. A line break counts as a space.
+/// Finds the phrases of a passage. A line break is treated as a space.
 fn find(passage: &Passage) -> Vec<Hit> {
     let text = passage.text.to_lowercase();
     let mut found = Vec::new();
@@ -177,7 +178,7 @@ fn is_at(text: &str, at: usize, phrase: &str) -> bool {
     !rest.chars().next().is_some_and(is_word)
 }
 
-/// Replaces code spans and addresses with spaces. Line breaks and lengths in bytes stay.
+/// Replaces code spans and URLs with spaces. Line breaks and lengths in bytes stay the same.
 fn without_code(text: &str) -> String {
     let mut result = String::with_capacity(text.len());
     let mut rest = text;
@@ -207,7 +208,7 @@ fn code_span(text: &str) -> Option<usize> {
     Some(ticks + paragraph.find(&"`".repeat(ticks))? + ticks)
 }
 
-/// Returns the length of the address that the text begins with.
+/// Returns the length of the URL that the text begins with.
 fn address(text: &str) -> Option<usize> {
     if !text.starts_with("http://") && !text.starts_with("https://") {
         return None;

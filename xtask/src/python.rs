@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 const MATURIN: &str = "maturin==1.16.0";
-/// Zig, which links with an older glibc than this machine's.
+/// Zig, which links with a glibc older than this machine's.
 const ZIG: &str = "ziglang==0.17.1";
 /// The oldest glibc that the wheels support.
 const MANYLINUX: &str = "manylinux_2_28";
@@ -24,7 +24,7 @@ const NEW: &[&str] = &[
     "flax==0.12.8",
     "optax==0.2.8",
     "grain==0.2.18",
-    // Available only on this platform. On others, the test of the example is skipped and reported.
+    // Available only on this platform. On other platforms, the test of the example is skipped and reported.
     "tensorflow-cpu==2.21.0; sys_platform == 'linux' and platform_machine == 'x86_64'",
 ];
 /// A JAX version that is one year older, without optional packages.
@@ -63,7 +63,7 @@ fn built_page(folder: &Path) -> Result<PathBuf> {
 pub fn check() -> Result {
     let environments = [Environment::find("new", NEW)?, Environment::find("old", OLD)?];
     let [newest, _] = &environments;
-    // This profile compiles much faster. The page is not embedded.
+    // This profile compiles much faster, and does not embed the page.
     let wheel = wheel(newest, "dev", None, &cache::target().join("wheels/test"))?;
     for environment in &environments {
         process::run(
@@ -72,7 +72,7 @@ pub fn check() -> Result {
                 .args(["-m", "pip", "install", "--quiet", "--no-deps", "--force-reinstall"])
                 .arg(&wheel),
         )?;
-        // Runs outside the sources, which contain no extension module.
+        // The tests run outside the sources, which contain no extension module.
         let mut tests = environment.python();
         tests
             .args(["-m", "pytest", "-q", "-rs", "-p", "no:cacheprovider", "--rootdir"])

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 const PORT: u16 = 8080;
-/// Browsers send no longer request lines or headers.
+/// Maximum length of a request line or header. Browsers do not send longer ones.
 const HEAD_BYTES: u64 = 64 * 1024;
 
 /// `cargo xtask serve [--port N] [--release]`
@@ -97,7 +97,7 @@ fn resolve(root: &Path, path: &str) -> Option<PathBuf> {
     if file.is_dir() {
         file.push("index.html");
     }
-    // Resolves `..` and links before the comparison.
+    // This resolves `..` and links before the comparison.
     file.canonicalize().ok().filter(|file| file.starts_with(&top) && file.is_file())
 }
 

@@ -1,6 +1,7 @@
 //! The build id: a digest of all sources of the page.
 //!
-//! It needs no git, and is the same on every machine for the same sources. It shows whether dist/ is up to date.
+//! The id does not depend on git, and is the same on every machine for the same sources. It shows whether dist/ is up to
+//! date.
 
 use crate::{Result, cache};
 use sha2::{Digest, Sha256};
@@ -36,7 +37,7 @@ pub fn build_id(variant: &str) -> Result<String> {
     for file in files {
         let name = file.strip_prefix(root).unwrap_or(&file).to_string_lossy().replace('\\', "/");
         let bytes = std::fs::read(&file).map_err(|error| format!("{}: {error}", file.display()))?;
-        // The lengths separate a name from its file's bytes.
+        // The lengths separate a file's name from its bytes.
         digest.update(format!("{} {name} {}\n", name.len(), bytes.len()));
         digest.update(bytes);
     }

@@ -10,7 +10,7 @@ use std::time::Instant;
 struct Request {
     /// Names of checks. Empty for all checks.
     checks: Vec<String>,
-    /// True if a skipped test counts as a failure.
+    /// True if a skipped test is treated as a failure.
     require_traces: bool,
 }
 

@@ -14,7 +14,7 @@ pub const TARGET: &str = "wasm32-unknown-unknown";
 /// Time limit for rustup to fetch the target. An unreachable server may never answer.
 const RUSTUP_SECONDS: u64 = 90;
 
-/// Builds the standard library. The toolchain's key contains the script's digest.
+/// Script that builds the standard library. The toolchain's key contains the script's digest.
 const DEBIAN_SCRIPT: &str = include_str!("../debian-wasm32.sh");
 const DEBIAN_PACKAGES: [&str; 4] = ["rustc-web", "cargo-web", "rust-web-src", "lld-22"];
 
@@ -71,7 +71,7 @@ pub enum Search {
 }
 
 impl Search {
-    /// Looks for a toolchain. If there is none yet, requests the target from rustup.
+    /// Looks for a toolchain. If none is installed, requests the target from rustup.
     pub fn start() -> Result<Self> {
         let wish = std::env::var("CROSSPROF_WASM_TOOLCHAIN").unwrap_or_default();
         if wish != "debian" && own_has_target() {

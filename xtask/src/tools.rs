@@ -1,11 +1,11 @@
-//! The tools that build and test the page, each in one exact version.
+//! The tools that build and test the page. Each has one exact version.
 
 use crate::toolchain::{Search, Toolchain};
 use crate::{Result, browser, cache, node, process, toolchain};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Version of binaryen, which contains wasm-opt. Linux distributions' versions are too old for the compiler's output.
+/// Version of binaryen, which contains wasm-opt. The versions in Linux distributions are too old for the compiler's output.
 const BINARYEN: &str = "132.0.0";
 
 /// The program that optimises WebAssembly for size and speed.
@@ -27,7 +27,7 @@ impl WasmOpt {
 
 /// `cargo xtask setup`: installs everything that the other commands need.
 pub fn setup() -> Result {
-    // rustup waits for its server while the tools compile.
+    // rustup can wait for its server while the tools compile.
     let search = Search::start()?;
     wasm_bindgen()?;
     WasmOpt::find()?;
@@ -54,8 +54,8 @@ pub fn setup() -> Result {
 /// Returns the folder of wasm-bindgen and its test runner, in the version from Cargo.lock.
 pub fn wasm_bindgen() -> Result<PathBuf> {
     let version = locked_version("wasm-bindgen")?;
-    // Without --locked, because its own lock file names a crate that some registries no longer have. It connects only
-    // to the browser's driver on this machine, which needs no encryption.
+    // Builds without --locked, because wasm-bindgen's own lock file names a crate that some registries no longer have. The
+    // test runner connects only to the browser's driver on this machine, which needs no encryption.
     let programs = ["wasm-bindgen", "wasm-bindgen-test-runner"];
     cargo_tool("wasm-bindgen-cli", &version, &programs, &["--no-default-features"])
 }
@@ -71,8 +71,8 @@ fn locked_version(package: &str) -> Result<String> {
         .ok_or_else(|| format!("Cargo.lock has no package {package}."))
 }
 
-/// Returns the folder of a package's programs: on PATH if they have this version there, or in the cache. Builds them in
-/// the cache if they are missing.
+/// Returns the folder of a package's programs: on PATH if the programs there have this version, or else in the cache.
+/// Builds them in the cache if they are missing.
 ///
 /// These programs run for seconds, so they are built with little optimisation and without link-time optimisation. They share
 /// a target folder, so that common dependencies are built once.
@@ -93,7 +93,7 @@ fn cargo_tool(name: &str, version: &str, programs: &[&str], more: &[&str]) -> Re
         .arg(&root)
         .args(programs.iter().flat_map(|program| ["--bin", program]))
         .args(more)
-        // Outside this checkout, whose .cargo/config.toml applies only to the page.
+        // Run cargo outside this checkout, whose .cargo/config.toml applies only to the page.
         .current_dir(&scratch)
         .env("CARGO_TARGET_DIR", &scratch)
         .env("CARGO_PROFILE_RELEASE_LTO", "false")

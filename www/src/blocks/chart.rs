@@ -123,7 +123,7 @@ fn is_walk(key: &str) -> bool {
     key.starts_with("Arrow") || matches!(key, "Home" | "End")
 }
 
-/// Returns the mark that a key leads to, in a sequence of `count` marks. A move up or down skips `by` marks.
+/// Returns the mark that a key leads to, in a sequence of `count` marks. A key up or down moves by `by` marks.
 pub fn walk(now: Option<usize>, key: &str, count: usize, by: usize) -> Option<usize> {
     let last = count.checked_sub(1)?;
     Some(match (key, now) {

@@ -1,5 +1,5 @@
-//! A page whose blocks the library makes. Requests the page again when its filter, sorting, options or numbers
-//! change, and shows the previous content until the response arrives.
+//! A page whose blocks come from the library. This module requests the page again when its filter, sorting, options or
+//! numbers change, and shows the previous content until the response arrives.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -21,11 +21,11 @@ const PAUSE: Duration = Duration::from_millis(80);
 /// Content and state of a page.
 #[derive(Clone, Copy)]
 pub struct Answer {
-    /// Blocks of the latest response. Empty before the first.
+    /// Blocks of the latest response. Empty before the first response.
     pub blocks: Blocks,
     /// Error of the latest request, if it failed.
     pub failed: RwSignal<Option<String>>,
-    /// True while the latest request is pending. The blocks then come from an earlier request.
+    /// True while the latest request is pending. During this time, the blocks come from an earlier request.
     pub is_awaited: RwSignal<bool>,
 }
 
@@ -89,14 +89,14 @@ pub fn failure(answer: Answer) -> AnyView {
     live(move || answer.failed.get().map(|reason| view! { <p class="banner" role="alert">{reason}</p> }))
 }
 
-/// Requests a view, and requests it again each time its address or the report changes.
+/// Requests a view, and requests it again each time its URL or the report changes.
 pub fn asked(run: &Run, view: View) -> Answer {
     let state = State::get();
     let answer = Answer::default();
     let latest = Rc::new(Cell::new(0u32));
     let typed = Rc::new(std::cell::RefCell::new(String::new()));
     let run = run.clone();
-    // The address is often set to the same value.
+    // The URL is often set to the same value.
     let wanted = Memo::new(move |_| {
         state.route.with(|route| (route.view == route::View::Of(view)).then(|| route.query.clone()))
     });
@@ -110,7 +110,7 @@ pub fn asked(run: &Run, view: View) -> Answer {
         answer.is_awaited.set(true);
         let (question, latest, run) = (latest.get(), latest.clone(), run.clone());
         let ask = move || {
-            // The user may have typed more or left the view.
+            // By now, the user may have typed more or left the view.
             if latest.get() == question && !answer.is_gone() {
                 ask::page(&run, view, query, answer.heard());
             }

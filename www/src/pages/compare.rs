@@ -1,6 +1,6 @@
-//! Comparison of runs. The address contains all settings: names and files of the runs, their labels, the baseline,
-//! batch sizes, power and prices. A link opened without the data names the files to drop. After they are loaded, it
-//! shows the same comparison.
+//! Comparison of runs. The URL contains all settings: names and files of the runs, their labels, the baseline, batch sizes,
+//! power and prices. If a user opens such a link without the data, the page names the files to drop. After they are loaded,
+//! it shows the same comparison.
 
 mod choice;
 mod inputs;
@@ -30,7 +30,8 @@ use crate::{ask, browser, programs};
 thread_local! {
     /// Settings of the comparison, restored when the user returns to it.
     static KEPT: RefCell<BTreeMap<String, String>> = const { RefCell::new(BTreeMap::new()) };
-    /// Differences of the programs of a run from those of a baseline, by their reports. Empty while they are compared.
+    /// Differences between the programs of a run and those of a baseline, by the reports of both. Empty while the programs
+    /// are being compared.
     static CHANGES: RefCell<Vec<(Pair, Vec<u8>)>> = const { RefCell::new(Vec::new()) };
     /// Highest run number that was already added or skipped.
     static SEEN: Cell<u32> = const { Cell::new(0) };
@@ -38,8 +39,8 @@ thread_local! {
     static NEW: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Finds the open run for each chosen run, by name. If several runs have the same name, prefers the one with the same
-/// file. The others follow in the order of the rail. Also returns the open runs that are not chosen.
+/// Finds the open run for each chosen run, by name. If several runs have the same name, prefers the one with the same file.
+/// Otherwise, takes the runs in the order of the rail. Also returns the open runs that are not chosen.
 fn found(state: State, choice: &Choice) -> (Vec<Option<Run>>, Vec<Run>) {
     let mut left = state.runs.get();
     let mut chosen: Vec<Option<Run>> = vec![None; choice.runs.len()];
@@ -67,13 +68,13 @@ fn is_named(state: State) -> bool {
     state.route.with(|route| route.query.options.contains_key("runs"))
 }
 
-/// Writes the settings to the address, and keeps them for a later return.
+/// Writes the settings to the URL, and keeps them until the user returns.
 fn write(state: State, choice: &Choice) {
     choice.write(state);
     KEPT.with_borrow_mut(|kept| state.route.with_untracked(|route| kept.clone_from(&route.query.options)));
 }
 
-/// Adds runs that were opened since the last call. If a link named runs, waits until these are open.
+/// Adds runs that were opened since the last call. If the URL names runs, waits until these are open.
 fn keep_up(state: State) {
     let (latest, is_named) = (latest(state), is_named(state));
     let is_loading = state.loads.with(|loads| loads.iter().any(|load| load.busy.get()));
@@ -111,12 +112,13 @@ fn keep_up(state: State) {
     });
 }
 
-/// The comparison that the address describes.
+/// The comparison that the URL describes.
 struct Compared {
-    /// Compared runs. The workers of the first one make the comparison.
+    /// Compared runs. The workers of the first run make the comparison.
     runs: Vec<Run>,
     subjects: Subjects,
-    /// The profile of each run, then the differences of their programs, then the pictures of their median steps, once received.
+    /// The profile of each run, then the differences between their programs, then the pictures of their median steps once
+    /// the page has received them.
     profiles: Vec<JsValue>,
 }
 
@@ -140,8 +142,8 @@ impl Compared {
     }
 }
 
-/// Returns the comparison that the address describes. Returns `None` if it has fewer than two runs, too many runs, or a
-/// run that is not open.
+/// Returns the comparison that the URL describes. Returns `None` if it has fewer than two runs, too many runs, or a run
+/// that is not open.
 fn compared(state: State, choice: &Choice) -> Option<Compared> {
     if choice.len() > MOST_RUNS {
         return None;
@@ -257,14 +259,14 @@ fn pair(baseline: &Run, run: &Run) -> Pair {
     [baseline, run].map(|run| run.report.with_untracked(Arc::downgrade))
 }
 
-/// Returns the differences of the programs of a pair. Returns `None` if they have not been requested.
+/// Returns the differences between the programs of a pair. Returns `None` if they have not been requested.
 fn known_changes(pair: &Pair) -> Option<Vec<u8>> {
     let is = |known: &Pair| known.iter().zip(pair).all(|(known, report)| known.ptr_eq(report));
     CHANGES.with_borrow(|all| Some(all.iter().rfind(|(known, _)| is(known))?.1.clone()))
 }
 
-/// Compares the programs of the next run with those of the baseline, unless they are known. Notifies `compared` if both have
-/// programs.
+/// Compares the programs of the next run with those of the baseline, unless the differences are known. Notifies `compared`
+/// if both runs have programs.
 fn compare_programs(runs: Vec<Run>, baseline: usize, compared: RwSignal<()>) {
     let Some(base) = runs.get(baseline) else { return };
     let is_known = |run: &Run| run.id == base.id || known_changes(&pair(base, run)).is_some();
@@ -289,8 +291,8 @@ fn target(event: &web_sys::Event) -> Option<(String, usize)> {
     Some((element.get_attribute("data-do")?, at))
 }
 
-/// Returns the chip under the pointer, and true if the pointer is in its middle half. Dropping a run there groups the
-/// two runs, and dropping it at the edges moves it.
+/// Returns the chip under the pointer, and true if the pointer is in its middle half. Dropping a run there groups the two
+/// runs, and dropping it at the edges of the chip moves it.
 fn hovered(event: &web_sys::DragEvent) -> Option<(web_sys::Element, bool)> {
     let chip = event.target()?.dyn_into::<web_sys::Element>().ok()?.closest(".compare-chip").ok()??;
     let bounds = chip.get_bounding_client_rect();
@@ -298,7 +300,7 @@ fn hovered(event: &web_sys::DragEvent) -> Option<(web_sys::Element, bool)> {
     Some((chip, (0.25..=0.75).contains(&share)))
 }
 
-/// Marks the chip under a dragged one with the effect of dropping. Removes the mark from other chips.
+/// Marks the chip under a dragged chip to show the effect of dropping. Removes the mark from other chips.
 fn mark(event: &web_sys::DragEvent) {
     let chip = hovered(event).filter(|_| event.type_() == "dragover");
     let all = event.current_target().and_then(|it| it.dyn_into::<web_sys::Element>().ok());
@@ -311,15 +313,15 @@ fn mark(event: &web_sys::DragEvent) {
     }
 }
 
-/// Changes the settings in the address.
+/// Changes the settings in the URL.
 fn change(state: State, change: impl FnOnce(&mut Choice)) {
     let mut next = untrack(|| Choice::read(state));
     change(&mut next);
     write(state, &next);
 }
 
-/// Renders the chosen runs and those that can be added. One handler serves each kind of event, and attributes
-/// identify the element.
+/// Renders the chosen runs and the runs that can be added. Each kind of event has one handler, and attributes identify the
+/// element.
 fn chips(state: State) -> AnyView {
     let now = Choice::read(state);
     let (chosen, mut left) = found(state, &now);

@@ -130,7 +130,7 @@ struct TextField {
     hint: &'static str,
 }
 
-/// Renders the field. Invalid text stays, with a hint, until the user corrects it or clears the form.
+/// Renders the field. Invalid text is kept, with a hint, until the user corrects it or clears the form.
 fn text_field(field: TextField, cleared: RwSignal<bool>) -> AnyView {
     let TextField { name, label, given, found, accept, hint } = field;
     let refused = RwSignal::new(None::<String>);

@@ -48,7 +48,7 @@ fn place(block: &Block, has_steps: bool) -> BlockPlace {
     }
 }
 
-/// Returns the blocks at one position, and updates them.
+/// Returns a signal with the blocks at one position.
 fn placed(blocks: Blocks, wanted: BlockPlace) -> Blocks {
     let here: Blocks = RwSignal::new(Vec::new());
     Effect::new(move |_| {

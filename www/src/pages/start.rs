@@ -36,7 +36,7 @@ pub fn Start() -> impl IntoView {
             }
         })
         .collect_view();
-    // After a reload, the address names a run that no longer exists.
+    // After a reload, the URL names a run that no longer exists.
     let gone = move || {
         let id = state.route.with(|route| route.run)?;
         let file = browser::kept(id).unwrap_or_else(|| "its profile".to_owned());

@@ -1,4 +1,4 @@
-//! The timeline of a run: the picture, the selection, and the filter, which all views share.
+//! The timeline of a run: the picture, the selection, and the filter. All views share the filter.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -16,22 +16,22 @@ use crate::route::View;
 use crate::state::{Run, State};
 use crate::timeline::{Area, Beside, Details, Pane, Said, Surface, bar, interval};
 
-/// Delay before the address is updated, after the last movement.
+/// Time between the last movement and the update of the URL.
 const REST: Duration = Duration::from_millis(400);
 
-/// Keys of the address: the visible range, and the selected range with its rows.
+/// Keys of the URL: the visible range, and the selected range with its rows.
 const RANGE: &str = "range";
 const SELECTION: &str = "selection";
 
-/// The event and range that this page last read from the address or wrote to it. A different event means that the
-/// user followed a link.
+/// The event and range that this page last read from the URL or wrote to it. A different event means that the user followed
+/// a link.
 #[derive(Clone, Debug, Default)]
 struct Noted {
     event: Option<String>,
     range: Option<String>,
 }
 
-/// Keys of the address: flags and kept ranges, and the arrangement of tracks. The library parses both.
+/// Keys of the URL: flags and bookmarked ranges, and the arrangement of tracks. The library parses both.
 const BOOKMARKS: &str = "flags";
 const ARRANGEMENT: &str = "tracks";
 
@@ -142,7 +142,7 @@ fn area_of(text: &str) -> Option<Area> {
     Some(Area { range_ps: range_of(range)?, rows })
 }
 
-/// Applies the filter, sorting, grouping and event of the address.
+/// Applies the filter, sorting, grouping and event in the URL.
 fn follow_address(state: State, surface: &Rc<Surface>, noted: StoredValue<Noted>) {
     let surface = surface.clone();
     let known = RefCell::new(None);
@@ -165,7 +165,7 @@ fn follow_address(state: State, surface: &Rc<Surface>, noted: StoredValue<Noted>
         if before.as_ref().is_none_or(|(filter, _)| *filter != query.filter) {
             let (is_first, is_filtered) = (before.is_none(), !query.filter.is_empty());
             surface.update(|sight| sight.filter = query.filter);
-            // If the user came from a table row, show its first event.
+            // If the user followed a link from a table row, show the first event of the row.
             if is_first && is_filtered && surface.selected().is_none() {
                 surface.act(Action::Find { forward: true });
             } else if !is_first || is_filtered || surface.selected().is_some() || surface.kept() != [None, None] {
@@ -178,7 +178,7 @@ fn follow_address(state: State, surface: &Rc<Surface>, noted: StoredValue<Noted>
     });
 }
 
-/// Writes the visible range and the selection to the address, after a delay.
+/// Writes the visible range and the selection to the URL, after a delay.
 fn keep_address(state: State, surface: &Rc<Surface>, noted: StoredValue<Noted>) {
     let (surface, said) = (surface.clone(), surface.said);
     let latest = StoredValue::new(0u32);

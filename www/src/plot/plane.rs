@@ -17,7 +17,7 @@ pub struct Plane {
 pub type Place = (f64, f64);
 
 impl Plane {
-    /// Creates a plane that shows all points and all corners of lines, without unnecessary empty space.
+    /// Creates a plane that shows all points and all corners of lines, without unneeded empty space.
     pub fn of(points: &[(f64, f64)], lines: &[Vec<(f64, f64)>], logarithmic: bool) -> Plane {
         let shown = || points.iter().chain(lines.iter().flatten());
         let x = Scale::covering(shown().map(|point| point.0), logarithmic);
@@ -37,8 +37,8 @@ impl Plane {
     }
 }
 
-/// Clips a segment to the unit square with the algorithm of Liang and Barsky. `enters` and `leaves` are fractions of
-/// its length.
+/// Clips a segment to the unit square with the algorithm of Liang and Barsky. `enters` and `leaves` are fractions of the
+/// segment's length.
 fn clip(from: Place, to: Place) -> Option<(Place, Place)> {
     let way = (to.0 - from.0, to.1 - from.1);
     let (mut enters, mut leaves) = (0.0f64, 1.0f64);

@@ -14,8 +14,8 @@ pub struct Scale {
 }
 
 impl Scale {
-    /// Creates an axis that covers these values. Ignores non-finite values, and on a logarithmic axis also values
-    /// that are not positive. A linear axis includes zero. A logarithmic axis has a margin of a quarter of a decade
+    /// Creates an axis that covers these values. Ignores values that are not finite. On a logarithmic axis, also ignores
+    /// values that are not positive. A linear axis includes zero. A logarithmic axis has a margin of a quarter of a decade
     /// at both ends.
     pub fn covering(values: impl Iterator<Item = f64>, logarithmic: bool) -> Scale {
         let usable = values.filter(|value| value.is_finite() && (*value > 0.0 || !logarithmic));
@@ -45,8 +45,8 @@ impl Scale {
         at.is_finite().then_some(at)
     }
 
-    /// Returns round values inside the axis. A linear axis uses [`ticks::axis`]. A logarithmic axis uses powers of
-    /// ten: every second or third one on a long axis, and also 2 and 5 times each of them on a short axis.
+    /// Returns round values inside the axis. A linear axis uses [`ticks::axis`]. A logarithmic axis uses powers of ten. A
+    /// long axis uses only every second or third power, and a short axis also 2 and 5 times each power.
     pub fn ticks(&self) -> Vec<f64> {
         if !self.logarithmic {
             return ticks::axis(self.max, 4).ticks;

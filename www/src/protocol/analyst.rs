@@ -75,7 +75,7 @@ pub enum AnalystRequest {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RehearseRequest;
 
-/// Receives the runs that the decoder passes on.
+/// Tells the analyst to receive the runs that the decoder passes on.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AnalyseRequest;
 
@@ -88,7 +88,7 @@ pub struct ReportRequest {
     pub settings: Box<Settings>,
 }
 
-/// The numbers of a run: those that the page reads, and the whole unified profile as JSON.
+/// The numbers of a run: the fields that the page reads, and the whole unified profile as JSON.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunReport {
     /// Fields that the page reads.
@@ -169,15 +169,16 @@ pub struct Received {
     pub newest: u32,
 }
 
-/// Runs to compare. They may come from different loads. Attached: the unified profile of each subject, in order. For
-/// a report, the picture of each subject's median step follows, if it has one.
+/// Runs to compare. They may come from different loads. Attached: the unified profile of each subject, in order. For a
+/// report, the picture of each subject's median step follows, if the subject has one.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Subjects {
     /// Runs to compare.
     pub subjects: Vec<SubjectEntry>,
     /// Index of the baseline.
     pub baseline: u32,
-    /// True if the work grows with the number of devices, false if not, `None` if the user made no choice.
+    /// True if the work grows with the number of devices, false if it stays the same, and `None` if the user made no
+    /// choice.
     pub weak_scaling: Option<bool>,
 }
 
@@ -219,20 +220,20 @@ pub struct ComparisonPageRequest {
 /// Kinds of documents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Form {
-    /// Report as a single HTML page: of one run, or of the comparison of several.
+    /// Report as a single HTML page, about one run or about the comparison of several.
     Html,
     /// Comparison of several runs as JSON.
     Json,
-    /// Same content as `Html`, as Markdown for a pull request.
+    /// The content of `Html` as Markdown, for a pull request.
     Markdown,
-    /// Time that each op of a run gained or lost, as JSON for a [`ColourRequest`].
+    /// Time that each op of a run gained or lost, as JSON. It is sent with a [`ColourRequest`].
     Changes {
         /// Index of the run among the subjects.
         side: u32,
     },
 }
 
-/// Returns the picture of the median step as text, empty if there is none.
+/// Returns the picture of the median step as text. The text is empty if there is no picture.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MedianStepRequest {
     /// Index of the run within the load.
@@ -316,7 +317,8 @@ requests! {
 /// Messages from the decoder to the analyst.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum RunChunk {
-    /// Number of bytes at the start of the attached buffer that continue the serialized run.
+    /// The attached buffer contains the next bytes of the serialized run. The number is the length of these bytes, which
+    /// are at the start of the buffer.
     Bytes(u32),
     /// The attached buffer contains the next events of the run. They may arrive while the decoder still reads the
     /// run.

@@ -19,8 +19,8 @@ pub struct FileEntry {
 /// Groups of the files of one drop.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Groups {
-    /// For each run or archive, the indices of the files to read and of the files to leave out. Each group gets its own
-    /// workers.
+    /// For each run or archive, the indices of the files to read and of the files to leave out. Each such group gets its
+    /// own workers.
     pub loads: Vec<(Vec<usize>, Vec<usize>)>,
     /// Indices of files that are not read, with the reason.
     pub ignored: Vec<(usize, String)>,

@@ -10,14 +10,14 @@ use wasm_bindgen::{JsCast, JsValue};
 use super::Request;
 use super::wire::{Body, Document, Packed};
 
-/// Lists the compiled programs of a run, and finds the one that a link means. To the analyst.
+/// Lists the compiled programs of a run, and finds the program that a link refers to. Sent to the analyst.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ProgramsRequest {
     /// Index of the run within the load.
     pub run: u32,
     /// Number or name of the wanted program.
     pub wanted: Option<String>,
-    /// Name of an op of the wanted program, if it is not named itself.
+    /// Name of an op of the wanted program, if the program itself is not named.
     pub op: Option<String>,
 }
 
@@ -30,7 +30,7 @@ pub struct Programs {
     pub found: Option<usize>,
 }
 
-/// Returns a program for an [`OpenRequest`]. To the analyst.
+/// Returns a program for an [`OpenRequest`]. Sent to the analyst.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ProgramRequest {
     /// Index of the run within the load.
@@ -39,14 +39,14 @@ pub struct ProgramRequest {
     pub program: HloProgram,
 }
 
-/// Returns the programs of a run for a [`ChangesRequest`]. To the analyst.
+/// Returns the programs of a run for a [`ChangesRequest`]. Sent to the analyst.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ComparedProgramsRequest {
     /// Index of the run within the load.
     pub run: u32,
 }
 
-/// Returns the numbers of an op for a [`ScriptRequest`]. To the analyst.
+/// Returns the numbers of an op for a [`ScriptRequest`]. Sent to the analyst.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct OpNumbersRequest {
     /// Index of the run within the load.
@@ -62,7 +62,7 @@ pub struct OpNumbersRequest {
 pub struct ProgramBytes {
     /// HLO proto or text.
     pub bytes: Document,
-    /// Numbers of its ops by name.
+    /// Numbers of the program's ops, by name.
     pub ops: Packed<Vec<(String, Numbers)>>,
 }
 
@@ -105,7 +105,7 @@ pub enum GraphRequest {
     Changes(ChangesRequest),
 }
 
-/// Reads a program and keeps it, in place of the one before. Attached: the parts of [`ProgramBytes`].
+/// Reads a program and keeps it, in place of the previous program. Attached: the parts of [`ProgramBytes`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct OpenRequest {
     /// Name of the program.
@@ -160,7 +160,7 @@ pub struct SaveRequest {
 pub struct ScriptRequest {
     /// Name of the op.
     pub op: String,
-    /// Its numbers. `None` if it did not run in the window.
+    /// Numbers of the op. `None` if it did not run in the window.
     pub numbers: Option<OpNumbers>,
 }
 

@@ -12,14 +12,14 @@
 //! ```
 //!
 //! Every request has a number. Every message of a worker contains the number of its request and one of three things:
-//! progress, a response, or an error as a sentence for the user. Exactly one response or error ends a request, even
-//! if the worker crashes ([`pending`]). Several requests can fill the same place of the page, and only the latest
-//! counts: the page cancels the earlier ones and ignores their responses. The worker drops cancelled requests that it
-//! has not started ([`queue`]).
+//! progress, a response, or an error as a sentence for the user. Exactly one response or error ends a request, even if the
+//! worker crashes ([`pending`]). Several requests can fill the same place on the page, but only the latest is needed: the
+//! page cancels the earlier requests and ignores their responses. The worker drops cancelled requests that it has not
+//! started ([`queue`]).
 //!
-//! Messages between workers go through the page, which forwards them unchanged. Transferring a buffer twice costs
-//! almost nothing. A direct port between workers is slower in all browsers except Chromium, because they copy the
-//! data between processes. In Firefox, 143 MB in 35 buffers take 620 ms over a port, and 15 ms through the page.
+//! Messages between workers go through the page, which forwards them unchanged. Transferring a buffer twice takes almost no
+//! time. A direct port between workers is slower in all browsers except Chromium, because these browsers copy the data
+//! between processes. In Firefox, 143 MB in 35 buffers take 620 ms over a port, and 15 ms through the page.
 //!
 //! The page ends the two readers of a load when the analyst has the decoded runs, which frees their memory. [`wire`]
 //! describes how a message becomes a JavaScript value.
@@ -56,13 +56,13 @@ impl RequestId {
 pub trait Request: Into<Self::Worker> {
     /// Enum of all requests to the same worker.
     type Worker: Serialize + DeserializeOwned;
-    /// Message of the worker before the response. There may be any number of them.
+    /// Message of the worker before the response. A worker may send any number of such messages.
     type Progress;
     /// Final message of the worker.
     type Response;
 }
 
-/// A place of the page that a response fills. Only the latest request for a place counts.
+/// A place on the page that a response fills. Only the response to the latest request for a place is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
     /// The view of a run.

@@ -1,9 +1,9 @@
 //! Binary encoding of JSON trees, for data that is too large to convert to JavaScript values one by one. Writer and
 //! reader belong to the same build, so there is no version number. Does not access the browser.
 //!
-//! A value is a tag followed by its content. Numbers take eight bytes. Strings, lists and objects begin with a length
-//! of four bytes. All numbers are little-endian. Unlike JSON, this format needs no number parser, which the page uses
-//! nowhere else.
+//! A value is a tag followed by its content. Numbers take eight bytes. Strings, lists and objects begin with a length of
+//! four bytes. All numbers are little-endian. Unlike JSON, this format needs no number parser, which the page would need
+//! only for this.
 
 use serde_json::{Map, Number, Value};
 
@@ -147,7 +147,7 @@ mod tests {
             for byte in [0, 3, 7, 9, 255] {
                 let mut damaged = bytes.clone();
                 damaged[at] = byte;
-                // Damaged bytes must not cause a panic, nor use more memory than the input.
+                // Damaged bytes must neither cause a panic nor take more memory than the input.
                 let _ = read(&damaged);
             }
         }

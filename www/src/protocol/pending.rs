@@ -28,7 +28,7 @@ impl<T> Default for Pending<T> {
 }
 
 impl<T: Clone> Pending<T> {
-    /// Registers a request. A request for the same place that is still pending is cancelled.
+    /// Registers a request. Cancels a request for the same place that is still pending.
     ///
     /// # Errors
     /// Returns the reason if the worker has ended.

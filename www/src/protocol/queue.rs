@@ -22,8 +22,8 @@ impl<Q> Queue<Q> {
         self.waiting.push_back((id, request));
     }
 
-    /// Removes a request that has not started. If it has started, the worker still answers it, and the page ignores
-    /// the response.
+    /// Removes a request that has not started. If the request has started, the worker still answers it, and the page
+    /// ignores the response.
     pub fn cancel(&mut self, id: RequestId) {
         self.waiting.retain(|(waiting, _)| *waiting != id);
     }

@@ -1,4 +1,4 @@
-//! Requests to a reader. A reader handles one request in its life, possibly after a warm-up.
+//! Requests to a reader. A reader handles only one request, possibly after a warm-up.
 
 use crossprof::Warning;
 use crossprof::document::Grid;
@@ -32,7 +32,7 @@ pub struct RehearseReadingRequest {
     pub paths: Vec<String>,
 }
 
-/// Determines the kinds of files and which of them belong to one run. Attached: the list of files.
+/// Determines the kinds of files, and which files belong to the same run. Attached: the list of files.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LookRequest {
     /// Paths of the files, in the order of the list.
@@ -48,7 +48,7 @@ pub struct Looked {
     pub groups: Groups,
 }
 
-/// Reads files and sends their content to the next worker. Attached: the list of files.
+/// Reads files, and sends their content to the next worker. Attached: the list of files.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct UnpackRequest {
     /// Files, in the order of the list.
@@ -93,10 +93,9 @@ pub enum DecodeProgress {
         /// Events decoded so far.
         events: u64,
     },
-    /// Files are finished. The worker collects several of them in a message, because each message redraws the list of
-    /// files.
+    /// Files are finished. One message covers several files, because each message redraws the list of files.
     FilesDone(Vec<FileDone>),
-    /// Paths of left-out files that are needed after all, because the file read in their place contains no profile.
+    /// Paths of left-out files that are needed after all, because the file that was read instead contains no profile.
     Wanted(Vec<String>),
 }
 
@@ -171,7 +170,7 @@ impl From<DecodeRequest> for ReaderRequest {
     }
 }
 
-/// Messages from the unpacking reader to the decoding reader. `Bytes` and `Foreseen` come with a buffer.
+/// Messages from the unpacking reader to the decoding reader. A buffer is attached to `Bytes` and `Foreseen`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum FileChunk {
     /// A file begins. Contains its index.
@@ -191,7 +190,8 @@ pub enum FileChunk {
         /// Size of the member in bytes, if known.
         size_bytes: Option<u64>,
     },
-    /// Number of bytes at the start of the buffer that belong to the member.
+    /// The attached buffer contains the next bytes of the member. The number is the length of these bytes, which are at the
+    /// start of the buffer.
     Bytes(u32),
     /// The member ends.
     End,

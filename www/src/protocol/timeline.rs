@@ -22,7 +22,7 @@ pub struct PrepareRequest {
 pub enum Left {
     /// Another part is left.
     Part,
-    /// The timeline is ready. The run has memory records, few enough to send them to the second analyst in advance.
+    /// The timeline is ready. The run's memory records are small enough to be sent to the second analyst in advance.
     Memory,
     /// Nothing is left.
     Nothing,

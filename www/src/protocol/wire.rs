@@ -1,6 +1,6 @@
 //! Messages as JavaScript values: `[id, kind, body, attachments...]`. An attachment is a list of files or a buffer.
 //!
-//! Serde converts bodies. Small ones become JavaScript values, and large ones become bytes in a buffer that is
+//! Serde converts bodies. Small bodies become JavaScript values, and large bodies become bytes in a buffer that is
 //! transferred. Bodies are read through a generic tree, which needs little code per type.
 
 use js_sys::{Array, ArrayBuffer, Uint8Array};
@@ -15,7 +15,7 @@ use super::{RequestId, packed};
 pub enum Kind {
     /// A request.
     Request,
-    /// Cancels a request: its response is not needed.
+    /// Cancels a request, because its response is not needed.
     Cancel,
     /// Progress of a request.
     Progress,
@@ -68,7 +68,7 @@ impl Message {
 
 /// Content of a message.
 pub trait Body: Sized {
-    /// Converts the body to a JavaScript value. Adds objects to transfer, rather than copy, to `transferred`.
+    /// Converts the body to a JavaScript value. Adds objects that are transferred instead of copied to `transferred`.
     fn to_js(&self, transferred: &Array) -> Option<JsValue>;
 
     /// Converts a JavaScript value to the body. Returns `None` if the type does not match.
@@ -131,7 +131,7 @@ impl Body for Document {
     }
 }
 
-/// A large value that crosses as bytes in a buffer that is transferred.
+/// A large value that is sent as bytes, in a buffer that is transferred.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Packed<T>(pub T);
 

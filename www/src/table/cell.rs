@@ -19,7 +19,7 @@ pub fn short(cell: &Cell, unit: Unit, name_chars: usize) -> String {
     }
 }
 
-/// Returns the full text, or a number with four digits. Returns `None` if the cell already shows the same.
+/// Returns the full text, or a number with four digits. Returns `None` if the cell already shows this.
 pub fn whole(cell: &Cell, unit: Unit, name_chars: usize) -> Option<String> {
     let text = match cell {
         Cell::Absent => "not measured".to_owned(),

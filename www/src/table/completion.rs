@@ -1,4 +1,4 @@
-//! Completions of a filter's last word: first a condition on a column, by its heading, then a value of that column.
+//! Completions of a filter's last word: first a column, by its heading, and then a value of that column.
 
 use crossprof::document::TableBlock;
 use crossprof::table::{Cell, Unit, is_called};

@@ -1,6 +1,6 @@
 //! Virtual rows: only the visible rows, and a few around them, are in the document.
 
-/// The rows to draw, and the heights that replace the rows above and below.
+/// The rows to draw, and the heights of the space that replaces the rows above and below.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Window {
     /// Index of the first drawn row.

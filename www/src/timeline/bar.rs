@@ -14,8 +14,8 @@ use crate::components::live::live;
 use crate::protocol::timeline::PictureForm;
 use crate::state::State;
 
-/// Output formats: form, label, description, suffix of the file name, and media type. The last two are empty for
-/// Perfetto, because it saves no file.
+/// Output formats: form, label, description, suffix of the file name, and media type. The last two are empty for Perfetto,
+/// because no file is saved.
 const FORMS: [(PictureForm, &str, &str, &str, &str); 4] = [
     (PictureForm::Svg, "SVG", "Save the picture as SVG", "timeline.svg", "image/svg+xml"),
     (PictureForm::Png, "PNG", "Save the picture as PNG", "timeline.png", "image/png"),
@@ -51,7 +51,7 @@ fn acts(surface: Held, action: Action) -> Box<dyn Fn()> {
     })
 }
 
-/// Renders the buttons that save the timeline, go to flags and kept ranges, and show hidden tracks.
+/// Renders the buttons that save the timeline, go to flags and bookmarked ranges, and show hidden tracks.
 pub fn buttons(surface: &Rc<Surface>, run: u32) -> AnyView {
     let (state, said, surface) = (State::get(), surface.said, StoredValue::new_local(surface.clone()));
     live(move || {
@@ -89,7 +89,8 @@ fn save(surface: &Rc<Surface>, state: State, run: u32, at: usize) {
     surface.picture(name, form, take);
 }
 
-/// Renders the name of the selected flag or kept range. For another selected range, renders a button that keeps it.
+/// Renders the name of the selected flag or bookmarked range. For any other selected range, renders a button that bookmarks
+/// it.
 pub fn naming(surface: &Rc<Surface>) -> AnyView {
     let (said, surface) = (surface.said, StoredValue::new_local(surface.clone()));
     live(move || {

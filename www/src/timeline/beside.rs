@@ -1,5 +1,5 @@
-//! A second run below the timeline of the first. The two timelines move together, aligned at the start of a step or
-//! at the selected events. Colors show the time that ops gained or lost.
+//! A second run below the timeline of the first run. The two timelines move together, aligned at the start of a step or at
+//! the selected events. Colors show the time that ops gained or lost.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -17,7 +17,7 @@ use crate::protocol::wire::Document;
 use crate::state::{Run, State};
 use crate::{ask, browser};
 
-/// Key of the other run's number in the address.
+/// Key of the other run's number in the URL.
 pub const BESIDE: &str = "beside";
 
 /// Renders the selection of another run, and its timeline.
@@ -49,7 +49,7 @@ pub fn Beside(
         })
     };
     let upper = StoredValue::new_local(upper);
-    // The address changes often. Update only when another run is selected.
+    // The URL changes often. Update only when another run is selected.
     let shown = RwSignal::new(String::new());
     follow(move || {
         let is_there = |id: &String| others().iter().any(|run| run.id.to_string() == *id);
@@ -69,7 +69,7 @@ pub fn Beside(
     }
 }
 
-/// Renders the lower run and aligns it with the upper one.
+/// Renders the lower run, and aligns it with the upper run.
 fn pair(state: State, run: &Run, upper: Rc<Surface>, other: Run) -> AnyView {
     let filter = state.route.with_untracked(|route| route.query.filter.clone());
     let lower = Surface::new(state, other.clone(), Sight { filter, ..Sight::default() });
@@ -80,7 +80,7 @@ fn pair(state: State, run: &Run, upper: Rc<Surface>, other: Run) -> AnyView {
     });
     colour(state, [(run, &upper), (&other, &lower)]);
     let said = RwSignal::new(String::new());
-    // If the address names a range, keep it.
+    // If the URL names a range, keep it.
     align(&upper, &lower, None, upper.range().is_none(), said);
     let (above, below) = (StoredValue::new_local(upper), StoredValue::new_local(lower.clone()));
     on_cleanup(move || above.with_value(Surface::alone));
@@ -163,8 +163,8 @@ fn align(upper: &Rc<Surface>, lower: &Rc<Surface>, step: Option<u32>, shows_step
 }
 
 impl Surface {
-    /// Makes a lower run move with this one. A time in this run corresponds to a time `by_ps` later in the lower run.
-    /// If both ranges are given, shows the longer one.
+    /// Makes a lower run move with this one. A time in this run corresponds to the time in the lower run that is `by_ps`
+    /// later. If both ranges are given, shows the longer range.
     fn hold(self: &Rc<Surface>, lower: &Rc<Surface>, by_ps: i64, ranges: [Option<(i64, i64)>; 2]) {
         let (Some(above), Some(below)) = (self.extent(), lower.extent()) else { return };
         let all = (above.0.min(below.0 - by_ps), above.1.max(below.1 - by_ps));

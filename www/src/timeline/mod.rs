@@ -1,5 +1,5 @@
-//! The timeline view. The worker that owns the events draws the picture. This module keeps the visible range and
-//! handles input.
+//! The timeline view. The worker that owns the events draws the picture. This module stores the visible range and handles
+//! input.
 //!
 //! ```text
 //! key, wheel, pointer --> Surface (visible range) -- FrameRequest --> analyst
@@ -7,8 +7,8 @@
 //!                          canvas <--------- two bitmaps ----------------+
 //! ```
 //!
-//! At most one request is pending. Changes during that time are drawn after its response. Until then, the page moves
-//! and scales the last picture.
+//! At most one request is pending. If the range changes while a request is pending, the page requests another picture after
+//! the response. Until that picture arrives, the page moves and scales the last one.
 
 pub mod bar;
 mod beside;

@@ -1,4 +1,4 @@
-//! Panning and zooming with held keys. Movement accelerates, and slows down after the key is released.
+//! Panning and zooming with held keys. Movement speeds up while a key is held, and slows down after the key is released.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -9,7 +9,8 @@ use wasm_bindgen::prelude::Closure;
 
 use super::surface::Surface;
 
-/// Maximum speed of panning, in widths per second, and of zooming, as the change of the visible range per second.
+/// Maximum speed of panning, in widths per second, and of zooming, as the factor by which the visible range changes per
+/// second.
 const FULL_SPEED: (f64, f64) = (1.2, 2.5);
 
 /// Rate at which the speed approaches its target, per second.

@@ -51,7 +51,7 @@ pub fn Pane(
         state.dark.track();
         coloured.measure();
     });
-    // Show the tip next to the pointer, after the worker has found the event below it.
+    // Show the tooltip next to the pointer after the worker has found the event below the pointer.
     let last = RefCell::new(Vec::new());
     follow(move || {
         let tip = said.seen.with(|seen| seen.tip.clone());

@@ -1,5 +1,5 @@
-//! Mouse, pen and touch input. A click selects an event, and a drag selects a range. A drag with Shift or the middle
-//! button pans, and so does a drag with one finger. Two fingers zoom.
+//! Mouse, pen and touch input. A click selects an event, and a drag selects a range. A drag with Shift, with the middle
+//! button or with one finger pans. Two fingers zoom.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -12,7 +12,7 @@ use web_sys::{PointerEvent, WheelEvent};
 use super::motion::Motion;
 use super::surface::{Dragged, Surface};
 
-/// A movement of fewer pixels than this counts as a click.
+/// A movement of fewer pixels than this is treated as a click.
 const CLICK: f64 = 4.0;
 
 /// A pressed pointer.
@@ -28,7 +28,7 @@ struct Down {
 enum Drag {
     #[default]
     Nothing,
-    /// Pressed, and not moved far yet. If `moves` is true, a drag will pan.
+    /// The pointer is pressed and has not moved far yet. If `moves` is true, a drag will pan.
     Pressed { x: f64, y: f64, moves: bool },
     /// Moves a track, dragged by its name.
     Name { x: f64, y: f64 },
@@ -95,7 +95,7 @@ impl Pointers {
         }
     }
 
-    /// Zooms so that each of the two fingers stays at its time.
+    /// Zooms so that the time below each of the two fingers stays the same.
     fn pinch(&self, surface: &Rc<Surface>, before: Down, at: (f64, f64)) {
         let other = self.down.borrow().iter().find(|down| down.id != before.id).copied();
         let Some(other) = other else { return };
@@ -135,10 +135,10 @@ impl Pointers {
     }
 }
 
-/// Handles the wheel. With Ctrl it zooms around the pointer. Horizontally, or with Shift, it pans. Returns false if
-/// the rows should scroll instead.
+/// Handles the wheel. With Ctrl it zooms around the pointer. A horizontal wheel, or the wheel with Shift, pans. Returns
+/// false if the rows should scroll instead.
 pub fn wheel(surface: &Rc<Surface>, event: &WheelEvent, x: f64) -> bool {
-    // Pixels per line or page, for browsers that count in these.
+    // Pixels per line or page, for browsers that report the movement in lines or pages.
     let unit = [1.0, 16.0, 400.0].get(event.delta_mode() as usize).copied().unwrap_or(1.0);
     let (dx, dy) = (event.delta_x() * unit, event.delta_y() * unit);
     let (share, width) = ((x / surface.width()).clamp(0.0, 1.0), surface.width());

@@ -21,7 +21,7 @@ use crate::{ask, browser};
 /// Height of the axis above the rows, in CSS pixels.
 pub const AXIS_HEIGHT: f64 = crossprof::timeline::AXIS_HEIGHT as f64;
 
-/// Minimum width of a search result in pixels. The view zooms in on narrower ones and shows `AROUND_FOUND` times their
+/// Minimum width of a search result in pixels. The view zooms in on narrower results, and shows `AROUND_FOUND` times their
 /// length.
 const MIN_FOUND_PX: f64 = 3.0;
 const AROUND_FOUND: i64 = 40;
@@ -38,7 +38,7 @@ pub struct Said {
     pub blocks: Blocks,
     /// Description of the latest picture.
     pub seen: RwSignal<Seen>,
-    /// Visible range in picoseconds. It is ahead of the picture while a new one is drawn.
+    /// Visible range in picoseconds. While a new picture is drawn, this range is ahead of the old picture.
     pub range_ps: RwSignal<(i64, i64)>,
     /// Selected range.
     pub area: RwSignal<Option<Area>>,
@@ -83,8 +83,8 @@ pub struct Surface {
     dragged: Cell<Option<Dragged>>,
     is_dropped: Cell<bool>,
     is_stale: Cell<bool>,
-    /// Top and height of the lane to show, until the user scrolls. The second field is the scroll position that shows
-    /// it.
+    /// Top and height of the lane to show, until the user scrolls. The next field is the scroll position that shows the
+    /// lane.
     wanted: Cell<Option<(u32, u32)>>,
     scrolled_to: Cell<i32>,
     /// Timeline of another run that moves with this one, and its time offset in picoseconds.
@@ -196,8 +196,8 @@ impl Surface {
         }
     }
 
-    /// Ties another run to this one. A time in this run corresponds to a time `by_ps` later in the other. `all_ps` is
-    /// the range that covers both runs.
+    /// Ties another run to this one. A time in this run corresponds to the time in the other run that is `by_ps` later.
+    /// `all_ps` is the range that covers both runs.
     pub fn tie(self: &Rc<Surface>, other: &Rc<Surface>, by_ps: i64, all_ps: (i64, i64)) {
         *self.tied.borrow_mut() = Some((Rc::downgrade(other), by_ps));
         self.sight.borrow_mut().extent_ps = Some(all_ps);
@@ -212,7 +212,7 @@ impl Surface {
         }
     }
 
-    /// Returns the range that is visible now, or will be. `None` for the whole capture.
+    /// Returns the range that is visible, or will be visible after pending changes. `None` for the whole capture.
     pub fn range(&self) -> Option<Interval> {
         let seen = self.viewport.get().map(|viewport| viewport.range);
         seen.or_else(|| self.sight.borrow().range_ps.map(interval))
@@ -361,7 +361,7 @@ impl Surface {
         self.update(|sight| (sight.pointer, sight.is_dragging) = (Some(dragged.at), true));
     }
 
-    /// Ends the drag. The range is measured as soon as the edges that it snaps to are known.
+    /// Ends the drag. The range is measured as soon as the edges to which it snaps are known.
     pub fn let_go(self: &Rc<Surface>) {
         self.is_dropped.set(self.dragged.get().is_some());
         self.snap();
@@ -426,7 +426,7 @@ impl Surface {
         if let Action::Area { range_ps, rows, .. } = action
             && self.said.area.get_untracked() != Some(Area { range_ps, rows })
         {
-            // The user has selected something else since.
+            // The user has selected something else in the meantime.
             return;
         }
         let (is_area, is_kept) = (matches!(action, Action::Area { .. }), matches!(action, Action::Keep(_)));
@@ -465,8 +465,8 @@ impl Surface {
         self.said.outcome.set(Some(outcome));
     }
 
-    /// Shows the range of an action. `is_found` is true for search results, which are enlarged if they are too narrow
-    /// to see. If `is_found` is `None`, fits the view to the range.
+    /// Shows the range of an action. `is_found` is true for search results, which are enlarged if they are too narrow to
+    /// see. If `is_found` is `None`, fits the view to the range.
     fn bring_into_sight(self: &Rc<Surface>, start: i64, end: i64, is_found: Option<bool>) {
         let width = self.width();
         let time = interval((start, end));
@@ -486,8 +486,8 @@ impl Surface {
         });
     }
 
-    /// Scrolls the rows to the wanted lane if it is not visible. Called again when rows appear, and when the details
-    /// of an event take space from them.
+    /// Scrolls the rows to the wanted lane if it is not visible. Called again when rows appear, and when the details of an
+    /// event leave less space for the rows.
     fn reveal(&self) {
         if let (Some((top, height)), Some(elements)) = (self.wanted.get(), &*self.elements.borrow()) {
             let (top, height) = (f64::from(top), f64::from(height));
@@ -507,7 +507,7 @@ impl Surface {
         }
     }
 
-    /// Keeps the selected range as a named range.
+    /// Bookmarks the selected range under a name.
     pub fn keep_area(self: &Rc<Surface>) {
         if let Some(Area { range_ps, rows }) = self.said.area.get_untracked() {
             self.act(Action::Keep(Keep::Range { range_ps, rows }));
@@ -533,8 +533,7 @@ impl Surface {
         ask::picture(&self.run, sight, title, form, Box::new(heard));
     }
 
-    /// Returns two texts for the address: flags and kept ranges, and the arrangement of tracks. An empty text is
-    /// `None`.
+    /// Returns two texts for the URL: flags and bookmarked ranges, and the arrangement of tracks. An empty text is `None`.
     pub fn kept(&self) -> [Option<String>; 2] {
         let sight = self.sight.borrow();
         [&sight.bookmarks, &sight.arrangement].map(|text| Some(text.clone()).filter(|text| !text.is_empty()))
@@ -566,7 +565,7 @@ pub fn interval((start, end): (i64, i64)) -> Interval {
     Interval::new(crossprof::Ps::new(start), crossprof::Ps::new(end))
 }
 
-/// Shows a bitmap on a canvas, which gets its size.
+/// Shows a bitmap on a canvas, and gives the canvas the size of the bitmap.
 pub fn put(canvas: &HtmlCanvasElement, bitmap: &ImageBitmap, width_css: f64) {
     if canvas.width() != bitmap.width() || canvas.height() != bitmap.height() {
         canvas.set_width(bitmap.width());

@@ -1,6 +1,5 @@
-//! The analyst: receives decoded runs, makes their reports, pages and tables, and keeps the runs while the page shows
-//! them. The second analyst of a load runs the same program. It stores no runs, only the memory records of some of
-//! them.
+//! The analyst: receives decoded runs, makes their reports, pages and tables, and keeps the runs while the page shows them.
+//! The second analyst of a load runs the same program. It stores no runs, but only the memory records of some runs.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -41,13 +40,13 @@ use crate::protocol::timeline::{
 };
 use crate::protocol::wire::{Body, Document, Packed};
 
-/// Maximum size of the programs that are sent to the second analyst in advance. Analyzing them takes several times as
+/// Maximum size of the programs that are sent to the second analyst in advance. Analysing programs takes several times as
 /// much memory.
 const PREPARED_BYTES: usize = 64 << 20;
 
-/// Steps of each synthetic run in a warm-up. One pass takes about 20 ms.
+/// Number of steps of each synthetic run in a warm-up. One pass takes about 20 ms.
 const STEPS: i64 = 20;
-/// Passes of a warm-up. Browsers optimize code that ran for a few milliseconds.
+/// Number of passes of a warm-up. Browsers optimise code that has run for a few milliseconds.
 const PASSES: u32 = 20;
 
 const DAMAGED: &str = "A run was damaged during the transfer between two workers. Load the profile again.";
@@ -59,7 +58,7 @@ const NO_DOCUMENT: &str =
 const NO_CHANGES: &str = "The differences between the ops could not be read. Load the profiles again.";
 const NO_TABLE: &str = "This run has no such table.";
 
-/// Handles a request of the page.
+/// Handles a request from the page.
 pub fn begin(analyst: &Rc<RefCell<Analyst>>, request: AnalystRequest, asker: Asker) {
     match request {
         AnalystRequest::Rehearse(RehearseRequest) => {
@@ -278,9 +277,10 @@ impl Analyst {
         Some(ProgramBytes::new(&found.bytes, found.ops))
     }
 
-    /// Prepares a part of the timeline, and then the layers of one grouping. When all parts are ready, draws the first picture, because the browser then
-    /// compiles the drawing code and loads fonts. The first picture takes five times as long as the next one. The
-    /// first statistics of a range take three times as long.
+    /// Prepares a part of the timeline or, when the timeline is ready, the layers of one grouping. When all parts are
+    /// ready, draws the first picture, so that the browser compiles the drawing code and loads fonts in advance. The first
+    /// picture takes five times as long as the second. The first statistics of a range take three times as long as the
+    /// second.
     fn prepare(&mut self, run: u32) -> Option<Left> {
         let settings = self.settings_of(run)?;
         let is_unmade =
@@ -337,7 +337,7 @@ impl Analyst {
         let stage = self.stages.get_mut(run as usize).ok_or(NO_RUN)?;
         let [for_events, for_names] = &mut self.canvases;
         let drawn = self.session.timeline(run, &settings, |context, kept| {
-            // Two tied runs are shown in full at first.
+            // Two runs that move together are shown in full at first.
             let opens_at = || pages::timeline::first_range(&context).filter(|_| sight.extent_ps.is_none());
             let sight = Sight { range_ps: sight.range_ps.or_else(opens_at), ..sight.clone() };
             let scene = pages::timeline::scene(context, kept, stage, &sight);
@@ -385,7 +385,7 @@ impl Analyst {
         Some(Document::new(&self.session.median_step(run, &settings).unwrap_or_default()))
     }
 
-    /// Returns the memory records of a run as bytes, empty for an imported report.
+    /// Returns the memory records of a run as bytes. They are empty for an imported report.
     fn memory(&mut self, run: u32) -> Option<Document> {
         let settings = self.settings_of(run)?;
         let bytes = self.session.memory(run, &settings).map(|recorded| recorded.to_bytes()).unwrap_or_default();
@@ -393,8 +393,8 @@ impl Analyst {
     }
 }
 
-/// Warms up the analyst: repeats the work of a load with synthetic runs until a load arrives. The browser then has
-/// optimized code for the first load. Other messages are handled between two passes.
+/// Warms up the analyst: repeats the work of a load with synthetic runs until a load arrives. As a result, the browser has
+/// optimised code for the first load. Other messages are handled between two passes.
 fn rehearse(analyst: Rc<RefCell<Analyst>>, pass: u32) {
     if analyst.borrow().is_asked || pass == PASSES {
         return;

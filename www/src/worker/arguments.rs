@@ -1,4 +1,5 @@
-//! Reads a file again to get all arguments of an event. The analyst does not keep arguments that no number uses.
+//! Reads a file again to get all arguments of an event. The analyst does not keep arguments that are not needed for a
+//! number.
 
 use crossprof::document::Grid;
 use crossprof::pages::timeline::named_values;

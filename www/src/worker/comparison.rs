@@ -1,4 +1,4 @@
-//! Comparisons and reports, made of the profiles of runs. The runs may belong to different loads.
+//! Comparisons and reports, made from the profiles of runs. The runs may belong to different loads.
 
 use crossprof::UnifiedProfile;
 use crossprof::compare::{Comparison, Options, Subject, compare};
@@ -14,7 +14,7 @@ use crate::protocol::wire::{Body, Document};
 /// Error if a profile is missing or damaged.
 const NO_PROFILE: &str = "The profile of a run could not be read. Load it again.";
 
-/// A document of one run that the page does not offer.
+/// Error for a document about one run that requires several runs.
 const NO_DOCUMENT: &str = "This document needs at least two runs. Choose another run to compare with.";
 
 /// Makes the page of a comparison.

@@ -66,7 +66,7 @@ impl Decoder {
         Decoder { asker, entries, session, file: None, done: Vec::new(), block, to_analyst, pace }
     }
 
-    /// Handles the next chunk, which takes its bytes from those attached.
+    /// Handles the next chunk. A chunk with bytes takes them from the attached bytes.
     fn take(&mut self, chunk: FileChunk, bytes: &mut Bytes) {
         match chunk {
             FileChunk::File(index) => {
@@ -169,8 +169,8 @@ fn done(file: u32, result: FileResult) -> FileDone {
     }
 }
 
-/// Returns warnings for archive members that could not be read. Each of the first members gets its own warning, and one
-/// more warning counts the rest.
+/// Returns warnings for archive members that could not be read. The first members each get their own warning, and one more
+/// warning counts the rest.
 fn unread(archive: &str, members: &[MemberResult]) -> Vec<Warning> {
     let failed = || members.iter().filter_map(|member| Some((member, member.error.as_ref()?)));
     let warning = |(member, error): (&MemberResult, &Error)| {

@@ -11,7 +11,7 @@ pub fn groups(entries: &[FileEntry]) -> Groups {
         entries.iter().map(|entry| Candidate { path: &entry.path, kind: entry.kind }).collect();
     let plan = plan::plan(&candidates);
     let mut groups = Groups::default();
-    // The files of a folder are chosen by the plan. Files that the user chose are read.
+    // In a folder, the plan chooses the files to read. Files that the user chose are always read.
     let is_in_folder = |file: &usize| entries.get(*file).is_some_and(|entry| entry.path.contains('/'));
     let unclear: Vec<usize> = plan.unclear_memory(&candidates).filter(is_in_folder).collect();
     let unclear_reason = |file: usize| {

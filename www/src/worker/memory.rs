@@ -22,8 +22,8 @@ impl ReceivedMemory {
         self.0.contains_key(&run)
     }
 
-    /// Stores the memory records of a run. Empty bytes mean that the run has none. Makes the page at once, because the
-    /// user will probably open it next.
+    /// Stores the memory records of a run. Empty bytes mean that the run has none. Makes the memory page at once, because
+    /// the user will probably open it next.
     pub fn store(&mut self, run: u32, bytes: &[u8]) {
         self.0.insert(run, Recorded::from_bytes(bytes).map(KeptMemory::new));
         drop(self.page(run, &PageQuery::default()));

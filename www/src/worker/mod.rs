@@ -1,6 +1,7 @@
-//! The workers. There are three programs: the reader inspects, unpacks and decodes files, the analyst analyzes the
-//! decoded runs, and the graph worker draws and prints compiled programs. A load has two readers, one analyst and, on demand, a second analyst, which handles requests that need
-//! no events. Both analysts run the same program. The request to a worker determines its task.
+//! The workers. There are three programs. The reader inspects, unpacks and decodes files. The analyst analyses the decoded
+//! runs. The graph worker draws and prints compiled programs. A load has two readers, one analyst and, on demand, a second
+//! analyst, which handles requests that need no events. Both analysts run the same program. The request to a worker
+//! determines its task.
 
 pub mod analyst;
 pub mod arguments;
@@ -40,7 +41,7 @@ pub struct Pace {
 impl Pace {
     const EVERY_MS: f64 = 150.0;
 
-    /// Returns true if the last message was long ago, and restarts the interval.
+    /// Returns true if the last message was long enough ago, and then restarts the interval.
     pub fn is_due(&mut self) -> bool {
         let now_ms = Date::now();
         let due = now_ms - self.told_at_ms > Pace::EVERY_MS;

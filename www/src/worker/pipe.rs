@@ -1,9 +1,9 @@
-//! Transfers bytes from one worker to the next. Blocks are transferred rather than copied, and come back to be filled
-//! again. Only a few blocks are in transit at any time, so memory stays bounded without shared memory. The page
-//! forwards all messages, so there is no port between the workers (see [`protocol`](crate::protocol)).
+//! Transfers bytes from one worker to the next. Blocks are transferred instead of copied, and come back to be filled again.
+//! Only a few blocks are in transit at any time, so memory stays bounded without shared memory. The page forwards all
+//! messages, so there is no port between the workers (see [`protocol`](crate::protocol)).
 //!
-//! One post contains a list of messages and a block with the bytes of all of them, in order. This way, thousands of
-//! small archive members share a block.
+//! One post contains a list of messages, and a block with the bytes of all these messages in order. In this way, thousands
+//! of small archive members share a block.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -75,7 +75,7 @@ pub fn hear(message: Message) {
     });
 }
 
-/// Sends a message to a neighbor. Ignores errors: if the neighbor is gone, the load was cancelled.
+/// Sends a message to a neighbor. Ignores errors, because if the neighbor is gone, the load was cancelled.
 fn post(kind: Kind, body: &JsValue, transferred: &Array) {
     let scope: DedicatedWorkerGlobalScope = js_sys::global().unchecked_into();
     let message = wire::message(RequestId::UNAWAITED, kind, body, &transferred.to_vec());
@@ -85,7 +85,7 @@ fn post(kind: Kind, body: &JsValue, transferred: &Array) {
 /// The sending end. `bytes_message` creates the message for a number of bytes in the block.
 pub struct Pipe<M> {
     bytes_message: fn(u32) -> M,
-    /// Messages of the next post.
+    /// Messages for the next post.
     messages: Vec<M>,
     block: Option<Uint8Array>,
     filled: u32,
@@ -121,7 +121,8 @@ impl<M: Serialize + DeserializeOwned> Pipe<M> {
         }
     }
 
-    /// Queues a message after the bytes before it. It is sent by [`flush`](Pipe::flush) or when the block is full.
+    /// Queues a message after the bytes that were queued before it. [`flush`](Pipe::flush) sends the message, or a full
+    /// block does.
     pub fn send(&mut self, message: M) {
         self.announce_bytes();
         self.messages.push(message);
@@ -148,7 +149,7 @@ impl<M: Serialize + DeserializeOwned> Pipe<M> {
         }
     }
 
-    /// Returns a buffer of this size, a returned one if possible.
+    /// Returns a buffer of this size. Reuses a returned buffer if possible.
     pub fn buffer(&self, bytes: u32) -> ArrayBuffer {
         let mut spare = self.spare.borrow_mut();
         match spare.iter().rposition(|buffer| buffer.byte_length() == bytes) {
@@ -234,7 +235,7 @@ impl Bytes {
         Uint8Array::new(&self.buffer).subarray(start, self.start)
     }
 
-    /// Returns the whole buffer of a message that has one of its own.
+    /// Returns the whole buffer of a message that has its own buffer.
     pub fn buffer(&self) -> &JsValue {
         &self.buffer
     }

@@ -1,5 +1,5 @@
-//! Warms up a reader: reads files before the first load, so that the browser has already optimized the code for
-//! unpacking and decoding.
+//! Warms up a reader: reads files before the first load, so that the browser has already optimised the code for unpacking
+//! and decoding.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -15,7 +15,7 @@ use crate::protocol::reader::RehearseReadingRequest;
 use crate::worker::asker::Asker;
 use crate::worker::soon;
 
-/// Number of times that each file is read. Browsers optimize code that ran for a few milliseconds.
+/// Number of times that each file is read. Browsers optimise code that has run for a few milliseconds.
 const PASSES: u32 = 40;
 
 thread_local! {

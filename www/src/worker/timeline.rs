@@ -90,7 +90,7 @@ fn write(context: &OffscreenCanvasRenderingContext2d, letterings: &[Lettering], 
             context.set_fill_style_str(&format!("rgb({red} {green} {blue})"));
         }
         let (x, y) = (f64::from(it.x), f64::from(it.y));
-        // The browser measures track names to cut them. Event names are already cut.
+        // Track names are cut here, because the browser must measure them. Event names are already cut.
         match it.style {
             TextStyle::Event => context.fill_text(&it.text, x, y)?,
             TextStyle::Plain | TextStyle::Heading => {

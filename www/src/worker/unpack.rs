@@ -1,7 +1,7 @@
 //! The first reader: reads and unpacks files, and sends blocks of bytes to the decoder. Inflating and decoding run in
-//! parallel, and only a few blocks are in memory at any time. Uncompressed data is sent in the buffers that it was
-//! read into. The metadata of an xplane file comes after its events. It is read first, so that the decoder does not
-//! have to wait for it.
+//! parallel, and only a few blocks are in memory at any time. Uncompressed data is sent in the buffers into which it was
+//! read. The metadata of an xplane file comes after its events. It is read first, so that the decoder does not have to wait
+//! for it.
 
 use std::ops::Range;
 
@@ -18,11 +18,11 @@ use crate::worker::asker::Asker;
 use crate::worker::pipe::Pipe;
 use crate::worker::stream::FileStream;
 
-/// Bytes per read of uncompressed data, which is sent in the same buffer.
+/// Bytes per read of uncompressed data, which is sent in the buffer of the read.
 const PLAIN_READ_BYTES: u32 = 4 << 20;
-/// Bytes per read of compressed data. Small reads return early, and the browser reads ahead.
+/// Bytes per read of compressed data. Small reads return early, while the browser reads ahead.
 const PACKED_READ_BYTES: u32 = 512 << 10;
-/// Compressed bytes to unpack before waiting for the decoder. Deflate expands data up to about a thousand times.
+/// Number of compressed bytes to unpack before waiting for the decoder. Deflate expands data up to about a thousand times.
 const PUSH_BYTES: usize = 64 << 10;
 
 /// Reads all files.

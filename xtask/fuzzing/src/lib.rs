@@ -4,8 +4,8 @@
 //! corpus (whole inputs) -> mutate (seeded) -> drive (read, report, tables, pages, exports, comparison, budgets)
 //! ```
 //!
-//! `cargo xtask fuzz` runs everything on the stable toolchain, with each case in a child process that has a time limit and a
-//! memory limit. The cargo-fuzz targets (folder fuzz/) have their own mutations and share [`drive`].
+//! `cargo xtask fuzz` runs everything on the stable toolchain, with each case in a child process that has a time limit and
+//! a memory limit. The cargo-fuzz targets (folder fuzz/) have their own mutations, but also use [`drive`].
 
 pub mod corpus;
 pub mod drive;

@@ -1,16 +1,16 @@
-//! Pseudo-random numbers that are the same for a seed on every machine (SplitMix64).
+//! Pseudo-random numbers (SplitMix64). The same seed gives the same numbers on every machine.
 
 /// A generator of pseudo-random numbers.
 #[derive(Clone, Debug)]
 pub struct Random(u64);
 
 impl Random {
-    /// Creates the sequence of a seed.
+    /// Creates the sequence for a seed.
     pub fn new(seed: u64) -> Random {
         Random(seed)
     }
 
-    /// Creates the sequence of case `number` of a seed. It does not depend on other cases.
+    /// Creates the sequence for case `number` of a seed. It does not depend on other cases.
     pub fn of_case(seed: u64, number: u64) -> Random {
         let mut of_seed = Random(seed);
         let start = of_seed.next() ^ number.wrapping_mul(0xd605_bbb5_8c8a_bbfd);
@@ -18,7 +18,7 @@ impl Random {
     }
 
     /// Creates a sequence that depends only on the bytes (FNV-1a), so that a saved input is driven in the same way as
-    /// when it was found.
+    /// before it was saved.
     pub fn of_bytes(bytes: &[u8]) -> Random {
         let step = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
         Random(bytes.iter().fold(0xcbf2_9ce4_8422_2325, step))
@@ -45,7 +45,7 @@ impl Random {
         self.below(most)
     }
 
-    /// Returns true once in `times` calls on average.
+    /// Returns true in one of `times` calls, on average.
     pub fn once_in(&mut self, times: usize) -> bool {
         self.below(times) == 0
     }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use fuzzing::{Format, corpus, drive};
 
-/// Number of samples per format to drive, the smallest ones. A run of the fuzzer drives all of them.
+/// Number of samples to drive per format, the smallest first. A run of the fuzzer drives all of them.
 const SAMPLES: usize = 5;
 
 #[test]

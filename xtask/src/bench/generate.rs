@@ -36,7 +36,7 @@ pub enum Value<'a> {
 pub struct Arg<'a> {
     pub key: &'static str,
     pub value: Value<'a>,
-    /// True if the argument is the same each time the operation runs, so that an xplane file stores it once.
+    /// True if the argument is the same each time that the operation runs, so that an xplane file stores it once.
     pub of_operation: bool,
 }
 
@@ -46,15 +46,15 @@ pub struct Event<'a> {
     pub name: &'a str,
     pub start_ps: i64,
     pub duration_ps: i64,
-    /// Sorted by key.
+    /// Arguments, sorted by key.
     pub args: &'a [Arg<'a>],
 }
 
 /// Receives the lines and events of a run.
 pub trait Sink {
-    /// Starts a process. Comes before its lines.
+    /// Starts a process. Called before the lines of the process are started.
     fn process(&mut self, pid: u32, name: &str) -> std::io::Result<()>;
-    /// Starts a line. Comes before its events.
+    /// Starts a line. Called before the events of the line are added.
     fn line(&mut self, line: Line, name: &str) -> std::io::Result<()>;
     /// Adds an event.
     fn event(&mut self, event: &Event) -> std::io::Result<()>;
@@ -189,7 +189,7 @@ impl<S: Sink> Run<'_, S> {
         self.sink.line(Line { pid: HOST, tid: LAUNCHES }, "py_xla_execute/9002")
     }
 
-    /// Writes one event, unless the run already has all of its events.
+    /// Writes one event, unless the run already has all its events.
     fn put(
         &mut self,
         pid: u32,

@@ -12,7 +12,7 @@ pub struct Cost {
     pub peak_bytes: Option<u64>,
 }
 
-/// Runs a program several times and returns the time of the fastest run, because other programs disturbed it least.
+/// Runs a program several times and returns the time of the fastest run, because it was disturbed least by other programs.
 /// Measures the memory in an extra run, because this measurement slows the program down.
 pub fn best_of(runs: u32, mut command: impl FnMut() -> Command) -> Result<Cost> {
     let mut seconds = f64::INFINITY;
@@ -40,8 +40,8 @@ fn watched(command: &mut Command) -> Result<Option<u64>> {
     let status = format!("/proc/{}/status", child.id());
     let mut peak_bytes = None;
     loop {
-        // The kernel records the peak, so polling every few milliseconds misses only memory that is allocated in the last
-        // milliseconds.
+        // The kernel records the peak, so polling every few milliseconds misses only memory that is allocated during the
+        // last few milliseconds.
         peak_bytes = peak(&status).max(peak_bytes);
         match child.try_wait().map_err(|error| error.to_string())? {
             None => std::thread::sleep(Duration::from_millis(2)),

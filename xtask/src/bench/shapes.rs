@@ -1,4 +1,5 @@
-//! Traces with one extreme each: one name millions of times, a million names once, or thousands of threads.
+//! Traces that are extreme in one respect: the same name millions of times, a million different names, or thousands of
+//! threads.
 
 use super::generate::{Arg, Event, Line, Sink, Value};
 use std::io::Result;
@@ -8,7 +9,8 @@ const DEVICE: u32 = 1;
 const OPS: u32 = 3;
 const PYTHON: u32 = 9001;
 
-/// Writes the trace that JAX records on a CPU for `events` empty `TraceAnnotation("ev", i=i)`: one host line with one name.
+/// Writes the trace that JAX records on a CPU for `events` empty annotations `TraceAnnotation("ev", i=i)`: one host line
+/// with one name.
 pub fn annotations(events: u64, sink: &mut impl Sink) -> Result<()> {
     let line = Line { pid: HOST, tid: PYTHON };
     sink.process(HOST, "/host:CPU")?;
@@ -34,7 +36,7 @@ pub fn distinct_ops(ops: u64, sink: &mut impl Sink) -> Result<()> {
     for index in 0..ops as i64 {
         let (kind, category) = KINDS[index as usize % KINDS.len()];
         let name = format!("{kind}.{index}");
-        // Scattered durations: neighbours in the file are not neighbours in a sorted table.
+        // Durations are scattered, so that neighbours in the file are not neighbours in a sorted table.
         let duration_ps = 100_000 + index.wrapping_mul(7_919) % 1_000_003 * 10;
         let path = format!("jit(train)/layer_{}/block_{}/{kind}:", index % 96, index % 12);
         let fixed = |key, value| Arg { key, value, of_operation: true };

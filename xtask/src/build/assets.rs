@@ -38,8 +38,8 @@ impl Asset {
 pub struct Program {
     /// Name of the binary in `www/Cargo.toml`.
     pub bin: String,
-    /// True for programs that the page's code starts as workers. They keep their names. The other program starts with the
-    /// page.
+    /// True for programs that the page's code starts as workers. These programs keep their names. The other program starts
+    /// with the page.
     pub is_worker: bool,
     /// Cargo profile, if the link names one.
     pub profile: Option<String>,

@@ -1,4 +1,4 @@
-//! Builds everything that index.html names into a folder, exactly like `trunk build`.
+//! Builds everything that index.html names into a folder. The result is exactly that of `trunk build`.
 //!
 //! ```text
 //! index.html ── links ──┬─ files, folders, style sheets ─────────────────────────────┐
@@ -68,7 +68,7 @@ pub fn bundle(out: &Path, variant: Variant, tools: &Tools, id: &str, steps: &mut
     cache::write(&out.join("index.html"), page.replacen("</head>", &format!("{preloads}</head>"), 1))
 }
 
-/// Compiles all programs, with one cargo command per profile so that they compile in parallel.
+/// Compiles all programs. There is only one cargo command per profile, so that programs compile in parallel.
 fn compile(programs: &[&Program], variant: Variant, tools: &Tools, id: &str, steps: &mut Steps) -> Result {
     let mut profiles: Vec<&str> = programs.iter().map(|program| variant.profile_of(program)).collect();
     profiles.dedup();

@@ -77,7 +77,7 @@ fn service_worker(dist: &Path, id: &str) -> Result {
         .filter(|name| name != "sw.js" && name != "build-id.txt")
         .map(|name| format!("{:?}", format!("./{name}")))
         .collect();
-    // The address of the page without a file name.
+    // The URL of the page without a file name.
     names.push("\"./\"".into());
     names.sort();
     let file = dist.join("sw.js");

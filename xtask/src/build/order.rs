@@ -1,7 +1,8 @@
 //! Orders the functions of a WebAssembly module so that gzip compresses them best.
 //!
-//! gzip finds repetitions within 32 kB. Generic code has many nearly equal instances. An instance costs little if it is
-//! close to a similar one, and all of its bytes if it is far away. Therefore the functions are arranged in a chain:
+//! gzip finds repetitions within 32 kB. Generic code has many nearly equal instances. An instance close to a similar one
+//! takes few bytes, and an instance far from similar ones takes all its bytes. Therefore, the functions are arranged in a
+//! chain:
 //!
 //! ```text
 //! placed       … f17 f3 f90 | next: of the remaining functions, the one with the largest
@@ -17,15 +18,15 @@ use wasm_encoder::reencode::{self, Error, Reencode};
 use wasm_encoder::{CodeSection, FunctionSection, Module};
 use wasmparser::{CodeSectionReader, FunctionSectionReader, Parser, Payload, TypeRef};
 
-/// Length of a piece in bytes: about the shortest repetition that gzip encodes as a reference.
+/// Length of a piece in bytes, which is about the shortest repetition that gzip encodes as a reference.
 const PIECE_BYTES: usize = 6;
 /// Distance up to which a function is within reach. It is less than gzip's window, because the next function takes up
 /// part of the window.
 const REACH_BYTES: usize = 20_000;
 /// A piece that occurs in more functions than this is ignored, because it does not distinguish them.
 const MAX_HOLDERS: usize = 100;
-/// Number that is added to every function's own count of pieces, so that long functions come before short ones that
-/// match by chance.
+/// Number that is added to every function's count of its own pieces, so that long functions come before short functions
+/// that match by chance.
 const EXTRA_PIECES: usize = 100;
 
 /// Returns the module with its functions reordered.
@@ -96,7 +97,7 @@ impl Reencode for Renumber {
     }
 }
 
-/// The functions placed so far, and the overlap of the remaining functions with the last ones placed.
+/// The functions placed so far, and the overlap between the remaining functions and the last functions placed.
 struct Chain {
     /// Distinct pieces of each function.
     pieces: Vec<Vec<usize>>,
@@ -139,8 +140,8 @@ impl Chain {
                 if id == holders.len() {
                     holders.push(Vec::new());
                 }
-                // The pieces of one function are processed in sequence, so for a repeated piece the function is already the
-                // last holder.
+                // The pieces of one function are processed in sequence. For a repeated piece, the function is therefore
+                // already the last holder.
                 if holders[id].last() != Some(&function) {
                     holders[id].push(function);
                 }
@@ -195,7 +196,7 @@ mod tests {
         ImportSection, RefType, TableSection, TableType, TypeSection, ValType,
     };
 
-    /// Returns a function that calls the imported function and `callee`, and returns a number.
+    /// Returns a function that calls the imported function and `callee`, and that returns a number.
     fn body(callee: u32, number: i32, long: bool) -> Function {
         let mut function = Function::new([]);
         let mut code = function.instructions();
@@ -239,8 +240,8 @@ mod tests {
         module.finish()
     }
 
-    /// Returns the numbers that the functions return: in the order of the table, in the order of the exports, and for
-    /// each function together with its callees.
+    /// Returns the numbers that the functions return, in three lists: in the order of the table, in the order of the
+    /// exports, and for each function together with its callees.
     fn numbers(module: &[u8]) -> (Vec<i32>, Vec<i32>, Vec<(i32, i32)>) {
         let (mut table, mut exported, mut bodies) = (Vec::new(), Vec::new(), Vec::new());
         for part in Parser::new(0).parse_all(module) {

@@ -9,13 +9,13 @@ use std::path::Path;
 const LIMIT_BYTES: usize = 490_000;
 /// Limit of the reader, which supports every format and out-of-memory logs.
 const READER_LIMIT_BYTES: usize = 475_000;
-/// Limit of the analyst, which contains all metrics, rules, tables, pages and comparisons. The page fetches it after it
-/// has become usable, while the user looks for a file, so its size delays no user.
+/// Limit of the analyst, which contains all metrics, rules, tables, pages and comparisons. The page fetches the analyst
+/// after it has become usable, while the user looks for a file, so the size delays no user.
 const ANALYST_LIMIT_BYTES: usize = 1_625_000;
-/// Limit of the graph worker, which the page fetches last and compiles only when the user opens a graph.
+/// Limit of the graph worker, which the page fetches last, and compiles only when the user opens a graph.
 const GRAPH_LIMIT_BYTES: usize = 320_000;
-/// Limit of everything else that the browser fetches after the page: the programs of the other workers, the examples, the schema, and
-/// the files that only the service worker fetches.
+/// Limit of all other files that the browser fetches after the page: the programs of the other workers, the examples, the
+/// schema, and the files that only the service worker fetches.
 const FETCHED_LATER_LIMIT_BYTES: usize = 2_260_000;
 
 /// A file of the page.
@@ -47,7 +47,7 @@ pub fn print(dist: &Path) -> Result {
     Ok(())
 }
 
-/// Fails if a program exceeds its limit, or if the files that the browser fetches after the page exceed theirs.
+/// Fails if a program exceeds its limit, or if the files that the browser fetches after the page exceed their limit.
 pub fn check(dist: &Path) -> Result {
     let (sizes, page) = (sizes(dist)?, cache::read(&dist.join("index.html"))?);
     print_of(&sizes, &page);

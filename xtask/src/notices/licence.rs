@@ -1,4 +1,4 @@
-//! Licences: which ones are allowed, and where their texts are.
+//! The allowed licences, and the location of their texts.
 
 use crate::{Result, cache};
 use std::path::Path;
@@ -44,7 +44,7 @@ impl Licence {
     /// holder.
     pub fn text_in(self, folder: &Path, apache: &str) -> Result<String> {
         if self.name == "Apache-2.0" {
-            // If there is a NOTICE file, the licence requires passing it on.
+            // The licence requires passing on a NOTICE file, if there is one.
             let notice = std::fs::read_to_string(folder.join("NOTICE")).unwrap_or_default();
             return Ok(format!("{}{}{}", notice.trim(), if notice.is_empty() { "" } else { "\n\n" }, apache.trim()));
         }
@@ -66,7 +66,7 @@ impl Licence {
     }
 }
 
-/// Removes invisible differences from a text.
+/// Removes invisible differences between texts.
 fn tidy(text: &str) -> String {
     let lines: Vec<&str> = text.trim_start_matches('\u{feff}').lines().map(str::trim_end).collect();
     lines.join("\n").trim().to_owned()
@@ -103,8 +103,8 @@ mod tests {
         assert!(Licence::of_expression("GPL-3.0").is_err() && Licence::of_expression("MIT AND GPL-3.0").is_err());
     }
 
-    /// deny.toml and this module must allow the same licences: deny.toml checks all dependencies, and this module checks the
-    /// published packages.
+    /// deny.toml and this module must allow the same licences. deny.toml applies to all dependencies, and this module to
+    /// the published packages.
     #[test]
     fn the_lists_of_allowed_licences_agree() {
         let deny = cache::read(&cache::repository().join("deny.toml")).unwrap();

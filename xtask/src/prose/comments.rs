@@ -78,7 +78,7 @@ fn is_name(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_'
 }
 
-/// Returns the end of a block comment, which can contain others.
+/// Returns the end of a block comment, which can contain other block comments.
 fn end_of_block(bytes: &[u8], start: usize) -> usize {
     let (mut depth, mut at) = (0, start);
     while at + 1 < bytes.len() {
@@ -94,7 +94,7 @@ fn end_of_block(bytes: &[u8], start: usize) -> usize {
     bytes.len()
 }
 
-/// Returns the end of a raw string, or of the letter if no string begins with it.
+/// Returns the end of a raw string, or the end of the letter if it does not begin a string.
 fn end_of_raw_string(text: &str, start: usize) -> usize {
     let after = &text[start + 1..];
     let hashes = after.len() - after.trim_start_matches('#').len();
@@ -116,7 +116,7 @@ fn end_of_string(bytes: &[u8], start: usize) -> usize {
     bytes.len()
 }
 
-/// Returns the end of a character in single quotation marks, or of the mark if it begins a lifetime.
+/// Returns the end of a character in single quotation marks, or the end of the mark if it begins a lifetime.
 fn end_of_character(text: &str, start: usize) -> usize {
     let after = &text[start + 1..];
     let length = match after.chars().next() {

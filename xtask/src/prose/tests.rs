@@ -1,6 +1,6 @@
 use super::*;
 
-/// The lines and phrases that are found in a file of this name.
+/// Returns the lines and phrases that are found in a file with this name.
 fn found(name: &str, text: &str) -> Vec<(usize, &'static str)> {
     hits(name, text).into_iter().map(|hit| (hit.line, hit.phrase)).collect()
 }

@@ -101,7 +101,7 @@ fn clippy_wasm(_: &mut Run) -> Result {
 }
 
 /// Returns a cargo command for the page on wasm32. All such commands use the page's profile and target folder, so that they
-/// share their builds.
+/// share build results.
 fn on_page(mut cargo: Command, command: &str) -> Command {
     let tests = if command == "test" { "--tests" } else { "--all-targets" };
     cargo
@@ -130,8 +130,8 @@ fn native(run: &mut Run) -> Result {
         (true, true) => &["--run-ignored", "all"],
         (true, false) => &["--", "--include-ignored"],
     };
-    // The tests of the page's pure parts, and of the other inflater, which a feature selects. The page's browser tests are a
-    // separate check.
+    // The tests of those parts of the page that do not use the browser, and of the other inflater, which a feature selects.
+    // The page's browser tests are a separate check.
     let miniz = &["--package", "input", "--lib", "--no-default-features", "--features", "miniz"];
     let outcome = start(all_but_page, &[targets, real].concat())
         .and(start(&["--package", "www", "--lib"], &[]))

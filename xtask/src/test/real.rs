@@ -1,5 +1,5 @@
-//! Tests that need real profiles. They are marked `#[ignore]` and fail without the profiles. They run if the profiles
-//! are available. If not, they are skipped, and the summary lists them.
+//! Tests that need real profiles. They are marked `#[ignore]` and fail without the profiles. They run if the profiles are
+//! available. Otherwise they are skipped, and the summary lists them.
 
 use crate::cache;
 use std::path::PathBuf;
@@ -11,8 +11,8 @@ pub struct Profiles {
 }
 
 impl Profiles {
-    /// Looks in `$CROSSPROF_TRACES`, or next to the checkout, like the tests themselves. If the profiles are required but
-    /// missing, the tests still run, and fail.
+    /// Looks in `$CROSSPROF_TRACES`, or else next to the checkout, like the tests themselves. If the profiles are required
+    /// but missing, the tests still run, and fail.
     pub fn find(required: bool) -> Profiles {
         let named = std::env::var_os("CROSSPROF_TRACES").map(PathBuf::from);
         Profiles::at(named.unwrap_or_else(|| cache::repository().join("../shared/traces")), required)

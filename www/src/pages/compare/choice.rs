@@ -1,4 +1,4 @@
-//! Settings of a comparison in the address, and operations that change them.
+//! Settings of a comparison in the URL, and operations that change them.
 
 use crossprof::compare::{MOST_RUNS, are_groups};
 use crossprof::report::Metadata;
@@ -9,9 +9,9 @@ use crate::state::{Run, State};
 /// A chosen run.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct Chosen {
-    /// Original name of the run, which identifies it in the address.
+    /// Original name of the run, which identifies it in the URL.
     pub name: String,
-    /// File that the run was read from, which the user needs to open again.
+    /// File from which the run was read. The user needs it to open the run again.
     pub file: String,
     /// Label from the user. Empty for the original name.
     pub called: String,
@@ -50,7 +50,7 @@ pub struct Choice {
 }
 
 impl Choice {
-    /// Reads the settings from the address.
+    /// Reads the settings from the URL.
     pub fn read(state: State) -> Choice {
         let option = |key: &str| state.route.with(|route| route.query.options.get(key).cloned().unwrap_or_default());
         let list = |key: &str| option(key).split('\n').map(str::to_owned).collect::<Vec<_>>();
@@ -74,7 +74,7 @@ impl Choice {
         Choice { runs, baseline, scaling: option("scaling") }
     }
 
-    /// Writes the settings to the address.
+    /// Writes the settings to the URL.
     pub fn write(&self, state: State) {
         let list = |of: fn(&Chosen) -> &str| {
             let all: Vec<&str> = self.runs.iter().map(of).collect();
@@ -142,8 +142,8 @@ impl Choice {
         }
     }
 
-    /// Adds a capture to the group of another one, and moves it next to that one. If there is no group yet, `called`
-    /// becomes its name.
+    /// Adds a capture to the group of another capture, and moves it next to that capture. If there is no group yet, creates
+    /// one with the name `called`.
     pub fn join(&mut self, from: usize, to: usize, called: &str) {
         let Some(group) = self.runs.get(to).map(|run| run.group.clone()) else { return };
         let group = if group.is_empty() { called.to_owned() } else { group };
@@ -156,8 +156,8 @@ impl Choice {
         self.move_run(from, beside);
     }
 
-    /// Makes each folder a group, if all runs are in folders that contain several captures of one program. Groups
-    /// from the user stay.
+    /// Makes each folder a group, if all runs are in folders that contain several captures of one program. Keeps groups
+    /// that the user made.
     pub fn group_folders(&mut self, chosen: &[Option<Run>], left: &[Run]) {
         let Some(chosen) = chosen.iter().cloned().collect::<Option<Vec<Run>>>() else { return };
         let reports: Vec<_> = chosen.iter().chain(left).map(|run| run.report.get_untracked()).collect();
@@ -188,7 +188,7 @@ impl Choice {
         }
     }
 
-    /// Returns the number of runs. Captures in one group count as one.
+    /// Returns the number of runs. The captures in a group are one run.
     pub fn len(&self) -> usize {
         let is_first = |(at, run): &(usize, &Chosen)| {
             run.group.is_empty() || !self.runs.iter().take(*at).any(|other| other.group == run.group)

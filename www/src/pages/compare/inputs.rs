@@ -23,7 +23,7 @@ pub fn amount(text: &str) -> Option<f64> {
 
 /// A field that each run has.
 struct Input {
-    /// Key of the field in the page's address.
+    /// Key of the field in the page's URL.
     key: &'static str,
     /// Label with unit.
     label: &'static str,

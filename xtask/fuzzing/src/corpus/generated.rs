@@ -2,7 +2,7 @@
 
 use crate::Format;
 
-// The packages that contain them are not libraries.
+// The packages that contain these generators are not libraries.
 #[allow(dead_code, missing_docs)]
 #[path = "../../../../tests/support"]
 mod tests {

@@ -2,7 +2,7 @@
 
 use crate::wire::{bytes, message, number, write};
 
-/// Returns a device memory profile with allocations from this many lines of a program.
+/// Returns a device memory profile with allocations from `lines` lines of a program.
 pub fn heap_profile(lines: u64) -> Vec<u8> {
     let texts = [
         "",
@@ -28,7 +28,8 @@ pub fn heap_profile(lines: u64) -> Vec<u8> {
     write(&fields)
 }
 
-/// Returns error texts with their names: in the wording of the GPU and TPU compilers, and repeated and mixed as in logs.
+/// Returns error texts with their names. Some have the wording of the GPU and TPU compilers, and others are repeated and
+/// mixed as in logs.
 pub fn errors() -> [(&'static str, String); 5] {
     [
         ("gpu.log", GPU.to_owned()),

@@ -12,17 +12,17 @@ use crossprof::{Session, Settings, UnifiedProfile, export};
 
 use crate::Format;
 
-/// Maximum size of a sample. Larger files make slow cases without finding more.
+/// Maximum size of a sample. Larger files make cases slow without finding more problems.
 const MOST_BYTES: usize = 160 << 10;
 
 /// An undamaged input.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sample {
-    /// Its format.
+    /// Format of the input.
     pub format: Format,
     /// Name of its file in a corpus.
     pub name: String,
-    /// Its content.
+    /// Content of the input.
     pub bytes: Vec<u8>,
 }
 

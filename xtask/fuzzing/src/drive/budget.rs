@@ -25,7 +25,7 @@ const LIMITS: [&str; 9] = [
 /// Maximum number of lines of a damaged budget to read as limits.
 const MOST_LINES: usize = 100;
 
-/// Number of paths per case whose numbers are compared with the baseline's.
+/// Number of paths per case whose numbers are compared with those of the baseline.
 const PATHS: usize = 12;
 
 fn catalogue() -> &'static Catalogue {

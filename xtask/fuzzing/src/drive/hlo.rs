@@ -42,7 +42,7 @@ pub fn in_an_xplane(module: &[u8]) -> Vec<u8> {
     write(&[message(1, &device), message(1, &host)])
 }
 
-/// Compares a module with itself and with an empty one. Each instruction is in one list.
+/// Compares a module with itself and with an empty module. Checks that each instruction is in exactly one list.
 pub fn difference(module: &Module) -> Kept {
     let count = module.instructions().len();
     let found = Difference::of(module, module);

@@ -1,8 +1,8 @@
 //! Drives an input through the whole library: reading in chunks of any size, report, tables, pages, exports, comparison and
 //! budgets.
 //!
-//! All random choices (sizes of chunks, sort orders, filters) depend only on the input's bytes, so that an input that breaks
-//! a promise breaks it every time.
+//! All random choices (sizes of chunks, sort orders, filters) depend only on the input's bytes, so that an input that
+//! breaks a promise breaks it each time.
 
 mod arguments;
 mod budget;
@@ -25,7 +25,7 @@ pub type Kept<T = ()> = Result<T, String>;
 /// Maximum number of runs of one input to examine.
 const MOST_RUNS: usize = 2;
 
-/// Drives bytes of a format through everything that the library does with it.
+/// Drives bytes of a format through everything that the library does with this format.
 ///
 /// # Errors
 ///
@@ -49,7 +49,7 @@ pub fn drive(format: Format, bytes: &[u8]) -> Kept {
             of_memory("dump/module.pb", bytes, &mut random)?;
             profile("run/host.xplane.pb", &hlo::in_an_xplane(bytes), true, &mut random)
         }
-        // These formats are not passed to another session, because the page reads them in another way.
+        // These formats are not passed to another session, because the page reads them differently.
         Format::HloDump => of_memory("dump/module.hlo.pb", bytes, &mut random),
         Format::HloText => {
             hlo::difference(&crossprof::hlo::read_module(bytes))?;
@@ -105,7 +105,7 @@ fn of_memory(path: &str, bytes: &[u8], random: &mut Random) -> Kept {
     Ok(())
 }
 
-/// Returns a session with one file, pushed in chunks of these sizes, repeatedly.
+/// Returns a session with one file, which is pushed in chunks of these sizes, used in turn.
 fn load(path: &str, bytes: &[u8], sizes: &[usize]) -> (FileResult, Session) {
     let mut session = Session::new();
     let file = session.begin(path, Some(bytes.len() as u64));
@@ -126,7 +126,7 @@ fn push(session: &mut Session, file: crossprof::FileId, bytes: &[u8], sizes: &[u
     }
 }
 
-/// Reads as from disk: first skips the lines of large planes.
+/// Reads the file as from disk, which first skips the lines of large planes.
 fn outlined(bytes: &[u8]) {
     let mut outliner = Outliner::new(bytes.len() as u64);
     while let Some(wanted) = outliner.wanted() {
@@ -146,7 +146,7 @@ fn outlined(bytes: &[u8]) {
     }
 }
 
-/// Reads the document next to a trace, where it may be the model's configuration.
+/// Reads the document next to a trace, because it may be the model's configuration.
 fn beside_a_trace(document: &[u8]) -> Kept {
     const TRACE: &[u8] = br#"{"traceEvents":[{"ph":"M","pid":3,"name":"process_name","args":{"name":"/device:TPU:0"}},
         {"ph":"M","pid":3,"tid":1,"name":"thread_name","args":{"name":"XLA Ops"}},

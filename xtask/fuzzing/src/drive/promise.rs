@@ -83,8 +83,8 @@ fn path_of_null(value: &Value) -> Option<String> {
     }
 }
 
-/// Checks that the percentages of a measured report are between 0 and 100. Exceptions are comparisons with a device's peak
-/// rates, which may be exceeded, and required memory, which may be more than the device has.
+/// Checks that the percentages of a measured report are between 0 and 100. There are two exceptions: rates may exceed a
+/// device's peak rates, and required memory may exceed the memory of the device.
 pub fn shares(what: &str, text: &str) -> Kept {
     fn outside(key: &str, value: &Value) -> Option<String> {
         match value {
@@ -104,7 +104,7 @@ pub fn shares(what: &str, text: &str) -> Kept {
     outside("", &value).map_or(Ok(()), |found| Err(format!("{what} holds a share outside of 0 to 100: {found}")))
 }
 
-/// Checks that markup in names, which mutations write, stays text on a page.
+/// Checks that markup stays text on a page. Mutations write markup into names.
 pub fn inert(what: &str, page: &str) -> Kept {
     match page.find(crate::mutate::MARKUP) {
         Some(at) => {

@@ -10,7 +10,7 @@ use crossprof::{Query, Session, Settings, Sort, Table, TableName, UnifiedProfile
 use super::{Kept, budget, compare, promise};
 use crate::Random;
 
-/// Forms of tables. A table without the form shows its first form.
+/// Forms of tables. A table that lacks the form shows its first form.
 const FORMS: [&str; 9] = ["", "program", "category", "scope", "source", "op", "kind", "run", "apart"];
 
 /// Filters that cover the whole filter language.
@@ -27,7 +27,7 @@ const FILTERS: [&str; 10] = [
     "\u{202e} occurrences>nan",
 ];
 
-/// Examines everything that is made of a run. `measured` is true if the run has events.
+/// Examines everything that is made from a run. `measured` is true if the run has events.
 pub fn examine(session: &mut Session, run: u32, measured: bool, random: &mut Random) -> Kept {
     let settings = Settings::default();
     let Some(profile) = session.report(run, &settings) else { return Ok(()) };

@@ -18,7 +18,7 @@ fn gzip(archive: &[u8], random: &mut Random) -> Vec<u8> {
     let mut out = archive.to_vec();
     let length = out.len();
     match random.below(8) {
-        // Flags. Each flag promises a part of the header.
+        // Flags. Each flag announces a part of the header.
         0 if length > 3 => out[3] = random.next() as u8,
         // Checksum and length at the end.
         1 if length > 8 => out[length - 1 - random.below(8)] ^= 1 << random.below(8),

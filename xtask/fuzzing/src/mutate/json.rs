@@ -31,7 +31,7 @@ pub fn changed(text: &[u8], random: &mut Random) -> Vec<u8> {
     if tokens.is_empty() {
         return bytes::changed(text, text, random);
     }
-    // Mostly at the start of a value or a key, so that most results are still valid JSON.
+    // The position is mostly the start of a value or a key, so that most results are still valid JSON.
     let starts: Vec<usize> =
         (0..tokens.len()).filter(|&at| !matches!(tokens[at].kind, Kind::Close | Kind::Between)).collect();
     let at = if starts.is_empty() || random.once_in(8) { random.below(tokens.len()) } else { *random.pick(&starts) };
@@ -128,7 +128,7 @@ fn end_of_value(tokens: &[Token], start: usize) -> usize {
     start
 }
 
-/// Returns a number that no profiler writes. Most are valid JSON, some are not.
+/// Returns a number that no profiler writes. Most of these numbers are valid JSON, and some are not.
 fn number(random: &mut Random) -> String {
     const NUMBERS: [&str; 20] = [
         "1e308",

@@ -12,7 +12,7 @@ use crate::{Format, Random};
 /// Markup that is written into names. No page and no Markdown may contain it unescaped.
 pub const MARKUP: &str = "<fuzz-tag onload=x>";
 
-/// Maximum size of an input. Larger inputs do not find more.
+/// Maximum size of an input. Larger inputs do not find more problems.
 const MOST_BYTES: usize = 2 << 20;
 
 /// Returns case `number` of a seed: a damaged sample. It does not depend on other cases.

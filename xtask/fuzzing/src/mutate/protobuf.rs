@@ -1,4 +1,4 @@
-//! Mutations of one field of a message at any depth. The lengths around it are corrected.
+//! Mutations of one field of a message, at any depth. The lengths of the enclosing messages are corrected.
 
 use super::{NUMBERS, bytes, hostile_text};
 use crate::Random;
@@ -7,9 +7,9 @@ use crate::wire::{self, Field, Value};
 /// Maximum depth of nested messages to descend into.
 const MOST_DEPTH: usize = 12;
 
-/// Mutates one field of the message. If the bytes are not a message, mutates the bytes.
+/// Mutates one field of the message. If the bytes are not a message, mutates single bytes.
 pub fn changed(message: &[u8], random: &mut Random) -> Vec<u8> {
-    // Wrong lengths, and ends inside a field, cannot be produced field by field.
+    // Wrong lengths and truncated fields cannot be produced field by field.
     if random.once_in(12) {
         return bytes::changed(message, message, random);
     }

@@ -8,7 +8,7 @@ use fuzzing::{Format, drive, mutate};
 
 use crate::Result;
 
-/// Drives cases in order and prints the number of each case before it starts. Ends with the process.
+/// Drives cases in order, and prints the number of each case before it starts. Continues until the process ends.
 pub fn cases(corpus: &[Sample], seed: u64, first: u64, step: u64) -> Result {
     let mut out = std::io::stdout().lock();
     for number in (first..).step_by(usize::try_from(step).unwrap_or(1)) {

@@ -1,4 +1,4 @@
-//! A child process with a memory limit. The parent measures the time of its cases.
+//! A child process with a memory limit. The parent measures the time of the child's cases.
 
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use crate::Result;
 
-/// Time above which a case counts as hanging. Most cases take a few hundredths of a second with all checks on.
+/// Time after which a case is treated as hanging. Most cases take a few hundredths of a second with all checks on.
 pub const MOST_TIME: Duration = Duration::from_secs(10);
 /// Time limit of a single case that runs alone, on a machine that may be busy.
 const MOST_ALONE: Duration = Duration::from_secs(20 * MOST_TIME.as_secs());
@@ -22,15 +22,15 @@ const MOST_SAID_BYTES: usize = 4000;
 pub enum End {
     /// All cases were driven.
     Done,
-    /// The time of the run is over.
+    /// The time limit of the run was reached.
     TimeOver,
     /// A case took longer than [`MOST_TIME`].
     Hangs,
-    /// The process ended early. Contains its output.
+    /// The process ended early. Contains the output of the process.
     Fails(String),
 }
 
-/// Drives the case in a file alone. Slowness is judged by CPU time, so a busy machine does not matter.
+/// Drives the case in a file alone. The time limit applies to CPU time, so a busy machine does not matter.
 pub fn alone(file: &Path) -> Result<End> {
     let limits = format!("ulimit -t {} 2>/dev/null;", MOST_TIME.as_secs());
     let child = with_limits(&limits, &["--case".to_owned(), file.display().to_string()])?;

@@ -10,7 +10,7 @@ const SECONDS: u64 = 60;
 /// A command of this program.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Command {
-    /// Mutates samples and drives cases until the time is over.
+    /// Mutates samples and drives cases until the time limit.
     Run,
     /// Drives saved cases.
     Replay(Vec<PathBuf>),

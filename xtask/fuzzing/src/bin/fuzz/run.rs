@@ -1,4 +1,4 @@
-//! A run: child processes drive cases until the time is over. Failed cases are saved, and the run continues.
+//! A run: child processes drive cases until the time limit. Failed cases are saved, and the run continues.
 
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -12,7 +12,7 @@ use crate::child::{self, End, MOST_TIME};
 use crate::options::Options;
 use crate::{Result, cases};
 
-/// Number of failures after which a run ends. More would be duplicates.
+/// Number of failures after which a run ends. Further failures would be duplicates.
 const MOST_FAILURES: usize = 20;
 
 /// The slowest case so far.
@@ -34,7 +34,7 @@ struct Run<'a> {
     failures: Mutex<Vec<String>>,
 }
 
-/// Mutates samples and drives cases until the time is over.
+/// Mutates samples and drives cases until the time limit.
 pub fn run(options: &Options) -> Result {
     let folder = folder("corpus");
     let samples = corpus::all()?;
@@ -43,7 +43,7 @@ pub fn run(options: &Options) -> Result {
         std::fs::remove_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     }
     cases::write_corpus(&folder, &samples)?;
-    // In the order of the files, as the children read them.
+    // Reads the samples in the order of the files, like the children.
     let samples = cases::read_corpus(&folder)?;
     let run = Run {
         corpus: &samples,
