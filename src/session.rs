@@ -66,7 +66,7 @@ pub struct EventInFile {
     pub name: String,
 }
 
-/// A table of events and the location of each event. `None` for an event whose location is unknown.
+/// An events table and the location of each event. `None` for an event whose location is unknown.
 pub type ListedEvents = (Table, Vec<Option<EventInFile>>);
 
 /// Loads files and keeps their runs. The module's documentation gives the order of calls.

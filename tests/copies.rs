@@ -7,8 +7,8 @@ use crate::support;
 use crate::support::xprof::{Row, number, ours};
 use crossprof::{Query, Session, Settings, TableName, WindowChoice};
 
-/// Copies in a file: direction, category in the report, part of the step, count, summed microseconds, and microseconds in
-/// which a device runs at least one of them and nothing else (mean over devices).
+/// Copies in a file: direction, category in the report, part of the step, count, summed microseconds, and microseconds
+/// during which a device runs at least one of these copies and nothing else (mean over devices).
 type Truth = (&'static str, &'static str, &'static str, u64, f64, f64);
 
 const TRUTHS: [(&str, &[Truth]); 3] = [
@@ -82,7 +82,7 @@ fn every_table_uses_the_calls_direction() {
                 assert!(close(found, exposed), "{name}: step_breakdown.parts.{part}_us {found}");
             }
         }
-        // ROCm runs copies as kernels, so they stay in the table of kernels whatever their direction.
+        // ROCm runs copies as kernels, so they stay in the kernels table whatever their direction.
         let kernels = filtered(&mut session, TableName::Kernels, "kernel_name:copyBuffer");
         let occurrences: f64 = kernels.iter().map(|row| number(row, "occurrences")).sum();
         let copies: u64 = truths.iter().filter(|truth| truth.0 != "memset").map(|truth| truth.3).sum();

@@ -35,7 +35,7 @@ fn ops(trace: &Trace) -> Vec<(String, String)> {
     found.into_iter().map(|(_, _, op, buffer)| (op, buffer)).collect()
 }
 
-/// Returns the instructions in the order of execution. Several kernels of one instruction give one entry.
+/// Returns the instructions in execution order. Several kernels of one instruction give one entry.
 fn instructions(case: &str) -> Vec<String> {
     let mut run = read(case);
     run.complete();

@@ -198,7 +198,7 @@ fn equal_layers_are_drawn_once_with_their_count_and_sum() {
     assert_eq!((group.label.as_str(), group.copies, group.instructions), ("layer_*", 24, 48));
     assert_eq!(group.numbers.time, Some(crossprof::Ps::new(480)));
     assert_eq!(closed.edges.len(), 1);
-    // Every layer uses the parameter, the first one three times in two instructions.
+    // Every layer uses the parameter. The first layer uses it three times in two instructions.
     assert_eq!(closed.edges[0].count, 49);
     let open = visible(&module, &measured, Grouping::Layers, &["layer_*", "layer_*/attn"]);
     let units: Vec<(&str, u32)> =

@@ -125,8 +125,8 @@ fn categories_and_expressions_match_xprof() {
     println!("{rows} rows equal");
 }
 
-/// Under the general conventions, whole modules cost the same as in XLA. Excluded are custom calls, which XLA counts as -1,
-/// and the ragged dot, for which XLA ignores the summed dimension.
+/// Under the general conventions, whole modules cost the same as in XLA. Custom calls, which XLA counts as -1, and the
+/// ragged dot, for which XLA ignores the summed dimension, are excluded.
 #[test]
 fn module_costs_match_xla() {
     let mut compared = 0;

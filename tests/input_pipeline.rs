@@ -105,7 +105,7 @@ fn stages_of_each_step_equal_the_scripts_clock() {
                     // Nothing marks this stage.
                     let is_bare = name.starts_with("unannotated") && stage == "transfer";
                     let Some(time) = ms(&format!("{stage}_ms")).filter(|_| !is_second && !is_bare) else { continue };
-                    // The runtime copies the batch, too.
+                    // The runtime also copies the batch.
                     let found = number(step, &format!("{stage}_us"));
                     near(stage, if stage == "transfer" { found.min(1e3 * time) } else { found }, time);
                     compared += 1;

@@ -20,7 +20,7 @@ fn trace(text: &str) -> Trace {
     whole
 }
 
-/// Returns the names of events with their durations in microseconds, in the order of the file.
+/// Returns the names of events with their durations in microseconds, in file order.
 fn spans(trace: &Trace) -> Vec<(String, f64)> {
     trace.events.iter().map(|event| (trace.text(event.name).to_owned(), event.duration.as_us())).collect()
 }

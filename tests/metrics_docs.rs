@@ -51,7 +51,7 @@ fn leaves(schema: &Value, root: &Value, path: &str, found: &mut BTreeSet<String>
     }
 }
 
-/// Returns every field of the report that has a value, with its definition, in the order of the declarations.
+/// Returns every field of the report that has a value, with its definition, in declaration order.
 fn all_fields() -> Vec<(String, Definition)> {
     let mut all = Vec::new();
     fields::for_each::<UnifiedProfile>(&mut |path, definition| all.push((path.to_owned(), definition)));

@@ -39,7 +39,7 @@ fn brute_force(ops: &[Op]) -> Vec<usize> {
     let innermost = |time: usize, stream: usize| {
         let covers = |op: &&(usize, Op)| op.1.0 == stream && op.1.2 <= time && time < op.1.2 + op.1.3;
         let all: Vec<(usize, Op)> = ops.iter().copied().enumerate().collect();
-        // The latest start wins, then the shortest op, then the last one in the file.
+        // The op with the latest start is taken, then the shortest op, then the last op in the file.
         let op = all.iter().filter(covers).max_by_key(|(id, op)| (op.2, std::cmp::Reverse(op.3), *id));
         op.map_or(3, |(_, op)| op.1)
     };

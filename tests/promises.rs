@@ -129,7 +129,7 @@ fn model_configurations_above_a_file_are_found() {
     assert_eq!(batch("other/t.trace.json.gz"), [Some(1)]);
     std::fs::write(folder.join("checkpoints/a/crossprof.json"), r#"{"batch_size": 2}"#).unwrap();
     assert_eq!((batch(&file), batch("checkpoints/a/profiler_traces")), (vec![Some(2)], vec![Some(2)]));
-    // Each file has its own configuration, and the nearest one wins.
+    // Each file has its own configuration, and the nearest configuration takes precedence.
     assert_eq!(batch(&format!("{file} other/t.trace.json.gz")), [Some(2), Some(1)]);
     std::fs::write(folder.join(run).join("crossprof.json"), r#"{"batch_size": 3}"#).unwrap();
     assert_eq!(batch(&file), [Some(3)]);

@@ -22,7 +22,7 @@ enum Values {
     Floats(Vec<f64>),
     Ints(Vec<i64>),
     Flags(BooleanBufferBuilder),
-    /// All texts, concatenated, with the start of each text and the end of the last one.
+    /// All texts, concatenated, with the start of each text and the end of the last text.
     Texts {
         text: Vec<u8>,
         ends: Vec<i64>,

@@ -56,7 +56,7 @@ pub struct Asked {
 
 /// Limits and baseline, read and merged.
 pub struct Budget {
-    /// The limits of the file, then the additional ones.
+    /// The limits in the file, then the additional limits.
     pub limits: Vec<Limit>,
     /// Paths of the baseline.
     pub baselines: Vec<PathBuf>,
@@ -123,7 +123,7 @@ fn check(command: &Check) -> Result<CheckReport, Vec<String>> {
     Ok(CheckReport::new(command.budget.as_ref().map(|path| path.display().to_string()), judged))
 }
 
-/// Reads the limits of the file, then the additional ones.
+/// Reads the limits in the file, then the additional limits.
 ///
 /// # Errors
 ///

@@ -237,7 +237,7 @@ fn read_planned(loaded: &mut Loaded, inputs: &[Input], progress: &mut Progress) 
     let plan = plan::plan(&candidates(inputs));
     let repeated: Vec<usize> = plan.runs.iter().flat_map(|run| &run.repeated).map(|repeated| repeated.file).collect();
     let mut is_unused: BTreeSet<usize> = repeated.iter().copied().collect();
-    // The memory profiles between the first and the last one of a run.
+    // The memory profiles of a run between its first and its last profile.
     let is_profile = |file: &usize| inputs.get(*file).is_some_and(|input| input.kind == FileKind::MemoryProfile);
     is_unused.extend(plan.ignored.iter().map(|ignored| ignored.file).filter(is_profile));
     // Other files in a folder of profiles are not an error, but they are not read.

@@ -11,7 +11,7 @@
 
 use std::path::{Path, PathBuf};
 
-/// Names of the files. If both exist, the last one takes precedence.
+/// Names of the files. If both exist, the last name takes precedence.
 pub const NAMES: [&str; 2] = ["config.json", "crossprof.json"];
 
 /// Number of folders to search: six from `plugins/profile/<run>` up to the folder of the checkpoint, and one more if there

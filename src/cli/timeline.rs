@@ -219,7 +219,7 @@ fn add(
         )
     });
     let size = (sight.width, height.min(MOST_HEIGHT));
-    // The axis counts from the start of the step, or of the capture.
+    // The axis starts at the start of the step, or of the capture.
     let zero = if command.step.is_some() { range.start } else { scene.zero };
     let viewport = Viewport { all: range, range };
     if comparison.is_some_and(|(_, run)| run == 0) {

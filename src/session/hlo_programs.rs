@@ -135,8 +135,9 @@ impl Session {
         })?
     }
 
-    /// Returns the index of the program that a link refers to: the only one with this key, name or number, or else the one
-    /// in which the op took the most time. `None` if no program or several programs fit, or if none contains the op.
+    /// Returns the index of the program that a link refers to: the only one with this key, name or number, or else the
+    /// program in which the op took the most time. `None` if no program or several programs fit, or if none contains the
+    /// op.
     pub fn hlo_program_of(
         &mut self,
         run: u32,

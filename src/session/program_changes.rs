@@ -19,7 +19,7 @@ use trace::Platform;
 use super::Session;
 use super::hlo_programs::{HloProgram, ops};
 
-/// Maximum number of programs of a run that are compared. Most runs have one large program and many small ones.
+/// Maximum number of programs of a run that are compared. Most runs have one large program and many small programs.
 const MOST_PROGRAMS: usize = 8;
 
 /// Maximum number of instructions that are listed for one program.

@@ -9,7 +9,7 @@ use crossprof::trace::{Framework, Trace, TraceBuilder};
 
 use super::runs::{gpu_steps, host_bound, kernel};
 
-/// One gap of 20 ms among short ones, on a GPU with unknown steps.
+/// One gap of 20 ms among short gaps, on a GPU with unknown steps.
 #[test]
 fn a_gap_that_dominates_the_idle_time_is_reported_separately() {
     let mut b = TraceBuilder::new();

@@ -1,4 +1,4 @@
-//! Paths of profiles for tests: the project's own, and optional real ones.
+//! Paths of profiles for tests: the project's own profiles, and optional real profiles.
 
 use std::path::{Path, PathBuf};
 

@@ -45,7 +45,7 @@ pub enum Action {
     Press(Press),
 }
 
-/// A button of a table or figure, for example one that saves it or shows it as a table.
+/// A button of a table or figure, for example the button that saves it or shows it as a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Press {
     /// Selector of the element that contains the button.

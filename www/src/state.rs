@@ -325,7 +325,7 @@ impl State {
 
     /// Returns the view that the URL names. Without a run, this is the start page.
     pub fn view(&self) -> View {
-        // A comparison names its runs itself and reports missing ones.
+        // A comparison names its runs itself and reports missing runs.
         let view = self.route.with(|route| route.view);
         if self.run().is_none() && view != View::Compare { View::Start } else { view }
     }

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 const PORT: u16 = 8080;
-/// Maximum length of a request line or header. Browsers do not send longer ones.
+/// Maximum length of a request line or header. Browsers do not send anything longer.
 const HEAD_BYTES: u64 = 64 * 1024;
 
 /// `cargo xtask serve [--port N] [--release]`

@@ -24,7 +24,7 @@ pub enum Error {
     /// The file, or its entry in an archive, has no bytes.
     #[error("The file is empty. Check that the capture had finished before you copied the file, and copy it again.")]
     Empty,
-    /// The file is a profile, or an archive that contains one, but crossprof does not support its format.
+    /// The file is a profile, or an archive that contains a profile, but crossprof does not support its format.
     #[error("{what} cannot be read. {remedy}", what = cut(what, QUOTED))]
     Unsupported {
         /// Kind of file, as the start of a sentence (`A unified profile of version 2.0.0`).

@@ -117,7 +117,7 @@ const fn without<'a>(mut path: &'a [u8], start: &str) -> Option<&'a [u8]> {
     Some(path)
 }
 
-/// Calls `visit` with the path and the definition of each field of `T` that has no fields of its own.
+/// Calls `visit` with the path and the definition of each field of `T` that itself has no fields.
 pub fn for_each<T: Fields>(visit: &mut dyn FnMut(&str, Definition)) {
     walk(T::FIELDS, "", visit);
 }

@@ -75,7 +75,7 @@ pub fn si_of_digits(value: f64, unit: &str, digits: usize) -> String {
 
 /// Formats a time in microseconds: `33.1 ms`, `784 ms`, `2.31 s`.
 pub fn time_us(us: f64) -> String {
-    // Traces count whole picoseconds, so less than half of one is rounding noise of floating-point sums.
+    // Traces count whole picoseconds, so less than half a picosecond is rounding noise of floating-point sums.
     let is_nothing = us.abs() < HALF_A_PICOSECOND_US;
     si(if is_nothing { 0.0 } else { us / 1e6 }, "s")
 }

@@ -20,8 +20,8 @@ use serde_json::{Error, Map, Value};
 ///
 /// Returns an error if the text is not JSON or does not fit the type.
 pub fn from_str<T: DeserializeOwned>(text: &str) -> Result<T, Error> {
-    // `serde_json` has one parser for bytes and one for text. Other code needs the parser for bytes, so use it here
-    // too.
+    // `serde_json` has separate parsers for bytes and for text. Other code needs the parser for bytes, so use it here as
+    // well.
     from_tree(serde_json::from_slice(text.as_bytes())?)
 }
 

@@ -6,7 +6,7 @@ use memchr::memmem;
 const ERRORS: [&str; 6] =
     ["RESOURCE_EXHAUSTED", "esource exhausted", "OUT_OF_MEMORY", "OutOfMemoryError", PEAK_BUFFERS, LARGEST_ALLOCATIONS];
 
-/// Words that may appear in other texts, too.
+/// Words that may also appear in other texts.
 const WORDS: [&str; 8] = [
     "ut of memory",
     "OutOfMemory",

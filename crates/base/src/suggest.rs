@@ -1,4 +1,4 @@
-//! Suggests known names for one that does not exist.
+//! Suggests known names for a name that does not exist.
 
 use crate::sort;
 

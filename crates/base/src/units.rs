@@ -1,6 +1,6 @@
 //! Time as an integer number of picoseconds.
 //!
-//! A [`Ps`] counts from the run's anchor (`trace::Capture`). An `i64` of picoseconds covers 106 days, but absolute Unix
+//! A [`Ps`] is relative to the run's anchor (`trace::Capture`). An `i64` of picoseconds covers 106 days, but absolute Unix
 //! time in picoseconds would overflow. Values are converted to the report's microseconds once, at the end.
 
 use std::ops::{Add, AddAssign, Sub};

@@ -27,7 +27,7 @@ pub enum Severity {
 /// `code` is short and stable (`json_truncated`). The other fields contain the place and the extent of the problem.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct Warning {
-    /// Stable identifier in snake_case. The documentation, the tests and the page use the same one.
+    /// Stable identifier in snake_case. The documentation, the tests and the page use the same identifier.
     pub code: String,
     /// `note` (no number is affected), `caution` (numbers may be misleading) or `damage` (bytes or events were lost).
     pub severity: Severity,

@@ -5,9 +5,9 @@
 //!                       0 varint   1 eight bytes   2 length, bytes   3 group, ended by 4   5 four bytes
 //! ```
 //!
-//! Reading never panics and never allocates memory. Bytes that violate the format cause an error with their position.
-//! If a field is longer than its message, the reader returns the existing bytes, so that a truncated file can be read
-//! to its last event.
+//! Reading never panics and never allocates memory. Bytes that violate the format cause an error with their position. If a
+//! field is longer than its message, the reader returns the bytes that exist, so that a truncated file can be read to its
+//! last event.
 
 use std::fmt;
 

@@ -10,7 +10,7 @@ use metrics::{HostRole, OpFamily, StepPart};
 pub struct ColourClass(&'static str);
 
 impl ColourClass {
-    /// Time in which nothing runs.
+    /// Time during which nothing runs.
     pub const IDLE: ColourClass = ColourClass("idle");
 
     /// Elements without their own colour, for example a group of ops.

@@ -5,7 +5,7 @@ use base::format::shorten;
 /// Maximum number of characters in a cell. A terminal can still show a line whose column is padded to this width.
 const CELL: usize = 300;
 
-/// Maximum number of characters in a sentence. Only imported documents contain longer ones.
+/// Maximum number of characters in a sentence. Only imported documents contain longer sentences.
 pub const SENTENCE: usize = 1_000;
 
 /// Formats rows with two spaces before each column. `right` marks the right-aligned columns. Long

@@ -1,4 +1,4 @@
-//! Renders the table of findings as a list, because sentences do not fit in columns.
+//! Renders the findings table as a list, because sentences do not fit in columns.
 
 use base::format::{printable, shorten};
 use document::columns::SENTENCE;

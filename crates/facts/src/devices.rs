@@ -57,7 +57,7 @@ fn number(cell: &str) -> Option<Option<f64>> {
     if cell.is_empty() { Some(None) } else { decimal(cell).map(Some) }
 }
 
-/// Returns all devices, in the order of the table.
+/// Returns all devices, in table order.
 pub fn all() -> &'static [Device] {
     &DEVICES
 }

@@ -1,6 +1,6 @@
-//! Dimensions of public models, from their published `config.json` (`model_presets.csv`). An empty cell does not apply.
-//! A test counts the parameters of each model and compares them with the published size of the weights
-//! (`model_presets.published.csv`).
+//! Dimensions of public models, from their published `config.json` (`model_presets.csv`). An empty cell means that the
+//! dimension does not apply. A test counts the parameters of each model and compares them with the published size of the
+//! weights (`model_presets.published.csv`).
 
 use std::sync::LazyLock;
 
@@ -44,7 +44,7 @@ pub struct ModelPreset {
 static PRESETS: LazyLock<Vec<ModelPreset>> =
     LazyLock::new(|| table::rows(include_str!("model_presets.csv")).filter_map(|cells| parse(&cells)).collect());
 
-/// Returns all presets, in the order of the table.
+/// Returns all presets, in table order.
 pub fn all() -> &'static [ModelPreset] {
     &PRESETS
 }

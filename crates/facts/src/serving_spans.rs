@@ -12,7 +12,7 @@ const FORMS: [&str; 14] = [
     "context_{prefill_requests}({prefill_tokens})_generation_{decode_requests}({decode_tokens})*",
     // The same form with sums over the tokens of queries (sq) and keys (sk), for rooflines of attention.
     "execute_{tokens}_context_{prefill_requests}(sq{prefill_tokens}sk*)_generation_{decode_requests}(sq{decode_tokens}sk*",
-    // vLLM before it counted tokens: new requests prefill, and running ones decode.
+    // Older versions of vLLM, which did not count tokens: new requests prefill, and running requests decode.
     "execute_new_{prefill_requests}_cached_{decode_requests}",
     // SGLang, `build_step_span_name` (sglang/srt/utils/profile_utils.py).
     "step[EXTEND bs={prefill_requests} toks={prefill_tokens}*]",

@@ -209,7 +209,7 @@ fn hash(value: &impl Hash) -> u64 {
     hasher.finish()
 }
 
-/// Returns true if two sorted lists have at least half of the longer one in common.
+/// Returns true if two sorted lists share at least half of the entries of the longer list.
 fn is_alike(a: &[u64], b: &[u64]) -> bool {
     let (mut x, mut y) = (a.iter().peekable(), b.iter().peekable());
     let mut common = 0;

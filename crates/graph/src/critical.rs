@@ -14,7 +14,7 @@ use crate::numbers::Measured;
 /// a lower bound, because control dependencies are not included.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CriticalPath {
-    /// Instructions with measured time on the path, in the order of execution.
+    /// Instructions with measured time on the path, in execution order.
     pub instructions: Vec<InstructionIndex>,
     /// Sum of their times.
     pub time: Ps,

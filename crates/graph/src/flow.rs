@@ -107,7 +107,7 @@ impl Users {
         Users { starts, users }
     }
 
-    /// Returns the users of an instruction, in the order of the file.
+    /// Returns the users of an instruction, in file order.
     pub fn of(&self, index: InstructionIndex) -> &[InstructionIndex] {
         let place = |at: usize| self.starts.get(at).map_or(0, |&start| start as usize);
         self.users.get(place(index as usize)..place(index as usize + 1)).unwrap_or_default()

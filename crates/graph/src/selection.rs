@@ -12,7 +12,7 @@ use crate::flow::{Choices, Users, sources};
 pub struct Selection {
     /// Computation that contains the instructions.
     pub computation: ComputationIndex,
-    /// Instructions to draw, in the order of the file.
+    /// Instructions to draw, in file order.
     pub instructions: Vec<InstructionIndex>,
     /// Instruction in the middle of a neighbourhood.
     pub centre: Option<InstructionIndex>,

@@ -46,8 +46,8 @@ pub enum NamedRole<'n> {
 }
 
 impl NamedRole<'_> {
-    /// Returns the role for a name, or `None` if the name does not reveal a role. An optimizer's copies of parameters
-    /// count as optimizer state.
+    /// Returns the role for a name, or `None` if the name does not reveal a role. An optimizer's copies of parameters are
+    /// treated as optimizer state.
     pub fn of(name: &str) -> Option<NamedRole<'_>> {
         let parts = parts(name);
         let has = |names: &[&str]| parts.iter().any(|part| names.contains(part));

@@ -12,9 +12,9 @@
 //! example, a fusion that computes a parameter and its moments reads all three. The analysis looks through copies,
 //! bitcasts, tuples, and values that a loop passes through.
 //!
-//! A function that returns gradients has such outputs, too: the gradient of an argument has its type and shape, and its
+//! A function that returns gradients also has such outputs: the gradient of an argument has its type and shape, and its
 //! instruction often reads the argument. But a new value is computed from the old one element by element (`p - rate * g`),
-//! or replaces a part of it (`dynamic-update-slice`). [`Argument::is_carried`] tells the two apart.
+//! or replaces a part of it (`dynamic-update-slice`). [`Argument::is_carried`] distinguishes the two cases.
 
 use super::{ArrayShape, Instruction, Module, is_elementwise};
 use base::sort;
@@ -69,7 +69,7 @@ pub fn arguments(module: &Module) -> Vec<Argument<'_>> {
         vec![output(module, root)]
     };
     let partitions = module.devices().map_or(1, |devices| u64::try_from(devices.1).unwrap_or(1).max(1));
-    // Finds the outputs that are an argument itself, and those that are computed from one.
+    // Finds the outputs that are arguments themselves, and the outputs that are computed from an argument.
     let mut outcomes = vec![Outcome::NotReturned; parameters.len()];
     let mut read_by: Vec<Vec<usize>> = vec![Vec::new(); parameters.len()];
     let mut taken = vec![false; outputs.len()];

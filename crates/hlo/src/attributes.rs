@@ -5,7 +5,7 @@ use super::shape::Shape;
 /// Attributes of one instruction. A missing attribute is empty, 0 or `None`.
 #[derive(Clone, Debug, PartialEq, Hash)]
 pub struct Attributes {
-    /// Position of a parameter among those of its computation.
+    /// Position of a parameter among the parameters of its computation.
     pub parameter_number: Option<i64>,
     /// Index that a get-tuple-element takes.
     pub tuple_index: i64,
@@ -43,7 +43,7 @@ pub struct Attributes {
     pub custom_call_target: String,
     /// The backend's own configuration: JSON on GPUs and CPUs. Empty if it is not text.
     pub backend_config: String,
-    /// Groups of devices of a collective. `None` if the file does not record them.
+    /// Device groups of a collective. `None` if the file does not record them.
     pub replica_groups: Option<ReplicaGroups>,
     /// Channel of a collective, send or recv. Zero if it has none.
     pub channel_id: i64,
@@ -241,7 +241,7 @@ pub struct TriangularSolve {
     pub transpose: i64,
 }
 
-/// Groups of devices of a collective.
+/// Device groups of a collective.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum ReplicaGroups {
     /// Members of each group. An empty list means one group of all devices.
@@ -257,7 +257,7 @@ pub enum ReplicaGroups {
         /// Order of these dimensions. Empty to keep the order.
         transpose: Vec<i64>,
     },
-    /// Groups of devices along some axes of a mesh.
+    /// Device groups along some axes of a mesh.
     Mesh(Box<MeshAxes>),
 }
 

@@ -14,8 +14,8 @@ pub struct Module {
     pub(super) entry: Option<ComputationIndex>,
     pub(super) by_name: ByName,
     pub(super) damaged: bool,
-    /// Instructions of each computation in the order of execution, computation by computation. Empty if the file contains
-    /// no complete schedule.
+    /// Instructions of each computation in execution order, computation by computation. Empty if the file contains no
+    /// complete schedule.
     pub(super) schedule: Vec<InstructionIndex>,
     pub(super) frames: StackFrames,
     /// Device assignment of the module.
@@ -76,7 +76,7 @@ impl Module {
         !self.schedule.is_empty()
     }
 
-    /// Returns the instructions of a computation in the order of execution, or in the file's order if there is no schedule.
+    /// Returns the instructions of a computation in execution order, or in the file's order if there is no schedule.
     pub fn in_order(&self, computation: &Computation) -> impl Iterator<Item = (InstructionIndex, &Instruction)> {
         computation.instructions.clone().filter_map(|place| {
             let index = self.schedule.get(place as usize).copied().unwrap_or(place);

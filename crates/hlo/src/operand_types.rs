@@ -1,4 +1,4 @@
-//! Types of an instruction's operands, from its expression. Traces without HLO have expressions, too.
+//! Types of an instruction's operands, from its expression. Traces without HLO also have expressions.
 
 use super::DataType;
 use base::number::decimal;

@@ -186,8 +186,8 @@ fn before_update(module: &Module, of: &mut [Option<Phase>]) {
     }
 }
 
-/// Gives instructions without a path the phase of the first operand that has one, and the others the phase of their first
-/// user.
+/// Gives an instruction without a path the phase of its first operand that has a phase. If no operand has a phase, gives it
+/// the phase of its first user.
 fn without_path(module: &Module, of: &mut [Option<Phase>]) {
     for (at, instruction) in module.instructions().iter().enumerate() {
         if of.get(at) == Some(&None) && !LEAVES.contains(&instruction.opcode.as_str()) {

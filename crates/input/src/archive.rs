@@ -8,7 +8,7 @@ pub mod zip;
 
 use base::Warning;
 
-/// A part of an archive, in the order of the file.
+/// A part of an archive, in file order.
 #[derive(Debug)]
 pub enum ArchiveItem<'a> {
     /// An entry starts.

@@ -88,7 +88,7 @@ pub struct PlannedRun {
     pub memory: Vec<usize>,
     /// Files that repeat one of `hosts` and are not read.
     pub repeated: Vec<Repeated>,
-    /// Model configurations. Later ones override earlier ones.
+    /// Model configurations. Later configurations override earlier ones.
     pub sidecars: Vec<usize>,
 }
 
@@ -334,8 +334,8 @@ fn merge_perfetto_copies(files: &[Candidate<'_>], groups: &mut BTreeMap<String, 
     groups.retain(|_, group| !group.hosts.is_empty());
 }
 
-/// Maximum number of model configurations from one folder per run. The last ones are kept. Every run of the folder
-/// lists all of them, so thousands of runs and configurations would give millions of entries.
+/// Maximum number of model configurations from one folder per run. The last configurations are kept. Every run of the
+/// folder lists all of them, so thousands of runs and configurations would give millions of entries.
 const MAX_SIDECARS: usize = 16;
 
 /// Assigns each model configuration to the runs with a file in or below its folder, or to all runs if there are no such

@@ -9,7 +9,7 @@ use report::{DeviceStats, MultiDevice, StepParts, UnifiedProfile, View, WindowKi
 use table::Unit;
 use tables::TableName;
 
-/// Option of the form of the table of arrivals.
+/// Page option for the form of the arrivals table.
 const ARRIVALS: &str = "arrivals";
 
 /// Returns the blocks of the page.
@@ -49,7 +49,7 @@ fn hosts_and_devices(source: Source<'_>, query: &PageQuery) -> impl Iterator<Ite
     all.filter_map(move |(name, title)| source.table_block(name, title, query))
 }
 
-/// Returns the table of arrivals in the chosen form, if collectives were compared.
+/// Returns the arrivals table in the chosen form, if collectives were compared.
 fn arrivals(context: &Context<'_>, query: &PageQuery) -> Vec<Block> {
     if context.analysis.collectives.group_runs.is_empty() {
         return Vec::new();

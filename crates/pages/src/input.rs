@@ -187,7 +187,7 @@ mod tests {
         };
         let of_events = blocks(Source::of_events(examined.context(&run)), &PageQuery::default());
         let of_profile = blocks(Source::of_profile(&examined.profile), &PageQuery::default());
-        // The events add the table of steps.
+        // The events add the steps table.
         let steps = usize::from(examined.profile.input_pipeline.is_some());
         assert_eq!(of_events.len(), of_profile.len() + steps, "{of_profile:?}");
         of_events.into_iter().map(text).collect()

@@ -238,7 +238,7 @@ fn lines(profile: &UnifiedProfile) -> Vec<LineTime<'_>> {
         match lines.iter_mut().find(|line| line.source == source) {
             Some(line) => (line.percent, line.ops) = (line.percent + percent, line.ops + 1),
             None => {
-                // Ops are sorted by time, so the first one of a line is its largest.
+                // Ops are sorted by time, so the first op of a line is its largest op.
                 let path = op.framework_op.as_deref().unwrap_or_default();
                 let is_unnamed = op.category.contains("fusion") || op.category == "custom-call";
                 let operation = if is_unnamed { last_operation(path) } else { &op.category };

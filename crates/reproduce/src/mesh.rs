@@ -4,7 +4,7 @@ use hlo::{Instruction, Module, collective, collective_kind};
 
 use crate::{Unsupported, limits, python};
 
-/// Groups of devices. All groups have the same size.
+/// Device groups. All groups have the same size.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Mesh {
     /// Members of each group, as places in the program's list of devices.

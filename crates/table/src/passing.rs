@@ -254,7 +254,7 @@ mod tests {
             let columns = keys.map(column).to_vec();
             // More rows than texts, and far fewer rows than texts.
             for (texts, step) in [(9000, 1), (90_000, 30_000)] {
-                // The first half of the texts in one table, beginning with the empty one, and the others in a second
+                // The first half of the texts in one table, beginning with the empty text, and the other texts in a second
                 // table.
                 let table = |numbers: std::ops::Range<usize>, name: &str| {
                     let mut table = (String::new(), Vec::new());

@@ -73,7 +73,7 @@ macro_rules! args {
         pub enum TextArg { $($(#[$text_doc])* $Text,)* }
 
         impl TextArg {
-            /// All texts, in the order of the declaration.
+            /// All texts, in declaration order.
             pub const ALL: &'static [TextArg] = &[$(TextArg::$Text,)*];
 
             /// Returns the names of the text's stats in an xplane. Empty if xplane files never contain this text.
@@ -100,7 +100,7 @@ macro_rules! args {
         pub enum NumberArg { $($(#[$number_doc])* $Number,)* }
 
         impl NumberArg {
-            /// All numbers, in the order of the declaration.
+            /// All numbers, in declaration order.
             pub const ALL: &'static [NumberArg] = &[$(NumberArg::$Number,)*];
 
             /// Returns the type of the number.
@@ -150,7 +150,7 @@ args! {
         memcpy_details MemcpyDetails, xplane [b"memcpy_details"], json [b"memcpy_details"];
         /// Call stack of the instruction in the program's source, one frame per line, innermost frame last.
         source_stack SourceStack, xplane [b"source_stack"], json [b"source_stack"];
-        /// Name of the instruction that this one is an identical copy of.
+        /// Name of the instruction of which this one is an identical copy.
         deduplicated_name DeduplicatedName, xplane [b"deduplicated_name"], json [b"deduplicated_name"];
         /// Name of the host call that launched a copy. Set only if no other value contains the copy's direction. See
         /// [`super::copies::complete`].

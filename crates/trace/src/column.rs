@@ -13,7 +13,7 @@ const BLOCK: usize = 1 << BLOCK_BITS;
 pub struct Column<T> {
     /// Full blocks. Those that were [taken](Column::take_full) are empty.
     full: Vec<Arc<Vec<T>>>,
-    /// Block after the full ones. When it is full, the next value moves it to `full`.
+    /// Block after the full blocks. When it is full, the next value moves it to `full`.
     last: Vec<T>,
     len: usize,
     /// Number of blocks that were taken.

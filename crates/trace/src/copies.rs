@@ -29,7 +29,7 @@ pub enum Direction {
 }
 
 impl Direction {
-    /// All directions, in the order of the report.
+    /// All directions, in report order.
     pub const ALL: [Direction; 6] = [
         Direction::HostToDevice,
         Direction::DeviceToHost,

@@ -16,7 +16,7 @@ pub struct CpuOps {
     /// Time for which the event of an asynchronous op occupied its thread, in picoseconds. The event itself lasts as long
     /// as the op.
     pub on_thread: SparseColumn,
-    /// Event of the op that runs this one: the enclosing loop, call or branch.
+    /// Event of the op that contains this op: the enclosing loop, call or branch.
     pub runs_in: SparseColumn,
     /// First event of the execution that an event belongs to. Only for instructions that take several events per
     /// execution.

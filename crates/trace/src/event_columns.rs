@@ -15,9 +15,9 @@ pub enum Holds {
     /// An identifier that is unique only within one capture. [Merging](mod@super::merge) renumbers the identifiers of
     /// different hosts.
     CaptureId,
-    /// A duration in picoseconds. Negative ones are not stored.
+    /// A duration in picoseconds. Negative durations are not stored.
     Picoseconds,
-    /// A duration in microseconds in the file, stored in picoseconds. Only positive ones are stored.
+    /// A duration in microseconds in the file, stored in picoseconds. Only positive durations are stored.
     Microseconds,
     /// A real number, stored as its bits (see [`f64::from_bits`]).
     Real,

@@ -201,7 +201,7 @@ pub struct Union {
     length: Ps,
     /// Part that may still grow. Empty before the first interval.
     last: Interval,
-    /// Intervals from the first out-of-order one on.
+    /// Intervals from the first interval that is out of order.
     unsorted: Vec<Interval>,
 }
 

@@ -129,12 +129,12 @@ impl Strings {
         (&self.kept.text, &self.kept.ends)
     }
 
-    /// Returns all strings in the order in which they were stored, starting with the empty one.
+    /// Returns all strings in the order in which they were stored, starting with the empty string.
     pub fn iter(&self) -> impl Iterator<Item = &str> + '_ {
         (0u32..).take(self.kept.ends.len()).map(|id| slice(&self.kept.text, &self.kept.ends, id))
     }
 
-    /// Returns the number of distinct strings, including the empty one.
+    /// Returns the number of distinct strings, including the empty string.
     pub fn len(&self) -> usize {
         self.kept.ends.len()
     }

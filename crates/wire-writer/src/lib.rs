@@ -27,7 +27,7 @@ pub fn varint(value: u64) -> Vec<u8> {
 }
 
 impl Message {
-    /// Appends an integer. Negative ones take ten bytes.
+    /// Appends an integer. Negative integers take ten bytes.
     pub fn int(mut self, field: u32, value: i64) -> Message {
         encode_key(field, WireType::Varint, &mut self.0);
         encode_varint(value as u64, &mut self.0);

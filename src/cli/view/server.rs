@@ -89,7 +89,7 @@ impl Server {
         Arc::clone(&lock(&self.listing))
     }
 
-    /// Replaces the list of runs and returns the earlier one.
+    /// Replaces the list of runs, and returns the earlier list.
     pub fn set_listing(&self, listing: Listing) -> Arc<Listing> {
         std::mem::replace(&mut *lock(&self.listing), Arc::new(listing))
     }

@@ -1,5 +1,5 @@
-//! The table component. A worker sorts and filters the rows, and the page draws only the visible ones. Copies and
-//! downloads contain all rows that pass the filter.
+//! The table component. A worker sorts and filters the rows, and the page draws only the visible rows. Copies and downloads
+//! contain all rows that pass the filter.
 
 mod columns;
 mod filter_field;

@@ -30,7 +30,7 @@ pub fn copied(state: State, what: &'static str) -> Heard<Document> {
 /// Maximum number of events in a file. The text of ten million events would not fit in the memory of a tab.
 const MOST_EVENTS: u32 = 500_000;
 
-/// Returns a query for all rows, with a limit for the table of events.
+/// Returns a query for all rows, with a limit for the events table.
 fn query_of(name: TableName) -> Query {
     Query { top: (name == TableName::Events).then_some(MOST_EVENTS), ..Query::default() }
 }

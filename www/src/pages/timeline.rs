@@ -122,7 +122,7 @@ fn range_text(said: Said) -> String {
     }
 }
 
-/// Parses `start-end` in picoseconds. The start can be negative if another run is shown below this one.
+/// Parses `start-end` in picoseconds. The start can be negative if another run is shown below this run.
 fn range_of(text: &str) -> Option<(i64, i64)> {
     let (start, end) = text.rsplit_once('-')?;
     let (start, end) = (start.parse().ok()?, end.parse().ok()?);

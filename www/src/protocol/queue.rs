@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use super::RequestId;
 
-/// Requests in order of arrival, without cancelled ones.
+/// Requests in order of arrival, without cancelled requests.
 #[derive(Debug)]
 pub struct Queue<Q> {
     waiting: VecDeque<(RequestId, Q)>,

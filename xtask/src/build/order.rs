@@ -208,7 +208,8 @@ mod tests {
         function
     }
 
-    /// Returns a module of alternating long and short functions. Each calls the next one, and the last one calls the import.
+    /// Returns a module of alternating long and short functions. Each function calls the next, and the last calls the
+    /// import.
     fn module() -> Vec<u8> {
         let mut module = Module::new();
         let mut types = TypeSection::new();

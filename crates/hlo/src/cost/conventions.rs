@@ -9,7 +9,7 @@ pub enum Conventions {
     #[default]
     Gpu,
     /// XLA's general analysis, which its CPU backend uses: an elementwise operation is one FLOP or one transcendental
-    /// function per element. It is corrected as for GPUs.
+    /// function per element. It has the same corrections as for GPUs.
     Cpu,
     /// XLA's general analysis without changes: the values of a compiled program's `cost_analysis()`.
     General,

@@ -74,8 +74,8 @@ fn valid_positions(window: &WindowDimension, input: u64, kernel: u64, output: u6
     for k in 0..kernel {
         let offset = k.saturating_mul(window.window_dilation).saturating_sub(window.padding_low);
         if base == 1 && window.stride > 0 {
-            // Output o is at o * stride + offset. Counts from the first output that is not negative to the last one
-            // before the end.
+            // Output o is at o * stride + offset. Counts the outputs from the first one that is not negative to the last
+            // one before the end.
             let up = |distance: i64| distance.max(0).saturating_add(window.stride - 1) / window.stride;
             let (first, past) = (up(0i64.saturating_sub(offset)), up(end.saturating_sub(offset)));
             count += past.min(output).saturating_sub(first).max(0) as f64;

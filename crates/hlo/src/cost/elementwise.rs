@@ -67,7 +67,7 @@ const ELEMENTWISE: &[&str] = &[
     "xor",
 ];
 
-/// Opcodes whose results count as transcendental functions.
+/// Opcodes whose results are counted as transcendental functions.
 const TRANSCENDENTAL: &[&str] = &[
     "atan2",
     "cbrt",

@@ -26,7 +26,7 @@ pub enum Aspect {
     Contents,
     /// Instructions whose results the instruction reads.
     Operands,
-    /// Other attributes: dimensions, window, groups of devices, constant, precision, configuration of the backend.
+    /// Other attributes: dimensions, window, device groups, constant, precision, backend configuration.
     Attributes,
 }
 
@@ -64,7 +64,7 @@ impl Aspect {
     }
 }
 
-/// Returns the difference of two matched programs.
+/// Returns the difference between two matched programs.
 pub fn difference(a: &Side<'_>, b: &Side<'_>, matching: &Matching) -> Difference {
     let mut found = Difference {
         partners: (0..).zip(a.module.instructions()).map(|(at, _)| matching.of_a(at)).collect(),

@@ -123,7 +123,8 @@ struct Down<'s, 'm> {
 }
 
 impl Down<'_, '_> {
-    /// Returns the hashes of a computation's instructions. `operands` are those of the fusion around it.
+    /// Returns the hashes of a computation's instructions. `operands` are the hashes of the operands of the enclosing
+    /// fusion.
     fn computation(&mut self, index: ComputationIndex, operands: &[u64], depth: usize) -> Vec<u64> {
         let module = self.side.module;
         let Some(computation) = module.computation(index) else { return Vec::new() };

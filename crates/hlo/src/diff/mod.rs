@@ -82,7 +82,7 @@ impl Difference {
     }
 }
 
-/// Returns the entry computation, or the last one if the file is cut and names none.
+/// Returns the entry computation. If the file is cut and names no entry computation, returns the last computation.
 fn entry(module: &Module) -> Option<&Computation> {
     module.entry().or_else(|| module.computations().last())
 }

@@ -203,7 +203,7 @@ fn other_fusions_do_the_same_products() {
     assert!(after.changed(Aspect::Contents).len() > 5);
 }
 
-/// FLOPs of a product are 2 n m k, so one more layer has 3 of them more.
+/// FLOPs of a product are 2 n m k, so one more layer has three more such products.
 #[test]
 fn totals_count_one_execution() {
     let files = files("program-changes/pairs.tar.gz");
@@ -321,8 +321,8 @@ fn one_instruction_less_is_one_gone() {
             for it in &mut without.instructions {
                 it.operands.iter_mut().filter(|it| **it == at as u32).for_each(|it| *it = operand);
             }
-            // The instruction is moved out of the program: into a computation that nothing calls is not possible, so it
-            // becomes unused, and its opcode one that exists only there.
+            // The instruction is taken out of use. It cannot be moved into a computation that nothing calls, so it becomes
+            // unused and gets an opcode that no other instruction has.
             without.instructions[at].opcode = "left-over".to_owned();
             let found = Difference::of(&module, &without);
             assert_eq!((found.gone.len(), found.new.len()), (1, 1), "{name} {}: {found:?}", instruction.name);

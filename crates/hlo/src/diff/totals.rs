@@ -14,7 +14,7 @@ pub struct Totals {
     pub flops: f64,
     /// Bytes that these instructions read and write.
     pub bytes: f64,
-    /// Number of instructions of the entry computation whose cost is unknown: calls of libraries.
+    /// Number of instructions of the entry computation whose cost is unknown: library calls.
     pub unknown: u64,
 }
 

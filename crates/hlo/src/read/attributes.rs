@@ -202,7 +202,7 @@ pub(super) fn replica_group(message: &[u8], damaged: &Cell<bool>, groups: &mut O
     fields(message, damaged).filter(|(number, _)| *number == 1).for_each(|(_, value)| ints(value, &mut members));
     match groups.get_or_insert_with(|| ReplicaGroups::Lists(Vec::new())) {
         ReplicaGroups::Lists(lists) => lists.push(members),
-        // Newer writers write both forms. The compact one is complete.
+        // Newer writers write both forms. The compact form is complete.
         ReplicaGroups::Iota { .. } | ReplicaGroups::Mesh(_) => {}
     }
 }

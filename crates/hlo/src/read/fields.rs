@@ -4,7 +4,7 @@ use std::cell::Cell;
 
 use base::wire::{Fault, Reader, Value};
 
-/// Fields of a message, up to the first unreadable one.
+/// Fields of a message, up to the first unreadable field.
 pub(super) struct Fields<'a, 'd> {
     reader: Reader<'a>,
     ended: bool,

@@ -23,7 +23,7 @@ pub(super) fn scalar(message: &[u8], damaged: &Cell<bool>) -> Option<String> {
                 }
             }
             2 if scalar => value_text = Some(if first(value)? != 0 { "true" } else { "false" }.to_owned()),
-            // Packed numbers of at most ten bytes each. Only one is present.
+            // Packed numbers of at most ten bytes each. Only one number is present.
             4..=7 if scalar => value_text = Some(first(value)?.to_string()),
             3 if scalar => value_text = Some(bytes(value).first()?.to_string()),
             15 if scalar => value_text = Some((*bytes(value).first()? as i8).to_string()),

@@ -6,7 +6,7 @@ use super::fields::{bytes, fields, int, ints};
 use crate::DataType;
 use crate::shape::{ArrayShape, Layout, Shape};
 
-/// Maximum depth of nested tuples. Real ones are two or three levels deep.
+/// Maximum depth of nested tuples. Real tuples are two or three levels deep.
 const DEPTH: u32 = 32;
 
 const TUPLE: i64 = 13;

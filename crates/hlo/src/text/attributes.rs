@@ -55,7 +55,7 @@ impl<'a> Read<'a> {
         self.own.get_or_insert_with(|| Box::new(Attributes::NONE))
     }
 
-    /// Reads the attributes up to the end of the text. Unknown ones are skipped.
+    /// Reads the attributes up to the end of the text. Unknown attributes are skipped.
     pub fn all(&mut self, scan: &mut Scan<'a>) {
         while let Some((key, value)) = scan.pair() {
             match key {

@@ -54,7 +54,7 @@ impl Tables {
 
     /// Returns the tables. `None` if the text has none.
     pub fn finish(mut self) -> Option<StackFrames> {
-        // Some versions of XLA (jaxlib 0.10) write the numbers of callers one too high. In this case, every frame has a
+        // Some versions of XLA (jaxlib 0.10) write the numbers of callers too high by one. In this case, every frame has a
         // caller.
         let frames = &mut self.frames.frames;
         if frames.iter().all(|frame| frame.caller > 0) {

@@ -120,7 +120,7 @@ struct Open<'a> {
 #[derive(Default)]
 struct Reader<'a> {
     module: Module,
-    /// True if the order of the instructions is the order of execution.
+    /// True if the order of the instructions is the execution order.
     is_scheduled: bool,
     open: Option<Open<'a>>,
     frames: frames::Tables,

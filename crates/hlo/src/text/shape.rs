@@ -4,7 +4,7 @@ use super::scan::{Scan, int, ints};
 use crate::DataType;
 use crate::shape::{ArrayShape, Layout, Shape};
 
-/// Maximum depth of nested tuples. Real ones are two or three levels deep.
+/// Maximum depth of nested tuples. Real tuples are two or three levels deep.
 const DEPTH: u32 = 32;
 
 /// Reads the next shape. Returns [`Shape::Unknown`] if there is none.

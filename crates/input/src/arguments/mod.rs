@@ -77,8 +77,7 @@ impl ArgumentsReader {
         self.intake.is_done
     }
 
-    /// Returns the events found, in the order of the file. If the file is cut or damaged, only events before the damage
-    /// are found.
+    /// Returns the events found, in file order. If the file is cut or damaged, only events before the damage are found.
     pub fn finish(mut self) -> Vec<EventArguments> {
         self.unpacker.finish(&mut |piece| self.intake.take(piece));
         self.intake.end();

@@ -272,14 +272,14 @@ fn framework(trace: &Trace, top_level: &TopLevel) -> Framework {
     }
 }
 
-/// Derives the start of the capture from the first event. Kineto's times count from its base time, or from the Unix
+/// Derives the start of the capture from the first event. Kineto's times are relative to its base time, or to the Unix
 /// epoch if there is no base time.
 fn set_unix_time(trace: &mut Trace, top_level: &TopLevel) {
     let starts = trace.events.iter().map(|event| event.start.as_ps());
     let base_ns = top_level.base_time_ns.unwrap_or(0);
     let Some(first) = starts.min() else { return };
     let unix_ns = trace.capture.anchor_ns.checked_add(base_ns).and_then(|ns| ns.checked_add(first.div_euclid(1_000)));
-    // Without a base time, times may count from boot. A Unix time must be after 2001.
+    // Without a base time, times may be relative to the boot of the machine. A Unix time must be after 2001.
     trace.capture.start_unix_ns = unix_ns.filter(|&ns| ns > 1_000_000_000_000_000_000);
 }
 

@@ -20,7 +20,7 @@ pub(super) enum JsonLoss {
 
 const KINDS: usize = 11;
 
-/// Number of losses of each kind, and the position of the first one.
+/// Number of losses of each kind, and the position of the first loss.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct JsonLosses {
     counts: [(u64, u64); KINDS],

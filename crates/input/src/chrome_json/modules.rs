@@ -89,7 +89,7 @@ mod tests {
     use super::*;
     use trace::TraceBuilder;
 
-    /// Two devices with module runs and ops. One op is before all runs, one between two runs, and one extends past its
+    /// Two devices with module runs and ops. One op is before all runs, one is between two runs, and one extends past its
     /// run because of rounding.
     #[test]
     fn an_op_belongs_to_the_run_around_it() {

@@ -99,7 +99,7 @@ fn eight_digits(digits: [u8; 8]) -> Option<i64> {
 
 /// Parses any decimal number, with sign, fraction, exponent and any number of digits.
 ///
-/// If the value is `0.d1d2d3... * 10^e`, the picoseconds are the first `e + 6` of these digits, rounded by the next one.
+/// If the value is `0.d1d2d3... * 10^e`, the picoseconds are the first `e + 6` of these digits, rounded by the next digit.
 fn exact_time(text: &[u8]) -> Result<Time, Fault> {
     let (negative, text) = match text.split_first() {
         Some((b'-', rest)) => (true, rest),

@@ -234,8 +234,8 @@ impl Store {
     }
 
     fn place(&mut self, event: Timed, anchor_us: i64) {
-        // If the clock counts from its first event, a time of zero belongs to another clock. If the clock starts near
-        // zero, the decision waits until all events are known.
+        // If the clock starts at the first event, a time of zero belongs to another clock. If the clock starts near zero,
+        // the decision waits until all events are known.
         if event.is_untimed() {
             if anchor_us != 0 {
                 return self.losses.add(JsonLoss::Untimed, event.offset);

@@ -356,7 +356,7 @@ mod tests {
         assert_eq!(profiles.runs[0].profile.metadata.timestamp.as_deref(), Some("2024-12-01T14:30:22.5"));
         assert_eq!(profiles.warnings.len(), 1, "{:?}", profiles.warnings);
         assert!(profiles.warnings[0].message.ends_with(": n_qubit, 8gpu."), "{:?}", profiles.warnings);
-        // The key alone is sufficient, too.
+        // The key alone is also sufficient.
         let document = json!({"results": {"2gpu": {"a": {"execution_time": 1.0}}}});
         assert_eq!(read(&document).unwrap().runs[0].name.as_deref(), Some("a, 2 GPUs"));
     }

@@ -14,7 +14,7 @@ use super::section::{Notes, Section};
 use base::{Warning, WarningCode};
 use report::{ComputeUtilization, MultiDevice, NotMeasured, StepTiming};
 
-/// Maximum relative difference of equal times (tools round when they print).
+/// Maximum relative difference between times that are treated as equal, because tools round when they print.
 const SAME: f64 = 0.01;
 
 /// Values about device utilisation in a document.

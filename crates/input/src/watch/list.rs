@@ -6,7 +6,7 @@ const MAX_VALUE_BYTES: usize = 64 << 10;
 /// Maximum number of arguments. No profiler writes that many.
 const MAX_ARGUMENTS: usize = 250;
 
-/// The arguments of an event in the order of the file.
+/// The arguments of an event in file order.
 #[derive(Debug, Default)]
 pub(crate) struct ArgumentList {
     arguments: Vec<(String, String)>,

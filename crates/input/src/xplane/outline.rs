@@ -167,7 +167,7 @@ impl Outliner {
         }
     }
 
-    /// Returns the outlines found, in the order of the file.
+    /// Returns the outlines found, in file order.
     pub fn outlines(self) -> Vec<Outline> {
         self.found
     }

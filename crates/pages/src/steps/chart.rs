@@ -46,7 +46,7 @@ pub(super) fn by_step(source: Source<'_>, device: Option<u32>) -> Stack {
     chart
 }
 
-/// Draws the chart of the steps for the overview. Its title links to the page of steps.
+/// Draws the chart of the steps for the overview. Its title links to the steps page.
 pub(crate) fn overview(source: Source<'_>) -> Stack {
     let about = About::new(metric!("steps[].duration_us"), View::Steps);
     Stack { about: Some(about), ..by_step(source, None) }

@@ -20,7 +20,7 @@ const DEVICE: &str = "device";
 const ALL: &str = "mean";
 /// Largest number of devices that can be selected individually. The table contains the others.
 const MOST_CHOICES: usize = 64;
-/// Label for the time in which every host thread waits or is idle.
+/// Label for the time during which every host thread waits or is idle.
 const ALL_IDLE: &str = "All threads idle";
 
 /// Returns the blocks of the page.

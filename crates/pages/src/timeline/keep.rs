@@ -29,7 +29,7 @@ pub enum Keep {
     Show(u32),
     /// Selects the next or the previous flag or range.
     Next {
-        /// True for the next one.
+        /// True for the next flag or range.
         forward: bool,
     },
     /// Renames the selected flag or range.

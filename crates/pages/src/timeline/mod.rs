@@ -61,7 +61,7 @@ pub enum Action {
     },
     /// Selects the next or the previous event that passes the filter.
     Find {
-        /// True for the next one.
+        /// True for the next event.
         forward: bool,
     },
     /// Changes the display of the tracks.

@@ -188,8 +188,7 @@ mod tests {
         assert_eq!(link("a \"quoted\" name", "hlo_op_name"), None);
     }
 
-    /// Ops of a CPU or GPU do not record their category. They use the category that the page of ops
-    /// shows.
+    /// Ops of a CPU or GPU do not record their category. They use the category that the ops page shows.
     #[test]
     fn categories_match_the_page_of_ops() {
         let mut b = trace::TraceBuilder::new();

@@ -42,7 +42,7 @@ impl Scene<'_> {
                     match process.and_then(|process| process.tracks.get(id.track as usize)).map(|track| track.shows) {
                         Some(Shows::Events(origin, line)) => {
                             let source = self.source(origin);
-                            // Of thousands of lanes, only the visible ones are drawn.
+                            // There may be thousands of lanes, but only visible lanes are drawn.
                             let above = (-y / self.px(lane_height as i32).max(1)).max(0) as usize;
                             for (lane, of) in source.lanes(line).iter().enumerate().skip(above) {
                                 let y = y + self.px((lane_height as usize).saturating_mul(lane) as i32);

@@ -86,7 +86,7 @@ pub struct Scene<'a> {
     pub named: Option<(Origin, StrId)>,
     /// Selected event, which gets a frame.
     pub selected: Option<EventRef>,
-    /// Events that the selected one is linked to, nearest first.
+    /// Events to which the selected event is linked, nearest first.
     pub linked: &'a [Linked],
     /// Recorded events that pass the filter, if there is one.
     pub found: Option<&'a Found>,

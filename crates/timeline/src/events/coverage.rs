@@ -27,7 +27,7 @@ impl Columns {
     pub fn new(range: Interval, count: u32) -> Columns {
         let length = i128::from(range.length().as_ps());
         let count = u32::try_from(length).unwrap_or(u32::MAX).min(count).max(1);
-        // A fraction of a 64-bit length fits into 64 bits, too.
+        // A fraction of a 64-bit length also fits into 64 bits.
         let offset = |column: u32| (length * i128::from(column) / i128::from(count)) as i64;
         Columns { edges: (0..=count).map(|column| range.start + Ps::new(offset(column))).collect() }
     }
@@ -120,8 +120,8 @@ pub fn for_each_mark(trace: &Trace, lane: &Lane, columns: &Columns, mut visit: i
     }
 }
 
-/// Returns the time that the lane is busy before `time`. The event at `place` is the first one that may continue past
-/// it.
+/// Returns the time that the lane is busy before `time`. The event at `place` is the first event that may continue past
+/// `time`.
 fn covered_before(lane: &Lane, trace: &Trace, place: usize, time: Ps) -> Ps {
     let before = lane.covered_before(trace, place);
     lane.time(trace, place).map_or(before, |at| before + Interval::new(at.start, at.end.min(time)).length())

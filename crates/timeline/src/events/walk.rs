@@ -79,8 +79,8 @@ impl Scene<'_> {
         lanes
     }
 
-    /// Returns the event of a lane at a time. If there is none, returns the next event, or the last one if no event
-    /// follows.
+    /// Returns the event of a lane at a time. If there is none, returns the next event. If no event follows, returns the
+    /// last event.
     fn nearest(&self, origin: Origin, line: LineId, lane: usize, time: Ps) -> Option<EventRef> {
         let source = self.source(origin);
         let lane = source.lanes(line).get(lane)?;

@@ -87,8 +87,8 @@ impl Bookmarks {
         }
     }
 
-    /// Returns the index of the bookmark after or before the selected one. Without a selection, returns the first bookmark
-    /// that starts after `time_ps`, or the one before it. Wraps around at both ends.
+    /// Returns the index of the bookmark after or before the selected bookmark. Without a selection, returns the first
+    /// bookmark that starts after `time_ps`, or the one before it. Wraps around at both ends.
     pub fn beside(&self, selected: Option<u32>, time_ps: i64, forward: bool) -> Option<u32> {
         let count = self.0.len();
         let next = match selected.map(|selected| selected as usize) {

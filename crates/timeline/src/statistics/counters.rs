@@ -2,7 +2,7 @@
 
 use trace::{CounterTrack, Interval};
 
-/// Statistics of a counter in a range. A sample holds until the next one.
+/// Statistics of a counter in a range. The value of a sample holds until the next sample.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CounterValues {
     /// Number of samples in the range.

@@ -17,7 +17,7 @@ pub struct EventsIn<'a> {
     range: Interval,
     /// Events that started before the range and run at its start.
     under_way: Vec<EventId>,
-    /// Events that start in the range, as positions in the order of the line.
+    /// Events that start in the range, as positions among the line's events.
     starting: Range<usize>,
 }
 
@@ -55,7 +55,7 @@ impl<'a> EventsIn<'a> {
         self.len() == 0
     }
 
-    /// Returns the positions in the order of the line, from the first event to the last that starts before `time`.
+    /// Returns the positions among the line's events, from the first event to the last that starts before `time`.
     pub(super) fn places_until(&self, time: Ps) -> Range<usize> {
         let (trace, events) = (self.trace, self.events);
         let key = |id: EventId| trace.events.time(id).map(|(start, length)| (start, Reverse(length), id));

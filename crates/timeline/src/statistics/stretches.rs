@@ -61,7 +61,7 @@ struct LineStretches {
 struct Stretch {
     /// Time from the start of the first event to the end of the last event. No other event of the line overlaps it.
     time: Interval,
-    /// Position of the first event in the order of the line.
+    /// Position of the first event among the line's events.
     first: usize,
     /// Index of the stretch's first sum. Its sums end at the first sum of the next stretch.
     sums: usize,
@@ -70,7 +70,7 @@ struct Stretch {
 
 /// One stretch with its sums.
 pub(super) struct StretchSums<'a> {
-    /// Position of its first event in the order of the line.
+    /// Position of its first event among the line's events.
     pub first: usize,
     /// Sums by kind, in the order of the first event of each kind.
     pub sums: &'a [(u32, Sums)],
@@ -155,7 +155,7 @@ impl LineStretches {
 struct StretchBuilder {
     limits: Limits,
     made: LineStretches,
-    /// Position of the next event in the order of the line.
+    /// Position of the next event among the line's events.
     place: usize,
     /// Latest end so far. `started` is the latest start.
     until: Ps,

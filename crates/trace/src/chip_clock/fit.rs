@@ -16,20 +16,20 @@ use base::sort;
 /// Number of fraction bits of a drift: drifts are in units of 2^-40.
 pub(super) const DRIFT_BITS: u32 = 40;
 
-/// Largest plausible drift: one thousandth. Oscillators are off by less than a tenth of that.
+/// Largest plausible drift: one thousandth. The error of an oscillator is less than a tenth of that.
 const MOST_DRIFT: i128 = (1 << DRIFT_BITS) / 1_000;
 
 /// Number of anchor samples. A line is tried through each pair of anchors.
 const ANCHORS: usize = 32;
 
-/// Share of the samples that the band must contain. Captures exist in which half of the event times are wrong.
+/// Share of the samples that the band must contain. In some captures, half of the event times are wrong.
 const SUPPORT: (usize, usize) = (3, 8);
 
 /// Minimum number of samples for computing a drift.
 const LEAST_FOR_DRIFT: usize = 8;
 
-/// Shortest chip time (one second) over which a drift is computed. Over a shorter time, a drift changes the result by
-/// less than the precision of the alignment.
+/// Shortest chip time (one second) over which a drift is computed. Over a shorter time, a drift changes times by less than
+/// the precision of the alignment.
 const LEAST_REACH: u64 = 1_000_000_000_000;
 
 /// Largest spread (one microsecond) at which the difference between the clocks is treated as constant. Such clocks are

@@ -11,7 +11,7 @@ const MOST: usize = 1 << 14;
 /// such differences.
 const TOLERANCE: u64 = 1_000;
 
-/// A stretch of event time in which event times and chip times differ by a constant amount.
+/// A stretch of event time during which event times and chip times differ by a constant amount.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Knot {
     /// Event time at which the stretch begins, in ps.
@@ -105,7 +105,7 @@ impl Knots {
         }
     }
 
-    /// Merges adjacent stretches whose differences are close, and raises the tolerance for later ones.
+    /// Merges adjacent stretches whose differences are close, and raises the tolerance for later stretches.
     #[cold]
     fn thin(&mut self) {
         self.in_order();

@@ -36,7 +36,7 @@ pub(super) struct Track {
 struct Waiting {
     id: EventId,
     event: (Ps, Ps),
-    /// Chip time. `None` if the event has no usable one.
+    /// Chip time. `None` if the event has no usable chip time.
     chip: Option<(Ps, Ps)>,
     /// True if the file gives the event a chip time.
     is_given: bool,
@@ -89,7 +89,7 @@ impl Track {
         if self.latest.is_some() {
             self.without.push(id);
         } else {
-            // The list of events without chip times is ascending, so this one cannot precede those that wait.
+            // The list of events without chip times is ascending, so this event cannot precede the events that wait.
             self.waiting.push(Waiting { id, event: (Ps::ZERO, Ps::ZERO), chip: None, is_given: false });
         }
     }

@@ -161,7 +161,7 @@ pub(super) fn put_flow_point(out: &mut Vec<u8>, point: &FlowPoint) {
     put_i64(out, time.as_ps());
 }
 
-/// Writes the texts and numbers of a set in the order of the declaration. A mask records which numbers are present.
+/// Writes the texts and numbers of a set in declaration order. A mask records which numbers are present.
 pub(super) fn put_args(out: &mut Vec<u8>, args: &Args) {
     let mut args = *args;
     TextArg::ALL.iter().for_each(|&text| put_u32(out, args.text_mut(text).0));
