@@ -4,7 +4,8 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Time(pub i64);
 
-/// Units, with their picoseconds as powers of ten. A plain number is in microseconds. Longer units come first.
+/// Units, each with its length in picoseconds as a power of ten. A plain number is in microseconds. Longer units come
+/// first.
 const UNITS: [(&str, usize); 6] = [("ms", 9), ("us", 6), ("µs", 6), ("ns", 3), ("ps", 0), ("s", 12)];
 
 impl std::str::FromStr for Time {

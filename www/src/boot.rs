@@ -58,7 +58,7 @@ pub enum Program {
 }
 
 thread_local! {
-    /// Resolve to the code of the workers: the URL of the script and the compiled module.
+    /// Promises of the workers' code: the URL of the script and the compiled module.
     static CODE: RefCell<[Option<Promise>; 3]> = const { RefCell::new([const { None }; 3]) };
     static KEPT: RefCell<Vec<(String, Promise)>> = const { RefCell::new(Vec::new()) };
 }

@@ -88,7 +88,7 @@ fn respond(stream: &mut TcpStream, root: &Path, method: &str, path: &str) -> std
     stream.flush()
 }
 
-/// Returns the file of a request's path. `None` if it is not a file below the root.
+/// Returns the file that the path of a request refers to. `None` if it is not a file below the root.
 fn resolve(root: &Path, path: &str) -> Option<PathBuf> {
     let path = decode(path.split(['?', '#']).next()?)?;
     let mut file = root.canonicalize().ok()?;

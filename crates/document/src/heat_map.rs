@@ -14,7 +14,7 @@ use report::View;
 pub const LEVELS: u8 = 90;
 /// Number of levels at each end that are shared by values outside the middle.
 const OUTER: u8 = 5;
-/// Letter of a cell without a value. The letters of the levels follow it.
+/// Letter of a cell without a value. The next letters stand for the levels.
 const ABSENT: u8 = b'#';
 /// Largest number of cells for which the map contains each value and its event.
 pub const MOST_EXACT: usize = 16_384;

@@ -1,4 +1,4 @@
-//! Kinds of arithmetic that devices have units for, and a rate for each kind.
+//! Kinds of arithmetic for which devices have units, and a rate for each kind.
 
 use base::number::decimal;
 
@@ -63,7 +63,7 @@ impl Arithmetic {
     }
 }
 
-/// A number for each kind of arithmetic that a device has a unit for.
+/// A number for each kind of arithmetic for which a device has a unit.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Rates([Option<f64>; Arithmetic::ALL.len()]);
 

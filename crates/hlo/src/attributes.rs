@@ -152,9 +152,9 @@ pub struct WindowDimension {
     pub size: i64,
     /// Number of elements between two window positions.
     pub stride: i64,
-    /// Number of elements added before the first. Negative numbers remove elements.
+    /// Number of elements added before the first element. Negative numbers remove elements.
     pub padding_low: i64,
-    /// Number of elements added after the last. Negative numbers remove elements.
+    /// Number of elements added after the last element. Negative numbers remove elements.
     pub padding_high: i64,
     /// Distance between neighbouring elements of the window. 1 means dense.
     pub window_dilation: i64,

@@ -16,7 +16,7 @@ use trace::EventId;
 const QUANTITY: &str = "quantity";
 const SCALE: &str = "scale";
 
-/// Largest number of cells of a map. More devices or steps than this are too many to see.
+/// Largest number of cells of a map. A map with more devices or steps is too large to see.
 const MOST_CELLS: usize = 1 << 23;
 
 /// Quantity of a map.

@@ -222,8 +222,8 @@ impl Condition {
         }
     }
 
-    /// Returns the number to compare a column's cells with, in `unit`. Returns `None` if the condition has no number,
-    /// or if its unit measures something else.
+    /// Returns the number with which a column's cells are compared, in `unit`. Returns `None` if the condition has no
+    /// number, or if its unit measures something else.
     pub fn number_in(&self, unit: Unit) -> Option<f64> {
         self.number.as_ref()?.in_unit(unit_of(unit)).ok()
     }

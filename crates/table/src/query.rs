@@ -3,8 +3,7 @@
 //! A page shows a few hundred rows of a table that may have a million, so most rows are neither sorted nor stored. The
 //! requested rows are selected in linear time, and only these are sorted and copied.
 //!
-//! A sort by shared texts reads each text once, in the order of memory, without reading texts row
-//! by row:
+//! A sort by shared texts reads each text once, in memory order, without reading texts row by row:
 //!
 //! ```text
 //! rows that pass --> texts that they have --> the first texts, in order --> rows that have one of these

@@ -160,7 +160,7 @@ impl EventBuilder<'_> {
         self.value(EventColumn::StepNum, number)
     }
 
-    /// Sets the start and duration of the event by the chip's own clock, in picoseconds.
+    /// Sets the start and duration of the event on the chip's own clock, in picoseconds.
     pub fn chip_ps(mut self, start: i64, duration: i64) -> Self {
         self.chip = Some(ChipTime { start: Ps::new(start), duration: Some(Ps::new(duration)) });
         self

@@ -2,8 +2,8 @@
 //!
 //! Some collectors record direction and size only on the host call. For example, ROCm runs copies as kernels called
 //! `__amd_rocclr_copyBuffer`, which `hipMemcpyHtoDAsync` launches. After a trace was read, [`complete`] looks up the call
-//! once and writes its direction and size into the arguments of the copy. Later code then needs only the name and the
-//! arguments of a copy.
+//! once and writes its direction and size into the arguments of the copy. Code that runs later then needs only the name and
+//! the arguments of a copy.
 
 use rustc_hash::FxHashMap;
 

@@ -155,8 +155,8 @@ pub struct Capture {
 }
 
 impl Capture {
-    /// Returns the capture in the time of another clock. The clock that timed the capture is `ahead_ns` ahead of that
-    /// clock.
+    /// Returns the capture with its times converted to another clock. The clock that timed the capture is `ahead_ns` ahead
+    /// of the other clock.
     pub fn by_clock_behind(self, ahead_ns: i64) -> Capture {
         let moved = |ns: i64| ns.saturating_sub(ahead_ns);
         Capture {

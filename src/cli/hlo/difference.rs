@@ -1,4 +1,4 @@
-//! Difference of two programs, as text or JSON.
+//! Difference between two programs, as text or JSON.
 
 mod json;
 mod text;

@@ -120,7 +120,7 @@ fn pair(state: State, run: &Run, upper: Rc<Surface>, other: Run) -> AnyView {
     .into_any()
 }
 
-/// Asks the second analyst to compare the runs, and each run's analyst to color its ops.
+/// Requests the comparison of the runs from the second analyst. Each run's analyst then colors the ops of its run.
 fn colour(state: State, runs: [(&Run, &Rc<Surface>); 2]) {
     let entry = |(run, _): (&Run, _)| SubjectEntry { name: state.name_of(run.id), ..SubjectEntry::default() };
     let subjects = Subjects { subjects: runs.map(entry).to_vec(), baseline: 0, weak_scaling: None };

@@ -1,4 +1,4 @@
-//! Difference of two programs: instructions that are new, gone or changed.
+//! Difference between two programs: instructions that are new, gone or changed.
 //!
 //! Instructions are matched by their structure, because names and numbers differ between compilations:
 //!

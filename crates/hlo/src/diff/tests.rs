@@ -78,7 +78,7 @@ fn all_in(instructions: &[&Instruction], scope: &str) -> bool {
 
 const CASES: [&str; 8] = ["activation", "data_type", "fusion", "layer", "layout", "names", "order", "sharding"];
 
-/// XLA's text has as many instructions of each opcode as the pairs and the rest add up to.
+/// For each opcode, the pairs and the unmatched instructions add up to the number of instructions in XLA's text.
 #[test]
 fn pairs_and_rest_add_up_to_the_programs() {
     let files = files("program-changes/pairs.tar.gz");
@@ -399,8 +399,7 @@ proptest! {
     }
 }
 
-/// Many users and operands of one instruction take time in proportion to their number: with its square, this test would take
-/// minutes.
+/// An instruction with many users and operands is matched in linear time. With quadratic time, this test would take minutes.
 #[test]
 fn hubs_are_matched_in_linear_time() {
     let star = |users: u32, opcode: &str| {

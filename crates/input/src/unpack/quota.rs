@@ -3,9 +3,9 @@
 use super::Unpacked;
 use base::{Warning, WarningCode};
 
-/// Maximum number of members to read. A profile folder has about four files per host, so this covers a capture of
-/// 25,000 hosts. A file with more members is not an archive of profiles, and every member costs the reader a decoder, a
-/// message and a list entry.
+/// Maximum number of members to read. A profile folder has about four files per host, so this covers a capture of 25,000
+/// hosts. A file with more members is not an archive of profiles, and each member needs a decoder, a message and a list
+/// entry.
 const MAX_MEMBERS: u64 = 100_000;
 
 /// Maximum number of warnings. The page shows all of them.

@@ -18,7 +18,7 @@ pub(super) struct IdMap<T> {
 }
 
 impl<T> IdMap<T> {
-    /// Creates a table from `(id, value)` pairs. The last of equal ids wins, as in every protobuf map.
+    /// Creates a table from `(id, value)` pairs. If ids are equal, the last entry is used, as in every protobuf map.
     pub fn new(items: Vec<(i64, T)>) -> IdMap<T> {
         let limit = items.len() * 4 + 16;
         let mut map =

@@ -13,7 +13,7 @@
 //! without a struct per event. Other planes are buffered one at a time, indexed, decoded and dropped. The peak memory use
 //! is the size of the largest buffered plane plus the columns. Both ways give the same trace.
 //!
-//! The HLO protos in `/host:metadata` are kept undecoded. The decoder ignores all other stats of type bytes except
+//! The HLO protos in `/host:metadata` are kept undecoded. The decoder ignores all other stats whose type is bytes, except
 //! `memory_access_breakdown`. It also ignores links between events (`_p`, `_c`, `flow`) that no metric uses. Events with
 //! `num_occurrences` are sums without a time, so the decoder counts and skips them. All planes and lines are kept,
 //! including derived ones. `trace::classify` detects their kinds by their names.

@@ -1,4 +1,4 @@
-//! Flags and ranges that the user keeps: setting, naming, visiting and removing them.
+//! Flags and bookmarked ranges: setting, naming, visiting and removing them.
 
 use serde::{Deserialize, Serialize};
 

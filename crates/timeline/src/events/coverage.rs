@@ -1,4 +1,4 @@
-//! Computes, for each pixel of a lane, the time that it is busy and the event that covers most of it.
+//! Computes, for each pixel of a lane, how long it is busy and the event that covers most of it.
 //!
 //! ```text
 //! events    [=========a=========)  [b)[c)  [d)   [e)
@@ -7,7 +7,7 @@
 //!                           (50 %)  (80 %)  (30 %)          and the event that covers most of it
 //! ```
 //!
-//! The busy times of all marks add up to the time that the lane is busy in the range, at every zoom level.
+//! The busy times of all marks add up to the busy time of the lane in the range, at every zoom level.
 
 use base::Ps;
 use trace::{Interval, Trace};
@@ -120,8 +120,7 @@ pub fn for_each_mark(trace: &Trace, lane: &Lane, columns: &Columns, mut visit: i
     }
 }
 
-/// Returns the time that the lane is busy before `time`. The event at `place` is the first event that may continue past
-/// `time`.
+/// Returns how long the lane is busy before `time`. The event at `place` is the first event that may continue past `time`.
 fn covered_before(lane: &Lane, trace: &Trace, place: usize, time: Ps) -> Ps {
     let before = lane.covered_before(trace, place);
     lane.time(trace, place).map_or(before, |at| before + Interval::new(at.start, at.end.min(time)).length())

@@ -45,7 +45,7 @@ pub struct ChipClock {
     /// Drift: time that the host's clock gains on the chip's clock, in units of 2^-40 of the elapsed time. Zero if no drift
     /// is measurable.
     pub drift: i64,
-    /// Time of the trace at which device and host are exactly aligned. They drift apart before and after it.
+    /// Time in the trace at which device and host are exactly aligned. They drift apart before and after it.
     pub reference: Ps,
     /// Uncertainty of the shift: half the width of the band that contains the event times from which the shift was
     /// computed.

@@ -1,4 +1,4 @@
-//! Difference of two programs as JSON.
+//! Difference between two programs as JSON.
 
 use base::json_text;
 use crossprof::hlo::InstructionIndex;

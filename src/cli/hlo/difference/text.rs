@@ -1,4 +1,4 @@
-//! Difference of two programs as text.
+//! Difference between two programs as text.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

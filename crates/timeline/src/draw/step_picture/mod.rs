@@ -6,7 +6,7 @@
 //! marks    a                b: 75 %            e                a mark has its time and its busy share
 //! ```
 //!
-//! The busy times of a lane's marks add up, to the picosecond, to the time that the lane is busy in the step.
+//! The busy times of a lane's marks add up, to the picosecond, to the busy time of the lane in the step.
 
 mod gathering;
 mod text;
