@@ -9,7 +9,7 @@ use crossprof::run::Run;
 use crossprof::{FileResult, Settings, UnifiedProfile, export};
 use serde_json::Value;
 
-/// Checks everything that must hold for any file.
+/// Checks everything that must be true for any file.
 fn check(path: &Path) {
     let shown = path.display().to_string();
     let stored = std::fs::read(path).expect("a readable sample");

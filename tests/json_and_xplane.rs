@@ -79,7 +79,7 @@ fn a_gpu_of_tensorflow() {
     let mut comparison = Comparison::new("pascal-tf-laptop: the JSON against the xplane");
     assert_eq!(compare(&xplane, &json, &mut comparison), [""; 0]);
     comparison.print();
-    // Annotations name the ops. A fill has none.
+    // Annotations name the ops. A fill has no annotation.
     let unnamed = xplane.iter().filter(|row| text(row, "tf_op_name").is_empty());
     assert!(
         unnamed.clone().all(|row| text(row, "hlo_op_name").starts_with("Mem")),

@@ -220,7 +220,7 @@ fn the_last_step_ends_when_it_ends() {
     let two = one.profile();
     assert_eq!((two.step_timing.num_steps_counted, two.step_timing.avg_step_time_us), (Some(1), Some(10_000.0)));
     assert_eq!(two.throughput.steps_per_sec, Some(100.0));
-    // The same holds for an annotation with only a few ops of the next step.
+    // The same is true for an annotation with only a few ops of the next step.
     one.kernel("gemm", 7, 100, 10_010, (10_020, 10));
     assert_eq!(one.profile().step_timing.avg_step_time_us, Some(10_000.0));
 }

@@ -16,7 +16,7 @@ struct Model {
     layers: u64,
     attention: u64,
     mlp: u64,
-    /// Time of the head. Zero if the model has none.
+    /// Time of the head. Zero if the model has no head.
     head: u64,
     /// True to give ops their framework paths.
     has_paths: bool,

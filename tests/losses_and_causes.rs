@@ -222,7 +222,7 @@ fn the_host_is_named_by_whatever_the_file_has() {
     let (_, profile) = read(&waiting(&[], Some("Allocate")));
     let found = idle(&profile);
     assert!(found.message.contains("in Allocate (thread se_gpu_worker) for 88"), "{}", found.message);
-    // No events at all.
+    // There are no events.
     let (_, profile) = read(&waiting(&[], None));
     assert!(idle(&profile).message.contains("in no recorded event for 9"), "{}", idle(&profile).message);
 }

@@ -29,7 +29,7 @@ const NUMBERS: [(&str, &str, f64); 11] = [
 const PAIRS: &str =
     "XProf divides the bytes of an asynchronous pair by the time of each op: here it is the time from start to end";
 
-/// Returns XProf's path of one of our ops. Empty if it has none, and `None` for an op that XProf omits.
+/// Returns XProf's path of one of crossprof's ops. Empty if the op has no path, and `None` for an op that XProf omits.
 fn path_of<'t>(hlo_stats: &'t [Row], op: &Row) -> Option<&'t str> {
     let same = |row: &&Row| {
         let equal = |key| text(row, key) == text(op, key);

@@ -16,7 +16,7 @@ use super::{FAILED, bounded, complain, print_result};
 /// Budgets are written by hand, so they are small.
 const MOST_BUDGET_BYTES: u64 = 1 << 20;
 
-/// All limits hold.
+/// All limits are met.
 const HELD: u8 = 0;
 /// A limit fails, or its number is absent.
 const NOT_HELD: u8 = 1;

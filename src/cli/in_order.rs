@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Maximum number of threads. Each thread holds the events of its file in memory.
+/// Maximum number of threads. Each thread keeps the events of its file in memory.
 const MOST_THREADS: usize = 8;
 
 /// Returns the useful number of threads. `None` if there are too few jobs to keep all threads busy.

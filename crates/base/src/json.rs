@@ -1,7 +1,7 @@
 //! Reads JSON through a tree, with as little code per type as possible.
 //!
-//! With `serde_json`, the code of `derive(Deserialize)` reads every struct from objects and from arrays, and repeats
-//! the parser's text handling for each field. In the browser, this code costs more than the time that it saves.
+//! With `serde_json`, the code of `derive(Deserialize)` reads every struct from objects and from arrays, and repeats the
+//! parser's text handling for each field. In the browser, the size of this code outweighs the time that it saves.
 //!
 //! This module therefore parses text into a [`Value`] with code that exists only once. It reads a struct only from an
 //! object and a list only from an array, so the compiler drops the code for the other cases. The remaining code of a struct

@@ -98,7 +98,7 @@ fn sort_indices(order: &mut [usize], compare: &dyn Fn(usize, usize) -> Ordering)
     order.sort_by(|&a, &b| compare(a, b));
 }
 
-/// Collects pairs into a map. The last pair wins if keys repeat.
+/// Collects pairs into a map. If a key is repeated, its last pair is used.
 pub fn map<K: Ord, V>(pairs: impl IntoIterator<Item = (K, V)>) -> BTreeMap<K, V> {
     let mut map = BTreeMap::new();
     map.extend(pairs);

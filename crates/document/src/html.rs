@@ -144,7 +144,7 @@ pub fn share_bar(class: &str, share: f64) -> Markup {
     }
 }
 
-/// Returns the CSS class of a colour. All causes of idle time have one.
+/// Returns the CSS class of a colour. All causes of idle time have the same class.
 fn class(class: ColourClass, label: &str) -> &'static str {
     match colour(class.name()) {
         "c-other" if label.starts_with("Idle") => "c-idle",

@@ -175,7 +175,7 @@ impl Writer<'_> {
         let (trace, range, chosen) = (self.trace, self.range, self.chosen);
         let is_inside = |time: Ps| range.start <= time && time <= range.end;
         for track in trace.counters.iter().filter(|_| chosen.is_none()) {
-            // The value that holds when the range begins.
+            // The value at the start of the range.
             let first = track.times.partition_point(|time| *time <= range.start).saturating_sub(1);
             let samples = track.times.iter().zip(&track.values).skip(first);
             for (time, value) in samples.take_while(|(time, _)| **time <= range.end) {

@@ -45,7 +45,7 @@ pub struct Attributes {
     pub backend_config: String,
     /// Device groups of a collective. `None` if the file does not record them.
     pub replica_groups: Option<ReplicaGroups>,
-    /// Channel of a collective, send or recv. Zero if it has none.
+    /// Channel of a collective, send or recv. Zero if the instruction has no channel.
     pub channel_id: i64,
     /// True if the ids in the groups are device ids instead of replica ids.
     pub use_global_device_ids: bool,

@@ -65,7 +65,7 @@ impl DataType {
         self.row().1
     }
 
-    /// Returns the number of bits per element. A boolean has one, although it is stored in a byte.
+    /// Returns the number of bits per element. A boolean has one bit, although it is stored in a byte.
     pub fn bits(self) -> u32 {
         self.row().2
     }

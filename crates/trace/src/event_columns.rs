@@ -158,7 +158,7 @@ impl ColumnValues {
         (self.given & 1 << column as u32 != 0).then_some(self.values[column as usize])
     }
 
-    /// Returns the columns that have a value, with their values, in order. Most events have one or none.
+    /// Returns the columns that have a value, with their values, in order. Most events have at most one value.
     #[inline]
     #[expect(clippy::indexing_slicing, reason = "the array has one entry per column")]
     pub fn iter(&self) -> impl Iterator<Item = (EventColumn, i64)> {

@@ -263,7 +263,7 @@ impl Analyst {
         Some(self.session.timeline(run, &settings, |context, _| pages::search(context, &text)).unwrap_or_default())
     }
 
-    /// Lists the compiled programs of a run. An imported report has none.
+    /// Lists the compiled programs of a run. An imported report has no programs.
     fn programs(&mut self, ProgramsRequest { run, wanted, op }: ProgramsRequest) -> Option<Programs> {
         let settings = self.settings_of(run)?;
         let programs = self.session.hlo_programs(run, &settings).unwrap_or_default();

@@ -99,8 +99,8 @@ static CYCLES: LazyLock<FxHashMap<(&'static str, DataType), f64>> = LazyLock::ne
     rows.filter_map(row).collect()
 });
 
-/// Returns true if each element of the result depends only on the same element of the operands. For a fusion, this
-/// must hold for all instructions inside it.
+/// Returns true if each element of the result depends only on the same element of the operands. For a fusion, this must be
+/// true for all instructions inside it.
 pub fn is_elementwise(module: &Module, instruction: &Instruction) -> bool {
     within(module.computations(), instruction)
 }

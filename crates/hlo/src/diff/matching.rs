@@ -228,7 +228,7 @@ struct Pass<'p, 'm> {
 /// How instructions with the same key are matched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Ties {
-    /// Not at all.
+    /// They are not matched.
     Skip,
     /// In their order, if both sides have equally many.
     InOrder,

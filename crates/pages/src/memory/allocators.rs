@@ -133,7 +133,7 @@ const SECONDS_FROM_US: f64 = 10e6;
 /// capacity would flatten the curve.
 const DRAWN_CAPACITY: f64 = 0.25;
 
-/// Draws used bytes as a step curve: the value of an event holds until the next event.
+/// Draws used bytes as a step curve: the value of an event is valid until the next event.
 fn over_time(allocator: &Allocator) -> Scatter {
     let most = allocator.peak().and_then(|at| allocator.events.get(at)).map_or(0, AllocatorEvent::used_bytes);
     let (unit, scale) = curve::unit_of(most);

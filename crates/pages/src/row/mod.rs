@@ -79,7 +79,7 @@ impl ChosenRow<'_> {
     fn title(&self) -> String {
         let first =
             || self.cells.iter().find_map(|cell| if let Cell::Text(text) = cell { Some(text.as_str()) } else { None });
-        // Several kernels may belong to one op.
+        // An op may have several kernels.
         let kernel = self.text("kernel_name").filter(|_| self.name == TableName::Kernels);
         let title = kernel.or(self.found_by().map(|(_, value)| value)).or_else(first).unwrap_or_default();
         base::format::shorten(&printable(title), LONGEST_NAME)

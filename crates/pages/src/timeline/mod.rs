@@ -111,8 +111,8 @@ pub struct Outcome {
     pub has_more_rows: bool,
 }
 
-/// Returns the blocks below the picture. A run with events has none. Earlier results and other runs without events have no
-/// picture, and a block explains why.
+/// Returns the blocks below the picture. A run with events has no such blocks. Earlier results and other runs without
+/// events have no picture, and one block states why.
 ///
 /// # Errors
 ///

@@ -2,7 +2,7 @@
 
 use trace::{CounterTrack, Interval};
 
-/// Statistics of a counter in a range. The value of a sample holds until the next sample.
+/// Statistics of a counter in a range. The value of a sample is valid until the next sample.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CounterValues {
     /// Number of samples in the range.

@@ -71,7 +71,7 @@ impl Trace {
         if unplaced.is_empty() {
             return;
         }
-        // Iterates in reverse, so that the first entry of a plane wins.
+        // Iterates in reverse, so that the first entry of a plane is kept.
         let places: FxHashMap<u32, usize> = unplaced.iter().enumerate().rev().map(|(at, it)| (it.plane, at)).collect();
         let of_line: Vec<Change> = (0u32..)
             .zip(&self.lines)
