@@ -21,8 +21,8 @@ fn text(value: &impl Serialize, layout: Layout) -> String {
     let written =
         value.serialize(&mut Serializer::with_formatter(&mut bytes, layout)).map_err(|error| error.to_string());
     let text = written.and_then(|()| String::from_utf8(bytes).map_err(|error| error.to_string()));
-    // Only a map with keys other than strings can fail here, and no document has such a map. Otherwise, the text would name
-    // the problem, because an empty file looks like a success.
+    // Only a map with keys other than strings can fail here, and no document has such a map. In that case, the text names
+    // the problem, because an empty file would look like a success.
     text.unwrap_or_else(|error| serde_json::json!({ "not_written": error }).to_string())
 }
 

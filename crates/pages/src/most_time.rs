@@ -18,7 +18,7 @@ const LEAST_LINE_PERCENT: f64 = 10.0;
 /// Share of a function's time above which the title names one of its lines instead of the function (our limit).
 const ONE_LINE_PERCENT: f64 = 75.0;
 /// The title names a scope instead of lines if the share of the scope exceeds the share of the largest line by this factor
-/// (our limit).
+/// (crossprof's own limit).
 const SCOPE_OVER_LINE: f64 = 1.5;
 /// Share of the busy time, in percent, from which a second scope shows that the first scope is only a part of the model
 /// (our limit).

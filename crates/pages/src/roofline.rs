@@ -326,7 +326,7 @@ fn chart(context: &Context<'_>, peaks: &Peaks, passing: Option<&[bool]>) -> (Sca
     let mut points: Vec<Point> =
         points.into_iter().map(|(time, point)| Point { size: time.as_ps() as f64 / largest, ..point }).collect();
     // Ops without computation have no position on a logarithmic axis. They are drawn to the left of all others. The
-    // distance of a point below the memory roof shows how far the bandwidth is below the peak.
+    // distance of a point below the memory roof shows by how much the bandwidth is below the peak.
     let left = points.iter().map(|point| point.x).filter(|&x| x > 0.0).fold(1.0, f64::min) * LEFT_OF_ALL;
     for point in points.iter_mut().filter(|point| point.x == 0.0) {
         (point.x, point.y) = (left, point.y * left);

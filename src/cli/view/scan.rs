@@ -31,7 +31,7 @@ const WATCHED_PAUSE: Duration = Duration::from_secs(60);
 /// Minimum interval between updates of the list until the first walk is complete.
 const PUBLISHING: Duration = Duration::from_millis(500);
 
-/// A file that the scan has seen.
+/// A file that the scan has found.
 struct SeenFile {
     size: u64,
     modified: SystemTime,

@@ -1,4 +1,4 @@
-//! Reports changes below a folder, as the kernel sees them. Watching is supported only on Linux. On other systems, the
+//! Reports changes below a folder, as the kernel reports them. Watching is supported only on Linux. On other systems, the
 //! folder is walked again.
 
 #[cfg(target_os = "linux")]

@@ -24,8 +24,8 @@ use crate::{Computation, ComputationIndex, Instruction, Module};
 const IMMEDIATE_ELEMENTS_GPU: f64 = 8.0;
 const IMMEDIATE_ELEMENTS: f64 = 1.0;
 
-/// Maximum number of entries in all sets of roots together. If it is exceeded, the analysis assumes that every
-/// instruction is needed once. Real fusions stay far below.
+/// Maximum number of entries in all sets of roots together. If it is exceeded, the analysis assumes that every instruction
+/// is needed once. Real fusions stay far below this limit.
 const MAX_ROOTS: usize = 1 << 20;
 
 /// Maximum depth of nested fusions when only bytes are counted.

@@ -16,7 +16,7 @@ const TOLERANCE: u64 = 1_000;
 pub(crate) struct Knot {
     /// Event time at which the stretch begins, in ps.
     pub first: i64,
-    /// Last event time seen in the stretch, in ps.
+    /// Last event time so far in the stretch, in ps.
     pub last: i64,
     /// Event time minus chip time, in ps.
     pub delta: i64,

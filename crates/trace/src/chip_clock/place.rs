@@ -84,7 +84,7 @@ impl Trace {
         let kinds = self.events.kinds().iter();
         let changes: Vec<Change> =
             kinds.map(|kind| of_line.get(kind.line.index()).copied().unwrap_or(Change::None)).collect();
-        // Number of rows without a chip time seen so far, for each line.
+        // Number of rows without a chip time so far, for each line.
         let mut passed: Vec<Vec<usize>> = unplaced.iter().map(|it| vec![0; it.lines.len()]).collect();
         self.events.change_times(|id, kind, (start, duration)| {
             let (plane, line) = match changes.get(kind) {
