@@ -10,9 +10,9 @@ use super::limits::{DOMINANT_OP_OF_WINDOW_PERCENT, DOMINANT_OP_PERCENT};
 use super::numbers::{Numbers, plural};
 use super::{
     Needs, Rule, Verdict, batched_loop, converted_in_loop, converted_weights, copied_arguments, data_shuffle,
-    decompositions, derivative_matrix, float64, gather_scatter, grouped_convolution, low_flop_rate,
+    decompositions, dense_experts, derivative_matrix, float64, gather_scatter, grouped_convolution, low_flop_rate,
     mostly_unused_result, one_hot_lookup, pairwise_reduction, random_numbers, sorting, unfused_attention,
-    unfused_data_formatting,
+    unfused_data_formatting, whole_table_update,
 };
 use base::format;
 use metrics::{AUTOTUNING, Op, OpClass, is_amd};
@@ -42,6 +42,8 @@ pub(super) static RULE: Rule = Rule {
         &unfused_attention::RULE,
         &converted_weights::RULE,
         &converted_in_loop::RULE,
+        &whole_table_update::RULE,
+        &dense_experts::RULE,
     ]],
     ..Rule::checked_by(check)
 };

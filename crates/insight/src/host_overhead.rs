@@ -7,7 +7,8 @@
 //! (asynchronous dispatch, larger compiled programs). If the host reads device results (copies of 4 KiB or more, ours) and
 //! spends most of the idle time in a NumPy function (`argpartition`, `argmax`, random choices), the remedy first advises the
 //! user to move that computation to the device. Tracing slows down launches of CUDA graphs. If such launches take 10 % of the
-//! time (ours), the finding is at most a warning. The rule is not checked if devices are idle for 10 % or more and the capture
+//! time (ours), the finding is at most a warning. The rule is not reported if `many_programs` explains more than half of the share
+//! and the host does not wait for devices for 20 % of the idle time or more (ours), as it does when it reads results. The rule is not checked if devices are idle for 10 % or more and the capture
 //! does not link ops to launches. It is not reported for XLA's CPU backend, whose ops have no launches.
 
 use super::draft::{Draft, lacks};
@@ -16,7 +17,7 @@ use super::host_side::{BesidesInput, BothWait, HostSide};
 use super::limits::HOST_BOUND_PERCENT;
 use super::numbers::Numbers;
 use super::waiting::idle_share;
-use super::{Needs, Rule, Verdict, many_small_kernels, profiler_overhead};
+use super::{Needs, Rule, Verdict, many_programs, many_small_kernels, profiler_overhead};
 use base::format;
 use metrics::StepPart;
 use report::{Confidence, FindingSeverity};
@@ -40,7 +41,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
             Ok(found) => found,
             Err(verdict) => return verdict,
         };
-    if share < HOST_BOUND_PERCENT.good {
+    if share < HOST_BOUND_PERCENT.good || many_programs::explains(numbers, share) {
         return Verdict::Fine;
     }
     let slowed = profiler_overhead::slow_graph_launches_percent(numbers);

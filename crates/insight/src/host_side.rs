@@ -4,6 +4,7 @@ use super::limits::INPUT_BOUND_PERCENT;
 use super::numbers::{Numbers, shown};
 use base::format;
 use facts::host_spans::{self, HostWork};
+use facts::python_waits::{self, PythonWait};
 use metrics::{StepPart, WithoutInput, without_input};
 use report::{HostCall, HostMeanwhile, HostRangeTime};
 
@@ -15,6 +16,9 @@ const MOST_NAMED: usize = 3;
 const MANY_CALLS: u64 = 50;
 /// Share of the idle time above which a range is the host's main activity (ours: more than all others together).
 const MOST_PERCENT: f64 = 50.0;
+
+/// Share of the idle time from which reads of results matter (ours).
+const READS_PERCENT: f64 = 20.0;
 
 /// Mean bytes of a copy to the host from which the host may compute on it (ours: losses and other metrics are smaller).
 const RESULT_BYTES: u64 = 4096;
@@ -179,6 +183,15 @@ impl<'a> HostSide<'a> {
         (waits && self.share(longest.time_us) > MOST_PERCENT).then_some(longest)
     }
 
+    /// Returns true if the host waits for devices for much of the idle time, as it does when it reads results.
+    pub fn waits_for_devices(self) -> bool {
+        let is_wait = |name: &str| READS.contains(&name) || python_waits::is(PythonWait::Device, name);
+        let waits = |call: &HostCall| call.percent >= READS_PERCENT && is_wait(&call.name);
+        let waits_itself = |range: &HostRangeTime| range.waits && self.share(range.time_us) >= READS_PERCENT;
+        self.meanwhile.ranges.iter().any(waits_itself)
+            || self.main_range().is_some_and(|range| range.calls.iter().any(waits))
+    }
+
     /// Names the host's main activity during the idle time with its file and line: `update (train.py:27)`.
     pub fn place(self) -> Option<String> {
         self.main_range().map(|range| format!("{}{}", shown(&range.name), source(range)))
@@ -297,6 +310,9 @@ fn source(range: &HostRangeTime) -> String {
     range.place.as_ref().map_or(String::new(), |place| format!(" ({})", shown(place)))
 }
 
+/// Calls that read results of the devices.
+const READS: [&str; 5] = ["np.asarray(jax.Array)", "device_get", "item", "tolist", "__float__"];
+
 /// Calls that have a known remedy.
 const REMEDIES: [(&[&str], &str); 5] = [
     (
@@ -315,7 +331,7 @@ const REMEDIES: [(&[&str], &str); 5] = [
          batch while the step runs.",
     ),
     (
-        &["np.asarray(jax.Array)", "device_get", "item", "tolist", "__float__"],
+        &READS,
         "Read results less often, and several at once: keep metrics on the device, combine them into one array, and \
          read that every n-th step.",
     ),

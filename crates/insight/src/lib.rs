@@ -30,6 +30,7 @@ mod data_transfer;
 mod debug_print;
 mod decompositions;
 mod delayed_tokens;
+mod dense_experts;
 mod derivative_matrix;
 mod device_clock_skew;
 mod dominant_op;
@@ -119,6 +120,7 @@ mod unused_visible_devices;
 mod waiting;
 mod warm_up_in_window;
 mod while_loop_overhead;
+mod whole_table_update;
 
 use numbers::Numbers;
 pub use rule::{Needs, Rule};
@@ -204,6 +206,8 @@ pub static CHAPTERS: &[Chapter] = &[
             &gather_scatter::RULE,
             &one_hot_lookup::RULE,
             &pairwise_reduction::RULE,
+            &whole_table_update::RULE,
+            &dense_experts::RULE,
             &unfused_attention::RULE,
             &batched_loop::RULE,
             &small_micro_batches::RULE,

@@ -16,7 +16,7 @@ use super::limits::OVERHEAD_PERCENT;
 use super::numbers::{Numbers, shown};
 use super::{Needs, Rule, Verdict};
 use base::{Ps, format, sort};
-use metrics::compiled_calls;
+use metrics::{CompiledCalls, compiled_calls};
 use report::{Confidence, FindingSeverity, View};
 
 pub(super) static RULE: Rule = Rule {
@@ -32,24 +32,55 @@ const FEWEST_CALLS: f64 = 30.0;
 const INDEXING: [&str; 6] = ["dynamic_slice", "slice", "squeeze", "gather", "_gather", "_take"];
 /// Functions of Python's and PyTorch's protocols that return samples and batches of data.
 const LOADING: [&str; 4] = ["__getitem__", "__next__", "__iter__", "collate_fn"];
+/// Share of a wait that its cause accounts for at least (ours: more than all other causes together).
+const MOST: f64 = 0.5;
 /// Number of functions that the message names.
 const MOST_NAMED: usize = 4;
 
-fn check(numbers: &Numbers<'_>) -> Verdict {
-    let steps = match numbers.steps_of_jax_calls() {
-        Ok(steps) => steps,
-        Err(verdict) => return verdict,
-    };
+/// Calls of compiled functions, if there are many.
+struct ManyCalls {
+    found: CompiledCalls,
+    /// Calls per step and host.
+    calls: f64,
+    steps: f64,
+    /// Share of the window in which devices wait for the next call, percent.
+    idle: f64,
+    /// Share of the window in which devices are idle while a call compiles, percent.
+    compiling: f64,
+}
+
+/// Counts the calls of compiled functions.
+///
+/// # Errors
+///
+/// Returns the verdict if they cannot be counted, or if they are few.
+fn many_calls(numbers: &Numbers<'_>) -> Result<ManyCalls, Verdict> {
+    let steps = numbers.steps_of_jax_calls()?;
     let found = compiled_calls(numbers.trace, &numbers.context.analysis.devices);
     let calls = found.calls as f64 / steps / found.hosts.max(1) as f64;
     if calls < FEWEST_CALLS || found.window.as_ps() == 0 {
-        return Verdict::Fine;
+        return Err(Verdict::Fine);
     }
     let share = |time: Ps| 100.0 * time.as_ps() as f64 / found.window.as_ps() as f64;
     let (idle, compiling) = (share(found.idle), share(found.compiling));
     if idle < OVERHEAD_PERCENT.good && compiling > idle {
-        return Verdict::Fine;
+        return Err(Verdict::Fine);
     }
+    Ok(ManyCalls { found, calls, steps, idle, compiling })
+}
+
+/// Returns true if the calls of many small programs explain most of the time in which devices wait for the host
+/// (`host_bound_percent`). They do not if the host reads results between them, because each read waits for the devices.
+pub(super) fn explains(numbers: &Numbers<'_>, host_bound_percent: f64) -> bool {
+    let reads = || numbers.host_side().is_some_and(HostSide::waits_for_devices);
+    many_calls(numbers).is_ok_and(|calls| calls.idle > MOST * host_bound_percent) && !reads()
+}
+
+fn check(numbers: &Numbers<'_>) -> Verdict {
+    let ManyCalls { found, calls, steps, idle, compiling } = match many_calls(numbers) {
+        Ok(calls) => calls,
+        Err(verdict) => return verdict,
+    };
     let (severity, limit) = match idle {
         idle if idle >= OVERHEAD_PERCENT.bad => (FindingSeverity::Critical, OVERHEAD_PERCENT.bad),
         idle if idle >= OVERHEAD_PERCENT.good => (FindingSeverity::Warning, OVERHEAD_PERCENT.good),
