@@ -370,6 +370,7 @@ def capture(
     advanced: dict[str, Any] | None = None,
     perfetto: bool = False,
     argv: bool = False,
+    power: bool = True,
 ) -> Capture:
     """Records some steps of a training program. The other steps run at full speed.
 
@@ -414,6 +415,7 @@ def capture(
         perfetto: Also write ``perfetto_trace.json.gz``.
         argv: Also record the values of the program's flags. By default, the sidecar contains only their names. Values that look like
             secrets are never recorded.
+        power: Also sample the power, clocks and temperature of NVIDIA GPUs during a window, on a thread of its own.
 
     Raises:
         ValueError, TypeError: An argument is invalid, or the folder cannot be written. Nothing was started.
@@ -427,7 +429,7 @@ def capture(
     schedule = Schedule(wait, warmup, active, repeat, every)
     first = _step_number(first_step)
     return Capture(
-        settings(folder, processes, memory, options, advanced, workload, perfetto, argv),
+        settings(folder, processes, memory, options, advanced, workload, perfetto, argv, power),
         schedule,
         first_step=first,
         step_name=step_name,

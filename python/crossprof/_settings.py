@@ -62,6 +62,8 @@ class Settings:
     perfetto: bool
     #: Also record the values of the program's flags.
     argv: bool = False
+    #: Also sample the power and clocks of NVIDIA GPUs.
+    power: bool = True
 
 
 def settings(
@@ -73,6 +75,7 @@ def settings(
     workload: Workload,
     perfetto: bool,
     argv: bool,
+    power: bool,
 ) -> Settings:
     """Checks the arguments and creates the folder.
 
@@ -82,11 +85,11 @@ def settings(
     """
     if importlib.util.find_spec("jax") is None:
         raise ImportError("crossprof captures with JAX, which is not installed here: pip install jax")
-    for name, value in (("memory", memory), ("perfetto", perfetto), ("argv", argv)):
+    for name, value in (("memory", memory), ("perfetto", perfetto), ("argv", argv), ("power", power)):
         if type(value) is not bool:
             raise TypeError(f"{name} must be True or False, not {value!r}.")
     # `crossprof scale` collects the captures of its runs in this folder.
     path = local_folder(os.environ.get("CROSSPROF_FOLDER") or folder)
     in_force, extra = checked(options, advanced)
     check_processes(processes)
-    return Settings(made_folder(path), in_force, extra, processes, memory, workload, perfetto, argv)
+    return Settings(made_folder(path), in_force, extra, processes, memory, workload, perfetto, argv, power)

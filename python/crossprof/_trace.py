@@ -64,6 +64,7 @@ def trace(
     advanced: dict[str, Any] | None = None,
     perfetto: bool = False,
     argv: bool = False,
+    power: bool = True,
 ) -> Iterator[Trace]:
     """Records a block. See :func:`capture` for the arguments and the saved files.
 
@@ -82,7 +83,7 @@ def trace(
     """
     workload = Workload(batch_size, seq_length, tokens_per_step, params, trainable, dict(model or {}))
     check_label(label)
-    chosen_settings = settings(folder, processes, memory, options, advanced, workload, perfetto, argv)
+    chosen_settings = settings(folder, processes, memory, options, advanced, workload, perfetto, argv, power)
     made = Trace()
     number = next_number()
     try:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from . import _compiles, _redact
+from . import _compiles, _power, _redact
 from ._log import log
 from ._names import claim_session, file_stem, publish, session_folder, write_text
 from ._parameters import placement
@@ -78,6 +78,7 @@ class Window:
         self._stem = file_stem(self.process, processes)
         self._memory_profiles: list[str] = []
         self._started: float | None = None
+        self._power: _power.Sampler | None = None
         #: Problems of a capture that was saved nevertheless.
         self.problems: list[str] = []
 
@@ -96,8 +97,10 @@ class Window:
             if self._settings.memory:
                 self.save_memory("start")
             wait_for_devices()
+            self._power = _power.begin() if self._settings.power else None
             self._recording.start(self._settings.options, self._settings.advanced, perfetto=self._settings.perfetto)
         except BaseException:
+            self._end_power()
             self._remove()
             raise
         log.info("Recording %sinto %s", f"{what} " if what else "", self.folder)
@@ -120,6 +123,7 @@ class Window:
         """
         wait_for_devices(value)
         seconds = time.perf_counter() - (self._started or 0.0)
+        samples = self._end_power()
         if not self.is_running:
             ended_by = FOREIGN_STOP
             self._say("The program itself stopped JAX's profiler inside the window, so nothing after that was recorded.")
@@ -128,6 +132,8 @@ class Window:
             traced = Timing(steps[1] - steps[0] + 1, seconds, _compiles.count() != self._compiles)
         try:
             about = self._about(steps, baseline, traced, ended_by, tokens_per_step)
+            if samples is not None:
+                about["capture"]["device_samples"] = samples
         except Exception as error:
             self._say(f"The sidecar of the capture could not be created: {error}")
             about = {}
@@ -152,9 +158,14 @@ class Window:
     def discard(self) -> None:
         """Stops the profiler and keeps nothing."""
         try:
+            self._end_power()
             self._recording.discard()
         finally:
             self._remove()
+
+    def _end_power(self) -> dict[str, Any] | None:
+        sampler, self._power = self._power, None
+        return None if sampler is None else sampler.end()
 
     def _remove(self) -> None:
         """Removes the remains of a failed capture, because a folder with only memory profiles looks like a run."""
