@@ -64,8 +64,8 @@ impl Session {
             compiled: _,
             graph_kernels: _,
         } = run;
-        // The clocks were aligned when the run was built, so the difference is not needed.
-        let sidecar = Sidecar { model, device, tracing, capture_notes, clock_ahead_ns: None };
+        // The clocks were already aligned when the run was built.
+        let sidecar = Sidecar { model, device, tracing, capture_notes, ..Sidecar::default() };
         let own_bytes = heap_profile.as_ref().map_or(0, |bytes| bytes.len());
         let (imported, median_step) = match imported.map(|imported| *imported) {
             Some(Imported { file, profile, median_step }) => (Some((file, Box::new(profile))), median_step),

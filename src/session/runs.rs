@@ -227,6 +227,7 @@ fn build_runs(members: &mut [Member], planned: &PlannedRun) -> Vec<LoadedRun> {
     let (sidecar, files) = sidecars(members, planned);
     run.files.extend(files);
     run.warnings.extend(cut_between_planes(&hosts, &run.files));
+    add_samples(&mut hosts, &sidecar);
     if hosts.len() > 1 {
         hosts.iter_mut().for_each(|(_, trace)| set_to_the_clock_of_all(trace));
     }
@@ -301,6 +302,19 @@ fn embedded_sidecar(trace: &Trace) -> Option<Sidecar> {
         _ => None,
     })?;
     input::read_sidecar(written.as_bytes()).ok()
+}
+
+/// Adds the samples of power and clocks to the trace of each host. Each xplane file contains those of its process. The sidecar file
+/// has those of one process, so it counts if there is only one.
+fn add_samples(hosts: &mut [(String, Trace)], sidecar: &Sidecar) {
+    let is_alone = hosts.len() == 1;
+    for (_, trace) in hosts {
+        match embedded_sidecar(trace).filter(|embedded| !embedded.device_samples.is_empty()) {
+            Some(embedded) => embedded.add_samples(trace),
+            None if is_alone => sidecar.add_samples(trace),
+            None => {}
+        }
+    }
 }
 
 /// Shifts the capture times of a host to the clock of the job's first process, if the capture kit measured a difference.

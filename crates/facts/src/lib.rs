@@ -19,6 +19,7 @@ pub mod host_transfers;
 pub mod input_stages;
 pub mod kernel_families;
 pub mod library_files;
+pub mod meters;
 pub mod model_presets;
 pub mod module_graphs;
 mod pattern;
@@ -27,6 +28,7 @@ pub mod python_waits;
 mod serving_spans;
 mod table;
 pub mod tensor_cores;
+pub mod tpu_units;
 
 pub use arithmetic::{Arithmetic, Rates};
 pub use frameworks::{FrameworkClues, FrameworkEvidence};

@@ -11,6 +11,7 @@
 mod architecture;
 mod arguments;
 mod capture;
+mod device_samples;
 
 use std::collections::BTreeMap;
 
@@ -19,7 +20,9 @@ use serde_json::{Map, Value};
 
 use architecture::Architecture;
 use base::{Error, json};
+pub use device_samples::DeviceSamples;
 use report::{ModelConfig, Tracing};
+use trace::Trace;
 
 /// Names of the fields in a sidecar file. They are the fields of [`ModelConfig`].
 pub const SIDECAR_FIELDS: &[&str] = &[
@@ -67,6 +70,9 @@ pub struct Sidecar {
     pub clock_ahead_ns: Option<i64>,
     /// Other notes of the capture kit, by their names in `metadata.environment`.
     pub capture_notes: BTreeMap<String, String>,
+    /// Samples of power and clocks of the captured process's GPUs.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub device_samples: Vec<DeviceSamples>,
 }
 
 impl Sidecar {
@@ -79,7 +85,17 @@ impl Sidecar {
             tracing: other.tracing.clone().or(self.tracing),
             clock_ahead_ns: other.clock_ahead_ns.or(self.clock_ahead_ns),
             capture_notes: self.capture_notes,
+            device_samples: if other.device_samples.is_empty() {
+                self.device_samples
+            } else {
+                other.device_samples.clone()
+            },
         }
+    }
+
+    /// Adds the samples of the devices to the trace of the captured process, as counters.
+    pub fn add_samples(&self, trace: &mut Trace) {
+        device_samples::add(&self.device_samples, trace);
     }
 }
 
@@ -122,6 +138,7 @@ pub fn read_sidecar(text: &[u8]) -> Result<Sidecar, Error> {
         tracing: capture::tracing(&capture),
         clock_ahead_ns: capture::clock_ahead_ns(&capture),
         capture_notes: capture::notes(&capture),
+        device_samples: device_samples::read(&capture),
     })
 }
 

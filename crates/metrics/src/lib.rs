@@ -21,6 +21,7 @@ pub use common::statistics::{Percentiles, mean, median, percentiles, stddev};
 pub use context::{Context, Examined, analyse};
 pub use device::device_time::DeviceTime;
 pub use device::devices::{Device, Devices, interval};
+pub use device::hardware::{Reading, readings};
 pub use device::scores::{DeviceScore, LateCause, StepSpread};
 pub use device::self_time::{SelfTime, self_times};
 pub use facts::input_stages::{InputStage, iterator as iterator_part};

@@ -1,7 +1,7 @@
 //! Page of hosts and devices: the map of devices by step, hosts, devices with their scores and arrivals, busy shares, and
 //! the longest idle gaps.
 
-use crate::{PageQuery, Source, device_map, table_block};
+use crate::{PageQuery, Source, device_map, hardware, table_block};
 use base::format;
 use document::{About, Bar, Bars, Block, Choice, ColourClass, Figure, Link};
 use metrics::{Context, StepPart};
@@ -30,6 +30,9 @@ pub(super) fn blocks(source: Source<'_>, query: &PageQuery) -> Vec<Block> {
         blocks.push(Block::Bars(bars));
     }
     blocks.extend(source.table_block(TableName::Gaps, "Longest idle gaps", query));
+    if !blocks.is_empty() {
+        blocks.extend(hardware::blocks(source, query));
+    }
     if blocks.is_empty() {
         blocks.push(source.not_measured("multi_device"));
     }

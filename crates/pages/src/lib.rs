@@ -18,6 +18,7 @@ pub mod environment;
 mod evidence;
 mod filter;
 mod findings;
+mod hardware;
 mod headlines;
 mod host;
 mod input;

@@ -174,6 +174,21 @@ pub fn profile() -> UnifiedProfile {
                 max_time_us: 40.0,
             }],
         }),
+        hardware: Some(Hardware {
+            meters: vec![MeterStats {
+                device_name: "/device:TPU:0".into(),
+                counter: "Power (W)".into(),
+                quantity: "power".into(),
+                unit: "watts".into(),
+                samples: 3,
+                mean: 350.0,
+                min: 300.0,
+                max: 400.0,
+                limit: Some(700.0),
+                mean_percent: Some(50.0),
+            }],
+            ..Hardware::default()
+        }),
         tracing: Some(Tracing {
             slowdown: 1.25,
             traced_step_time_us: 150.0,

@@ -8,6 +8,7 @@ mod compared;
 pub mod example;
 mod findings;
 mod framework;
+mod hardware;
 mod host_activity;
 mod hosts;
 mod input_pipeline;

@@ -454,6 +454,10 @@ pub struct Step {
     /// launches are unknown, or if an op would start before its annotation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lag_us: Option<f64>,
+    /// Mean clock of the devices in the step, relative to their highest clock: the clock's samples, weighted by time. For a TPU that
+    /// records throttling instead, 100 % minus that share. Absent if the capture has no such samples. Added in 1.1.0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clock_percent: Option<f64>,
     /// True if the start or end of the capture cuts the step, or if its end is unknown; see [Steps](#steps).
     pub partial: bool,
     /// True if the host compiles during more than 10 % of the step; see [Steps](#steps).

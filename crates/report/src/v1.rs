@@ -13,6 +13,7 @@ use base::Warning;
 pub use super::communication::*;
 pub use super::compared::*;
 pub use super::findings::*;
+pub use super::hardware::*;
 pub use super::host_activity::*;
 pub use super::hosts::*;
 pub use super::input_pipeline::*;
@@ -130,6 +131,9 @@ pub struct UnifiedProfile {
     /// Devices of unknown kinds. If no device op ran, also the other processes of a Chrome trace. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub other_devices: Vec<OtherDevice>,
+    /// Hardware counters, power and clocks of the devices. Absent if the capture contains none. Added in 1.1.0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hardware: Option<Hardware>,
     /// Problems in the input: lost or inconsistent data. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<Warning>,

@@ -16,6 +16,7 @@ mod equal_ops;
 mod events;
 mod findings;
 mod framework_ops;
+mod hardware;
 mod host_activity;
 mod host_ops;
 mod hosts;
@@ -41,7 +42,7 @@ mod step_events;
 mod transfers;
 
 pub use area::{AreaError, AreaQuery, LineQuery};
-pub use host_activity::why_empty;
+pub use hardware::absent_counters;
 pub use report::top_ops_or_kernels;
 pub use shown::{RowKey, Shown};
 pub use step_breakdown::part_metric;
@@ -222,6 +223,14 @@ tables! {
     Hosts = hosts::TABLE;
     /// Devices that ran at least one op, with their place, steps, scores and arrivals.
     Devices = report::DEVICES_TABLE;
+    /// Use of the units of TPUs, from their hardware counters.
+    Utilization = hardware::UTILIZATION_TABLE;
+    /// Power, clocks, temperature and other counters over time, by device.
+    Meters = hardware::METERS_TABLE;
+    /// Use of the units of TPUs by custom calls (Pallas kernels).
+    KernelUnits = hardware::KERNEL_UNITS_TABLE;
+    /// Readings of the hardware counters of chips.
+    PerfCounters = hardware::PERF_COUNTERS_TABLE;
     /// Longest idle gaps.
     Gaps = report::GAPS_TABLE;
     /// Findings: recommended actions with their evidence.
@@ -234,6 +243,12 @@ tables! {
     Range = range::TABLE;
     /// Warnings about lost or unusual data.
     Warnings = report::WARNINGS_TABLE;
+}
+
+/// Explains why a table is empty, if the profile shows the reason.
+pub fn why_empty(name: TableName, profile: &UnifiedProfile) -> Option<String> {
+    let counters = || absent_counters(name, profile).map(|(reason, remedy)| format!("{reason} {remedy}"));
+    host_activity::why_empty(name, profile).or_else(counters)
 }
 
 impl TableName {

@@ -84,7 +84,7 @@ pub(super) const GAPS_TABLE: TableRecord = TableRecord {
     ..TableRecord::new("gaps", || columns(&GAPS), Made::Profile(gaps))
 };
 
-pub(super) static STEPS: ProfileColumns<Step, 23> = [
+pub(super) static STEPS: ProfileColumns<Step, 24> = [
     (Column::of_field("index", "Step", Unit::Count, "steps[].index"), |it| Cell::Int(it.index)),
     (Column::of_field("name", "Name", Unit::Text, "steps[].name"), |it| optional_text(&it.name)),
     (Column::of_field("start_us", "Start", Unit::TimeUs, "steps[].start_us"), |it| Cell::Float(it.start_us)),
@@ -111,6 +111,7 @@ pub(super) static STEPS: ProfileColumns<Step, 23> = [
         float(it.host_duration_us)
     }),
     (Column::of_field("lag_us", "Lag behind host", Unit::TimeUs, "steps[].lag_us"), |it| float(it.lag_us)),
+    (Column::of_field("clock_percent", "Clock", Unit::Percent, "steps[].clock_percent"), |it| float(it.clock_percent)),
     (Column::of_field("partial", "Partial", Unit::Flag, "steps[].partial"), |it| Cell::Flag(it.partial)),
     (Column::of_field("compiles", "Compiles", Unit::Flag, "steps[].compiles"), |it| Cell::Flag(it.compiles)),
     (Column::of_field("warm_up", "Warm-up", Unit::Flag, "steps[].warm_up"), |it| Cell::Flag(it.warm_up)),

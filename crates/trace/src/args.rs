@@ -170,6 +170,10 @@ args! {
         input_dataset InputDataset, xplane [b"_ipl_dataset_name"], json [b"_ipl_dataset_name"];
         /// Kind of a Grain stage: `read`, `preprocessing`, `prefetch`, `enqueue` or `unknown`.
         input_category InputCategory, xplane [b"_ipl_stage_cat"], json [b"_ipl_stage_cat"];
+        /// Meaning of a hardware counter, in the profiler's words.
+        counter_description CounterDescription, xplane [b"performance_counter_description"], json [];
+        /// Set of hardware counters that a counter belongs to.
+        counter_set CounterSet, xplane [b"performance_counter_sets"], json [];
         /// Category of a Chrome trace event, a field next to its arguments (`cat`). JAX does not write it, Kineto
         /// does.
         cat Cat, xplane [], json [];
@@ -193,6 +197,8 @@ args! {
         /// Bytes that a transfer between hosts or devices moved.
         bytes_transferred BytesTransferred Count,
             xplane [b"bytes_transferred", b"payload_size_bytes"], json [b"bytes_transferred"];
+        /// Number of a hardware counter of a chip.
+        counter_id CounterId Id, xplane [b"performance_counter_id"], json [];
         /// CUDA graph (XLA command buffer) that launched the kernel.
         graph_id GraphId Id, xplane [b"cuda_graph_id"], json [b"cuda_graph_id"];
         /// The kernel's node in that graph.

@@ -130,6 +130,8 @@ event_columns! {
     AllocationBytes Count, xplane [b"allocation_bytes"], json [];
     /// Address of memory that was allocated or freed.
     Address Id, xplane [b"addr"], json [];
+    /// Value of a hardware counter of a chip. The event is a reading of the counter.
+    CounterValue Count, xplane [b"counter_value"], json [];
 }
 
 /// Values of all columns for one event.

@@ -155,6 +155,12 @@ pub struct Capture {
 }
 
 impl Capture {
+    /// Returns the Unix time of the trace's zero, in nanoseconds: its anchor if the file's clock is absolute, or the start of the
+    /// capture if not.
+    pub fn zero_unix_ns(self) -> Option<i64> {
+        if self.anchor_ns != 0 { Some(self.anchor_ns) } else { self.start_unix_ns }
+    }
+
     /// Returns the capture with its times converted to another clock. The clock that timed the capture is `ahead_ns` ahead
     /// of the other clock.
     pub fn by_clock_behind(self, ahead_ns: i64) -> Capture {
@@ -230,6 +236,11 @@ impl Trace {
     /// Returns the id of the line at an index of [`Trace::lines`].
     pub fn line_id(&self, index: usize) -> Option<LineId> {
         self.lines.get(index).and_then(|_| u32::try_from(index).ok()).map(LineId)
+    }
+
+    /// Returns the id of the plane at an index of [`Trace::planes`].
+    pub fn plane_id(&self, index: usize) -> Option<PlaneId> {
+        self.planes.get(index).and_then(|_| u32::try_from(index).ok()).map(PlaneId)
     }
 
     /// Returns the ids of all lines, in order.

@@ -67,7 +67,7 @@ pub fn merge(hosts: Vec<(String, Trace)>) -> Trace {
 
 /// Returns the delay of each host's start after the earliest. Returns `None` if a host does not record its start.
 fn shifts(hosts: &[(String, Trace)]) -> Option<Vec<Ps>> {
-    let zeros: Option<Vec<i64>> = hosts.iter().map(|(_, trace)| unix_zero(trace)).collect();
+    let zeros: Option<Vec<i64>> = hosts.iter().map(|(_, trace)| trace.capture.zero_unix_ns()).collect();
     let zeros = zeros?;
     let first = *zeros.iter().min()?;
     zeros
@@ -77,12 +77,6 @@ fn shifts(hosts: &[(String, Trace)]) -> Option<Vec<Ps>> {
             Ps::from_ns(late)
         })
         .collect()
-}
-
-/// Returns the absolute time of a trace's zero: its anchor if the file's clock is absolute, and otherwise the start of the
-/// capture.
-fn unix_zero(trace: &Trace) -> Option<i64> {
-    if trace.capture.anchor_ns != 0 { Some(trace.capture.anchor_ns) } else { trace.capture.start_unix_ns }
 }
 
 fn copy_head(to: &mut Trace, from: &Trace) {

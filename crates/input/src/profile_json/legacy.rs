@@ -45,6 +45,7 @@ pub(super) fn convert(document: &Value, notes: &mut Notes) -> UnifiedProfile {
             programs: vec![],
             host_activity: None,
             tracing: None,
+            hardware: None,
             other_devices: Vec::new(),
             op_statistics: None,
             layers: None,

@@ -4,15 +4,16 @@
 //! XEvent { metadata_id -> "dram__bytes_read.sum", offset_ps: 500000000, stats { double_value: 12503552 } }
 //! ```
 //!
-//! The profiler writes them for a GPU with `gpu_pm_sample_counters`, and for a TPU with `tpu_perf_counters`. Like the
-//! counters of a Chrome trace, they become values over time.
+//! The profiler writes them for a GPU with `gpu_pm_sample_counters`, and for a TPU with options of power, temperature and periodic
+//! samples. They become values over time, as the counters of a Chrome trace. Readings of a chip's hardware counters
+//! (`tpu_perf_counters`) name the counter by its id and have a value of the kind `counter_value`. They remain events, on any line.
 
 use super::losses::XPlaneLoss;
 use super::stats::{RawValue, Stat};
 use super::walk::Walk;
 use base::Ps;
 use base::wire::{Reader, Value};
-use trace::{CounterTrack, StrId};
+use trace::{CounterTrack, EventColumn, EventStat, NumberArg, StrId, TextArg};
 
 impl<'a> Walk<'_, 'a> {
     /// Decodes one sample. If it is corrupt, skips it and returns the position of the corrupt field as an error.
@@ -51,6 +52,24 @@ impl<'a> Walk<'_, 'a> {
             }
         }
         Ok(())
+    }
+
+    /// Returns true if the event is a reading of a hardware counter.
+    pub(super) fn is_reading(&mut self, message: &'a [u8]) -> bool {
+        let mut reader = Reader::new(message);
+        let (mut has_value, mut has_counter) = (false, false);
+        while let Ok(Some(field)) = reader.field() {
+            let (4, Value::Bytes(stat)) = (field.number, field.value) else { continue };
+            let Ok(stat) = Stat::read(stat, 0) else { return false };
+            match self.tables.stat_metadata.get_mut(stat.metadata_id).and_then(|metadata| metadata.meaning) {
+                Some(EventStat::Column(EventColumn::CounterValue)) => has_value = true,
+                Some(EventStat::Number(NumberArg::CounterId) | EventStat::Text(TextArg::CounterSet)) => {
+                    has_counter = true
+                }
+                _ => {}
+            }
+        }
+        has_value && has_counter
     }
 
     fn counter_name(&mut self, id: i64) -> StrId {

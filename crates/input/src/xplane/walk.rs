@@ -181,11 +181,15 @@ impl<'p, 'a> Walk<'p, 'a> {
         true
     }
 
-    /// Decodes samples of counters up to the next field of another kind. Always returns false.
+    /// Decodes samples and readings of counters up to the next field of another kind. Always returns false.
     fn samples(&mut self, reader: &mut Reader<'a>, offset: u64, line: &OpenLine) -> bool {
         while let Some(event) = reader.bytes_with_tag(EVENT_OR_STAT) {
             let at = offset + (reader.position() - event.len()) as u64;
-            if let Err(bad) = self.sample(event, at, line.start_ps) {
+            let read = match self.is_reading(event) {
+                true => self.event(event, at, line.id, line.start_ps),
+                false => self.sample(event, at, line.start_ps),
+            };
+            if let Err(bad) = read {
                 self.losses.add(XPlaneLoss::Corrupt, bad);
             }
         }

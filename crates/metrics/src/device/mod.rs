@@ -5,6 +5,7 @@ pub(crate) mod device_time;
 pub(crate) mod devices;
 pub(crate) mod duty_cycle;
 pub(crate) mod gaps;
+pub(crate) mod hardware;
 pub(crate) mod hosts;
 pub(crate) mod other_devices;
 pub(crate) mod overlap;

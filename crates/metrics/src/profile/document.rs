@@ -1,7 +1,7 @@
 //! Builds the report from the measurements. Findings are added later.
 
 use crate::analysis::{Analysis, DocumentParts};
-use crate::device::{gaps, other_devices, utilization};
+use crate::device::{gaps, hardware, other_devices, utilization};
 use crate::host::{host_activity, input_pipeline, io, launches};
 use crate::op::layers::{LayerGrouping, Layers};
 use crate::op::{collectives, kernel_stats, kernels, layers, ops, roofline, transfers};
@@ -68,11 +68,13 @@ pub(crate) fn document(run: &Run, settings: &Settings, found: &Analysis, rest: D
         findings: Vec::new(),
         host_activity: host_activity::host_activity(trace, devices, found.step_breakdown.host_threads.as_ref()),
         tracing: run.tracing.clone(),
+        hardware: hardware::section(whole, devices),
         other_devices: other_devices::other_devices(trace, devices),
         warnings,
         not_measured: Vec::new(),
         provenance: run.files.iter().chain(&settings.model_files).cloned().collect(),
     };
+    hardware::set_clocks(whole, &found.captured, &mut profile.steps);
     if !missing::has_common_clock(whole, devices) {
         profile.step_timing.step_start_skew_us = None;
         profile.multi_device.iter_mut().for_each(|devices| devices.start_skew_us = None);

@@ -1,7 +1,9 @@
 //! Derived tracks, which no profiler records: steps, the activity of each device and the causes of its idle time, instants,
 //! and memory in use.
 
-use base::Ps;
+use std::collections::BTreeMap;
+
+use base::{Ps, sort};
 use memory::allocator::allocators;
 use metrics::{Context, DeviceTime, StepPart, exposed_communication};
 use trace::{
@@ -30,9 +32,15 @@ pub const MEMORY: (&str, &str) = (
     "Bytes that the allocator has in use or reserved, after each allocation and release that it reported. This is the curve on the memory page.",
 );
 
+/// Name and definition, like [`STEPS`].
+pub const UNITS: (&str, &str) = (
+    "Unit use",
+    "Use of a unit of the chip at each reading of its hardware counters, in percent of its peak, as in the table of units.",
+);
+
 /// Returns the definition of a derived line or counter.
 pub fn definition(name: &str) -> Option<&'static str> {
-    let known = [STEPS, PARTS, EXPOSED, INSTANTS, MEMORY].into_iter().find(|(title, _)| name.starts_with(title));
+    let known = [STEPS, PARTS, EXPOSED, INSTANTS, MEMORY, UNITS].into_iter().find(|(title, _)| name.starts_with(title));
     known.map(|(_, definition)| definition)
 }
 
@@ -51,6 +59,7 @@ pub(crate) fn trace(context: Context<'_>) -> Trace {
     derived.exposed(context, &times);
     derived.instants(whole);
     derived.memory(context);
+    derived.units(context);
     derived.pack(parts);
     derived.trace
 }
@@ -168,6 +177,30 @@ impl Derived {
             let name = self.trace.strings.intern(&name);
             let times = allocator.events.iter().map(|event| event.time).collect();
             let values = allocator.events.iter().map(|event| event.used_bytes() as f64).collect();
+            self.trace.counters.push(CounterTrack { plane, name, times, values });
+        }
+    }
+
+    /// Adds a counter for each unit of a chip whose hardware counters were read several times.
+    fn units(&mut self, context: Context<'_>) {
+        let whole = context.captured_trace();
+        let origin = context.analysis.captured.capture.map_or(Ps::ZERO, |capture| capture.start);
+        let mut tracks: BTreeMap<(usize, String), Vec<(Ps, f64)>> = BTreeMap::new();
+        for unit in context.profile.hardware.iter().flat_map(|hardware| &hardware.units) {
+            let is_of = |plane: &Plane| {
+                let host = whole.hosts.get(usize::from(plane.host)).filter(|_| unit.host.is_some());
+                whole.text(plane.name) == unit.device_name && host == unit.host.as_ref()
+            };
+            let Some(plane) = whole.planes.iter().position(is_of) else { continue };
+            let name = format!("{}: {}, node {} (%)", UNITS.0, unit.name, unit.node);
+            let time = origin + Ps::new((unit.time_us * 1e6) as i64);
+            tracks.entry((plane, name)).or_default().push((time, unit.use_percent));
+        }
+        for ((plane, name), mut samples) in tracks {
+            let Some(&plane) = self.planes.get(plane).filter(|_| samples.len() > 1) else { continue };
+            sort::sort_by(&mut samples, |a, b| a.0.cmp(&b.0));
+            let name = self.trace.strings.intern(&name);
+            let (times, values) = samples.into_iter().unzip();
             self.trace.counters.push(CounterTrack { plane, name, times, values });
         }
     }

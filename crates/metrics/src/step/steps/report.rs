@@ -78,6 +78,7 @@ fn found(
         .map(|(((step, flags), name), (index, batch))| Step {
             index,
             name: name.clone(),
+            clock_percent: None,
             start_us: (step.start.unwrap_or(origin) - origin).as_us(),
             duration_us: step.mean_us(step.duration),
             busy_us: step.mean_us(step.busy),
