@@ -65,6 +65,7 @@ mod low_device_utilization;
 mod low_flop_rate;
 mod low_memory_bandwidth;
 mod low_occupancy;
+mod lowered_clock;
 mod many_programs;
 mod many_small_kernels;
 mod memory;
@@ -249,6 +250,7 @@ pub static CHAPTERS: &[Chapter] = &[
             &uneven_devices::RULE,
             &straggler_device::RULE,
             &device_clock_skew::RULE,
+            &lowered_clock::RULE,
             &step_time_variation::RULE,
             &delayed_tokens::RULE,
         ],

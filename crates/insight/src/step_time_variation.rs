@@ -16,8 +16,8 @@ use super::long_steps::{Loss, comparable, losses};
 use super::numbers::{Numbers, shown};
 use super::{
     Needs, Rule, Verdict, compilation, data_loading, gradient_synchronization, host_overhead, idle_gaps,
-    low_device_utilization, many_programs, many_small_kernels, python_threads, recompilation, small_collectives,
-    straggler_device, uneven_devices, unhidden_collectives,
+    low_device_utilization, lowered_clock, many_programs, many_small_kernels, python_threads, recompilation,
+    small_collectives, straggler_device, uneven_devices, unhidden_collectives,
 };
 use base::format;
 use metrics::{StepPart, mean, stddev};
@@ -27,6 +27,7 @@ pub(super) static RULE: Rule = Rule {
     id: "step_time_variation",
     title: "Step times vary",
     needs: Needs::AllLines,
+    explained_by: &[&[&lowered_clock::RULE]],
     of_all_steps: &[
         (StepPart::InputBound, &[&data_loading::RULE]),
         (StepPart::HostBound, &[&host_overhead::RULE, &many_small_kernels::RULE]),
