@@ -41,6 +41,7 @@ mod phases;
 mod products;
 mod program_changes;
 mod programs;
+mod progress;
 mod rates;
 mod scaling;
 mod scored;
@@ -184,6 +185,7 @@ pub fn compare(subjects: &[Subject], options: &Options) -> Comparison {
         collectives: collectives::collectives(subjects),
         scaling,
         trend,
+        progress: progress::progress(subjects),
         ..Comparison::default()
     };
     let unit = rates::unit(subjects);

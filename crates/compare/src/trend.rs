@@ -15,6 +15,7 @@ use super::{OrderedBy, Subject};
 use base::{format, sort};
 pub use document::{ChangePoint, Drift, LevelChange, OutlierRun, Trend, TrendPoint};
 use order::OrderedRun;
+pub use order::step_of as training_step;
 
 /// Smallest number of runs of a trend.
 const FEWEST_RUNS: usize = 3;

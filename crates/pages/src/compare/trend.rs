@@ -3,7 +3,7 @@
 use super::{Block, Grid, GridCell, name_of, note, scaling, section};
 use base::format;
 use base::number::decimal;
-use compare::{Comparison, ComparisonKind, OrderedBy, Trend, TrendPoint};
+use compare::{Comparison, ComparisonKind, OrderedBy, Progress, ProgressInterval, Trend, TrendPoint};
 use document::{Line, LineKind, Place, Scatter, Section};
 
 /// Largest number of runs that are listed. The JSON contains all of them.
@@ -11,7 +11,16 @@ const MOST_ROWS: usize = 500;
 
 /// Returns the sections of a comparison over time.
 pub(super) fn sections(comparison: &Comparison) -> Vec<Section> {
-    let Some(trend) = &comparison.trend else { return Vec::new() };
+    let progress = comparison.progress.as_ref().map(|progress| {
+        let title = format!("Goodput between the captures, over {}", format::time_us(progress.wall_us));
+        section(
+            "progress",
+            &title,
+            Place::Front,
+            vec![note(&[sentence(progress)]), Block::Grid(intervals(progress, comparison))],
+        )
+    });
+    let Some(trend) = &comparison.trend else { return progress.into_iter().collect() };
     let mut blocks = vec![Block::Scatter(chart(trend, comparison))];
     // The answer section of a trend already contains these sentences.
     if comparison.kind != ComparisonKind::Trend {
@@ -23,7 +32,7 @@ pub(super) fn sections(comparison: &Comparison) -> Vec<Section> {
         }
     }
     let title = format!("Over time, by {}", trend.ordered_by.label().replace('_', " "));
-    vec![
+    let trends = [
         section("trend", &title, Place::Front, blocks),
         section(
             "trend-runs",
@@ -31,7 +40,37 @@ pub(super) fn sections(comparison: &Comparison) -> Vec<Section> {
             Place::Detail,
             vec![Block::Grid(runs(trend, comparison))],
         ),
-    ]
+    ];
+    progress.into_iter().chain(trends).collect()
+}
+
+/// Describes the productive and lost time between the captures.
+fn sentence(progress: &Progress) -> String {
+    let restarts = progress.intervals.iter().filter(|it| it.restarts).count() as u64;
+    format!(
+        "The steps between the captures take {} of the time ({}). The rest is {} device hours{}, lost to restarts{}, checkpoints, \
+         evaluation, compilation and slow steps.",
+        format::percent(progress.goodput_percent),
+        format::time_us(progress.productive_us),
+        format::number(progress.lost_device_hours),
+        progress.lost_dollars.map_or_else(String::new, |it| format!(" ({} dollars)", format::number(it))),
+        if restarts > 0 { format!(" ({} with repeated steps)", format::count(restarts)) } else { String::new() },
+    )
+}
+
+fn intervals(progress: &Progress, comparison: &Comparison) -> Grid {
+    let row = |it: &ProgressInterval| {
+        vec![
+            GridCell::text(name_of(comparison, it.from)),
+            GridCell::text(name_of(comparison, it.to)),
+            GridCell::text(&format!("{} to {}", it.from_step, it.to_step)),
+            GridCell::text(&format::time_us(it.wall_us)),
+            GridCell::text(&format::time_us(it.productive_us)),
+            GridCell::text(if it.restarts { "restart" } else { "" }),
+        ]
+    };
+    let columns = super::headings(&["From", "To", "Training steps", "Time", "Productive", "Event"]);
+    Grid { title: String::new(), columns, rows: progress.intervals.iter().take(MOST_ROWS).map(row).collect() }
 }
 
 /// Draws step times in order, each with the confidence interval of its mean, and the changes between levels.
