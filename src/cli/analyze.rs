@@ -120,7 +120,7 @@ pub fn reports(inputs: &Inputs, outputs: &Outputs) -> Result<Reports, String> {
 ///
 /// Fails for the same reasons as [`reports`].
 pub fn read(inputs: &Inputs, outputs: &Outputs, progress: &mut Progress) -> Result<Reports, String> {
-    let settings = load::settings(&inputs.model)?;
+    let settings = Settings { dollars_per_device_hour: inputs.price, ..load::settings(&inputs.model)? };
     settings.model_files.iter().try_for_each(|file| outputs.spare(Path::new(&file.path)))?;
     let search = inputs.model.checkpoint_dir.is_none();
     let Loaded { session, problems } = load::load(inputs.paths(), search, outputs, progress)?;

@@ -132,6 +132,9 @@ pub struct Inputs {
     /// Same as FILE or DIR (also --logdir)
     #[arg(long, aliases = ["trace_file", "logdir"], value_name = "FILE|DIR", hide_short_help = true)]
     pub trace_file: Vec<PathBuf>,
+    /// Price of one device in dollars per hour: adds the price of lost time
+    #[arg(long, value_name = "DOLLARS", value_parser = compare::positive)]
+    pub price: Option<f64>,
     /// Facts that the trace does not contain.
     #[command(flatten)]
     pub model: Model,

@@ -116,7 +116,12 @@ fn check(command: &Check) -> Result<CheckReport, Vec<String>> {
     let runs = chosen(runs, &command.run).map_err(only)?;
     let mut baselines = Vec::new();
     for path in budget.baselines.iter().filter(|_| needs_baseline) {
-        let inputs = Inputs { files: vec![path.clone()], trace_file: Vec::new(), model: command.inputs.model.clone() };
+        let inputs = Inputs {
+            files: vec![path.clone()],
+            trace_file: Vec::new(),
+            price: None,
+            model: command.inputs.model.clone(),
+        };
         baselines.push(documents(&inputs, &outputs).map_err(only)?);
     }
     let judged = budget.judge(&runs, &baselines).map_err(only)?;

@@ -283,7 +283,7 @@ impl Reader<'_> {
     /// Reads a path without printing anything. Shows the progress unless `is_quiet` is true.
     fn read(&self, path: &Path, is_quiet: bool) -> Result<PathRead, String> {
         let model = self.command.model.clone();
-        let inputs = Inputs { files: vec![path.to_owned()], trace_file: Vec::new(), model };
+        let inputs = Inputs { files: vec![path.to_owned()], trace_file: Vec::new(), price: None, model };
         let mut progress = if is_quiet { Progress::watched(Arc::default()) } else { Progress::bar() };
         let reports = analyze::read(&inputs, &self.outputs, &mut progress)?;
         let status = reports.status();

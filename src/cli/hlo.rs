@@ -53,7 +53,7 @@ fn printed(command: &Hlo) -> Result<u8, String> {
     let (found, text) = match &command.against {
         Some(path) => {
             let model = command.inputs.model.clone();
-            let inputs = Inputs { files: vec![path.clone()], trace_file: Vec::new(), model };
+            let inputs = Inputs { files: vec![path.clone()], trace_file: Vec::new(), price: None, model };
             let mut others = super::analyze::reports(&inputs, &Outputs::new(&command.output))?;
             status = status.max(others.status());
             if others.profiles.is_empty() {

@@ -70,7 +70,7 @@ impl Opened {
             window,
             checkpoint_dir: None,
         };
-        let inputs = Inputs { files: paths.to_vec(), trace_file: Vec::new(), model };
+        let inputs = Inputs { files: paths.to_vec(), trace_file: Vec::new(), price: None, model };
         let Reports { profiles, session, settings, problems } =
             analyze::read(&inputs, &Outputs::default(), &mut Progress::watched(watched))?;
         let session = ManuallyDrop::into_inner(session);
@@ -128,7 +128,7 @@ impl Opened {
             text.as_deref().map(str::parse).transpose().map_err(|message| format!("{name}: {message}"))
         };
         let command = Timeline {
-            inputs: Inputs { files: Vec::new(), trace_file: Vec::new(), model: Model::default() },
+            inputs: Inputs { files: Vec::new(), trace_file: Vec::new(), price: None, model: Model::default() },
             step: drawn.step.clone(),
             from: time(&drawn.start, "start")?,
             to: time(&drawn.end, "end")?,
@@ -157,7 +157,7 @@ impl Opened {
             return Err(self.no_run(run));
         }
         let command = Hlo {
-            inputs: Inputs { files: Vec::new(), trace_file: Vec::new(), model: Model::default() },
+            inputs: Inputs { files: Vec::new(), trace_file: Vec::new(), price: None, model: Model::default() },
             program: asked.program.clone(),
             op: asked.op.clone(),
             radius: asked.radius,

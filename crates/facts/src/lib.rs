@@ -8,6 +8,7 @@
 
 pub mod accelerators;
 mod arithmetic;
+mod checkpoint_spans;
 pub mod devices;
 mod frameworks;
 pub mod gpu_rates;
@@ -31,6 +32,7 @@ pub mod tensor_cores;
 pub mod tpu_units;
 
 pub use arithmetic::{Arithmetic, Rates};
+pub use checkpoint_spans::is_checkpoint;
 pub use frameworks::{FrameworkClues, FrameworkEvidence};
 pub use pattern::{Name, Pattern};
 pub use program_spans::{ProgramActivity, program_activity};

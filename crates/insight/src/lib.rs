@@ -27,6 +27,7 @@ mod cut_capture;
 mod data_loading;
 mod data_shuffle;
 mod data_transfer;
+mod dcn_stalls;
 mod debug_print;
 mod decompositions;
 mod delayed_tokens;
@@ -37,6 +38,7 @@ mod dominant_op;
 mod draft;
 mod dropped_events;
 mod evaluation;
+mod expert_imbalance;
 mod float64;
 mod gap;
 mod gather_scatter;
@@ -83,6 +85,7 @@ mod out_of_memory;
 mod outside_window;
 mod padded_buffers;
 mod pairwise_reduction;
+mod pipeline_bubbles;
 mod preallocated_memory;
 mod product_precision;
 mod profiler_overhead;
@@ -178,6 +181,8 @@ pub static CHAPTERS: &[Chapter] = &[
             &debug_print::RULE,
             &host_executed_ops::RULE,
             &barrier_cores::RULE,
+            &pipeline_bubbles::RULE,
+            &expert_imbalance::RULE,
         ],
     },
     Chapter { title: "Copies", rules: &[&async_copy_wait::RULE, &large_memory_transfers::RULE] },
@@ -188,6 +193,7 @@ pub static CHAPTERS: &[Chapter] = &[
             &gathered_sum::RULE,
             &small_collectives::RULE,
             &gradient_synchronization::RULE,
+            &dcn_stalls::RULE,
             &unhidden_collectives::RULE,
             &collective_bound::RULE,
         ],

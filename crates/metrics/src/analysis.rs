@@ -6,6 +6,7 @@ use std::sync::Arc;
 use crate::device::device_clocks;
 use crate::device::device_time::DeviceTime;
 use crate::device::devices::{Device, Devices};
+use crate::device::pipeline::{has_transfers, pipeline};
 use crate::device::scores::{self, DeviceScore};
 use crate::host::host_threads::{self, HostTime};
 use crate::host::input_pipeline::InputPipeline;
@@ -25,7 +26,7 @@ use crate::step::window::{self, Limited, Window};
 use base::{Cut, Warning, WarningCode};
 use hlo::Modules;
 use run::{Run, Settings, WindowChoice};
-use trace::Trace;
+use trace::{IntervalSet, Trace};
 
 /// All measurements of one run with one set of settings. Immutable: values derived from it are cached outside.
 #[derive(Clone, Debug)]
@@ -77,6 +78,8 @@ pub(crate) struct DocumentParts<'r> {
     pub cut: Option<Cut>,
     /// The device that provides the peaks, if the user or a sidecar file names one.
     pub device: Option<&'r str>,
+    /// The pipeline of the whole capture.
+    pub pipeline: Option<report::Pipeline>,
 }
 
 /// Measures `run`.
@@ -140,6 +143,16 @@ pub(crate) fn measure<'r>(run: &'r Run, settings: &'r Settings) -> (Analysis, Do
     let memory = MemoryUse::new(run, &captured, &ops, device);
     warnings.extend(memory.warnings.iter().cloned());
     let collectives = Collectives::new(whole, &captured, &times, modules, &window.of_device);
+    // The steps of a pipeline may be outside the window.
+    let pipeline = match captured.used.len() {
+        0 | 1 => None,
+        _ if window.covers(&captured) || !has_transfers(&collectives) => pipeline(whole, &captured, &times, &collectives, &steps),
+        _ => {
+            let windows: Vec<IntervalSet> = captured.used.iter().map(|device| device.window.clone()).collect();
+            let all = Collectives::new(whole, &captured, &times, modules, &windows);
+            pipeline(whole, &captured, &times, &all, &steps)
+        }
+    };
     let input_pipeline = InputPipeline::new(whole, &captured, &hosts, |host| window.of_host(&captured, host));
     let analysis = Analysis {
         input_pipeline,
@@ -160,7 +173,7 @@ pub(crate) fn measure<'r>(run: &'r Run, settings: &'r Settings) -> (Analysis, Do
         calls,
         steps,
     };
-    (analysis, DocumentParts { modules, tallies, steps: step_report, warnings, choice, cut, device })
+    (analysis, DocumentParts { modules, tallies, steps: step_report, warnings, choice, cut, device, pipeline })
 }
 
 impl Analysis {

@@ -5,7 +5,7 @@ use crate::{PageQuery, Source, filter, table_block};
 use base::{Ps, format};
 use document::{Bar, Bars, Block, Choice, ColourClass, Figure, Link, Matrix, Series, Stack, StackRow};
 use metrics::{Collectives, Context, OpFamily, StepPart};
-use report::{UnifiedProfile, View, WindowKind};
+use report::{Megascale, UnifiedProfile, View, WindowKind};
 use table::Unit;
 use tables::TableName;
 
@@ -41,7 +41,9 @@ fn why_no_matrix(all: &Collectives) -> String {
 
 /// Returns the blocks of the page.
 pub(super) fn blocks(source: Source<'_>, query: &PageQuery) -> Vec<Block> {
-    source.measured_or_recorded(
+    let between_slices = source.table_block(TableName::Megascale, "Collectives between slices", query);
+    let between_slices = between_slices.or_else(|| why_no_slices(source.profile()));
+    let blocks: Vec<Block> = source.measured_or_recorded(
         |context| of_trace(context, query),
         |profile| match CommunicationFigures::of(profile) {
             Some(sums) => {
@@ -50,7 +52,25 @@ pub(super) fn blocks(source: Source<'_>, query: &PageQuery) -> Vec<Block> {
             }
             None => vec![source.not_measured("communication")],
         },
+    );
+    blocks.into_iter().chain(between_slices).collect()
+}
+
+/// Describes the collectives between slices in a line.
+pub(super) fn slices_in_words(megascale: &Megascale) -> String {
+    format!(
+        "{} between slices stall devices for {} of the time",
+        format::counted(megascale.collectives.len() as u64, "collective"),
+        format::percent(megascale.stall_percent)
     )
+}
+
+/// Explains why messages between slices have no collectives.
+fn why_no_slices(profile: &UnifiedProfile) -> Option<Block> {
+    let messages = profile.communication.as_ref()?.apart.iter().any(|it| it.track == "megascale");
+    let text = "The hosts recorded messages between slices, but the ops of the devices do not name their collectives: open the \
+        *.xplane.pb of the same run, which embeds the programs.";
+    (messages && profile.megascale.is_none()).then(|| Block::Note { text: text.to_owned() })
 }
 
 /// Describes a kind of collective: share of all communication, number of runs, and exposed time.

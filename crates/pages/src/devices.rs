@@ -1,7 +1,7 @@
 //! Page of hosts and devices: the map of devices by step, hosts, devices with their scores and arrivals, busy shares, and
 //! the longest idle gaps.
 
-use crate::{PageQuery, Source, device_map, hardware, table_block};
+use crate::{PageQuery, Source, device_map, experts, hardware, pipeline, table_block};
 use base::format;
 use document::{About, Bar, Bars, Block, Choice, ColourClass, Figure, Link};
 use metrics::{Context, StepPart};
@@ -20,6 +20,8 @@ pub(super) fn blocks(source: Source<'_>, query: &PageQuery) -> Vec<Block> {
     if !figures.is_empty() {
         blocks.push(Block::Figures { figures });
     }
+    blocks.extend(pipeline::blocks(source, query));
+    blocks.extend(experts::blocks(source, query));
     let context = source.context();
     blocks.extend(context.iter().flat_map(|context| device_map::blocks(context, query)));
     blocks.extend(hosts_and_devices(source, query));
@@ -42,7 +44,8 @@ pub(super) fn blocks(source: Source<'_>, query: &PageQuery) -> Vec<Block> {
 /// Returns the tables of all hosts, if there are several, of all devices and of the longest idle gaps.
 pub(super) fn tables(source: Source<'_>, query: &PageQuery) -> impl Iterator<Item = Block> {
     let gaps = source.table_block(TableName::Gaps, "Longest idle gaps", query);
-    hosts_and_devices(source, query).chain(gaps)
+    let parallel = pipeline::blocks(source, query).into_iter().chain(experts::blocks(source, query));
+    parallel.chain(hosts_and_devices(source, query)).chain(gaps)
 }
 
 fn hosts_and_devices(source: Source<'_>, query: &PageQuery) -> impl Iterator<Item = Block> {

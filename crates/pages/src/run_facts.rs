@@ -2,6 +2,7 @@
 //! measured.
 
 use crate::environment::facts;
+use crate::{communication, experts, goodput, pipeline};
 use base::format::{self, percent, shorten, time_us};
 use document::{Block, Fact, Facts};
 use report::{LayerFreezing, NotMeasured, StepTiming, UnifiedProfile};
@@ -42,6 +43,15 @@ pub(super) fn run(profile: &UnifiedProfile) -> Block {
     }
     if let Some(io) = profile.io_operations.as_ref().filter(|found| found.io_event_count > 0) {
         add("Input", format!("{}, {} of the time", time_us(io.io_total_time_us), percent(io.io_percent)));
+    }
+    let others = [
+        ("Goodput", profile.goodput.as_ref().and_then(goodput::in_words)),
+        ("Pipeline", profile.pipeline.as_ref().map(pipeline::in_words)),
+        ("Experts", profile.experts.as_ref().and_then(experts::in_words)),
+        ("Other slices", profile.megascale.as_ref().map(communication::slices_in_words)),
+    ];
+    for (label, value) in others {
+        value.into_iter().for_each(|value| add(label, value));
     }
     if let Some(memory) = profile.memory_operations.as_ref().filter(|memory| !memory.transfers.is_empty()) {
         let directions = memory.transfers.iter().map(|transfer| {

@@ -6,7 +6,8 @@
 
 use crate::warning::warning_line;
 use crate::{
-    PageQuery, Source, communication, findings, host, layers, live_memory, overview, run_facts, steps, transfers,
+    PageQuery, Source, communication, findings, goodput, host, layers, live_memory, overview, run_facts, steps,
+    transfers,
 };
 use base::{Warning, format, json_text};
 use document::{Block, ColumnBlock, Fact, Facts, Place, Section, TableBlock};
@@ -73,8 +74,9 @@ fn of_other_kinds(source: Source<'_>, query: &PageQuery) -> Vec<Block> {
 }
 
 fn step_blocks(source: Source<'_>) -> Vec<Block> {
-    let Some(mean) = steps::mean(source.profile()) else { return Vec::new() };
-    vec![Block::Stack(steps::overview(source)), Block::Bars(mean)]
+    let goodput: Vec<Block> = goodput::blocks(source).into_iter().collect();
+    let Some(mean) = steps::mean(source.profile()) else { return goodput };
+    [Block::Stack(steps::overview(source)), Block::Bars(mean)].into_iter().chain(goodput).collect()
 }
 
 fn op_blocks(profile: &UnifiedProfile) -> Vec<Block> {

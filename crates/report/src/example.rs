@@ -248,6 +248,10 @@ pub fn profile() -> UnifiedProfile {
         ],
         not_measured: Vec::new(),
         communication: None,
+        megascale: None,
+        pipeline: None,
+        experts: None,
+        goodput: None,
         op_statistics: None,
         layers: Some(Layers {
             without_scope_percent: Some(12.5),

@@ -12,8 +12,10 @@ use base::Warning;
 
 pub use super::communication::*;
 pub use super::compared::*;
+pub use super::experts::*;
 pub use super::findings::*;
 pub use super::hardware::*;
+pub use super::goodput::*;
 pub use super::host_activity::*;
 pub use super::hosts::*;
 pub use super::input_pipeline::*;
@@ -21,8 +23,10 @@ pub use super::kernel_statistics::*;
 pub use super::launches::*;
 pub use super::layer_freezing::*;
 pub use super::layers::*;
+pub use super::megascale::*;
 pub use super::memory::*;
 pub use super::op_statistics::*;
+pub use super::pipeline::*;
 pub use super::programs::*;
 pub use super::roofline::*;
 pub use super::sections::*;
@@ -104,6 +108,19 @@ pub struct UnifiedProfile {
     /// Communication between devices. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub communication: Option<Communication>,
+    /// Collectives between TPU slices. Absent if the capture contains none. Added in 1.1.0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub megascale: Option<Megascale>,
+    /// Pipeline-parallel stages, and their bubbles, in the whole capture. Absent if the devices do not form a pipeline. Added in
+    /// 1.1.0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pipeline: Option<Pipeline>,
+    /// Balance of the experts of a mixture-of-experts model. Absent if no op names an expert. Added in 1.1.0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub experts: Option<Experts>,
+    /// Productive and lost time of the capture. Absent if no device was used. Added in 1.1.0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub goodput: Option<Goodput>,
     /// Causes of lost time or memory, with evidence and remedy. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub findings: Vec<Finding>,

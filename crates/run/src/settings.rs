@@ -17,6 +17,9 @@ pub struct Settings {
     /// The part of the run that the numbers cover.
     #[serde(default)]
     pub window: WindowChoice,
+    /// Price of one device in dollars per hour.
+    #[serde(default)]
+    pub dollars_per_device_hour: Option<f64>,
     /// Files that `model` was read from. The report names them.
     #[serde(default)]
     pub model_files: Vec<SourceFile>,

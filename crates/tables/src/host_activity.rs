@@ -89,7 +89,7 @@ pub fn why_empty(name: TableName, profile: &UnifiedProfile) -> Option<String> {
         TableName::HostPrograms => {
             "op-groups --by program for the time of each program, and host-ops for calls on the host"
         }
-        _ => return None,
+        _ => return why_not_parallel(name, profile),
     };
     let has_device_ops = profile.host_activity.is_none() && profile.metadata.num_devices > 0;
     has_device_ops.then(|| {
@@ -98,6 +98,32 @@ pub fn why_empty(name: TableName, profile: &UnifiedProfile) -> Option<String> {
             name.key()
         )
     })
+}
+
+/// Explains why a table about parallel execution is empty, and what a capture needs for it.
+fn why_not_parallel(name: TableName, profile: &UnifiedProfile) -> Option<String> {
+    let (is_absent, why) = match name {
+        TableName::Megascale => (
+            profile.megascale.is_none(),
+            "No collective between TPU slices ran, or its ops do not name it. Capture a program on several slices, and open the \
+             *.xplane.pb, which embeds the program.",
+        ),
+        TableName::Pipeline => (
+            profile.pipeline.is_none(),
+            "The devices do not form a pipeline: they run the same programs without a loop that passes microbatches on, or the hosts' \
+             clocks are not aligned. Open the *.xplane.pb of all hosts together.",
+        ),
+        TableName::Experts => (
+            profile.experts.is_none(),
+            "No op names experts. Wrap them in `with jax.named_scope(\"experts\"):`, or each in a scope such as `expert_3`, and open \
+             the *.xplane.pb, which has the names.",
+        ),
+        TableName::Goodput => {
+            (profile.goodput.is_none(), "No device ran in the capture, so there is no productive time.")
+        }
+        _ => return None,
+    };
+    is_absent.then(|| why.to_owned())
 }
 
 pub(super) static OTHER_DEVICES: ProfileColumns<OtherDevice, 7> = [

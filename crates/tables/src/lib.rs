@@ -14,9 +14,11 @@ mod collectives;
 mod counters;
 mod equal_ops;
 mod events;
+mod experts;
 mod findings;
 mod framework_ops;
 mod hardware;
+mod goodput;
 mod host_activity;
 mod host_ops;
 mod hosts;
@@ -24,12 +26,14 @@ mod input_pipeline;
 mod kernels;
 mod launches;
 mod layers;
+mod megascale;
 mod memory;
 mod op_columns;
 mod op_groups;
 mod op_placement;
 mod op_tree;
 mod ops;
+mod pipeline;
 mod profile_table;
 mod range;
 mod record;
@@ -217,6 +221,14 @@ tables! {
     Collectives = collectives::TABLE;
     /// Arrivals at collectives: the device that arrives last, and how long the other devices wait.
     Arrivals = arrivals::TABLE;
+    /// Collectives between TPU slices: slack, stalls and required bandwidth.
+    Megascale = megascale::TABLE;
+    /// Stages of a pipeline-parallel program: work and bubbles.
+    Pipeline = pipeline::TABLE;
+    /// Load of the experts of a mixture-of-experts model, and of devices for their experts.
+    Experts = experts::TABLE;
+    /// Productive and lost time of the capture.
+    Goodput = goodput::TABLE;
     /// Copies by direction.
     Transfers = transfers::TABLE;
     /// Hosts with their steps, idle time and communication.

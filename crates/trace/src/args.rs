@@ -199,6 +199,8 @@ args! {
             xplane [b"bytes_transferred", b"payload_size_bytes"], json [b"bytes_transferred"];
         /// Number of a hardware counter of a chip.
         counter_id CounterId Id, xplane [b"performance_counter_id"], json [];
+        /// Number of members in a group of a collective between TPU slices. 1 for transfers from one device to another.
+        dcn_group_size DcnGroupSize Count, xplane [], json [];
         /// CUDA graph (XLA command buffer) that launched the kernel.
         graph_id GraphId Id, xplane [b"cuda_graph_id"], json [b"cuda_graph_id"];
         /// The kernel's node in that graph.

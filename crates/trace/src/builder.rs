@@ -123,6 +123,11 @@ impl EventBuilder<'_> {
         self.text(|args| &mut args.tf_op, value)
     }
 
+    /// Sets `long_name`.
+    pub fn long_name(self, value: &str) -> Self {
+        self.text(|args| &mut args.long_name, value)
+    }
+
     /// Sets `memcpy_details`.
     pub fn memcpy_details(self, value: &str) -> Self {
         self.text(|args| &mut args.memcpy_details, value)

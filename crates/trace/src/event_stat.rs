@@ -22,6 +22,8 @@ pub enum EventStat {
     ChipDuration,
     /// [`MemoryBytes`](super::MemoryBytes), as a message (xplane only).
     Memory,
+    /// `dcn_collective_info`: groups of a collective between TPU slices, as a message (xplane only).
+    DcnCollective,
     /// Name of a step, which replaces the event's name (xplane only).
     StepName,
 }
@@ -34,6 +36,7 @@ impl EventStat {
         let column = || EventColumn::of_xplane(stat).map(EventStat::Column);
         let other = || match stat {
             b"memory_access_breakdown" => Some(EventStat::Memory),
+            b"dcn_collective_info" => Some(EventStat::DcnCollective),
             b"step_name" => Some(EventStat::StepName),
             _ => EventStat::of_either(stat),
         };

@@ -171,7 +171,7 @@ fn threshold(text: &str) -> Result<f64, String> {
     }
 }
 
-fn positive(text: &str) -> Result<f64, String> {
+pub(super) fn positive(text: &str) -> Result<f64, String> {
     match text.trim().parse::<f64>() {
         // Sums and ratios of larger numbers would overflow.
         Ok(value) if value > 0.0 && value <= 1e12 => Ok(value),

@@ -185,6 +185,7 @@ impl Values<'_> {
                 EventStat::ChipStart => own.chip_start = self.number(stat),
                 EventStat::ChipDuration => own.chip_duration = self.number(stat),
                 EventStat::Memory => args.memory = stat.value.bytes().and_then(memory_bytes),
+                EventStat::DcnCollective => args.dcn_group_size = stat.value.bytes().and_then(dcn_group_size),
                 EventStat::StepName => own.step_name = self.text(stat),
             }
         }
@@ -214,6 +215,27 @@ impl<'a> RawValue<'a> {
             _ => None,
         }
     }
+}
+
+/// Returns the number of members in the first group of a `DcnCollectiveInfoProto`. Its fields are 2 groups, each with its
+/// endpoints in field 1, and 3 pairs of a source and a destination.
+fn dcn_group_size(message: &[u8]) -> Option<i64> {
+    let (mut reader, mut group) = (Reader::new(message), None);
+    while let Some(field) = reader.field().ok()? {
+        match (field.number, field.value) {
+            // A pair of a source and a destination.
+            (3, Value::Bytes(_)) => return Some(1),
+            (2, Value::Bytes(endpoints)) if group.is_none() => {
+                let (mut endpoints, mut count) = (Reader::new(endpoints), 0);
+                while let Some(endpoint) = endpoints.field().ok()? {
+                    count += i64::from(endpoint.number == 1);
+                }
+                group = Some(count);
+            }
+            _ => {}
+        }
+    }
+    group
 }
 
 /// Adds up the bytes in a `MemoryAccessBreakdown { repeated MemoryAccessed = 1 }`. The fields of each entry are 1 operation

@@ -10,6 +10,7 @@ pub(crate) mod hosts;
 pub(crate) mod other_devices;
 pub(crate) mod overlap;
 pub(crate) mod per_line;
+pub(crate) mod pipeline;
 pub(crate) mod scores;
 pub(crate) mod self_time;
 pub(crate) mod utilization;

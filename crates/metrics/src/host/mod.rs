@@ -2,6 +2,7 @@
 
 pub(crate) mod call_path;
 pub(crate) mod compiled_calls;
+pub(crate) mod goodput;
 pub(crate) mod host_activity;
 pub(crate) mod host_ops;
 pub(crate) mod host_threads;

@@ -2,9 +2,9 @@
 
 use crate::analysis::{Analysis, DocumentParts};
 use crate::device::{gaps, hardware, other_devices, utilization};
-use crate::host::{host_activity, input_pipeline, io, launches};
+use crate::host::{goodput, host_activity, input_pipeline, io, launches};
 use crate::op::layers::{LayerGrouping, Layers};
-use crate::op::{collectives, kernel_stats, kernels, layers, ops, roofline, transfers};
+use crate::op::{collectives, experts, kernel_stats, kernels, layers, megascale, ops, roofline, transfers};
 use crate::profile::{framework, metadata, missing, not_measured};
 use crate::program::{compilation, freezing, parameters, programs};
 use crate::step::{serving, step_breakdown, step_ops, throughput, window};
@@ -14,7 +14,7 @@ use run::{Run, Settings};
 
 /// Builds the report of `run`, section by section.
 pub(crate) fn document(run: &Run, settings: &Settings, found: &Analysis, rest: DocumentParts<'_>) -> UnifiedProfile {
-    let DocumentParts { modules, tallies, steps, warnings, choice, cut, device } = rest;
+    let DocumentParts { modules, tallies, steps, warnings, choice, cut, device, pipeline } = rest;
     let (whole, trace) = (&run.trace, found.trace(run));
     let model_config = run.model.overridden_by(&settings.model);
     let all_devices = found.steps.relation.filter(|_| !steps.rows.is_empty()).and_then(|it| it.steps_per_sec());
@@ -65,6 +65,10 @@ pub(crate) fn document(run: &Run, settings: &Settings, found: &Analysis, rest: D
         ),
         programs: programs::section(trace, &found.ops, modules, found.window.device_steps),
         communication: collectives::section(trace, devices, &found.collectives),
+        megascale: megascale::section(whole, &found.captured, modules),
+        pipeline: pipeline.filter(|_| missing::has_common_clock(whole, devices)),
+        experts: experts::section(trace, devices, &found.ops, &found.collectives, found.window.num_steps),
+        goodput: goodput::section(whole, &found.captured, &found.hosts, &found.steps, settings.dollars_per_device_hour),
         findings: Vec::new(),
         host_activity: host_activity::host_activity(trace, devices, found.step_breakdown.host_threads.as_ref()),
         tracing: run.tracing.clone(),

@@ -6,7 +6,7 @@ mod figures;
 use self::chart::{by_device, by_step};
 pub(super) use self::chart::{mean, overview, step_name};
 use crate::source::nothing_ran;
-use crate::{PageQuery, Source, filter, table_block};
+use crate::{PageQuery, Source, filter, goodput, table_block};
 use base::format;
 use document::{Bar, Bars, Block, Choice, ColourClass, TableBlock};
 use metrics::{Context, HostRole};
@@ -25,8 +25,11 @@ const ALL_IDLE: &str = "All threads idle";
 
 /// Returns the blocks of the page.
 pub(super) fn blocks(source: Source<'_>, query: &PageQuery) -> Vec<Block> {
-    source
-        .measured_or_recorded(|context| of_events(source, context, query), |profile| of_profile(source, profile, query))
+    let blocks = source.measured_or_recorded(
+        |context| of_events(source, context, query),
+        |profile| of_profile(source, profile, query),
+    );
+    blocks.into_iter().chain(goodput::blocks(source)).collect()
 }
 
 fn of_events(source: Source<'_>, context: &Context<'_>, query: &PageQuery) -> Vec<Block> {

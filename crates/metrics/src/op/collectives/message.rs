@@ -149,7 +149,7 @@ fn closing(text: &str, open: usize) -> Option<usize> {
 }
 
 /// Adds up the bytes of all array shapes (`f32[8,128]`) in a text.
-fn shapes_bytes(text: &str) -> u64 {
+pub(crate) fn shapes_bytes(text: &str) -> u64 {
     let mut bytes = 0u64;
     for (open, _) in text.match_indices('[') {
         let (before, after) = text.split_at(open);

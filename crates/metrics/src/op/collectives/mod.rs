@@ -38,6 +38,7 @@ pub use matrix::Matrix;
 pub use members::Members;
 pub(crate) use members::stated_id;
 pub use message::Message;
+pub(crate) use message::shapes_bytes;
 pub use section::section;
 pub use waits::GroupRun;
 

@@ -18,7 +18,7 @@ mod section;
 pub use limited::Limited;
 pub use section::{LEAST_WORK_PERCENT, section};
 
-use crate::device::devices::{Device, Devices};
+use crate::device::devices::{Device, Devices, holds};
 use crate::step::steps::Steps;
 use base::format::shorten;
 use base::{Ps, Warning, WarningCode};
@@ -133,6 +133,12 @@ impl Window {
             device_steps: devices.saturating_mul(num_steps.unwrap_or(1)),
             ends: None,
         }
+    }
+
+    /// Returns true if the window covers all work of each device.
+    pub fn covers(&self, devices: &Devices) -> bool {
+        self.of_device.len() == devices.used.len()
+            && devices.used.iter().zip(&self.of_device).all(|(device, window)| holds(window, device.span))
     }
 
     /// Returns the time from the window's start on any device to its end on any device. `None` if the window is empty.

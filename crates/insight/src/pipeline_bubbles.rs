@@ -1,0 +1,141 @@
+//! Bubbles of a pipeline: stages wait for each other's microbatches.
+//!
+//! Formula: `pipeline.bubble_percent`. Note from 5 %, warning from 10 %, critical from 50 % of the pipeline's step (the JAX
+//! guide's limit for overheads). The loss is the bubbles. Confidence is that of the pipeline. With `p` stages of equal length and
+//! `m` microbatches, the schedules `gpipe` and `1f1b` have bubbles of `(p - 1) / (m + p - 1)`. Remedy: more microbatches, an
+//! interleaved schedule, or stages of equal length. Not checked if the devices do not form a pipeline.
+
+use super::draft::Draft;
+use super::limits::{OVERHEAD_NOTED_PERCENT, OVERHEAD_PERCENT};
+use super::numbers::Numbers;
+use super::{Needs, Rule, Verdict};
+use base::format;
+use report::{FindingSeverity, Pipeline, View};
+
+pub(super) static RULE: Rule = Rule {
+    id: "pipeline_bubbles",
+    title: "Stages of a pipeline wait for each other",
+    needs: Needs::AllLines,
+    ..Rule::checked_by(check)
+};
+
+/// Imbalance of the stages from which the remedy names it, percent (ours: less is lost to noise).
+const UNEVEN_PERCENT: f64 = 10.0;
+
+fn check(numbers: &Numbers<'_>) -> Verdict {
+    let Some(pipeline) = &numbers.context.profile.pipeline else { return Verdict::Irrelevant };
+    let share = pipeline.bubble_percent;
+    if share < OVERHEAD_NOTED_PERCENT {
+        return Verdict::Fine;
+    }
+    let (severity, limit) = match share >= OVERHEAD_PERCENT.good {
+        true => OVERHEAD_PERCENT.severity(share),
+        false => (FindingSeverity::Note, OVERHEAD_NOTED_PERCENT),
+    };
+    let message = format!(
+        "{} form a pipeline. In a step of {}, a stage has no work for {} ({}).{}{}",
+        format::counted(pipeline.num_stages, "stage"),
+        format::time_us(pipeline.step_time_us),
+        format::time_us(pipeline.bubble_time_us),
+        format::percent(share),
+        expected(pipeline),
+        uneven(pipeline),
+    );
+    let draft = Draft::new(
+        severity,
+        pipeline.confidence,
+        &format!("Pipeline bubbles take {} of each step", format::percent(share)),
+        message,
+    )
+    .remedy(&remedy(pipeline))
+    .passed("bubble_percent", share, limit)
+    .evidence_where("schedule_bubble_percent", pipeline.schedule_bubble_percent)
+    .evidence("imbalance_percent", pipeline.imbalance_percent)
+    .count("num_stages", pipeline.num_stages);
+    draft.at_stake(share).link(View::Devices, "").fires()
+}
+
+fn expected(pipeline: &Pipeline) -> String {
+    match pipeline.num_microbatches.zip(pipeline.schedule_bubble_percent) {
+        Some((microbatches, percent)) => format!(
+            " With {} and equal stages, the schedule has bubbles of {}.",
+            if microbatches == 1 { "1 microbatch".to_owned() } else { format!("{microbatches} microbatches") },
+            format::percent(percent)
+        ),
+        None => String::new(),
+    }
+}
+
+fn uneven(pipeline: &Pipeline) -> String {
+    let slowest = pipeline.stages.iter().max_by(|a, b| a.work_us.total_cmp(&b.work_us));
+    match slowest.filter(|_| pipeline.imbalance_percent >= UNEVEN_PERCENT) {
+        Some(stage) => format!(
+            " Stage {} works {} longer than the mean of all stages.",
+            stage.stage,
+            format::percent(pipeline.imbalance_percent)
+        ),
+        None => String::new(),
+    }
+}
+
+fn remedy(pipeline: &Pipeline) -> String {
+    let more = match pipeline.num_microbatches {
+        Some(microbatches) => {
+            let idle = pipeline.num_stages.saturating_sub(1) as f64;
+            let doubled = 100.0 * idle / (2.0 * microbatches as f64 + idle).max(1.0);
+            format!(
+                "Use more microbatches: twice as many have bubbles of {} if the stages are equal. ",
+                format::percent(doubled)
+            )
+        }
+        None => "Use more microbatches. ".to_owned(),
+    };
+    let balance = match pipeline.imbalance_percent >= UNEVEN_PERCENT {
+        true => "Move layers from the slowest stage to the others. ",
+        false => "",
+    };
+    format!(
+        "{balance}{more}An interleaved (circular) schedule, which gives each device several smaller stages, shortens the bubbles too."
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{finding, fine, host_bound, says};
+    use report::FindingSeverity::{Note, Warning};
+    use trace::{Trace, TraceBuilder};
+
+    /// Builds steps of a forward pipeline with two stages: `(2 - 1) / (m + 1)` bubbles.
+    fn two_stages(microbatches: i64) -> Trace {
+        let mut b = TraceBuilder::new();
+        for stage in 0..2 {
+            let device = format!("/device:TPU:{stage}");
+            let (modules, ops) = (b.line(&device, "XLA Modules"), b.line(&device, "XLA Ops"));
+            for step in 0..4 {
+                for run in 0..=microbatches {
+                    let at = step * (microbatches + 1) * 100 + (run + stage) * 100;
+                    // The optimizer of both stages runs at the end: it separates the steps.
+                    let (name, length) = if run < microbatches { ("forward", 100) } else { ("update", 3) };
+                    let at = if run < microbatches {
+                        at
+                    } else {
+                        (step + 1) * (microbatches + 1) * 100 - 3 * (1 - stage) - 3
+                    };
+                    b.event(modules, &format!("jit_{name}{stage}(1)"), at, length);
+                    b.event(ops, "fusion.1", at, length).hlo_category("loop fusion");
+                }
+            }
+        }
+        b.build()
+    }
+
+    #[test]
+    fn fires_above_its_limits() {
+        let found = finding(two_stages(5), &RULE);
+        assert_eq!(found.severity, Warning, "{found:?}");
+        assert_eq!(finding(two_stages(12), &RULE).severity, Note);
+        fine(two_stages(30), &RULE);
+        assert_eq!(says(host_bound(500), &RULE), Verdict::Irrelevant);
+    }
+}

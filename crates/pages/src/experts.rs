@@ -1,0 +1,54 @@
+//! Blocks of a mixture-of-experts model on the page of devices: the balance of its experts.
+
+use crate::{PageQuery, Source};
+use base::format;
+use document::{Block, Figure};
+use report::{Experts, metric};
+use table::Unit;
+use tables::TableName;
+
+/// Returns the blocks, if ops name experts.
+pub(super) fn blocks(source: Source<'_>, query: &PageQuery) -> Vec<Block> {
+    let Some(experts) = &source.profile().experts else { return Vec::new() };
+    let note = format!("{} Confidence: {}.", experts.evidence, experts.confidence.label());
+    let mut blocks = vec![Block::Figures { figures: figures(experts) }, Block::Note { text: note }];
+    blocks.extend(source.table_block(TableName::Experts, "Experts", query));
+    blocks
+}
+
+/// Describes the imbalance in a line. Returns `None` if neither tokens nor times of several devices are known.
+pub(super) fn in_words(experts: &Experts) -> Option<String> {
+    let of =
+        |name: &str, percent: Option<f64>| percent.map(|it| format!("{name} {} above the mean", format::percent(it)));
+    let parts = [
+        of("most loaded expert:", experts.token_imbalance_percent),
+        of("slowest device:", experts.device_imbalance_percent),
+    ];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    let confidence = experts.confidence.label();
+    (!parts.is_empty()).then(|| format!("{} (confidence {confidence})", parts.join(", ")))
+}
+
+fn figures(experts: &Experts) -> Vec<Figure> {
+    let tokens = Figure {
+        label: "Imbalance of tokens".to_owned(),
+        value: experts.token_imbalance_percent,
+        unit: Unit::Percent,
+        note: match experts.token_imbalance_percent {
+            Some(_) => "most loaded expert, above the mean".to_owned(),
+            None => "Shapes do not give the tokens of each expert".to_owned(),
+        },
+        ..Figure::of(metric!("experts.token_imbalance_percent"))
+    };
+    let time = Figure {
+        label: "Imbalance of devices".to_owned(),
+        value: experts.device_imbalance_percent,
+        unit: Unit::Percent,
+        note: match experts.lost_percent {
+            Some(lost) => format!("in ops of experts; it costs up to {} of the time", format::percent(lost)),
+            None => "Only one device ran".to_owned(),
+        },
+        ..Figure::of(metric!("experts.device_imbalance_percent"))
+    };
+    vec![tokens, time]
+}

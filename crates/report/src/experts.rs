@@ -1,0 +1,65 @@
+//! Balance of the experts of a mixture-of-experts model.
+
+use base::fields::Fields;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::Confidence;
+
+/// Load of the experts of a mixture-of-experts model, in the window. An op is work of experts if its framework path contains the
+/// word `expert` or `experts`, or if it is a ragged or grouped matrix product (`ragged_dot`, `gmm`, `grouped_gemm`, `fused_moe`).
+/// Collectives are no work of experts.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
+pub struct Experts {
+    /// Confidence of the imbalance. `high`: shapes give the tokens of each expert, or the device with the most work of experts also
+    /// arrives last at collectives. `medium`: only times of the same ops on several devices. `low`: times of single experts whose
+    /// shapes are equal, which a slow device or padding may explain.
+    pub confidence: Confidence,
+    /// Evidence for the imbalance, in a sentence.
+    pub evidence: String,
+    /// Share of the experts' ops in the time of all ops.
+    pub time_percent: f64,
+    /// Number of experts: the group dimension of a ragged product, or the number of experts with a number in their framework path
+    /// (`expert_3`). Absent if neither is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub num_experts: Option<u64>,
+    /// Most tokens of an expert relative to the mean: `100 * (largest tokens / mean tokens - 1)`. Absent if the tokens of an expert
+    /// are unknown. 0 if shapes are padded to a capacity, which hides the routing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub token_imbalance_percent: Option<f64>,
+    /// Longest time of an expert relative to the mean of the experts. Absent if ops do not name their expert.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expert_imbalance_percent: Option<f64>,
+    /// Longest time of a device in ops of experts relative to the mean of the devices: `100 * (longest / mean - 1)`. Absent for one
+    /// device.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub device_imbalance_percent: Option<f64>,
+    /// Share of the window that equal devices would save: `100 * (longest time - mean time) / window`, with times of devices in ops
+    /// of experts. Absent for one device.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lost_percent: Option<f64>,
+    /// Experts by number, then devices.
+    pub loads: Vec<ExpertLoad>,
+}
+
+/// Work of one expert, or of one device for its experts.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
+pub struct ExpertLoad {
+    /// `expert` or `device`.
+    pub kind: String,
+    /// Number of the expert, or name of the device.
+    pub name: String,
+    /// Number of devices that ran its ops.
+    pub num_devices: u64,
+    /// Self time of its ops, over all devices: per step, or in the window if the steps are unknown.
+    pub time_us: f64,
+    /// Its time relative to the mean of its kind. 100 if all are equal.
+    pub time_load_percent: f64,
+    /// Tokens of the expert in one run of the program: rows of the results of its matrix products in the forward pass, median.
+    /// Absent for devices, and if the shapes are unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tokens: Option<f64>,
+    /// Its tokens relative to the mean of the experts. 100 if all are equal.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub token_load_percent: Option<f64>,
+}

@@ -1,0 +1,76 @@
+//! Pipeline-parallel execution: stages, schedule and bubbles.
+
+use base::fields::Fields;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::Confidence;
+
+/// Stages of a model that process microbatches one after another. All times are means over the pipeline's steps.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
+pub struct Pipeline {
+    /// Form of the pipeline: `programs` (each stage runs programs of its own, MPMD) or `loop` (all devices run one program, whose
+    /// loop passes microbatches on with collective-permutes).
+    pub kind: String,
+    /// Confidence that the devices form this pipeline. `high`: the microbatches arrive at each stage after the previous stage has
+    /// processed them, and the stages begin and end in order. `medium`: the program's structure shows the pipeline, but its times
+    /// do not. `low`: only a name in the program's source does.
+    pub confidence: Confidence,
+    /// Evidence for the pipeline, in a sentence.
+    pub evidence: String,
+    /// Number of stages.
+    pub num_stages: u64,
+    /// Number of measured steps.
+    pub num_steps: u64,
+    /// Source of the pipeline's steps: `program_order` (the order of programs on the first stage repeats), `steps` (the steps of
+    /// the capture), `loop_runs` (runs of the loop) or `capture` (all runs form one step, because nothing separates steps).
+    pub step_source: String,
+    /// Microbatches per step. Absent if the source of the steps is `capture`, because then the number of steps is unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub num_microbatches: Option<u64>,
+    /// Order of the first stage's programs: `forward` (one program), `gpipe` (all forward passes before all backward passes),
+    /// `1f1b` (forward and backward passes alternate after a warm-up) or `other`. Absent for loops.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub schedule: Option<String>,
+    /// Time from the first work of any stage to the last work of any stage in a step. It does not need step markers.
+    pub step_time_us: f64,
+    /// Bubble of a stage: time of the step in which a device of the stage does nothing useful. It is the time in which the device is
+    /// idle, or in exposed sends, receives and collective-permutes. If a loop computes on every tick, it also includes the share of
+    /// the ticks whose results are discarded. Mean over stages, with equal weight.
+    pub bubble_time_us: f64,
+    /// Share of the bubbles in the time of all stages. `100 * bubble_time_us / step_time_us`.
+    pub bubble_percent: f64,
+    /// Share of the bubbles that this schedule has if all stages take equal time and transfers take none:
+    /// `100 * (p - 1) / (m + p - 1)` for p stages and m microbatches. Absent if the number of microbatches is unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub schedule_bubble_percent: Option<f64>,
+    /// Work of the slowest stage relative to the mean of all stages: `100 * (largest work_us / mean work_us - 1)`.
+    pub imbalance_percent: f64,
+    /// Stages, in the order in which a microbatch passes through them.
+    pub stages: Vec<PipelineStage>,
+}
+
+/// One stage of a pipeline: means over its devices and the pipeline's steps.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
+pub struct PipelineStage {
+    /// Position of the stage, from 0.
+    pub stage: u64,
+    /// Devices that run the stage.
+    pub devices: Vec<String>,
+    /// Programs that the stage runs, without those that take less than 2 % of the device's time.
+    pub programs: Vec<String>,
+    /// Runs of these programs, or ticks of the loop with useful work, per step and device.
+    pub runs_per_step: f64,
+    /// Time in which a device of the stage does useful work.
+    pub work_us: f64,
+    /// Bubble of the stage: `step_time_us - work_us`.
+    pub bubble_us: f64,
+    /// Share of the bubble in the step.
+    pub bubble_percent: f64,
+    /// Part of the bubble before the first work of the stage.
+    pub fill_us: f64,
+    /// Part of the bubble after the last work of the stage.
+    pub drain_us: f64,
+    /// Part of the bubble in exposed sends, receives and collective-permutes: waiting for other stages, and the transfers.
+    pub communication_us: f64,
+}

@@ -1,0 +1,33 @@
+//! Table of the load of experts, and of devices for their experts.
+
+use super::profile_table::{ProfileColumns, float, of_rows, text};
+use crate::record::{Made, TableRecord};
+use crate::shown::Shown;
+use report::{ExpertLoad, UnifiedProfile};
+use table::{Cell, Column, Table, Unit, columns};
+
+/// Record of the table.
+pub(super) const TABLE: TableRecord =
+    TableRecord { shown: Shown::WHOLE, ..TableRecord::new("experts", || columns(&COLUMNS), Made::Profile(table)) };
+
+static COLUMNS: ProfileColumns<ExpertLoad, 7> = [
+    (Column::of_field("kind", "Kind", Unit::Text, "experts.loads[].kind"), |it| text(&it.kind)),
+    (Column::of_field("name", "Name", Unit::Text, "experts.loads[].name"), |it| text(&it.name)),
+    (Column::of_field("num_devices", "Devices", Unit::Count, "experts.loads[].num_devices"), |it| {
+        Cell::Int(it.num_devices)
+    }),
+    (Column::of_field("time_us", "Time", Unit::TimeUs, "experts.loads[].time_us"), |it| Cell::Float(it.time_us)),
+    (Column::of_field("time_load_percent", "Time, load", Unit::Percent, "experts.loads[].time_load_percent"), |it| {
+        Cell::Float(it.time_load_percent)
+    }),
+    (Column::of_field("tokens", "Tokens", Unit::Number, "experts.loads[].tokens"), |it| float(it.tokens)),
+    (
+        Column::of_field("token_load_percent", "Tokens, load", Unit::Percent, "experts.loads[].token_load_percent"),
+        |it| float(it.token_load_percent),
+    ),
+];
+
+/// Returns a row for each expert and device.
+fn table(profile: &UnifiedProfile) -> Table {
+    of_rows("experts", &COLUMNS, profile.experts.iter().flat_map(|experts| &experts.loads))
+}
