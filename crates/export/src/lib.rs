@@ -1,5 +1,5 @@
 //! Exports of the report: JSON and its schema, tables (CSV, Markdown, text), one screen of text,
-//! and a web page. Comparisons export as text, Markdown, JSON and a web page, and a range of the
+//! a digest for agents, and a web page. Comparisons export as text, Markdown, JSON and a web page, and a range of the
 //! timeline as a trace.
 //!
 //! Exports are meant to be shared, so each exporter ends with [`shared`](base::home::shared), which replaces home folders
@@ -10,6 +10,7 @@
 pub mod chrome_trace;
 pub mod comparison;
 pub mod csv;
+pub mod digest;
 mod findings;
 pub mod html;
 pub mod json;
