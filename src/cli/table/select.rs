@@ -40,7 +40,11 @@ fn places_of(name: TableName, columns: &[Column], word: &str) -> Result<Vec<usiz
     if word == ALL || (word == LEADING && leading.is_empty()) {
         return Ok((0..columns.len()).collect());
     }
-    let place = |key: &str| columns.iter().position(|column| is_called(column.key, column.title, key));
+    // A key comes first, because the heading of another column may be equal.
+    let place = |key: &str| {
+        let keyed = columns.iter().position(|column| column.key == key);
+        keyed.or_else(|| columns.iter().position(|column| is_called(column.key, column.title, key)))
+    };
     if word == LEADING {
         // A form of a table may lack some columns.
         return Ok(leading.iter().filter_map(|key| place(key)).collect());
@@ -59,8 +63,13 @@ mod tests {
 
     fn select(words: &str) -> Result<Vec<&'static str>, String> {
         let column = |key, title| crossprof::table::column(key, title, Unit::Count, "");
-        let columns = vec![column("count", "Count"), column("direction", "Direction"), column("wait_us", "Waited for")];
-        let row = [1, 2, 3].map(Cell::Int).to_vec();
+        let columns = vec![
+            column("wait_rate", "Count"),
+            column("count", "Counts"),
+            column("direction", "Direction"),
+            column("wait_us", "Waited for"),
+        ];
+        let row = [0, 1, 2, 3].map(Cell::Int).to_vec();
         let table = selected(TableName::Transfers, Table::new("transfers", columns, vec![row]), words)?;
         assert_eq!(table.rows[0].len(), table.columns.len());
         Ok(table.columns.iter().map(|column| column.key).collect())
@@ -72,10 +81,11 @@ mod tests {
         assert_eq!(select("Waited for, direction, direction"), Ok(vec!["wait_us", "direction"]));
         assert_eq!(select("leading"), Ok(vec!["direction", "count"]));
         assert_eq!(select("leading,wait_us"), Ok(vec!["direction", "count", "wait_us"]));
-        assert_eq!(select("all").map(|columns| columns.len()), Ok(3));
+        assert_eq!(select("all").map(|columns| columns.len()), Ok(4));
         let error = select("cout").unwrap_err();
         assert!(
-            error.contains("has no column cout; it has count, direction, wait_us.") && error.contains("count"),
+            error.contains("has no column cout; it has wait_rate, count, direction, wait_us.")
+                && error.contains("count"),
             "{error}"
         );
     }
