@@ -7,6 +7,7 @@ mod support;
 
 #[cfg(unix)]
 mod action;
+mod agents;
 mod arguments;
 mod arrivals;
 mod bad_input;
@@ -70,6 +71,7 @@ mod program_memory;
 mod promises;
 mod properties;
 mod pytorch_captures;
+mod questions;
 mod readme;
 mod real_profiles;
 mod roofline_truths;

@@ -8,8 +8,9 @@ use crate::support::cli;
 use crate::support::samples::root;
 
 /// Pages whose `crossprof` commands are run.
-const PAGES: [&str; 7] = [
+const PAGES: [&str; 8] = [
     "README.md",
+    "docs/agents.md",
     "docs/capture.md",
     "docs/compare.md",
     "docs/gate.md",
@@ -24,7 +25,7 @@ fn page(name: &str) -> String {
 
 /// Returns the lines of a page's code blocks that call crossprof.
 ///
-/// `view` runs until it is stopped (tests/view.rs tests it), and `scale` needs JAX (python/tests). Code blocks with a
+/// `view` and `mcp` run until they are stopped (tests/view.rs and tests/agents.rs test them), and `scale` needs JAX (python/tests). Code blocks with a
 /// language are not shell commands.
 fn commands(text: &str) -> Vec<&str> {
     let mut commands = Vec::new();
@@ -37,7 +38,8 @@ fn commands(text: &str) -> Vec<&str> {
             _ => {}
         }
     }
-    commands.retain(|line| !line.starts_with("crossprof view ") && !line.starts_with("crossprof scale "));
+    let runs_on = ["crossprof view ", "crossprof scale ", "crossprof mcp "];
+    commands.retain(|line| !runs_on.iter().any(|start| line.starts_with(start)));
     commands
 }
 

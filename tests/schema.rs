@@ -9,6 +9,7 @@ fn the_committed_schemas_are_the_current_ones() {
     for (name, current) in [
         ("docs/schema/unified-profile-1.1.0.json", export::json::generate_schema()),
         ("docs/schema/comparison-1.0.0.json", export::comparison::generate_schema()),
+        ("docs/schema/digest-1.0.0.json", export::digest::generate_schema()),
     ] {
         let path = samples::root().join(name);
         if std::env::var_os("CROSSPROF_WRITE_SCHEMA").is_some() {
@@ -38,4 +39,21 @@ fn exported_profiles_satisfy_the_schema() {
         }
     }
     assert!(!validator.is_valid(&serde_json::json!({"metadata": {}})), "the schema refuses nothing");
+}
+
+#[test]
+fn digests_satisfy_their_schema() {
+    let schema = serde_json::from_str(export::digest::schema()).expect("the schema is JSON");
+    let validator = jsonschema::draft202012::new(&schema).expect("the schema is one");
+    for path in samples::own() {
+        let (_, reports) = load(&path.to_string_lossy(), &std::fs::read(&path).expect("a readable sample"));
+        for (report, most) in reports.iter().flat_map(|report| [(report, 1000), (report, 20_000)]) {
+            let text = export::digest::json(report, most);
+            assert!(text.len() <= most, "{}: {}", path.display(), text.len());
+            let digest = serde_json::from_str(&text).expect("a digest is JSON");
+            let errors: Vec<String> = validator.iter_errors(&digest).map(|error| error.to_string()).collect();
+            assert!(errors.is_empty(), "{}: {errors:?}", path.display());
+        }
+    }
+    assert!(!validator.is_valid(&serde_json::json!({"capture": {}})), "the schema refuses nothing");
 }

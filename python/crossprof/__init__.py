@@ -15,6 +15,7 @@ Analysing::
     profile.report["step_timing"]["avg_step_time_us"]
     profile.table("ops", sort="-total_self_time_us", top=10).pandas()
     profile.hlo(op="fusion.273")
+    print(profile.digest(max_bytes=2000))
     profile.hlo("jit_step", against="new")
     crossprof.compare("main", "new", price=2.5)["summary"]
     crossprof.check(profile, limits="step_timing.avg_step_time_us < 150 ms")["holds"]
@@ -34,7 +35,7 @@ _PLACES = {
     "_names": ("CaptureError",),
     "_compare": ("check", "compare"),
     "_errors": ("ColumnError", "ProfileError"),
-    "_profile": ("Profile", "Profiles", "Program", "open", "open_all", "tables"),
+    "_profile": ("Profile", "Profiles", "Program", "ask", "open", "open_all", "tables"),
     "_table": ("Column", "Table", "TableInfo"),
     "_parameters": ("parameter_counts",),
     "_show": ("Shown", "show"),

@@ -45,6 +45,7 @@ from ._profile import (
     Profile as Profile,
     Profiles as Profiles,
     Program as Program,
+    ask as ask,
     open as open,
     open_all as open_all,
     tables as tables,

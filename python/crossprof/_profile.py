@@ -114,6 +114,21 @@ class Profile:
         except ValueError as error:
             raise sentence(error) from None
 
+    def digest(self, max_bytes: int = 2000, *, format: str = "text") -> str:  # noqa: A002
+        """Returns a summary of the run for an agent, like ``crossprof digest``.
+
+        Args:
+            max_bytes: Largest size in bytes, at least 800. Items that do not fit are left out and counted.
+            format: ``"text"``, or ``"json"`` for one line of JSON (``crossprof schema digest``).
+
+        Raises:
+            ProfileError: An argument is invalid.
+        """
+        checked_count("max_bytes", max_bytes, least=800)
+        if format not in ("text", "json"):
+            raise ProfileError(f'format is "text" or "json", not {format!r}.')
+        return self._runs.digest(self._index, max_bytes, format == "json")
+
     def timeline(
         self,
         path: str | os.PathLike[str] | None = None,
@@ -252,6 +267,27 @@ class Profile:
             f'<iframe title="{html.escape(self.name)}" sandbox srcdoc="{html.escape(self._runs.card(self._index))}" '
             'style="width: 100%; height: 36em; border: 1px solid #8888"></iframe>'
         )
+
+
+def ask(tool: str, capture: str | os.PathLike[str] | None = None, *, question: str | None = None, **arguments: Any) -> dict[str, Any]:
+    """Calls a tool for agents and returns its answer, like ``crossprof ask``.
+
+    Args:
+        tool: ``open``, ``digest``, ``table``, ``range``, ``op`` or ``compare``. docs/agents.md describes them.
+        capture: Path of the capture.
+        question: For ``open``: what the capture should answer (``"collectives"``).
+        **arguments: Other arguments of the tool: ``table="ops"``, ``limit=5``, ``baseline="main"``, ``max_bytes=2000``.
+
+    Raises:
+        ProfileError: There is no such tool, an argument is wrong, or the capture cannot be read.
+    """
+    given = {"capture": None if capture is None else os.fspath(capture), "for": question, **arguments}
+    asked = {name: value for name, value in given.items() if value is not None}
+    try:
+        answer: dict[str, Any] = json.loads(_native.ask(tool, json.dumps(asked, default=os.fspath)))
+    except ValueError as error:
+        raise sentence(error) from None
+    return answer
 
 
 class Profiles(Sequence[Profile]):

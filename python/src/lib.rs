@@ -4,11 +4,11 @@ mod building;
 mod columns;
 
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError, mpsc};
 use std::time::Duration;
 
 use crossprof::cli::open::{
-    Against, Asked, AskedHlo, Drawing, Known, Opened, Said, Watched, checked, compared, peak_flops,
+    Against, Asked, AskedHlo, Drawing, Known, Opened, Registry, Said, Watched, checked, compared, peak_flops,
 };
 use crossprof::{Query, Sort, TableName, UnifiedProfile, export};
 use pyo3::exceptions::{PyKeyError, PyValueError};
@@ -61,6 +61,12 @@ impl Runs {
     fn card(&self, py: Python<'_>, run: usize) -> PyResult<String> {
         let card = py.detach(|| self.opened().card(run));
         card.ok_or_else(|| PyKeyError::new_err(format!("There is no run {run}.")))
+    }
+
+    /// Returns the digest of a run as text, or as JSON, in at most `max_bytes` bytes.
+    fn digest(&self, py: Python<'_>, run: usize, max_bytes: usize, as_json: bool) -> PyResult<String> {
+        let digest = py.detach(|| self.opened().digest(run, max_bytes, as_json));
+        digest.ok_or_else(|| PyKeyError::new_err(format!("There is no run {run}.")))
     }
 
     /// Returns a table of a run.
@@ -150,6 +156,18 @@ impl Runs {
         let (bytes, left_out) = py.detach(|| self.opened().timeline(run, &drawing)).map_err(PyValueError::new_err)?;
         Ok((PyBytes::new(py, &bytes), left_out))
     }
+}
+
+/// The tools for agents, with the captures that they have opened.
+static TOOLS: LazyLock<Mutex<Registry>> = LazyLock::new(|| Mutex::new(Registry::new(None)));
+
+/// Calls a tool for agents. Arguments and answer are JSON text.
+#[pyfunction]
+fn ask(py: Python<'_>, tool: &str, arguments: &str) -> PyResult<String> {
+    let arguments = serde_json::from_str(arguments).map_err(|error| PyValueError::new_err(error.to_string()))?;
+    // A poisoned lock is safe to use: a failed call changes nothing that later calls need.
+    let called = py.detach(|| TOOLS.lock().unwrap_or_else(PoisonError::into_inner).call(tool, arguments));
+    called.map(|answer| answer.to_string()).map_err(PyValueError::new_err)
 }
 
 /// Opens the run of a profile's JSON.
@@ -288,6 +306,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(read, module)?)?;
     module.add_function(wrap_pyfunction!(compare, module)?)?;
     module.add_function(wrap_pyfunction!(check, module)?)?;
+    module.add_function(wrap_pyfunction!(ask, module)?)?;
     module.add_function(wrap_pyfunction!(of_document, module)?)?;
     module.add_function(wrap_pyfunction!(tables, module)?)?;
     module.add_function(wrap_pyfunction!(suggestion, module)?)?;

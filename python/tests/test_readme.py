@@ -16,7 +16,7 @@ def blocks(files: str) -> list[str]:
     return re.findall(r"```python\n(.*?)```", "\n".join(texts), flags=re.DOTALL)
 
 
-@pytest.mark.parametrize("files", ["README.md", "docs/capture.md docs/read.md docs/compare.md", "python/README.md"])
+@pytest.mark.parametrize("files", ["README.md", "docs/capture.md docs/read.md docs/compare.md docs/agents.md", "python/README.md"])
 def test_every_block_of_python_runs(run, tmp_path: Path, files: str) -> None:
     texts = blocks(files)
     assert texts

@@ -1,5 +1,6 @@
 //! Arguments of the command line.
 
+mod agent;
 mod compare;
 mod hlo;
 mod named;
@@ -11,6 +12,9 @@ use std::path::{Path, PathBuf};
 
 use base::suggest;
 
+#[cfg(feature = "mcp")]
+pub use agent::Mcp;
+pub use agent::{AgentFormat, Ask, Baseline, BaselineAction, Digest, Inspect, Skill, SkillAction};
 pub use compare::{Compare, Group, Scaling};
 pub use hlo::{Hlo, HloFormat, HloGroups};
 #[cfg(feature = "view")]
@@ -100,7 +104,24 @@ pub enum Command {
     #[cfg(feature = "view")]
     #[command(after_help = view::HELP)]
     View(View),
-    /// Print the JSON Schema of the documents that --output-json writes
+    /// Summarise each run for an agent, in at most some number of bytes
+    #[command(after_help = agent::DIGEST_HELP)]
+    Digest(Digest),
+    /// Check that a capture contains what a question needs, and name the options that record the rest
+    #[command(after_help = agent::INSPECT_HELP)]
+    Inspect(Inspect),
+    /// Call a tool for agents, and print its answer as JSON
+    #[command(after_help = agent::ASK_HELP)]
+    Ask(Ask),
+    /// Name captures, to compare later ones with them
+    #[command(after_help = agent::BASELINE_HELP)]
+    Baseline(Baseline),
+    /// Write the file that teaches agents to work with profiles
+    Skill(Skill),
+    /// Serve the tools for agents over the Model Context Protocol, on standard input and output. Read-only
+    #[cfg(feature = "mcp")]
+    Mcp(Mcp),
+    /// Print the JSON Schema of a document
     Schema(Schema),
     /// Print a shell completion script for this command
     #[command(after_help = COMPLETIONS_HELP)]
@@ -328,7 +349,7 @@ pub struct Check {
     /// A limit, in addition to those of the budget: 'step_timing.avg_step_time_us < 150 ms'. May be given several times
     #[arg(long, value_name = "RULE")]
     pub limit: Vec<String>,
-    /// Baseline of the limits: a profile, folder or archive, instead of the one in the budget. If given several times, the
+    /// Baseline of the limits: a profile, folder, archive or named baseline, instead of the one in the budget. If given several times, the
     /// baseline is their median
     #[arg(long, value_name = "FILE|DIR")]
     pub baseline: Vec<PathBuf>,
@@ -363,6 +384,8 @@ pub enum Document {
     Profile,
     /// Written by `crossprof compare`
     Comparison,
+    /// Written by `crossprof digest --format json`
+    Digest,
 }
 
 /// Formats of the result of a check.

@@ -5,13 +5,14 @@ use std::path::{Path, PathBuf};
 
 use crossprof::budget::file::BudgetFile;
 use crossprof::budget::{self, Catalogue, CheckReport, Document, Limit, RunReport};
+use crossprof::export::digest;
 use crossprof::format::printable;
 
 use super::analyze::{self, Reports};
 use super::args::{Check, CheckFormat, Inputs};
 use super::input::read_small;
 use super::output::{self, Outputs};
-use super::{FAILED, bounded, complain, print_result};
+use super::{FAILED, baseline, bounded, complain, print_result};
 
 /// Budgets are written by hand, so they are small.
 const MOST_BUDGET_BYTES: u64 = 1 << 20;
@@ -24,7 +25,7 @@ const NOT_HELD: u8 = 1;
 /// Reads the inputs, judges the limits, prints the result, and returns the exit status.
 pub fn run(command: &Check) -> u8 {
     match check(command) {
-        Ok(report) => deliver(command, &report),
+        Ok((report, digests)) => deliver(command, &report, &digests),
         Err(messages) => {
             messages.iter().for_each(|message| complain_lines(message));
             FAILED
@@ -93,9 +94,9 @@ impl Budget {
     }
 }
 
-/// Returns the result, or all mistakes that prevent it. The budget is read first, because errors in it do not depend on the
+/// Returns the result and the digest of each run, or all mistakes that prevent them. The budget is read first, because errors in it do not depend on the
 /// profile.
-fn check(command: &Check) -> Result<CheckReport, Vec<String>> {
+fn check(command: &Check) -> Result<(CheckReport, Vec<String>), Vec<String>> {
     let budget = read_budget(&Asked {
         budget: command.budget.clone(),
         limits: command.limit.clone(),
@@ -113,19 +114,33 @@ fn check(command: &Check) -> Result<CheckReport, Vec<String>> {
     let outputs = Outputs::new(&command.output);
     command.budget.iter().try_for_each(|path| outputs.spare(path)).map_err(only)?;
     let runs = documents(&command.inputs, &outputs).map_err(only)?;
-    let runs = chosen(runs, &command.run).map_err(only)?;
+    let (runs, digests): (Vec<Document>, Vec<String>) = chosen(runs, &command.run).map_err(only)?.into_iter().unzip();
     let mut baselines = Vec::new();
-    for path in budget.baselines.iter().filter(|_| needs_baseline) {
+    let paths = if needs_baseline { resolved(&budget.baselines).map_err(only)? } else { Vec::new() };
+    for path in &paths {
         let inputs = Inputs {
             files: vec![path.clone()],
             trace_file: Vec::new(),
             price: None,
             model: command.inputs.model.clone(),
         };
-        baselines.push(documents(&inputs, &outputs).map_err(only)?);
+        baselines.push(documents(&inputs, &outputs).map_err(only)?.into_iter().map(|(run, _)| run).collect());
     }
     let judged = budget.judge(&runs, &baselines).map_err(only)?;
-    Ok(CheckReport::new(command.budget.as_ref().map(|path| path.display().to_string()), judged))
+    Ok((CheckReport::new(command.budget.as_ref().map(|path| path.display().to_string()), judged), digests))
+}
+
+/// Returns the paths of the baselines. A word that is no path may name a baseline (`crossprof baseline set`).
+fn resolved(baselines: &[PathBuf]) -> Result<Vec<PathBuf>, String> {
+    let here = Path::new("");
+    let mut paths = Vec::new();
+    for path in baselines {
+        match path.to_str().filter(|name| !path.exists() && baseline::exists(here, name)) {
+            Some(name) => paths.extend(baseline::paths(here, name)?),
+            None => paths.push(path.clone()),
+        }
+    }
+    Ok(paths)
 }
 
 /// Reads the limits in the file, then the additional limits.
@@ -181,8 +196,8 @@ fn marked(rule: &str, error: &expression::Error) -> String {
     format!("{error}\n{line}\n{marks}")
 }
 
-/// Returns every run of the inputs as a document for the rules.
-fn documents(inputs: &Inputs, outputs: &Outputs) -> Result<Vec<Document>, String> {
+/// Returns every run of the inputs as a document for the rules, with its digest.
+fn documents(inputs: &Inputs, outputs: &Outputs) -> Result<Vec<(Document, String)>, String> {
     let mut reports: Reports = analyze::reports(inputs, outputs)?;
     let files = || inputs.paths().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ");
     if reports.profiles.is_empty() || reports.status() == FAILED {
@@ -193,15 +208,17 @@ fn documents(inputs: &Inputs, outputs: &Outputs) -> Result<Vec<Document>, String
     let runs = reports.session.runs();
     let file = |index: usize| runs.get(index).and_then(|run| run.files.first()).map_or("", String::as_str);
     let profiles = reports.profiles.iter().enumerate().map(|(index, profile)| (profile, file(index)));
-    Document::of_all(profiles).map_err(|error| error.to_string())
+    let documents = Document::of_all(profiles).map_err(|error| error.to_string())?;
+    let digests = reports.profiles.iter().map(|profile| digest::text(profile, digest::DEFAULT_BYTES));
+    Ok(documents.into_iter().zip(digests).collect())
 }
 
 /// Returns the runs that `--run` names, or all runs if it is not given.
-fn chosen(runs: Vec<Document>, names: &[String]) -> Result<Vec<Document>, String> {
-    if let Some(unknown) = names.iter().find(|name| !runs.iter().any(|run| run.is_called(name))) {
-        return Err(format!("--run: there is no run {unknown}; {}", those(&runs)));
+fn chosen(runs: Vec<(Document, String)>, names: &[String]) -> Result<Vec<(Document, String)>, String> {
+    if let Some(unknown) = names.iter().find(|name| !runs.iter().any(|(run, _)| run.is_called(name))) {
+        return Err(format!("--run: there is no run {unknown}; {}", those(runs.iter().map(|(run, _)| run))));
     }
-    Ok(runs.into_iter().filter(|run| names.is_empty() || names.iter().any(|name| run.is_called(name))).collect())
+    Ok(runs.into_iter().filter(|(run, _)| names.is_empty() || names.iter().any(|name| run.is_called(name))).collect())
 }
 
 /// Returns the baseline of a run. This is the named run, or all runs that match a pattern. If no name is given, it is the only
@@ -238,30 +255,39 @@ fn paired<'a>(baselines: &'a [Document], run: &Document, name: Option<&str>) -> 
     }
 }
 
-fn those(runs: &[Document]) -> String {
-    let names: Vec<String> = runs.iter().map(|run| printable(&run.run().run_name)).collect();
+fn those<'a>(runs: impl IntoIterator<Item = &'a Document>) -> String {
+    let names: Vec<String> = runs.into_iter().map(|run| printable(&run.run().run_name)).collect();
     format!("the runs are {}.", names.join(", "))
 }
 
 /// Writes the requested files, prints the result, and returns the exit status.
-fn deliver(command: &Check, report: &CheckReport) -> u8 {
+fn deliver(command: &Check, report: &CheckReport, digests: &[String]) -> u8 {
     let mut status = if report.holds { HELD } else { NOT_HELD };
     for path in &command.output {
         let format = command.format.unwrap_or_else(|| CheckFormat::of_name(path));
-        if let Err(message) = output::write(path, shaped(report, format)) {
+        if let Err(message) = output::write(path, shaped(report, digests, format)) {
             complain(&message);
             status = FAILED;
         }
     }
     let format = if command.output.is_empty() { command.format } else { None };
-    print_result(&shaped(report, format.unwrap_or(CheckFormat::Text)), status)
+    print_result(&shaped(report, digests, format.unwrap_or(CheckFormat::Text)), status)
 }
 
-fn shaped(report: &CheckReport, format: CheckFormat) -> String {
+fn shaped(report: &CheckReport, digests: &[String], format: CheckFormat) -> String {
     match format {
         CheckFormat::Text => budget::to_text(report),
-        CheckFormat::Markdown => budget::to_markdown(report),
+        CheckFormat::Markdown => folded(digests) + &budget::to_markdown(report),
         CheckFormat::Junit => budget::to_junit(report),
         CheckFormat::Json => report.to_json(),
     }
+}
+
+/// Returns the digests as a folded block for assistants that read the summary. Every line of a digest begins with a word or an
+/// indentation of ours, so no text of a trace can end the block.
+fn folded(digests: &[String]) -> String {
+    let digest = |digest: &String| {
+        format!("<details><summary>Digest for an assistant</summary>\n\n```text\n{digest}```\n\n</details>\n\n")
+    };
+    digests.iter().map(digest).collect()
 }

@@ -13,6 +13,7 @@ use crossprof::session::program_changes;
 
 use super::analyze::{self, Reports};
 use super::args::{Compare, Group, Inputs, Scaling};
+use super::baseline::paths as baseline_paths;
 use super::in_order::{self, in_order};
 use super::input::walk;
 use super::output::{self, Outputs};
@@ -167,7 +168,24 @@ fn read(command: &Compare) -> Result<(u8, Vec<Subject>), String> {
         }
         subjects.extend(together(name, captures));
     }
+    if let Some(name) = named_baseline(command, &subjects) {
+        let mut captures = Vec::new();
+        for path in baseline_paths(Path::new(""), name)? {
+            captures.extend(reader.captures(&path, None)?);
+        }
+        let baseline = together(name, captures);
+        subjects.splice(0..0, baseline);
+    }
     Ok((reader.status, subjects))
+}
+
+/// Returns the name of the baseline that the command means, unless it means one of the runs.
+fn named_baseline<'a>(command: &'a Compare, subjects: &[Subject]) -> Option<&'a str> {
+    let name = command.baseline.as_deref()?;
+    let is_run = name.parse().is_ok_and(|index: usize| index < subjects.len())
+        || subjects.iter().any(|subject| subject.name == name)
+        || command.name.iter().any(|given| given == name);
+    (!is_run && super::baseline::exists(Path::new(""), name)).then_some(name)
 }
 
 /// A capture, with the file that it was read from.

@@ -6,22 +6,28 @@
 //! Errors in these modules are sentences (`String`) that name the file or option. They are only printed, and always lead to
 //! the same exit status. If the caller chooses the status, the option or the remedy, the library returns an enum instead.
 
+mod agent;
 mod analyze;
 mod area;
 mod args;
 mod arguments;
+mod baseline;
 mod check;
 mod colour;
 mod compare;
+mod digest;
 mod hlo;
 mod in_order;
 mod input;
 mod load;
+#[cfg(feature = "mcp")]
+mod mcp;
 pub mod open;
 mod output;
 mod output_format;
 mod progress;
 mod sidecars;
+mod skill;
 mod table;
 mod time;
 mod timeline;
@@ -89,8 +95,16 @@ pub fn run_with(arguments: impl Iterator<Item = OsString>, others: &[(&'static s
         Command::Hlo(command) => hlo::run(&command),
         #[cfg(feature = "view")]
         Command::View(command) => view::run(&command),
+        Command::Digest(command) => digest::run(&command),
+        Command::Inspect(command) => digest::inspect(&command),
+        Command::Ask(command) => digest::ask(&command),
+        Command::Baseline(command) => baseline::run(&command),
+        Command::Skill(command) => skill::run(&command),
+        #[cfg(feature = "mcp")]
+        Command::Mcp(command) => mcp::run(&command),
         Command::Schema(command) => {
             let schema = match command.document {
+                args::Document::Digest => crossprof::export::digest::schema(),
                 args::Document::Profile => crossprof::export::json::schema(),
                 args::Document::Comparison => crossprof::export::comparison::schema(),
             };

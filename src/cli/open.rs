@@ -7,11 +7,13 @@ use std::sync::Arc;
 use clap::ValueEnum;
 use crossprof::budget::{CheckReport, Document};
 use crossprof::compare::{ComparedProgram, Subject};
+use crossprof::export::digest;
 use crossprof::report::{Naming, distinct_names};
 use crossprof::session::HloProgram;
 use crossprof::table::{self, Rows};
 use crossprof::{Column, ModelConfig, Query, Session, Settings, TableName, UnifiedProfile, tables};
 
+pub use super::agent::Registry;
 use super::analyze::{self, Reports};
 use super::args::{Hlo, Inputs, Model, Timeline, known_device};
 pub use super::check::Asked;
@@ -45,9 +47,9 @@ pub struct Known {
 
 /// The runs of some files. Unlike on the command line, dropping the runs frees their memory.
 pub struct Opened {
-    session: Session,
-    settings: Settings,
-    profiles: Vec<UnifiedProfile>,
+    pub(super) session: Session,
+    pub(super) settings: Settings,
+    pub(super) profiles: Vec<UnifiedProfile>,
     problems: Vec<String>,
 }
 
@@ -59,6 +61,21 @@ impl Opened {
     /// Fails with messages if an option is invalid, or if no run was found. If only some of the files could not be read,
     /// [`Opened::problems`] lists them.
     pub fn read(paths: &[PathBuf], known: &Known, watched: Arc<Watched>) -> Result<Opened, String> {
+        Opened::read_with(paths, known, true, &mut Progress::watched(watched))
+    }
+
+    /// Reads and analyses the files below `paths`. If `searches`, also reads the sidecar files that describe the model next to
+    /// the profiles and in the folders above them.
+    ///
+    /// # Errors
+    ///
+    /// Fails for the same reasons as [`Opened::read`].
+    pub(super) fn read_with(
+        paths: &[PathBuf],
+        known: &Known,
+        searches: bool,
+        progress: &mut Progress,
+    ) -> Result<Opened, String> {
         known.device.as_deref().map(known_device).transpose().map_err(|message| format!("device: {message}"))?;
         let window = known.window.as_deref().map(str::parse).transpose()?.unwrap_or_default();
         let model = Model {
@@ -72,7 +89,7 @@ impl Opened {
         };
         let inputs = Inputs { files: paths.to_vec(), trace_file: Vec::new(), price: None, model };
         let Reports { profiles, session, settings, problems } =
-            analyze::read(&inputs, &Outputs::default(), &mut Progress::watched(watched))?;
+            analyze::read_with(&inputs, searches, &Outputs::default(), progress)?;
         let session = ManuallyDrop::into_inner(session);
         if profiles.is_empty() {
             return Err(problems.join("\n"));
@@ -206,6 +223,12 @@ impl Opened {
 
     fn no_run(&self, run: usize) -> String {
         format!("There is no run {run}: there are {}.", self.profiles.len())
+    }
+
+    /// Returns the digest of a run as text, or as JSON, in at most `max_bytes` bytes. `None` if there is no such run.
+    pub fn digest(&self, run: usize, max_bytes: usize, as_json: bool) -> Option<String> {
+        let make = if as_json { digest::json } else { digest::text };
+        Some(make(self.profiles.get(run)?, max_bytes))
     }
 
     /// Returns the profile of each run.

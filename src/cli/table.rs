@@ -1,7 +1,7 @@
 //! `crossprof table`: prints one table of every run.
 
 mod columns;
-mod select;
+pub mod select;
 
 use std::io::IsTerminal;
 

@@ -30,9 +30,9 @@ the one that it is listed under here. Each text stands below the packages that i
 
 /// Published programs: for each, a mark and the cargo arguments that list its packages.
 const PROGRAMS: [(char, &[&str]); 3] = [
-    ('C', &["--package", "crossprof", "--features", "view", "--target", "all"]),
+    ('C', &["--package", "crossprof", "--features", "view,mcp", "--target", "all"]),
     ('P', &["--package", "www", "--target", toolchain::TARGET]),
-    ('W', &["--package", "python", "--features", "view", "--target", "all"]),
+    ('W', &["--package", "python", "--features", "view,mcp", "--target", "all"]),
 ];
 
 /// `cargo xtask notices`: writes the file.

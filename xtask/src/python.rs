@@ -20,6 +20,8 @@ const NEW: &[&str] = &[
     "pandas==3.1.1",
     "pyarrow==26.0.1",
     "mypy==2.4.1",
+    // A client for `crossprof mcp`.
+    "mcp==2.3.0",
     // For the examples.
     "flax==0.12.8",
     "optax==0.2.8",
@@ -96,7 +98,7 @@ fn wheel(environment: &Environment, profile: &str, page: Option<&Path>, folder_o
         std::fs::remove_file(&earlier).map_err(|error| format!("{}: {error}", earlier.display()))?;
     }
     let mut maturin = environment.program("maturin");
-    maturin.args(["build", "--locked", "--features", "view", "--profile", profile, "--manifest-path"]);
+    maturin.args(["build", "--locked", "--features", "view,mcp", "--profile", profile, "--manifest-path"]);
     maturin.arg(folder().join("Cargo.toml")).arg("--out").arg(folder_of_wheels);
     if profile == "wheel" && cfg!(target_os = "linux") {
         maturin.args(["--zig", "--compatibility", MANYLINUX]);

@@ -17,6 +17,7 @@ Examples:
   crossprof compare main new --focus timing --html           (folders with several captures: one run per folder)
   crossprof compare one two four eight --scaling strong
   crossprof compare checkpoints --format markdown
+  crossprof compare new --baseline main                      (main: set by crossprof baseline set)
   crossprof compare main.json new.json --fail-on 'slower > 3 %' --fail-on 'new critical finding'
 
 Each FILE is a profile, a folder or archive of profiles, a profile JSON or a report of an earlier comparison. Values that belong to runs
@@ -54,8 +55,8 @@ pub struct Compare {
     /// Smallest relevant difference between two runs, in percent. Smaller differences are ignored, even if they are certain
     #[arg(long, value_name = "PERCENT", value_parser = threshold)]
     pub threshold: Option<f64>,
-    /// Run that the others are compared with: its index (from 0) or its name [default: the baseline of a report, or else the
-    /// first run]
+    /// Run that the others are compared with: its index (from 0), its name, or the name of a baseline (crossprof baseline set)
+    /// [default: the baseline of a report, or else the first run]
     #[arg(long, value_name = "N|NAME")]
     pub baseline: Option<String>,
     /// Name of a run, in the order of the runs; may be given several times

@@ -49,7 +49,7 @@ pub const ALL: &[Check] = &[
 const ALL_BUT_PAGE: &[&str] = &["--workspace", "--exclude", "www", "--features", VIEW];
 
 /// The complete command line. The page is not embedded, because tests pass it as a folder.
-const VIEW: &str = "crossprof/view";
+const VIEW: &str = "crossprof/view,crossprof/mcp";
 
 /// Returns cargo of the toolchain that runs this program, for this checkout.
 fn cargo(words: &[&str]) -> Command {
