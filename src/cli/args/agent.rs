@@ -119,7 +119,7 @@ pub enum BaselineAction {
         name: String,
         /// The captures.
         #[command(flatten)]
-        inputs: Inputs,
+        inputs: Box<Inputs>,
     },
     /// List the baselines of this folder
     List,
