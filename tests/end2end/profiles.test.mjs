@@ -1,6 +1,7 @@
 // Figures of profiles: the page shows the same figures as the command line.
 
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
 import { copyFileSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { drop } from "./browser.mjs";
@@ -141,6 +142,19 @@ test("validates what it downloads against its own schema's required fields", asy
   assert.equal(profile.metadata.profiler_version, "1.0.0");
   const csv = await downloaded(page, '[data-table="top-kernels"] button');
   assert.equal(csv.trim().split("\r\n").length, profile.kernels.top_kernels.length + 1);
+});
+
+test("copies the digest of the command line for an assistant, with the report", async ({ page, context, site, cli }) => {
+  await context.grantPermissions(["clipboard-read", "clipboard-write"]);
+  const file = join(EXAMPLES, "jax-cpu-train.xplane.pb");
+  await open(page, site);
+  await load(page, file);
+  await view(page, "export");
+  await page.locator("#copy-assistant").click();
+  await page.locator(".notice.shown", { hasText: "Digest and report copied." }).waitFor();
+  const [digest, ...report] = (await page.evaluate(() => navigator.clipboard.readText())).split("\n\n");
+  assert.equal(`${digest}\n`, execFileSync(cli, ["digest", file], { encoding: "utf8" }));
+  assert.match(report.join("\n\n"), /^# /);
 });
 
 test("cancels a load at once", async ({ page, site }) => {

@@ -228,7 +228,7 @@ fn on_two_devices(kind: i64, opcode: &str) -> Trace {
 #[test]
 fn replicated_work() {
     let found = finding(on_two_devices(0, "negate"), "replicated_work");
-    assert_eq!((found.severity, found.title.as_str()), (Warning, "All 2 devices compute the same"));
+    assert_eq!((found.severity, found.title.as_str()), (Warning, "All 2 devices compute the same result"));
     assert!(found.message.starts_with("jit_f runs on 2 devices. All of its 2 arguments"), "{}", found.message);
     assert_eq!(found.time_at_stake_percent.map(f64::round), Some(45.0));
     silent(on_two_devices(3, "negate"), "replicated_work");

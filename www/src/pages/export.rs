@@ -64,6 +64,7 @@ pub fn Export(
         ask::document(&of, subjects, &[profile.into()], form, heard);
     });
     let text = move |_| document.with_value(|ask| ask(Form::Markdown, copied(state, "Report")));
+    let assistant = move |_| document.with_value(|ask| ask(Form::Assistant, copied(state, "Digest and report")));
     let page = move |_| {
         let file = format!("{}.report.html", stem());
         document.with_value(|ask| ask(Form::Html, saved(state, file, "text/html")));
@@ -103,6 +104,8 @@ pub fn Export(
                     <button class="button" id="download-report" on:click=page>"Report (HTML)"</button>
                     <button class="button" id="download-schema" on:click=schema>"JSON Schema"</button>
                     <button class="button" id="copy-markdown" on:click=text>"Copy as Markdown"</button>
+                    <button class="button" id="copy-assistant" title="A digest of at most 2,000 bytes, then the report as Markdown"
+                        on:click=assistant>"Copy for an assistant"</button>
                 </p>
             </section>
             <section class="panel"><h2>"Tables"</h2><ul class="exports">{tables}</ul></section>

@@ -226,6 +226,8 @@ pub enum Form {
     Json,
     /// The content of `Html` as Markdown, for a pull request.
     Markdown,
+    /// Digest of one run followed by its report, for an assistant.
+    Assistant,
     /// Time that each op of a run gained or lost, as JSON. It is sent with a [`ColourRequest`].
     Changes {
         /// Index of the run among the subjects.

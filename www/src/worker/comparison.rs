@@ -3,7 +3,7 @@
 use crossprof::UnifiedProfile;
 use crossprof::compare::{Comparison, Options, Subject, compare};
 use crossprof::document::Page;
-use crossprof::export::{comparison, html, markdown};
+use crossprof::export::{comparison, digest, html, markdown};
 use crossprof::pages;
 use crossprof::pages::timeline::OpChanges;
 use js_sys::Array;
@@ -16,6 +16,9 @@ const NO_PROFILE: &str = "The profile of a run could not be read. Load it again.
 
 /// Error for a document about one run that requires several runs.
 const NO_DOCUMENT: &str = "This document needs at least two runs. Choose another run to compare with.";
+
+/// Error if a digest is requested for several runs.
+const OF_ONE_RUN: &str = "A digest is about one run. Choose one run.";
 
 /// Makes the page of a comparison.
 pub fn page(request: ComparisonPageRequest, attachments: &Array) -> Result<Page, &'static str> {
@@ -33,11 +36,16 @@ pub fn document(
         return match form {
             Form::Html => Ok(Document::new(&html::report(&profile))),
             Form::Markdown => Ok(Document::new(&markdown::report(&profile))),
+            Form::Assistant => {
+                let digest = digest::text(&profile, digest::DEFAULT_BYTES);
+                Ok(Document::new(&format!("{digest}\n{}", markdown::report(&profile))))
+            }
             Form::Json | Form::Changes { .. } => Err(NO_DOCUMENT),
         };
     }
     let (found, subjects) = compared(subjects, attachments).ok_or(NO_PROFILE)?;
     let text = match form {
+        Form::Assistant => return Err(OF_ONE_RUN),
         Form::Html => comparison::html(&found, &subjects),
         Form::Json => comparison::json(&found),
         Form::Markdown => comparison::markdown(&found),
