@@ -10,8 +10,8 @@
 //! * All steps: a reason for a lower clock is active for at least 10 % of the window and the mean clock is at most 95 % of the
 //!   device's highest clock, or the device skips at least 5 % of its clock cycles. Note; confidence high.
 //!
-//! All limits are ours: clocks of equal GPUs differ by about 2 %. Not reported if the capture has no such samples. Remedy: compare runs at
-//! equal clocks, and raise the limit or the cooling.
+//! All limits are ours. Not reported if the capture has no such samples. Remedy: compare runs at equal clocks, and raise the limit or
+//! the cooling.
 
 use super::draft::Draft;
 use super::numbers::Numbers;

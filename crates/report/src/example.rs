@@ -187,7 +187,23 @@ pub fn profile() -> UnifiedProfile {
                 limit: Some(700.0),
                 mean_percent: Some(50.0),
             }],
-            ..Hardware::default()
+            units: vec![UnitStats {
+                device_name: "/device:TPU:0".into(),
+                name: "MXU0".into(),
+                achieved: 250.0,
+                peak: 1000.0,
+                unit: "cycles".into(),
+                use_percent: 25.0,
+                ..UnitStats::default()
+            }],
+            kernels: vec![KernelUnitStats {
+                device_name: "/device:TPU:0".into(),
+                kernel: "custom-call.1".into(),
+                counter: "MXU".into(),
+                time_us: 60.0,
+                mean: 40.0,
+                max: 80.0,
+            }],
         }),
         tracing: Some(Tracing {
             slowdown: 1.25,

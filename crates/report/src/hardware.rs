@@ -71,10 +71,7 @@ pub struct MeterStats {
     pub device_name: String,
     /// Name of the counter in the capture.
     pub counter: String,
-    /// Measured quantity: `power`, `clock`, `memory_clock`, `temperature`, `memory`, `clock_limit` (share of the time in which
-    /// the driver reports this reason for a lower clock), `throttling`, `pcie`, `llo` (use of a unit by a Pallas kernel),
-    /// `unit_use`, `sm_active`, `instructions`, `memory_read`, `memory_write`, `pcie_read`, `pcie_write`, `nvlink_sent` or
-    /// `nvlink_received`.
+    /// Measured quantity, as in `crates/facts/src/meters.csv`. A `clock_limit` is the share of the time with this reason.
     pub quantity: String,
     /// Unit of the values. `number` if the profiler does not document it.
     pub unit: String,
