@@ -114,7 +114,7 @@ impl SlowSteps {
     }
 
     fn finding(&self, profile: &UnifiedProfile) -> Draft {
-        let reason = reasons(profile).next().map(|it| reason_of(it));
+        let reason = reasons(profile).next().map(reason_of);
         let because = reason.map(|reason| format!(" The driver reports the reason: {reason}.")).unwrap_or_default();
         let title = format!(
             "{} of {} steps are slow because of a low clock",
