@@ -285,7 +285,7 @@ fn callbacks_count_once_and_in_the_counted_steps() {
         assert_eq!(op.occurrences, 11, "{name}");
     }
     let finding = profile.findings.iter().find(|it| it.id == "debug_print").unwrap();
-    assert!(finding.message.ends_with(", in 22 calls."), "{}", finding.message);
+    assert!(finding.message.ends_with("(22 calls)."), "{}", finding.message);
     assert!(!profile.kernels.kernels_by_category.contains_key("other"));
 }
 
@@ -308,7 +308,7 @@ fn the_end_of_a_callback_is_no_call() {
     for (settings, calls) in [(Settings::default(), 5), (Settings { window, ..Settings::default() }, 3)] {
         let profile = insight::examine(&run, &settings).profile;
         let finding = profile.findings.iter().find(|it| it.id == "debug_print").unwrap();
-        assert!(finding.message.ends_with(&format!("in {calls} calls.")), "{}", finding.message);
+        assert!(finding.message.ends_with(&format!("({calls} calls).")), "{}", finding.message);
     }
 }
 

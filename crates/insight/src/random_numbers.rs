@@ -285,7 +285,7 @@ mod tests {
         let found = finding(steps(LOOP, 200), &RULE);
         assert_eq!(found.severity, Warning);
         assert_eq!(found.title, "Random numbers take 40.0 % of the op time, mostly at model.py:7");
-        for part in ["computes f32[8,64] for jax.random.bernoulli", "This includes 20.0 % for copies"] {
+        for part in ["computes f32[8,64] for jax.random.bernoulli", "This includes 20.0 % for copying the state"] {
             assert!(found.message.contains(part), "{}", found.message);
         }
         assert!(found.remedy.contains("jax_default_prng_impl"), "{}", found.remedy);

@@ -211,7 +211,7 @@ mod tests {
         let title = "Updating table rows without a gradient takes 37.5 % of the op time";
         assert_eq!((found.severity, found.title.as_str()), (Warning, title));
         assert!(found.message.contains("(f32[65536,64]) take 40.0 % of the op time"), "{}", found.message);
-        assert!(found.message.contains("at most 4096 of its 65 536 rows (6.3 %)"), "{}", found.message);
+        assert!(found.message.contains("at most 4\u{202f}096 of its 65\u{202f}536 rows (6.2 %)"), "{}", found.message);
         assert!(found.message.ends_with("The largest op is add.1."), "{}", found.message);
         assert_eq!(finding(steps(800, "4096", BACKWARD, false), &RULE).severity, Critical);
         fine(steps(100, "4096", BACKWARD, false), &RULE);

@@ -482,7 +482,7 @@ mod tests {
         let text = |profile: &UnifiedProfile| most_time(profile).unwrap().text;
         assert_eq!(
             text(&profile),
-            "By category: 100 % dot, of the 100 µs of device ops in the window. At least 45.0 % of the busy time is in 2 ops at \
+            "By category: 100 % dot, as shares of the 100 µs of device ops in the window. At least 45.0 % of the busy time is in 2 ops at \
              model.py:7."
         );
         let title = |profile: &UnifiedProfile| most_time(profile).unwrap().title;
