@@ -100,7 +100,7 @@ pub struct Comparison {
     /// Progress of one job between its captures. Present only if all runs have a time of capture and the number of their first
     /// training step, on equal devices, and the steps between them fit in the time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub progress: Option<Progress>,
+    pub progress: Option<super::Progress>,
     /// Limits of the comparison.
     pub warnings: Vec<String>,
 }
@@ -564,43 +564,4 @@ pub struct MatchedTime {
     pub matched_by: MatchedBy,
     /// Self time per step and device, of the run.
     pub time_us: f64,
-}
-
-/// Progress of a job from its first to its last capture. It covers the time between the starts of the captures.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Progress {
-    /// Time from the start of the first capture to the start of the last one.
-    pub wall_us: f64,
-    /// Time that the steps in between take, at the typical step times of the captures.
-    pub productive_us: f64,
-    /// `100 * productive_us / wall_us`. The rest is lost to restarts and repeated steps, checkpoints, evaluation, compilation and slow
-    /// steps: captures do not separate these.
-    pub goodput_percent: f64,
-    /// Lost device hours: lost time times the number of devices.
-    pub lost_device_hours: f64,
-    /// Price of the lost device hours, if the user gives the price of a device.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub lost_dollars: Option<f64>,
-    /// Times between consecutive captures.
-    pub intervals: Vec<ProgressInterval>,
-}
-
-/// Time between the starts of two captures.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct ProgressInterval {
-    /// Index of the earlier run.
-    pub from: u32,
-    /// Index of the later run.
-    pub to: u32,
-    /// Number of the first step in the earlier capture.
-    pub from_step: u64,
-    /// Number of the first step in the later capture.
-    pub to_step: u64,
-    /// Time that passed.
-    pub wall_us: f64,
-    /// Time that the steps in between take, at the mean of both typical step times. 0 after a restart, because its steps are
-    /// repeated.
-    pub productive_us: f64,
-    /// True if the later capture has an earlier step: the job was restarted from a checkpoint.
-    pub restarts: bool,
 }

@@ -69,6 +69,7 @@ pub use folders::are_groups;
 pub use live_memory::MemoryLineChange;
 pub use memory::{MemoryBuffersChange, MemoryClassChange, MemoryComparison};
 pub use program_changes::{AspectChange, ComparedProgram, InstructionChange, ProgramChange, ProgramNumbers};
+pub use progress::{Progress, ProgressInterval};
 pub use scaling::{ExcessOp, Scaling, ScalingForecast, ScalingPoint, ScalingSeries};
 pub use scored::definitions;
 pub use subject::Subject;

@@ -9,10 +9,50 @@
 //! in the name of the run. A later capture with an earlier step shows a restart from a checkpoint.
 
 use super::Subject;
-use super::document::{Progress, ProgressInterval};
 use super::level::Level;
 use super::trend::training_step;
 use base::sort;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Progress of a job from its first to its last capture. It covers the time between the starts of the captures.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Progress {
+    /// Time from the start of the first capture to the start of the last one.
+    pub wall_us: f64,
+    /// Time that the steps in between take, at the typical step times of the captures.
+    pub productive_us: f64,
+    /// `100 * productive_us / wall_us`. The rest is lost to restarts and repeated steps, checkpoints, evaluation, compilation and slow
+    /// steps: captures do not separate these.
+    pub goodput_percent: f64,
+    /// Lost device hours: lost time times the number of devices.
+    pub lost_device_hours: f64,
+    /// Price of the lost device hours, if the user gives the price of a device.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lost_dollars: Option<f64>,
+    /// Times between consecutive captures.
+    pub intervals: Vec<ProgressInterval>,
+}
+
+/// Time between the starts of two captures.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ProgressInterval {
+    /// Index of the earlier run.
+    pub from: u32,
+    /// Index of the later run.
+    pub to: u32,
+    /// Number of the first step in the earlier capture.
+    pub from_step: u64,
+    /// Number of the first step in the later capture.
+    pub to_step: u64,
+    /// Time that passed.
+    pub wall_us: f64,
+    /// Time that the steps in between take, at the mean of both typical step times. 0 after a restart, because its steps are
+    /// repeated.
+    pub productive_us: f64,
+    /// True if the later capture has an earlier step: the job was restarted from a checkpoint.
+    pub restarts: bool,
+}
 
 /// A capture of the job.
 struct Capture<'a> {

@@ -16,7 +16,7 @@ pub(super) static RULE: Rule =
 
 fn check(numbers: &Numbers<'_>) -> Verdict {
     let Some(experts) = &numbers.context.profile.experts else { return Verdict::Irrelevant };
-    let Some((lost, imbalance)) = experts.lost_percent.zip(experts.device_imbalance_percent) else {
+    let Some((lost, ratio)) = experts.lost_percent.zip(experts.device_max_to_mean) else {
         return Verdict::Irrelevant;
     };
     if lost < OVERHEAD_NOTED_PERCENT {
@@ -29,7 +29,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     let message = format!(
         "The device with the most work for its experts takes {} longer for it than the mean device, which costs up to {} of the \
          time. {}",
-        format::percent(imbalance),
+        format::percent(100.0 * (ratio - 1.0)),
         format::percent(lost),
         format::printable(&experts.evidence)
     );
@@ -39,8 +39,8 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
              expert with a capacity factor, or place experts with many tokens on different devices and replicate the most loaded.",
         )
         .passed("lost_percent", lost, limit)
-        .evidence("device_imbalance_percent", imbalance)
-        .evidence_where("token_imbalance_percent", experts.token_imbalance_percent)
+        .evidence("device_max_to_mean", ratio)
+        .evidence_where("token_max_to_mean", experts.token_max_to_mean)
         .at_stake(lost)
         .link(View::Devices, "")
         .fires()

@@ -19,8 +19,8 @@ pub(super) static RULE: Rule = Rule {
     ..Rule::checked_by(check)
 };
 
-/// Imbalance of the stages from which the remedy names it, percent (ours: less is lost to noise).
-const UNEVEN_PERCENT: f64 = 10.0;
+/// Work of the slowest stage divided by the mean, from which the remedy names it (ours: less is lost to noise).
+const UNEVEN: f64 = 1.1;
 
 fn check(numbers: &Numbers<'_>) -> Verdict {
     let Some(pipeline) = &numbers.context.profile.pipeline else { return Verdict::Irrelevant };
@@ -50,7 +50,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     .remedy(&remedy(pipeline))
     .passed("bubble_percent", share, limit)
     .evidence_where("schedule_bubble_percent", pipeline.schedule_bubble_percent)
-    .evidence("imbalance_percent", pipeline.imbalance_percent)
+    .evidence("work_max_to_mean", pipeline.work_max_to_mean)
     .count("num_stages", pipeline.num_stages);
     draft.at_stake(share).link(View::Devices, "").fires()
 }
@@ -68,11 +68,11 @@ fn expected(pipeline: &Pipeline) -> String {
 
 fn uneven(pipeline: &Pipeline) -> String {
     let slowest = pipeline.stages.iter().max_by(|a, b| a.work_us.total_cmp(&b.work_us));
-    match slowest.filter(|_| pipeline.imbalance_percent >= UNEVEN_PERCENT) {
+    match slowest.filter(|_| pipeline.work_max_to_mean >= UNEVEN) {
         Some(stage) => format!(
             " Stage {} works {} longer than the mean of all stages.",
             stage.stage,
-            format::percent(pipeline.imbalance_percent)
+            format::percent(100.0 * (pipeline.work_max_to_mean - 1.0))
         ),
         None => String::new(),
     }
@@ -90,7 +90,7 @@ fn remedy(pipeline: &Pipeline) -> String {
         }
         None => "Use more microbatches. ".to_owned(),
     };
-    let balance = match pipeline.imbalance_percent >= UNEVEN_PERCENT {
+    let balance = match pipeline.work_max_to_mean >= UNEVEN {
         true => "Move layers from the slowest stage to the others. ",
         false => "",
     };

@@ -146,7 +146,9 @@ pub(crate) fn measure<'r>(run: &'r Run, settings: &'r Settings) -> (Analysis, Do
     // The steps of a pipeline may be outside the window.
     let pipeline = match captured.used.len() {
         0 | 1 => None,
-        _ if window.covers(&captured) || !has_transfers(&collectives) => pipeline(whole, &captured, &times, &collectives, &steps),
+        _ if window.covers(&captured) || !has_transfers(&collectives) => {
+            pipeline(whole, &captured, &times, &collectives, &steps)
+        }
         _ => {
             let windows: Vec<IntervalSet> = captured.used.iter().map(|device| device.window.clone()).collect();
             let all = Collectives::new(whole, &captured, &times, modules, &windows);

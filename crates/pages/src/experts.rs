@@ -18,12 +18,9 @@ pub(super) fn blocks(source: Source<'_>, query: &PageQuery) -> Vec<Block> {
 
 /// Describes the imbalance in a line. Returns `None` if neither tokens nor times of several devices are known.
 pub(super) fn in_words(experts: &Experts) -> Option<String> {
-    let of =
-        |name: &str, percent: Option<f64>| percent.map(|it| format!("{name} {} above the mean", format::percent(it)));
-    let parts = [
-        of("most loaded expert:", experts.token_imbalance_percent),
-        of("slowest device:", experts.device_imbalance_percent),
-    ];
+    let of = |name: &str, ratio: Option<f64>| ratio.map(|it| format!("{name} {} times the mean", format::number(it)));
+    let parts =
+        [of("most loaded expert:", experts.token_max_to_mean), of("slowest device:", experts.device_max_to_mean)];
     let parts: Vec<String> = parts.into_iter().flatten().collect();
     let confidence = experts.confidence.label();
     (!parts.is_empty()).then(|| format!("{} (confidence {confidence})", parts.join(", ")))
@@ -32,23 +29,26 @@ pub(super) fn in_words(experts: &Experts) -> Option<String> {
 fn figures(experts: &Experts) -> Vec<Figure> {
     let tokens = Figure {
         label: "Imbalance of tokens".to_owned(),
-        value: experts.token_imbalance_percent,
-        unit: Unit::Percent,
-        note: match experts.token_imbalance_percent {
-            Some(_) => "most loaded expert, above the mean".to_owned(),
+        value: experts.token_max_to_mean,
+        unit: Unit::Number,
+        note: match experts.token_max_to_mean {
+            Some(_) => "most loaded expert, divided by the mean".to_owned(),
             None => "Shapes do not give the tokens of each expert".to_owned(),
         },
-        ..Figure::of(metric!("experts.token_imbalance_percent"))
+        ..Figure::of(metric!("experts.token_max_to_mean"))
     };
     let time = Figure {
         label: "Imbalance of devices".to_owned(),
-        value: experts.device_imbalance_percent,
-        unit: Unit::Percent,
+        value: experts.device_max_to_mean,
+        unit: Unit::Number,
         note: match experts.lost_percent {
-            Some(lost) => format!("in ops of experts; it costs up to {} of the time", format::percent(lost)),
+            Some(lost) => format!(
+                "slowest in ops of experts, divided by the mean; it costs up to {} of the time",
+                format::percent(lost)
+            ),
             None => "Only one device ran".to_owned(),
         },
-        ..Figure::of(metric!("experts.device_imbalance_percent"))
+        ..Figure::of(metric!("experts.device_max_to_mean"))
     };
     vec![tokens, time]
 }

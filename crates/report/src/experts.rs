@@ -23,17 +23,16 @@ pub struct Experts {
     /// (`expert_3`). Absent if neither is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub num_experts: Option<u64>,
-    /// Most tokens of an expert relative to the mean: `100 * (largest tokens / mean tokens - 1)`. Absent if the tokens of an expert
-    /// are unknown. 0 if shapes are padded to a capacity, which hides the routing.
+    /// Most tokens of an expert divided by the mean. 1 if all experts have equal tokens, or if shapes are padded to a capacity,
+    /// which hides the routing. Absent if the tokens of an expert are unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub token_imbalance_percent: Option<f64>,
-    /// Longest time of an expert relative to the mean of the experts. Absent if ops do not name their expert.
+    pub token_max_to_mean: Option<f64>,
+    /// Longest time of an expert divided by the mean of the experts. Absent if ops do not name their expert.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub expert_imbalance_percent: Option<f64>,
-    /// Longest time of a device in ops of experts relative to the mean of the devices: `100 * (longest / mean - 1)`. Absent for one
-    /// device.
+    pub expert_max_to_mean: Option<f64>,
+    /// Longest time of a device in ops of experts divided by the mean of the devices. Absent for one device.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub device_imbalance_percent: Option<f64>,
+    pub device_max_to_mean: Option<f64>,
     /// Share of the window that equal devices would save: `100 * (longest time - mean time) / window`, with times of devices in ops
     /// of experts. Absent for one device.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -53,13 +52,13 @@ pub struct ExpertLoad {
     pub num_devices: u64,
     /// Self time of its ops, over all devices: per step, or in the window if the steps are unknown.
     pub time_us: f64,
-    /// Its time relative to the mean of its kind. 100 if all are equal.
-    pub time_load_percent: f64,
+    /// Its time divided by the mean of its kind. 1 if all are equal.
+    pub time_to_mean: f64,
     /// Tokens of the expert in one run of the program: rows of the results of its matrix products in the forward pass, median.
     /// Absent for devices, and if the shapes are unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tokens: Option<f64>,
-    /// Its tokens relative to the mean of the experts. 100 if all are equal.
+    /// Its tokens divided by the mean of the experts. 1 if all are equal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub token_load_percent: Option<f64>,
+    pub tokens_to_mean: Option<f64>,
 }

@@ -44,8 +44,8 @@ pub struct Pipeline {
     /// `100 * (p - 1) / (m + p - 1)` for p stages and m microbatches. Absent if the number of microbatches is unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub schedule_bubble_percent: Option<f64>,
-    /// Work of the slowest stage relative to the mean of all stages: `100 * (largest work_us / mean work_us - 1)`.
-    pub imbalance_percent: f64,
+    /// Work of the slowest stage divided by the mean of all stages. 1 if all stages are equal.
+    pub work_max_to_mean: f64,
     /// Stages, in the order in which a microbatch passes through them.
     pub stages: Vec<PipelineStage>,
 }

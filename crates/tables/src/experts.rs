@@ -17,14 +17,13 @@ static COLUMNS: ProfileColumns<ExpertLoad, 7> = [
         Cell::Int(it.num_devices)
     }),
     (Column::of_field("time_us", "Time", Unit::TimeUs, "experts.loads[].time_us"), |it| Cell::Float(it.time_us)),
-    (Column::of_field("time_load_percent", "Time, load", Unit::Percent, "experts.loads[].time_load_percent"), |it| {
-        Cell::Float(it.time_load_percent)
+    (Column::of_field("time_to_mean", "Time / mean", Unit::Number, "experts.loads[].time_to_mean"), |it| {
+        Cell::Float(it.time_to_mean)
     }),
     (Column::of_field("tokens", "Tokens", Unit::Number, "experts.loads[].tokens"), |it| float(it.tokens)),
-    (
-        Column::of_field("token_load_percent", "Tokens, load", Unit::Percent, "experts.loads[].token_load_percent"),
-        |it| float(it.token_load_percent),
-    ),
+    (Column::of_field("tokens_to_mean", "Tokens / mean", Unit::Number, "experts.loads[].tokens_to_mean"), |it| {
+        float(it.tokens_to_mean)
+    }),
 ];
 
 /// Returns a row for each expert and device.

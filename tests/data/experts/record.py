@@ -4,7 +4,6 @@ usage: python record.py CASE OUT
   CASE: shapes: four experts with products of their own on one device, and three times as many tokens for the first
         devices: two experts on each of 8 devices, which work on tiles of tokens (a sleep of known time per tile), and three times
                  as many tiles on device 3; all devices then exchange their results
-        padded: as shapes, but with equal tokens for all experts
 Writes OUT/CASE.xplane.pb.gz, and OUT/CASE.truth.json with the tokens, or the work of each device by the script's own clock.
 """
 
@@ -26,7 +25,7 @@ from jax.sharding import PartitionSpec as P
 
 STEPS = 4
 TILE = 0.004
-TOKENS = {"shapes": [384, 128, 128, 128], "padded": [192, 192, 192, 192]}
+TOKENS = {"shapes": [384, 128, 128, 128]}
 TILES = np.array([4, 4, 4, 12, 4, 4, 4, 4], np.int32)
 
 case, out = sys.argv[1:3]

@@ -62,7 +62,7 @@ pub(crate) fn section(
         .map(|(part, time)| GoodputPart {
             part: part.to_owned(),
             time_us: share(time),
-            percent: 100.0 * share(time) / covered_us,
+            percent: (100.0 * share(time) / covered_us).min(100.0),
             device_hours: time.as_us() / 3.6e9,
         })
         .collect();

@@ -32,7 +32,7 @@ const GROUPED_WORDS: [&str; 2] = ["gmm", "tgmm"];
 /// FLOPs per element of the result from which an op is a matrix product (ours: elementwise ops have fewer).
 const LEAST_FLOPS: f64 = 16.0;
 
-/// What an op does for experts.
+/// Role of an op that works for experts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct ExpertOp {
     /// Number of the expert, if the path contains it.
@@ -89,7 +89,7 @@ pub(crate) fn section(
             name: expert.to_string(),
             num_devices: on,
             tokens: own,
-            token_load_percent: own.zip(usual_tokens).map(|(own, usual)| 100.0 * own / usual),
+            tokens_to_mean: own.zip(usual_tokens).map(|(own, usual)| own / usual),
             ..timed(time.as_us() / steps, &expert_times)
         });
     }
@@ -118,9 +118,9 @@ pub(crate) fn section(
         evidence,
         time_percent: 100.0 * all.as_us() / ops.op_time.as_us().max(1e-6),
         num_experts: groups(trace, ops, &rows).or(has_experts.then_some(of_expert.len() as u64)),
-        token_imbalance_percent: token_imbalance,
-        expert_imbalance_percent: imbalance(&expert_times).filter(|_| has_experts),
-        device_imbalance_percent: device_imbalance,
+        token_max_to_mean: token_imbalance,
+        expert_max_to_mean: imbalance(&expert_times).filter(|_| has_experts),
+        device_max_to_mean: device_imbalance,
         lost_percent: (has_devices && window > 0.0).then(|| 100.0 * lost * steps / window),
         loads,
     })
@@ -128,21 +128,17 @@ pub(crate) fn section(
 
 fn timed(time_us: f64, all: &[f64]) -> ExpertLoad {
     let usual = mean(all).filter(|&usual| usual > 0.0);
-    ExpertLoad {
-        time_us,
-        time_load_percent: usual.map_or(0.0, |usual| 100.0 * time_us / usual),
-        ..ExpertLoad::default()
-    }
+    ExpertLoad { time_us, time_to_mean: usual.map_or(0.0, |usual| time_us / usual), ..ExpertLoad::default() }
 }
 
-/// Returns the excess of the largest value over the mean, in percent.
+/// Returns the largest value divided by the mean.
 fn imbalance(values: &[f64]) -> Option<f64> {
     let usual = mean(values).filter(|&usual| usual > 0.0)?;
-    Some(100.0 * (values.iter().copied().fold(0.0, f64::max) / usual - 1.0))
+    Some(values.iter().copied().fold(0.0, f64::max) / usual)
 }
 
-/// Imbalance below which the loads count as equal, percent (ours: rounding and noise).
-const EQUAL_PERCENT: f64 = 1.0;
+/// Largest load divided by the mean load, below which the loads count as equal (ours: rounding and noise).
+const EQUAL: f64 = 1.01;
 
 /// Returns the confidence of the imbalance, with its evidence.
 fn judged(
@@ -152,17 +148,17 @@ fn judged(
     tokens: Option<f64>,
     device_imbalance: Option<f64>,
 ) -> (Confidence, String) {
-    if let Some(percent) = tokens.filter(|percent| *percent >= EQUAL_PERCENT) {
+    if let Some(ratio) = tokens.filter(|ratio| *ratio >= EQUAL) {
         let evidence = format!(
             "The shapes of the experts' matrix products give their tokens: the most loaded expert has {} more than the mean.",
-            format::percent(percent)
+            format::percent(100.0 * (ratio - 1.0))
         );
         return (Confidence::High, evidence);
     }
     let most = times.iter().enumerate().max_by(|a, b| a.1.total_cmp(b.1).then_with(|| b.0.cmp(&a.0)));
     let name = |at: usize| devices.used.get(at).map_or("", |device| device.name.as_str());
     match (device_imbalance, most) {
-        (Some(percent), Some((most, _))) if percent >= EQUAL_PERCENT => {
+        (Some(ratio), Some((most, _))) if ratio >= EQUAL => {
             let is_last = collectives.devices.get(most).is_some_and(|device| device.is_late());
             let last = match is_last {
                 true => " It also arrives last at collectives, where the others wait for it.",
@@ -170,7 +166,7 @@ fn judged(
             };
             let evidence = format!(
                 "The ops of experts take {} longer on {} than on the mean device.{last}",
-                format::percent(percent),
+                format::percent(100.0 * (ratio - 1.0)),
                 name(most)
             );
             (if is_last { Confidence::High } else { Confidence::Medium }, evidence)
@@ -188,7 +184,8 @@ fn judged(
     }
 }
 
-/// Returns true for words such as `expert` and `expert3`, with the number if there is one.
+/// Returns the role of an op, or `None` if it does not work for experts. A path may contain the number of the expert: `expert_3`,
+/// `experts/3`.
 fn classify(trace: &Trace, ops: &Ops, op: &Op) -> Option<ExpertOp> {
     if op.family == OpFamily::Communication {
         return None;
@@ -283,10 +280,27 @@ mod tests {
         }
         let found = measured(&b.build()).unwrap();
         assert_eq!((found.confidence, found.num_experts), (Confidence::High, Some(4)));
-        assert_eq!((found.token_imbalance_percent, found.expert_imbalance_percent), (Some(100.0), Some(100.0)));
-        assert_eq!((found.device_imbalance_percent, found.lost_percent), (None, None));
+        assert_eq!((found.token_max_to_mean, found.expert_max_to_mean), (Some(2.0), Some(2.0)));
+        assert_eq!((found.device_max_to_mean, found.lost_percent), (None, None));
         let loads: Vec<(&str, Option<f64>)> = found.loads.iter().map(|it| (it.name.as_str(), it.tokens)).collect();
         assert_eq!(loads, [("0", Some(300.0)), ("1", Some(100.0)), ("2", Some(100.0)), ("3", Some(100.0))]);
+    }
+
+    #[test]
+    fn padded_shapes_hide_the_routing() {
+        let mut b = TraceBuilder::new();
+        let line = b.line("/device:TPU:0", "XLA Ops");
+        for expert in 0..2 {
+            let text =
+                format!("%fusion.{expert} = f32[64,512]{{1,0}} fusion(f32[64,256]{{1,0}} %x, f32[256,512]{{1,0}} %w)");
+            b.event(line, &format!("fusion.{expert}"), 1000 * expert, 100)
+                .hlo_category("convolution fusion")
+                .long_name(&text)
+                .args(|args| args.flops = Some(64 * 512 * 512))
+                .tf_op(&format!("jit(f)/experts_{expert}/dot_general"));
+        }
+        let found = measured(&b.build()).unwrap();
+        assert_eq!((found.confidence, found.token_max_to_mean), (Confidence::Low, Some(1.0)));
     }
 
     #[test]
@@ -301,7 +315,7 @@ mod tests {
         }
         let found = measured(&b.build()).unwrap();
         assert_eq!((found.confidence, found.num_experts), (Confidence::Medium, Some(8)));
-        assert_eq!(found.device_imbalance_percent, Some(100.0));
+        assert_eq!(found.device_max_to_mean, Some(2.0));
         // 300 us instead of the mean of 150 us, of 600 us.
         assert_eq!(found.lost_percent, Some(25.0));
         assert!(found.evidence.contains("/device:TPU:2"), "{}", found.evidence);

@@ -85,7 +85,7 @@ pub(crate) fn section(trace: &Trace, devices: &Devices, modules: &Modules) -> Op
     });
     let total_stall_us = collectives.iter().map(|it| it.total_stall_us).sum::<f64>();
     let spans: Ps = devices.used.iter().map(|device| device.span.length()).sum();
-    let stall_percent = if spans > Ps::ZERO { 100.0 * total_stall_us / spans.as_us() } else { 0.0 };
+    let stall_percent = if spans > Ps::ZERO { (100.0 * total_stall_us / spans.as_us()).min(100.0) } else { 0.0 };
     (!collectives.is_empty()).then_some(Megascale { stall_percent, total_stall_us, collectives })
 }
 
@@ -150,7 +150,7 @@ impl Sums {
         let runs = self.recv_done.len();
         let mean = |time: Ps| time.as_us() / runs.max(1) as f64;
         let [send, recv, send_done, recv_done] = self.times.map(mean);
-        let slack_time_us = mean(self.slack);
+        let slack_time_us = mean(self.slack).max(0.0);
         sort::sort_by_key(&mut self.recv_done, |time| *time);
         let percentile = |percent: usize| {
             let rank = (runs * percent).div_ceil(100).saturating_sub(1);

@@ -28,8 +28,8 @@ const FEWEST_STAGES: usize = 2;
 
 /// Returns the pipeline with the most time.
 pub(super) fn find(trace: &Trace, devices: &Devices, times: &[DeviceTime], collectives: &Collectives) -> Option<Found> {
-    let permutes = (0u32..).zip(&collectives.ops).filter(|(_, op)| op.kind == "collective-permute");
-    permutes.filter_map(|(index, op)| of_permute(trace, devices, times, collectives, index, op)).next()
+    let mut permutes = (0u32..).zip(&collectives.ops).filter(|(_, op)| op.kind == "collective-permute");
+    permutes.find_map(|(index, op)| of_permute(trace, devices, times, collectives, index, op))
 }
 
 /// One run of the loop on one device: when each tick computes, by the device's clock.

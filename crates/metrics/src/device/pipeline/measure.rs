@@ -67,7 +67,7 @@ pub(super) fn measure(
         bubble_time_us,
         bubble_percent: 100.0 * bubble_time_us / step_time_us,
         schedule_bubble_percent: found.num_microbatches.map(schedule_bubble),
-        imbalance_percent: if usual > 0.0 { 100.0 * (most / usual - 1.0) } else { 0.0 },
+        work_max_to_mean: if usual > 0.0 { most / usual } else { 1.0 },
         stages,
     })
 }

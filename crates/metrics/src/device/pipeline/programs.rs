@@ -154,8 +154,8 @@ fn stages(all: &[Vec<ProgramRun>]) -> Option<Vec<Stage>> {
 fn chain(stages: &[Stage]) -> Option<(Vec<Program>, f64)> {
     let (first, rest) = stages.split_first()?;
     let mut tried = BTreeSet::new();
-    let starts = first.runs.iter().map(|run| run.program).filter(|program| tried.insert(*program));
-    let chains = starts.filter_map(|program| {
+    let mut starts = first.runs.iter().map(|run| run.program).filter(|program| tried.insert(*program));
+    starts.find_map(|program| {
         let (mut chain, mut least) = (vec![program], 1.0f64);
         let mut previous = first.of_program(program);
         if previous.len() < 2 {
@@ -173,15 +173,15 @@ fn chain(stages: &[Stage]) -> Option<(Vec<Program>, f64)> {
             previous = runs;
         }
         Some((chain, least))
-    });
-    let mut chains = chains;
-    chains.next()
+    })
 }
 
 /// Compares the n-th runs of two stages. Returns the share that starts after the previous stage's run, and the median
-/// lag in microseconds. Returns `None` if the numbers of runs differ.
+/// lag in microseconds. Returns `None` if the numbers of runs differ, or if all runs of one stage come before those of the
+/// next: then the devices work one after another.
 fn following(previous: &[Interval], next: &[Interval]) -> Option<(f64, f64)> {
-    if previous.len() != next.len() || next.is_empty() {
+    let overlap = previous.last().zip(next.first()).is_some_and(|(last, first)| first.start < last.end);
+    if previous.len() != next.len() || !overlap {
         return None;
     }
     let lags: Vec<(f64, f64)> =
