@@ -57,7 +57,8 @@ fn set(folder: &Path, name: &str, inputs: &Inputs) -> Result<String, String> {
     let file = file_of(folder, name)?;
     let (mut named, mut text) = (Named::default(), String::new());
     for path in inputs.paths() {
-        let one = Inputs { files: vec![path.clone()], trace_file: Vec::new(), price: None, model: inputs.model.clone() };
+        let one =
+            Inputs { files: vec![path.clone()], trace_file: Vec::new(), price: None, model: inputs.model.clone() };
         let read = reports(&one, &Outputs::default())?;
         if read.profiles.is_empty() || read.status() == FAILED {
             return Err(format!(
