@@ -103,6 +103,14 @@ pub fn comparison() -> Comparison {
             verdicts: vec![None, Some(MetricVerdict::Better)],
             ..ComparedMetric::default()
         }],
+        progress: Some(Progress {
+            wall_us: 1_800_000_000.0,
+            productive_us: 1_600_000_000.0,
+            goodput_percent: 88.9,
+            lost_device_hours: 0.06,
+            lost_dollars: None,
+            intervals: vec![ProgressInterval { from: 0, to: 1, ..ProgressInterval::default() }],
+        }),
         phases: Vec::new(),
         layers: vec![
             LayerChange {
