@@ -186,6 +186,7 @@ fn known_to_both(report: &UnifiedProfile) -> Value {
     }
     report.metadata.environment.clear();
     report.memory = None;
+    report.goodput = None;
     report.metadata.timestamp = None;
     report.metadata.source_format = None;
     report.metadata.num_events = None;

@@ -322,7 +322,9 @@ impl<'a> Numbers<'a> {
     /// elsewhere the ops of the category.
     pub fn link_to(&self, wanted: &dyn Fn(&str) -> bool) -> (View, String) {
         let top = self.profile.kernels.top_kernels.iter().find(|kernel| wanted(&kernel.category));
-        match (self.is_gpu(), top) {
+        // Without HLO, the ops of a CPU have categories of their own.
+        let has_kernels = self.is_gpu() || self.largest_op(wanted).is_none();
+        match (has_kernels, top) {
             (true, Some(kernel)) => (View::Kernels, equals("kernel_name", &kernel.name)),
             _ => (View::Ops, equals("category", self.largest_category(wanted).unwrap_or_default())),
         }

@@ -233,7 +233,7 @@ impl<'a> CommunicationFigures<'a> {
     }
 
     fn exposed(&self) -> Figure {
-        let all = if self.devices > 1 { format!(", summed over {} devices", self.devices) } else { String::new() };
+        let all = if self.devices > 1 { format!(" on {} devices", self.devices) } else { String::new() };
         let time = format::time_us(self.exposed_us);
         let note = format!("of device time: {time} without concurrent computation{all}");
         percent("Exposed communication", self.exposed_percent, note)

@@ -495,7 +495,7 @@ mod tests {
         top_ops[0].operand_shapes = vec!["f32[2,8]".to_owned(), "f32[]".to_owned()];
         let found = most_time(&profile).unwrap();
         assert_eq!(found.title, "Most time: 60.0 % at model.py:7 (dot_general), 30.0 % at model.py:1");
-        assert!(found.text.starts_with("By category: 100 % dot, of the 100 µs"), "{}", found.text);
+        assert!(found.text.starts_with("By category: 100 % dot, as shares of the 100 µs"), "{}", found.text);
         assert!(found.text.ends_with("takes 30.0 %: it computes f32[8] from f32[2,8], f32[]."), "{}", found.text);
         let top_ops = &mut profile.op_statistics.as_mut().unwrap().top_ops;
         top_ops[1].category = "custom-call".to_owned();

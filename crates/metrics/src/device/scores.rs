@@ -110,7 +110,8 @@ pub(crate) fn scores(
         let Some(least) = works().min_by(f64::total_cmp).filter(|_| works().count() > 1) else { continue };
         for &device in group {
             let Some(score) = scores.get_mut(device as usize) else { continue };
-            score.relative_percent = score.work_us.filter(|&work| work > 0.0).map(|work| 100.0 * least / work);
+            score.relative_percent =
+                score.work_us.filter(|&work| work > 0.0).map(|work| (100.0 * least / work).min(100.0));
         }
     }
     for group in groups.iter().filter(|group| group.len() > 1) {
