@@ -9,10 +9,10 @@ use super::draft::{Draft, equals, lacks};
 use super::limits::{DOMINANT_OP_OF_WINDOW_PERCENT, DOMINANT_OP_PERCENT};
 use super::numbers::{Numbers, plural};
 use super::{
-    Needs, Rule, Verdict, batched_loop, converted_in_loop, converted_weights, copied_arguments, data_shuffle,
-    decompositions, dense_experts, derivative_matrix, float64, gather_scatter, grouped_convolution, low_flop_rate,
-    mostly_unused_result, one_hot_lookup, pairwise_reduction, random_numbers, sorting, unfused_attention,
-    unfused_data_formatting, whole_table_update,
+    Needs, Rule, Verdict, awkward_fft, batched_loop, converted_in_loop, converted_weights, copied_arguments,
+    data_shuffle, decompositions, dense_experts, derivative_matrix, float64, gather_scatter, grouped_convolution,
+    low_flop_rate, mostly_unused_result, one_hot_lookup, pairwise_reduction, random_numbers, sorting,
+    unfused_attention, unfused_data_formatting, whole_table_update,
 };
 use base::format;
 use metrics::{AUTOTUNING, Op, OpClass, is_amd};
@@ -35,6 +35,7 @@ pub(super) static RULE: Rule = Rule {
         &batched_loop::RULE,
         &derivative_matrix::RULE,
         &decompositions::RULE,
+        &awkward_fft::RULE,
         &grouped_convolution::RULE,
         &low_flop_rate::RULE,
         &random_numbers::RULE,

@@ -10,6 +10,7 @@
 mod above_peak;
 mod activations_dominate;
 mod async_copy_wait;
+mod awkward_fft;
 mod barrier_cores;
 mod batched_loop;
 mod bf16_in_fp32;
@@ -223,6 +224,7 @@ pub static CHAPTERS: &[Chapter] = &[
             &while_loop_overhead::RULE,
             &derivative_matrix::RULE,
             &decompositions::RULE,
+            &awkward_fft::RULE,
             &grouped_convolution::RULE,
             &low_flop_rate::RULE,
             &low_memory_bandwidth::RULE,
