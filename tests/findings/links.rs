@@ -40,7 +40,9 @@ fn follow(path: &Path) -> usize {
         let page = session.page(0, &Settings::default(), view, &Default::default());
         assert!(page.is_some_and(|page| !page.blocks.is_empty()), "{path}: {}", view.key());
         followed += 1;
-        let Some(name) = table_of(view) else { continue };
+        // Its rows are in a table of their own on the page.
+        let own = (finding.id == "dcn_stalls").then_some(TableName::Megascale);
+        let Some(name) = own.or(table_of(view)) else { continue };
         let filter = finding.filter.clone().unwrap_or_default();
         let query = Query { filter: filter.clone(), ..Query::default() };
         let table = session.table(0, &Settings::default(), name, "", &query).unwrap();

@@ -132,7 +132,7 @@ mod tests {
             lines.last(),
             Some(&"  damage       demo.json, byte 77: The file ends inside an event. Copy it again.")
         );
-        assert!(lines.len() < 50 && lines.iter().all(|line| line.chars().count() <= WIDTH + 20), "{text}");
+        assert!(lines.len() < 60 && lines.iter().all(|line| line.chars().count() <= WIDTH + 20), "{text}");
         assert!(!text.contains('\u{1b}'), "{text}");
     }
 

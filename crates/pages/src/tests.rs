@@ -191,7 +191,7 @@ fn an_earlier_result_has_every_page_or_a_reason() {
             View::Ops | View::Timeline | View::Graph => true,
             View::Memory => profile.memory.is_none(),
             View::Roofline => profile.roofline.is_none(),
-            View::Communication => profile.communication.is_none(),
+            View::Communication => profile.communication.is_none() && profile.megascale.is_none(),
             _ => false,
         };
         assert_eq!(is_empty, lacks, "{view:?}: {found:?}");
