@@ -99,6 +99,7 @@ mod repeated_gradients;
 mod replicated_parameters;
 mod replicated_work;
 mod rule;
+mod sequential_loop;
 mod short_mean_kernel;
 mod single_step;
 mod slowed_by_tracing;
@@ -222,6 +223,7 @@ pub static CHAPTERS: &[Chapter] = &[
             &converted_weights::RULE,
             &converted_in_loop::RULE,
             &while_loop_overhead::RULE,
+            &sequential_loop::RULE,
             &derivative_matrix::RULE,
             &decompositions::RULE,
             &awkward_fft::RULE,

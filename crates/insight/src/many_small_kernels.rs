@@ -8,7 +8,7 @@
 use super::draft::{Draft, lacks};
 use super::limits::{BOTTLENECK_PERCENT, OVERHEAD_PERCENT, SHORT_KERNEL_US};
 use super::numbers::{Numbers, SHORT};
-use super::{Needs, Rule, Verdict};
+use super::{Needs, Rule, Verdict, sequential_loop};
 use base::format;
 use metrics::AUTOTUNING;
 use report::{Confidence, FindingSeverity, View};
@@ -18,6 +18,7 @@ pub(super) static RULE: Rule = Rule {
     id: "many_small_kernels",
     title: "Many small kernels with launch gaps between them",
     needs: Needs::AllOps,
+    explained_by: &[&[&sequential_loop::RULE]],
     ..Rule::checked_by(check)
 };
 

@@ -8,6 +8,8 @@ use super::draft::{Draft, lacks};
 use super::numbers::Numbers;
 use super::{Rule, Verdict};
 use base::format;
+use base::framework_path::primitive;
+use metrics::Op;
 use report::{Confidence, FindingSeverity};
 
 pub(super) static RULE: Rule =
@@ -22,9 +24,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     }
     let wanted = |name: &str| name == "sort";
     let share = numbers.category_percent(&wanted);
-    let Some(largest) = numbers.largest_op(&wanted).filter(|_| share >= LEAST_PERCENT) else {
-        return Verdict::Fine;
-    };
+    let Some(largest) = largest(numbers).filter(|_| share >= LEAST_PERCENT) else { return Verdict::Fine };
     let (view, filter) = numbers.link_to(&wanted);
     let message = format!(
         "Sorts take {} of the op time. The largest is {}.",
@@ -41,6 +41,16 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         .at_stake(numbers.of_window(share))
         .link(view, &filter)
         .fires()
+}
+
+/// Returns the op with the most time in sorts: in the category, or a library's sort that the program calls.
+fn largest<'a>(numbers: &Numbers<'a>) -> Option<&'a Op> {
+    let ops = &numbers.context.analysis.ops;
+    let calls = ops.rows.iter().filter(|op| {
+        let path = ops.text(numbers.trace, op.framework_path);
+        numbers.category(op) == "sort" || matches!(primitive(path), Some("sort" | "top_k"))
+    });
+    calls.max_by_key(|op| op.self_time)
 }
 
 #[cfg(test)]
