@@ -1,4 +1,4 @@
-//! A loop on the device runs many short iterations, one after the other.
+//! A loop on the device runs many short iterations in sequence.
 //!
 //! GPU only: each step runs at least 200 iterations of a loop of the program (`jax.lax.scan`, `while_loop`, `fori_loop`), and
 //! the kernels of its body take less than 10 µs on average (both limits are ours: a kernel of this length uses a small part of
@@ -20,7 +20,7 @@ use report::{Confidence, View};
 
 pub(super) static RULE: Rule = Rule {
     id: "sequential_loop",
-    title: "A loop runs many short iterations one after the other",
+    title: "A loop runs many short iterations in sequence",
     needs: Needs::AllOps,
     ..Rule::checked_by(check)
 };
@@ -72,7 +72,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     let iterations = found.ops.iter().filter_map(|op| numbers.runs_per_step(op)).fold(0.0, f64::max).round();
     let scope = scopes(path).last().map_or(String::new(), |scope| format!(" in {}", shown(scope)));
     let message = format!(
-        "A loop{scope} runs {} iterations per step, one after the other. Each iteration runs {} of {} on average, too short to use \
+        "A loop{scope} runs {} iterations per step, in sequence. Each iteration runs {} of {} on average, too short to use \
          the device. These kernels take {} of the time, and the gaps between them about {}. The largest op is {}.",
         format::count(iterations as u64),
         format::counted(found.ops.len() as u64, "kernel"),
@@ -131,7 +131,8 @@ mod tests {
         let found = finding(steps(300, BODY), &RULE);
         assert_eq!(found.severity, Critical);
         assert!(found.title.starts_with("A loop of 300 short iterations takes about 6"), "{}", found.title);
-        let start = "A loop in advantages runs 300 iterations per step, one after the other. Each iteration runs 1 kernel of 1.00 µs";
+        let start =
+            "A loop in advantages runs 300 iterations per step, in sequence. Each iteration runs 1 kernel of 1.00 µs";
         assert!(found.message.starts_with(start), "{}", found.message);
         assert_eq!(finding(steps(210, BODY), &RULE).severity, Warning);
         fine(steps(199, BODY), &RULE);

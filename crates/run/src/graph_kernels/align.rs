@@ -22,7 +22,7 @@ pub(super) enum Fit {
     Same,
     /// The kernel has the name of an instruction that is similar.
     Similar,
-    /// The kernel belongs to a library, and the instruction is of a kind that calls this library.
+    /// The kernel belongs to a library, and the instruction has a kind that calls this library.
     Library,
     /// The kernel belongs to a library, and the instruction may call any library.
     Perhaps,
