@@ -140,7 +140,7 @@ test("the text of an out-of-memory error opens by a drop and by pasting", async 
   const look = async () => {
     await page.locator(".page.memory .card").first().waitFor({ timeout: 60_000 });
     await settled(page);
-    assert.equal(await figure(page, "asked-for"), 8388608);
+    assert.equal(await figure(page, "requested"), 8388608);
     const told = printed(cli, [path], "buffers", ["--format", "csv"]);
     assert.deepEqual(await saved(page, "Alive at the peak, all programs"), told.trim().split("\r\n"));
     assert.match(told, /model.py:31.*8388608|8388608.*model.py:31/);

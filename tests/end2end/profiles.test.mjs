@@ -154,7 +154,7 @@ test("copies the digest of the command line for an assistant, with the report", 
   await page.locator(".notice.shown", { hasText: "Digest and report copied." }).waitFor();
   const [digest, ...report] = (await page.evaluate(() => navigator.clipboard.readText())).split("\n\n");
   assert.equal(`${digest}\n`, execFileSync(cli, ["digest", file], { encoding: "utf8" }));
-  assert.match(report.join("\n\n"), /^# /);
+  assert.match(report.join("\n\n"), /^## /);
 });
 
 test("cancels a load at once", async ({ page, site }) => {
