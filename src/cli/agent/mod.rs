@@ -33,6 +33,7 @@ pub struct Tool {
     /// Name of the tool.
     pub name: &'static str,
     /// Description for agents, in a few sentences.
+    #[cfg_attr(not(feature = "mcp"), allow(dead_code, reason = "only the server lists the tools"))]
     pub about: &'static str,
     schema: fn() -> Value,
     call: fn(&mut Captures, Value) -> Result<Value, String>,
