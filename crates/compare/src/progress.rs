@@ -167,7 +167,8 @@ mod tests {
 
     #[test]
     fn time_without_steps_is_lost() {
-        // 1800 s, of which 8000 steps take 1600; then a restart at step 7500 after 600 s; then 3000 steps in 600 s.
+        // In the first 1800 s, 8000 steps take 1600 s. 600 s later the job has restarted from step 7500. In the last 600 s, 3000
+        // steps take all of the time.
         let captures = [at("10:00:00", 1000), at("10:30:00", 9000), at("10:40:00.000", 7500), at("10:50:00", 10_500)];
         let found = progress(&captures).unwrap();
         let lost: Vec<f64> = found.intervals.iter().map(|it| ((it.wall_us - it.productive_us) / 1e6).round()).collect();

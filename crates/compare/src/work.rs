@@ -15,7 +15,7 @@ use report::StepOps;
 /// Smallest share of the op time that must belong to equal ops.
 const ALIKE: f64 = 0.99;
 
-/// Checks, each of which proves that the work is the same if nothing else differs.
+/// Fairness checks. One that passes is enough to prove that the work is the same, unless something else differs.
 const EVIDENCE: [&str; 3] = ["program", "parameter_shapes", "batch_size"];
 
 /// Returns whether a run does the same work as the baseline, and the names of the fairness checks that show it (`ops` if the

@@ -6,15 +6,16 @@
 //!
 //! ```text
 //! scores [N, E] -> top_k -> K experts for each token
-//! einsum('nd,edf->enf', tokens, weights): N x E products of rows, of which N x K are needed
+//! einsum('nd,edf->enf', tokens, weights)     N x E vectors are multiplied, and N x K are needed
 //! ```
 //!
-//! The rule looks for a `top_k` over E scores of N tokens with E at least 2 K, and for a product of the forward pass whose result
-//! has dimensions of E and N (with at least 16 elements for each pair; ours), but no operand of which has both. One of its operands
-//! must have as many elements as an argument of the program with a dimension of E, its weights. The cost is the time of all
-//! products of such arrays, multiplied by the share that is not needed, 1 - K/E. Severity: warning from 10 % of the op time (JAX guide, overheads), critical from 50 %, or a note if the cost is less than 10 % of the
-//! window. Confidence: medium, because small experts may be faster this way. Remedy: compute only the tokens of each expert. The
-//! rule is not checked without the compiled program.
+//! The rule looks for a `top_k` over E scores of N tokens with E at least 2 K, and for a product of the forward pass that forms
+//! the pairs: its result has the dimensions E and N, with at least 16 elements for each pair (ours), and none of its operands has
+//! both. One operand must be weights: it has as many elements as an argument of the program with the dimension E. The cost is the
+//! time of all products that read or write such pairs, multiplied by the share that is not needed, 1 - K/E. Severity: warning
+//! from 10 % of the op time (JAX guide, overheads), critical from 50 %, or a note if the cost is less than 10 % of the window.
+//! Confidence: medium, because small experts may be faster this way. Remedy: compute only the tokens of each expert. The rule is
+//! not checked without the compiled program.
 
 use std::collections::BTreeSet;
 

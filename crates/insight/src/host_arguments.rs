@@ -24,52 +24,19 @@ pub(super) static RULE: Rule = Rule {
 
 /// Fewest copied arrays per step if devices wait for them (ours: a step that copies none waits for other copies).
 const LEAST: f64 = 0.9;
-/// Share of a wait that its cause accounts for at least (ours: more than all other causes together).
-const MOST: f64 = 0.5;
 /// Fewest copied arrays per step (ours: a batch has a few arrays, a model has many).
 const FEWEST: f64 = 8.0;
 
-/// Copies of host arrays for calls of compiled functions.
-struct Copies {
-    found: HostArguments,
-    /// Copied arrays per step and host.
-    per_step: f64,
-    /// Share of the window in which devices wait for these copies, percent.
-    share: f64,
-}
-
-impl Copies {
-    /// Counts the copies.
-    ///
-    /// # Errors
-    ///
-    /// Returns the verdict if they cannot be counted.
-    fn of(numbers: &Numbers<'_>) -> Result<Copies, Verdict> {
-        let steps = numbers.steps_of_jax_calls()?;
-        let found = host_arguments(numbers.trace, &numbers.context.analysis.devices);
-        let per_step = found.copies as f64 / steps / found.hosts.max(1) as f64;
-        let share = 100.0 * found.idle.as_ps() as f64 / found.window.as_ps().max(1) as f64;
-        Ok(Copies { found, per_step, share })
-    }
-
-    fn are_waited_for(&self) -> bool {
-        self.share >= OVERHEAD_PERCENT.good && self.per_step >= LEAST
-    }
-}
-
-/// Returns true if these copies explain most of the time in which devices wait for the host (`host_bound_percent`).
-pub(super) fn explains(numbers: &Numbers<'_>, host_bound_percent: f64) -> bool {
-    Copies::of(numbers).is_ok_and(|copies| copies.are_waited_for() && copies.share > MOST * host_bound_percent)
-}
-
 fn check(numbers: &Numbers<'_>) -> Verdict {
-    let copies = match Copies::of(numbers) {
-        Ok(copies) => copies,
+    let steps = match numbers.steps_of_jax_calls() {
+        Ok(steps) => steps,
         Err(verdict) => return verdict,
     };
-    let Copies { per_step, share, .. } = copies;
-    if copies.are_waited_for() {
-        return waited_for(numbers, &copies.found, per_step, share);
+    let found = host_arguments(numbers.trace, &numbers.context.analysis.devices);
+    let per_step = found.copies as f64 / steps / found.hosts.max(1) as f64;
+    let share = 100.0 * found.idle.as_ps() as f64 / found.window.as_ps().max(1) as f64;
+    if share >= OVERHEAD_PERCENT.good && per_step >= LEAST {
+        return waited_for(numbers, &found, per_step, share);
     }
     if per_step < FEWEST {
         return Verdict::Fine;

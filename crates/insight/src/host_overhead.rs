@@ -7,10 +7,10 @@
 //! (asynchronous dispatch, larger compiled programs). If the host reads device results (copies of 4 KiB or more, ours) and
 //! spends most of the idle time in a NumPy function (`argpartition`, `argmax`, random choices), the remedy first advises the
 //! user to move that computation to the device. Tracing slows down launches of CUDA graphs. If such launches take 10 % of the
-//! time (ours), the finding is at most a warning. The rule is not reported if `host_arguments` explains more than half of the
-//! share. It is not reported either if `many_programs` does and the host does not wait for devices for 20 % of the idle time or
-//! more (ours), as it does when it reads results. The rule is not checked if devices are idle for 10 % or more and the capture
-//! does not link ops to launches. It is not reported for XLA's CPU backend, whose ops have no launches.
+//! time (ours), the finding is at most a warning. The rule is not reported if `many_programs` explains at least half of the share
+//! and the host does not wait for devices for 20 % of the idle time or more (ours), as it does when it reads results. The rule is
+//! not checked if devices are idle for 10 % or more and the capture does not link ops to launches. It is not reported for XLA's
+//! CPU backend, whose ops have no launches.
 
 use super::draft::{Draft, lacks};
 use super::gap;
@@ -28,7 +28,7 @@ pub(super) static RULE: Rule = Rule {
     id: "host_overhead",
     title: "Devices wait for the host",
     needs: Needs::AllLines,
-    explained_by: &[&[&many_small_kernels::RULE]],
+    explained_by: &[&[&many_small_kernels::RULE, &host_arguments::RULE]],
     parts: &[&many_small_kernels::RULE],
     ..Rule::checked_by(check)
 };
@@ -42,10 +42,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
             Ok(found) => found,
             Err(verdict) => return verdict,
         };
-    if share < HOST_BOUND_PERCENT.good
-        || many_programs::explains(numbers, share)
-        || host_arguments::explains(numbers, share)
-    {
+    if share < HOST_BOUND_PERCENT.good || many_programs::explains(numbers, share) {
         return Verdict::Fine;
     }
     let slowed = profiler_overhead::slow_graph_launches_percent(numbers);

@@ -2,8 +2,8 @@
 //!
 //! JAX only: each step calls at least 30 compiled functions per host from Python (`PjitFunction(...)` on host threads,
 //! excluding nested calls; ours: a loop with a jitted step calls a few). The impact is the share of the windows during which
-//! devices are idle within a streak of such calls. A streak has at least 10 calls on one thread, each of which begins at most
-//! 1 ms after the end of the previous call (ours). The idle time during calls that compile is excluded, because launches do not
+//! devices are idle within a streak of such calls. A streak has at least 10 calls on one thread, and each call begins at most
+//! 1 ms after the previous one ends (ours). The idle time during calls that compile is excluded, because launches do not
 //! cause it. If this excluded time is longer than the rest, and the rest is below the limit for a warning, the rule does not
 //! fire. Severity: note, warning from 10 % (JAX guide, overheads), critical from 50 %. Confidence: high. Remedy: put one
 //! `jax.jit` around these functions. The rule is not checked without host events or steps.
@@ -13,6 +13,7 @@ use std::collections::BTreeMap;
 use super::draft::Draft;
 use super::host_side::HostSide;
 use super::limits::OVERHEAD_PERCENT;
+use super::merge::MOST;
 use super::numbers::{Numbers, shown};
 use super::{Needs, Rule, Verdict};
 use base::{Ps, format, sort};
@@ -32,8 +33,6 @@ const FEWEST_CALLS: f64 = 30.0;
 const INDEXING: [&str; 6] = ["dynamic_slice", "slice", "squeeze", "gather", "_gather", "_take"];
 /// Functions of Python's and PyTorch's protocols that return samples and batches of data.
 const LOADING: [&str; 4] = ["__getitem__", "__next__", "__iter__", "collate_fn"];
-/// Share of a wait that its cause accounts for at least (ours: more than all other causes together).
-const MOST: f64 = 0.5;
 /// Number of functions that the message names.
 const MOST_NAMED: usize = 4;
 
@@ -73,7 +72,7 @@ fn many_calls(numbers: &Numbers<'_>) -> Result<ManyCalls, Verdict> {
 /// (`host_bound_percent`). They do not if the host reads results between them, because each read waits for the devices.
 pub(super) fn explains(numbers: &Numbers<'_>, host_bound_percent: f64) -> bool {
     let reads = || numbers.host_side().is_some_and(HostSide::waits_for_devices);
-    many_calls(numbers).is_ok_and(|calls| calls.idle > MOST * host_bound_percent) && !reads()
+    many_calls(numbers).is_ok_and(|calls| calls.idle >= MOST * host_bound_percent) && !reads()
 }
 
 fn check(numbers: &Numbers<'_>) -> Verdict {

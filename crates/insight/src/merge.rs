@@ -8,7 +8,7 @@ use super::long_steps::evidence_of;
 use super::{Fired, Rule, rules};
 
 /// The share of a symptom that its causes must account for.
-const MOST: f64 = 0.5;
+pub(super) const MOST: f64 = 0.5;
 
 /// Omits findings that others explain. `findings` contains those that fired, in any order.
 pub(super) fn merge(findings: &mut Vec<Fired>) {

@@ -36,7 +36,7 @@ pub(super) static RULE: Rule = Rule {
 
 /// Fewest elements of a table (ours: a smaller one costs little).
 const FEWEST_ELEMENTS: f64 = 1e6;
-/// Fewest rows of the table for each row that a step writes (ours: an update of single rows has a cost of its own).
+/// Smallest ratio of the rows in the table to the rows that a step looks up (ours: updating single rows has a cost, too).
 const ROWS_PER_UPDATE: f64 = 4.0;
 
 /// A table that a program updates as a whole.

@@ -31,9 +31,16 @@ pub(super) fn blocks(source: Source<'_>, query: &PageQuery) -> Vec<Block> {
     if !bars.bars.is_empty() {
         blocks.push(Block::Bars(bars));
     }
-    blocks.extend(source.table_block(TableName::Gaps, "Longest idle gaps", query));
-    if !blocks.is_empty() {
-        blocks.extend(hardware::blocks(source, query));
+    let gaps = source.table_block(TableName::Gaps, "Longest idle gaps", query);
+    let is_empty = blocks.is_empty() && gaps.is_none();
+    let hardware = if is_empty { Vec::new() } else { hardware::blocks(source, query) };
+    // Without counters, the section only gives the reason.
+    if profile.hardware.is_some() {
+        blocks.extend(hardware);
+        blocks.extend(gaps);
+    } else {
+        blocks.extend(gaps);
+        blocks.extend(hardware);
     }
     if blocks.is_empty() {
         blocks.push(source.not_measured("multi_device"));

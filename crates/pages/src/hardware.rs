@@ -45,7 +45,7 @@ fn figures(hardware: &Hardware) -> Vec<Figure> {
             ..Figure::of(metric!("hardware.meters[].mean_percent"))
         })
     };
-    [figure("clock", "megahertz", "Clock of its maximum"), figure("power", "watts", "Power of its limit")]
+    [figure("clock", "megahertz", "Clock, share of maximum"), figure("power", "watts", "Power, share of limit")]
         .into_iter()
         .flatten()
         .collect()

@@ -9,7 +9,7 @@ use super::Confidence;
 /// Stages of a model that process microbatches one after another. All times are means over the pipeline's steps.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct Pipeline {
-    /// Form of the pipeline: `programs` (each stage runs programs of its own, MPMD) or `loop` (all devices run one program, whose
+    /// Form of the pipeline: `programs` (each stage runs its own programs, MPMD) or `loop` (all devices run one program, whose
     /// loop passes microbatches on with collective-permutes).
     pub kind: String,
     /// Confidence that the devices form this pipeline. `high`: the microbatches arrive at each stage after the previous stage has

@@ -150,7 +150,7 @@ args! {
         memcpy_details MemcpyDetails, xplane [b"memcpy_details"], json [b"memcpy_details"];
         /// Call stack of the instruction in the program's source, one frame per line, innermost frame last.
         source_stack SourceStack, xplane [b"source_stack"], json [b"source_stack"];
-        /// Name of the instruction of which this one is an identical copy.
+        /// Name of the instruction that this instruction duplicates.
         deduplicated_name DeduplicatedName, xplane [b"deduplicated_name"], json [b"deduplicated_name"];
         /// Name of the host call that launched a copy. Set only if no other value contains the copy's direction. See
         /// [`super::copies::complete`].

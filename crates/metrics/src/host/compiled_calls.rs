@@ -38,7 +38,7 @@ pub struct CompiledCalls {
     pub window: Ps,
 }
 
-/// A run of calls on one thread, each of which begins soon after the previous call.
+/// Calls on one thread that follow each other closely.
 #[derive(Clone, Copy)]
 struct Streak {
     line: LineId,

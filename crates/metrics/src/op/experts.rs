@@ -5,8 +5,8 @@
 //! jit(step)/layer_2/experts/ragged_dot      f32[768,512]    tokens of all experts of a device: only times differ
 //! ```
 //!
-//! Shapes give the tokens of an expert if each expert has products of its own. A ragged product computes all experts of
-//! a device, and its shapes are the same on all devices. Then only the times of devices show the imbalance.
+//! If each expert has its own products, their shapes give its number of tokens. A ragged product computes all experts of a
+//! device at once, with the same shapes on all devices. Then only the times of the devices show the imbalance.
 
 use std::collections::BTreeMap;
 

@@ -7,7 +7,7 @@
 //!           '----------- one step -----------'
 //! ```
 //!
-//! There are two forms. In MPMD, each stage runs programs of its own (`programs`). In SPMD, all devices run one loop
+//! There are two forms. In MPMD, each stage runs its own programs (`programs`). In SPMD, all devices run one loop
 //! that passes microbatches on with collective-permutes (`loops`). Neither needs step markers: the order of programs
 //! on the first stage, and the runs of the loop, separate the steps. All times are the host's, because a step covers
 //! several devices.
