@@ -99,7 +99,7 @@ test("commands are found by typing and done with Enter", async ({ page, context,
   await page.keyboard.type("svg step");
   const [download] = await Promise.all([page.waitForEvent("download"), page.keyboard.press("Enter")]);
   assert.match(download.suggestedFilename(), /step-by-step\.svg$/);
-  await run("copy address");
+  await run("copy url");
   await page.locator(".notice.shown").waitFor();
   assert.equal(await page.evaluate(() => navigator.clipboard.readText()), page.url());
   await run("help");
