@@ -8,7 +8,7 @@ static AMOUNTS: [&Rule; 3] = [&low_device_utilization::RULE, &tensor_core_idle::
 
 /// Ids of the rules about idle time, starting with the rules about its amount. The ids are text, so that programs that read
 /// findings but check no rules do not contain the checks.
-pub const IDS: [&str; 15] = ids(&[&AMOUNTS, &PARTS_OF_STEP, &OTHER_CAUSES, &[&many_small_kernels::RULE]]);
+pub const IDS: [&str; 16] = ids(&[&AMOUNTS, &PARTS_OF_STEP, &OTHER_CAUSES, &[&many_small_kernels::RULE]]);
 
 /// Returns the ids of the rules in `lists`. Only the compiler calls this, for [`IDS`].
 #[allow(clippy::indexing_slicing, reason = "a wrong index does not compile")]

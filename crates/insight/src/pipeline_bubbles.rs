@@ -1,7 +1,7 @@
 //! Bubbles of a pipeline: stages wait for each other's microbatches.
 //!
-//! Formula: `pipeline.bubble_percent`. Note from 5 %, warning from 10 %, critical from 50 % of the pipeline's step (the JAX
-//! guide's limit for overheads). The loss is the bubbles. Confidence is that of the pipeline. With `p` stages of equal length and
+//! Formula: `pipeline.bubble_percent`. Note from 5 %, warning from 10 %, critical from 50 % of the time from the first to the last work
+//! of a step (the JAX guide's limit for overheads). The loss is the bubbles. Confidence is that of the pipeline. With `p` stages of equal length and
 //! `m` microbatches, the schedules `gpipe` and `1f1b` have bubbles of `(p - 1) / (m + p - 1)`. Remedy: more microbatches, an
 //! interleaved schedule, or stages of equal length. Not checked if the devices do not form a pipeline.
 
@@ -33,9 +33,9 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         false => (FindingSeverity::Note, OVERHEAD_NOTED_PERCENT),
     };
     let message = format!(
-        "{} form a pipeline. In a step of {}, a stage has no work for {} ({}).{}{}",
+        "{} form a pipeline. A step takes {} from the first to the last work of any stage. A stage has no work for {} of it ({}).{}{}",
         format::counted(pipeline.num_stages, "stage"),
-        format::time_us(pipeline.step_time_us),
+        format::time_us(pipeline.span_us),
         format::time_us(pipeline.bubble_time_us),
         format::percent(share),
         expected(pipeline),

@@ -94,11 +94,8 @@ fn warm_up(steps: &[Step]) -> String {
     let longest = slow().map(|step| step.duration_us).fold(0.0, f64::max);
     match slow().count() {
         0 => String::new(),
-        1 => format!("; the first one ({}), longer than 1.5 times their median, is left out", format::time_us(longest)),
-        count => format!(
-            "; the first {count} (up to {}), longer than 1.5 times their median, are left out",
-            format::time_us(longest)
-        ),
+        1 => format!("; the first one ({}), a slow start, is left out", format::time_us(longest)),
+        count => format!("; the first {count} (up to {}), a slow start, are left out", format::time_us(longest)),
     }
 }
 
@@ -302,7 +299,7 @@ mod tests {
         let slow = Step { duration_us: 200.0, warm_up: true, ..Step::default() };
         profile.steps = vec![slow, Step { duration_us: 80.0, counted: true, ..Step::default() }];
         let note = &all(&profile)[0].note;
-        assert!(note.ends_with("; the first one (200 µs), longer than 1.5 times their median, is left out"), "{note}");
+        assert!(note.ends_with("; the first one (200 µs), a slow start, is left out"), "{note}");
     }
 
     #[test]

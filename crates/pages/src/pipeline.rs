@@ -21,10 +21,10 @@ pub(super) fn blocks(source: Source<'_>, query: &PageQuery) -> Vec<Block> {
 pub(super) fn in_words(pipeline: &Pipeline) -> String {
     let microbatches = pipeline.num_microbatches.map(|count| format!(" and {count} microbatches")).unwrap_or_default();
     format!(
-        "{}{microbatches}: bubbles take {} of each {} step",
+        "{}{microbatches}: bubbles take {} of the {} from the first to the last work of a step",
         format::counted(pipeline.num_stages, "stage"),
         format::percent(pipeline.bubble_percent),
-        format::time_us(pipeline.step_time_us)
+        format::time_us(pipeline.span_us)
     )
 }
 
@@ -40,8 +40,8 @@ fn figures(pipeline: &Pipeline) -> Vec<Figure> {
         ..Figure::of(metric!("pipeline.bubble_percent"))
     };
     let step = Figure {
-        label: "Pipeline step".to_owned(),
-        value: Some(pipeline.step_time_us),
+        label: "First to last work of a step".to_owned(),
+        value: Some(pipeline.span_us),
         unit: Unit::TimeUs,
         note: format!(
             "mean of {}, {}",
@@ -53,7 +53,7 @@ fn figures(pipeline: &Pipeline) -> Vec<Figure> {
                 _ => "which the capture does not separate",
             }
         ),
-        ..Figure::of(metric!("pipeline.step_time_us"))
+        ..Figure::of(metric!("pipeline.span_us"))
     };
     let microbatches = Figure {
         label: "Microbatches".to_owned(),

@@ -274,7 +274,7 @@ pub fn profile() -> UnifiedProfile {
             step_source: "runs".to_owned(),
             num_microbatches: Some(4),
             schedule: None,
-            step_time_us: 1000.0,
+            span_us: 1000.0,
             bubble_time_us: 200.0,
             bubble_percent: 20.0,
             schedule_bubble_percent: Some(20.0),

@@ -32,13 +32,14 @@ pub struct Pipeline {
     /// `1f1b` (forward and backward passes alternate after a warm-up) or `other`. Absent for loops.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub schedule: Option<String>,
-    /// Time from the first work of any stage to the last work of any stage in a step. It does not need step markers.
-    pub step_time_us: f64,
+    /// Time from the first work of any stage to the last work of any stage in a step. The step time also contains the pause before
+    /// the next step.
+    pub span_us: f64,
     /// Bubble of a stage: time of the step in which a device of the stage does nothing useful. It is the time in which the device is
     /// idle, or in exposed sends, receives and collective-permutes. If a loop computes on every tick, it also includes the share of
     /// the ticks whose results are discarded. Mean over stages, with equal weight.
     pub bubble_time_us: f64,
-    /// Share of the bubbles in the time of all stages. `100 * bubble_time_us / step_time_us`.
+    /// Share of the bubbles in the time of all stages. `100 * bubble_time_us / span_us`.
     pub bubble_percent: f64,
     /// Share of the bubbles that this schedule has if all stages take equal time and transfers take none:
     /// `100 * (p - 1) / (m + p - 1)` for p stages and m microbatches. Absent if the number of microbatches is unknown.
@@ -63,7 +64,7 @@ pub struct PipelineStage {
     pub runs_per_step: f64,
     /// Time in which a device of the stage does useful work.
     pub work_us: f64,
-    /// Bubble of the stage: `step_time_us - work_us`.
+    /// Bubble of the stage: `span_us - work_us`.
     pub bubble_us: f64,
     /// Share of the bubble in the step.
     pub bubble_percent: f64,

@@ -25,8 +25,8 @@ pub struct StepTiming {
     /// Number of ops that start in a step: the mean over devices and counted steps. Absent if steps are unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kernels_per_step: Option<f64>,
-    /// Source of the steps: `user`, `forward_passes`, `step_num`, `steps_line`, `module_runs`, `host_spans`, `device_ops` or
-    /// `unknown`. See [Steps](#steps). Imported profiles keep their own value; results of a benchmark have `benchmark`.
+    /// Source of the steps: `user`, `forward_passes`, `step_num`, `steps_line`, `pipeline`, `module_runs`, `host_spans`,
+    /// `device_ops` or `unknown`. See [Steps](#steps). Imported profiles keep their own value; results of a benchmark have `benchmark`.
     pub step_count_source: String,
     /// Number of counted steps, which the statistics cover. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -13,4 +13,5 @@ pub(crate) mod per_line;
 pub(crate) mod pipeline;
 pub(crate) mod scores;
 pub(crate) mod self_time;
+pub(crate) mod stages;
 pub(crate) mod utilization;

@@ -204,7 +204,8 @@ fn summary(steps: &[Step]) -> String {
     if !left_out.is_empty() {
         text.push_str(&format!(" Underlined and not counted: {left_out}."));
         if left_out.contains("warm-up") {
-            text.push_str(" Warm-up steps are the first steps that each take more than 1.5 times the median.");
+            text.push_str(" Warm-up steps are the first steps that each take more than 1.5 times the median, or a first step in which devices \
+                 wait for a host that then runs ahead of them.");
         }
     }
     if !counted.is_empty() {

@@ -192,7 +192,7 @@ fn loop_runs(
     let contains = |span: &Interval| permutes.iter().any(|it| it.start >= span.start && it.end <= span.end);
     around.retain(contains);
     if around.is_empty() {
-        let runs = super::runs::of_device(trace, devices, device);
+        let runs = crate::device::stages::of_device(trace, devices, device);
         let to_device = |at: Interval| Interval::new(device.time_from_host(at.start), device.time_from_host(at.end));
         around = runs.into_iter().map(|run| to_device(run.interval)).filter(contains).collect();
     }

@@ -22,7 +22,7 @@ pub(super) fn measure(
         return None;
     }
     let steps = found.num_steps as f64;
-    let step_time_us = whole.as_us() / steps;
+    let span_us = whole.as_us() / steps;
     let stages: Vec<PipelineStage> = (0u64..)
         .zip(&found.stages)
         .map(|(stage, of)| {
@@ -38,8 +38,8 @@ pub(super) fn measure(
                 programs: of.programs.clone(),
                 runs_per_step: of.runs_per_step,
                 work_us,
-                bubble_us: step_time_us - work_us,
-                bubble_percent: 100.0 * (1.0 - work_us / step_time_us),
+                bubble_us: span_us - work_us,
+                bubble_percent: 100.0 * (1.0 - work_us / span_us),
                 fill_us: mean(|it| it.fill),
                 drain_us: mean(|it| it.drain),
                 communication_us: mean(|it| it.communication),
@@ -63,9 +63,9 @@ pub(super) fn measure(
         step_source: found.step_source.to_owned(),
         num_microbatches: found.num_microbatches.map(|count| count as u64),
         schedule: found.schedule.map(str::to_owned),
-        step_time_us,
+        span_us,
         bubble_time_us,
-        bubble_percent: 100.0 * bubble_time_us / step_time_us,
+        bubble_percent: 100.0 * bubble_time_us / span_us,
         schedule_bubble_percent: found.num_microbatches.map(schedule_bubble),
         work_max_to_mean: if usual > 0.0 { most / usual } else { 1.0 },
         stages,

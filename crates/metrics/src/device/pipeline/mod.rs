@@ -15,7 +15,6 @@
 mod loops;
 mod measure;
 mod programs;
-mod runs;
 
 #[cfg(test)]
 mod tests;

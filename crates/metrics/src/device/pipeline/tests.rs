@@ -84,7 +84,7 @@ fn bubbles_of_equal_stages_have_the_closed_formula() {
             assert_eq!(found.schedule.as_deref(), Some(order), "{stages} {microbatches}");
             assert_eq!((found.step_source.as_str(), found.confidence), ("program_order", Confidence::High));
             let step = (2 * (microbatches + stages - 1) * 100) as f64;
-            assert!((found.step_time_us - step).abs() < 1e-9);
+            assert!((found.span_us - step).abs() < 1e-9);
             assert!((found.work_max_to_mean - 1.0).abs() < 1e-9);
             let fills: Vec<f64> = found.stages.iter().map(|stage| stage.fill_us).collect();
             let expected: Vec<f64> = (0..stages).map(|stage| (100 * stage) as f64).collect();

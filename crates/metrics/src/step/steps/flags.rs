@@ -11,6 +11,10 @@ pub(super) struct StepFacts {
     pub duration_us: f64,
     /// True if no device shows the end of the step.
     pub open: bool,
+    /// Part of the duration without an op. Mean over devices, in microseconds.
+    pub idle_us: f64,
+    /// True if devices still run earlier steps when the host begins this step.
+    pub is_behind: bool,
     /// Ops per device.
     pub ops: f64,
     /// Share of the step during which the host compiled, from 0 to 1.
@@ -41,6 +45,13 @@ const USUALLY_COMPILES: usize = 2;
 const MOST_SLOW_STARTS: f64 = 0.34;
 /// Maximum number of leading steps that are warm-up by their length alone.
 const MAX_SLOW_STARTS: usize = 5;
+/// Ratio to the median above which the first step is warm-up if devices only wait in it for the host's lead (our limit: a
+/// smaller difference hides in the noise).
+const WAITED_START: f64 = 1.05;
+/// Share of the first step's excess that must be idle time (our limit).
+const WAITED: f64 = 0.8;
+/// Number of later complete steps that must show that devices run behind the host (ours).
+const FEWEST_BEHIND: usize = 3;
 /// Share of the usual ops below which a step at an end of the capture was cut.
 const CUT_SHARE: f64 = 0.5;
 
@@ -50,7 +61,9 @@ const CUT_SHARE: f64 = 0.5;
 ///   the other steps, because the capture began or ended inside it;
 /// * *compiles*: compilation ran in more than 10 % of it;
 /// * *warm-up*: the step compiles, or it is one of the leading steps (at most 5, and at most a third of all) that each
-///   take more than 1.5 times the median of the complete steps that do not compile. After the first complete step
+///   take more than 1.5 times the median of the complete steps that do not compile. It is also the first step if devices
+///   run behind the host in all later ones, and the first one exceeds the median by more than 5 % because devices wait in it
+///   for their first ops. After the first complete step
 ///   without compilation, steps that compile are usual steps instead of warm-up if there are more than twice as many of
 ///   them as of complete steps without compilation (a server that compiles for each request);
 /// * *counted*: neither partial nor warm-up. If there are no such steps, all complete steps are counted. If no step is
@@ -133,11 +146,27 @@ fn judge_group(steps: &[StepFacts], phase: Option<ServingPhase>, ends: Ends) -> 
     let slow = steps.iter().zip(&flags).take(leading).filter(|(step, flag)| is_slow(step) && !flag.compiles).count();
     let leading =
         if is_uneven || slow as f64 > MOST_SLOW_STARTS * steps.len() as f64 { 0 } else { leading.min(MAX_SLOW_STARTS) };
+    let leading = if ends.first && has_waited(steps, median) { leading.max(1) } else { leading };
+    let is_slow = |index: usize, step: &StepFacts| is_slow(step) || (index == 0 && has_waited(steps, median));
     for (index, (step, flag)) in steps.iter().zip(&mut flags).enumerate() {
         let is_usual = usual_from.is_some_and(|from| index > from);
-        flag.warm_up = (flag.compiles && !is_usual) || (index < leading && is_slow(step));
+        flag.warm_up = (flag.compiles && !is_usual) || (index < leading && is_slow(index, step));
     }
     flags
+}
+
+/// Returns true if devices waited in the first step, and never again because the host ran ahead of them. `median_us` is the
+/// usual duration.
+fn has_waited(steps: &[StepFacts], median_us: f64) -> bool {
+    let Some((first, others)) = steps.split_first() else { return false };
+    let complete: Vec<&StepFacts> = others.iter().filter(|step| !step.open).collect();
+    let excess = first.duration_us - median_us;
+    let idle = median(&complete.iter().map(|step| step.idle_us).collect::<Vec<f64>>()).unwrap_or(0.0);
+    complete.len() >= FEWEST_BEHIND
+        && !first.is_behind
+        && others.iter().all(|step| step.is_behind)
+        && first.duration_us > WAITED_START * median_us
+        && first.idle_us - idle >= WAITED * excess
 }
 
 /// Returns true for a step at an end of the capture that is shorter than the others and has far fewer ops.
@@ -177,6 +206,21 @@ mod tests {
         assert_eq!(marks(&[&slow[..], &[step(100.0); 6]].concat()), "..........");
         // A slow step later is part of the program.
         assert_eq!(marks(&[step(100.0), step(300.0), step(100.0), step(101.0), last]), "....p");
+    }
+
+    #[test]
+    fn a_first_step_that_waits_for_a_host_that_then_runs_ahead_is_warm_up() {
+        let first = |duration_us, idle_us| StepFacts { idle_us, ..step(duration_us) };
+        let behind = StepFacts { is_behind: true, idle_us: 1.0, ..step(100.0) };
+        let steps = |first| [first, behind, behind, behind, behind];
+        assert_eq!(marks(&steps(first(130.0, 31.0))), "w....");
+        // Its ops take longer.
+        assert_eq!(marks(&steps(first(130.0, 11.0))), ".....");
+        assert_eq!(marks(&steps(first(104.0, 5.0))), ".....");
+        // A loop that waits for its devices in another step may wait in each.
+        let waits = StepFacts { is_behind: false, ..behind };
+        assert_eq!(marks(&[first(130.0, 31.0), behind, behind, waits, behind]), ".....");
+        assert_eq!(marks(&[first(130.0, 31.0), behind, behind]), "...");
     }
 
     #[test]

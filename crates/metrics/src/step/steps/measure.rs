@@ -53,6 +53,8 @@ impl Measured {
         let duration = self.duration.as_ps() as f64;
         StepFacts {
             duration_us: self.mean_us(self.duration),
+            idle_us: self.mean_us(self.duration - self.busy),
+            is_behind: self.annotation.zip(self.start).is_some_and(|(annotation, start)| annotation.start < start),
             open: self.open,
             ops: self.mean_ops(),
             compile_share: if duration > 0.0 { self.compile.as_ps() as f64 / duration } else { 0.0 },

@@ -5,11 +5,12 @@
 //! 1. the forward passes of an inference engine (`serving`), unless each annotated step contains several passes;
 //! 2. `step_num` annotations on host lines (`annotations`);
 //! 3. a `Steps` line on the devices (`steps_line`);
-//! 4. runs of the module that takes the most time, if it dominates and repeats (`modules`, `rhythm`). If it ran only
+//! 4. the order of programs on the first stage of a pipeline (`stages`);
+//! 5. runs of the module that takes the most time, if it dominates and repeats (`modules`, `rhythm`). If it ran only
 //!    once and the kit recorded a block around it, the block (`kit_marks`);
-//! 5. spans that repeat on the host and take most of the time (`host_spans`);
-//! 6. a sequence of ops that repeats on every device (`device_sequence`);
-//! 7. none: the number of steps is unknown, and nothing is guessed.
+//! 6. spans that repeat on the host and take most of the time (`host_spans`);
+//! 7. a sequence of ops that repeats on every device (`device_sequence`);
+//! 8. none: the number of steps is unknown, and nothing is guessed.
 //!
 //! The user's own count is applied afterwards (`report`).
 //!
@@ -41,6 +42,7 @@ mod modules;
 mod report;
 mod rhythm;
 mod serving;
+mod stages;
 mod steps_line;
 mod together;
 mod windows;
@@ -67,6 +69,8 @@ pub enum StepSource {
     StepNum,
     /// The `Steps` line of the devices.
     StepsLine,
+    /// The order of programs on the first stage of a pipeline.
+    Pipeline,
     /// Runs of one module.
     ModuleRuns,
     /// Spans on a host thread that repeat.
@@ -85,6 +89,7 @@ impl StepSource {
             StepSource::ForwardPasses => "forward_passes",
             StepSource::StepNum => "step_num",
             StepSource::StepsLine => "steps_line",
+            StepSource::Pipeline => "pipeline",
             StepSource::ModuleRuns => "module_runs",
             StepSource::HostSpans => "host_spans",
             StepSource::DeviceOps => "device_ops",
@@ -221,6 +226,9 @@ impl Steps {
                 names: vec![None],
                 ..steps
             };
+        }
+        if let Some(found) = stages::find(trace, devices) {
+            return Steps::new(StepSource::Pipeline, found.marker, &found.marks);
         }
         let objection = runs.as_ref().and_then(|runs| runs.objection(trace, devices));
         match runs.filter(|_| objection.is_none()) {

@@ -2,7 +2,8 @@
 //!
 //! The steps of devices are aligned by number or rank, never by time (`align`). The alignment does not show whether the
 //! i-th steps of two devices are related. Devices that communicate through collectives run their steps together. If no
-//! collective runs in the steps, the times decide:
+//! collective runs in the steps, the times decide. The stages of a pipeline run their steps together, even if the last stage
+//! starts much later than the first.
 //!
 //! ```text
 //! together            device 0  [=0==][=1==][=2==]          same step at about the same time
@@ -15,7 +16,7 @@
 //!
 //! Devices that run one after another have no step in common, so each step of each device is a separate step.
 
-use super::{StepWindow, Steps};
+use super::{StepSource, StepWindow, Steps};
 use crate::common::statistics::median;
 use crate::device::device_time::DeviceTime;
 use crate::step::step_part::StepPart;
@@ -77,7 +78,7 @@ impl Steps {
             return self;
         }
         let start_skew = start_skew(&self.windows);
-        let together = if tied(&self.windows, times) {
+        let together = if self.source == StepSource::Pipeline || tied(&self.windows, times) {
             StepsTogether::StepsTogether
         } else if barely_meet(&extents) {
             StepsTogether::OneAfterAnother

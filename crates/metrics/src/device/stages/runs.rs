@@ -10,17 +10,17 @@ use base::sort;
 use trace::{EventColumn, Interval, LineKind, StrId, Trace};
 
 /// A compiled program: its name (with the fingerprint, on a TPU) and its number.
-pub(super) type Program = (StrId, Option<i64>);
+pub(crate) type Program = (StrId, Option<i64>);
 
 /// A run of a program, by the host's clock.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct ProgramRun {
+pub(crate) struct ProgramRun {
     pub program: Program,
     pub interval: Interval,
 }
 
 /// Returns the runs of programs on a device, by start.
-pub(super) fn of_device(trace: &Trace, devices: &Devices, device: &Device) -> Vec<ProgramRun> {
+pub(crate) fn of_device(trace: &Trace, devices: &Devices, device: &Device) -> Vec<ProgramRun> {
     let lines = devices.by_line.events_of(trace, device.plane, LineKind::Modules);
     let mut runs: Vec<ProgramRun> = lines
         .filter_map(|id| trace.events.get(id))
