@@ -7,13 +7,17 @@
 use super::draft::{Draft, lacks};
 use super::limits::BOTTLENECK_PERCENT;
 use super::numbers::Numbers;
-use super::{Rule, Verdict};
+use super::{Rule, Verdict, colliding_scatter};
 use base::format;
 use report::{Confidence, FindingSeverity};
 
 /// The rule shares the limit of `data_shuffle`, because XProf lists these ops under data shuffle.
-pub(super) static RULE: Rule =
-    Rule { id: "gather_scatter", title: "Gathers and scatters take much of the time", ..Rule::checked_by(check) };
+pub(super) static RULE: Rule = Rule {
+    id: "gather_scatter",
+    title: "Gathers and scatters take much of the time",
+    explained_by: &[&[&colliding_scatter::RULE]],
+    ..Rule::checked_by(check)
+};
 
 fn check(numbers: &Numbers<'_>) -> Verdict {
     if numbers.platform.is_none() {

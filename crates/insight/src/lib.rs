@@ -16,6 +16,7 @@ mod batched_loop;
 mod bf16_in_fp32;
 mod changed_arguments;
 mod collective_bound;
+mod colliding_scatter;
 mod compilation;
 mod compile_time;
 mod compute_bound;
@@ -86,6 +87,7 @@ mod out_of_memory;
 mod outside_window;
 mod padded_buffers;
 mod pairwise_reduction;
+mod per_example_gradients;
 mod pipeline_bubbles;
 mod preallocated_memory;
 mod product_precision;
@@ -98,6 +100,7 @@ mod renewed_iterator;
 mod repeated_gradients;
 mod replicated_parameters;
 mod replicated_work;
+mod reverse_jacobian;
 mod rule;
 mod sequential_loop;
 mod short_mean_kernel;
@@ -215,6 +218,9 @@ pub static CHAPTERS: &[Chapter] = &[
             &gather_scatter::RULE,
             &one_hot_lookup::RULE,
             &pairwise_reduction::RULE,
+            &colliding_scatter::RULE,
+            &per_example_gradients::RULE,
+            &reverse_jacobian::RULE,
             &whole_table_update::RULE,
             &dense_experts::RULE,
             &unfused_attention::RULE,

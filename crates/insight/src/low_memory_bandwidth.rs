@@ -10,14 +10,18 @@
 use super::draft::{Draft, equals};
 use super::limits::{BANDWIDTH_PERCENT, OVERHEAD_PERCENT, SHORTEST_OP_US};
 use super::numbers::Numbers;
-use super::{Rule, Verdict};
+use super::{Rule, Verdict, colliding_scatter};
 use base::{Ps, format};
 use metrics::roofline::Level;
 use metrics::{Op, OpFamily, rate};
 use report::{Confidence, FindingSeverity, View};
 
-pub(super) static RULE: Rule =
-    Rule { id: "low_memory_bandwidth", title: "Memory-bound ops are slow", ..Rule::checked_by(check) };
+pub(super) static RULE: Rule = Rule {
+    id: "low_memory_bandwidth",
+    title: "Memory-bound ops are slow",
+    explained_by: &[&[&colliding_scatter::RULE]],
+    ..Rule::checked_by(check)
+};
 
 fn check(numbers: &Numbers<'_>) -> Verdict {
     let peaks = numbers.context.analysis.roofline.peaks.as_ref();

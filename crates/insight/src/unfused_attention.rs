@@ -12,7 +12,7 @@
 use super::draft::{Draft, equals};
 use super::limits::OVERHEAD_PERCENT;
 use super::numbers::{Numbers, shown};
-use super::{Rule, Verdict};
+use super::{Rule, Verdict, colliding_scatter};
 use base::{Ps, format};
 use hlo::{Instruction, Module};
 use metrics::{Op, is_amd};
@@ -142,7 +142,12 @@ fn cost<'a>(numbers: &Numbers<'a>, scores: Scores<'a>) -> Option<Cost<'a>> {
             module.instruction(ops.text(numbers.trace, op.name)).filter(|_| op.program_id == Some(scores.program));
         instruction.is_some_and(|it| has_scores(it) || module.operands(it).any(has_scores))
     };
-    let found: Vec<&Op> = ops.rows.iter().filter(moves).collect();
+    // A scatter into a small array only reads an array of this size, and no fused kernel replaces it.
+    let scatters = |op: &&Op| {
+        let instruction = module.instruction(ops.text(numbers.trace, op.name));
+        instruction.is_some_and(|it| colliding_scatter::of_instruction(module, it).is_some() && !has_scores(it))
+    };
+    let found: Vec<&Op> = ops.rows.iter().filter(moves).filter(|op| !scatters(op)).collect();
     let largest = found.iter().copied().max_by_key(|op| op.self_time)?;
     let multiplies = |op: &Op| {
         let instruction = module.instruction(ops.text(numbers.trace, op.name));
