@@ -2,7 +2,7 @@
 # Runs between fetching the base branch's profile and storing this one:
 #
 #   .crossprof/base/profile.json   the profile of the base branch, if one was stored; then that of this change
-#   .crossprof/report/             summary.md, report.html, profile.json, and with a baseline comparison.html and comparison.json
+#   .crossprof/report/             summary.md, digest.md, report.html, profile.json, and with a baseline comparison.html and comparison.json
 #
 # PROFILE, BUDGET, BASELINE and FAIL_ON are the action's inputs.
 set -euo pipefail
@@ -10,6 +10,8 @@ set -euo pipefail
 report=.crossprof/report
 stored=.crossprof/base/profile.json
 mkdir -p "$report" "$(dirname "$stored")"
+# The action may have run for another profile of this job.
+rm -f "$report"/*.md
 baseline=${BASELINE:-}
 if [ -z "$baseline" ] && [ -f "$stored" ]; then
     baseline=$stored
@@ -37,7 +39,16 @@ if [ -n "$baseline" ]; then
         --output "$report/comparison.html" --output "$report/comparison.md" --output-json "$report/comparison.json" || note $?
 fi
 
-for part in comparison.md budget.md summary.md; do
+# The check of a budget begins with the digest.
+if [ ! -f "$report/budget.md" ]; then
+    {
+        printf '<details><summary>Digest for an assistant</summary>\n\n```text\n'
+        crossprof digest "$PROFILE" || [ $? -eq 1 ]
+        printf '```\n\n</details>\n'
+    } > "$report/digest.md"
+fi
+
+for part in comparison.md budget.md digest.md summary.md; do
     if [ -f "$report/$part" ]; then
         cat "$report/$part" >> "${GITHUB_STEP_SUMMARY:-/dev/null}"
         echo >> "${GITHUB_STEP_SUMMARY:-/dev/null}"

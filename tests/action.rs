@@ -49,6 +49,8 @@ fn the_first_job_stores_its_profile_and_the_next_is_compared_with_it() {
     let first = job.run(TPU, &[("FAIL_ON", "slower > 3 %")]);
     assert_eq!(first.status.code(), Some(0), "{}", cli::stderr(&first));
     assert!(job.text("summary").contains("Step time"), "{}", job.text("summary"));
+    let digest = "<details><summary>Digest for an assistant</summary>\n\n```text\ncrossprof digest 1.0.0.";
+    assert!(job.text("summary").starts_with(digest), "{}", job.text("summary"));
     assert!(!job.folder.join(".crossprof/report/comparison.md").exists(), "there is nothing to compare with");
     assert!(job.text(".crossprof/base/profile.json").contains("\"step_timing\""));
     let second = job.run(TPU, &[("FAIL_ON", "slower > 3 %")]);
@@ -73,6 +75,7 @@ fn a_condition_that_fires_and_a_limit_that_breaks_fail_the_job_after_the_reports
     let broken = job.run(TPU, &[("BUDGET", "budget.toml"), ("FAIL_ON", "")]);
     assert_eq!(broken.status.code(), Some(1), "{}", cli::stderr(&broken));
     assert!(job.text("summary").contains("budget does not hold"), "{}", job.text("summary"));
+    assert_eq!(job.text("summary").matches("Digest for an assistant").count(), 1, "the check has a digest of its own");
     assert!(job.folder.join(".crossprof/report/junit.xml").exists());
 }
 

@@ -95,6 +95,25 @@ fn a_named_baseline_outlives_its_capture() {
 }
 
 #[test]
+fn tools_measure_the_window_that_was_asked_for() {
+    let ask = |words: &[&str]| -> serde_json::Value {
+        let output = crossprof(&root(), &[&["ask"], words].concat());
+        assert!(output.status.success(), "{}", stderr(&output));
+        serde_json::from_str(&stdout(&output)).unwrap()
+    };
+    let time = |window: &str| -> f64 {
+        let op = ask(&["op", TPU, "op=fusion.1", window]);
+        op["facts"]["total_self_time_us"].as_f64().unwrap()
+    };
+    // The counted steps are 2 to 7.
+    let (one, all) = (time("window=steps:3-3"), time("window=all"));
+    assert!(one > 0.0 && all > 5.0 * one, "{one} {all}");
+    assert!(ask(&["digest", TPU, "window=steps:3-3"])["capture"]["window"].to_string().contains("tep 3"));
+    let output = crossprof(&root(), &["ask", "table", TPU, "table=ops", "window=yesterday"]);
+    assert!(!output.status.success() && stderr(&output).contains("yesterday"), "{}", stderr(&output));
+}
+
+#[test]
 fn the_skill_is_installed_and_its_commands_exist() {
     let folder = scratch("agents", "skill");
     let output = crossprof(&folder, &["skill", "install", "skills"]);

@@ -20,6 +20,8 @@ pub struct Captures {
 
 struct Kept {
     path: PathBuf,
+    /// Part of the capture that is measured. `None` for the default.
+    window: Option<String>,
     state: State,
     opened: Opened,
 }
@@ -46,6 +48,15 @@ impl Captures {
     ///
     /// Fails with a message if the path is outside the folders, or if it contains no run.
     pub fn open(&mut self, path: &str) -> Result<&mut Opened, String> {
+        self.open_window(path, None)
+    }
+
+    /// Returns the capture at a path, measured in a window: `main`, `all`, `active`, `steps:FIRST-LAST` or `FROM-TO`.
+    ///
+    /// # Errors
+    ///
+    /// Fails as [`Captures::open`] does, and if the window is invalid.
+    pub fn open_window(&mut self, path: &str, window: Option<&str>) -> Result<&mut Opened, String> {
         let path = self.allowed(path)?;
         let (mut files, mut problems) = (Vec::new(), Vec::new());
         walk(&path, &mut files, &mut problems);
@@ -53,7 +64,7 @@ impl Captures {
             self.inside(file)?;
         }
         let state = State::of(&files);
-        match self.opened.iter().position(|kept| kept.path == path) {
+        match self.opened.iter().position(|kept| kept.path == path && kept.window.as_deref() == window) {
             Some(at) if self.opened.get(at).is_some_and(|kept| kept.state == state) => {
                 let kept = self.opened.remove(at);
                 self.opened.push(kept);
@@ -66,9 +77,10 @@ impl Captures {
                 // Files that describe the model may be in a folder above the capture, outside the folders.
                 let searches = self.folders.is_none();
                 let mut progress = Progress::watched(Arc::default());
-                let opened =
-                    Opened::read_with(std::slice::from_ref(&path), &Known::default(), searches, &mut progress)?;
-                self.opened.push(Kept { path, state, opened });
+                let window = window.map(str::to_owned);
+                let known = Known { window: window.clone(), ..Known::default() };
+                let opened = Opened::read_with(std::slice::from_ref(&path), &known, searches, &mut progress)?;
+                self.opened.push(Kept { path, window, state, opened });
             }
         }
         self.opened.last_mut().map(|kept| &mut kept.opened).ok_or_else(|| "The capture cannot be opened.".to_owned())

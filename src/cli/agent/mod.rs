@@ -141,14 +141,18 @@ struct DigestRequest {
     /// Index of the run, if the capture contains several. 0 if absent.
     #[serde(default)]
     run: usize,
+    /// Part of the capture to measure: `main` (the counted steps), `all`, `active`, `steps:FIRST-LAST`, or `FROM-TO` in
+    /// microseconds from the start. `main` if absent.
+    #[serde(default)]
+    window: Option<String>,
     /// Largest size of the answer in bytes. 2000 if absent.
     #[serde(default)]
     max_bytes: Option<usize>,
 }
 
 fn digest_of(captures: &mut Captures, value: Value) -> Result<Value, String> {
-    let DigestRequest { capture, run, max_bytes } = request(value)?;
-    let opened = captures.open(&capture)?;
+    let DigestRequest { capture, run, window, max_bytes } = request(value)?;
+    let opened = captures.open_window(&capture, window.as_deref())?;
     let profile = opened.profiles.get(run).ok_or_else(|| captures::no_run(run, opened.profiles.len()))?;
     let text = digest::json(profile, max_bytes.unwrap_or(digest::DEFAULT_BYTES));
     serde_json::from_str(&text).map_err(|error| error.to_string())

@@ -36,6 +36,10 @@ pub struct Request {
     /// Number of steps to the farthest operands and users that are printed. 1 if absent.
     #[serde(default)]
     radius: Option<u32>,
+    /// Part of the capture to measure: `main` (the counted steps), `all`, `active`, `steps:FIRST-LAST`, or `FROM-TO` in
+    /// microseconds from the start. `main` if absent.
+    #[serde(default)]
+    window: Option<String>,
     /// Largest size of the answer in bytes. 4000 if absent.
     #[serde(default)]
     max_bytes: Option<usize>,
@@ -47,7 +51,7 @@ type Found = Vec<(Column, serde_json::Value)>;
 /// Answers a request.
 pub fn call(captures: &mut Captures, request: &Request) -> Result<(Answer, Option<usize>), String> {
     let (wanted, program) = ids::parts_of_op(&request.op);
-    let opened = captures.open(&request.capture)?;
+    let opened = captures.open_window(&request.capture, request.window.as_deref())?;
     let run = index(opened, request.run)?;
     let (found, programs) = find(opened, run, wanted, program)?;
     let profile = opened.profiles.get(request.run).ok_or_else(|| no_run(request.run, opened.profiles.len()))?;

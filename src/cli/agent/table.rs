@@ -43,6 +43,10 @@ pub struct Request {
     /// Keys of the columns, in this order. `all` stands for every column. The leading columns if absent.
     #[serde(default)]
     columns: Vec<String>,
+    /// Part of the capture to measure: `main` (the counted steps), `all`, `active`, `steps:FIRST-LAST`, or `FROM-TO` in
+    /// microseconds from the start. `main` if absent.
+    #[serde(default)]
+    window: Option<String>,
     /// Largest size of the answer in bytes. 4000 if absent.
     #[serde(default)]
     max_bytes: Option<usize>,
@@ -60,7 +64,7 @@ pub fn call(captures: &mut Captures, request: &Request) -> Result<(Answer, Optio
     }
     known_form(name, &request.by)?;
     let query = query(&request.filter, request.sort.as_deref(), request.limit);
-    let opened = captures.open(&request.capture)?;
+    let opened = captures.open_window(&request.capture, request.window.as_deref())?;
     let run = index(opened, request.run)?;
     let table = opened.session.table(run, &opened.settings, name, &request.by, &query);
     let table = table.ok_or_else(|| no_run(request.run, opened.profiles.len()))?;
