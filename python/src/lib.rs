@@ -2,6 +2,7 @@
 
 mod building;
 mod columns;
+mod lake;
 
 use std::path::PathBuf;
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError, mpsc};
@@ -282,8 +283,10 @@ fn check(
 }
 
 /// Commands of the command line that are implemented in Python: name and help text.
-const PYTHON_COMMANDS: [(&str, &str); 1] =
-    [("scale", "Run a program on 1, 2, 4, ... devices, capture each, and compare them: how well it scales")];
+const PYTHON_COMMANDS: [(&str, &str); 2] = [
+    ("scale", "Run a program on 1, 2, 4, ... devices, capture each, and compare them: how well it scales"),
+    ("lake", "Collect thousands of captures in Parquet files, query them with SQL, and find what became slower"),
+];
 
 /// Runs the command line and returns its exit status. The first argument is the program's name.
 #[pyfunction]
@@ -311,5 +314,6 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(tables, module)?)?;
     module.add_function(wrap_pyfunction!(suggestion, module)?)?;
     module.add_function(wrap_pyfunction!(main, module)?)?;
+    lake::add(module)?;
     module.add_function(wrap_pyfunction!(device_peak, module)?)
 }

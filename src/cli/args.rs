@@ -447,6 +447,9 @@ pub enum TableFormat {
     Json,
 }
 
+/// Commands that only the Python package has.
+const OF_PYTHON: [&str; 2] = ["scale", "lake"];
+
 /// Returns the arguments, with `analyze` inserted if they name no command: `crossprof FILE`, `crossprof --trace_file FILE`.
 /// `commands` contains the names of all commands.
 ///
@@ -462,6 +465,11 @@ pub fn with_default_command(
     let others = ["help", "-h", "--help", "-V", "--version"];
     if !commands.iter().chain(&others).any(|known| first == known) {
         if let Some(word) = first.to_str().filter(|_| !Path::new(first).exists()) {
+            if OF_PYTHON.contains(&word) {
+                return Err(format!(
+                    "`crossprof {word}` is part of the Python package: pip install crossprof, and call its crossprof."
+                ));
+            }
             let is_name = word.chars().all(|letter| letter.is_ascii_alphabetic());
             let near = if is_name { suggest::words(word, commands) } else { Vec::new() };
             if !near.is_empty() {
@@ -494,6 +502,15 @@ mod tests {
             assert_eq!(analyze.inputs.model.num_steps, Some(5));
             assert_eq!(analyze.output_json, Some(PathBuf::from("o.json")));
         }
+    }
+
+    #[test]
+    fn commands_of_the_python_package_are_named() {
+        let call = |commands: &[&str]| {
+            with_default_command(["crossprof", "lake", "sql"].map(OsString::from).into_iter(), commands)
+        };
+        assert!(call(&["analyze"]).unwrap_err().contains("pip install crossprof"));
+        assert_eq!(call(&["analyze", "lake"]).unwrap().len(), 3);
     }
 
     #[test]

@@ -31,9 +31,13 @@ impl Sample {
 
 /// Reads the counted steps of a run. Returns `None` if the steps are unknown.
 pub fn of_steps(subject: &Subject) -> Option<Sample> {
-    let levels: Vec<Level> = subject.captures().iter().map(Level::typical).collect::<Option<_>>()?;
+    of_levels(&subject.captures().iter().map(Level::typical).collect::<Option<Vec<Level>>>()?)
+}
+
+/// Returns the sample of a run from the levels of its captures. Returns `None` if there is none.
+pub fn of_levels(levels: &[Level]) -> Option<Sample> {
     let captures = levels.len() as f64;
-    let mean_us = Level::mean_us(&levels)?;
+    let mean_us = Level::mean_us(levels)?;
     let count = levels.iter().map(|level| level.steps).sum::<u64>();
     let variance: Option<f64> = levels.iter().map(|level| level.variance_us2).sum();
     Some(match variance.map(|sum| sum / (captures * captures)) {

@@ -44,6 +44,15 @@ pub fn trend(subjects: &[Subject]) -> Option<Trend> {
     Some(Trend { ordered_by, points, change_points, drift, outliers })
 }
 
+/// Returns the indices at which the level of a series of runs changes, and the indices of outliers.
+pub(super) fn changes_and_outliers(samples: &[Sample]) -> (Vec<usize>, Vec<usize>) {
+    let outliers: Vec<usize> = outliers::outliers(samples).iter().map(|outlier| outlier.at).collect();
+    let kept: Vec<(usize, Sample)> =
+        samples.iter().copied().enumerate().filter(|(at, _)| !outliers.contains(at)).collect();
+    let of_kept = change::changes(&kept.iter().map(|(_, sample)| *sample).collect::<Vec<_>>());
+    (of_kept.into_iter().filter_map(|at| kept.get(at)).map(|(at, _)| *at).collect(), outliers)
+}
+
 /// Run with a known step time.
 struct TimedRun<'a> {
     place: &'a OrderedRun,

@@ -20,6 +20,30 @@ pub fn fingerprint(expression: &str) -> String {
     format!("{:016x}", hash(EMPTY, &normalized(expression)))
 }
 
+/// Returns the opcode of an expression and the hash of its shapes and data types (16 hexadecimal digits): of its result and its
+/// operands. Attributes, such as the kind of a fusion, do not count. Returns `None` for a text that is no instruction.
+pub fn opcode_and_shapes(expression: &str) -> Option<(String, String)> {
+    let text = normalized(expression);
+    // The operands begin at the first bracket after a name. A bracket that begins a tuple follows no name.
+    let mut depth = 0usize;
+    let mut operands = None;
+    for (at, c) in text.char_indices() {
+        match c {
+            '(' if depth == 0 && text.get(..at)?.ends_with(|c: char| c.is_ascii_alphanumeric() || c == '-') => {
+                operands = Some(at);
+                break;
+            }
+            '(' | '[' | '{' => depth += 1,
+            ')' | ']' | '}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+    }
+    let (head, rest) = text.split_at(operands?);
+    let (result, opcode) = head.rsplit_once(' ')?;
+    let operands = rest.split_at(rest.len() - after_value(rest).len()).0;
+    Some((opcode.to_owned(), format!("{:016x}", hash(hash(EMPTY, result), operands))))
+}
+
 /// Returns 16 hexadecimal digits for a whole program: FNV-1a of all its normalized instructions in order.
 pub fn module_fingerprint(module: &Module) -> String {
     let of_one = |so_far, instruction| hash(so_far, &normalized(&expression(module, instruction)));
@@ -113,6 +137,22 @@ mod tests {
             "%all-reduce.1 = f32[4]{0} all-reduce(f32[4]{0} %x), channel_id=1, replica_groups={{0,1}}, to_apply=%add";
         assert_eq!(fingerprint(reduce), fingerprint(&reduce.replace("channel_id=1", "channel_id=22")));
         assert_ne!(fingerprint(reduce), fingerprint(&reduce.replace("{{0,1}}", "{{0,1},{2,3}}")));
+    }
+
+    #[test]
+    fn opcodes_and_shapes_are_read_from_an_expression() {
+        let (opcode, shapes) = opcode_and_shapes(FUSION).unwrap();
+        assert_eq!(opcode, "fusion");
+        let same = FUSION.replace("kLoop", "kInput").replace(".12", ".9").replace("%param.3", "%x");
+        assert_eq!(opcode_and_shapes(&same).unwrap(), ("fusion".to_owned(), shapes.clone()));
+        for (from, to) in [("f32[8,128]", "bf16[8,128]"), ("f32[8]{0} %param", "f32[9]{0} %param")] {
+            assert_ne!(opcode_and_shapes(&FUSION.replace(from, to)).unwrap().1, shapes, "{to}");
+        }
+        let start = "%s.1 = (f32[4]{0}, (f32[8]{0}, u32[])) all-gather-start((f32[4]{0}, f32[2]{0}) %x), channel_id=3";
+        assert_eq!(opcode_and_shapes(start).unwrap().0, "all-gather-start");
+        for text in ["", "%", "fusion", "a = ]{((", "%x = f32[8]{0}"] {
+            assert_eq!(opcode_and_shapes(text), None, "{text}");
+        }
     }
 
     #[test]

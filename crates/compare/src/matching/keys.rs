@@ -73,7 +73,7 @@ fn detail(item: &Item<'_>, witnesses: Witnesses) -> String {
 
 /// Returns the scopes of an op and its pass in the training step (forward or backward). All layers of a model are merged into
 /// one.
-pub(super) fn scope(path: &str) -> String {
+pub fn scope(path: &str) -> String {
     let scopes = framework_path::layered(&framework_path::scopes(path).join("/"));
     match framework_path::training_pass(path) {
         Some(pass) if !scopes.is_empty() => format!("{scopes} ({pass})"),

@@ -19,6 +19,7 @@ mod keys;
 
 use std::collections::BTreeMap;
 
+pub use self::keys::scope;
 use self::keys::{ACROSS, MatchKey, PASSES, Witnesses};
 use super::op_noise::OpNoise;
 use super::products::Products;
