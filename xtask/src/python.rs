@@ -19,6 +19,8 @@ const NEW: &[&str] = &[
     "jax[cpu]==0.10.2",
     "pandas==3.1.1",
     "pyarrow==26.0.1",
+    // Queries lakes of captures.
+    "duckdb==2.0.1",
     "mypy==2.4.1",
     // A client for `crossprof mcp`.
     "mcp==2.3.0",

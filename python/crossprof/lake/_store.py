@@ -1,0 +1,109 @@
+"""Files of a lake, and what makes their writes safe.
+
+::
+
+    lake/schema=1/table=steps/workload=W/month=2026-11/capture=HASH.parquet    one file per table and capture
+    lake/schema=1/table=schema_fields/schema_fields.parquet                    every column, with its definition
+    lake/schema=1/state/captures/HASH.json                                     where the files of a capture are
+    lake/schema=1/state/sources/HASH.json                                      size and time of the files that were read from a path
+
+Every file is written under a temporary name and then renamed, so that readers never see half a file. The name contains the hash of the
+capture's contents, so that a second writer replaces a file with an equal one.
+
+The state of a capture is written before its first table and after its last. If a writer is killed in between, the next import of the
+capture finds the unfinished state, removes files that are elsewhere, and writes all tables again.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import uuid
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from . import _schema
+
+if TYPE_CHECKING:
+    import pyarrow
+
+_ROWS_OF_A_GROUP = 128 * 1024
+_LEVEL = 3
+
+
+class Store:
+    """A lake in a folder."""
+
+    def __init__(self, lake: str | os.PathLike[str]) -> None:
+        self.root = Path(lake).expanduser() / f"schema={_schema.LAYOUT}"
+
+    def place(self, table: str, workload: str, month: str, capture_id: str) -> Path:
+        """Returns the file of a capture in a table."""
+        return self.root / f"table={table}" / f"workload={workload}" / f"month={month}" / f"capture={capture_id}.parquet"
+
+    def write_table(self, path: Path, table: pyarrow.Table) -> None:
+        """Writes a table to a file of the lake."""
+        import pyarrow as pa
+        import pyarrow.parquet
+
+        deltas = {"start_ps": "DELTA_BINARY_PACKED", "duration_ps": "DELTA_BINARY_PACKED"} if "depth" in table.column_names else None
+        texts = [field.name for field in table.schema if pa.types.is_string(field.type)]
+        with _replacing(path) as temporary:
+            pyarrow.parquet.write_table(
+                table,
+                temporary,
+                compression="zstd",
+                compression_level=_LEVEL,
+                row_group_size=_ROWS_OF_A_GROUP,
+                use_dictionary=texts,
+                column_encoding=deltas,
+            )
+
+    def state(self, kind: str, name: str) -> dict[str, Any]:
+        """Returns a state. Empty if there is none."""
+        try:
+            found: dict[str, Any] = json.loads(self._state(kind, name).read_bytes())
+        except (OSError, ValueError):
+            return {}
+        return found
+
+    def set_state(self, kind: str, name: str, state: dict[str, Any]) -> None:
+        """Writes a state."""
+        with _replacing(self._state(kind, name)) as temporary:
+            Path(temporary).write_text(json.dumps(state, sort_keys=True), encoding="utf-8")
+
+    def forget(self, kind: str, name: str) -> None:
+        """Removes a state."""
+        self._state(kind, name).unlink(missing_ok=True)
+
+    def _state(self, kind: str, name: str) -> Path:
+        return self.root / "state" / kind / name[:2] / f"{name}.json"
+
+    def remove(self, capture_id: str, place: list[str], tables: Iterable[str]) -> None:
+        """Removes files of a capture."""
+        for table in tables:
+            self.place(table, place[0], place[1], capture_id).unlink(missing_ok=True)
+
+    def tables(self) -> list[str]:
+        """Returns the tables that the lake contains."""
+        return sorted(path.name.removeprefix("table=") for path in self.root.glob("table=*"))
+
+
+class _replacing:
+    """Gives a temporary name next to a file, and renames it to the file at the end. Removes it after an error."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        # Readers of a lake ignore names that begin with a dot or do not end in .parquet.
+        self.temporary = path.with_name(f".{path.stem}.{uuid.uuid4().hex}.tmp")
+
+    def __enter__(self) -> str:
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        return str(self.temporary)
+
+    def __exit__(self, kind: object, *_: object) -> None:
+        if kind is None:
+            os.replace(self.temporary, self.path)
+        else:
+            self.temporary.unlink(missing_ok=True)

@@ -1,0 +1,182 @@
+"""Writes a capture to a lake."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+from .. import _native
+from .._errors import ProfileError
+from .._profile import open_all
+from . import _rows, _schema
+from ._paths import content_hash, files_of, state_of
+from ._store import Store
+
+
+def write(capture: str | os.PathLike[str], lake: str | os.PathLike[str], *, events: bool = False) -> dict[str, Any]:
+    """Reads a capture and writes its numbers to a lake. Safe to repeat, to kill and to call from several processes.
+
+    Args:
+        capture: A profile, or the folder of one run (``plugins/profile/<session>``) with the files of all its hosts.
+        lake: Folder of the lake. It is created if needed.
+        events: Also write every event.
+
+    Returns:
+        A dict: ``capture`` (the path), ``capture_id``, ``status``, ``events``, ``seconds`` and ``error``. The status is ``written``,
+        ``unchanged`` (the lake has the capture already), ``replaced`` (an older version of crossprof had written it, or without
+        events) or ``failed``. A capture that cannot be read does not raise: ``error`` contains the reason, which is also a row of
+        the table ``imports``.
+
+    Raises:
+        OSError: The lake cannot be written.
+    """
+    began = time.perf_counter()
+    path = os.fspath(capture)
+    made = _Write(Path(path).expanduser(), path, Store(lake), events)
+    made.run()
+    return {
+        "capture": path,
+        "capture_id": made.capture_id,
+        "status": made.status,
+        "events": made.events,
+        "seconds": time.perf_counter() - began,
+        "error": made.error,
+    }
+
+
+class _Write:
+    """The write of one capture."""
+
+    def __init__(self, capture: Path, path: str, store: Store, with_events: bool) -> None:
+        self.capture, self.path, self.store, self.with_events = capture, path, store, with_events
+        self.capture_id: str | None = None
+        self.status, self.error = "failed", None  # type: str, str | None
+        self.events: int | None = None
+        self.size, self.num_files = 0, 0
+
+    def run(self) -> None:
+        source = hashlib.sha256(os.fspath(self.capture.absolute()).encode("utf-8", "surrogateescape")).hexdigest()[:32]
+        try:
+            files = files_of(self.capture)
+            state = [list(file) for file in state_of(files, self.capture)]
+            self.size, self.num_files = sum(file[1] for file in state), len(state)
+            known = self.store.state("sources", source)
+            if known.get("files") == state and self._is_there(known.get("capture_id")):
+                return
+            self.capture_id = content_hash(files)
+        except OSError as error:
+            self._fail(f"{self.path}: {error.strerror or error}", f"path-{source}")
+            return
+        self._lay_schema_fields()
+        if not self._is_there(self.capture_id):
+            self._read(self.capture_id)
+        self._forget(f"path-{source}")
+        self.store.set_state("sources", source, {"files": state, "capture_id": self.capture_id})
+
+    def _forget(self, name: str) -> None:
+        """Removes the row about a path that could not be read before."""
+        state = self.store.state("captures", name)
+        if state:
+            for place in state["places"]:
+                self.store.remove(name, place, state["tables"])
+            self.store.forget("captures", name)
+
+    def _is_there(self, capture_id: str | None) -> bool:
+        """Returns true if the lake contains the capture, complete and from this or a newer version. Takes over its status."""
+        if capture_id is None:
+            return False
+        state = self.store.state("captures", capture_id)
+        if not state.get("complete") or _is_older(state["stamp"]) or (self.with_events and not state["has_events"]):
+            return False
+        self.capture_id, self.events, self.error = capture_id, state["events"], state["error"]
+        self.status = "failed" if state["error"] else "unchanged"
+        return True
+
+    def _read(self, capture_id: str) -> None:
+        try:
+            profiles = open_all(self.capture, progress=False)
+            if len(profiles) > 1:
+                raise ProfileError(
+                    f"{self.path}: contains {len(profiles)} runs. Write each separately; crossprof lake import finds them in a folder."
+                )
+            read = _rows.Capture(profiles[0], capture_id, self.path)
+            tables = {name: _rows.arrow(name, list(read.rows(name)), read.keys) for name in _rows._MAKERS}
+            if self.with_events:
+                tables["events"] = _rows.events(read)
+        except ValueError as error:
+            # Also values that do not fit their column, in a damaged file.
+            self._fail(str(error), capture_id)
+            return
+        report = read.report
+        self.events = report["metadata"].get("num_events")
+        warnings = ",".join(sorted({warning["code"] for warning in report.get("warnings", [])}))
+        about = {**read.keys, **self._about(), "status": "ok", "warnings": warnings}
+        tables = {name: table for name, table in tables.items() if len(table)}
+        place = [read.keys["workload_key"], read.month or "unknown"]
+        self._store(capture_id, place, tables, about)
+
+    def _about(self) -> dict[str, Any]:
+        return {
+            "path": self.path,
+            "num_files": self.num_files,
+            "size_bytes": self.size,
+            "num_events": self.events,
+            "has_events": self.with_events,
+        }
+
+    def _fail(self, error: str, name: str) -> None:
+        """Records that the capture cannot be read."""
+        self.status, self.error = "failed", error
+        keys = {"capture_id": self.capture_id, "crossprof_version": _native.__version__}
+        self._store(name, ["unknown", "unknown"], {}, {**keys, **self._about(), "status": "failed", "error": error, "has_events": False})
+
+    def _store(self, name: str, place: list[str], tables: dict[str, Any], about: dict[str, Any]) -> None:
+        """Writes the files of a capture. ``imports`` is the last of them."""
+        before = self.store.state("captures", name)
+        places = [*(old for old in before.get("places", []) if old != place), place]
+        state = {
+            "stamp": _schema.stamp(),
+            "places": places,
+            "tables": sorted({*before.get("tables", []), *tables, "imports"}),
+            "events": self.events,
+            "has_events": self.with_events,
+            "error": self.error,
+            "complete": False,
+        }
+        self.store.set_state("captures", name, state)
+        for old in places[:-1]:
+            self.store.remove(name, old, state["tables"])
+        self.store.remove(name, place, [table for table in state["tables"] if table not in tables and table != "imports"])
+        for table, rows in tables.items():
+            self.store.write_table(self.store.place(table, *place, name), rows)
+        self.store.write_table(self.store.place("imports", *place, name), _rows.arrow("imports", [about], {}))
+        state |= {"places": [place], "tables": [*sorted(tables), "imports"], "complete": True}
+        self.store.set_state("captures", name, state)
+        if self.error is None:
+            self.status = "replaced" if before else "written"
+
+    def _lay_schema_fields(self) -> None:
+        """Writes the table of all columns, unless this or a newer version has written it."""
+        state = self.store.state("lake", "schema_fields")
+        if state and not _is_older(state["stamp"]):
+            return
+        import pyarrow as pa
+
+        schema = pa.schema([(field.name, pa.string()) for field in _schema.SCHEMA_FIELDS])
+        table = pa.Table.from_pylist(_schema.schema_rows(), schema)
+        self.store.write_table(self.store.root / "table=schema_fields" / "schema_fields.parquet", table)
+        self.store.set_state("lake", "schema_fields", {"stamp": _schema.stamp()})
+
+
+def _is_older(stamp: list[str]) -> bool:
+    """Returns true if an older version of crossprof wrote this, or another build of this version with other columns."""
+    version, columns = _schema.stamp()
+    theirs, own = _numbers(stamp[0]), _numbers(version)
+    return theirs < own or (theirs == own and stamp[1] != columns)
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(int(part) if part.isdecimal() else 0 for part in version.split("+")[0].split("."))
