@@ -1,4 +1,4 @@
-"""``crossprof``: the command line, including ``crossprof scale``."""
+"""``crossprof``: the command line, including the commands that are written in Python."""
 
 from __future__ import annotations
 
@@ -12,6 +12,10 @@ def main() -> int:
         from ._scale import main as scale
 
         return scale(sys.argv[2:])
+    if sys.argv[1:2] == ["lake"]:
+        from .lake._main import main as lake
+
+        return lake(sys.argv[2:])
     from . import _native
 
     # The native command line does not return to the interpreter, which would notice Ctrl+C only then.

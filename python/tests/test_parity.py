@@ -202,7 +202,8 @@ def test_wrong_arguments_are_sentences(profile: crossprof.Profile) -> None:
     assert isinstance(caught.value, KeyError) and isinstance(caught.value, crossprof.ProfileError)
 
 
-def test_the_command_names_scale() -> None:
+@pytest.mark.parametrize("command", ["scale", "lake"])
+def test_the_tool_names_commands_in_python(command: str) -> None:
     listed = tool("--help")
-    assert any(line.split()[:1] == ["scale"] for line in listed.splitlines()), listed
-    assert "scale" in tool("completions", "bash")
+    assert any(line.split()[:1] == [command] for line in listed.splitlines()), listed
+    assert command in tool("completions", "bash")

@@ -65,7 +65,7 @@ def captures_below(folder: str | os.PathLike[str]) -> Iterator[Path]:
     for name, below, files in os.walk(folder):
         below.sort()
         at = Path(name)
-        if at.parent.name == "profile" and at.parent.parent.name == "plugins":
+        if at.absolute().parts[-3:-1] == ("plugins", "profile"):
             below.clear()
             if any(is_profile(file) for file in files):
                 yield at

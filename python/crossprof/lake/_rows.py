@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import hashlib
+import json
 import re
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
@@ -111,7 +112,7 @@ def _captures(capture: Capture) -> Iterator[dict[str, Any]]:
         "path": capture.path,
         "program": capture.program.get("name"),
         "program_fingerprint": capture.program.get("fingerprint"),
-        "environment": _schema.json.dumps(capture.report["metadata"].get("environment", {}), sort_keys=True),
+        "environment": json.dumps(capture.report["metadata"].get("environment", {}), sort_keys=True),
         "device_steps": _device_steps(capture),
     }
     level = _native.typical_step(capture.profile._runs, capture.profile._index)

@@ -145,9 +145,7 @@ def fields_of(struct: str, *, nested: Iterable[str] = (), prefix: str = "", text
     return tuple(_fields(_schema()["$defs"][struct], (), frozenset(nested), prefix, frozenset(texts)))
 
 
-def _fields(
-    described: dict[str, Any], at: tuple[str, ...], nested: frozenset[str], prefix: str, texts: frozenset[str]
-) -> Iterator[Field]:
+def _fields(described: dict[str, Any], at: tuple[str, ...], nested: frozenset[str], prefix: str, texts: frozenset[str]) -> Iterator[Field]:
     for name, each in described["properties"].items():
         kind, target = _resolved(each)
         if kind == "object" and name in nested:
@@ -330,9 +328,7 @@ TABLES: dict[str, TableOf] = {
     "captures": TableOf(_captures, ()),
     "hosts": TableOf(lambda: tuple(field for field in fields_of("HostStats", nested=("parts",)) if field.name != "host"), ("host",)),
     "devices": TableOf(
-        lambda: tuple(
-            field for field in fields_of("DeviceStats", nested=("gaps", "steps", "arrivals", "place")) if field.name != "host"
-        ),
+        lambda: tuple(field for field in fields_of("DeviceStats", nested=("gaps", "steps", "arrivals", "place")) if field.name != "host"),
         ("host", "device_name"),
     ),
     "steps": TableOf(lambda: fields_of("Step"), ("index",)),
@@ -356,8 +352,9 @@ def fields(table: str) -> tuple[Field, ...]:
 
 #: Columns of ``schema_fields``.
 SCHEMA_FIELDS = (
-    _own("table", _TEXT, "", "Name of a table."),
-    _own("column", _TEXT, "", "Name of a column of it."),
+    # Readers of the folders add a column `table`.
+    _own("table_name", _TEXT, "", "Name of a table."),
+    _own("column_name", _TEXT, "", "Name of a column of the table."),
     _own("type", _TEXT, "", "Type of its values."),
     _own("unit", _TEXT, "", "Unit of its values. Empty if they have none, or if the name of the column contains it."),
     _own("definition", _TEXT, "", "Meaning of the column."),
@@ -371,8 +368,8 @@ def schema_rows() -> list[dict[str, str]]:
     described += [("schema_fields", field) for field in SCHEMA_FIELDS]
     return [
         {
-            "table": table,
-            "column": field.name,
+            "table_name": table,
+            "column_name": field.name,
             "type": field.type,
             "unit": field.unit,
             "definition": field.definition,
@@ -385,5 +382,5 @@ def schema_rows() -> list[dict[str, str]]:
 @functools.cache
 def stamp() -> tuple[str, str]:
     """Returns the version of crossprof, and the hash of all columns. Captures of older versions are written again."""
-    text = json.dumps([[row["table"], row["column"], row["type"]] for row in schema_rows()])
+    text = json.dumps([[row["table_name"], row["column_name"], row["type"]] for row in schema_rows()])
     return _native.__version__, hashlib.sha256(text.encode()).hexdigest()[:16]

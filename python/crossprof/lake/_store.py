@@ -19,7 +19,7 @@ from __future__ import annotations
 import json
 import os
 import uuid
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -38,8 +38,9 @@ class Store:
     def __init__(self, lake: str | os.PathLike[str]) -> None:
         self.root = Path(lake).expanduser() / f"schema={_schema.LAYOUT}"
 
-    def place(self, table: str, workload: str, month: str, capture_id: str) -> Path:
-        """Returns the file of a capture in a table."""
+    def place(self, table: str, place: Sequence[str], capture_id: str) -> Path:
+        """Returns the file of a capture in a table. ``place`` is the workload and the month."""
+        workload, month = place
         return self.root / f"table={table}" / f"workload={workload}" / f"month={month}" / f"capture={capture_id}.parquet"
 
     def write_table(self, path: Path, table: pyarrow.Table) -> None:
@@ -83,11 +84,12 @@ class Store:
     def remove(self, capture_id: str, place: list[str], tables: Iterable[str]) -> None:
         """Removes files of a capture."""
         for table in tables:
-            self.place(table, place[0], place[1], capture_id).unlink(missing_ok=True)
+            self.place(table, place, capture_id).unlink(missing_ok=True)
 
     def tables(self) -> list[str]:
-        """Returns the tables that the lake contains."""
-        return sorted(path.name.removeprefix("table=") for path in self.root.glob("table=*"))
+        """Returns the tables that contain a file. A folder may be empty after a write was interrupted."""
+        folders = (path for path in self.root.glob("table=*") if any(path.rglob("*.parquet")))
+        return sorted(path.name.removeprefix("table=") for path in folders)
 
 
 class _replacing:

@@ -53,28 +53,37 @@ class _Write:
     def __init__(self, capture: Path, path: str, store: Store, with_events: bool) -> None:
         self.capture, self.path, self.store, self.with_events = capture, path, store, with_events
         self.capture_id: str | None = None
-        self.status, self.error = "failed", None  # type: str, str | None
+        self.status = "failed"
+        self.error: str | None = None
         self.events: int | None = None
         self.size, self.num_files = 0, 0
 
     def run(self) -> None:
-        source = hashlib.sha256(os.fspath(self.capture.absolute()).encode("utf-8", "surrogateescape")).hexdigest()[:32]
+        source = self._source()
         try:
             files = files_of(self.capture)
-            state = [list(file) for file in state_of(files, self.capture)]
+            state: list[list[Any]] = [list(file) for file in state_of(files, self.capture)]
             self.size, self.num_files = sum(file[1] for file in state), len(state)
             known = self.store.state("sources", source)
             if known.get("files") == state and self._is_there(known.get("capture_id")):
                 return
             self.capture_id = content_hash(files)
         except OSError as error:
-            self._fail(f"{self.path}: {error.strerror or error}", f"path-{source}")
+            self.fail(f"{self.path}: {error.strerror or error}")
             return
         self._lay_schema_fields()
         if not self._is_there(self.capture_id):
             self._read(self.capture_id)
         self._forget(f"path-{source}")
         self.store.set_state("sources", source, {"files": state, "capture_id": self.capture_id})
+
+    def _source(self) -> str:
+        """Returns the hash of the path."""
+        return hashlib.sha256(os.fspath(self.capture.absolute()).encode("utf-8", "surrogateescape")).hexdigest()[:32]
+
+    def fail(self, error: str) -> None:
+        """Records that the path cannot be read."""
+        self._fail(error, f"path-{self._source()}")
 
     def _forget(self, name: str) -> None:
         """Removes the row about a path that could not be read before."""
@@ -137,7 +146,7 @@ class _Write:
         """Writes the files of a capture. ``imports`` is the last of them."""
         before = self.store.state("captures", name)
         places = [*(old for old in before.get("places", []) if old != place), place]
-        state = {
+        state: dict[str, Any] = {
             "stamp": _schema.stamp(),
             "places": places,
             "tables": sorted({*before.get("tables", []), *tables, "imports"}),
@@ -151,8 +160,8 @@ class _Write:
             self.store.remove(name, old, state["tables"])
         self.store.remove(name, place, [table for table in state["tables"] if table not in tables and table != "imports"])
         for table, rows in tables.items():
-            self.store.write_table(self.store.place(table, *place, name), rows)
-        self.store.write_table(self.store.place("imports", *place, name), _rows.arrow("imports", [about], {}))
+            self.store.write_table(self.store.place(table, place, name), rows)
+        self.store.write_table(self.store.place("imports", place, name), _rows.arrow("imports", [about], {}))
         state |= {"places": [place], "tables": [*sorted(tables), "imports"], "complete": True}
         self.store.set_state("captures", name, state)
         if self.error is None:
@@ -180,3 +189,11 @@ def _is_older(stamp: list[str]) -> bool:
 
 def _numbers(version: str) -> tuple[int, ...]:
     return tuple(int(part) if part.isdecimal() else 0 for part in version.split("+")[0].split("."))
+
+
+def record_failure(capture: str | os.PathLike[str], lake: str | os.PathLike[str], error: str) -> dict[str, Any]:
+    """Records in the lake that a capture cannot be read, and returns the status."""
+    path = os.fspath(capture)
+    made = _Write(Path(path).expanduser(), path, Store(lake), False)
+    made.fail(error)
+    return {"capture": path, "capture_id": None, "status": made.status, "events": None, "seconds": 0.0, "error": error}

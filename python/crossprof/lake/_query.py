@@ -1,0 +1,47 @@
+"""Queries of a lake with DuckDB."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from .._errors import ProfileError
+from . import _schema
+from ._store import Store
+
+if TYPE_CHECKING:
+    import duckdb
+
+_TYPES = {"int64": "BIGINT", "double": "DOUBLE", "string": "VARCHAR", "bool": "BOOLEAN", "timestamp": "TIMESTAMP WITH TIME ZONE"}
+
+
+def connect(lake: str | os.PathLike[str]) -> duckdb.DuckDBPyConnection:
+    """Returns a connection with a view for each table of a lake: ``captures``, ``steps``, ``ops``, ``schema_fields``, ...
+
+    Each view has all columns of this version. In rows that an older version wrote, new columns are null. ``workload`` and ``month`` come
+    from the names of the folders: conditions on them skip files.
+
+    Raises:
+        ProfileError: The folder contains no lake.
+    """
+    import duckdb
+
+    store = Store(lake)
+    there = set(store.tables())
+    if not there:
+        raise ProfileError(f"{os.fspath(lake)}: there is no lake here. crossprof lake import GLOB --lake DIR makes one.")
+    connection = duckdb.connect()
+    connection.execute("SET TimeZone = 'UTC'")
+    for table in [*_schema.TABLES, "schema_fields"]:
+        fields = _schema.SCHEMA_FIELDS if table == "schema_fields" else _schema.fields(table)
+        columns = ", ".join(f'"{field.name}" {_TYPES[field.type]}' for field in fields)
+        connection.execute(f'CREATE TEMP TABLE "no_{table}" ({columns})')
+        if table in there:
+            folder = str(store.root / f"table={table}").replace("'", "''")
+            # A workload made of digits is a name, too.
+            files = f"read_parquet('{folder}/**/*.parquet', hive_partitioning = true, hive_types_autocast = false, union_by_name = true)"
+            rows = f'SELECT * EXCLUDE ("schema", "table") FROM {files} UNION ALL BY NAME SELECT * FROM "no_{table}"'
+        else:
+            rows = f'SELECT * FROM "no_{table}"'
+        connection.execute(f'CREATE TEMP VIEW "{table}" AS {rows}')
+    return connection

@@ -1,0 +1,220 @@
+"""Finds workloads that became slower.
+
+The captures of a workload are a series in time. ``compare`` and its trend provide the statistics: the noise is the variation among
+captures, and never less than that of their steps. If the trend finds a change, the captures since the last change are compared with those
+of the level before. If not, the last captures are compared with the captures before them.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from .. import _native
+from .._errors import ProfileError, checked_count
+from ._query import connect
+
+if TYPE_CHECKING:
+    import duckdb
+
+#: Fewest captures of a comparison: fewer do not show how captures vary.
+_FEWEST = 4
+#: Smallest share of a slow-down that an explanation must have.
+_LEAST_SHARE = 0.05
+#: Most explanations of one kind.
+_MOST = 3
+
+_CAPTURES = """
+SELECT workload_key, capture_id, run, path, captured_at, git_sha, device_kind, num_devices, program,
+       typical_step_ps / 1e6 AS us, typical_step_steps, typical_step_variance_ps2 / 1e12 AS variance, typical_step_freedom,
+       typical_step_products, typical_step_squares, coalesce(captured_at, try_cast("timestamp" AS TIMESTAMP WITH TIME ZONE)) AS taken_at
+FROM captures
+WHERE typical_step_ps IS NOT NULL AND taken_at IS NOT NULL
+QUALIFY row_number() OVER (PARTITION BY workload_key ORDER BY taken_at DESC, capture_id DESC) <= ?
+ORDER BY workload_key, taken_at, capture_id
+"""
+
+_OPS = """
+SELECT capture_id, op_key, any_value(scope) AS scope, any_value(hlo_op_name) AS name, sum(self_time_ps / device_steps / 1e6) AS us
+FROM ops WHERE capture_id IN (SELECT unnest(?)) AND device_steps > 0 GROUP BY ALL ORDER BY ALL
+"""
+
+_HOSTS = """
+SELECT hosts.capture_id, hosts.host, hosts.caused_wait_ps / hosts.num_steps / captures.num_devices / 1e6 AS us
+FROM hosts JOIN captures USING (capture_id)
+WHERE hosts.capture_id IN (SELECT unnest(?)) AND hosts.host IS NOT NULL AND hosts.num_steps > 0 AND hosts.caused_wait_ps IS NOT NULL
+ORDER BY ALL
+"""
+
+
+def regressions(lake: str | os.PathLike[str], *, last: int = 3, against: int = 10, threshold: float = 1.0) -> list[dict[str, Any]]:
+    """Returns the workloads whose steps became slower, largest slow-down first.
+
+    Args:
+        lake: Folder of the lake.
+        last: Number of captures that are compared with those before them.
+        against: Number of captures before them.
+        threshold: Smallest relevant slow-down in percent.
+
+    Returns:
+        For each workload, a dict with ``before_us`` and ``after_us`` (means of the typical steps), ``percent``, ``margin_percent`` (half
+        of the 95 % confidence interval), ``least_provable_percent`` (the smallest difference that such captures would show in four
+        of five cases), ``first_bad`` and ``last_good`` (captures with their commits), and ``because``: the parts of the step, scopes,
+        ops and hosts that take more time, beyond their noise.
+
+    Raises:
+        ProfileError: There is no lake, or an argument is invalid.
+    """
+    checked_count("last", last)
+    checked_count("against", against)
+    if not 0 <= threshold <= 100:
+        raise ProfileError(f"threshold must be a percentage from 0 to 100, not {threshold!r}.")
+    connection = connect(lake)
+    series = series_of(connection, last + against)
+    found = (_regression(connection, captures, last, threshold) for captures in series.values())
+    return sorted((each for each in found if each is not None), key=lambda each: (-each["percent"], each["workload_key"]))
+
+
+def series_of(connection: duckdb.DuckDBPyConnection, most: int) -> dict[str, list[dict[str, Any]]]:
+    """Returns the last captures of each workload, in the order of their time."""
+    series: dict[str, list[dict[str, Any]]] = {}
+    for row in _rows(connection, _CAPTURES, [most]):
+        series.setdefault(row["workload_key"], []).append(row)
+    return series
+
+
+def _rows(connection: duckdb.DuckDBPyConnection, query: str, parameters: list[Any]) -> list[dict[str, Any]]:
+    result = connection.execute(query, parameters)
+    names = [column[0] for column in result.description or ()]
+    return [dict(zip(names, values)) for values in result.fetchall()]
+
+
+def _level(row: dict[str, Any]) -> tuple[float, int, float | None, float, tuple[float, float, float] | None]:
+    sums = (row["typical_step_products"], row["typical_step_squares"], float(row["typical_step_steps"]))
+    correlation = None if sums[0] is None or sums[1] is None else sums
+    return row["us"], row["typical_step_steps"], row["variance"], row["typical_step_freedom"], correlation
+
+
+def split(levels: list[Any], last: int) -> tuple[list[int], list[int], bool]:
+    """Returns the indices of the captures before and after, and true if the trend found the change between them."""
+    firsts, outliers = _native.changes_of_level(levels)
+    if firsts:
+        start, change = (firsts[-2] if len(firsts) > 1 else 0), firsts[-1]
+    else:
+        start, change = 0, max(len(levels) - last, 0)
+    kept = [at for at in range(start, len(levels)) if at not in outliers]
+    return [at for at in kept if at < change], [at for at in kept if at >= change], bool(firsts)
+
+
+def slowdown(captures: list[dict[str, Any]], last: int, threshold: float) -> tuple[list[int], list[int], bool, Any] | None:
+    """Returns the captures before and after, true if the trend found the change, and the difference. None if nothing became slower."""
+    levels = [_level(row) for row in captures]
+    before, after, is_change = split(levels, last)
+    if not before or not after or len(before) + len(after) < _FEWEST:
+        return None
+    difference = _native.group_difference([levels[at] for at in after], [levels[at] for at in before], threshold / 100)
+    return None if difference is None or difference[-1] != "slower" else (before, after, is_change, difference)
+
+
+def _regression(
+    connection: duckdb.DuckDBPyConnection, captures: list[dict[str, Any]], last: int, threshold: float
+) -> dict[str, Any] | None:
+    found = slowdown(captures, last, threshold)
+    if found is None:
+        return None
+    before, after, is_change, (after_us, before_us, margin_us, least_us, _) = found
+    sides = [captures[at] for at in before], [captures[at] for at in after]
+    first = captures[after[0]]
+
+    def percent(us: float | None) -> float | None:
+        return None if us is None else 100 * us / before_us
+
+    return {
+        "workload_key": first["workload_key"],
+        "program": first["program"],
+        "device_kind": first["device_kind"],
+        "num_devices": first["num_devices"],
+        "before_us": before_us,
+        "after_us": after_us,
+        "percent": 100 * (after_us / before_us - 1),
+        "margin_percent": percent(margin_us),
+        "least_provable_percent": percent(least_us),
+        "captures": [len(before), len(after)],
+        # If false, the change may be earlier than the first of the last captures.
+        "is_change_point": is_change,
+        "first_bad": _named(first),
+        "last_good": _named(captures[before[-1]]),
+        "because": _causes(connection, sides, after_us - before_us),
+    }
+
+
+def _named(row: dict[str, Any]) -> dict[str, Any]:
+    at = row["taken_at"]
+    return {
+        "capture_id": row["capture_id"],
+        "path": row["path"],
+        "run": row["run"],
+        "captured_at": None if at is None else at.isoformat(),
+        "git_sha": row["git_sha"],
+    }
+
+
+def _causes(
+    connection: duckdb.DuckDBPyConnection, sides: tuple[list[dict[str, Any]], list[dict[str, Any]]], slower_us: float
+) -> list[dict[str, Any]]:
+    """Returns what takes more time per step and device: parts of the step, scopes, ops and hosts, largest first."""
+    ids = [[row["capture_id"] for row in side] for side in sides]
+    both = [*ids[0], *ids[1]]
+    ops = _rows(connection, _OPS, [both])
+    names = {row["op_key"]: row for row in ops}
+    hosts = _rows(connection, _HOSTS, [both])
+    kinds: list[tuple[str, dict[str, dict[str, float]]]] = [
+        ("part", _parts(connection, both)),
+        ("scope", _sums(ops, "scope")),
+        ("op", _sums(ops, "op_key")),
+        ("host", _sums(hosts, "host") if len({row["host"] for row in hosts}) > 1 else {}),
+    ]
+    found: list[dict[str, Any]] = []
+    for kind, values in kinds:
+        # A capture without any value did not record this kind.
+        known = {capture for of_captures in values.values() for capture in of_captures}
+        grown: list[dict[str, Any]] = []
+        for name, of_captures in values.items():
+            before, after = ([of_captures.get(capture, 0.0) for capture in side if capture in known] for side in ids)
+            margin = _native.margin_of_values(after, before)
+            if margin is None or not before or not after:
+                continue
+            delta = sum(after) / len(after) - sum(before) / len(before)
+            if delta > margin and delta > _LEAST_SHARE * slower_us:
+                cause: dict[str, Any] = {"kind": kind, "name": name, "slower_us": delta, "percent_of_slowdown": 100 * delta / slower_us}
+                if kind == "op":
+                    cause |= {"name": names[name]["name"], "op_key": name, "scope": names[name]["scope"]}
+                grown.append(cause)
+        grown.sort(key=lambda cause: (-cause["slower_us"], cause["name"]))
+        found += grown[:_MOST]
+    return found
+
+
+def _sums(rows: Iterable[dict[str, Any]], key: str) -> dict[str, dict[str, float]]:
+    """Returns the time of each name in each capture."""
+    sums: dict[str, dict[str, float]] = {}
+    for row in rows:
+        if row[key]:
+            of_captures = sums.setdefault(row[key], {})
+            of_captures[row["capture_id"]] = of_captures.get(row["capture_id"], 0.0) + row["us"]
+    return sums
+
+
+def _parts(connection: duckdb.DuckDBPyConnection, captures: list[str]) -> dict[str, dict[str, float]]:
+    """Returns the time of each part of the mean step in each capture."""
+    from . import _schema
+
+    names = [field.name for field in _schema.fields("captures") if field.source[:2] == ("step_breakdown", "parts")]
+    columns = ", ".join(f'"{name}" / 1e6 AS "{name}"' for name in names)
+    rows = _rows(connection, f"SELECT capture_id, {columns} FROM captures WHERE capture_id IN (SELECT unnest(?))", [captures])
+    parts = {
+        name.removeprefix("breakdown_").removesuffix("_ps"): {row["capture_id"]: row[name] for row in rows if row[name] is not None}
+        for name in names
+    }
+    return parts
