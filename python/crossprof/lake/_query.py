@@ -32,6 +32,9 @@ def connect(lake: str | os.PathLike[str]) -> duckdb.DuckDBPyConnection:
         raise ProfileError(f"{os.fspath(lake)}: there is no lake here. crossprof lake import GLOB --lake DIR makes one.")
     connection = duckdb.connect()
     connection.execute("SET TimeZone = 'UTC'")
+    connection.execute("SET parquet_metadata_cache = true")
+    # DuckDB must open every file to find its columns, unless all files have those of this version.
+    differ = store.states("columns") != {_schema.stamp()[1]}
     for table in [*_schema.TABLES, "schema_fields"]:
         fields = _schema.SCHEMA_FIELDS if table == "schema_fields" else _schema.fields(table)
         columns = ", ".join(f'"{field.name}" {_TYPES[field.type]}' for field in fields)
@@ -39,7 +42,8 @@ def connect(lake: str | os.PathLike[str]) -> duckdb.DuckDBPyConnection:
         if table in there:
             folder = str(store.root / f"table={table}").replace("'", "''")
             # A workload made of digits is a name, too.
-            files = f"read_parquet('{folder}/**/*.parquet', hive_partitioning = true, hive_types_autocast = false, union_by_name = true)"
+            options = f"hive_partitioning = true, hive_types_autocast = false, union_by_name = {str(differ).lower()}"
+            files = f"read_parquet('{folder}/**/*.parquet', {options})"
             rows = f'SELECT * EXCLUDE ("schema", "table") FROM {files} UNION ALL BY NAME SELECT * FROM "no_{table}"'
         else:
             rows = f'SELECT * FROM "no_{table}"'

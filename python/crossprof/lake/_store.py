@@ -4,6 +4,7 @@
 
     lake/schema=1/table=steps/workload=W/month=2026-11/capture=HASH.parquet    one file per table and capture
     lake/schema=1/table=schema_fields/schema_fields.parquet                    every column, with its definition
+    lake/schema=1/state/columns/HASH.json                                      versions of the tables that were written
     lake/schema=1/state/captures/HASH.json                                     where the files of a capture are
     lake/schema=1/state/sources/HASH.json                                      size and time of the files that were read from a path
 
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
 
 _ROWS_OF_A_GROUP = 128 * 1024
 _LEVEL = 3
+#: Files with fewer rows are written without dictionaries and statistics.
+_FEW_ROWS = 256
 
 
 class Store:
@@ -48,16 +51,20 @@ class Store:
         import pyarrow as pa
         import pyarrow.parquet
 
+        is_small = len(table) < _FEW_ROWS
         deltas = {"start_ps": "DELTA_BINARY_PACKED", "duration_ps": "DELTA_BINARY_PACKED"} if "depth" in table.column_names else None
         texts = [field.name for field in table.schema if pa.types.is_string(field.type)]
-        with _replacing(path) as temporary:
+        with _replacing(path) as temporary, open(temporary, "wb") as file:
             pyarrow.parquet.write_table(
                 table,
-                temporary,
+                file,
                 compression="zstd",
                 compression_level=_LEVEL,
                 row_group_size=_ROWS_OF_A_GROUP,
-                use_dictionary=texts,
+                # Most files have a few rows and many columns: dictionaries, statistics and the Arrow schema would be most of the file.
+                use_dictionary=False if is_small else texts,
+                write_statistics=["captured_at"] if is_small and "captured_at" in table.column_names else not is_small,
+                store_schema=False,
                 column_encoding=deltas,
             )
 
@@ -77,6 +84,10 @@ class Store:
     def forget(self, kind: str, name: str) -> None:
         """Removes a state."""
         self._state(kind, name).unlink(missing_ok=True)
+
+    def states(self, kind: str) -> set[str]:
+        """Returns the names of all states of a kind."""
+        return {path.stem for path in self.root.glob(f"state/{kind}/*/*.json")}
 
     def _state(self, kind: str, name: str) -> Path:
         return self.root / "state" / kind / name[:2] / f"{name}.json"

@@ -155,6 +155,9 @@ class _Write:
             "error": self.error,
             "complete": False,
         }
+        version, columns = _schema.stamp()
+        if not self.store.state("columns", columns):
+            self.store.set_state("columns", columns, {"crossprof": version})
         self.store.set_state("captures", name, state)
         for old in places[:-1]:
             self.store.remove(name, old, state["tables"])
