@@ -20,6 +20,11 @@ Analysing::
     crossprof.compare("main", "new", price=2.5)["summary"]
     crossprof.check(profile, limits="step_timing.avg_step_time_us < 150 ms")["holds"]
 
+Many captures (needs ``crossprof[lake]``)::
+
+    crossprof.lake.write("logs/run_17", "lake")
+    crossprof.lake.connect("lake").sql("SELECT * FROM captures")
+
 Importing this package is fast. It does not import JAX.
 """
 
@@ -58,10 +63,12 @@ _PLACES = {
 }
 _MODULES = {name: module for module, names in _PLACES.items() for name in names}
 
-__all__ = sorted(_MODULES)
+__all__ = sorted([*_MODULES, "lake"])
 
 
 def __getattr__(name: str) -> object:
+    if name == "lake":
+        return import_module(".lake", __name__)
     module = _MODULES.get(name)
     if module is None:
         raise AttributeError(f"module 'crossprof' has no attribute {name!r}")

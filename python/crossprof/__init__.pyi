@@ -1,5 +1,8 @@
 """Types of the names that `__init__.py` imports on first use."""
 
+from . import (
+    lake as lake,
+)
 from ._capture import (
     Capture as Capture,
     capture as capture,
