@@ -116,4 +116,4 @@ def check(
 
 
 def _named(run: Profile) -> tuple[_native.Runs, int, str]:
-    return run._runs, run._index, str(run.paths[0])
+    return run._runs, run._index, str(run.paths[0]) if run.paths else run.name

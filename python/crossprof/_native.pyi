@@ -2,13 +2,20 @@
 
 import os
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 __version__: str
 
 #: Typical step of a capture: mean in microseconds, number of steps, variance of the mean, degrees of freedom, and the sums for the
 #: correlation of consecutive steps (products, squares, steps).
 _Level = tuple[float, int, float | None, float, tuple[float, float, float] | None]
+class _Content(Protocol):
+    def read(self, number: int, /) -> bytes: ...
+
+#: Name, number of bytes, and content.
+Stream = tuple[str, int | None, _Content]
+#: Address, true for the contents of a folder, and the contents.
+Streams = tuple[str, bool, list[Stream]]
 
 class Runs:
     def __len__(self) -> int: ...
@@ -59,6 +66,7 @@ class Columns:
 
 def read(
     paths: Sequence[str | os.PathLike[str]],
+    given: Sequence[Streams],
     watch: Callable[[int, int], object],
     *,
     num_steps: int | None = None,
@@ -71,6 +79,7 @@ def read(
 def ask(tool: str, arguments: str) -> str: ...
 def of_document(text: str) -> Runs: ...
 def tables() -> list[tuple[str, str, list[str]]]: ...
+def describes_model(text: bytes) -> bool: ...
 def suggestion(word: str, known: Sequence[str]) -> str: ...
 def compare(
     runs: Sequence[tuple[Runs, int, int | None, int | None]],

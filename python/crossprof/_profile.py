@@ -7,13 +7,13 @@ import os
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple, Union, overload
+from typing import Any, NamedTuple, Union, cast, overload
 
 from . import _native
 from ._errors import ProfileError, checked_count, sentence
 from ._log import log
-from ._paths import Paths, expanded
 from ._progress import Bar
+from ._sources import Gathered, Sources, is_one
 from ._table import Table, TableInfo
 
 
@@ -31,8 +31,8 @@ class Program(NamedTuple):
 class Profile:
     """One run."""
 
-    def __init__(self, runs: _native.Runs, index: int, paths: tuple[Path, ...], known: dict[str, Any] | None = None) -> None:
-        #: All files and folders that were read. This run comes from some of them.
+    def __init__(self, runs: _native.Runs, index: int, paths: tuple[Path | str, ...], known: dict[str, Any] | None = None) -> None:
+        #: All files, folders and URLs that were read. This run comes from some of them. Empty if only contents were read.
         self.paths = paths
         self._loaded: _native.Runs | None = runs
         self._index = index
@@ -48,7 +48,7 @@ class Profile:
         """Restores a pickled run from its files if they still give the same report. If not, restores it from the report."""
         document = json.dumps(self.report)
         try:
-            runs = _native.read([os.fspath(path) for path in self.paths], lambda done, total: None, **self._known)
+            runs = _read(Gathered(self.paths), False, self._known)
             if self._index < len(runs) and json.loads(runs.report(self._index)) == self.report:
                 return runs
         except ValueError:
@@ -199,7 +199,7 @@ class Profile:
         by: str = "layers",
         open: Iterable[str] = (),  # noqa: A002
         critical_path: bool = False,
-        against: Profile | Paths | None = None,
+        against: Profile | Sources | None = None,
         against_program: str | int | None = None,
         format: str = "text",  # noqa: A002
     ) -> str:
@@ -293,7 +293,7 @@ def ask(tool: str, capture: str | os.PathLike[str] | None = None, *, question: s
 class Profiles(Sequence[Profile]):
     """The runs of some files. Attributes of a single run are those of the first run."""
 
-    def __init__(self, runs: _native.Runs, paths: tuple[Path, ...], known: dict[str, Any] | None = None) -> None:
+    def __init__(self, runs: _native.Runs, paths: tuple[Path | str, ...], known: dict[str, Any] | None = None) -> None:
         self._profiles = [Profile(runs, index, paths, known) for index in range(len(runs))]
         #: Files that could not be read, one sentence each.
         self.problems: list[str] = runs.problems()
@@ -320,7 +320,7 @@ def tables() -> list[TableInfo]:
 
 
 def open_all(
-    *paths: Paths,
+    *paths: Sources,
     num_steps: int | None = None,
     batch_size: int | None = None,
     seq_length: int | None = None,
@@ -329,14 +329,11 @@ def open_all(
     window: str | None = None,
     progress: bool | None = None,
 ) -> Profiles:
-    """Reads every run below some files and folders. See :func:`open` for arguments and errors."""
+    """Reads every run of some sources. See :func:`open` for arguments and errors."""
     for name, value in (("num_steps", num_steps), ("batch_size", batch_size), ("seq_length", seq_length)):
         checked_count(name, value)
-    try:
-        found = [path for each in paths for path in expanded(each)]
-    except ValueError as error:
-        raise sentence(error) from None
-    if not found:
+    gathered = Gathered(paths)
+    if not gathered.files and not gathered.streams:
         raise ProfileError("There is nothing to read: give a file or a folder.")
     known: dict[str, Any] = {
         "num_steps": num_steps,
@@ -346,16 +343,21 @@ def open_all(
         "model_config": None if model_config is None else os.fspath(Path(model_config).expanduser()),
         "window": window,
     }
+    return Profiles(_read(gathered, progress, known), tuple(gathered.names), known)
+
+
+def _read(gathered: Gathered, progress: bool | None, known: dict[str, Any]) -> _native.Runs:
     try:
         with Bar(progress) as bar:
-            runs = _native.read([os.fspath(path) for path in found], bar, **known)
+            return _native.read([os.fspath(path) for path in gathered.files], gathered.streams, bar, **known)
     except ValueError as error:
         raise sentence(error) from None
-    return Profiles(runs, tuple(path.absolute() for path in found), known)
+    finally:
+        gathered.stop()
 
 
 def open(  # noqa: A001
-    path: Paths,
+    path: Sources,
     *,
     num_steps: int | None = None,
     batch_size: int | None = None,
@@ -370,7 +372,8 @@ def open(  # noqa: A001
 
     Args:
         path: ``*.xplane.pb``, ``*.trace.json.gz``, a log folder, a profile's JSON, a report, a list of these (the files of several
-            hosts), or a pattern (``"~/runs/*/profiles"``).
+            hosts), or a pattern (``"~/runs/*/profiles"``). Also the URL of one of these (``"gs://bucket/runs/*"``; needs
+            ``crossprof[remote]``), the bytes of a file, or a file that was opened for reading bytes.
         num_steps: Number of steps in the capture. Replaces the number found in it.
         batch_size: Samples per step over all devices.
         seq_length: Tokens per sample.
@@ -392,10 +395,12 @@ def open(  # noqa: A001
         window=window,
         progress=progress,
     )
+    for problem in profiles.problems:
+        log.warning("%s", problem)
     return max(profiles, key=lambda profile: profile.name) if len(profiles) > 1 else profiles[0]
 
 
-def _profile(run: Profile | Paths) -> Profile:
+def _profile(run: Profile | Sources) -> Profile:
     """Returns a run. Reads its file if needed.
 
     Raises:
@@ -404,11 +409,11 @@ def _profile(run: Profile | Paths) -> Profile:
     return run if isinstance(run, Profile) else profiles_of(run)[0]
 
 
-#: A run, the runs of some files, or paths of files.
-Runs = Union[Profile, Profiles, Paths]
+#: A run, the runs of some files, or sources.
+Runs = Union[Profile, Profiles, Sources]
 
 
-def profiles_of(runs: Runs) -> list[Profile]:
+def profiles_of(runs: Runs | Iterable[Runs]) -> list[Profile]:
     """Returns the runs that a caller gives. Reads files if needed.
 
     Raises:
@@ -418,9 +423,9 @@ def profiles_of(runs: Runs) -> list[Profile]:
         return [runs]
     if isinstance(runs, Profiles):
         return list(runs)
-    if not isinstance(runs, (str, os.PathLike)) and isinstance(runs, Iterable):
-        return [profile for each in runs for profile in profiles_of(each)]
+    if not is_one(runs) and isinstance(runs, Iterable):
+        return [profile for each in runs for profile in profiles_of(cast(Runs, each))]
     try:
-        return [open(runs)]
+        return [open(cast(Sources, runs))]
     except TypeError:
         raise ProfileError(f"A profile or its path is needed, not {runs!r}.") from None

@@ -13,6 +13,7 @@ from urllib.parse import urljoin, urlsplit
 
 from ._errors import ProfileError
 from ._profile import Profile
+from ._sources import is_url
 
 
 class Shown:
@@ -59,10 +60,12 @@ def show(
     Raises:
         ProfileError: There is nothing to show, or no page.
     """
-    paths = what.paths if isinstance(what, Profile) else (Path(what),)
+    paths = what.paths if isinstance(what, Profile) else (what if is_url(what) else Path(what),)
     if len(paths) > 1:
         raise ProfileError("This profile was read together with others: show one file, or the folder that contains all of them.")
-    path = paths[0]
+    path = paths[0] if paths else ""
+    if not path or is_url(path):
+        raise ProfileError("The page shows only files on this machine. Save the profile, or copy its files here, and show those.")
     port, proxy = _behind_colab() or (0, "")
     words = [sys.executable, "-m", "crossprof", "view", str(path), "--no-browser", "--port", str(port)]
     if proxy:

@@ -3,13 +3,15 @@
 mod building;
 mod columns;
 mod lake;
+mod stream;
 
 use std::path::PathBuf;
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError, mpsc};
 use std::time::Duration;
 
 use crossprof::cli::open::{
-    Against, Asked, AskedHlo, Drawing, Known, Opened, Registry, Said, Watched, checked, compared, peak_flops,
+    Against, Asked, AskedHlo, Drawing, Known, Opened, Registry, Said, Watched, checked, compared, describes_model,
+    peak_flops,
 };
 use crossprof::{Query, Sort, TableName, UnifiedProfile, export};
 use pyo3::exceptions::{PyKeyError, PyValueError};
@@ -17,6 +19,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use columns::Columns;
+use stream::{GivenStreams, streams};
 
 /// Interval between checks for Ctrl+C while another thread works.
 const POLL: Duration = Duration::from_millis(50);
@@ -189,14 +192,21 @@ fn suggestion(word: &str, known: Vec<String>) -> String {
     crossprof::cli::open::suggestion(word, &known)
 }
 
-/// Reads and analyses files and folders. Ctrl+C interrupts it. Calls `watch` periodically with the bytes read and the total
+/// Returns true if these bytes describe a model: a `config.json` or a `crossprof.json`.
+#[pyfunction(name = "describes_model")]
+fn is_model(bytes: &[u8]) -> bool {
+    describes_model(bytes)
+}
+
+/// Reads and analyses files, folders and streams. Ctrl+C interrupts it. Calls `watch` periodically with the bytes read and the total
 /// bytes (0 while unknown).
 #[pyfunction]
-#[pyo3(signature = (paths, watch, *, num_steps=None, batch_size=None, seq_length=None, device=None, model_config=None, window=None))]
+#[pyo3(signature = (paths, given, watch, *, num_steps=None, batch_size=None, seq_length=None, device=None, model_config=None, window=None))]
 #[expect(clippy::too_many_arguments, reason = "each is a keyword of the Python function")]
 fn read(
     py: Python<'_>,
     paths: Vec<PathBuf>,
+    given: Vec<GivenStreams>,
     watch: Bound<'_, PyAny>,
     num_steps: Option<u64>,
     batch_size: Option<u64>,
@@ -213,7 +223,7 @@ fn read(
     // discards the files.
     std::thread::Builder::new()
         .name("crossprof".to_owned())
-        .spawn(move || drop(sender.send(Opened::read(&paths, &known, counted))))?;
+        .spawn(move || drop(sender.send(Opened::read(&paths, streams(given), &known, counted))))?;
     // Only one thread waits, but the compiler cannot prove it.
     let receiver = Mutex::new(receiver);
     let wait = || receiver.lock().unwrap_or_else(PoisonError::into_inner).recv_timeout(POLL);
@@ -313,6 +323,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(of_document, module)?)?;
     module.add_function(wrap_pyfunction!(tables, module)?)?;
     module.add_function(wrap_pyfunction!(suggestion, module)?)?;
+    module.add_function(wrap_pyfunction!(is_model, module)?)?;
     module.add_function(wrap_pyfunction!(main, module)?)?;
     lake::add(module)?;
     module.add_function(wrap_pyfunction!(device_peak, module)?)

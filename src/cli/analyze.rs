@@ -7,6 +7,7 @@ use crossprof::report::FindingSeverity;
 use crossprof::{Session, Settings, Severity, UnifiedProfile, export};
 
 use super::args::{Analyze, Inputs};
+use super::input::Streams;
 use super::load::{self, Loaded};
 use super::output::{self, Outputs};
 use super::output_format::OutputFormat;
@@ -120,19 +121,25 @@ pub fn reports(inputs: &Inputs, outputs: &Outputs) -> Result<Reports, String> {
 ///
 /// Fails for the same reasons as [`reports`].
 pub fn read(inputs: &Inputs, outputs: &Outputs, progress: &mut Progress) -> Result<Reports, String> {
-    read_with(inputs, inputs.model.checkpoint_dir.is_none(), outputs, progress)
+    read_with(inputs, Vec::new(), inputs.model.checkpoint_dir.is_none(), outputs, progress)
 }
 
-/// Loads the inputs and analyses every run. If `search`, also reads the files that describe the model next to the profiles and
+/// Loads the inputs and the streams, and analyses every run. If `search`, also reads the files that describe the model next to the profiles and
 /// in the folders above them.
 ///
 /// # Errors
 ///
 /// Fails for the same reasons as [`reports`].
-pub fn read_with(inputs: &Inputs, search: bool, outputs: &Outputs, progress: &mut Progress) -> Result<Reports, String> {
+pub fn read_with(
+    inputs: &Inputs,
+    streams: Vec<Streams>,
+    search: bool,
+    outputs: &Outputs,
+    progress: &mut Progress,
+) -> Result<Reports, String> {
     let settings = Settings { dollars_per_device_hour: inputs.price, ..load::settings(&inputs.model)? };
     settings.model_files.iter().try_for_each(|file| outputs.spare(Path::new(&file.path)))?;
-    let Loaded { session, problems } = load::load(inputs.paths(), search, outputs, progress)?;
+    let Loaded { session, problems } = load::load(inputs.paths(), streams, search, outputs, progress)?;
     let mut session = ManuallyDrop::new(session);
     let runs = session.runs();
     let profiles = runs.iter().filter_map(|run| session.report(run.index, &settings)).collect();

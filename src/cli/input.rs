@@ -24,28 +24,48 @@ const STANDARD_INPUT: &str = "-";
 /// True after standard input has been named.
 static STANDARD_INPUT_TAKEN: AtomicBool = AtomicBool::new(false);
 
+/// Content that is not in a file on this machine: an object of a bucket, or bytes in memory.
+pub struct Stream {
+    /// Address of the content, or the name of a file. It determines the run that the content belongs to.
+    pub name: String,
+    /// Number of bytes, if it is known.
+    pub size: Option<u64>,
+    /// The content. It is read once, in order.
+    pub content: Box<dyn Read + Send>,
+}
+
+/// Streams that are read like the files of one path.
+pub struct Streams {
+    /// Address of the folder, or of the only stream.
+    pub name: String,
+    /// True if these are the contents of a folder. False if the user named each of them.
+    pub is_folder: bool,
+    /// The contents, in the order of their names.
+    pub streams: Vec<Stream>,
+}
+
 /// A file to read.
 pub struct Input {
     /// Path of the file. `-` is standard input.
     pub path: PathBuf,
     /// Name of the file in the session.
     pub name: String,
-    /// Stored size in bytes. `None` for a pipe.
+    /// Stored size in bytes. `None` if it is unknown, as that of a pipe.
     pub size: Option<u64>,
     /// Kind of the file's content.
     pub kind: FileKind,
     /// True if the file is named on the command line or has the name of a profile. It is an error if such a file contains
     /// no run.
     pub expected: bool,
-    /// A pipe at its start, until it is read.
-    stream: Mutex<Option<Box<dyn Read + Send>>>,
+    /// The content at its start, until it is read. `None` for a file, which is opened when it is read.
+    stream: Option<Mutex<Option<Box<dyn Read + Send>>>>,
 }
 
 /// An opened input.
 pub enum Source {
     /// A file, with random access.
     File(File),
-    /// A pipe, which can be read only once and in order.
+    /// A pipe or another stream, which can be read only once and in order.
     Stream(Box<dyn Read + Send>),
 }
 
@@ -87,20 +107,40 @@ impl Input {
             }
         };
         let expected = named || is_profile(kind) || is_called_profile(&name);
-        Ok(Input { path, name, size, kind, expected, stream: Mutex::new(stream) })
+        Ok(Input { path, name, size, kind, expected, stream: stream.map(|stream| Mutex::new(Some(stream))) })
+    }
+
+    /// Reads the start of a stream and detects its kind. `named` is true for streams that the user named.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the stream cannot be read. The message names it.
+    pub fn of_stream(stream: Stream, named: bool) -> Result<Input, String> {
+        let Stream { name, size, mut content } = stream;
+        let mut head = Vec::new();
+        let read = content.by_ref().take(HEAD_BYTES).read_to_end(&mut head);
+        read.map_err(|error| format!("{name}: cannot be read: {error}"))?;
+        let kind = session::peek(&name, &head, (head.len() as u64) < HEAD_BYTES || size == Some(HEAD_BYTES));
+        let expected = named || is_profile(kind) || is_called_profile(&name);
+        let content: Box<dyn Read + Send> = Box::new(Cursor::new(head).chain(content));
+        let path = PathBuf::from(&name);
+        Ok(Input { path, name, size, kind, expected, stream: Some(Mutex::new(Some(content))) })
+    }
+
+    /// Returns true for a file on this machine, and false for a pipe or another stream.
+    pub fn is_file(&self) -> bool {
+        self.stream.is_none()
     }
 
     /// Returns the content from the start.
     ///
     /// # Errors
     ///
-    /// Fails if the file is gone, or if the pipe has already been read.
+    /// Fails if the file is gone, or if the stream has already been read.
     pub fn source(&self) -> io::Result<Source> {
-        if self.size.is_some() {
-            return File::open(&self.path).map(Source::File);
-        }
-        let stream = self.stream.lock().ok().and_then(|mut stream| stream.take());
-        stream.map(Source::Stream).ok_or_else(|| io::Error::other("a pipe can be read only once"))
+        let Some(stream) = &self.stream else { return File::open(&self.path).map(Source::File) };
+        let stream = stream.lock().ok().and_then(|mut stream| stream.take());
+        stream.map(Source::Stream).ok_or_else(|| io::Error::other("a stream can be read only once"))
     }
 
     /// Returns a path that identifies the file.

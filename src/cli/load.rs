@@ -21,7 +21,7 @@ use crossprof::{FileResult, ModelConfig, Session, Settings, Warning};
 use crossprof::report::SourceFile;
 
 use super::args::Model;
-use super::input::{Input, Source, read_small, walk};
+use super::input::{Input, Source, Streams, read_small, walk};
 use super::output::Outputs;
 use super::progress::Progress;
 use super::sidecars;
@@ -97,8 +97,17 @@ fn source_file(path: &Path) -> SourceFile {
 
 fn model_config(path: &Path) -> Result<Sidecar, String> {
     let bytes = read_small(path, MOST_CONFIG_BYTES).map_err(|error| format!("cannot be read: {error}."))?;
-    let mut decoder = Decoder::new(&path.to_string_lossy());
-    decoder.push(&bytes).map_err(|error| error.to_string())?;
+    model_of(&path.to_string_lossy(), &bytes)
+}
+
+/// Reads a model configuration. `name` is the name of its file.
+///
+/// # Errors
+///
+/// Fails with a message if the bytes are not a model configuration.
+pub fn model_of(name: &str, bytes: &[u8]) -> Result<Sidecar, String> {
+    let mut decoder = Decoder::new(name);
+    decoder.push(bytes).map_err(|error| error.to_string())?;
     match decoder.finish().map_err(|error| error.to_string())? {
         Decoded::Model(model) => Ok(*model),
         _ => {
@@ -107,13 +116,15 @@ fn model_config(path: &Path) -> Result<Sidecar, String> {
     }
 }
 
-/// Reads everything under `paths`. With `search`, also reads model configurations from the folders above the profiles.
+/// Reads everything under `paths`, and the `streams`. With `search`, also reads model configurations from the folders above the
+/// profiles of `paths`.
 ///
 /// # Errors
 ///
 /// Fails before reading anything if one of the `outputs` is a file that would be read.
 pub fn load<'a>(
     paths: impl Iterator<Item = &'a PathBuf>,
+    streams: Vec<Streams>,
     search: bool,
     outputs: &Outputs,
     progress: &mut Progress,
@@ -121,28 +132,19 @@ pub fn load<'a>(
     let mut loaded = Loaded { session: Session::new(), problems: Vec::new() };
     let mut inputs = Vec::new();
     for path in paths {
-        let found = inputs.len();
         let mut files = Vec::new();
         walk(path, &mut files, &mut loaded.problems);
-        for file in files {
-            match Input::open(file, !path.is_dir()) {
-                Ok(input) => inputs.push(input),
-                Err(message) => loaded.problems.push(message),
-            }
-        }
-        if path.is_dir() {
-            for (name, size) in leave_memory_beside_profiles(inputs.get_mut(found..).unwrap_or_default()) {
-                loaded.session.leave_out(&name, size, FileKind::MemoryProfile);
-            }
-        }
-        let is_expected = |input: &Input| input.expected;
-        if path.is_dir() && !inputs.iter().skip(found).any(is_expected) {
-            loaded.problems.push(format!(
-                "{}: This folder contains no profile. Specify the folder that you passed to jax.profiler.start_trace; \
-                    it contains plugins/profile/<run>/*.xplane.pb.",
-                path.display()
-            ));
-        }
+        let folder = path.is_dir().then(|| path.to_string_lossy());
+        add(
+            &mut loaded,
+            &mut inputs,
+            folder.as_deref(),
+            files.into_iter().map(|file| Input::open(file, !path.is_dir())),
+        );
+    }
+    for Streams { name, is_folder, streams } in streams {
+        let opened = streams.into_iter().map(|stream| Input::of_stream(stream, !is_folder));
+        add(&mut loaded, &mut inputs, is_folder.then_some(&name), opened);
     }
     if search {
         add_sidecars(&mut inputs);
@@ -150,6 +152,33 @@ pub fn load<'a>(
     inputs.iter().filter(|input| input.expected).try_for_each(|input| outputs.spare(input.place()))?;
     read_planned(&mut loaded, &inputs, progress);
     Ok(loaded)
+}
+
+/// Adds the files of one path. `folder` is the path if it is a folder.
+fn add(
+    loaded: &mut Loaded,
+    inputs: &mut Vec<Input>,
+    folder: Option<&str>,
+    files: impl Iterator<Item = Result<Input, String>>,
+) {
+    let found = inputs.len();
+    for file in files {
+        match file {
+            Ok(input) => inputs.push(input),
+            Err(message) => loaded.problems.push(message),
+        }
+    }
+    let Some(folder) = folder else { return };
+    let added = inputs.get_mut(found..).unwrap_or_default();
+    for (name, size) in leave_memory_beside_profiles(added) {
+        loaded.session.leave_out(&name, size, FileKind::MemoryProfile);
+    }
+    if !added.iter().any(|input| input.expected) {
+        loaded.problems.push(format!(
+            "{folder}: This folder contains no profile. Specify the folder that you passed to jax.profiler.start_trace; it contains \
+             plugins/profile/<run>/*.xplane.pb."
+        ));
+    }
 }
 
 /// If a folder contains trace profiles, leaves out dumped programs and error texts, because they are not separate runs in
@@ -192,8 +221,8 @@ fn add_sidecars(inputs: &mut Vec<Input>) {
     // A document contains its own model configuration. Only a file in the same folder can add to it.
     let levels = |input: &Input| if input.kind == FileKind::UnifiedProfile { 1 } else { usize::MAX };
     let profiles: Vec<(PathBuf, usize)> =
-        // A pipe has no folder.
-        inputs.iter().filter(is_profile).filter(|input| input.size.is_some())
+        // A stream has no folder on this machine.
+        inputs.iter().filter(is_profile).filter(|input| input.is_file())
         .map(|input| (input.path.clone(), levels(input))).collect();
     for (profile, levels) in profiles {
         for folder in sidecars::folders_above(&profile).into_iter().take(levels) {

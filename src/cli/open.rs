@@ -19,13 +19,14 @@ use super::args::{Hlo, Inputs, Model, Timeline, known_device};
 pub use super::check::Asked;
 pub use super::compare::Said;
 use super::hlo::Runs;
+pub use super::input::{Stream, Streams};
 use super::output::{self, Outputs};
 use super::output_format::OutputFormat;
 use super::progress::Progress;
 pub use super::progress::Watched;
 
 use super::table::{fitting, known_form};
-use super::{check, compare, hlo, timeline};
+use super::{check, compare, hlo, load, timeline};
 use base::suggest;
 
 /// Facts that the user gives in addition to the files. Each field corresponds to the command-line flag with the same name.
@@ -54,17 +55,22 @@ pub struct Opened {
 }
 
 impl Opened {
-    /// Reads and analyses the files below `paths`. `watched` receives the progress.
+    /// Reads and analyses the files below `paths`, and the `streams`. `watched` receives the progress.
     ///
     /// # Errors
     ///
     /// Fails with messages if an option is invalid, or if no run was found. If only some of the files could not be read,
     /// [`Opened::problems`] lists them.
-    pub fn read(paths: &[PathBuf], known: &Known, watched: Arc<Watched>) -> Result<Opened, String> {
-        Opened::read_with(paths, known, true, &mut Progress::watched(watched))
+    pub fn read(
+        paths: &[PathBuf],
+        streams: Vec<Streams>,
+        known: &Known,
+        watched: Arc<Watched>,
+    ) -> Result<Opened, String> {
+        Opened::read_with(paths, streams, known, true, &mut Progress::watched(watched))
     }
 
-    /// Reads and analyses the files below `paths`. If `searches`, also reads the sidecar files that describe the model next to
+    /// Reads and analyses the files below `paths`, and the `streams`. If `searches`, also reads the sidecar files that describe the model next to
     /// the profiles and in the folders above them.
     ///
     /// # Errors
@@ -72,6 +78,7 @@ impl Opened {
     /// Fails for the same reasons as [`Opened::read`].
     pub(super) fn read_with(
         paths: &[PathBuf],
+        streams: Vec<Streams>,
         known: &Known,
         searches: bool,
         progress: &mut Progress,
@@ -89,7 +96,7 @@ impl Opened {
         };
         let inputs = Inputs { files: paths.to_vec(), trace_file: Vec::new(), price: None, model };
         let Reports { profiles, session, settings, problems } =
-            analyze::read_with(&inputs, searches, &Outputs::default(), progress)?;
+            analyze::read_with(&inputs, streams, searches, &Outputs::default(), progress)?;
         let session = ManuallyDrop::into_inner(session);
         if profiles.is_empty() {
             return Err(problems.join("\n"));
@@ -392,7 +399,7 @@ pub fn checked(
         }
         None => {
             for path in budget.baselines.iter().filter(|_| budget.needs_baseline()) {
-                let read = Opened::read(std::slice::from_ref(path), &Known::default(), Arc::default())?;
+                let read = Opened::read(std::slice::from_ref(path), Vec::new(), &Known::default(), Arc::default())?;
                 let name = path.display().to_string();
                 let found = Document::of_all(read.profiles.iter().map(|profile| (profile, name.as_str())));
                 others.push(found.map_err(|error| error.to_string())?);
@@ -402,6 +409,11 @@ pub fn checked(
     let judged = budget.judge(&documents(runs)?, &others)?;
     let name = asked.budget.as_ref().map(|path| path.display().to_string());
     Ok(CheckReport::new(name, judged).to_json())
+}
+
+/// Returns true if these bytes describe a model: a `config.json` or a `crossprof.json`.
+pub fn describes_model(bytes: &[u8]) -> bool {
+    load::model_of("config.json", bytes).is_ok()
 }
 
 /// Returns ` Did you mean ...?` with the nearest words, or an empty text if none is close.

@@ -22,6 +22,11 @@ const NEW: &[&str] = &[
     // Queries lakes of captures.
     "duckdb==2.0.1",
     "mypy==2.4.1",
+    // Buckets, and a server of the S3 API.
+    "s3fs==2026.9.0",
+    "moto[s3]==5.2.5",
+    "flask==3.1.3",
+    "flask-cors==6.0.5",
     // A client for `crossprof mcp`.
     "mcp==2.3.0",
     // For the examples.
