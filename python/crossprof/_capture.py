@@ -8,16 +8,20 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import _compiles, _triggers
 from ._log import log
+from ._memory import Reader
 from ._names import claim_session
 from ._processes import chosen, identity, next_number, requested_session
 from ._profiler import Recording, is_foreign_start, mark, wait_for_devices
 from ._schedule import Schedule
 from ._settings import Settings, Workload, settings
 from ._window import FOREIGN_STOP, Captured, Timing, Window
+
+if TYPE_CHECKING:
+    from ._profile import Profile
 
 _NEVER = 1 << 62
 #: Stands for the time of a request that was made only to this process.
@@ -38,6 +42,8 @@ class Capture:
         self.reason_for_nothing: str | None = None
         self._number = next_number()
         self._settings = settings
+        self._reader = Reader()
+        self._reader.use(settings)
         self._schedule = schedule
         self._first_step = first_step
         self._step_name = step_name
@@ -81,6 +87,14 @@ class Capture:
                 if self._window is not None and tokens is not None:
                     self._tokens.append(tokens)
                 self._act(value)
+
+    def profiles(self) -> list[Profile]:
+        """Returns the profiles of the saved :attr:`captures`, in order. Each is read only once.
+
+        Raises:
+            ProfileError: The files of a capture are no longer there.
+        """
+        return self._reader.profiles(self.captures)
 
     def request(self, steps: int | None = None, requested_ns: int = _OWN) -> None:
         """Requests a capture of the next steps, in addition to the scheduled ones. Without ``steps``, the capture has as many steps as
@@ -347,7 +361,7 @@ class Capture:
 
 
 def capture(
-    folder: str | os.PathLike[str] = "profiles",
+    folder: str | os.PathLike[str] | None = "profiles",
     *,
     wait: int | None = 10,
     warmup: int = 1,
@@ -390,7 +404,8 @@ def capture(
     number.
 
     Args:
-        folder: A local folder. All processes must use the same one.
+        folder: A local folder. All processes must use the same one. If None, the captures are only in memory: ``profiles()`` returns
+            them. Each process then has the part of its own devices.
         wait: Steps before the first window. The last ones are timed, for comparison with the traced steps. None: record only on
             request.
         warmup: Steps to record and discard, because the first start of the profiler is slow.

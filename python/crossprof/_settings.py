@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -64,10 +65,12 @@ class Settings:
     argv: bool = False
     #: Also sample the power and clocks of NVIDIA GPUs.
     power: bool = True
+    #: The folder is removed when its captures have been read.
+    is_temporary: bool = False
 
 
 def settings(
-    folder: str | os.PathLike[str],
+    folder: str | os.PathLike[str] | None,
     processes: str | int | Sequence[int],
     memory: bool,
     options: dict[str, Any] | None,
@@ -77,7 +80,7 @@ def settings(
     argv: bool,
     power: bool,
 ) -> Settings:
-    """Checks the arguments and creates the folder.
+    """Checks the arguments and creates the folder. If it is None, creates a temporary folder.
 
     Raises:
         ValueError, TypeError: An argument is invalid.
@@ -89,7 +92,9 @@ def settings(
         if type(value) is not bool:
             raise TypeError(f"{name} must be True or False, not {value!r}.")
     # `crossprof scale` collects the captures of its runs in this folder.
-    path = local_folder(os.environ.get("CROSSPROF_FOLDER") or folder)
+    chosen_folder = os.environ.get("CROSSPROF_FOLDER") or folder
+    path = None if chosen_folder is None else local_folder(chosen_folder)
     in_force, extra = checked(options, advanced)
     check_processes(processes)
-    return Settings(made_folder(path), in_force, extra, processes, memory, workload, perfetto, argv, power)
+    made = Path(tempfile.mkdtemp(prefix="crossprof-")) if path is None else made_folder(path)
+    return Settings(made, in_force, extra, processes, memory, workload, perfetto, argv, power, is_temporary=path is None)

@@ -5,15 +5,20 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import _triggers
 from ._log import log
+from ._errors import ProfileError
 from ._names import check_label
 from ._processes import chosen, identity, next_number
+from ._memory import Reader
 from ._profiler import is_foreign_start, mark, wait_for_devices
 from ._settings import Workload, settings
 from ._window import Captured, Window
+
+if TYPE_CHECKING:
+    from ._profile import Profile
 
 
 class Trace:
@@ -25,6 +30,17 @@ class Trace:
         #: The problem, if any. It was also logged.
         self.error: str | None = None
         self._window: Window | None = None
+        self._reader = Reader()
+
+    def profile(self) -> Profile:
+        """Returns the profile of the block, after its end. It is read only once.
+
+        Raises:
+            ProfileError: Nothing was recorded. The message is :attr:`error`.
+        """
+        if self.captured is None:
+            raise ProfileError(self.error or "This process has not recorded anything: the block has not ended, or processes= left it out.")
+        return self._reader.profiles([self.captured])[0]
 
     def end(self, reason: str) -> None:
         """Saves what was recorded so far."""
@@ -49,7 +65,7 @@ class Trace:
 
 @contextmanager
 def trace(
-    folder: str | os.PathLike[str] = "profiles",
+    folder: str | os.PathLike[str] | None = "profiles",
     *,
     label: str = "",
     processes: str | int | Sequence[int] = "all",
@@ -74,6 +90,12 @@ def trace(
             for batch in data:
                 state = train_step(state, batch)
 
+    Without a folder, the profile is only in memory, and each process has the part of its own devices::
+
+        with crossprof.trace(None) as trace:
+            ...
+        trace.profile().report["step_timing"]
+
     Args:
         label: Added to the name of the capture.
 
@@ -85,6 +107,7 @@ def trace(
     check_label(label)
     chosen_settings = settings(folder, processes, memory, options, advanced, workload, perfetto, argv, power)
     made = Trace()
+    made._reader.use(chosen_settings)
     number = next_number()
     try:
         process, count = identity()

@@ -8,7 +8,7 @@ import shlex
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import _compiles, _power, _redact
 from ._log import log
@@ -18,6 +18,9 @@ from ._processes import agreed, chosen, clock_offsets, identity
 from ._profiler import Recording, add_metadata, wait_for_devices
 from ._settings import Settings
 from ._sidecar import environment
+
+if TYPE_CHECKING:
+    from ._profile import Profile
 
 #: Value of ``ended_by`` if the program ended the window by stopping JAX's profiler.
 FOREIGN_STOP = "jax.profiler.stop_trace"
@@ -50,6 +53,16 @@ class Captured:
     steps: tuple[int, int] | None
     #: Time of a traced step divided by that of an untraced step. None if it was not measured.
     slowdown: float | None
+
+    def profile(self) -> Profile:
+        """Reads the capture: see :func:`open`.
+
+        Raises:
+            ProfileError: The files are no longer there.
+        """
+        from ._profile import open
+
+        return open(self.path)
 
 
 class Window:
@@ -152,7 +165,10 @@ class Window:
             write_text(self.folder / name, json.dumps(about if self._is_leader else about["capture"], indent=1) + "\n")
         slowdown = about.get("capture", {}).get("slowdown", {}).get("ratio")
         size = sum(path.stat().st_size for path in self.folder.glob(f"{self._stem}*"))
-        log.info("Saved %s (%s). To view it: crossprof view %s", self.folder, _size(size), shlex.quote(str(self._settings.folder)))
+        if self._settings.is_temporary:
+            log.info("Recorded %s", _size(size))
+        else:
+            log.info("Saved %s (%s). To view it: crossprof view %s", self.folder, _size(size), shlex.quote(str(self._settings.folder)))
         return Captured(self.folder, file, steps, slowdown)
 
     def discard(self) -> None:
