@@ -5,6 +5,8 @@ Objects are read in blocks, directly into the library. Nothing is written to the
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from glob import has_magic
 from typing import TYPE_CHECKING, Any
 
@@ -111,17 +113,10 @@ def streams(url: str) -> list[_native.Streams]:
         ProfileError: There is nothing at this URL, or it cannot be read.
     """
     fs, path = filesystem(url)
-    try:
+    with _errors_of(url):
         found = _found(fs, url, path)
         objects = {info["name"]: (info, head) for info, head in _heads(fs, [info for _, infos in found for info in infos])}
         above = _configurations(fs, [match for match, _ in found if match["type"] == "directory"], objects)
-    except FileNotFoundError:
-        raise ProfileError(f"{url}: there is no such file or folder.") from None
-    except ProfileError:
-        raise
-    except Exception as error:
-        # Each backend has its own exceptions.
-        raise ProfileError(f"{url}: cannot be read: {str(error) or type(error).__name__}") from None
 
     def content(info: dict[str, Any], head: bytes | Exception) -> _native.Stream:
         return _address(url, info["name"]), info["size"], Object(fs, info, head)
@@ -133,6 +128,44 @@ def streams(url: str) -> list[_native.Streams]:
     if above:
         made.append((url, False, [content({"name": name, "size": len(text)}, text) for name, text in above.items()]))
     return made
+
+
+def listed(url: str) -> list[str]:
+    """Returns the addresses of all files at and below a URL, which may be a pattern.
+
+    Raises:
+        ProfileError: There is nothing at this URL, or it cannot be read.
+    """
+    fs, path = filesystem(url)
+    with _errors_of(url):
+        return [_address(url, info["name"]) for _, infos in _found(fs, url, path) for info in infos]
+
+
+def versions(url: str) -> dict[str, tuple[int | None, str]]:
+    """Returns the size and the version (such as the ETag) of each file at and below a URL, by its address.
+
+    Raises:
+        ProfileError: There is nothing at this URL, or it cannot be read.
+    """
+    fs, path = filesystem(url)
+    with _errors_of(url):
+        fs.invalidate_cache()
+        infos = [info for _, infos in _found(fs, url, path) for info in infos]
+    version = {info["name"]: next((str(info[key]) for key in _VERSIONS if info.get(key)), "") for info in infos}
+    return {_address(url, info["name"]): (info.get("size"), version[info["name"]]) for info in infos}
+
+
+@contextmanager
+def _errors_of(url: str) -> Iterator[None]:
+    try:
+        yield
+    except FileNotFoundError:
+        raise ProfileError(f"{url}: there is no such file or folder.") from None
+    except ProfileError:
+        raise
+    except Exception as error:
+        # Each backend has its own exceptions.
+        raise ProfileError(f"{url}: cannot be read: {str(error) or type(error).__name__}") from None
 
 
 def _address(url: str, name: str) -> str:

@@ -33,6 +33,11 @@ def is_url(path: object) -> bool:
     return isinstance(path, str) and "://" in path and not path.startswith(_FILE) and re.fullmatch(r"[A-Za-z][\w+.:-]+", path.split("://")[0]) is not None
 
 
+def local(path: str | os.PathLike[str]) -> str | os.PathLike[str]:
+    """Returns the path of a ``file://`` URL. Other paths are returned unchanged."""
+    return path[len(_FILE) :] if isinstance(path, str) and path.startswith(_FILE) else path
+
+
 class Gathered:
     """Sources, in the form in which the library reads them."""
 
@@ -68,9 +73,8 @@ class Gathered:
             self._objects += [content for _, _, contents in streams for _, _, content in contents]
             self.names.append(what)
         elif isinstance(what, (str, os.PathLike)):
-            path = what[len(_FILE) :] if isinstance(what, str) and what.startswith(_FILE) else what
             try:
-                found = expanded(path)
+                found = expanded(local(what))
             except ValueError as error:
                 raise ProfileError(str(error)) from None
             self.files += found

@@ -6,6 +6,7 @@ import gzip
 import json
 import logging
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -126,7 +127,7 @@ def test_model_configurations_apply_as_on_the_disk(bucket: tuple[Any, str], tmp_
         copy.parent.mkdir(parents=True, exist_ok=True)
         copy.write_bytes(path.read_bytes())
     for name, fields in files.items():
-        fs.pipe_file(f"lab/top/{name}", json.dumps(fields).encode())
+        fs.pipe_file("lab/top/{name}", json.dumps(fields).encode())
         (tmp_path / "top" / name).write_text(json.dumps(fields))
     fs.invalidate_cache()
     for part in ["run", f"run/{SESSION}", f"run/{SESSION}/host.xplane.pb", "run/plugins/profile"]:
@@ -187,6 +188,50 @@ def test_large_objects_are_read_in_blocks(bucket: tuple[Any, str], monkeypatch: 
     profile = crossprof.open(f"{url}/big.xplane.pb")
     assert profile.report["metadata"]["num_events"] == crossprof.open(content).report["metadata"]["num_events"]
     assert max(asked) <= 8 << 20 and len(asked) >= 3
+
+
+def test_a_lake_of_captures_in_a_bucket(bucket: tuple[Any, str], tmp_path: Path) -> None:
+    """The same captures on the disk give the expected lake, except for the paths."""
+    pytest.importorskip("pyarrow")
+    import pyarrow.dataset
+
+    from crossprof import lake
+
+    fs, url = bucket
+    for name, folder in {"train": TRAIN / SESSION, "megascale": DATA / "megascale", "async": DATA / "jax-cpu-async"}.items():
+        put(fs, folder, f"lab/logs/{name}/plugins/profile/1")
+        shutil.copytree(folder, tmp_path / "logs" / name / "plugins/profile/1")
+    fs.pipe_file("lab/logs/bad.xplane.pb", b"no profile")
+    fs.invalidate_cache()
+    (tmp_path / "logs/bad.xplane.pb").write_bytes(b"no profile")
+    remote, local = lake.captures(f"{url}/logs"), lake.captures(tmp_path / "logs")
+    assert [path.removeprefix(url) for path in remote] == [path.removeprefix(str(tmp_path)) for path in local] and len(remote) == 4
+    statuses = [[lake.write(path, tmp_path / place) for path in paths] for place, paths in [("a", remote), ("b", local)]]
+    assert [row["status"] for row in statuses[0]] == ["written", "failed", "written", "written"]
+    assert [row["capture_id"] for row in statuses[0]] == [row["capture_id"] for row in statuses[1]]
+    for table in ("captures", "steps", "ops", "findings", "imports"):
+        found, expected = (
+            pyarrow.dataset.dataset(sorted(map(str, (tmp_path / place).glob(f"schema=1/table={table}/**/*.parquet")))).to_table()
+            for place in ("a", "b")
+        )
+        columns = [name for name in expected.column_names if name not in ("path", "trace_file", "error")]
+        assert found.select(columns).equals(expected.select(columns)) and len(found)
+    # Nothing is read again, until another host's file arrives.
+    capture = next(path for path in remote if "megascale" in path)
+    assert lake.write(capture, tmp_path / "a")["status"] == "unchanged"
+    more = (TRAIN / SESSION / "host.xplane.pb").read_bytes()
+    fs.pipe_file("lab/logs/megascale/plugins/profile/1/other.xplane.pb", more)
+    fs.pipe_file("lab/logs/megascale/plugins/profile/1/host.hlo_proto.pb", b"derived")
+    fs.invalidate_cache()
+    assert lake.write(capture, tmp_path / "a")["status"] == "written"
+    assert len(list((tmp_path / "a").glob("schema=1/table=captures/**/*.parquet"))) == 3
+    fs.pipe_file("lab/logs/megascale/plugins/profile/1/x.op_stats.pb", b"derived")
+    fs.invalidate_cache()
+    assert lake.write(capture, tmp_path / "a")["status"] == "unchanged"
+    with pytest.raises(crossprof.ProfileError, match="a lake is a folder"):
+        lake.write(capture, f"{url}/lake")
+    gone = lake.write(f"{url}/logs/gone.xplane.pb", tmp_path / "a")
+    assert gone["status"] == "failed" and "no such file or folder" in gone["error"]
 
 
 def test_errors_name_the_url(bucket: tuple[Any, str]) -> None:

@@ -6,16 +6,13 @@ import os
 import sys
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import get_context
-from pathlib import Path
 from typing import Any, TextIO
 
-from .._paths import expanded
 from .._progress import _clock, _size
-from ._paths import captures_below
 from ._write import record_failure, write
 
 #: Captures per process that wait for a free process, so that none is idle.
@@ -24,19 +21,7 @@ _INTERVAL_S = 0.2
 _WIDTH = 24
 
 
-def captures(patterns: Iterable[str]) -> list[Path]:
-    """Returns the captures that paths and patterns name. A folder stands for all captures below it.
-
-    Raises:
-        ValueError: A pattern matches nothing.
-    """
-    found: dict[Path, None] = {}
-    for path in (path for pattern in patterns for path in expanded(pattern)):
-        found |= dict.fromkeys(captures_below(path) if path.is_dir() else [path])
-    return list(found)
-
-
-def import_all(paths: list[Path], lake: str, jobs: int, events: bool, watch: Callable[[dict[str, Any]], None]) -> dict[str, int]:
+def import_all(paths: list[str], lake: str, jobs: int, events: bool, watch: Callable[[dict[str, Any]], None]) -> dict[str, int]:
     """Writes captures, and calls ``watch`` with the status of each. Returns how many captures have each status."""
     counts: dict[str, int] = {}
     statuses = _in_this_process(paths, lake, events) if jobs == 1 else _in_processes(paths, lake, jobs, events)
@@ -46,16 +31,16 @@ def import_all(paths: list[Path], lake: str, jobs: int, events: bool, watch: Cal
     return counts
 
 
-def _in_this_process(paths: list[Path], lake: str, events: bool) -> Iterator[dict[str, Any]]:
+def _in_this_process(paths: list[str], lake: str, events: bool) -> Iterator[dict[str, Any]]:
     return (write(path, lake, events=events) for path in paths)
 
 
-def _in_processes(paths: list[Path], lake: str, jobs: int, events: bool) -> Iterator[dict[str, Any]]:
+def _in_processes(paths: list[str], lake: str, jobs: int, events: bool) -> Iterator[dict[str, Any]]:
     waiting = deque(paths)
     # JAX and other libraries in this process have threads, which a fork would not copy.
     context = get_context("spawn")
     while waiting:
-        running: dict[Future[dict[str, Any]], Path] = {}
+        running: dict[Future[dict[str, Any]], str] = {}
         try:
             with ProcessPoolExecutor(jobs, context) as pool:
                 while waiting or running:
@@ -74,7 +59,7 @@ def _in_processes(paths: list[Path], lake: str, jobs: int, events: bool) -> Iter
                 yield _alone(path, lake, events)
 
 
-def _alone(path: Path, lake: str, events: bool) -> dict[str, Any]:
+def _alone(path: str, lake: str, events: bool) -> dict[str, Any]:
     """Writes a capture in a process of its own."""
     try:
         with ProcessPoolExecutor(1, get_context("spawn")) as pool:

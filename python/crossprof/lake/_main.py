@@ -40,7 +40,7 @@ def main(arguments: list[str]) -> int:
         return made
 
     reading = command("import", "write captures to the lake")
-    reading.add_argument("captures", nargs="+", metavar="GLOB", help="captures, folders with captures below them, or patterns")
+    reading.add_argument("captures", nargs="+", metavar="GLOB", help="captures, folders with captures below them, URLs, or patterns")
     reading.add_argument("--jobs", type=_count, default=os.cpu_count() or 1, metavar="N", help="number of processes (%(default)s)")
     reading.add_argument("--events", action="store_true", help="also write every event")
     asking = command("sql", "print the result of a query")
@@ -76,14 +76,13 @@ def _count(text: str) -> int:
 def _import(call: argparse.Namespace) -> int:
     import pyarrow.parquet  # noqa: F401  Fails here rather than in each process.
 
-    from ._import import Bar, captures, import_all
+    from ._captures import captures
+    from ._import import Bar, import_all
 
     try:
         paths = captures(call.captures)
     except ValueError as error:
         return _failed(str(error))
-    if not paths:
-        return _failed(f"There is no capture below {', '.join(call.captures)}.")
     bar = Bar(len(paths))
     failed: list[str] = []
 

@@ -6,20 +6,11 @@ import hashlib
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
 
 #: Endings of files that contain a profile.
 _PROFILES = (".xplane.pb", ".xplane.pb.gz", ".trace.json", ".trace.json.gz", ".xplane.riegeli", ".pt.trace.json", ".pt.trace.json.gz")
 _SIDECAR = "crossprof.json"
 _CHUNK = 1 << 20
-
-
-class SourceFile(NamedTuple):
-    """A file of a capture, and what shows that it did not change."""
-
-    name: str
-    size: int
-    mtime_ns: int
 
 
 def files_of(capture: Path) -> list[Path]:
@@ -30,17 +21,6 @@ def files_of(capture: Path) -> list[Path]:
         return sorted(path for path in found if path.is_file())
     sidecar = capture.parent / _SIDECAR
     return [capture, sidecar] if sidecar.is_file() and sidecar != capture else [capture]
-
-
-def state_of(paths: list[Path], capture: Path) -> list[SourceFile]:
-    """Returns name, size and time of each file.
-
-    Raises:
-        OSError: A file does not exist.
-    """
-    above = capture if capture.is_dir() else capture.parent
-    stats = ((path, path.stat()) for path in paths)
-    return [SourceFile(path.relative_to(above).as_posix(), stat.st_size, stat.st_mtime_ns) for path, stat in stats]
 
 
 def content_hash(paths: list[Path]) -> str:

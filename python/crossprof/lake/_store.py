@@ -24,6 +24,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from .._errors import ProfileError
+from .._sources import is_url, local
 from . import _schema
 
 if TYPE_CHECKING:
@@ -39,7 +41,13 @@ class Store:
     """A lake in a folder."""
 
     def __init__(self, lake: str | os.PathLike[str]) -> None:
-        self.root = Path(lake).expanduser() / f"schema={_schema.LAYOUT}"
+        """
+        Raises:
+            ProfileError: The lake is a URL.
+        """
+        if is_url(lake):
+            raise ProfileError(f"{lake}: a lake is a folder. Mount the bucket, or write to a folder and copy it to the bucket.")
+        self.root = Path(local(lake)).expanduser() / f"schema={_schema.LAYOUT}"
 
     def place(self, table: str, place: Sequence[str], capture_id: str) -> Path:
         """Returns the file of a capture in a table. ``place`` is the workload and the month."""

@@ -5,14 +5,12 @@ from __future__ import annotations
 import hashlib
 import os
 import time
-from pathlib import Path
 from typing import Any
 
 from .. import _native
 from .._errors import ProfileError
-from .._profile import open_all
 from . import _rows, _schema
-from ._paths import content_hash, files_of, state_of
+from ._files import Files, files_at
 from ._store import Store
 
 
@@ -20,7 +18,8 @@ def write(capture: str | os.PathLike[str], lake: str | os.PathLike[str], *, even
     """Reads a capture and writes its numbers to a lake. Safe to repeat, to kill and to call from several processes.
 
     Args:
-        capture: A profile, or the folder of one run (``plugins/profile/<session>``) with the files of all its hosts.
+        capture: A profile, or the folder of one run (``plugins/profile/<session>``) with the files of all its hosts, or the URL of
+            one of these (``gs://bucket/run/plugins/profile/<session>``).
         lake: Folder of the lake. It is created if needed.
         events: Also write every event.
 
@@ -35,7 +34,7 @@ def write(capture: str | os.PathLike[str], lake: str | os.PathLike[str], *, even
     """
     began = time.perf_counter()
     path = os.fspath(capture)
-    made = _Write(Path(path).expanduser(), path, Store(lake), events)
+    made = _Write(files_at(path), path, Store(lake), events)
     made.run()
     return {
         "capture": path,
@@ -47,11 +46,15 @@ def write(capture: str | os.PathLike[str], lake: str | os.PathLike[str], *, even
     }
 
 
+#: Workload and month, the tables, and the row of ``imports``.
+Rows = tuple[list[str], dict[str, Any], dict[str, Any]]
+
+
 class _Write:
     """The write of one capture."""
 
-    def __init__(self, capture: Path, path: str, store: Store, with_events: bool) -> None:
-        self.capture, self.path, self.store, self.with_events = capture, path, store, with_events
+    def __init__(self, files: Files, path: str, store: Store, with_events: bool) -> None:
+        self.files, self.path, self.store, self.with_events = files, path, store, with_events
         self.capture_id: str | None = None
         self.status = "failed"
         self.error: str | None = None
@@ -61,32 +64,38 @@ class _Write:
     def run(self) -> None:
         source = self._source()
         try:
-            files = files_of(self.capture)
-            state: list[list[Any]] = [list(file) for file in state_of(files, self.capture)]
-            self.size, self.num_files = sum(file[1] for file in state), len(state)
+            state = self.files.state()
+            self.size, self.num_files = sum(file[1] or 0 for file in state), len(state)
             known = self.store.state("sources", source)
             if known.get("files") == state and self._is_there(known.get("capture_id")):
                 return
-            self.capture_id = content_hash(files)
+            self.capture_id = self.files.content_hash()
+            read = None if self._is_there(self.capture_id) else self._read(self.capture_id)
+            if self.files.state() != state:
+                raise OSError("its files changed while they were read; write it again")
         except OSError as error:
+            self.capture_id = None
             self.fail(f"{self.path}: {error.strerror or error}")
             return
         self._lay_schema_fields()
-        if not self._is_there(self.capture_id):
-            self._read(self.capture_id)
+        if read is not None:
+            self._store(self.capture_id, *read)
         self._forget(f"path-{source}")
+        if known.get("capture_id") != self.capture_id and all(file in state for file in known.get("files", [None])):
+            # The files of other hosts were added.
+            self._forget(known["capture_id"])
         self.store.set_state("sources", source, {"files": state, "capture_id": self.capture_id})
 
     def _source(self) -> str:
         """Returns the hash of the path."""
-        return hashlib.sha256(os.fspath(self.capture.absolute()).encode("utf-8", "surrogateescape")).hexdigest()[:32]
+        return hashlib.sha256(self.files.place.encode("utf-8", "surrogateescape")).hexdigest()[:32]
 
     def fail(self, error: str) -> None:
         """Records that the path cannot be read."""
-        self._fail(error, f"path-{self._source()}")
+        self._store(f"path-{self._source()}", *self._failed(error))
 
     def _forget(self, name: str) -> None:
-        """Removes the row about a path that could not be read before."""
+        """Removes a capture, or the row about a path that could not be read before."""
         state = self.store.state("captures", name)
         if state:
             for place in state["places"]:
@@ -104,9 +113,10 @@ class _Write:
         self.status = "failed" if state["error"] else "unchanged"
         return True
 
-    def _read(self, capture_id: str) -> None:
+    def _read(self, capture_id: str) -> Rows:
+        """Returns the rows of the capture. If it cannot be read, returns the row about that."""
         try:
-            profiles = open_all(self.capture, progress=False)
+            profiles = self.files.profiles()
             if len(profiles) > 1:
                 raise ProfileError(
                     f"{self.path}: contains {len(profiles)} runs. Write each separately; crossprof lake import finds them in a folder."
@@ -117,15 +127,14 @@ class _Write:
                 tables["events"] = _rows.events(read)
         except ValueError as error:
             # Also values that do not fit their column, in a damaged file.
-            self._fail(str(error), capture_id)
-            return
+            return self._failed(str(error))
         report = read.report
         self.events = report["metadata"].get("num_events")
         warnings = ",".join(sorted({warning["code"] for warning in report.get("warnings", [])}))
         about = {**read.keys, **self._about(), "status": "ok", "warnings": warnings}
         tables = {name: table for name, table in tables.items() if len(table)}
         place = [read.keys["workload_key"], read.month or "unknown"]
-        self._store(capture_id, place, tables, about)
+        return place, tables, about
 
     def _about(self) -> dict[str, Any]:
         return {
@@ -136,11 +145,11 @@ class _Write:
             "has_events": self.with_events,
         }
 
-    def _fail(self, error: str, name: str) -> None:
-        """Records that the capture cannot be read."""
+    def _failed(self, error: str) -> Rows:
+        """Returns the row about a capture that cannot be read."""
         self.status, self.error = "failed", error
         keys = {"capture_id": self.capture_id, "crossprof_version": _native.__version__}
-        self._store(name, ["unknown", "unknown"], {}, {**keys, **self._about(), "status": "failed", "error": error, "has_events": False})
+        return ["unknown", "unknown"], {}, {**keys, **self._about(), "status": "failed", "error": error, "has_events": False}
 
     def _store(self, name: str, place: list[str], tables: dict[str, Any], about: dict[str, Any]) -> None:
         """Writes the files of a capture. ``imports`` is the last of them."""
@@ -197,6 +206,6 @@ def _numbers(version: str) -> tuple[int, ...]:
 def record_failure(capture: str | os.PathLike[str], lake: str | os.PathLike[str], error: str) -> dict[str, Any]:
     """Records in the lake that a capture cannot be read, and returns the status."""
     path = os.fspath(capture)
-    made = _Write(Path(path).expanduser(), path, Store(lake), False)
+    made = _Write(files_at(path), path, Store(lake), False)
     made.fail(error)
     return {"capture": path, "capture_id": None, "status": made.status, "events": None, "seconds": 0.0, "error": error}
