@@ -36,6 +36,9 @@ const NEW: &[&str] = &[
     // Available only on this platform. On other platforms, the test of the example is skipped and reported.
     "tensorflow-cpu==2.21.0; sys_platform == 'linux' and platform_machine == 'x86_64'",
 ];
+/// Engines that write lakes: hundreds of megabytes.
+const ENGINES: &[&str] =
+    &[MATURIN, "pytest==9.2.0", "pyarrow==26.0.1", "duckdb==2.0.1", "ray[data]==2.60.0", "pyspark==4.3.0"];
 /// A JAX version that is one year older, without optional packages.
 const OLD: &[&str] = &["pytest==9.2.0", "jax[cpu]==0.8.1"];
 
@@ -74,23 +77,29 @@ pub fn check() -> Result {
     let [newest, _] = &environments;
     // This profile compiles much faster, and does not embed the page.
     let wheel = wheel(newest, "dev", None, &cache::target().join("wheels/test"))?;
-    for environment in &environments {
-        process::run(
-            environment
-                .python()
-                .args(["-m", "pip", "install", "--quiet", "--no-deps", "--force-reinstall"])
-                .arg(&wheel),
-        )?;
-        // The tests run outside the sources, which contain no extension module.
-        let mut tests = environment.python();
-        tests
-            .args(["-m", "pytest", "-q", "-rs", "-p", "no:cacheprovider", "--rootdir"])
-            .arg(folder())
-            .arg(folder().join("tests"));
-        tests.env("CROSSPROF_PACKAGE", "").env("CROSSPROF_WHEEL", &wheel);
-        process::run(tests.current_dir(cache::target()))?;
-    }
-    Ok(())
+    environments.iter().try_for_each(|environment| tests(environment, &wheel, "tests"))
+}
+
+/// Runs the tests that write lakes with Ray and with Spark. Spark needs Java.
+pub fn engines() -> Result {
+    let environment = Environment::find("engines", ENGINES)?;
+    let wheel = wheel(&environment, "dev", None, &cache::target().join("wheels/test"))?;
+    tests(&environment, &wheel, "tests/test_engines.py")
+}
+
+/// Installs a wheel in an environment, and runs tests there.
+fn tests(environment: &Environment, wheel: &Path, path: &str) -> Result {
+    process::run(
+        environment.python().args(["-m", "pip", "install", "--quiet", "--no-deps", "--force-reinstall"]).arg(wheel),
+    )?;
+    // The tests run outside the sources, which contain no extension module.
+    let mut tests = environment.python();
+    tests
+        .args(["-m", "pytest", "-q", "-rs", "-p", "no:cacheprovider", "--rootdir"])
+        .arg(folder())
+        .arg(folder().join(path));
+    tests.env("CROSSPROF_PACKAGE", "").env("CROSSPROF_WHEEL", wheel);
+    process::run(tests.current_dir(cache::target()))
 }
 
 /// Returns the folder of the package.

@@ -20,7 +20,7 @@ impl Request {
         if let Some(option) = options.iter().find(|option| *option != "--require-traces") {
             return Err(format!("There is no option {option:?}; there is --require-traces."));
         }
-        let known: Vec<&str> = checks::ALL.iter().map(|check| check.name).collect();
+        let known: Vec<&str> = checks::ALL.iter().chain(checks::ON_REQUEST).map(|check| check.name).collect();
         if let Some(word) = checks.iter().find(|word| !known.contains(&word.as_str())) {
             return Err(format!("There is no check {word:?}; there are: {}.", known.join(", ")));
         }
@@ -35,10 +35,9 @@ pub fn command(words: &[String]) -> Result {
         checks::Run { real: real::Profiles::find(request.require_traces), skipped: Vec::new(), absent: Vec::new() };
     let mut lines = Vec::new();
     let (mut passed, mut failed) = (0, 0);
-    for check in checks::ALL {
-        if !request.checks.is_empty() && !request.checks.iter().any(|word| word == check.name) {
-            continue;
-        }
+    let is_named = |check: &&checks::Check| request.checks.iter().any(|word| word == check.name);
+    let all = checks::ALL.iter().filter(|check| request.checks.is_empty() || is_named(check));
+    for check in all.chain(checks::ON_REQUEST.iter().filter(is_named)) {
         eprintln!("\n=== {}: {} ===", check.name, check.what);
         let start = Instant::now();
         let outcome = (check.run)(&mut run);
@@ -74,6 +73,12 @@ mod tests {
 
     fn read(words: &[&str]) -> Result<Request, String> {
         Request::read(&words.iter().map(|&word| word.to_owned()).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn checks_on_request_can_be_named() {
+        assert_eq!(read(&["engines"]).unwrap().checks, ["engines"]);
+        assert!(!super::checks::ALL.iter().any(|check| check.name == "engines"));
     }
 
     #[test]

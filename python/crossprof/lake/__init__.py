@@ -15,7 +15,17 @@ from __future__ import annotations
 from importlib import import_module
 
 #: Module of each public name. Importing this package imports neither pyarrow nor DuckDB.
-_PLACES = {"write": "_write", "connect": "_query", "regressions": "_regressions", "captures_below": "_paths"}
+_PLACES = {
+    "write": "_write",
+    "connect": "_query",
+    "regressions": "_regressions",
+    "captures": "_captures",
+    "captures_below": "_paths",
+    "ray": "_engines",
+    "write_batch": "_engines",
+    "spark": "_engines",
+    "CrossprofSource": "_spark_source",
+}
 
 __all__ = sorted(_PLACES)
 

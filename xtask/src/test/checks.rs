@@ -23,7 +23,11 @@ pub struct Run {
     pub absent: Vec<String>,
 }
 
-/// All checks, in the order in which they run.
+/// Checks that run only if they are named, because they need large downloads.
+pub const ON_REQUEST: &[Check] =
+    &[Check { name: "engines", what: "lakes written by Ray and Spark", run: |_| python::engines() }];
+
+/// All other checks, in the order in which they run.
 pub const ALL: &[Check] = &[
     Check { name: "fmt", what: "formatting", run: fmt },
     Check { name: "prose", what: "plain English in comments and documents", run: |_| prose::check() },
