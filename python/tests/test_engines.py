@@ -7,6 +7,7 @@ runtime, and ``pytest python/tests/test_engines.py``.
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -204,6 +205,20 @@ def test_a_killed_driver_loses_nothing(name: str, logs: Path, tmp_path: Path) ->
     out, _ = second.communicate(timeout=200)
     assert out == "unchanged written\n"
     assert files(tmp_path / "lake") == expected
+
+
+def test_the_code_in_the_document_works(ray_engine: Any, session: Any, logs: Path, tmp_path: Path) -> None:
+    text = (DATA.parents[1] / "docs/fleet-engines.md").read_text()
+    programs = re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL)
+    expected = written(logs, tmp_path / "expected")
+    scope: dict[str, Any] = {}
+    for number, program in enumerate(programs):
+        folder = tmp_path / f"lake{number}"
+        program = program.replace("gs://bucket/runs", str(logs)).replace("/mnt/lake", str(folder)).replace("ray.init()", "")
+        exec(program, scope)
+        assert ("/mnt/lake" in programs[number]) == folder.exists()
+        assert not folder.exists() or files(folder) == expected
+    assert len(programs) == 4 and len(scope["rows"]) == 12 and scope["steps"].count()
 
 
 def test_spark_reads_captures_as_a_data_source(session: Any, logs: Path, tmp_path: Path) -> None:
