@@ -1,4 +1,4 @@
-//! Numbers a few labels that many rows share, so that tables can filter and sort by number instead of by text.
+//! Assigns numbers to labels that many rows share, so that tables can filter and sort by number instead of by text.
 
 /// Labels with consecutive numbers from a given number on. 0 means no label.
 #[derive(Clone, Debug, Default)]

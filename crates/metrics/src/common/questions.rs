@@ -12,7 +12,7 @@ use crate::op::roofline::OpLabels;
 use crate::program::arguments::{self, Argument};
 use trace::Interval;
 
-/// Smallest share of the whole at which a chart shows an op. Smaller ops would be invisible.
+/// Minimum share of the whole for an op to appear in a chart. Smaller ops would be invisible.
 pub const LEAST_SHARE: f64 = 0.0005;
 
 impl<'a> Context<'a> {

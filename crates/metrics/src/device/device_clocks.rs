@@ -4,7 +4,7 @@ use crate::device::devices::{Device, Devices};
 use base::{Ps, Warning, WarningCode, format};
 use trace::ChipClock;
 
-/// Smallest difference that is reported (our limit: smaller differences are shorter than steps).
+/// Minimum difference that is reported (our limit: smaller differences are shorter than steps).
 const WARPED: Ps = Ps::new(1_000_000_000);
 
 /// Returns the warnings about the clocks of the used devices.

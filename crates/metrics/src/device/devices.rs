@@ -43,9 +43,8 @@ pub struct Device {
     pub plane: usize,
     /// Index of the device's host in [`Trace::hosts`].
     pub host: u16,
-    /// Ops of the device by ascending start, longest first, then file order: a nested op follows its parent. If the
-    /// device is limited, contains only the ops that are at least partly inside its
-    /// window.
+    /// Ops of the device by ascending start, longest first, then file order: a nested op follows its parent. If the device's
+    /// window is limited, contains only the ops that are at least partly inside the window.
     pub ops: Arc<Vec<EventId>>,
     /// Number of ops that start before the window. The number of ops in the window excludes them.
     pub begun_before: u64,
@@ -59,7 +58,7 @@ pub struct Device {
     pub span: Interval,
     /// Relation of the device's clock to the host's. `None` if its events have the host's times.
     pub clock: Option<ChipClock>,
-    /// The measured time. Shares are relative to it. Equal to `span` unless the device is limited.
+    /// The measured time. Shares are relative to it. Equal to `span` unless the window is limited.
     pub window: IntervalSet,
 }
 
@@ -220,7 +219,7 @@ impl Devices {
         self.used.iter().enumerate().rev().map(|(index, device)| (device.plane, index)).collect()
     }
 
-    /// Returns the category of a device op by its name and arguments. For ops outside the window, which
+    /// Returns the category of a device op by its name and arguments. Use it for ops outside the window, which
     /// [`Ops`](crate::Ops) does not list.
     pub fn category(&self, trace: &Trace, name: StrId, args: ArgsId) -> &'static str {
         self.recognised.category(trace, name, args)
@@ -251,9 +250,8 @@ fn accelerator_ops(trace: &Trace, by_line: &ByLine) -> Vec<Device> {
     devices
 }
 
-/// The argument sets that belong to ops of a stream: a million events share a few thousand sets. Kineto puts
-/// annotations and synchronisations on the streams too. If the events have categories, only the events with a category
-/// of GPU work are ops.
+/// The argument sets that belong to ops of a stream: a million events share only a few thousand sets. Kineto puts annotations
+/// and synchronisations on the streams too. If the events have categories, only the events with a category of GPU work are ops.
 pub(crate) struct GpuWork(Vec<bool>);
 
 impl GpuWork {

@@ -15,7 +15,7 @@ use trace::{CounterTrack, EventColumn, EventId, Interval, IntervalSet, LineId, P
 pub struct Reading {
     /// Event of the reading.
     pub event: EventId,
-    /// Line of the event, which numbers the reading.
+    /// Line of the event. Each reading of all counters has its own line.
     pub line: LineId,
     /// Index of the chip's plane.
     pub plane: usize,
@@ -35,12 +35,13 @@ pub fn readings(trace: &Trace) -> impl Iterator<Item = Reading> + '_ {
     })
 }
 
-/// Returns the number that the file gives to a chip, or the number in the name of its plane. `None` if it is no device.
+/// Returns the number that the file gives to a chip, or the number in the name of its plane. `None` if the plane is not a
+/// device.
 fn chip(trace: &Trace, plane: &Plane) -> Option<u64> {
     numbered(trace, plane, "global_chip_id").or_else(|| device_number(trace, plane))
 }
 
-/// Returns the number of a device on its host. `None` if the plane is no device.
+/// Returns the number of a device on its host. `None` if the plane is not a device.
 fn device_number(trace: &Trace, plane: &Plane) -> Option<u64> {
     let PlaneKind::Device { ordinal, .. } = plane.kind else { return None };
     numbered(trace, plane, "device_id").or(Some(u64::from(ordinal)))
@@ -61,7 +62,7 @@ pub(crate) fn section(trace: &Trace, devices: &Devices) -> Option<Hardware> {
 
 fn units(trace: &Trace, devices: &Devices) -> Vec<UnitStats> {
     let origin = devices.capture.map_or(Ps::ZERO, |capture| capture.start);
-    // Values by counter, for each reading of each chip. The last value of a counter counts.
+    // Values by counter, for each reading of each chip. If a counter has several values, the last one is used.
     let mut read: BTreeMap<(usize, LineId), (Ps, BTreeMap<u64, f64>)> = BTreeMap::new();
     for reading in readings(trace) {
         let Some(event) = trace.events.get(reading.event) else { continue };
@@ -106,7 +107,7 @@ fn segments(track: &CounterTrack, meter: Meter) -> Vec<Segment> {
     let samples = || track.times.iter().copied().zip(track.values.iter().copied());
     let next = track.times.iter().copied().skip(1);
     match meter.form {
-        // The last sample holds for an unknown time.
+        // It is unknown for how long the last sample holds.
         MeterForm::Value => samples()
             .zip(next.chain(track.times.last().map(|last| *last + Ps::new(1))))
             .map(|((start, value), end)| Segment { time: Interval::new(start, end), value })
@@ -138,7 +139,7 @@ fn unit(meter: Meter) -> &'static str {
     }
 }
 
-/// Values of a counter in some time.
+/// Values of a counter over a period of time.
 struct Values {
     samples: u64,
     mean: f64,
@@ -257,7 +258,7 @@ fn limit(trace: &Trace, device: &Device, meter: Meter) -> Option<f64> {
     }
 }
 
-/// Sets the clock of each step, from the samples of the devices' clocks or of their throttling.
+/// Sets the clock of each step, from samples of the devices' clocks or throttling.
 pub(crate) fn set_clocks(trace: &Trace, devices: &Devices, steps: &mut [Step]) {
     let origin = devices.capture.map_or(Ps::ZERO, |capture| capture.start);
     // For each device, the share of its highest clock over time.

@@ -201,12 +201,12 @@ fn cause(
     }
 }
 
-/// Share of the work that must consist of ops that both devices ran equally often (our limit: helper programs that only one
-/// device runs take little time).
+/// Minimum share of the work in ops that both devices ran equally often (our limit: helper programs that only one device runs
+/// take little time).
 const LEAST_COMMON: f64 = 0.95;
-/// Share of the work that one op may take, because one slow op does not show that the device is slow (our limit).
+/// Maximum share of the work in one op, because one slow op does not show that the device is slow (our limit).
 const MOST_OF_ONE: f64 = 0.9;
-/// Smallest slowdown that is attributed to the device's clock (our limit: less is noise).
+/// Minimum slowdown that is attributed to the device's clock (our limit: less is noise).
 const LEAST_SLOWDOWN: f64 = 1.01;
 
 /// Returns true if both devices run the same ops equally often, and the ops of `late` take longer in nearly the same
@@ -235,7 +235,7 @@ fn all_slower(trace: &Trace, collectives: &Collectives, late: &Device, best: &De
     ratio >= LEAST_SLOWDOWN && 2.0 * deviation <= ratio - 1.0
 }
 
-/// Returns number and self time of each op of a device, by name and program, except communication.
+/// Returns the number of runs and the self time of each op of a device, by name and program, except communication.
 fn op_times(
     trace: &Trace,
     device: &Device,
@@ -262,7 +262,8 @@ mod tests {
     use hlo::Modules;
     use trace::{IntervalSet, TraceBuilder};
 
-    /// Builds a score of four chips that sum after three ops. `times` returns the durations of the ops on a chip.
+    /// Returns the cause for the last of four chips that run three ops and then an all-reduce. `times` returns the durations of
+    /// the three ops on a chip.
     fn cause_of_last(times: impl Fn(u32) -> Vec<i64>) -> Option<LateCause> {
         let mut b = TraceBuilder::new();
         for chip in 0..4u32 {

@@ -249,11 +249,11 @@ mod tests {
         assert_eq!((first.actual_busy_time_us, first.total_time_us, first.total_kernel_time_us), (30.0, 40.0, 40.0));
         assert_eq!((first.utilization_percent, first.kernel_count), (Some(75.0), 3));
         assert_eq!(first.parallelism, Some(40.0 / 30.0));
-        // Busy 50 of 60: each device is weighted by the length of its window.
+        // Both devices are busy for 50 of 60 us: each device is weighted by the length of its window.
         assert_eq!(multi.avg_utilization_percent, Some(100.0 * 50.0 / 60.0));
         assert_eq!(multi.utilization_range, Some(25.0));
         assert_eq!(multi.start_skew_us, Some(10.0));
-        // Mean busy time 25 of the busiest 30.
+        // The mean busy time is 25 us, and the busiest device is busy for 30 us.
         assert_eq!(multi.busy_imbalance_percent, Some(100.0 * (1.0 - 25.0 / 30.0)));
     }
 

@@ -184,7 +184,7 @@ mod tests {
     use super::*;
     use trace::TraceBuilder;
 
-    /// Twelve calls of 20 us, one every 100 us, each with an op of 30 us; then a step of 5 ms after a pause of 10 ms.
+    /// Twelve calls of 20 us start every 100 us, each with an op of 30 us. After a pause of 10 ms, a step takes 5 ms.
     #[test]
     fn only_the_idle_time_between_close_calls_counts() {
         let mut b = TraceBuilder::new();
@@ -209,7 +209,7 @@ mod tests {
         assert_eq!(found.window.as_us(), 16_000.0);
     }
 
-    /// The streak above. One of its calls traces, lowers and compiles its function.
+    /// The streak is the same as above. One of its calls traces, lowers and compiles its function.
     #[test]
     fn the_idle_time_of_calls_that_compile_is_compilation() {
         let mut b = TraceBuilder::new();
@@ -223,7 +223,8 @@ mod tests {
         b.event(python, "backend_compile", 640, 30);
         let trace = b.build();
         let found = compiled_calls(&trace, &Devices::of(&trace));
-        // The devices are busy for the first 10 us of each of the 11 intervals of 100 us. The call of 90 us is idle for 80.
+        // The devices are busy for the first 10 us of each of the 11 intervals of 100 us. During the call of 90 us, the devices
+        // are idle for 80 us.
         assert_eq!((found.idle.as_us(), found.compiling.as_us()), (11.0 * 90.0 - 80.0, 80.0));
     }
 
@@ -257,7 +258,7 @@ mod tests {
         b.event(ops, "dot", 180, 20);
         let trace = b.build();
         let found = host_arguments(&trace, &Devices::of(&trace));
-        // From 110 to 180 us.
+        // The devices are idle from 110 to 180 us.
         assert_eq!((found.idle.as_us(), found.window.as_us()), (70.0, 200.0));
     }
 }

@@ -21,7 +21,7 @@ use trace::{Interval, IntervalSet, Trace};
 
 /// Distance of the limit for slow steps from the third quartile, in interquartile ranges (Tukey's outer fence).
 const FENCE: f64 = 3.0;
-/// Smallest excess of a slow step over the median step, as a share (as in comparisons of runs).
+/// Minimum excess of a slow step over the median step, as a share of the median (the same as in comparisons of runs).
 const LEAST_STALL: f64 = 0.05;
 
 /// Names of the losses, by precedence.
@@ -164,7 +164,7 @@ mod tests {
         b.event(python, "backend_compile", 0, 500);
         let mut at = 500;
         for step in 0..12 {
-            // Step 4 waits for input, step 6 for a checkpoint, and step 8 for nothing that is known.
+            // Step 4 waits for input, and step 6 for a checkpoint. Step 8 is slow for an unknown reason.
             let wait = match step {
                 4 => 70,
                 6 => 200,

@@ -83,8 +83,8 @@ impl HostOps {
     }
 }
 
-/// Adds up the events on lines whose kind `wanted` accepts, by [kind](trace::Events::kinds). Includes only the time in their
-/// host's window. Without a window, includes all of their time. Takes time linear in the number of events.
+/// Adds up the events by [kind](trace::Events::kinds), on the lines that `wanted` accepts. Includes only the time in the window
+/// of the event's host. For a host without a window, includes all of the time. Takes time linear in the number of events.
 pub(crate) fn tallies_of_kinds(
     trace: &Trace,
     devices: &Devices,
@@ -131,7 +131,7 @@ pub(crate) fn tallies_of_kinds(
     tallies
 }
 
-/// Adds up the kinds of one name, which differ by thread and arguments.
+/// Sums the tallies of the event kinds that have the same name and role. Such kinds differ in thread or arguments.
 fn of_names(trace: &Trace, devices: &Devices, tallies: &[HostOpTally]) -> HostOps {
     let mut found = HostOps::default();
     let mut index: FxHashMap<(StrId, HostRole), usize> = FxHashMap::default();
@@ -198,7 +198,7 @@ mod tests {
         assert_eq!(rows(&b.build()), expected);
     }
 
-    /// One call that began before the window, with the two spans that JAX records for it, and one that ends after it.
+    /// One call begins before the window, with the two spans that JAX records for it. Another call ends after the window.
     #[test]
     fn a_part_in_the_window_counts() {
         let mut b = TraceBuilder::new();

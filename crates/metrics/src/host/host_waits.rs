@@ -40,9 +40,9 @@ use trace::{EventId, Interval, IntervalSet, Line, LineEvents, LineKind, StrId, T
 pub struct WaitedIn {
     /// Name of the range, function or span.
     pub name: String,
-    /// First thread that is in it. The name of a pool thread is given without its number.
+    /// Name of the first thread that is in the range. The name of a pool thread has no number.
     pub thread: String,
-    /// True if the thread itself waits in it.
+    /// True if the thread itself waits in the range.
     pub waits: bool,
     /// Time, summed over the devices.
     pub time: Ps,
@@ -66,7 +66,7 @@ pub struct HostWaits {
     /// Time by the innermost range or function that a Python thread is in, by descending time. Threads run in parallel,
     /// so these may add up to more than the idle time.
     pub ranges: Vec<WaitedIn>,
-    /// Time when no Python thread is in any range.
+    /// Time during which no Python thread is in any range.
     pub outside: Ps,
     /// Activity of threads while no Python thread is in a range or while a Python thread is in a range that waits, by
     /// descending time.
@@ -132,7 +132,7 @@ impl HostRanges {
     /// Measures the hosts' activity while the devices are idle in `windows`, which has one entry per used device.
     pub fn waits(&self, devices: &Devices, windows: &[IntervalSet]) -> HostWaits {
         let mut waits = HostWaits::default();
-        // Place of each name in `waits.ranges`: a capture can have a million names.
+        // Index in `waits.ranges` of each name. A search would be too slow, because a capture can have a million names.
         let mut places: Vec<Option<usize>> = vec![None; self.names.len()];
         for (device, window) in devices.used.iter().zip(windows) {
             waits.window += window.length();
@@ -162,8 +162,8 @@ impl HostRanges {
     }
 }
 
-/// Compares the events with this display name on threads with this name. Returns the event that lasts longest `within`
-/// a time of the hosts, and its duration in that time. Takes time linear in the events of the threads with that name.
+/// Compares the events with this display name on threads with this name. Returns the event that takes the most time inside
+/// `within` (times of the hosts), and this time. Takes time linear in the events of the threads with that name.
 pub fn event_in(
     trace: &Trace,
     devices: &Devices,
@@ -411,8 +411,8 @@ mod tests {
             |start: i64| ranges.waits(&devices, &[IntervalSet::union_of([Interval::new(us(start), us(60))])]);
         let waits = waits_from(0);
         let found: Vec<(&str, f64)> = waits.ranges.iter().map(|it| (it.name.as_str(), it.time.as_us())).collect();
-        // Idle from 10 to 50: train until 16 and from 42, nothing for 2 before fetch, which is 2 before and 2 after
-        // fetch_batch, and nothing for 2 after it.
+        // The device is idle from 10 to 50 us: `train` until 16 and from 42, `fetch_batch` for 18, `fetch` for 2 before and 2
+        // after it, and no range for 2 before and 2 after `fetch`.
         assert_eq!(found, [("fetch_batch", 18.0), ("train", 14.0), ("fetch", 4.0)]);
         assert_eq!((waits.outside.as_us(), waits.window.as_us()), (4.0, 60.0));
         let late = waits_from(45).ranges;

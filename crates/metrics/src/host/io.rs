@@ -1,7 +1,7 @@
 //! Measures the input pipeline on the host.
 //!
 //! Reads spans that input pipelines record (tf.data, Grain, PyTorch's DataLoader, infeed) or that users add around their own
-//! pipelines. `facts/host_spans.csv` lists the names. Of the Python tracer's frames, only the `__next__` of known pipelines are
+//! pipelines. `facts/host_spans.csv` lists the names. Among the Python tracer's frames, only `__next__` of known pipelines is
 //! included. Nested spans are not counted twice, because the result is a union. Copies to the device are not input; see
 //! [`transfers`](crate::op::transfers).
 

@@ -15,7 +15,7 @@ use facts::{Name, hlo_categories};
 use trace::copies::{Direction, direction};
 use trace::{ArgsId, StrId, Trace};
 
-/// Coarse class of a device op. Step times are split by it.
+/// Coarse class of a device op. Step times are split by class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum OpClass {
     /// Arithmetic.
@@ -108,8 +108,8 @@ impl CategoryId {
     }
 }
 
-/// Categories recognised from names and arguments, for ops without a recorded category. Copies share the cache:
-/// recognising a million different kernels takes seconds, and most measurements need the categories.
+/// Categories recognised from names and arguments, for ops without a recorded category. Clones share the cache, because
+/// recognising a million different kernels takes seconds and most measurements need the categories.
 #[derive(Clone, Debug, Default)]
 pub struct Recognised(Arc<Mutex<FxHashMap<(StrId, ArgsId), &'static str>>>);
 
@@ -214,9 +214,9 @@ impl<'a> Categorizer<'a> {
 /// XLA's category for calls whose contents it does not know.
 const CUSTOM_CALL: &str = "custom-call";
 
-/// Finds the category of an op without a category from XLA. Tests, in this order: the direction of a copy; the HLO
-/// instruction; the kernel's own name (the instruction of a library call is only `custom-call`); the framework op; the
-/// kernel's name, read like an instruction's name.
+/// Finds the category of an op without a category from XLA. Examines, in this order: the direction of a copy; the HLO
+/// instruction; the kernel's own name (the instruction of a library call is only `custom-call`); the framework op; the kernel's
+/// name, read like an instruction's name.
 fn category(trace: &Trace, name: StrId, args: ArgsId) -> &'static str {
     let args_set = trace.args.get(args);
     if trace.text(args_set.hlo_category) == CUSTOM_CALL {

@@ -5,8 +5,8 @@
 //! jit(step)/layer_2/experts/ragged_dot      f32[768,512]    tokens of all experts of a device: only times differ
 //! ```
 //!
-//! If each expert has its own products, their shapes give its number of tokens. A ragged product computes all experts of a
-//! device at once, with the same shapes on all devices. Then only the times of the devices show the imbalance.
+//! If each expert has its own matrix products, their shapes give the expert's number of tokens. A ragged product computes all
+//! experts of a device at once, with the same shapes on all devices. Then only the times of the devices show the imbalance.
 
 use std::collections::BTreeMap;
 
@@ -22,14 +22,14 @@ use base::{Ps, format};
 use report::{Confidence, ExpertLoad, Experts, Phase};
 use trace::{ArgsId, StrId, Trace, in_blocks};
 
-/// Words of a path whose ops are work of experts.
+/// Words in a framework path that mark an op as the work of an expert.
 const EXPERT_WORDS: [&str; 2] = ["expert", "experts"];
-/// Parts of the names of products that compute several experts.
+/// Parts of the names of matrix products that compute several experts.
 const GROUPED: [&str; 7] =
     ["ragged-dot", "ragged_dot", "grouped_gemm", "grouped_matmul", "grouped_mm", "fused_moe", "megablox"];
 /// Names of kernels of grouped products.
 const GROUPED_WORDS: [&str; 2] = ["gmm", "tgmm"];
-/// FLOPs per element of the result from which an op is a matrix product (ours: elementwise ops have fewer).
+/// Minimum FLOPs per element of a matrix product's result (our limit: elementwise ops have fewer).
 const LEAST_FLOPS: f64 = 16.0;
 
 /// Role of an op that works for experts.
@@ -137,7 +137,8 @@ fn imbalance(values: &[f64]) -> Option<f64> {
     Some(values.iter().copied().fold(0.0, f64::max) / usual)
 }
 
-/// Largest load divided by the mean load, below which the loads count as equal (ours: rounding and noise).
+/// Loads are treated as equal if the largest load divided by the mean load is below this (our limit: allows for rounding and
+/// noise).
 const EQUAL: f64 = 1.01;
 
 /// Returns the confidence of the imbalance, with its evidence.
@@ -218,7 +219,7 @@ fn tokens(trace: &Trace, ops: &Ops, rows: &[Option<ExpertOp>]) -> BTreeMap<u32, 
     let mut found: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
     for (op, expert) in ops.rows.iter().zip(rows) {
         let Some(expert) = expert.and_then(|it| it.expert) else { continue };
-        // The gradient of a weight has other rows.
+        // The rows of a weight's gradient are not tokens.
         let is_backward = op.phase == Phase::Backward || ops.text(trace, op.framework_path).contains("transpose(");
         let shape = shapes::of_expression(ops.text(trace, op.expression)).map(|shapes| shapes.result);
         let Some(shape) = shape.filter(|_| !is_backward) else { continue };
@@ -316,7 +317,7 @@ mod tests {
         let found = measured(&b.build()).unwrap();
         assert_eq!((found.confidence, found.num_experts), (Confidence::Medium, Some(8)));
         assert_eq!(found.device_max_to_mean, Some(2.0));
-        // 300 us instead of the mean of 150 us, of 600 us.
+        // Of 600 us, the slowest device takes 300 us instead of the mean of 150 us.
         assert_eq!(found.lost_percent, Some(25.0));
         assert!(found.evidence.contains("/device:TPU:2"), "{}", found.evidence);
     }

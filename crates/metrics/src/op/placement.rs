@@ -45,17 +45,17 @@ impl HostReason {
 pub struct PlacementRow {
     /// Reason why the ops ran on the host. `None` if they ran on devices.
     pub reason: Option<HostReason>,
-    /// Category of device ops; name of a callback, of a CPU program or of a `host compute` op.
+    /// For device ops, the category. For host ops, the name of the callback, the CPU program or the `host compute` op.
     pub op_type: String,
     /// Number of distinct ops.
     pub num_ops: u64,
     /// Number of runs of the ops.
     pub occurrences: u64,
-    /// Self time of device ops; sum of the durations on the host.
+    /// For device ops, the self time. For host ops, the sum of the durations.
     pub time: Ps,
 }
 
-/// Places where the ops of a run ran.
+/// The devices and hosts that the ops of a run ran on.
 #[derive(Clone, Debug, Default)]
 pub struct Placement {
     /// Rows on devices, then rows on the host, each by descending time.
@@ -115,7 +115,7 @@ fn by_time(mut rows: Vec<PlacementRow>) -> Vec<PlacementRow> {
 struct HostOp {
     reason: HostReason,
     name: String,
-    /// True if it is also an op of the device, so that the rows of devices include it.
+    /// True if the rows of devices also include this op.
     is_device_op: bool,
 }
 
@@ -174,7 +174,7 @@ fn on_hosts(trace: &Trace, devices: &Devices, window: &dyn Fn(u16) -> Interval) 
             let Some(Some(row)) = of_kind.get(kind) else { return };
             let Some((row, is_device_op)) = rows.get_mut(*row) else { return };
             let is_callback = row.reason == Some(HostReason::Callback);
-            // A callback's own frames are inside it, so it is counted once.
+            // The frames inside a callback belong to the callback, so it is counted once.
             if is_callback {
                 if interval.end <= until {
                     return;

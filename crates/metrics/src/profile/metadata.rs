@@ -19,7 +19,7 @@ const LONGEST_FLAGS: usize = 4000;
 /// Name of the stat in which the Python package's capture kit embeds its sidecar `crossprof.json` in the capture.
 pub const EMBEDDED_SIDECAR: &str = "crossprof";
 
-/// Notes of the capture kit that have their own fields in the metadata.
+/// Names of the capture kit's notes that have their own fields in the metadata.
 const NOTED_START: &str = "wall_clock_ns";
 const NOTED_FRAMEWORK: &str = "framework";
 const NOTED_DEVICE: &str = "device_kind";
@@ -107,8 +107,8 @@ pub fn is_amd(device_type: &str) -> bool {
     ["AMD", "Radeon", "Instinct"].iter().any(|word| device_type.contains(word)) || device_type.starts_with("gfx")
 }
 
-/// Returns the model of a device: its name if the profile contains it, or a name for its compute capability. `None` if
-/// the profile contains neither, such as any JSON trace of JAX.
+/// Returns the model of a device: its name if the profile contains it, or a name for its compute capability. `None` if the
+/// profile contains neither, as in every JSON trace of JAX.
 pub fn device_model(trace: &Trace, plane: &Plane) -> Option<String> {
     let text = |name: &str| match trace.plane_stat(plane, name)? {
         StatValue::Text(id) => Some(trace.text(id).to_owned()).filter(|text| !text.is_empty()),
@@ -177,7 +177,7 @@ fn environment(run: &Run, devices: &Devices) -> BTreeMap<String, String> {
                 StatValue::Text(id) => trace.text(id).to_owned(),
             };
             let measured = name.ends_with("_utilization_percent") || name.starts_with("profile_");
-            // Hints for viewers, and the sidecar, whose notes are listed individually.
+            // These stats are hints for viewers, and the sidecar, whose notes are listed individually.
             let shown = ["labels", "sort_index", EMBEDDED_SIDECAR].contains(&name);
             let is_flags = ["flags", "args"].iter().any(|end| name.to_ascii_lowercase().ends_with(end));
             let longest = if is_flags { LONGEST_FLAGS } else { LONGEST_VALUE };

@@ -61,7 +61,7 @@ fn runs(devices: &Devices) -> (u64, u64) {
     unrecorded.fold((0, 0), |(without, runs), it| (without + it.without_ops, runs + it.runs))
 }
 
-/// Returns true if so many program runs have no ops that rates over the devices' time are meaningless.
+/// Returns true if too many program runs lack ops, so that rates over the devices' time are meaningless.
 pub(crate) fn lacks_ops(devices: &Devices) -> bool {
     let (without, all) = runs(devices);
     is_notable(without, all)
@@ -120,7 +120,7 @@ fn launches_without_ops(trace: &Trace, captured: &Devices, calls: &CallIndex) ->
         }
     });
     let recorded = Recorded::new(trace);
-    // By name: number of launches with ops and without.
+    // Number of launches with ops and of launches without ops, by name.
     let mut of_name: Vec<(StrId, u64, u64)> = Vec::new();
     for (call, has_ops) in calls.events().zip(has_ops) {
         let Some(event) = trace.events.get(call) else { continue };
@@ -187,7 +187,7 @@ impl Recorded {
     }
 }
 
-/// Problems on the streams of GPUs: ops that hide other ops, and impossible times.
+/// Problems on GPU streams: ops that hide other ops, and impossible times.
 #[derive(Default)]
 struct Streams {
     /// Number and time of command buffers.

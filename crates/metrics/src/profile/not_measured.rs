@@ -23,7 +23,7 @@ pub fn not_measured(profile: &UnifiedProfile, trace: &Trace, utilization: &Utili
     list.0
 }
 
-/// Returns true if the file was exported from an xplane file, which contains more data. PyTorch writes only the JSON.
+/// Returns true if the file was exported from an xplane file, which contains more data. PyTorch writes no xplane file.
 fn is_export(trace: &Trace) -> bool {
     trace.format == Some(SourceFormat::ChromeJson) && trace.framework != Framework::PyTorch
 }

@@ -18,11 +18,12 @@ pub struct Unrecorded {
     pub runs: u64,
     /// Number of these runs in which no op was recorded.
     pub without_ops: u64,
-    /// Times of such runs on the device. Limited to its window if the device is limited.
+    /// Times of such runs on the device, cut at the edges of the device's window if that is limited.
     pub time: IntervalSet,
 }
 
-/// Minimum length of a run that is treated as lacking ops (our limit: in a shorter run, an op may have no measurable time).
+/// Minimum length of a run without ops that is treated as unrecorded (our limit: in a shorter run, an op may have no measurable
+/// time).
 const SHORTEST_US: i64 = 1;
 
 impl Unrecorded {

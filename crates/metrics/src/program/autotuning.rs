@@ -1,8 +1,8 @@
 //! Finds the device ops that a compiler runs while it compiles.
 //!
-//! XLA's GPU compiler launches candidates of kernels to choose the fastest, and clears and compares their buffers
-//! (autotuning). These kernels are not part of the program. The host call that launched them is on a thread of the
-//! compiler's pool, or inside a compile span on its own thread:
+//! XLA's GPU compiler launches several candidates for a kernel to choose the fastest, and clears and compares their buffers
+//! (autotuning). These kernels are not part of the program. The host call that launched them is on a thread of the compiler's
+//! pool, or inside a compile span on its own thread:
 //!
 //! ```text
 //! python     [------- backend_compile -------)      [Execute)
@@ -11,7 +11,8 @@
 //! ```
 //!
 //! Such ops have the category [`AUTOTUNING`] instead of the category that their names determine. All ops with the same name and
-//! argument set have the same category. If the program launches more of them than the compiler, they keep their own category.
+//! argument set have the same category. If the program launches more of them than the compiler does, they keep their own
+//! category.
 
 use rustc_hash::FxHashMap;
 
@@ -35,7 +36,7 @@ pub(crate) fn mark(trace: &Trace, devices: &Devices, calls: &CallIndex) {
     if threads.pools.iter().all(|is_pool| !is_pool) && threads.spans.is_empty() {
         return;
     }
-    // Launches of each op by compilers, and by others.
+    // Number of launches of each op by compilers, and by other code.
     let mut counts: FxHashMap<(StrId, ArgsId), [u64; 2]> = FxHashMap::default();
     each_launched_op(trace, devices, calls, |op, call| {
         let Some(event) = trace.events.get(call.event) else { return };

@@ -39,8 +39,8 @@ pub(crate) fn has_host_spans(trace: &Trace) -> bool {
     })
 }
 
-/// Returns true for `cudaLaunchKernel`, `cuMemcpyAsync`, `hipModuleLaunchKernel` and other calls on host threads that
-/// the tracer of a GPU driver records.
+/// Returns true for `cudaLaunchKernel`, `cuMemcpyAsync`, `hipModuleLaunchKernel` and other calls that a GPU driver's tracer
+/// records on host threads.
 fn is_driver_call(name: &str) -> bool {
     let rest = ["cuda", "cu", "hip"].iter().find_map(|prefix| name.strip_prefix(prefix));
     rest.is_some_and(|rest| rest.starts_with(|first: char| first.is_ascii_uppercase()))

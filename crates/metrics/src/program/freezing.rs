@@ -25,7 +25,7 @@ const MOST_NAMES: usize = 100;
 pub fn layer_freezing(modules: &Modules, ran: &BTreeSet<i64>) -> Option<LayerFreezing> {
     let is_known = |program: i64| ran.is_empty() || ran.contains(&program);
     let found = modules.of_programs(is_known).filter_map(of_module);
-    // If several train equally many arrays, the first is used.
+    // If several programs train the same number of arrays, the first one is used.
     found.reduce(|most, it| if it.trained_arrays > most.trained_arrays { it } else { most })
 }
 
@@ -36,7 +36,7 @@ pub fn of_module(module: &Module) -> Option<LayerFreezing> {
         return None;
     }
     let arguments = arguments(module);
-    // Pairs of argument and the part of its name that marks it as a parameter.
+    // Each argument, with the part of its name that marks it as a parameter.
     let floats: Vec<(&Argument<'_>, Option<&str>)> = arguments
         .iter()
         .filter(|it| it.shape.data_type.is_floating() && !it.name.is_empty())
@@ -94,9 +94,9 @@ fn first_part<'n>(argument: &Argument<'n>) -> Option<&'n str> {
     argument_parts(argument.name).into_iter().next()
 }
 
-/// Returns the names of the frozen arrays. Replaces each name by the shortest scope that contains only frozen arrays.
+/// Returns the names of the frozen arrays. Replaces each name with the shortest scope that contains only frozen arrays.
 fn scopes(frozen: &[&Argument<'_>], others: &[&Argument<'_>]) -> Vec<String> {
-    // Every prefix of another name contains an array that is not frozen.
+    // Each prefix of a name in `others` contains an array that is not frozen.
     let mut has_others: BTreeSet<&str> = BTreeSet::new();
     for argument in others {
         has_others.extend(beginnings(argument.name));

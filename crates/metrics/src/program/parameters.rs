@@ -42,8 +42,8 @@ fn config(preset: &ModelPreset) -> ModelConfig {
     }
 }
 
-/// Builds the parameter section. Given counts take precedence over computed ones. If two of total, trainable and frozen
-/// are given, the third follows. Returns `None` if the total is not given and the dimensions are incomplete.
+/// Builds the parameter section. Given counts take precedence over computed ones. If two of the total, trainable and frozen
+/// counts are given, the third follows from them. Returns `None` if the total is not given and the dimensions are incomplete.
 pub fn parameter_counts(model: &ModelConfig) -> Option<ParameterCounts> {
     let computed = computed(model);
     let both = model.trainable_params.zip(model.frozen_params).and_then(|(a, b)| a.checked_add(b));
@@ -170,7 +170,7 @@ mod tests {
         presets().into_iter().find(|preset| preset.name == name).unwrap().model
     }
 
-    /// The numbers that the models' authors publish, written out here to check the table independently.
+    /// The expected numbers are published by the models' authors. They are repeated here to check the table independently.
     #[test]
     fn known_models_count_as_published() {
         let total = |name| parameter_counts(&preset(name)).map(|it| it.total_params);

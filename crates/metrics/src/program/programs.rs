@@ -17,7 +17,7 @@ pub fn section(trace: &Trace, ops: &Ops, modules: &Modules, device_steps: u64) -
     if modules.is_empty() || device_steps == 0 {
         return Vec::new();
     }
-    // Few programs run, so a linear search is as fast as a map and takes half the code.
+    // Only a few programs run, so a linear search is as fast as a map and takes half the code.
     let mut times: Vec<((Option<i64>, &str), Ps)> = Vec::new();
     for op in &ops.rows {
         let key = (op.program_id, if op.program_id.is_some() { "" } else { ops.text(trace, op.module) });
@@ -49,7 +49,7 @@ pub struct MissingProgram {
 pub fn missing(trace: &Trace, ops: &Ops) -> Vec<MissingProgram> {
     let mut found: Vec<(Option<i64>, MissingProgram)> = Vec::new();
     let base = |name: &str| name.split_once('(').map_or(name, |(base, _)| base).to_owned();
-    // The candidates of an autotuner are programs of their own, which no file contains.
+    // The candidates of an autotuner are separate programs, which no file contains.
     let is_own = |op: &&Op| ops.text(trace, op.category) != AUTOTUNING;
     for op in ops.rows.iter().filter(is_own).filter(|_| !trace.hlo.is_empty()) {
         let name = ops.text(trace, op.module);

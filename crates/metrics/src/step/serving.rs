@@ -9,9 +9,9 @@ use crate::common::statistics::{self, Summary};
 use facts::ServingPhase;
 use report::{PhaseStats, Serving, SteadyState, Step};
 
-/// Smallest number of requests of a pass in the steady state, as a share of the largest number (our limit).
+/// Minimum number of requests of a pass in the steady state, as a share of the largest number (our limit).
 const STEADY: f64 = 0.9;
-/// Fewest decoding passes of a steady state (our limit).
+/// Minimum number of decoding passes in a steady state (our limit).
 const FEWEST_STEADY: usize = 5;
 
 /// Returns the section about `steps`. `None` if no step has a phase.
@@ -66,7 +66,7 @@ fn of_phase(counted: &[&Step], phase: ServingPhase, all_us: f64) -> Option<Phase
     })
 }
 
-/// Sums a number over steps. `None` if a step lacks it.
+/// Sums a number over steps. `None` if a step lacks the number.
 fn sum(steps: &[&Step], value: fn(&Step) -> Option<u64>) -> Option<u64> {
     steps.iter().try_fold(0u64, |sum, step| Some(sum.saturating_add(value(step)?)))
 }
@@ -78,7 +78,7 @@ fn per_sec(count: Option<u64>, time_us: f64) -> Option<f64> {
 /// Time between the ends of two decoding passes.
 struct TokenInterval {
     us: f64,
-    /// True if one of its passes computes a prompt.
+    /// True if a pass in the interval computes a prompt.
     has_prompt: bool,
 }
 
@@ -195,9 +195,9 @@ mod tests {
     #[test]
     fn a_prefill_delays_the_next_token() {
         let found = section(&passes()).unwrap();
-        // Five intervals: 10, 12, 50 + 10, 10 and 8.
+        // The five intervals are 10, 12, 50 + 10, 10 and 8 us.
         assert_eq!((found.median_token_interval_us, found.max_token_interval_us), (Some(10.0), Some(60.0)));
-        // The median of the four without a prompt is 10.
+        // The median of the four intervals without a prompt is 10 us.
         assert_eq!(found.prompt_delay_percent, Some(100.0 * 50.0 / 100.0));
     }
 

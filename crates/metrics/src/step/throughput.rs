@@ -46,7 +46,8 @@ mod tests {
         a.is_some_and(|a| (a / b - 1.0).abs() < 1e-12)
     }
 
-    /// The step time and batch of the documented 1.0.0 example, with samples by definition: 16 / 0.0826 s.
+    /// The step time and the batch come from the documented 1.0.0 example. The samples per second are 16 / 0.0826 s by
+    /// definition.
     #[test]
     fn tokens_and_samples_follow_from_batch_and_length() {
         let model = ModelConfig { batch_size: Some(16), seq_length: Some(128), ..ModelConfig::default() };

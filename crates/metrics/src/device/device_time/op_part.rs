@@ -35,7 +35,7 @@ impl<'a> OpParts<'a> {
         OpParts { trace, categories, of_category: Vec::new(), copies: FxHashMap::default() }
     }
 
-    /// Returns the part of the op `name` with `args`.
+    /// Returns the part of a step to which the op `name` with `args` belongs.
     pub fn of(&mut self, name: StrId, args: ArgsId) -> StepPart {
         let category = self.categories.of(name, args);
         match self.of_category(category) {
@@ -87,8 +87,8 @@ fn of_category(category: &str, class: OpClass) -> OfCategory {
     })
 }
 
-/// Returns the part of a copy, from the memories that its expression names. If the expression names no memory, the copy
-/// stays within the device.
+/// Returns the part of a copy, from the memories that its expression names. A copy whose expression names no memory is treated
+/// as a copy within the device.
 fn copy_part(trace: &Trace, name: StrId, args: ArgsId) -> StepPart {
     let long_name = trace.args.get(args).long_name;
     let found = spaces(trace.text(long_name)).or_else(|| spaces(trace.text(name)));

@@ -23,7 +23,7 @@ use base::{Ps, format};
 use report::Confidence;
 use trace::{Interval, Trace};
 
-/// Smallest number of stages of a pipeline.
+/// Minimum number of stages of a pipeline.
 const FEWEST_STAGES: usize = 2;
 
 /// Returns the pipeline with the most time.
@@ -37,7 +37,7 @@ struct LoopRun {
     span: Interval,
     /// Ends of the permutes.
     ends: Vec<Ps>,
-    /// Work of each tick: before each permute.
+    /// Time that the device works in each tick, before the permute.
     work: Vec<Ps>,
 }
 
@@ -149,7 +149,7 @@ fn chains(collectives: &Collectives, op: &CollectiveOp, devices: usize) -> Optio
     };
     let mut chains: Vec<(Vec<u32>, bool)> = Vec::new();
     let mut seen = BTreeSet::new();
-    // Open chains first: what remains are rings.
+    // Open chains come first. The remaining chains are rings.
     let starts = next.keys().filter(|start| !targets.contains(start)).chain(next.keys());
     for &start in starts {
         if seen.contains(&start) {
@@ -162,8 +162,8 @@ fn chains(collectives: &Collectives, op: &CollectiveOp, devices: usize) -> Optio
     (!chains.is_empty()).then_some(chains)
 }
 
-/// Splits the permutes of a device by the runs of the loop that contains them. If no op marks the loop, by the runs of
-/// the program.
+/// Splits the permutes of a device by the runs of the loop that contains them. If no op marks the loop, splits them by the runs
+/// of the program.
 fn loop_runs(
     trace: &Trace,
     devices: &Devices,
@@ -196,7 +196,7 @@ fn loop_runs(
         let to_device = |at: Interval| Interval::new(device.time_from_host(at.start), device.time_from_host(at.end));
         around = runs.into_iter().map(|run| to_device(run.interval)).filter(contains).collect();
     }
-    // Of nested loops, the innermost one passes data on.
+    // If loops are nested, the innermost one passes data on.
     let is_innermost = |span: &Interval| {
         !around.iter().any(|other| other != span && other.start >= span.start && other.end <= span.end)
     };

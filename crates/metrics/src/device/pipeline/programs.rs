@@ -39,7 +39,7 @@ pub(super) fn find(trace: &Trace, devices: &Devices, steps: &Steps) -> Option<Fo
     }
     let mut spans: Vec<Interval> = spans.into_iter().flatten().collect();
     if !spans.is_sorted_by(|a, b| a.end <= b.start) {
-        // Steps overlap: only the time of all of them has a meaning.
+        // Steps overlap, so only the time of all steps together is meaningful.
         spans = spans.into_iter().reduce(hull).into_iter().collect();
     }
     let order = sequence.get(..bounds.get(1).copied().unwrap_or(0)).unwrap_or_default();
@@ -104,7 +104,7 @@ fn schedule(order: &[Program], forward: Program) -> &'static str {
     let all: BTreeSet<Program> = order.iter().copied().collect();
     let microbatches = order.iter().filter(|program| **program == forward).count();
     let leading = order.iter().take_while(|program| **program == forward).count();
-    // The program with as many runs processes the microbatches again.
+    // The other program with the same number of runs processes the microbatches again.
     let backward = all.iter().filter(|&&program| program != forward);
     let mut backward = backward.filter(|program| order.iter().filter(|it| it == program).count() == microbatches);
     match (backward.next(), backward.next()) {

@@ -100,7 +100,7 @@ fn a_capture_of_one_step_is_one_step() {
     assert!((found.bubble_percent - closed_formula(4, 8)).abs() < 1e-9);
 }
 
-/// Builds a loop of one program on four devices. Each tick works for 100 us where `works` is true.
+/// Builds a loop of one program on four devices. A device works for 100 us in each tick for which `works` returns true.
 fn looped(ticks: i64, pairs: &str, works: impl Fn(i64, i64) -> bool) -> Trace {
     let mut b = TraceBuilder::new();
     for device in 0..4 {
@@ -144,7 +144,7 @@ fn a_loop_with_skipped_ticks_is_a_pipeline() {
         let found = measured(&trace).unwrap();
         assert_eq!((found.kind.as_str(), found.confidence), ("loop", Confidence::High));
         assert_eq!((found.num_stages, found.num_microbatches, found.num_steps), (4, Some(8), 3));
-        // Of each tick of 110 us, the permute takes 10.
+        // The permute takes 10 us of each tick of 110 us.
         let expected = 100.0 * (1.0 - 8.0 * 100.0 / (11.0 * 110.0));
         assert!((found.bubble_percent - expected).abs() < 1e-9, "{found:?}");
         let first = format!("/device:TPU:{first}");

@@ -23,7 +23,7 @@ use crate::host::host_threads::{HostRole, roles_of_kinds, thread_role};
 use base::{Ps, sort};
 use trace::{Interval, IntervalSet, LineKind, StrId, Trace, Union};
 
-/// Maximum number of listed names (our limit: sentences name three).
+/// Maximum number of listed names (our limit: findings name only three).
 const MOST_NAMES: usize = 20;
 
 /// Times of the innermost spans of a host's threads.
@@ -38,15 +38,15 @@ struct Span {
     name: String,
     /// First thread that has the span.
     thread: String,
-    /// True if the span is included only while no thread that feeds devices is in a user range. It is excluded even while such
-    /// a thread only waits in the range.
+    /// True if the span is included only while no thread that feeds devices is in a user range, not even in a range that only
+    /// waits.
     outside_only: bool,
     /// True if the thread waits in the span.
     waits: bool,
     times: IntervalSet,
 }
 
-/// Name of the span, and true if it is included only outside of ranges.
+/// Name of the span, and true if the span is included only outside of ranges.
 type Key = (StrId, bool);
 
 impl Behind {
@@ -145,7 +145,7 @@ fn for_each_span(
             continue;
         }
         let feeds = feeding.contains(&at);
-        // A Python thread that feeds no device only watches: a progress bar, a logger.
+        // A Python thread that feeds no device only watches, such as a progress bar or a logger.
         let watches = !feeds && thread_role(trace.text(line.name)) == HostRole::Python;
         for_each_self_kind(trace, events, |kind, interval| {
             let (Some(role), Some(event)) = (roles.get(kind).copied().flatten(), kinds.get(kind)) else { return };

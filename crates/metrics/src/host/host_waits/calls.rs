@@ -17,7 +17,7 @@ use facts::host_spans::{self, HostWork};
 use facts::python_waits::{self, PythonWait};
 use trace::{IntervalSet, LineKind, StrId, Trace};
 
-/// Number of ranges that are described (our limit: sentences name three).
+/// Number of ranges that are described (our limit: findings name only three).
 const MOST_RANGES: usize = 3;
 
 /// A call that takes at least half of the time of a range.
@@ -84,8 +84,8 @@ fn describe(trace: &Trace, devices: &Devices, host: u16, set: &RangeSet, within:
     }
 }
 
-/// Compares the threads that run user functions, and returns the calls of the thread that spends the most time of `within` in
-/// such a function.
+/// Compares the threads that run user functions, and returns the calls of the thread that spends the most time inside `within`
+/// in such functions.
 fn other_thread(
     trace: &Trace,
     devices: &Devices,
@@ -116,7 +116,7 @@ fn other_thread(
     most.map(|(_, thread)| thread)
 }
 
-/// Returns the user functions that compiled programs call back `within` a time of the hosts, from the outermost. Empty
+/// Returns the user functions that compiled programs call back inside `within` (times of the hosts), from the outermost. Empty
 /// unless the Python tracer recorded such functions for at least half of that time.
 pub fn called_back(trace: &Trace, devices: &Devices, within: &IntervalSet) -> Vec<RangeCall> {
     let calls_back = lines_with(trace, |name| host_callbacks::is(trace.text(name)));
@@ -187,7 +187,7 @@ mod tests {
     use super::*;
     use trace::{Interval, TraceBuilder};
 
-    /// The picture above, and a thread that sleeps meanwhile in a function of a library.
+    /// The threads of the picture above, and a thread that sleeps meanwhile in a library function.
     #[test]
     fn a_range_names_its_calls_and_the_thread_that_may_hold_the_lock() {
         let mut b = TraceBuilder::new();

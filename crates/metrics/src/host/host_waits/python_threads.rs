@@ -22,13 +22,13 @@ use trace::{IntervalSet, LineKind, StrId, Trace};
 pub struct PythonThreads {
     /// Number of threads.
     pub threads: u64,
-    /// Innermost user function (or the outermost function, if there is no user function) of the thread that spends the
-    /// most time in one, with its share of the idle time.
+    /// Innermost user function (or the outermost function, if there is no user function) of the thread that spends the most
+    /// time in one function, with that function's share of the idle time.
     pub function: RangeCall,
 }
 
-/// Finds the threads on the host where such threads run longest while its devices are idle. Returns `None` if there are
-/// no such threads, or if the trace does not show which threads feed the devices.
+/// Compares the hosts by how long such threads run while the host's devices are idle. Returns the threads of the host with the
+/// most time. Returns `None` if there are no such threads, or if the trace does not show which threads feed the devices.
 pub fn busy_python_threads(trace: &Trace, devices: &Devices) -> Option<PythonThreads> {
     let is_frame = |name: StrId| host_spans::is_frame(trace.text(name));
     let (runs_python, launches) = (lines_with(trace, is_frame), launching(trace));
@@ -51,7 +51,7 @@ pub fn busy_python_threads(trace: &Trace, devices: &Devices) -> Option<PythonThr
             .filter_map(|((_, events), _)| {
                 let calls = path(trace, events, &idle);
                 let last = trace.text(calls.last()?.name);
-                // The capture has no frame of a function that began before it.
+                // The capture lacks the frame of a function that began before the capture.
                 let of_user = calls.iter().rfind(|call| is_function_of_user(trace, call.name));
                 let function = of_user.or_else(|| calls.iter().find(|call| is_frame(call.name)))?;
                 (!waits(last)).then(|| range_call(trace, function, idle.length()))

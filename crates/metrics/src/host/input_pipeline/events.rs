@@ -12,9 +12,9 @@ use facts::host_spans::{self, HostWork, is_frame};
 use facts::input_stages::{self, InputStage, StageOfName};
 use trace::{Args, EventColumn, EventKind, Interval, LineEvents, LineKind, StrId, Trace};
 
-/// Beginning of the names of tf.data's calls of functions.
+/// Prefix of the names of tf.data's function calls.
 const CALL: &str = "InstantiatedCapturedFunction::";
-/// Work of TensorFlow's executor for a function.
+/// Name of the events in which TensorFlow's executor works for a function.
 const EXECUTED: &str = "ExecutorState::Process";
 
 /// A part of an op's self time on one thread.
@@ -28,7 +28,7 @@ pub(super) struct Segment {
     pub line: u32,
     /// The time.
     pub time: Interval,
-    /// True for a function of the op on another thread.
+    /// True if the op's function runs on another thread.
     pub is_function: bool,
 }
 
@@ -143,7 +143,7 @@ fn meaning(trace: &Trace, name: &str, args: &Args, is_python: &dyn Fn() -> bool,
         "read" => return Meaning::Op(own(InputStage::Read)),
         "prefetch" => return Meaning::Op(waits(InputStage::Wait)),
         "enqueue" => return Meaning::Op(own(InputStage::Enqueue)),
-        // Grain calls all other stages preprocessing.
+        // Grain labels all other stages as preprocessing.
         _ if name.contains("Batch") => return Meaning::Op(own(InputStage::Batch)),
         _ => return Meaning::Op(own(InputStage::Preprocess)),
     }
@@ -170,7 +170,7 @@ fn parent_path(name: &str) -> Option<&str> {
 
 /// Removes the parent of the first op in each cycle of ops that get their results from each other.
 fn cut_circles(parents: &mut [Option<usize>]) {
-    // The walk that reached each op first. A walk ends at an op that was reached before.
+    // For each op, the walk that reached the op first. A walk ends at an op that was reached before.
     let mut reached: Vec<Option<usize>> = vec![None; parents.len()];
     for start in 0..parents.len() {
         let mut at = start;
@@ -313,7 +313,7 @@ impl Reader<'_> {
         self.segments.extend(found);
     }
 
-    /// Sets the parents of ops that run on another thread than the op that they feed. tf.data and Grain name the op that is
+    /// Sets the parents of ops that run on a different thread from the op that they feed. tf.data and Grain name the op that is
     /// fed. Ops without such a name feed the op that waits.
     fn relate(&mut self) {
         let mut is_fed = vec![false; self.ops.len()];

@@ -177,7 +177,7 @@ impl InputPipeline {
 fn depths(ops: &[InputOp]) -> Vec<usize> {
     let mut depths: Vec<Option<usize>> = vec![None; ops.len()];
     for start in 0..ops.len() {
-        // The ops up to one whose depth is known.
+        // Walks through the ops up to one whose depth is known.
         let unknown = |at: &usize| depths.get(*at) == Some(&None);
         let path: Vec<usize> =
             std::iter::successors(Some(start), |&at| ops.get(at)?.parent).take_while(unknown).take(ops.len()).collect();
@@ -190,8 +190,8 @@ fn depths(ops: &[InputOp]) -> Vec<usize> {
     depths.into_iter().flatten().collect()
 }
 
-/// Returns the work of the ops of one host, by op. An op that waits for other threads works while no other op
-/// does. If an op's functions are known, it works while they run.
+/// Returns the times when each op of one host works. An op that waits for other threads works only while no other op works. If
+/// the functions of an op are known, the op works while they run.
 fn worked(ops: &[InputOp], segments: &[Segment]) -> Vec<(usize, Interval)> {
     let op_of = |segment: &Segment| ops.get(segment.op);
     let works =
@@ -220,7 +220,7 @@ fn worked(ops: &[InputOp], segments: &[Segment]) -> Vec<(usize, Interval)> {
 /// Returns the largest number of an op's threads that work at once inside `measured`. Moments at which one thread hands its
 /// work to another are ignored.
 fn at_once(work: &[(usize, Interval)], measured: &IntervalSet) -> i64 {
-    /// A number of threads that is reached for less than this share of the op's time, in percent, is ignored.
+    /// A number of threads is ignored if it occurs for less than this share of the op's time, in percent.
     const LEAST_PERCENT: i64 = 5;
     let mut changes: Vec<(Ps, i64)> = Vec::new();
     for (_, interval) in work {
@@ -250,7 +250,7 @@ fn at_once(work: &[(usize, Interval)], measured: &IntervalSet) -> i64 {
 /// Returns the op that limits the pipeline: the busiest op. If the busiest op waits for other threads, and an op behind it also
 /// waits and is nearly as busy, returns the op that is farthest behind.
 fn limit(ops: &[InputOp]) -> Option<usize> {
-    /// Smallest busy share, relative to the busiest op, at which an op that it waits for is the limit instead.
+    /// An op is nearly as busy as the busiest op if its busy share is at least this fraction of the busiest op's.
     const NEARLY: f64 = 0.9;
     let busy = |at: usize| ops.get(at).map_or(0.0, |op| op.busy_percent);
     let waits = |at: usize| ops.get(at).is_some_and(|op| op.waits);

@@ -7,7 +7,7 @@ use facts::input_stages::InputStage;
 use report::{InputOpTime, InputStageTime};
 use trace::{IntervalSet, Trace};
 
-/// Largest number of ops that are listed, and of ops in the chain.
+/// Maximum number of listed ops, and of ops in the chain.
 const MOST_OPS: usize = 50;
 
 /// Builds the section.

@@ -19,7 +19,7 @@ fn stages(found: &InputPipeline) -> Vec<(&str, f64, f64, u64)> {
     found.stages.iter().map(|it| (it.stage.as_str(), it.time_us, it.thread_time_us, it.count)).collect()
 }
 
-/// Two steps of 100 us: the device works for 30, while the main thread waits for a batch for 60.
+/// Two steps of 100 us: the device works for 30 us, and the main thread waits for a batch for 60 us.
 fn steps(b: &mut TraceBuilder, wait: &'static str) {
     let main = b.line("/host:CPU", "python");
     let ops = b.line("/device:TPU:0", "XLA Ops");
@@ -147,7 +147,7 @@ fn spans_of_many_names_and_spans_inside_each_other_have_a_chain() {
     let found = of(b.build()).unwrap();
     assert_eq!(found.chain, ["next_batch", "preprocess", "read"]);
 
-    // A name for each example, and ranges inside ranges. Takes seconds if an op is compared with all others.
+    // Each example has its own name, and ranges are nested. The test takes seconds if each op is compared with all others.
     let mut b = TraceBuilder::new();
     let (main, ops) = (b.line("/host:CPU", "python"), b.line("/device:TPU:0", "XLA Ops"));
     let many = 20_000;

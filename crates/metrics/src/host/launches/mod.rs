@@ -62,12 +62,12 @@ pub struct LaunchGroup {
 pub struct Launches {
     /// Number of ops (module runs on TPUs) of the used devices.
     pub device_ops: u64,
-    /// Number of ops of the used devices whose call is in the trace.
+    /// Number of these ops whose call is in the trace.
     pub joined_ops: u64,
     /// Statistics of all launches.
     pub total: LaunchStatistics,
-    /// Longest time by which an op starts before the call that launched it. The clocks of host and device differ by at
-    /// least this time.
+    /// Longest time by which an op starts before the call that launched it. The clocks of host and device differ by at least
+    /// this much.
     pub early_max: Ps,
     /// Launches grouped by call and kernel, sorted by descending time between call and op.
     pub groups: Vec<LaunchGroup>,

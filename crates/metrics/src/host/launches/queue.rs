@@ -69,7 +69,7 @@ pub(super) fn queues(trace: &Trace, devices: &Devices, calls: &CallIndex) -> Vec
                 let call = calls.find(trace, scope_of(device), number);
                 let counts = start.is_some_and(|start| device.counts(start)) && !trace.events.began_before(id);
                 if let (true, Some(start), Some((_, call))) = (counts, start, call) {
-                    // If the clocks show an op before its call, the op did not wait.
+                    // If an op starts before its call according to the clocks, it is treated as an op that did not wait.
                     made.push(call.start.as_ps());
                     starts.push(start.max(call.start).as_ps());
                 }
@@ -131,7 +131,7 @@ mod tests {
     fn the_length_is_weighted_by_time() {
         let us = |start: i64, end: i64| (Ps::new(start * 1_000_000), Ps::new(end * 1_000_000));
         let found = of(&[us(0, 4), us(2, 6), us(10, 10)]).unwrap();
-        // 1 for 2 us, 2 for 2 us, 1 for 2 us, 0 for 4 us.
+        // The length is 1 for 2 us, 2 for 2 us, 1 for 2 us and 0 for 4 us.
         assert_eq!((found.max, found.launches, found.span), (2, 3, Ps::new(10_000_000)));
         assert_eq!(found.mean(), Some(0.8));
         assert_eq!((found.empty, found.blocked), (Ps::new(4_000_000), Ps::ZERO));
@@ -142,7 +142,7 @@ mod tests {
     fn a_full_queue_blocks_the_host() {
         let waits: Vec<(Ps, Ps)> = (0..1030).map(|i| (Ps::new(i), Ps::new(2_000 + i))).collect();
         let found = of(&waits).unwrap();
-        // From the 1024th call at 1023 until the start at 2006 that leaves 1023 of 1030.
+        // The caller is blocked from the 1024th call at 1023 until the start at 2006, after which 1023 of 1030 ops wait.
         assert_eq!((found.max, found.blocked), (1030, Ps::new(2_006 - 1_023)));
     }
 }

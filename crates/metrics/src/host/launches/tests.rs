@@ -29,7 +29,7 @@ fn a_launch_is_its_call_and_its_op() {
     assert_eq!((launches.device_ops, launches.joined_ops), (6, 4));
     let total = &launches.total;
     assert_eq!((total.launches, total.host, total.device), (4, Ps::new(90_000_000), Ps::new(105_000_000)));
-    // Delays: 5, 0 (it started inside its call), 110, 140.
+    // The delays are 5, 0 (the op started inside its call), 110 and 140 us.
     assert_eq!(
         (total.delay, total.delay_max, total.delay_median),
         (Ps::new(255_000_000), Ps::new(140_000_000), Ps::new(5_000_000))
@@ -99,7 +99,7 @@ fn a_tpu_program_is_launched_by_the_call_with_its_run_id() {
     let (trace, launches) = measure(b);
     let group = launches.groups.first().unwrap();
     assert_eq!((trace.text(group.call), trace.text(group.kernel)), ("DoEnqueueProgram", "jit_f"));
-    // 45 us on the first device, 35 us on the second.
+    // The delay is 45 us on the first device and 35 us on the second.
     assert_eq!((group.statistics.launches, group.statistics.delay), (2, Ps::new(80_000_000)));
     assert!(launches.queues.is_empty());
 }

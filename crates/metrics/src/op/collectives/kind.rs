@@ -1,6 +1,6 @@
 //! Kinds of communication: their names in HLO and in NCCL, and the ratio of bus bandwidth to algorithm bandwidth.
 
-/// The kinds: HLO's name, and the word in the names of NCCL's and RCCL's kernels.
+/// The kinds: the name in HLO, and the word in the names of NCCL and RCCL kernels.
 const KINDS: [(&str, &str); 10] = [
     ("all-reduce", "AllReduce"),
     ("all-gather", "AllGather"),
@@ -14,7 +14,7 @@ const KINDS: [(&str, &str); 10] = [
     ("recv", "Recv"),
 ];
 
-/// Kind of communication whose name does not reveal the collective. It is also the category of such kernels.
+/// Kind and category of a kernel whose name does not reveal the collective.
 pub const UNKNOWN: &str = "collective";
 
 /// Returns the kind that the name of an instruction or category contains: `all-reduce` for `all-reduce-start.3` and
@@ -74,9 +74,9 @@ pub fn nccl(name: &str) -> Option<NcclName<'_>> {
     })
 }
 
-/// Returns the ratio of bus bandwidth to algorithm bandwidth for a group of `size`, by the definitions of NCCL's tests:
-/// the bytes that each link carries for every byte of the result (all-gather) or of the operand (other kinds). `None`
-/// if the group's size is unknown or zero.
+/// Returns the ratio of bus bandwidth to algorithm bandwidth for a group of `size`, as `nccl-tests` defines it: the bytes that
+/// each link carries for every byte of the result (all-gather) or of the operand (other kinds). `None` if the group's size is
+/// unknown or zero.
 pub fn bus_factor(kind: &str, size: Option<u32>) -> Option<f64> {
     let n = f64::from(size.unwrap_or(0));
     match kind {

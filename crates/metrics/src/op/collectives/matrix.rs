@@ -9,7 +9,7 @@ pub struct Matrix {
     pub bytes: Vec<Vec<f64>>,
 }
 
-/// Above this number of devices a matrix is unreadable.
+/// Maximum number of devices. A larger matrix is unreadable.
 const MOST_DEVICES: usize = 256;
 
 impl Matrix {

@@ -177,7 +177,7 @@ mod tests {
 
     #[test]
     fn an_assignment_maps_numbers_to_devices() {
-        // The mesh uses the chips in the order 6, 7, 5, 4.
+        // The mesh lists the chips in the order 6, 7, 5, 4.
         let four = numbering(Platform::Tpu, &[4, 5, 6, 7], None);
         let members = four.members(&[6, 7, 5, 4], &groups(&[&[0, 1], &[2, 3]]));
         assert_eq!(of(&members), [Some(1), Some(1), Some(0), Some(0)]);

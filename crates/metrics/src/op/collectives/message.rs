@@ -53,7 +53,7 @@ impl Message {
     }
 }
 
-/// Returns true if the details of a kernel name a collective, as in PyTorch's traces.
+/// Returns true if a kernel's details contain the name of a collective, as in PyTorch traces.
 pub(super) fn is_stated(details: &str) -> bool {
     details.split(' ').any(|word| word.starts_with("collective:"))
 }
@@ -201,7 +201,7 @@ fn groups(text: &str) -> Option<ReplicaGroups> {
     let inner = text.strip_prefix('{')?.strip_suffix('}')?;
     let lists = inner.split('}').filter_map(|group| {
         let group = group.trim_start_matches([',', '{', ' ']);
-        // A member that cannot be parsed still takes its place, as the number -1, which no device has.
+        // A member that cannot be parsed keeps its position, with the number -1, which no device has.
         let members = group.split(',').map(|id| id.trim().parse().unwrap_or(-1));
         (!group.trim().is_empty()).then(|| members.collect())
     });

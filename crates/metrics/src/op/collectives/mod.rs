@@ -138,7 +138,7 @@ pub struct Run {
     pub parts: i64,
     /// Number of the run, the same on all devices. `None` if the trace has none.
     pub id: Option<i64>,
-    /// Time until the last device arrived. `None` if the same run was not found on another device.
+    /// Time until the last device arrived. `None` if no other device has a matching run.
     pub wait: Option<Ps>,
 }
 
@@ -166,7 +166,7 @@ pub struct DeviceSums {
 }
 
 /// A device is late only if it arrives last in at least this share of its compared runs (our limit: in a large group, a device
-/// arrives last twice by chance).
+/// may arrive last twice by chance).
 const LEAST_LAST_SHARE: f64 = 0.1;
 
 impl DeviceSums {
@@ -182,7 +182,7 @@ impl DeviceSums {
     }
 
     /// Returns true if the device arrives last far more often than equal devices would: more than once, and in at least twice
-    /// its fair share of the compared runs (at least 10 %; 75 % is always enough).
+    /// its fair share of the compared runs. The required share is never below 10 % or above 75 %.
     pub fn is_late(&self) -> bool {
         let (Some(share), Some(fair)) = (self.last_share(), self.fair_share()) else { return false };
         self.last > 1 && share >= (2.0 * fair).clamp(LEAST_LAST_SHARE, 0.75)
@@ -234,7 +234,7 @@ impl Collectives {
             runs.for_each(trace, device, |SeenRun { event: id, name, args, kind, interval }| {
                 let Some(part) = inside.part(interval) else { return };
                 let set = trace.args.get(args);
-                // One PyTorch kernel may run for messages of several sizes: each size is an op.
+                // One PyTorch kernel may run for messages of several sizes. Each size is a separate op.
                 let stated =
                     if message::is_stated(trace.text(set.kernel_details)) { set.kernel_details } else { StrId::EMPTY };
                 let op = *index.entry((name, set.program_id, stated)).or_insert_with(|| {
@@ -400,7 +400,7 @@ impl CollectiveOp {
     }
 }
 
-/// The assigned devices, the groups and the pairs of an instruction.
+/// The assigned devices, groups and pairs of an instruction.
 type GroupsKey = (Vec<u32>, Option<Vec<Vec<u32>>>, Vec<(u32, u32)>);
 
 /// Members of instructions. Each distinct list of groups is stored once.
@@ -455,8 +455,8 @@ fn op(
     let message = Message::new(trace, found, kind, &set);
     let assigned = found.map_or(&[][..], |(module, _)| module.device_ids());
     let (own, of_hlo) = (trace.text(set.tf_op), found.map_or("", |(_, it)| it.metadata.op_name.as_str()));
-    // As in the op table: on a TPU the path in the trace is used. A GPU kernel may name only the scope, and a CPU op
-    // names none.
+    // As in the op table, the path in the trace is used on TPUs only. A GPU kernel may name only the scope, and a CPU op has no
+    // path.
     let on_tpu = groups.numbering.platform() == Some(Platform::Tpu);
     let path = if of_hlo.is_empty() || (on_tpu && !own.is_empty()) { own } else { of_hlo };
     CollectiveOp {

@@ -51,8 +51,8 @@ fn the_last_to_arrive_does_not_wait() {
     assert_eq!(found.straggler(), Some((1, 1.0)));
 }
 
-/// Rows {0,1} and {2,3}. Row 0: 10 and 4, 12 and 5; row 1: 30 and 31, 40 and 20. Over all four, 4 would be the
-/// shortest.
+/// The rows of the mesh are {0,1} and {2,3}. The durations are 10 and 4, 12 and 5 in row 0, and 30 and 31, 40 and 20 in row 1.
+/// If all four chips were compared, 4 would be the shortest duration.
 #[test]
 fn a_row_of_a_mesh_waits_for_its_row_only() {
     let mut b = TraceBuilder::new();
@@ -68,7 +68,7 @@ fn a_row_of_a_mesh_waits_for_its_row_only() {
     assert_eq!((us(found.sums.wait), us(found.sums.transfer)), (34, 118));
     let of_devices: Vec<_> = found.devices.iter().map(|it| (it.last, it.fair, us(it.caused))).collect();
     assert_eq!(of_devices, [(0, 1.0, 0), (2, 1.0, 13), (1, 1.0, 1), (1, 1.0, 20)]);
-    // Chip 3 kept its row waiting for longer, but only once.
+    // Chip 3 made its row wait for longer, but only once.
     assert_eq!(found.straggler(), Some((1, 1.0)));
     assert_eq!(found.connected(), [0, 0, 2, 2]);
 }
@@ -145,7 +145,7 @@ fn unknown_groups_are_those_that_end_together() {
     let found = unstated(&[&[(0, 100), (200, 300)], &[(60, 100), (270, 301)], &[(20, 101), (230, 300)]]);
     assert_eq!(waits(&found), [60, 69, 0, 0, 41, 39].map(Some));
     assert_eq!((found.straggler(), found.connected()), (Some((1, 1.0)), vec![0, 0, 0]));
-    // Rows of a mesh: each ends when its own later chip arrives.
+    // The chips form rows of a mesh: each row ends when its later chip arrives.
     let rows = unstated(&[
         &[(0, 100), (200, 300)],
         &[(0, 140), (200, 330)],
@@ -224,7 +224,8 @@ fn messages_of_one_pytorch_kernel_are_distinguished() {
     assert_eq!(found.ops[0].message.group_size, Some(4));
 }
 
-/// A gather that is two ops and a span in flight, and two messages. At first, the bytes of one message are unknown.
+/// A trace with an all-gather of two ops and a span in flight, and with two messages. At first, the bytes of one message are
+/// unknown.
 #[test]
 fn communication_that_repeats_an_op_is_in_no_sum() {
     let mut b = TraceBuilder::new();

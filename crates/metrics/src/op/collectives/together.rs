@@ -20,14 +20,14 @@ use super::waits::matched;
 use super::{CollectiveOp, Run};
 use base::Ps;
 
-/// Largest difference between ends that are treated as equal (our limit: kernels of one host end within a few microseconds of
+/// Maximum difference between ends that are treated as equal (our limit: kernels of one host end within a few microseconds of
 /// each other).
 const SAME_END: Ps = Ps::new(5_000_000);
-/// If both runs are long, their ends may differ by more: by this fraction of the shorter of the two, but by no more
-/// than [`MOST_APART`] (our limits).
+/// If both runs are long, their ends may differ by more: by one part in this many of the shorter run, but by no more than
+/// [`MOST_APART`] (our limits).
 const PART_OF_RUN: i64 = 10;
 const MOST_APART: Ps = Ps::new(100_000_000);
-/// Number of runs, out of ten, that must end together (our limit: the profiler may lose or misplace an event).
+/// Minimum number of runs, out of ten, that must end together (our limit: the profiler may lose or misplace an event).
 const MOST_OF_TEN: usize = 9;
 
 /// Finds and assigns groups to the ops whose groups the file does not record. `devices` is the number of used devices.

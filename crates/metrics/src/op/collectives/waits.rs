@@ -101,7 +101,7 @@ pub(super) fn matched(lists: &[(u32, Vec<u32>)], runs: &[Run]) -> Vec<Vec<u32>> 
     let whole = ways.into_iter().find(|sets| !sets.is_empty() && sets.iter().all(overlap));
     whole.unwrap_or_else(|| {
         let sets: Vec<Vec<u32>> = by_end(lists, runs).into_iter().filter(overlap).collect();
-        // If clocks differ, a few runs overlap by chance.
+        // If clocks differ, some runs overlap by chance.
         if 2 * sets.len() < fewest { Vec::new() } else { sets }
     })
 }

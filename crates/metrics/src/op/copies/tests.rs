@@ -77,7 +77,7 @@ fn offloaded_arrays_last_from_start_to_done() {
     let copies = measure(b);
     let [offload, infeed, call] = copies.rows.as_slice() else { panic!("{:?}", copies.rows) };
     assert_eq!((offload.class.direction, offload.class.kind), (Direction::HostToDevice, CopyKind::Offload));
-    // 100 us and 35 us.
+    // The transfers take 100 us and 35 us.
     assert_eq!((offload.count, offload.time, offload.wait), (2, Ps::new(135_000_000), Some(Ps::new(80_000_000))));
     assert_eq!((offload.bytes, offload.sized_count), (Some(2 * 1024 * 256 * 4), 2));
     assert_eq!((infeed.class.kind, infeed.time, infeed.bytes), (CopyKind::Infeed, Ps::new(7_000_000), None));

@@ -1,4 +1,4 @@
-//! Parses the description of a kernel launch that collectors write: `kernel_details`.
+//! Parses `kernel_details`: how collectors describe a kernel launch.
 //!
 //! ```text
 //! CUPTI   regs:12 static_shared:0 dynamic_shared:0 grid:3,1,1 block:128,1,1 occ_pct:100
@@ -6,8 +6,8 @@
 //! ROCm     grid:3072,1,1 block:256,1,1 private_mem:0 group_mem:32768 occ_pct:0
 //! ```
 //!
-//! ROCm's collector does not know the occupancy and writes 0. No kernel that ran can have this value, so it is ignored.
-//! Other values that no GPU can have are ignored too: builds of ROCm and of TensorFlow write uninitialized memory.
+//! ROCm's collector writes the occupancy 0, because it lacks the real value. No kernel that ran can have this value, so it is
+//! ignored. Other values that no GPU can have are ignored too: builds of ROCm and of TensorFlow write uninitialized memory.
 //! Valid values are used even if others are invalid.
 
 use base::number::decimal;

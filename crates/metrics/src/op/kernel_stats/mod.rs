@@ -30,7 +30,7 @@ use hlo::Modules;
 use resolve::{Resolver, is_copy};
 use trace::{Args, ArgsId, EventKind, Numbering, Platform, StrId, Trace, in_blocks};
 
-/// Kernels with a shorter duration are short, because launching a kernel takes about this long.
+/// Duration below which a kernel is called short, because launching a kernel takes about this long.
 pub const SHORT_KERNEL: Ps = Ps::new(10_000_000);
 
 /// Occurrences of a kernel.
@@ -147,7 +147,7 @@ pub struct KernelStats {
     pub platform: Option<Platform>,
     /// The rows, by descending time.
     pub kernels: Vec<KernelRow>,
-    /// Texts of the rows that the trace does not contain.
+    /// The texts of the rows that are not among the trace's strings.
     pub texts: Texts,
     /// Occurrences of all kernels together.
     pub all: Option<Occurrences>,

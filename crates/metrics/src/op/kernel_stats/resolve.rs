@@ -15,7 +15,7 @@ use hlo::{Instruction, Module, Modules};
 use trace::copies::direction;
 use trace::{Args, ArgsId, Platform, StrId, Trace};
 
-/// A launch shape, and the number of its class. Kernels with shapes of one class share a row.
+/// A launch shape, and the number of its class. Kernels share a row if their shapes have the same class.
 #[derive(Clone)]
 struct Shape {
     shape: Arc<LaunchShape>,
@@ -45,7 +45,7 @@ struct Op {
 }
 
 impl Op {
-    /// Reads the op that an event names. `hlo_op` is empty if it names none.
+    /// Reads the op that an event names. `hlo_op` is empty if the event names no op.
     fn of(trace: &Trace, texts: &mut Texts, args: &Args) -> Op {
         Op {
             hlo_op: texts.instruction(trace, args.hlo_op),
@@ -64,7 +64,7 @@ pub(super) struct Resolver<'a> {
     /// Launch shapes by `kernel_details`.
     shapes: FxHashMap<StrId, Shape>,
     classes: FxHashMap<ShapeClass, u32>,
-    /// Texts of the kernels that the trace does not contain.
+    /// Kernel texts (names and such) that are not among the trace's strings.
     pub texts: Texts,
 }
 
@@ -100,8 +100,8 @@ impl<'a> Resolver<'a> {
         let eligible = uses.map(|uses| uses || tensor_cores::op_eligible(&Name::new(op_type(text(op_name)))));
         let from_hlo = || found.and_then(|(module, instruction)| data_type::of(module, instruction, matrix));
         let from_name = words.filter(|_| matrix).and_then(tensor_cores::data_type);
-        // A name may contain the type in which a product is computed (tf32), while HLO contains the type of the
-        // operands (f32).
+        // A kernel's name may contain the type in which a product is computed (`tf32`). HLO contains the type of the operands
+        // (`f32`).
         let tf32 = from_name.filter(|&data_type| data_type == "tf32");
         let data_type = tf32.or_else(from_hlo).or(from_name);
         let Shape { shape, class, grid, block } = self.shape(args.kernel_details);
@@ -163,8 +163,8 @@ impl<'a> Resolver<'a> {
         Some((module, module.instruction(text(op.hlo_op))?))
     }
 
-    /// Returns the framework op, as in XProf. If the HLO is known, this is the instruction's framework op, even if it is empty.
-    /// If not, this is the event's framework op. The collector writes `XlaModule:` if there is no framework op.
+    /// Returns the framework op, as in XProf. If the HLO is known, this is the instruction's framework op, even if that is
+    /// empty. If not, this is the event's framework op. The collector writes `XlaModule:` if there is no framework op.
     fn op_name(&mut self, op: &Op, instruction: Option<&Instruction>) -> Text {
         match instruction {
             Some(instruction) => self.texts.keep(self.trace, &instruction.metadata.op_name),

@@ -1,4 +1,4 @@
-//! Builds the section of kernel statistics of the report.
+//! Builds the report's section of kernel statistics.
 
 use super::{KernelRow, KernelStats, Occurrences};
 use crate::op::ops::Text;

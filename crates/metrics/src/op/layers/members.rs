@@ -4,7 +4,7 @@ use super::Layer;
 use crate::common::statistics::median;
 use base::Ps;
 
-/// Smallest number of equal layers that are compared.
+/// Minimum number of equal layers for a comparison.
 pub const FEWEST: usize = 4;
 
 /// Layers that a merged layer stands for.

@@ -10,9 +10,9 @@ use memory::{MAIN, ProgramMemory};
 use run::Run;
 
 impl Layers {
-    /// Returns the bytes of the values that each layer computes and that are alive at the peak, by row. Covers the program with
-    /// the most self time among the programs with a buffer assignment. Arguments belong to no layer. `None` if no program has a
-    /// buffer assignment.
+    /// Returns the bytes of the values that each layer computes and that are alive at the peak, by row. Covers one program: of
+    /// the programs with a buffer assignment, the one with the most self time. Arguments belong to no layer. `None` if no
+    /// program has a buffer assignment.
     pub fn bytes_at_peak(&self, run: &Run, ops: &Ops, grouping: LayerGrouping) -> Option<Vec<u64>> {
         let program = main_program(run, ops)?;
         let module = &program.module;

@@ -116,7 +116,7 @@ impl Layer {
         if op.is_mixed {
             self.mixed += op.self_time;
         }
-        // The cost of a wait duplicates the cost of its start.
+        // The cost of a wait duplicates the cost of the op that started the work.
         let counts = !op.is_left_out();
         self.work_time.add(op, counts);
         if counts {
@@ -233,7 +233,7 @@ impl Layers {
 /// Returns the exposed time of the collectives, by row of [`Ops::rows`].
 fn exposed(ops: &Ops, collectives: &Collectives) -> FxHashMap<usize, Ps> {
     let mut times: FxHashMap<usize, Ps> = FxHashMap::default();
-    // Few ops are collectives, so the many others are only looked up.
+    // Only a few ops are collectives. For the many others, a failed look-up is enough.
     let mut by_kind: FxHashMap<_, Ps> = FxHashMap::default();
     for collective in &collectives.ops {
         *by_kind.entry((collective.name, collective.args)).or_default() += collective.sums.exposed;
@@ -303,7 +303,7 @@ fn is_scope(level: usize, names: usize) -> bool {
     level > 0 && level + 1 < names
 }
 
-/// Largest number of scopes that are distinguished. No real model nests so deeply. The limit guards against synthetic paths.
+/// Maximum number of scopes that are distinguished. No real model nests so deeply. The limit guards against synthetic paths.
 const MAX_DEPTH: usize = 40;
 
 /// Place of a path: the merged layer, and the individual layer.
@@ -379,7 +379,7 @@ impl Tree {
             let Some(layer) = self.layers.get(at as usize) else { continue };
             let place = u32::try_from(rows.len()).ok();
             rows.push(Layer { parent, ..layer.clone() });
-            // The stack is last in, first out.
+            // The stack is last in, first out, so children are pushed in reverse.
             stack.extend(children.get(at as usize).into_iter().flatten().rev().map(|&child| (child, place)));
         }
         Layers { rows }

@@ -5,9 +5,9 @@ use crate::op::ops::Ops;
 use base::{Ps, sort};
 use report::{LayerTime, Phase, PhaseTime};
 
-/// Smallest share of the op time at which the section lists a layer, in percent.
+/// Minimum share of the op time for a layer in the list, in percent.
 const LEAST_PERCENT: f64 = 0.5;
-/// Largest number of layers that the section lists.
+/// Maximum number of layers that the section lists.
 const MOST: usize = 100;
 
 /// Builds the section from the [merged layers](super::LayerGrouping::Layer). Returns `None` if no op has a framework path.
@@ -29,7 +29,7 @@ pub fn section(ops: &Ops, layers: &Layers) -> Option<report::Layers> {
         .enumerate()
         .filter(|(_, layer)| layer.depth > 0 && share(layer.self_time).is_some_and(|share| share >= LEAST_PERCENT));
     let mut listed: Vec<(usize, &Layer)> = listed.collect();
-    // Stable, so that a layer stays before the layers inside it.
+    // The sort is stable, so that a layer stays before the layers inside it.
     sort::sort_by(&mut listed, |(_, a), (_, b)| b.self_time.cmp(&a.self_time));
     let layer = |(at, layer): (usize, &Layer)| {
         let slowest = layer.members.as_ref().and_then(|members| members.slowest.as_ref());

@@ -1,4 +1,4 @@
-//! Measures for how many of a run's ops the cost and other values are known, in one pass over the ops.
+//! Measures, in one pass, how many ops have a known cost and other known values.
 
 use super::{CostSource, Op, Ops};
 use base::Ps;

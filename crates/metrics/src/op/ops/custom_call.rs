@@ -28,7 +28,7 @@ impl CustomCall {
         let Some((module, instruction)) = program else {
             return (category == CATEGORY || expression.contains(" custom-call(")).then_some(CustomCall::Unknown);
         };
-        // An asynchronous call wraps the call in a separate computation.
+        // An asynchronous op contains the custom call in a separate computation.
         let wrapped = || module.root(module.called(instruction, 0).filter(|_| instruction.is("async-start"))?);
         let call = Some(instruction).filter(|it| it.is(CATEGORY)).or_else(|| wrapped().filter(|it| it.is(CATEGORY)))?;
         Some(match hlo::has_author_estimate(call) {

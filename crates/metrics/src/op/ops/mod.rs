@@ -150,7 +150,7 @@ pub struct Op {
 pub struct Pair {
     /// Role of the op: it starts the work or waits for it.
     pub role: PairRole,
-    /// Number of pairs that were found.
+    /// Number of pairs in the trace.
     pub count: u64,
     /// Time of the pairs, each from the start of the first op to the end of the op that waits for it.
     pub time: Ps,
@@ -279,7 +279,7 @@ pub struct Ops {
     pub rows: Vec<Op>,
     /// The row of each name and argument set that occurs in events of ops, in order of first occurrence.
     pub entries: Vec<((StrId, ArgsId), u32)>,
-    /// Texts of the rows that the trace does not contain.
+    /// The texts of the rows that are not among the trace's strings.
     pub texts: Texts,
     /// Sum of the used devices' windows.
     pub device_time: Ps,
@@ -289,7 +289,7 @@ pub struct Ops {
     pub idle: Ps,
     /// True if one of the programs computes gradients, so that ops have phases.
     pub has_gradients: bool,
-    /// True if a compiled program determines the phases, and not only framework paths.
+    /// True if a compiled program determines the phases. False if only framework paths do.
     pub has_phases_of_programs: bool,
 }
 

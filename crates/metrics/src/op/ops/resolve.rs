@@ -21,7 +21,7 @@ struct OpKey {
     module: StrId,
     name: Text,
     detail: StrId,
-    /// Category of a copy. It distinguishes the directions, because the same kernel copies in all directions.
+    /// Category of a copy, because the same kernel copies in all directions and the category distinguishes them.
     copy: Option<CategoryId>,
 }
 
@@ -94,7 +94,7 @@ pub(super) fn resolve(trace: &Trace, devices: &Devices, tallies: &Tallies, modul
     if !has_gradients {
         rows.iter_mut().for_each(|op| op.phase = Phase::Other);
     }
-    // Name of the roofline's first row.
+    // This text is the name of the roofline's first row.
     texts.keep(trace, PROGRAM);
     Ops { rows, texts, entries, has_gradients, has_phases_of_programs, ..Ops::default() }
 }
@@ -163,7 +163,7 @@ impl Resolver<'_> {
         *longest = *time;
         op.family = self.categorizer.family(category);
         if op.cost_source.is_none() && op.expression.is_empty() {
-            // No HLO gives a better category.
+            // There is no HLO that gives a better category.
             op.category = text;
         }
     }
@@ -277,7 +277,7 @@ impl Resolver<'_> {
     fn set_phase(&mut self, op: &mut Op, module: &Module, instruction: &Instruction) {
         let phases = self.phases.entry(std::ptr::from_ref(module)).or_insert_with(|| Phases::of(module));
         let Some((phases, at)) = phases.as_ref().zip(module.index_of(instruction)) else {
-            // A program that only applies gradients.
+            // The program only applies gradients.
             op.phase = hlo::named_phase(&instruction.metadata.op_name).unwrap_or_default();
             return;
         };

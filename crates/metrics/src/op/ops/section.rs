@@ -23,7 +23,7 @@ fn largest(operands: Vec<String>) -> Vec<String> {
     operands.into_iter().enumerate().filter_map(kept).collect()
 }
 
-/// Builds the section. Returns `None` if no op ran. `bound_by` names the limiting resource of an op.
+/// Builds the section. Returns `None` if no op ran. `bound_by` returns the limiting resource of an op.
 pub fn section(trace: &Trace, ops: &Ops, bound_by: &dyn Fn(&Op) -> Option<&'static str>) -> Option<OpStatistics> {
     if ops.rows.is_empty() {
         return None;

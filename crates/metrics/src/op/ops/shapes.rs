@@ -9,8 +9,8 @@ pub struct Shapes {
     pub operands: Vec<String>,
 }
 
-/// Returns the shapes in the text of an instruction: `%dot.1 = f32[8,4]{1,0} dot(f32[8,2]{1,0} %a, f32[2,4]{1,0} %b)`.
-/// Returns `None` if the text is something else.
+/// Returns the shapes in the text of an instruction: `%dot.1 = f32[8,4]{1,0} dot(f32[8,2]{1,0} %a, f32[2,4]{1,0} %b)`. Returns
+/// `None` for any other text.
 pub fn of_expression(text: &str) -> Option<Shapes> {
     let (_, right) = text.split_once(" = ")?;
     let plain = without_layouts(right);

@@ -49,7 +49,7 @@ impl DeviceRange {
     /// A range without devices.
     pub const NONE: DeviceRange = DeviceRange { first: 0, end: 0 };
 
-    /// Extends the range by `device`, which must not be before its last device. If a new range has to begin, returns the old
+    /// Extends the range by `device`, which must not be before its last device. If this starts a new range, returns the old
     /// range.
     fn extend(&mut self, device: u32) -> Option<DeviceRange> {
         if self.end == device + 1 {

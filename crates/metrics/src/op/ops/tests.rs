@@ -266,7 +266,7 @@ proptest! {
     }
 }
 
-/// A pair moves 1,000 bytes from 0 to 65 us; its ops take 1 and 5 us of that. The end of another pair was cut off.
+/// A pair moves 1,000 bytes from 0 to 65 us. Its ops take 1 us and 5 us of this time. The end of another pair was cut off.
 ///
 /// ```text
 /// [copy-start.3)[fusion.1       )[copy-done.3)   [copy-start.4)
@@ -306,7 +306,7 @@ fn the_cost_of_an_asynchronous_pair_counts_once_and_over_its_time() {
     let nodes = OpTree::new(&trace, &ops, &groups, &|_| None).nodes;
     let of = |name: &str| nodes.iter().find(|node| node.name == name).map(|node| (node.bytes, node.work_time.time()));
     assert_eq!((nodes[0].bytes, nodes[0].work_time.time()), (Some(1500.0), Ps::new(57_000_000)));
-    // Pairs alone: the time from start to end. The copy without an end has no known time.
+    // If a group contains only pairs, their time from start to end is used. The copy without an end has no known time.
     assert_eq!(of("copy-start"), Some((Some(1000.0), Ps::new(65_000_000))));
 }
 
@@ -341,7 +341,7 @@ fn thousands_of_devices_are_counted_one_by_one() {
     }
 }
 
-/// The memory for the devices of an op grows only with the gaps between them.
+/// The memory for an op's devices grows only with the number of gaps between them.
 #[test]
 fn devices_that_follow_each_other_are_one_range() {
     let trace = of_devices(100);

@@ -6,10 +6,10 @@ use trace::{StrId, Strings, Trace, instruction_name};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Text(u32);
 
-/// Flag of texts that the trace does not contain.
+/// Flag of texts that are not among the trace's strings.
 const OWN: u32 = 1 << 31;
 
-/// The texts that the trace does not contain.
+/// The texts that are not among the trace's strings.
 #[derive(Clone, Debug, Default)]
 pub struct Texts {
     own: Strings,

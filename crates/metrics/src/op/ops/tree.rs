@@ -185,7 +185,7 @@ impl Wasted {
     }
 }
 
-/// Number of rows per call: see [`trace::in_blocks`].
+/// Number of rows in each block of [`trace::in_blocks`].
 const BLOCK: usize = 2048;
 
 fn name<'t>(trace: &'t Trace, ops: &'t Ops, node: &'t OpNode) -> &'t str {
@@ -276,8 +276,8 @@ impl Builder {
                     *sum = Some(sum.unwrap_or(0.0) + part);
                 }
             };
-            // The cost of a wait duplicates the cost of its start. It is shown on the wait itself, but counted only once in the
-            // nodes above.
+            // The cost of a wait duplicates the cost of the op that started the work. It is shown on the wait itself, but
+            // counted only once in the nodes above.
             let counts = !op.is_left_out() || node.op.is_some();
             node.work_time.add(op, counts);
             if counts {
@@ -328,7 +328,7 @@ impl Builder {
             let Some(node) = nodes.get(at as usize) else { continue };
             let place = u32::try_from(tree.nodes.len()).unwrap_or(u32::MAX);
             tree.nodes.push(OpNode { parent, ..node.clone() });
-            // The stack is last in, first out.
+            // The stack is last in, first out, so children are pushed in reverse.
             let below = children.get(at as usize).into_iter().flatten().rev();
             stack.extend(below.map(|&child| (child, Some(place))));
         }

@@ -100,7 +100,7 @@ pub struct Peaks {
     pub xprof_flops_per_second: Option<f64>,
     /// XProf's bandwidth of the main memory, in bytes per second.
     pub xprof_hbm_bytes_per_second: Option<f64>,
-    /// True if products of single-precision operands run as TF32, as XLA does by default on NVIDIA's GPUs.
+    /// True if products of single-precision operands run as TF32, which is XLA's default on NVIDIA GPUs.
     tf32: bool,
 }
 

@@ -152,11 +152,11 @@ pub fn point(peaks: &Peaks, op: &Op) -> Point {
     place(peaks, &Work::of(op), arithmetic, peak, None)
 }
 
-/// Smallest used share of a memory's bandwidth at which the memory is treated as the limit of an op whose arithmetic is unknown
-/// (our limit: at a smaller share, arithmetic or latency is as likely).
+/// If an op's arithmetic is unknown, a memory is treated as the op's limit only if the op uses at least this share of the
+/// memory's bandwidth (our limit: at a smaller share, arithmetic or latency is just as likely to be the limit).
 const LEAST_MEMORY_SHARE: f64 = 0.35;
 
-/// Compares an op with the memory's roofs alone. An op that uses little of their bandwidth has no known limit, because its
+/// Compares an op only with the memory roofs. An op that uses little of their bandwidth has no known limit, because its
 /// arithmetic may limit it.
 pub fn point_of_memory(peaks: &Peaks, op: &Op) -> Point {
     let point = place(peaks, &Work::of(op), None, None, None);

@@ -31,7 +31,7 @@ pub fn section(roofline: &Roofline, window: WindowKind) -> Option<report::Roofli
     })
 }
 
-/// Share of the ops' self time that custom calls take, in percent, above which a warning names the costs that MFU leaves out
+/// If custom calls take more than this share of the ops' self time, in percent, a warning states that MFU leaves out their cost
 /// (our limit).
 const UNKNOWN_CALLS_PERCENT: f64 = 5.0;
 
@@ -40,7 +40,7 @@ pub fn warnings(roofline: &Roofline) -> Vec<Warning> {
     roofline.peaks.as_ref().and_then(assumption).into_iter().chain(missing_costs(roofline)).collect()
 }
 
-/// Names the assumed product if several are sold under the name in the profile.
+/// Returns a warning that names the assumed product, if several products have the name in the profile.
 fn assumption(peaks: &Peaks) -> Option<Warning> {
     let assumed = peaks.facts.filter(|_| !peaks.others.is_empty())?;
     let message = format!(
@@ -52,7 +52,7 @@ fn assumption(peaks: &Peaks) -> Option<Warning> {
     Some(Warning::new(WarningCode::DeviceAssumed, message))
 }
 
-/// Warns of missing costs if custom calls without an estimate take much of the time.
+/// Returns a warning about missing costs, if custom calls without an estimate take much of the time.
 fn missing_costs(roofline: &Roofline) -> Option<Warning> {
     let calls = roofline.unknown_custom_call_percent.filter(|&share| share >= UNKNOWN_CALLS_PERCENT)?;
     let counted = roofline.known_time_percent.unwrap_or(0.0);

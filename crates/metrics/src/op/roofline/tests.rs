@@ -148,7 +148,7 @@ fn a_tpu_states_its_peaks_and_the_facts_add_the_other_types() {
     ];
     let (trace, devices) = device(&stats, &[("device_type_string", "TPU v5")]);
     let peaks = peaks(&trace, &devices, None).unwrap();
-    // One core of a v5p chip: half of 459 and of 918.
+    // The device is one core of a v5p chip, with half of the chip's 459 and 918 TFLOP/s.
     close(peaks.rates.get(Arithmetic::Bf16), 229.5e12);
     close(peaks.rates.get(Arithmetic::Int8), 459e12);
     assert_eq!(peaks.reached(DataType::from_name("f32"), OpFamily::Matmul).unwrap().0, Arithmetic::Bf16);
@@ -217,7 +217,7 @@ fn a_point_is_bound_by_the_roof_it_is_nearest_to() {
     assert_eq!(found.bound_by.label(), "HBM");
     close(found.roofline_efficiency, 0.5);
     close(found.optimal_flop_rate, 13.4e12);
-    // XProf compares with 4096 FLOPs per cycle for any type, and with the profile's bandwidth.
+    // XProf compares every data type with 4096 FLOPs per cycle, and uses the profile's bandwidth.
     let theirs = point_as_xprof(&peaks, &memory);
     close(theirs.compute_efficiency, 6.7e12 / (261.36e9 * 4096.0));
     close(theirs.max_mem_bw_utilization, 1.675e12 / 3.35232e12);
@@ -237,7 +237,7 @@ fn levels_of_a_tpus_memory_bound_too() {
     let (trace, devices) = device(&stats, &[("device_type_string", "TPU v6 Lite")]);
     let peaks = peaks(&trace, &devices, None).unwrap();
     let mut op = op("bf16", OpFamily::Matmul, Some(1e6), Some(2.2e9), 100);
-    // 1 ms: no more than 16 MB of HBM in 100 us would be 10 %; 1 GB of VMEM is half of the limit for 100 us.
+    // The op moves few bytes of HBM, and half of the VMEM bytes that are possible in its time.
     op.memory = Some(MemoryBytes {
         hbm_read: 10_000_000,
         hbm_write: 6_000_000,
@@ -255,12 +255,12 @@ fn levels_of_a_tpus_memory_bound_too() {
 fn mfu_is_time_at_peak_per_available_time() {
     let (trace, devices) = h100();
     let peaks = peaks(&trace, &devices, Some("h100-sxm")).unwrap();
-    // 100 us at the bf16 peak, 50 us at the fp8 peak, 40 us of recomputed bf16.
+    // The ops need 100 us at the bf16 peak, 50 us at the fp8 peak, and 40 us for recomputed bf16 work.
     let bf16 = op("bf16", OpFamily::Matmul, Some(989.5e12 * 100e-6), None, 300);
     let fp8 = op("f8e4m3fn", OpFamily::Matmul, Some(1979e12 * 50e-6), None, 200);
     let mut again = op("bf16", OpFamily::Matmul, Some(989.5e12 * 40e-6), None, 100);
     let unknown = op("bf16", OpFamily::Matmul, None, None, 100);
-    // Two devices of 500 us each.
+    // Two devices have windows of 500 us each.
     let measure = |rows: &[Op], time: i64, peaks: Option<&Peaks>| {
         let ops = Ops { rows: rows.to_vec(), device_time: Ps::new(time), ..Ops::default() };
         Utilization::new(&ops, false, peaks, &|op| Some(*op))
@@ -288,7 +288,7 @@ fn cycles_of_elementwise_gpu_kernels_are_no_flops() {
     let gpu = Roofline { peaks: peaks.clone(), gpu: true, ..Roofline::default() };
     assert_eq!(gpu.point(&cycles).map(|it| (it.compute_efficiency, it.bound_by.label())), Some((None, "HBM")));
     assert_eq!(gpu.point(&product).map(|it| it.bound_by), Some(Bound::Compute));
-    // The memory limits no op that uses a tenth of its bandwidth.
+    // The memory is not the limit of an op that uses only a tenth of the bandwidth.
     let slow = Op { bytes: Some(33.5e6), ..cycles };
     assert_eq!(gpu.point(&slow).map(|it| (it.bound_by, it.roofline_efficiency)), Some((Bound::Unknown, None)));
     let tpu = Roofline { peaks, ..Roofline::default() };

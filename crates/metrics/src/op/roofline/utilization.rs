@@ -110,7 +110,7 @@ mod tests {
     use hlo::Modules;
     use trace::{Interval, IntervalSet, Trace, TraceBuilder};
 
-    /// Two chips, two steps of 100 us each and a warm-up before.
+    /// Builds a run of two chips with a warm-up and two steps of 100 us each.
     fn run() -> Trace {
         let mut b = TraceBuilder::new();
         for device in 0..2u32 {
@@ -125,8 +125,8 @@ mod tests {
         b.build()
     }
 
-    /// Computes the utilisation from the start of the second step, for `length_us` microseconds. Without a length, of
-    /// the active span.
+    /// Computes the utilisation of `length_us` microseconds from the start of the second step. If there is no length, computes
+    /// it for the active span.
     fn measure(length_us: Option<i64>, cost: fn(&str) -> Option<f64>) -> Utilization {
         let trace = run();
         let all = Devices::of(&trace);
@@ -148,7 +148,7 @@ mod tests {
 
     fn cost(name: &str) -> Option<f64> {
         match name {
-            // 25 us and 10 us at the peak.
+            // The two ops need 25 us and 10 us at the peak.
             "fusion.1" => Some(275e12 * 25e-6),
             "fusion.2.remat" => Some(275e12 * 10e-6),
             _ => Some(275e12 * 200e-6),
@@ -163,7 +163,7 @@ mod tests {
     #[test]
     fn counted_steps_are_the_window() {
         let found = measure(Some(100), cost);
-        // 25 of 100 us, and 35 with recomputation, regardless of the warm-up.
+        // The arithmetic needs 25 of 100 us, and 35 us with recomputation. The warm-up has no effect.
         close(found.mfu, 25.0);
         close(found.hfu, 35.0);
     }
@@ -171,14 +171,14 @@ mod tests {
     #[test]
     fn the_active_span_is_the_window_without_steps() {
         let found = measure(None, cost);
-        // 200 + 2 x 25 of the 1170 us from the first op to the last.
+        // The arithmetic needs 200 + 2 x 25 us of the 1170 us from the first op to the last.
         close(found.mfu, 250.0 / 11.7);
         close(found.hfu, 270.0 / 11.7);
     }
 
     #[test]
     fn an_op_that_the_window_cuts_costs_what_is_left_of_it() {
-        // Half of fusion.1, which has 50 us.
+        // The window contains half of `fusion.1`, which takes 50 us.
         let found = measure(Some(25), cost);
         close(found.mfu, 50.0);
     }

@@ -17,7 +17,7 @@ use run::Run;
 /// Class of the memory that a device uses outside of its program.
 pub const OUTSIDE: &str = "outside the program";
 
-/// Bytes of a gigabyte in the memory sizes that vendors give.
+/// Number of bytes in a vendor's gigabyte of device memory.
 const GIGABYTE: f64 = (1u64 << 30) as f64;
 
 /// Measures the memory of devices that ran an op or whose allocator recorded events.

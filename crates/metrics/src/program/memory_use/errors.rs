@@ -8,7 +8,7 @@ use report::{DeviceMemory, MemoryClass};
 use super::MemoryUse;
 use memory::{ProgramUse, Replicated, buffer_groups, memory_classes, share};
 
-/// Class of the needed memory that the text does not list, because it names only the largest buffers.
+/// Class of the needed memory that the text does not list. The text lists only the largest buffers.
 pub const NOT_LISTED: &str = "not listed";
 
 /// Reads the reports in a text. The reports with the largest need come first.
@@ -67,7 +67,7 @@ fn device(report: &OutOfMemory) -> DeviceMemory {
     }
 }
 
-/// Returns the classes of the listed buffers, and the rest of the peak.
+/// Returns the classes of the listed buffers, and a class for the rest of the peak.
 fn classes(report: &OutOfMemory, summary: &Summary, peak: u64) -> Vec<MemoryClass> {
     let rest = peak.saturating_sub(report.listed_bytes());
     let mut classes: Vec<MemoryClass> = memory_classes(summary)

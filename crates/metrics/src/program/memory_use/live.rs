@@ -7,7 +7,7 @@ use memory::share;
 
 /// Maximum number of lines that the section lists. Nearly every program has fewer, so two profiles can be compared.
 const MOST_LINES: usize = 1_000;
-/// Number of lines with their call stack, which may take kilobytes.
+/// Maximum number of lines for which the section contains the call stack. A stack may take kilobytes.
 const MOST_STACKS: usize = 50;
 
 /// Builds the section. Returns `None` for a profile without samples.

@@ -7,8 +7,8 @@
 //! events      op 1   op 2    idle    op 3 idle  op 4         each clipped to the step
 //! ```
 //!
-//! The idle events of a part add up to that part of the step exactly. The ops of a part also add up, unless streams run
-//! in parallel: an op that overlaps with an op of an earlier part is listed, but its part does not include the overlap.
+//! The idle events of each part add up exactly to that part of the step. The ops of a part also add up to it, unless streams
+//! run in parallel: an op that overlaps with an op of an earlier part is listed, but its part does not include the overlap.
 
 use std::collections::BTreeMap;
 
@@ -36,7 +36,7 @@ pub struct StepEvent {
     pub start: Ps,
     /// Time of the event inside the step. For an op, without nested ops.
     pub time: Ps,
-    /// The op. For idle time, the op that ended it, if there is one.
+    /// The op. For idle time, the op that ended the idle time, if there is one.
     pub op: Option<EventId>,
 }
 
@@ -89,7 +89,7 @@ fn ops(
     most: usize,
 ) -> Vec<StepEvent> {
     let mut found: Vec<StepEvent> = Vec::new();
-    // The time of an op with nested ops is in several intervals.
+    // The self time of an op with nested ops consists of several intervals.
     let mut places: FxHashMap<(usize, u32), usize> = FxHashMap::default();
     for_each_self_interval(trace, device, |op, interval| {
         let Some((id, event)) = device.ops.get(op).and_then(|&id| Some((id, trace.events.get(id)?))) else { return };

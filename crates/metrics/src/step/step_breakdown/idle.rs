@@ -27,12 +27,12 @@ use crate::step::step_part::{Parts, StepPart};
 use base::Ps;
 use trace::{Interval, IntervalSet, LineKind, Trace};
 
-/// Longest gap that is treated as the cost of switching ops, if the next op was launched in time. Longer gaps have a cause that
-/// the trace does not record, such as an event of another stream.
+/// Maximum length of a gap that is treated as the cost of switching ops, if the next op was launched in time. Longer gaps have
+/// a cause that the trace does not record, such as an event of another stream.
 pub(super) const LONGEST_KERNEL_WAIT: Ps = Ps::new(10_000_000);
 
-/// Longest time from the call to the start of an op that was launched late, because the device and its runtime take
-/// some microseconds. After a longer time, the op waited for something else, such as work of another stream.
+/// If an op was launched late, the time from its call to its start is due to the launch up to this limit. If the time is
+/// longer, the op waited for something else, such as work of another stream.
 const LONGEST_START: Ps = Ps::new(1_000_000_000);
 
 /// Events of a TPU's `XLA TraceMe` line during which a program waits before it runs: for the other chips, or for its
@@ -168,7 +168,7 @@ impl<'a> Gaps<'a> {
         }
     }
 
-    /// A separate function, because there may be millions of gaps: see [`blocks`](trace::in_blocks).
+    /// This is a separate function, because there may be millions of gaps: see [`blocks`](trace::in_blocks).
     #[inline(never)]
     fn add_gap(&mut self, parts: &mut Parts, gap: Interval, window: Interval) {
         if gap.clip(window).is_some() {

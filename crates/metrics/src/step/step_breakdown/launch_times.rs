@@ -27,7 +27,7 @@ pub(super) struct DeviceLaunches<'a> {
     scope: Scope,
     /// Start and run id of each program of a TPU, in order.
     programs: Vec<(Ps, Option<i64>)>,
-    /// End of the last requested gap. Ops and programs before the positions below start before it.
+    /// End of the last requested gap. Ops and programs before the positions below start before this time.
     asked: Ps,
     op: usize,
     program: usize,
@@ -53,7 +53,7 @@ impl<'a> DeviceLaunches<'a> {
         self.calls.is_empty()
     }
 
-    /// Returns the launch of the op that ended `gap`. Fast if gaps are requested in order.
+    /// Returns the launch of the op that ended `gap`. This is fast if gaps are requested in order.
     pub fn after(&mut self, gap: Interval) -> Launch {
         if gap.end < self.asked {
             (self.op, self.program) = (0, 0);

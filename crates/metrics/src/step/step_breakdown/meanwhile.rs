@@ -1,5 +1,5 @@
-//! Measures the hosts' activity while devices are idle, for the report: the mean over steps, and the name of the range
-//! for each step that stalls.
+//! Measures the hosts' activity while devices are idle, for the report: the mean over steps and, for each stalled step, the
+//! name of the host range that takes most of the idle time.
 
 use super::{Breakdown, StepRow};
 use crate::analysis::Analysis;
@@ -20,15 +20,15 @@ const MOST_RANGES: usize = 20;
 /// Share of idle time below which the host's activity is not reported.
 const LEAST_IDLE: f64 = 0.005;
 
-/// Maximum number of stalled steps with the name of their range. The steps with the most idle time come first.
+/// Maximum number of stalled steps for which the report names the host range. The steps with the most idle time come first.
 const MOST_STALLS: usize = 20;
 
 /// Minimum excess of a step's idle time over the mean for a stall, as a share of the step.
 const LEAST_STALL: f64 = 0.05;
 
 /// Measures the hosts' activity during the idle time of the counted steps, or of the window if no step is counted. Also sets
-/// the range of each of `steps` that stalls. Returns `None` if there are no host threads or the devices are busy. `captured`
-/// are the devices over the whole capture.
+/// the host range of each stalled step in `steps`. Returns `None` if there are no host threads, or if the devices are hardly
+/// ever idle. `captured` are the devices over the whole capture.
 pub fn meanwhile(
     trace: &Trace,
     breakdown: &Breakdown,
@@ -66,7 +66,7 @@ pub struct WithoutInput {
     pub idle_us: f64,
     /// Part of the idle time during which a thread of the host transfers data, in microseconds.
     pub transfer_us: f64,
-    /// Transfer span with the most of this time: its name and its thread.
+    /// Name and thread of the transfer span that takes the most of this time.
     pub transfer: Option<(String, String)>,
 }
 
@@ -180,8 +180,8 @@ mod tests {
     use run::{Run, Settings};
     use trace::TraceBuilder;
 
-    /// Twelve steps of 100 us that compute for 90. The host is in `fetch` before each launch, and in `save` for 50 us
-    /// of the seventh step.
+    /// There are twelve steps of 100 us that compute for 90 us. The host is in `fetch` before each launch, and in `save` for 50
+    /// us of the seventh step.
     #[test]
     fn ranges_are_means_over_steps_and_a_stall_has_its_own() {
         let mut b = TraceBuilder::new();
@@ -213,7 +213,7 @@ mod tests {
         assert_eq!(stalls[0].1, "save");
     }
 
-    /// Two steps of 100 us in a capture of 10 ms. The host spends most of it in `setup` before them.
+    /// There are two steps of 100 us in a capture of 10 ms. Before the steps, the host spends most of the capture in `setup`.
     #[test]
     fn ranges_cover_the_steps_of_the_breakdown_in_any_window() {
         let mut b = TraceBuilder::new();

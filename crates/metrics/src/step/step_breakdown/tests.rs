@@ -108,7 +108,7 @@ fn a_long_gap_after_a_timely_launch_is_not_the_hosts() {
     b.event(python, "backend_compile", 20, 20);
     let found = breakdown(&b.build());
     assert!(!found.has_steps);
-    // 10 us are short, 11 us are not. The compilation did not delay the op that was already launched.
+    // A gap of 10 us is short, and a gap of 11 us is not. The compilation did not delay the op that was already launched.
     assert_eq!(
         parts(&found.rows[0]),
         [(StepPart::Compute, 30.0), (StepPart::KernelWait, 10.0), (StepPart::OtherIdle, 11.0)]
@@ -136,7 +136,7 @@ fn an_op_that_waits_long_after_a_late_launch_is_not_host_bound() {
     b.event(other, "k2", 1020, 5).correlation(2);
     b.event(stream, "k3", 4040, 10).correlation(3);
     let found = breakdown(&b.build());
-    // The gap before k2 is 1,010 us, all due to the host. The gap before k3 begins at 1,025. It consists of 5 us of
+    // The gap before `k2` lasts 1,010 us and is due to the host. The gap before k3 begins at 1,025. It consists of 5 us of
     // input before the call, 10 us of the call, and 3,000 us in which a launched kernel did not start.
     assert_eq!(
         parts(&found.rows[0]),

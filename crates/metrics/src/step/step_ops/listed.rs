@@ -1,5 +1,5 @@
-//! Selects the listed ops of a step. If a program has too many ops, equal ops are summed before the list is cut,
-//! because 36 layers have 36 equal fusions that are all small.
+//! Selects the listed ops of a step. If a program has too many ops, equal ops are summed before the list is cut: 36 layers have
+//! 36 equal fusions, each of which is too small for the list.
 
 use rustc_hash::FxHashMap;
 
@@ -72,7 +72,7 @@ impl<'a> Equal<'a> {
         let fingerprint = (!expression.is_empty()).then(|| hlo::fingerprint(expression));
         let name = match &fingerprint {
             Some(_) => "",
-            // A number after a general name is no evidence by itself.
+            // A number after a general name does not identify an op.
             None if layered_path.is_empty() => name,
             None => framework_path::name_without_number(name),
         };
@@ -86,7 +86,7 @@ mod tests {
     use run::{Run, Settings};
     use trace::TraceBuilder;
 
-    /// Builds a program of `layers` layers with three ops each, of 3, 2 and 1 us.
+    /// Returns the section for a program of `layers` layers. Each layer has three ops, of 3, 2 and 1 us.
     fn step_ops(layers: i64) -> report::StepOps {
         let mut b = TraceBuilder::new();
         let line = b.line("/device:GPU:0", "Stream #1(Compute)");

@@ -119,8 +119,8 @@ mod tests {
     use crate::analyse;
     use trace::TraceBuilder;
 
-    /// The timeline above, with steps of 10 us from 0, and a second op that takes 1, 1 and 4 in two runs on the first
-    /// device only.
+    /// The timeline is the one above, with steps of 10 us from 0. A second op runs on the first device only. It takes 1, 1 and
+    /// 4 us, the last in two runs.
     #[test]
     fn an_op_varies_by_its_mean_over_the_devices_of_a_step() {
         let mut b = TraceBuilder::new();
@@ -142,7 +142,7 @@ mod tests {
         let stddev = |name: &str| step_ops.ops.iter().find(|op| op.name == name).unwrap().stddev_us.unwrap();
         assert_eq!(step_ops.device_steps, 6, "{step_ops:?}");
         assert!((stddev("dot.1") - (1.0f64 / 3.0).sqrt()).abs() < 1e-12, "{step_ops:?}");
-        // Half of 1, 1 and 2 per step.
+        // The mean over both devices is half of the second op's time.
         assert!((stddev("add.2") - 0.5 * (1.0f64 / 3.0).sqrt()).abs() < 1e-12, "{step_ops:?}");
     }
 }

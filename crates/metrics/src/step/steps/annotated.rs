@@ -5,7 +5,7 @@
 //!
 //! 1. a `Steps` line with the same number of steps on every device: the profiler's own relation;
 //! 2. correlation ids: a kernel belongs to the step in which it was launched (GPU);
-//! 3. the group that XProf gives annotations and device ops;
+//! 3. the group that XProf assigns to annotations and device ops;
 //! 4. the calls that dispatch programs, by run id or order (TPU, CPU);
 //! 5. module runs, `k` of them for every annotation;
 //! 6. the annotations' own starts, for all devices of that host.
@@ -27,8 +27,8 @@ use crate::device::devices::{Device, Devices};
 use base::Ps;
 use trace::{Interval, Trace};
 
-/// Largest pause between annotations, as a share of the step time, at which the last step ends with its annotation or
-/// its last op (our limit: the step is then too short by less than this share).
+/// Maximum pause between annotations, as a share of the step time, for which the last step ends with its annotation or its last
+/// op (our limit: the step is then too short by less than this share).
 const LONGEST_PAUSE: f64 = 0.02;
 
 /// Finds the steps of the annotations `found`. `lines` are the marks of the devices' `Steps` lines, and `runs` are the
@@ -116,8 +116,8 @@ fn tied(
     }
 }
 
-/// Returns, for every device, the annotations of its host. Leaves out steps in which only other devices of that host
-/// begin an op, because those steps did not run on this device.
+/// Returns, for every device, the annotations of its host. Leaves out steps in which no op begins on this device but one begins
+/// on another device of the host, because those steps did not run on this device.
 fn own_starts(trace: &Trace, devices: &Devices, found: &Annotations) -> Aligned {
     let annotated = |device: &Device| on_device(device, found);
     let runs = |device: &Device| -> Vec<bool> {

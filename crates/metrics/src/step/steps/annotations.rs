@@ -28,8 +28,8 @@ pub(super) struct Annotations {
     pub name: String,
     /// Step numbers in order, or positions if the numbers in the trace repeat.
     pub numbers: Vec<i64>,
-    /// True if the end of the last annotation is the end of its step, unless the capture cuts it. False for annotations
-    /// that only mark the start of a step.
+    /// True if the end of the last annotation is the end of its step, unless the capture cuts the annotation. False for
+    /// annotations that only mark the start of a step.
     pub ends: bool,
     /// Number of distinct numbers in the trace, if they repeat.
     pub distinct_numbers: Option<u64>,

@@ -108,7 +108,7 @@ pub(super) fn compilations(trace: &Trace, devices: &Devices) -> BTreeMap<u16, Ve
     }
     for_each_named_on(trace, devices, &|name| host_spans::is(HostWork::Launch, name), &mut |host, event| {
         let Some(compiled) = hosts.get_mut(&host) else { return };
-        // A call compiles the programs whose compilation begins inside the call. There are few compilations and many
+        // A call compiles the programs whose compilation begins inside the call. There are only a few compilations but many
         // calls.
         let first = compiled.partition_point(|it| it.compiling.start < event.start);
         for it in compiled.iter_mut().skip(first).take_while(|it| it.compiling.start < event.end()) {
@@ -137,7 +137,7 @@ mod tests {
     #[test]
     fn a_step_begins_with_its_annotation_or_when_the_one_before_it_has_ended() {
         let mut marks = [mark(15, 20), mark(40, 60), mark(60, 90), None, mark(120, 130)];
-        // Annotation 2 begins while step 1 still runs; annotation 3 ran nothing.
+        // Annotation 2 begins while step 1 still runs. No work belongs to annotation 3.
         let annotated = [mark(10, 30), mark(30, 62), mark(50, 80), mark(95, 96), mark(100, 140)];
         with_annotations(&mut marks, &annotated, &busy(&[]));
         assert_eq!(starts(&marks), [Some(10), Some(30), Some(60), None, Some(100)]);
@@ -149,11 +149,11 @@ mod tests {
 
     #[test]
     fn annotations_of_another_thread_move_nothing() {
-        // The host is past step 1 when this device begins step 0.
+        // The host has finished step 1 when this device begins step 0.
         let mut marks = [mark(650, 660), mark(670, 680)];
         with_annotations(&mut marks, &[mark(0, 20), mark(20, 40)], &busy(&[]));
         assert_eq!(starts(&marks), [Some(650), Some(660)]);
-        // Clocks that disagree: annotations after the ops.
+        // The clocks disagree: the annotations come after the ops.
         let mut marks = [mark(10, 20), mark(30, 40)];
         with_annotations(&mut marks, &[mark(25, 26), mark(45, 46)], &busy(&[]));
         assert_eq!(starts(&marks), [Some(10), Some(30)]);
@@ -169,8 +169,8 @@ mod tests {
         let mut marks = [mark(10, 20), mark(60, 80), mark(90, 100), mark(120, 130), mark(140, 150)];
         let runs = busy(&[(10, 20), (60, 80), (90, 100), (120, 130), (135, 136), (140, 150)]);
         with_compilation(&mut marks, &calls, &runs);
-        // The third call still compiles when step 2 begins. The fifth call was for the op at 135. Neither delayed the
-        // step.
+        // The third call still compiles when step 2 begins, and the fifth call belongs to the op at 135. Neither call delayed
+        // the step.
         assert_eq!(starts(&marks), [Some(10), Some(21), Some(90), Some(100), Some(140)]);
     }
 }

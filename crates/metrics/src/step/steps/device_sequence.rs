@@ -1,5 +1,5 @@
-//! Finds steps from a sequence of ops that repeats on every device from its first op to its last. Used if nothing else
-//! shows the steps.
+//! Finds steps from a sequence of ops that repeats on every device from its first op to its last. This is the last resort, if
+//! nothing else shows the steps.
 //!
 //! ```text
 //! device  a b b c  a b b c  a b b c  a b       the same four ops repeat; the last repeat is cut
@@ -125,7 +125,7 @@ mod tests {
     #[test]
     fn layers_of_one_step_are_no_steps() {
         assert_eq!(repeats("eabababababh", |at| at * 10), None);
-        // A single kernel that repeats, too few repeats, and irregular repeats.
+        // None of these is a sequence: a single kernel that repeats, too few repeats, and irregular repeats.
         assert_eq!(repeats("aaaaaaaaaaaa", |at| at * 10), None);
         assert_eq!(repeats("abcabcabc", |at| at * 10), None);
         assert_eq!(repeats("abababababab", |at| at * at * at * 100), None);

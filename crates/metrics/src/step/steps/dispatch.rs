@@ -10,7 +10,8 @@
 //! call            fwd 1     bwd 1           fwd 2     bwd 2
 //! ```
 //!
-//! Runs whose calls precede the capture come first. If a run would start before its call, the order is not usable.
+//! Runs whose calls precede the capture come first. If the order implies that a run starts before its call, the order is not
+//! usable.
 
 use std::collections::BTreeMap;
 
@@ -63,7 +64,7 @@ fn own_by_id(trace: &Trace, device: &Device, runs: &[OwnedRun], owners: &mut Own
     }
 }
 
-/// Assigns each op to the step of the run in which it starts. Programs of one device do not overlap.
+/// Assigns each op to the step of the program run in which the op starts. Programs of one device do not overlap.
 fn own_by_time(trace: &Trace, device: &Device, runs: &mut Vec<OwnedRun>, owners: &mut Owners) {
     sort::sort_by_key(runs, |run: &OwnedRun| run.interval);
     let mut runs = runs.iter().peekable();

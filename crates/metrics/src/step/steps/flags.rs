@@ -17,7 +17,7 @@ pub(super) struct StepFacts {
     pub is_behind: bool,
     /// Ops per device.
     pub ops: f64,
-    /// Share of the step during which the host compiled, from 0 to 1.
+    /// Share of the step's time during which the host compiled, from 0 to 1.
     pub compile_share: f64,
     /// The only device that runs the step, if each device has its own steps and therefore its own first step.
     pub only_on: Option<usize>,
@@ -35,13 +35,14 @@ pub(super) struct Flags {
     pub counted: bool,
 }
 
-/// Share of compilation above which a step is warm-up.
+/// A step is warm-up if compilation takes more than this share of it.
 const COMPILE_SHARE: f64 = 0.1;
-/// Ratio to the median above which a leading step is warm-up.
+/// A leading step is warm-up if it takes more than this many times the median.
 const SLOW_START: f64 = 1.5;
-/// Ratio of later steps that compile to steps that do not, above which compilation is part of a usual step (our limit).
+/// Compilation is part of a usual step if the number of later steps that compile is more than this many times the number of
+/// other steps (our limit).
 const USUALLY_COMPILES: usize = 2;
-/// Share of all steps above which leading slow steps are not warm-up (our limit: a third).
+/// Maximum share of leading slow steps among all steps. If there are more, they are not warm-up (our limit: a third).
 const MOST_SLOW_STARTS: f64 = 0.34;
 /// Maximum number of leading steps that are warm-up by their length alone.
 const MAX_SLOW_STARTS: usize = 5;
@@ -96,7 +97,7 @@ pub(super) fn judge(steps: &[StepFacts]) -> Vec<Flags> {
     flags
 }
 
-/// Ends of the capture that a group of steps contains.
+/// Ends of the capture at which a group of steps has a step.
 #[derive(Clone, Copy)]
 struct Ends {
     first: bool,
@@ -111,7 +112,7 @@ fn judge_group(steps: &[StepFacts], phase: Option<ServingPhase>, ends: Ends) -> 
         ..Flags::default()
     };
     let mut flags: Vec<Flags> = steps.iter().map(judged).collect();
-    // The length of a prompt decides how long a pass takes.
+    // A pass takes longer for a longer prompt.
     let is_uneven = phase.is_some_and(|phase| phase != ServingPhase::Decode);
     if let Some(((first, others), flag)) = steps.split_first().zip(flags.first_mut())
         && ends.first
@@ -201,10 +202,10 @@ mod tests {
     fn an_open_last_step_is_partial_and_slow_first_ones_are_warm_up() {
         let last = StepFacts { open: true, ..step(40.0) };
         assert_eq!(marks(&[step(300.0), step(200.0), step(100.0), step(101.0), step(99.0), last]), "ww...p");
-        // Four slow steps of ten are no start: other work slows them.
+        // If four of ten steps are slow, they are not a slow start: other work slows them.
         let slow = [step(480.0), step(310.0), step(240.0), step(250.0)];
         assert_eq!(marks(&[&slow[..], &[step(100.0); 6]].concat()), "..........");
-        // A slow step later is part of the program.
+        // A slow step in the middle is part of the program.
         assert_eq!(marks(&[step(100.0), step(300.0), step(100.0), step(101.0), last]), "....p");
     }
 
@@ -239,7 +240,7 @@ mod tests {
         assert_eq!(judge(&steps).iter().filter(|flag| flag.compiles).count(), 3);
     }
 
-    /// A server that compiles for each request, so that the typical request compiles.
+    /// A server compiles for each request, so compilation is part of a typical step.
     #[test]
     fn steps_that_usually_compile_count() {
         let compiled = StepFacts { compile_share: 0.9, ..step(600.0) };

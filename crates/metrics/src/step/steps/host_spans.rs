@@ -39,7 +39,7 @@ const NEARLY_ALL: f64 = 0.9;
 const LEAST_WORK: f64 = 0.1;
 /// Prefixes of ranges that PyTorch records once in each step of a training loop.
 const ONCE_PER_STEP: [&str; 2] = ["Optimizer.zero_grad#", "Optimizer.step#"];
-/// Number of names that are examined in detail, by descending time: each requires a pass over the launches.
+/// Maximum number of names that are examined in detail, by descending time. Each name requires a pass over the launches.
 const MOST_ASKED: usize = 6;
 
 /// Kind of a name.
@@ -257,7 +257,7 @@ fn is_api_call(name: &str) -> bool {
         .any(|prefix| name.strip_prefix(prefix).is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_uppercase())))
 }
 
-/// Words in the names of steps and batches, as opposed to parts of a step.
+/// Words in the names of steps and batches. The names of parts of a step have other words.
 const STEP_WORDS: [&str; 6] = ["step", "iter", "execute", "decode", "prefill", "batch"];
 /// Words in the names of parts of a step, which are numbered too.
 const PART_WORDS: [&str; 4] = ["layer", "block", "stage", "micro"];
@@ -391,7 +391,8 @@ fn spans(trace: &Trace, devices: &Devices, wanted: impl Fn(&Seen) -> bool) -> Ve
     found
 }
 
-/// Calls `visit` with the place of each event whose kind has one, and with its interval. Reads only lines with such events.
+/// Calls `visit` for each event whose kind has a place. Passes this place and the event's interval. Reads only lines with such
+/// events.
 pub(super) fn for_each_placed(
     trace: &Trace,
     devices: &Devices,

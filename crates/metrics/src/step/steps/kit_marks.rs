@@ -1,7 +1,8 @@
 //! Reads the marks of the capture kit.
 //!
-//! `crossprof.capture` marks the end of the last step, after the devices have finished all work. In short steps the
-//! pauses between annotations are significant, and no op shows the host's work after the last annotation.
+//! `crossprof.capture` marks the end of the last step, after the devices have finished all work. Without this mark, the end
+//! would be unknown if steps are short: the pauses between annotations are then significant, and no op shows the host's work
+//! after the last annotation.
 //!
 //! `crossprof.trace` marks the start of the block, and its end after the devices have finished all work. If a program ran only
 //! once in the block, the block is the step, because the run itself excludes the host's work before it, and the end of the run
@@ -37,7 +38,7 @@ pub(super) fn ends_of_steps(trace: &Trace, devices: &Devices) -> BTreeMap<u16, P
     ends
 }
 
-/// Returns the block as an annotation, or `None` if the trace does not have its marks.
+/// Returns the block as an annotation, or `None` if the trace lacks the block's marks.
 pub(super) fn block(trace: &Trace, devices: &Devices) -> Option<Annotations> {
     let mut marks: BTreeMap<u16, (Option<Ps>, Option<Ps>)> = BTreeMap::new();
     for_each_named_on(trace, devices, &|name| [BEGIN, END].contains(&name), &mut |host, event| {
@@ -68,7 +69,7 @@ mod tests {
     use crate::step::steps::{StepSource, Steps};
     use trace::TraceBuilder;
 
-    /// Finds the steps of annotations of 2 us with pauses of 2 us, with a mark of the kit 20 us after the first annotation.
+    /// Finds the steps of annotations that last 2 us each, with pauses of 2 us. `mark` is the time of the kit's mark.
     fn annotated(mark: Option<i64>) -> Steps {
         let mut b = TraceBuilder::new();
         let python = b.line("/host:CPU", "python");
@@ -90,7 +91,7 @@ mod tests {
         assert!(last(None).open, "annotations pause");
         let marked = last(Some(14));
         assert_eq!((marked.open, marked.interval.length().as_us()), (false, 6.0));
-        assert!(last(Some(3)).open, "a mark before the step is of another window");
+        assert!(last(Some(3)).open, "a mark before the step belongs to another window");
     }
 
     /// Finds the steps of a block from 10 to 90 us in which a program runs at these times for 5 us.

@@ -29,8 +29,8 @@ pub struct Launched {
     pub ops: u64,
     /// Time during which at least one of the ops runs.
     pub work: Ps,
-    /// Start of the first op by the device's clock. Ignores ops that run ahead while earlier steps still run.
-    /// Meaningless without ops.
+    /// Start of the first op by the device's clock. Ignores ops that run ahead while earlier steps still run. Meaningless if
+    /// there are no ops.
     pub first: Ps,
     /// End of the last op.
     pub last: Ps,
@@ -111,8 +111,8 @@ impl Owners {
         steps.into_iter().map(&mut mark).collect()
     }
 
-    /// Returns the start of the first op on each line that belongs to a step. For lines without such ops, returns the
-    /// earliest possible time, because their order is not usable.
+    /// Returns the start of the first op on each line that belongs to a step. For a line without such ops, returns `i64::MIN`,
+    /// because it is unknown which of its ops were launched before the capture.
     fn first_on_lines(&self, trace: &Trace, device: &Device) -> Vec<Ps> {
         let mut first = vec![Ps::new(i64::MIN); trace.lines.len()];
         self.for_each(trace, device, |_, line, op| {

@@ -30,8 +30,8 @@ pub(super) fn owners(trace: &Trace, devices: &Devices, found: &Annotations) -> O
     owners
 }
 
-/// Finds the step of every device op with the same group as an annotation. XProf assigns the same group number to both
-/// when it post-processes a capture.
+/// Finds the step of every device op with the same group as an annotation. XProf assigns the same group number to an annotation
+/// and its ops when it post-processes a capture.
 pub(super) fn grouped(trace: &Trace, devices: &Devices, found: &Annotations) -> Owners {
     let mut owners = Owners::new(trace);
     let groups = trace.events.column(EventColumn::GroupId);

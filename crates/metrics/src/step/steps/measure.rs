@@ -9,7 +9,7 @@ use base::Ps;
 use facts::ServingPhase;
 use trace::{Interval, IntervalSet, Trace};
 
-/// Sums over the windows of one step, in exact picoseconds. If a later step ended the step on some device, leaves out open
+/// Sums over the windows of one step, in exact picoseconds. If a later step ended the step on any device, leaves out the open
 /// windows of other devices.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Measured {
@@ -26,7 +26,7 @@ pub(super) struct Measured {
     pub transfer: Ps,
     pub compile: Ps,
     pub ops: u64,
-    /// Sum of the times from the annotation to the first op. `lags` is the number of these times.
+    /// Sum of the times from the annotation to the first op, over the `lags` windows where this time is known.
     pub lag: Ps,
     pub lags: u64,
     /// The earliest annotation, by its device's clock.

@@ -111,7 +111,7 @@ pub enum Tie {
     Dispatch,
     /// The same number of runs of one program in each step.
     ModuleRuns,
-    /// Time alone.
+    /// Only the times of the ops.
     Time,
 }
 
@@ -133,7 +133,7 @@ impl Tie {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Mark {
     interval: Interval,
-    /// Number by which the trace distinguishes this step from others (`step_num`, `run_id`).
+    /// Number of this step in the trace (`step_num`, `run_id`).
     key: Option<i64>,
 }
 
@@ -164,10 +164,10 @@ pub struct Steps {
 struct Remarks {
     /// Reason why the runs of the most expensive module are not steps.
     modules: Option<String>,
-    /// Share in percent. If the flag is true, the share of device work that the host's spans launch. If not, the share
-    /// of time that they cover.
+    /// A share in percent, with a flag. If the flag is true, it is the share of device work that the host's spans launch. If
+    /// not, it is the share of time that these spans cover.
     host_share: Option<(f64, bool)>,
-    /// Number of ops in the steps over all devices, and number of these ops whose launch is not in the trace.
+    /// Number of ops in the steps over all devices, and the number of those whose launch is not in the trace.
     by_time: Option<[u64; 2]>,
     /// Number of distinct annotation numbers, if numbers repeat.
     distinct_numbers: Option<u64>,
@@ -196,7 +196,7 @@ impl Steps {
     pub fn find_step(&self, name: &str) -> Option<usize> {
         let named = self.names.iter().position(|known| known.as_deref() == Some(name));
         let is_named = |index: &usize| self.names.get(*index).is_some_and(Option::is_some);
-        // If steps have names, users see these, and an index would refer to another step.
+        // If steps have names, users see the names, and an index could mean a different step.
         named.or_else(|| name.parse().ok().filter(|index| *index < self.len() && !is_named(index)))
     }
 
@@ -241,7 +241,7 @@ impl Steps {
                     let calls: Vec<begin::Compiled> = calls.map(|call| call.on_device(device)).collect();
                     begin::with_compilation(row, &calls, &device.busy);
                 }
-                // A run's id is not the number of a step.
+                // The id of a run is not a step number.
                 marks.iter_mut().flatten().flatten().for_each(|mark| mark.key = None);
                 Steps::new(StepSource::ModuleRuns, marker, &marks)
             }

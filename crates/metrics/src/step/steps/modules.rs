@@ -48,8 +48,8 @@ impl Runs {
     }
 }
 
-/// Runs of each module by used device, without the modules' fingerprints. A sparse map, because most of many modules
-/// run on few devices.
+/// Runs of each module by used device, without the modules' fingerprints. The map is sparse, because there may be many modules,
+/// most of which run on only a few devices.
 pub(super) type ByModule<'a> = BTreeMap<&'a str, BTreeMap<usize, Vec<Mark>>>;
 
 /// Returns the runs of the dominant module: the module with the largest sum of run times over all devices. If it ran only once
@@ -62,7 +62,7 @@ pub(super) fn runs(trace: &Trace, devices: &Devices) -> Option<Runs> {
     let total = |marks: &BTreeMap<usize, Vec<Mark>>| -> Ps {
         marks.values().flatten().map(|mark| mark.interval.length()).sum()
     };
-    // If several are equal, the first by name is kept: `max_by_key` would keep the last.
+    // If several times are equal, this keeps the first name. `max_by_key` alone would keep the last.
     let longest = |candidates: &mut dyn Iterator<Item = (&'_ str, Ps)>| {
         candidates.fold(None, |best: Option<(String, Ps)>, (name, time)| match best {
             Some(best) if best.1 >= time => Some(best),
@@ -107,7 +107,7 @@ fn share_while_running(by_module: &ByModule<'_>, module: &str) -> f64 {
     if of_all > Ps::ZERO { of_module.as_ps() as f64 / of_all.as_ps() as f64 } else { 1.0 }
 }
 
-/// Minimum share of a program whose runs are steps.
+/// Minimum share of the time of all runs for a program whose runs are steps.
 const DOMINANT: f64 = 0.5;
 
 impl Runs {

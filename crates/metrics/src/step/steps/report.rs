@@ -1,4 +1,4 @@
-//! Builds the step sections of the report: timing, one row per step, and the means on which utilisation is based.
+//! Builds the step sections of the report: timing, and one row per step.
 
 use super::measure::{measure, ops_starting_in};
 use super::{Relation, StepSource, Steps, StepsTogether, Tie, flags};
@@ -15,7 +15,7 @@ use trace::{Interval, IntervalSet, Trace};
 pub struct StepReport {
     /// `step_timing`.
     pub timing: StepTiming,
-    /// `steps`. Empty if no device op shows the work in the steps, or if the user's count contradicts them.
+    /// `steps`. Empty if no device op shows the work in the steps, or if the user's count differs from their number.
     pub rows: Vec<Step>,
     /// Warnings about the steps.
     pub warnings: Vec<Warning>,
@@ -201,7 +201,7 @@ fn repeating_numbers(steps: &Steps) -> Option<Warning> {
     Some(Warning::new(WarningCode::StepNumbersRepeat, message))
 }
 
-/// Minimum share of ops without a known launch for a warning, in percent (our limit).
+/// Minimum share of ops without a known launch, in percent, for a warning (our limit).
 const UNTIED_PERCENT: f64 = 1.0;
 
 /// Warns if device work cannot be assigned to the steps that launched it.

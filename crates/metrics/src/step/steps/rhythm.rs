@@ -7,7 +7,7 @@ use crate::device::devices::Device;
 use base::sort;
 use trace::{Interval, IntervalSet, Trace};
 
-/// Largest factor between a time and the median at which they are treated as similar (our limit: pauses and warm-up are
+/// A time and the median are treated as similar if they differ by at most this factor (our limit: pauses and warm-up are
 /// longer).
 const FACTOR: f64 = 2.0;
 /// Minimum share of a loop's iterations that must have the usual number of ops (our limit).
@@ -65,7 +65,7 @@ mod tests {
         assert!(regular(&marks(&[0, 900, 910, 921, 930, 2000])));
         // Periods 1, 1, 40, 3, 100, 7: the median is 5, and only 3 and 7 are similar to it.
         assert!(!regular(&marks(&[0, 1, 2, 42, 45, 145, 152])));
-        // Half is not enough.
+        // If only half of the periods are similar, the marks are not regular.
         assert!(!regular(&marks(&[0, 1000, 1100])));
     }
 
@@ -75,7 +75,7 @@ mod tests {
             [(0, 10), (100, 111), (200, 250), (300, 309)]
                 .map(|(start, end)| Interval::new(Ps::new(start), Ps::new(end))),
         );
-        // 10, 11 and 9 busy, and once 50.
+        // The device is busy for 10, 11 and 9 us, and once for 50 us.
         assert!(even(&busy, &marks(&[0, 100, 200, 300, 400])));
         assert!(!even(&busy, &marks(&[100, 200, 300, 400])));
         assert!(even(&busy, &marks(&[0])));
@@ -94,7 +94,7 @@ mod tests {
             let us: Vec<i64> = starts.iter().map(|start| start * 1_000_000).collect();
             same_work(&trace, &devices.used[0], &marks(&us))
         };
-        // 2, 2, 2, 2 ops; then 1, 1, 2, 3; then none.
+        // There are 2, 2, 2 and 2 ops, then 1, 1, 2 and 3 ops, then none.
         assert!(same(&[0, 10, 300, 305, 401]));
         assert!(!same(&[0, 1, 2, 300, 400]));
         assert!(!same(&[500, 600, 700]));

@@ -21,8 +21,8 @@ use base::sort;
 use facts::{FORWARD_PASS, ServedBatch, ServingPhase};
 use trace::{EventKind, Interval, LineId, LineKind, Trace};
 
-/// Largest number of passes per annotated step at which the passes are the steps. If there are more, the annotated steps are
-/// the steps, for example in reinforcement learning (our limit).
+/// Maximum number of passes per annotated step for which the passes are the steps (our limit). With more passes, the
+/// annotations are the steps, for example in reinforcement learning.
 const PASSES_PER_ANNOTATION: f64 = 1.5;
 
 /// Forward passes of an inference engine.
@@ -72,7 +72,7 @@ pub(super) fn find(trace: &Trace, devices: &Devices, annotations: Option<&Annota
     let of_step = |step: usize| -> Vec<ServedBatch> {
         by_host.values().filter_map(|marks| marks.get(step).and_then(batch_of)).collect()
     };
-    // Hosts that run parts of one model serve the same requests. Others have requests of their own.
+    // Hosts that run parts of one model serve the same requests. Other hosts serve different requests.
     let are_equal = |batches: &[ServedBatch]| batches.iter().zip(batches.iter().skip(1)).all(|(a, b)| a == b);
     let is_one_model = (0..count).all(|step| are_equal(&of_step(step)));
     let of_all = |batches: Vec<ServedBatch>| {

@@ -48,7 +48,7 @@ fn annotations_give_the_steps_and_launches_their_time_on_the_device() {
     let (steps, report) = report_of(&annotated_gpu().build(), None);
     assert_eq!(steps.source, StepSource::StepNum);
     assert_eq!(steps.marker.as_deref(), Some("train annotations"));
-    // From annotation to annotation. The last step lasts until its last op ends.
+    // A step lasts from annotation to annotation. The last step lasts until its last op ends.
     assert_eq!(durations(&report), [100.0, 100.0, 90.0]);
     let row = &report.rows[1];
     assert_eq!((row.start_us, row.busy_us, row.idle_us, row.num_kernels), (100.0, 30.0, 70.0, 2.0));
@@ -167,7 +167,7 @@ fn a_steps_line_is_read_by_its_numbers() {
     let (steps, report) = report_of(&b.build(), None);
     assert_eq!(steps.source, StepSource::StepsLine);
     assert_eq!(steps.names.len(), 4);
-    // Step 6 is the last of device 0, but device 1 shows its length.
+    // Step 6 is the last step of device 0, but device 1 shows the length of step 6.
     assert_eq!(durations(&report), [10.0, 10.0, 10.0, 9.0]);
     assert_eq!(report.rows.iter().map(|row| row.partial).collect::<Vec<_>>(), [false, false, false, true]);
 }
@@ -215,10 +215,10 @@ fn compilation_marks_warm_up() {
 #[test]
 fn the_users_count_wins() {
     let trace = annotated_gpu().build();
-    // The count equals the number found, so the steps stay.
+    // The given count equals the detected number, so the steps stay.
     let (_, same) = report_of(&trace, Some(3));
     assert_eq!((same.timing.step_count_source.as_str(), same.rows.len(), same.warnings.len()), ("user", 3, 0));
-    // Two instead of three: 290 us in two steps, each with 3 ops and 45 us of work.
+    // If the user gives two steps instead of three, 290 us are divided into two steps, each with 3 ops and 45 us of work.
     let (_, other) = report_of(&trace, Some(2));
     assert_eq!((other.timing.num_steps, other.timing.avg_step_time_us), (2, Some(145.0)));
     assert_eq!((other.timing.kernels_per_step, other.rows.len()), (Some(3.0), 0));
@@ -308,7 +308,7 @@ fn compilation_belongs_to_the_step_that_compiles() {
     assert_eq!(flags, [(false, false, true), (true, true, false), (false, false, false)]);
 }
 
-/// Runs of a TPU without annotations. The call that compiles begins at 25, in the pause before the third run.
+/// A TPU has runs but no annotations. The call that compiles begins at 25, in the pause before the third run.
 #[test]
 fn without_annotations_a_run_begins_with_the_call_that_compiled_for_it() {
     let mut b = TraceBuilder::new();
@@ -325,7 +325,7 @@ fn without_annotations_a_run_begins_with_the_call_that_compiled_for_it() {
     assert_eq!(durations(&report), [10.0, 15.0, 45.0, 9.0]);
 }
 
-/// Two devices of four runs each. The second device starts after the first has finished.
+/// Two devices have four runs each. The second device starts after the first has finished.
 #[test]
 fn steps_of_devices_that_run_one_after_another_are_separated() {
     let mut b = TraceBuilder::new();
@@ -347,7 +347,7 @@ fn steps_of_devices_that_run_one_after_another_are_separated() {
         (relation.together, relation.start_skew),
         (StepsTogether::OneAfterAnother, Some(Ps::new(1_015_000_000)))
     );
-    // Three runs of 10 and three of 20 in 90 us.
+    // There are three runs of 10 us and three of 20 us in 90 us.
     assert_eq!((relation.ended, relation.running), (6, Ps::new(90_000_000)));
     let report = report(&trace, &devices, &times, &steps, &Default::default(), None, None);
     assert_eq!(durations(&report), [10.0, 10.0, 10.0, 9.0, 20.0, 20.0, 20.0, 9.0]);
@@ -356,7 +356,7 @@ fn steps_of_devices_that_run_one_after_another_are_separated() {
     assert_eq!(report.warnings[0].code, "steps_one_after_another");
 }
 
-/// Devices whose steps start more than a step apart, with and without a collective in them.
+/// The steps of the devices start more than a step apart, with and without a collective in the steps.
 #[test]
 fn a_collective_connects_devices_with_any_clocks() {
     let relation = |op: &str| {
@@ -379,8 +379,8 @@ fn a_collective_connects_devices_with_any_clocks() {
     assert_eq!(relation("fusion"), Some(StepsTogether::Independent));
 }
 
-/// Five programs of 3 runs each, none of which takes half of the time. Another program takes 60 % of the time and runs
-/// between others.
+/// Five programs have 3 runs each, and none of them takes half of the time. Another program takes 60 % of the time and runs
+/// between the others.
 #[test]
 fn runs_of_a_program_that_does_not_dominate_are_no_steps() {
     let source = |runs: &[(&str, i64, i64)]| {
@@ -398,7 +398,7 @@ fn runs_of_a_program_that_does_not_dominate_are_no_steps() {
     let small: Vec<(&str, i64, i64)> = (0..15).map(|run| (names[run % 5], run as i64 * 10, 5)).collect();
     let (found, why) = source(&small);
     assert_eq!(found, StepSource::Unknown);
-    // There are 11 runs from its first run to its last, and 3 of these runs are its own.
+    // There are 11 runs from the first to the last run of `jit_a`, and 3 of these belong to `jit_a`.
     assert!(why.contains("no program dominates: jit_a") && why.contains("27.3 %"), "{why}");
     let rare = [("jit_a(1)", 0, 60), ("jit_b(2)", 100, 9), ("jit_b(2)", 110, 9), ("jit_a(1)", 900, 60)];
     let rare = [&rare[..], &[("jit_c(3)", 1000, 5), ("jit_a(1)", 1010, 60)]].concat();
@@ -447,9 +447,9 @@ fn ranges_that_repeat_on_the_host_are_the_steps_where_nothing_else_is() {
     {
         assert_eq!(report_of(&trace(body, &[100; 5]), None).0.source, StepSource::Unknown, "{body}");
     }
-    // Too little of the time.
+    // The spans cover too little of the time.
     assert_eq!(report_of(&trace("update", &[15; 5]), None).0.source, StepSource::Unknown);
-    // A call launches little of the time but all of the work.
+    // The calls take little of the time but launch all of the work.
     let (steps, report) = report_of(&trace("PjitFunction(f)", &[100; 5]), None);
     assert_eq!(steps.marker.as_deref(), Some("launches of f"));
     assert_eq!(report.timing.avg_step_time_us, Some(100.0));

@@ -69,8 +69,8 @@ impl Relation {
 }
 
 impl Steps {
-    /// Finds the relation between the devices' steps ([`Steps::relation`]), and separates the steps of devices that run
-    /// one after another. `times` are as [`Devices::used`](crate::device::devices::Devices::used).
+    /// Finds the relation between the devices' steps ([`Steps::relation`]), and separates the steps of devices that run one
+    /// after another. `times` has one entry for each of [`Devices::used`](crate::device::devices::Devices::used).
     #[must_use]
     pub fn related(mut self, times: &[DeviceTime]) -> Steps {
         let extents: Vec<Interval> = self.windows.iter().filter_map(|row| extent(row)).collect();

@@ -18,15 +18,15 @@ use trace::{EventId, Interval, IntervalSet, Trace};
 /// A run inside its window.
 #[derive(Clone, Debug)]
 pub struct Limited {
-    /// The trace with cut events. `None` if no edge of the window cuts an event, so that the run's own trace is valid.
+    /// The trace with cut events. `None` if no edge of the window cuts an event. In that case the run's own trace is used.
     pub trace: Option<Trace>,
     /// All used devices, with the ops in their windows.
     pub devices: Devices,
 }
 
 impl Limited {
-    /// Limits `devices` to `windows`, one for each used device. Takes no time if a window covers all work of its
-    /// device. If not, takes little time, because only ops near an edge are examined.
+    /// Limits `devices` to `windows`, one for each used device. A window that covers all work of its device takes no time. Any
+    /// other window takes little time, because only ops near its edges are examined.
     pub fn new(trace: &Trace, devices: &Devices, windows: &[IntervalSet]) -> Limited {
         let mut limited = Limited { trace: None, devices: devices.clone() };
         for (device, window) in limited.devices.used.iter_mut().zip(windows) {
@@ -61,7 +61,7 @@ fn limit(trace: &Trace, cut: &mut Option<Trace>, device: &mut Device, window: &I
         left.extend_from_slice(device.ops.get(first..last).unwrap_or_default());
         if let Nesting::ByOp(all) = &device.nesting {
             places.extend(first..last);
-            // Index of the enclosing op among the remaining ops, if it is one of them.
+            // Index of the enclosing op among the remaining ops, if the enclosing op remains.
             let place = |op: u32| places.binary_search(&(op as usize)).map_or(u32::MAX, |at| (first_left + at) as u32);
             let parent = |&op: &usize| all.get(op).map_or(u32::MAX, |&parent| place(parent));
             parents.extend(places.iter().map(parent));

@@ -9,7 +9,7 @@
 //! All sections, tables, pages and findings use the same window. By default, it consists of the counted steps of each device
 //! or, if steps are unknown, of the active span of each device. The user can choose another window. Steps are found and judged
 //! first, in the whole capture. Then everything else is measured inside the window ([`Limited`]): the time of an op is the time
-//! of its part inside the window, and an op is counted if it starts inside the window. Values that cover the whole capture by
+//! that it takes inside the window, and an op is counted if it starts inside the window. Values that cover the whole capture by
 //! their nature (compilation, the list of all steps, losses) are documented as such.
 
 mod limited;
@@ -177,7 +177,7 @@ impl Window {
 mod tests {
     use super::*;
 
-    /// One of two devices ran the counted step, of 10 us.
+    /// Only one of two devices ran the counted step, which takes 10 us.
     #[test]
     fn a_device_without_a_step_does_not_shorten_the_window() {
         let step = IntervalSet::union_of([Interval::new(Ps::new(5_000_000), Ps::new(15_000_000))]);

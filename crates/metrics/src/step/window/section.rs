@@ -8,10 +8,10 @@ use report::MainWindow;
 use run::WindowChoice;
 use trace::{Interval, IntervalSet};
 
-/// Share of the active span in the capture below which the section has a caution.
+/// The section has a caution if the active span takes less than this share of the capture.
 const MOSTLY_ACTIVE_PERCENT: f64 = 50.0;
-/// Share of the devices' work in the window, in percent, below which the section has a caution (our limit: a window
-/// with half of the work is usual, because one of two steps is often cut).
+/// The section has a caution if the window contains less than this share of the devices' work, in percent (our limit: half of
+/// the work is common, because one of two steps is often cut).
 pub const LEAST_WORK_PERCENT: f64 = 25.0;
 
 /// Builds the section. Returns `None` if no device was used. `captured` are the devices over the whole capture.

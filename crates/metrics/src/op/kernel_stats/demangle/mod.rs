@@ -1,4 +1,4 @@
-//! Demangles names of C++ kernels: `_Z11flip_filterIffEvPT0_PKT_iiii` is `void flip_filter<float, float>(float*, ...)`.
+//! Demangles names of C++ kernels: `_Z11flip_filterIffEvPT0_PKT_iiii` becomes `void flip_filter<float, float>(float*, ...)`.
 //!
 //! Reads the subset of the Itanium C++ ABI's mangling that kernels use: nested and local names, templates with their
 //! literals and packs, substitutions, builtin, pointer, function and array types, lambdas. Expressions in template
@@ -17,14 +17,13 @@ const MAX_OUTPUT: usize = 32 * 1024;
 /// Maximum nesting depth. Names that nest deeper stay mangled.
 const MAX_DEPTH: u32 = 96;
 
-/// Maximum amount of text that is written while one name is read, because substitutions can double the amount at every
-/// step.
+/// Maximum amount of text that the demangler writes for one name. Substitutions can double the amount at every step.
 const MAX_WORK: usize = 4 * 1024 * 1024;
 
 /// Demangles a name. Returns `None` if it is not mangled or uses an unsupported form.
 pub fn demangle(name: &str) -> Option<String> {
     let mangled = name.strip_prefix("_Z")?;
-    // Compilers append the reason for cloning a function: ROCm's `.kd`, `.part.0`.
+    // Compilers append a suffix to clones of a function: `.kd` (ROCm), `.part.0`.
     let (mangled, clone) = mangled.split_at(mangled.find('.').unwrap_or(mangled.len()));
     if mangled.len() > MAX_INPUT || !mangled.is_ascii() {
         return None;
@@ -61,7 +60,7 @@ pub fn short_name(name: &str) -> String {
         }
     }
     let short = short.trim();
-    // The names of templates include the return type, which is void for kernels.
+    // The name of a template includes the return type, which is `void` for kernels.
     let short = short.strip_prefix("void ").unwrap_or(short);
     if short.is_empty() { name.to_owned() } else { short.to_owned() }
 }

@@ -38,8 +38,8 @@ const OPERATORS: &[(&str, &str)] = &[
 ];
 
 impl Parser<'_> {
-    /// Parses a function with its type, or the name of data. `with_return` adds a template's return type, which is
-    /// omitted for names inside of names.
+    /// Parses a function with its type, or the name of data. If `with_return` is true, adds a template's return type. Names
+    /// inside other names omit it.
     pub(super) fn encoding(&mut self, with_return: bool) -> Option<String> {
         self.nested(|parser| {
             let name = parser.name(true)?;
@@ -161,7 +161,7 @@ impl Parser<'_> {
         Some(Name { text, ..entity })
     }
 
-    /// Appends the template arguments that follow a name to it.
+    /// Appends to a name the template arguments that follow it.
     fn template(&mut self, name: Name, outermost: bool) -> Option<Name> {
         let arguments = self.template_arguments()?;
         let mut texts = Vec::new();

@@ -223,7 +223,7 @@ impl Parser<'_> {
         self.at += 1;
         if self.eat("_Z") {
             let function = self.encoding(false)?;
-            // A function as an argument is written by its name alone.
+            // If an argument is a function, only the function's name is written.
             let name = function.split('(').next().unwrap_or(&function).to_owned();
             return self.eat("E").then(|| Text::new(format!("&{name}")));
         }
