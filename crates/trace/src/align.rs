@@ -162,7 +162,7 @@ mod tests {
         (shifts.into_iter().map(|shift| shift.as_us() as i64).collect(), by)
     }
 
-    /// Runs of 100 us at the given times.
+    /// Builds a trace with runs of 100 us at the given times.
     fn runs(starts: &[i64], ids: &[i64]) -> Trace {
         let mut b = TraceBuilder::new();
         let modules = b.line("/device:TPU:0", "XLA Modules");
@@ -199,7 +199,7 @@ mod tests {
         };
         let (found, by) = shifts(vec![steps(&[(3, 0), (4, 100), (5, 200)]), steps(&[(5, 70_200), (6, 70_300)])]);
         assert_eq!((found, by.starts_with("1 shared step,")), (vec![0, -70_000], true));
-        // No step in common.
+        // The hosts have no step in common.
         let (found, by) = shifts(vec![steps(&[(3, 20)]), steps(&[(5, 70)])]);
         assert_eq!((found, by.starts_with("the first device event")), (vec![0, -50], true));
         assert_eq!(shifts(vec![Trace::default(), Trace::default()]).0, [0, 0]);

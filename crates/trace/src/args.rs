@@ -155,8 +155,8 @@ args! {
         /// Name of the host call that launched a copy. Set only if no other value contains the copy's direction. See
         /// [`super::copies::complete`].
         copy_call CopyCall, xplane [], json [];
-        /// Command buffer of XLA that launched the kernel as a CUDA graph (`command_buffer_1`), if the crate `run` has
-        /// replaced it in `hlo_op` by the kernel's instruction.
+        /// XLA command buffer that launched the kernel as a CUDA graph (`command_buffer_1`). Set if the crate `run` has
+        /// replaced the buffer in `hlo_op` with the kernel's instruction.
         command_buffer CommandBuffer, xplane [], json [];
         /// Name of the allocator that allocated or freed memory (`GPU_0_bfc`).
         allocator_name AllocatorName, xplane [b"allocator_name"], json [];
@@ -188,7 +188,7 @@ args! {
         /// Bytes of a copy, if they have their own stat: in the host's transfer calls, in Kineto's `bytes`, or in the
         /// host call that launched the copy.
         copy_bytes CopyBytes Count, xplane [b"size"], json [b"bytes", b"size"];
-        /// HLO program the instruction belongs to.
+        /// HLO program that the instruction belongs to.
         program_id ProgramId Id, xplane [b"program_id"], json [b"program_id"];
         /// Device number of an op that runs on a host thread (CPU backend), or of a host call.
         device_ordinal DeviceOrdinal Id, xplane [b"device_ordinal"], json [b"device_ordinal", b"device"];
@@ -233,7 +233,7 @@ impl Args {
         }
     }
 
-    /// Returns the set with its text handles replaced by `text`.
+    /// Returns the set with each text handle replaced by the result of `text`.
     pub(super) fn with_texts(mut self, text: impl Fn(StrId) -> StrId) -> Args {
         for &field in TextArg::ALL {
             let slot = self.text_mut(field);
@@ -297,7 +297,7 @@ impl ArgsTable {
         self.kept.sets.get(id.index()).copied().unwrap_or_default()
     }
 
-    /// Returns the set with a dense index. Use it to iterate over all sets.
+    /// Returns the set at an index from [`ArgsId::index`]. Use it to iterate over all sets.
     pub fn set(&self, index: usize) -> Option<&Args> {
         self.kept.sets.get(index)
     }

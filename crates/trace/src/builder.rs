@@ -171,7 +171,7 @@ impl EventBuilder<'_> {
         self
     }
 
-    /// Returns the id that the event has once it is stored.
+    /// Returns the id that the event will have when it is stored.
     pub fn id(&self) -> EventId {
         EventId(self.trace.events.len() as u32)
     }

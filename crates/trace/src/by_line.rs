@@ -1,4 +1,4 @@
-//! Events grouped by line, and other facts that the same pass over all events collects.
+//! Events grouped by line, and other facts that are collected in the same pass over all events.
 
 use std::ops::Range;
 

@@ -85,14 +85,14 @@ macro_rules! event_columns {
 event_columns! {
     /// Number that a launch on the host shares with its device event.
     Correlation CaptureId, xplane [b"correlation_id"], json [b"correlation_id", b"correlation"];
-    /// Number of a module execution.
+    /// Id of a module execution.
     RunId Id, xplane [b"run_id"], json [b"run_id"];
     /// Number of the step that an event belongs to, as XProf groups events. An annotation and the work launched in it
     /// have the same number.
     GroupId CaptureId, xplane [b"group_id"], json [b"group_id"];
     /// Number of a step, on its annotation or on events inside it.
     StepNum Id, xplane [b"step_num"], json [b"step_num"];
-    /// Number of one run of a collective. It is the same on all devices (TPU).
+    /// Id of one execution of a collective. It is the same on all devices (TPU).
     AllReduceId Id,
         xplane [b"all_reduce_id", b"all_reduce_unique_id"], json [b"all_reduce_id", b"all_reduce_unique_id"];
     /// Time that an op waited for a copy of its operands or results (TPU).
@@ -111,8 +111,8 @@ event_columns! {
     ProducerType NonZeroId, xplane [b"_pt"], json [];
     /// Type of a [consumer](EventColumn::Consumer), by TSL's numbering.
     ConsumerType NonZeroId, xplane [b"_ct"], json [];
-    /// Number of one run of a TensorFlow function: on the call, and on the executor's work for it. Iterators have a
-    /// different number with the same name.
+    /// Id of one execution of a TensorFlow function: on the call, and on the executor's work for it. Iterators have a different
+    /// number with the same name.
     FunctionId Id, xplane [b"id"], json [];
     /// Bytes in use at an allocator, after an allocation or a release.
     InUseBytes Count, xplane [b"bytes_allocated"], json [];

@@ -226,8 +226,8 @@ impl Events {
         self.row(id).map(|row| row.time())
     }
 
-    /// Returns the sort key of an event by time. Of events that start together, the longest is first, so that a
-    /// parent precedes its children.
+    /// Returns the sort key of an event by time. If events start together, the longest comes first, so that a parent precedes
+    /// its children.
     #[inline(always)]
     pub fn time_order(&self, id: EventId) -> Option<(Ps, Reverse<Ps>, EventId)> {
         self.time(id).map(|(start, duration)| (start, Reverse(duration), id))
@@ -390,8 +390,8 @@ impl Events {
         self.rows.take_full().map(RowBlock)
     }
 
-    /// Frees all memory that can be freed while more events arrive. Counts still include the freed events. This suits
-    /// decoders that read only a few of the events.
+    /// Frees all memory that can be freed while more events arrive. Counts still include the freed events. It suits decoders
+    /// that need only a few of the events.
     pub fn forget(&mut self) {
         self.rows.take_full().for_each(drop);
         self.columns = SparseColumns::default();

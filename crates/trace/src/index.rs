@@ -34,7 +34,7 @@ impl Index {
         self.entries.len()
     }
 
-    /// Returns the number of the value with this hash for which `is_it` returns true.
+    /// Returns the number of the value that has this hash and for which `is_it` returns true.
     #[inline]
     pub fn find(&self, hash: u64, mut is_it: impl FnMut(u32) -> bool) -> Option<u32> {
         let folded = fold(hash);

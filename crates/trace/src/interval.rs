@@ -182,7 +182,7 @@ impl IntervalSet {
     fn overlapping(&self, window: Interval) -> &[Interval] {
         let first = self.parts().partition_point(|part| part.end <= window.start);
         let rest = self.parts().get(first..).unwrap_or_default();
-        // Most windows are short, so the search for the end starts near the beginning.
+        // Most windows are short, so the search for the end starts near the start of the window.
         let mut reach = 4;
         while rest.get(reach).is_some_and(|part| part.start < window.end) {
             reach *= 4;

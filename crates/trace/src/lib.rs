@@ -177,7 +177,7 @@ impl Capture {
 /// Events of one run, from one or several hosts.
 #[derive(Clone, Debug, Default)]
 pub struct Trace {
-    /// Format that the trace was read from. `None` until something was read.
+    /// Format that the trace was read from. `None` until something is read.
     pub format: Option<SourceFormat>,
     /// Producer of the trace.
     pub framework: Framework,
@@ -206,7 +206,7 @@ pub struct Trace {
     pub hlo: Vec<HloProto>,
     /// Host names of the run, in the order of [`Plane::host`].
     pub hosts: Vec<String>,
-    /// Relations between the ops of XLA's CPU backend. `None` until they were computed.
+    /// Relations between the ops of XLA's CPU backend. `None` until they are computed.
     pub cpu_ops: Option<CpuOps>,
     /// Events of the file that were left out because they have no time, or are far away from all others. Each entry is the
     /// id of the event that took the place of an omitted event, in ascending order. [`Trace::file_index`] includes the

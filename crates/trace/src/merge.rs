@@ -19,7 +19,7 @@ use super::{
 };
 use base::{Ps, Warning, WarningCode};
 
-/// Largest difference between the starts of two captures of one run. If it is larger, the clocks are wrong.
+/// Maximum difference between the starts of two captures of one run. If it is larger, the clocks are wrong.
 const MAX_START_DIFFERENCE_NS: i64 = 24 * 3600 * 1_000_000_000;
 
 /// Offset per host for ids that are unique only within one capture. The ids of host `n` increase by `n` times this offset.
@@ -162,7 +162,7 @@ fn append(merged: &mut Trace, other: Trace, host: u16, shift: Ps) {
     }
 
     for module in other.hlo {
-        // Every host embeds the programs that all hosts run. They take megabytes, so each is kept once.
+        // Every host embeds the programs that all hosts run. A program takes megabytes, so only one copy is kept.
         let known = merged.hlo.iter().rev().find(|known| known.program_id == module.program_id);
         let same = known.filter(|known| known.bytes == module.bytes).map(|known| known.bytes.clone());
         merged.hlo.push(HloProto {

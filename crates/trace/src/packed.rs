@@ -1,4 +1,4 @@
-//! Compact storage for consecutive events with small gaps, such as the ops of a device. An event takes a few bytes.
+//! Compact storage for consecutive events with small gaps, such as the ops of a device. An event takes only a few bytes.
 //!
 //! ```text
 //!  tag | gap to the end of the event before: 0, 2, 4 or 8 bytes | duration: 2, 3, 4 or 8 bytes

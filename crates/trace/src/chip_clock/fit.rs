@@ -16,10 +16,10 @@ use base::sort;
 /// Number of fraction bits of a drift: drifts are in units of 2^-40.
 pub(super) const DRIFT_BITS: u32 = 40;
 
-/// Largest plausible drift: one thousandth. The error of an oscillator is less than a tenth of that.
+/// Maximum plausible drift: one thousandth. The error of an oscillator is less than a tenth of that.
 const MOST_DRIFT: i128 = (1 << DRIFT_BITS) / 1_000;
 
-/// Number of anchor samples. A line is tried through each pair of anchors.
+/// Number of anchor samples. Each pair of anchors gives a line to try.
 const ANCHORS: usize = 32;
 
 /// Share of the samples that the band must contain. In some captures, half of the event times are wrong.
@@ -28,12 +28,12 @@ const SUPPORT: (usize, usize) = (3, 8);
 /// Minimum number of samples for computing a drift.
 const LEAST_FOR_DRIFT: usize = 8;
 
-/// Shortest chip time (one second) over which a drift is computed. Over a shorter time, a drift changes times by less than
-/// the precision of the alignment.
+/// Minimum chip time (one second) over which a drift is computed. Over a shorter time, a drift changes times by less than the
+/// precision of the alignment.
 const LEAST_REACH: u64 = 1_000_000_000_000;
 
-/// Largest spread (one microsecond) at which the difference between the clocks is treated as constant. Such clocks are
-/// aligned by the median difference.
+/// Maximum spread (one microsecond) of a difference between the clocks that is treated as constant. Such clocks are aligned by
+/// the median difference.
 const AGREEMENT: u64 = 1_000_000;
 
 /// Event time minus chip time, as a linear function of chip time.
@@ -160,9 +160,9 @@ impl Tilted {
         Tilted { samples: samples.iter().map(|it| (it.late, *it)).collect() }
     }
 
-    /// Returns the narrowest band of slope `drift` that contains enough of the samples. It is fast if called with ascending
-    /// slopes: each pair of samples then swaps only once in total, so the insertion sort moves few samples from one slope
-    /// to the next.
+    /// Returns the narrowest band of slope `drift` that contains enough of the samples. It is fast if it is called with
+    /// ascending slopes: each pair of samples then swaps only once in total, so the insertion sort moves only a few samples
+    /// from one slope to the next.
     fn tightest(&mut self, drift: i64) -> Band {
         for (left, sample) in &mut self.samples {
             *left = sample.late.saturating_sub(gain(drift, sample.at));

@@ -1,10 +1,10 @@
-//! Event time minus chip time over the capture, as a function with a few steps.
+//! Event time minus chip time over the capture, as a step function with only a few steps.
 
 use std::cmp::Reverse;
 
 use base::sort;
 
-/// Maximum number of stretches. A capture has a few stretches for each alignment of the clocks by the profiler.
+/// Maximum number of stretches. Each time the profiler aligns the clocks, only a few stretches are added.
 const MOST: usize = 1 << 14;
 
 /// Differences up to this (in ps) start no new stretch, because clocks with a resolution of about a nanosecond cannot show
@@ -65,7 +65,7 @@ impl Knots {
         }
     }
 
-    /// Ends the list: no op follows.
+    /// Ends the list after the last op.
     pub fn finish(&mut self) {
         if let Some((held, delta)) = self.held.take() {
             self.push(held, delta, 0);

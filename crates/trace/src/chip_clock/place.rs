@@ -25,7 +25,7 @@ pub(crate) struct Unplaced {
 pub(crate) struct UnplacedLine {
     /// Index of the line.
     pub line: u32,
-    /// Rows of the line before this event hold event times.
+    /// The line's rows before this event hold event times.
     pub first: EventId,
     /// Later rows that hold event times, in ascending order.
     pub without: Vec<EventId>,

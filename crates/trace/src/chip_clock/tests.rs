@@ -80,15 +80,15 @@ fn a_warp_of_more_than_half_of_the_events_does_not_move_the_clock() {
     let found = clock(&trace);
     assert_eq!((found.shift, found.drift), (Ps::new(300 * US), 0));
     assert!(times(&trace).into_iter().eq(ops.iter().map(|op| (op.1.0 + 300 * US, op.1.1))));
-    // Events are late in the last 550 of each 1,000 ms: the latest by a fifth of 549 ms, and 5 % of all by more than
-    // a fifth of 500 ms.
+    // Events are late in the last 550 of each 1,000 ms. The latest event is late by a fifth of 549 ms, and 5 % of all events
+    // are late by more than a fifth of 500 ms.
     assert_eq!((found.off_max.as_ps() / US, found.off_p95.as_ps() / US), (109_800, 99_800));
     assert!(found.uncertainty <= Ps::new(US));
 }
 
 #[test]
 fn a_drift_is_found_under_a_warp_and_moves_no_op_against_another() {
-    // A drift of 15 millionths, as on a real chip, which is aligned about once a second.
+    // The drift is 15 millionths, and the clocks are aligned about once a second, as on a real chip.
     let late = |chip: i64| (chip - chip.rem_euclid(900 * MS)) / 1_000_000 * 15 + saw(chip);
     let ops = every_ms(20_000, late);
     let trace = of_ops(&ops);
@@ -120,8 +120,8 @@ fn events_without_a_chip_time_follow_the_ops_around_them() {
     let modules = b.line("/device:TPU:0", "XLA Modules");
     let ops = b.line("/device:TPU:0", "XLA Ops");
     let host = b.line("/host:CPU", "python");
-    // A program of two ops, 20 times. In every tenth run, the first op's event is stretched by 9 ms, so the second is
-    // late by 9 ms. The program's event covers both.
+    // A program of two ops runs 20 times. In every tenth run, the first op's event is stretched by 9 ms, so the second op's
+    // event is late by 9 ms. The program's event covers both.
     let late = |n: i64| if n % 10 == 9 { 9 * MS } else { 0 };
     for n in 0..20 {
         push(&mut b, modules, "jit_f", (n * 40 * MS, 20 * MS + late(n)), None);
@@ -154,7 +154,7 @@ fn squeezed_ops_are_distinguished_and_stay_inside_their_program() {
     push(&mut b, modules, "jit_f", (0, 30 * MS), None);
     push(&mut b, modules, "jit_f", (40 * MS, 10 * MS), None);
     push(&mut b, ops, "a", (0, 30 * MS), Some((0, 30 * MS)));
-    // The clocks were aligned during d. Of events that start together, a file has the longest first.
+    // The clocks were aligned during `d`. If events start together, the longest comes first in a file.
     push(&mut b, ops, "d", (40 * MS, 10 * MS), Some((34 * MS, 16 * MS)));
     push(&mut b, ops, "b", (40 * MS, 0), Some((32 * MS, MS)));
     push(&mut b, ops, "c", (40 * MS, 0), Some((33 * MS, MS)));
@@ -245,15 +245,14 @@ fn a_host_s_clock_that_was_moved_moves_the_device_s() {
     assert_eq!(moved.to_host(Ps::new(9 * S)) - Ps::new(S), here.to_host(Ps::new(8 * S)));
 }
 
-/// Returns stretches of a capture: the number of ops in each, the delay of its events, and the growth of the delay
-/// per op.
+/// Generates stretches of a capture: for each, the number of ops, the delay of the events, and the growth of the delay per op.
 fn stretches() -> impl Strategy<Value = Vec<(i64, i64, i64)>> {
     prop::collection::vec((1..60i64, -200 * MS..200 * MS, 0..2 * US), 1..20)
 }
 
 proptest! {
-    /// Ops keep the chip's distances and durations for any distortion of event times. They move by no more than the
-    /// event times.
+    /// Ops keep the chip's distances and durations for any distortion of event times. They are shifted by no more than the
+    /// event times were distorted.
     #[test]
     fn the_chip_s_distances_are_kept(stretches in stretches(), gaps in prop::collection::vec(0..3 * MS, 60)) {
         let mut ops: Vec<Op> = Vec::new();
@@ -296,7 +295,7 @@ proptest! {
         }
     }
 
-    /// Checks that merging stretches for lack of room does not change the clock.
+    /// Checks that the clock stays the same if stretches are merged for lack of room.
     #[test]
     fn a_clock_of_many_steps_takes_little_room(steps in 20_000..40_000i64) {
         let mut knots = Knots::default();

@@ -5,11 +5,11 @@ use super::{ChipTime, LineId};
 use crate::{EventId, Events};
 use base::{Ps, sort};
 
-/// Number of first events that together determine the difference between the clocks, so that one damaged value has no
+/// Number of events at the start that together determine the difference between the clocks, so that one damaged value has no
 /// effect.
 const VOTERS: usize = 15;
 
-/// Largest change in the difference between the clocks from one event to the next (10 times the largest measured change). A
+/// Maximum change in the difference between the clocks from one event to the next (10 times the largest measured change). A
 /// larger change means that the chip's clock was reset or that the value is damaged.
 const MOST_CHANGE: u64 = 2_000_000_000_000;
 
