@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use input::{Unpacked, Unpacker};
 
-/// Number of runs. The fastest run counts, because other processes disturbed the rest.
+/// Number of runs. The result is the fastest run, because other processes disturb the other runs.
 const RUNS: usize = 7;
 /// Bytes per call, as in the command line.
 const READ_BYTES: usize = 1 << 20;

@@ -134,7 +134,7 @@ impl Decoder {
         self
     }
 
-    /// Frees the memory of the events so far and returns the number of events that are still missing.
+    /// Frees the memory of the events that were read so far, and returns the number of events that are still missing.
     pub(crate) fn forget(&mut self) -> usize {
         match &mut self.state {
             DecoderState::Json(decoder) => decoder.forget(),
@@ -217,7 +217,7 @@ impl Decoder {
             DecoderState::Whole { kind: Whole::Report, bytes } => {
                 let mut found = read_profiles(report_html::profiles(&bytes)?, &self.path)?;
                 let steps = report_html::median_steps(&bytes);
-                // If a profile could not be read, it is unclear which picture belongs to which profile.
+                // If some profile was not read, it is unclear which picture belongs to which profile.
                 if steps.len() == found.runs.len() {
                     found.runs.iter_mut().zip(steps).for_each(|(run, step)| run.median_step = step);
                 }

@@ -129,7 +129,7 @@ impl GzipDecoder {
                 let (start, count) = self.foreign;
                 sink(GzipItem::Warning(self.foreign_bytes(start, count)));
             }
-            // Too short for a header, after a complete member.
+            // The rest after a complete member is too short for a header.
             GzipState::Header if self.members > 0 => {
                 let count = self.fixed.len() as u64;
                 if count > 0 {

@@ -155,11 +155,11 @@ mod tests {
 
     #[test]
     fn the_limit_lets_large_traces_through_and_stops_bombs() {
-        // 5,000,000 events: 2 GB of text from 160 MB.
+        // A file of 5,000,000 events: 160 MB decompress to 2 GB.
         let limit = InflateLimit::default();
         limit.add_stored(160_000_000);
         assert!(limit.allow(2_000_000_000));
-        // 10 GB of zeros from 10 MB.
+        // A file of zeros: 10 MB decompress to 10 GB.
         let limit = InflateLimit::default();
         limit.add_stored(10_000);
         assert!(limit.allow(1 << 30));

@@ -63,7 +63,7 @@ pub struct Sidecar {
     pub model: ModelConfig,
     /// The device (`tpu-v4`, `TPU v4-8`), in the spelling of `--device`. Only a `crossprof.json` can contain it.
     pub device: Option<String>,
-    /// Slowdown of the program by tracing, if the capture kit measured it.
+    /// Slowdown of the program caused by tracing, if the capture kit measured it.
     pub tracing: Option<Tracing>,
     /// Time by which the clock of the captured process is ahead of the clock of the job's first process, in nanoseconds.
     /// `None` if the capture kit found no difference.

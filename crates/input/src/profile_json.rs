@@ -37,7 +37,7 @@ use version::Version;
 /// Maximum size of a document in bytes. A typical profile takes a few hundred kilobytes.
 pub const MAX_BYTES: usize = 64 << 20;
 
-/// Reason for rejecting a document that only an attacker would write. A profile has a dozen levels.
+/// Reason for rejecting a document that is nested too deeply. A profile has only a dozen levels.
 const TOO_DEEP: &str = "it is nested too deeply, with more than 127 levels of lists and objects";
 
 /// The runs of one document.

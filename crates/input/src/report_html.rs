@@ -15,7 +15,7 @@ use memchr::memmem;
 
 use base::{Error, json};
 
-/// Number of bytes at the start of the page that contain the marker.
+/// Number of bytes at the start of the page that are searched for the marker.
 const HEAD_BYTES: usize = 4096;
 /// Marker of a report.
 const MARK: &[u8] = b"name=\"crossprof-report\"";

@@ -31,7 +31,7 @@ use base::Error;
 /// Advice for most files that are not a profile.
 const DROP_A_PROFILE: &str = "Open the *.xplane.pb or *.trace.json.gz that the profiler wrote, or its whole folder.";
 
-/// Number of bytes that identify every format except JSON.
+/// Number of leading bytes that identify every format except JSON.
 pub const HEAD_BYTES: usize = 4096;
 
 /// First bytes of the texts that XLA writes about a program: the program, its buffer assignment, and the lifetimes of its
@@ -67,7 +67,7 @@ pub enum Format {
     Program,
     /// Plain text: a log, possibly with XLA's out-of-memory error.
     Log,
-    /// A file that profilers and XProf leave next to profiles. It is ignored for this reason.
+    /// A file that profilers and XProf leave next to profiles. The text is the reason for ignoring it.
     Derived(String),
     /// The file is not a profile.
     Other(Error),

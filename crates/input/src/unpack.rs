@@ -20,7 +20,7 @@ use super::gzip::{GzipDecoder, GzipItem, looks_like_gzip};
 use super::inflate::InflateLimit;
 use base::Warning;
 
-/// Bytes that identify a container: a tar header.
+/// Number of leading bytes that identify a container: the size of a tar header.
 const HEAD_BYTES: usize = 512;
 
 /// Maximum number of nested containers. Deeper containers are passed on without unpacking.
@@ -112,7 +112,7 @@ impl Unpacker {
     }
 }
 
-/// One file or member. Its head shows if it is packed. If so, it is unpacked.
+/// One file or member. If its head shows that it is packed, it is unpacked.
 #[derive(Debug)]
 struct Layer {
     /// Start of the paths of an archive's members.

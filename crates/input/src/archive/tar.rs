@@ -125,7 +125,7 @@ impl TarReader {
             TarState::Done => {}
             // One of the two empty blocks is enough to show that nothing follows.
             TarState::Header if self.gather.bytes.is_empty() && self.zero_blocks > 0 => {}
-            // Few writers omit the end marker, so the archive was probably cut between two entries.
+            // Only a few writers omit the end marker, so the archive was probably cut between two entries.
             TarState::Padding { .. } | TarState::Header if self.gather.bytes.is_empty() => {
                 let message = "The archive has no end marker. It may be truncated, and later entries may be missing.";
                 let warning = Warning::new(WarningCode::ArchiveEndMissing, message)
@@ -183,7 +183,7 @@ impl TarReader {
             let warning = self.damage(WarningCode::ArchiveUnsupported, message, end);
             sink(ArchiveItem::Warning(warning.with_remedy("Pack it again without --sparse.")));
         }
-        // Old tar archives mark folders only by a slash at the end of the name.
+        // Old tar archives mark folders only with a slash at the end of the name.
         let kind = if kind == Use::File && self.name.ends_with('/') { Use::Skip } else { kind };
         if kind == Use::File {
             sink(ArchiveItem::Begin { name: &self.name, size: Some(size) });

@@ -60,9 +60,9 @@ struct Entry {
     /// Checksum and size from the entry's header. `None` if they follow the content.
     expected: Option<(u32, u64)>,
     crc: flate2::Crc,
-    /// Decompressed bytes passed to the caller so far.
+    /// Number of decompressed bytes passed to the caller so far.
     given_bytes: u64,
-    /// Bytes of the entry in the archive so far.
+    /// Number of bytes of the entry read from the archive so far.
     stored_bytes: u64,
     /// Position of the entry's content in the archive, in bytes.
     offset: u64,
@@ -362,8 +362,8 @@ impl ZipReader {
         self.gather.bytes.clear();
     }
 
-    /// Reads the checksum and sizes after the content. Their signature is optional, and sizes have 4 or 8 bytes. Only a
-    /// comparison with the content shows the layout.
+    /// Reads the checksum and sizes after the content. Their signature is optional, and sizes have 4 or 8 bytes. Finds the
+    /// layout by comparison with the content.
     fn descriptor(&mut self, chunk: &mut &[u8], sink: &mut dyn FnMut(ArchiveItem<'_>)) {
         if !self.gather.fill(chunk, 4) {
             return;

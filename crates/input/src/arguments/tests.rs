@@ -1,4 +1,4 @@
-//! The reader finds exactly the arguments that were written, whatever the surrounding text and the chunk sizes.
+//! Tests that the reader finds exactly the written arguments, for any surrounding text and any chunk sizes.
 
 use std::io::Write as _;
 

@@ -37,9 +37,9 @@ pub(super) struct ArgField {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Own {
     pub values: ColumnValues,
-    /// Start in the chip's clock.
+    /// Start on the chip's clock.
     pub chip_start: Option<i64>,
-    /// Duration in the chip's clock.
+    /// Duration on the chip's clock.
     pub chip_duration: Option<i64>,
 }
 

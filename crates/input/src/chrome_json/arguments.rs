@@ -20,7 +20,7 @@ use trace::EventId;
 /// Maximum depth of nested objects whose members are listed separately. Deeper objects are listed as one value.
 const MAX_DEPTH: u32 = 8;
 
-/// Members of an event that the trace contains anyway.
+/// Names of the event members that the trace contains anyway.
 const KNOWN: [&[u8]; 6] = [b"name", b"ph", b"pid", b"tid", b"ts", b"dur"];
 
 impl Store {

@@ -12,7 +12,7 @@ use super::number::Time;
 
 /// Number of events that decide the anchor.
 pub(super) const VOTERS: usize = 1024;
-/// Times from this value on (11.6 days) are treated as absolute.
+/// Times of at least this value (11.6 days) are treated as absolute.
 const LARGE_US: u64 = 1_000_000_000_000;
 /// Maximum distance of the anchor from the median: one hour.
 const NEAR_US: u64 = 3_600_000_000;

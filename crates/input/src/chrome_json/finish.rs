@@ -126,7 +126,7 @@ fn label(trace: &Trace, plane: &Plane) -> Option<StrId> {
     }
 }
 
-/// Names processes after their labels if `wanted` returns true.
+/// Gives processes their labels as names if `wanted` returns true.
 fn label_the(trace: &mut Trace, wanted: impl Fn(&Trace, &Plane) -> bool) {
     let found: Vec<Option<StrId>> =
         trace.planes.iter().map(|plane| label(trace, plane).filter(|_| wanted(trace, plane))).collect();
@@ -135,19 +135,19 @@ fn label_the(trace: &mut Trace, wanted: impl Fn(&Trace, &Plane) -> bool) {
     }
 }
 
-/// Names a process without a name after its label.
+/// Gives unnamed processes their labels as names.
 fn label_the_nameless(trace: &mut Trace) {
     label_the(trace, |_, plane| plane.name.is_empty());
 }
 
-/// Names devices after their labels, such as `GPU 0`. Kineto gives all processes the name of the program (`python3`).
+/// Gives devices their labels as names, such as `GPU 0`. Kineto gives all processes the name of the program (`python3`).
 fn label_the_devices(trace: &mut Trace) {
     let is_device = |plane: &Plane| matches!(plane.kind, PlaneKind::Device { .. });
     label_the(trace, |trace, plane| is_device(plane) && trace::plane_kind(trace.text(plane.name)) == PlaneKind::Other);
 }
 
-/// Names processes with GPU work by their number (`GPU 0`) and their threads as streams, if a Kineto trace has no
-/// metadata. A number above 32 bits is the id of a process and not of a GPU.
+/// If a Kineto trace has no metadata, names processes with GPU work by their number (`GPU 0`), and their threads as streams. A
+/// number above 32 bits is the id of a process and not of a GPU.
 fn number_the_devices(store: &mut Store) {
     let Trace { strings, planes, lines, .. } = &mut store.trace;
     let mut nameless = vec![false; planes.len()];
@@ -169,7 +169,7 @@ fn number_the_devices(store: &mut Store) {
     }
 }
 
-/// Names processes and threads without a name after their ids.
+/// Gives unnamed processes and threads a name from their ids.
 fn name_the_nameless(store: &mut Store) {
     let Trace { strings, planes, lines, .. } = &mut store.trace;
     let mut label = |kind: &str, id: Id| {

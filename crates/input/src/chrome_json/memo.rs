@@ -53,7 +53,7 @@ struct Slot {
     holes: Vec<Hole>,
     stored: Stored,
     used: bool,
-    /// True if the event's other possible slot was written later.
+    /// True if the other slot that is possible for this event was written later.
     is_older: bool,
 }
 

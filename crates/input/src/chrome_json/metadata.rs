@@ -20,7 +20,7 @@ pub(super) struct TopLevel {
     pub is_kineto: bool,
     /// True if XLA's writer (JAX, TensorFlow) wrote the file: `metadata` contains `highres-ticks`.
     pub is_xla: bool,
-    /// Kineto's `baseTimeNanoseconds`: Unix time from which the file's times are counted.
+    /// Kineto's `baseTimeNanoseconds`: Unix time of the file's time 0.
     pub base_time_ns: Option<i64>,
     /// Kineto's `deviceProperties`.
     pub devices: Vec<DeviceProperties>,

@@ -78,7 +78,7 @@ pub struct ChromeJsonDecoder {
 }
 
 impl ChromeJsonDecoder {
-    /// Creates a decoder of the file `path`. Warnings name this path.
+    /// Creates a decoder of the file `path`. Warnings contain this path.
     pub fn new(path: &str) -> ChromeJsonDecoder {
         ChromeJsonDecoder { path: path.to_owned(), scanner: Scanner::default(), tail: Vec::new(), look_at: 0, done: 0 }
     }

@@ -35,7 +35,7 @@ impl Time {
 pub(super) enum Fault {
     /// The text is not a finite decimal number.
     NotANumber,
-    /// Exceeds 64 bits of microseconds.
+    /// The number of microseconds exceeds 64 bits.
     OutOfRange,
 }
 

@@ -1,9 +1,9 @@
 //! Removes events whose absurd times would stretch the capture: events without times, and a few events far away from all
 //! others.
 //!
-//! Writers that lack the times of an event write 0 as its start and duration. Such events do not belong to a capture
-//! that begins later, even if there are many. Distance matters only if the other events cover more than an hour, which
-//! no profile does:
+//! Writers that lack the times of an event write 0 as its start and duration. Such events do not belong to a capture that
+//! begins later, even if there are many. An event far away from all others is removed only if the gap is longer than an hour,
+//! which no profile contains:
 //!
 //! ```text
 //! starts    |                                                 |||| ||||| |||||
@@ -57,7 +57,7 @@ pub(super) fn plausible(events: &Events) -> Option<Plausible> {
     let longest = last.saturating_sub(first).saturating_mul(100).max(HOUR);
     let in_time = |event: &Event| !has_time(event) || (first..=last).contains(&event.start.as_ps());
     let lasting = timed().filter(|event| in_time(event) && event.duration > Ps::new(longest)).count();
-    // If many events are long, they are normal for the file. A few long events are due to a broken clock.
+    // If many events are long, they are normal for the file. If only a few events are long, their clock is broken.
     let longest = if lasting <= allowed && lasting < count { longest } else { i64::MAX };
     let keep = |event: &Event| with_time(event) && in_time(event) && event.duration <= Ps::new(longest);
     events.iter().any(|event| !keep(&event)).then(|| filtered(events, untimed, keep))

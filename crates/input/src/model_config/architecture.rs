@@ -29,7 +29,7 @@ impl Architecture {
         ffn_factor: None,
     };
 
-    /// Like Llama, with tied embeddings and wide heads.
+    /// Like Llama, but with tied embeddings and wide heads.
     const GEMMA: Architecture =
         Architecture { tied_embeddings: Some(true), head_dim: Some(256), ..Architecture::LLAMA };
 
@@ -72,7 +72,7 @@ impl Architecture {
             "t5" | "mt5" | "umt5" => Architecture {
                 attention_bias: Some(false),
                 ffn_factor: None,
-                // Without further fields, a T5 has two plain matrices.
+                // If no field states otherwise, a T5 has two plain matrices.
                 ..Architecture::GPT_2
             },
             "starcoder2" => Architecture { ffn_factor: None, ..Architecture::GPT_2 },

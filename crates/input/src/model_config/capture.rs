@@ -27,7 +27,7 @@ const NOTES: &[&str] = &[
     "ended_by",
 ];
 
-/// Returns the slowdown by tracing, or `None` if the kit could not measure it.
+/// Returns the slowdown caused by tracing, or `None` if the kit could not measure it.
 pub(super) fn tracing(capture: &Map<String, Value>) -> Option<Tracing> {
     let measured = capture.get("slowdown")?;
     let seconds = |key: &str| measured.get(key)?.as_f64().filter(|seconds| *seconds > 0.0);

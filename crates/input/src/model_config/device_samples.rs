@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use base::Ps;
 use trace::{CounterTrack, PlaneId, PlaneKind, Platform, StatValue, Trace};
 
-/// Values of a sample by their names in the sidecar, with the names of the counters. crates/facts/src/meters.csv lists the latter.
+/// Names of a sample's values in the sidecar, each with the name of its counter in `crates/facts/src/meters.csv`.
 const COUNTERS: [(&str, &str); 5] = [
     ("power_w", "Power (W)"),
     ("sm_clock_mhz", "SM clock (MHz)"),
@@ -18,7 +18,7 @@ const COUNTERS: [(&str, &str); 5] = [
 ];
 /// Name of the value whose bits are reasons for a lower clock.
 const REASONS: &str = "clock_reasons";
-/// Bits of NVML's `nvmlClocksEventReasons` that hold the clock down while the GPU works.
+/// Bits of NVML's `nvmlClocksEventReasons` for reasons that lower the clock while the GPU works.
 const REASON_BITS: [(u64, &str); 6] = [
     (0x04, "Clock limit: power cap"),
     (0x08, "Clock limit: hardware slowdown"),

@@ -105,7 +105,7 @@ pub(super) fn read(document: &Map<String, Value>, path: &str) -> Result<Profiles
             remedy: "Run the benchmark again, or open the traces that it wrote.".to_owned(),
         });
     }
-    // The numbers of the other methods are not affected.
+    // This does not affect the numbers of the other methods.
     let note = |message: String| Warning::new(WarningCode::BenchmarkNotRead, message).with_file(path);
     profiles.warnings.extend(failed.into_iter().map(|reason| note(format!("{reason}. It is not shown as a run."))));
     if !others.is_empty() {
@@ -356,7 +356,7 @@ mod tests {
         assert_eq!(profiles.runs[0].profile.metadata.timestamp.as_deref(), Some("2024-12-01T14:30:22.5"));
         assert_eq!(profiles.warnings.len(), 1, "{:?}", profiles.warnings);
         assert!(profiles.warnings[0].message.ends_with(": n_qubit, 8gpu."), "{:?}", profiles.warnings);
-        // The key alone is also sufficient.
+        // The key alone is sufficient, too.
         let document = json!({"results": {"2gpu": {"a": {"execution_time": 1.0}}}});
         assert_eq!(read(&document).unwrap().runs[0].name.as_deref(), Some("a, 2 GPUs"));
     }

@@ -85,7 +85,7 @@ pub(super) fn convert(document: &Value, notes: &mut Notes) -> UnifiedProfile {
 
 fn metadata(section: &Section<'_>) -> Metadata {
     let text = |key| section.text(key).unwrap_or_else(|| "Unknown".to_owned());
-    // Read this field, so that it is not reported as unread.
+    // Reads this field, so that it is not reported as unread.
     let _ = section.text("profiler_version");
     Metadata {
         timestamp: section.text("timestamp"),

@@ -81,7 +81,7 @@ fn shape_a_of_whole_windows_becomes_per_step() {
 
 #[test]
 fn shape_a_above_100_percent_is_not_a_share() {
-    // Values that the tool printed for the TPU v6e profile of four chips.
+    // The tool printed these values for the TPU v6e profile of four chips.
     let mut document = documented();
     document["step_timing"] = json!({"num_steps": 100, "total_time_us": 92_571_837.0, "avg_step_time_us": 925_718.37,
         "total_kernels": 6853, "kernels_per_step": 68});
@@ -91,7 +91,7 @@ fn shape_a_above_100_percent_is_not_a_share() {
     assert_eq!(profile.compute_utilization, None);
     assert_eq!(profile.not_measured[0].field, "compute_utilization");
     assert!(message(&profile, "profile_utilization_impossible").contains("681.8 %"));
-    // The devices' own unions of intervals give shares.
+    // The shares follow from the devices' own unions of intervals.
     document["multi_device"]["device_stats"] = json!([
         {"device_name": "TPU:0", "device_id": 0, "kernel_count": 10, "total_kernel_time_us": 900.0,
          "actual_busy_time_us": 600.0, "total_time_us": 1000.0, "utilization_percent": 60.0, "parallelism": 1.5},

@@ -104,7 +104,7 @@ fn from_reported(
     let is_per_step = step.is_some_and(|step| same(window, step));
     let (divisor, name) = match step {
         Some(_) if is_per_step => (1.0, "steps"),
-        // A whole window is longer than a step.
+        // The values cover a window that is longer than a step.
         Some(step) if num_steps > 1 && window > step => (num_steps as f64, "steps"),
         Some(_) => (1.0, "steps"),
         None => (1.0, "active_span"),

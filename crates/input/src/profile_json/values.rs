@@ -24,7 +24,7 @@ pub(super) fn make_printable(value: &mut Value) {
     }
 }
 
-/// Replaces numbers that are too large by null. Returns the number of replacements.
+/// Replaces numbers that are too large with null. Returns the number of replacements.
 pub(super) fn take_immeasurable(value: &mut Value) -> u64 {
     match value {
         Value::Number(number) => {
@@ -44,7 +44,7 @@ pub(super) fn take_immeasurable(value: &mut Value) -> u64 {
     }
 }
 
-/// Replaces unknown words for severity and confidence by the lowest value. Returns the number of replacements.
+/// Replaces unknown words for severity and confidence with the lowest value. Returns the number of replacements.
 pub(super) fn settle_words(document: &mut Value) -> u64 {
     settle(document, "findings", "severity", FindingSeverity::Note)
         + settle(document, "findings", "confidence", Confidence::Low)

@@ -11,7 +11,7 @@ use base::Error;
 pub(super) struct Version {
     major: u64,
     minor: u64,
-    /// True if this is the version of a schema, and not only the version of the tool.
+    /// True if this is the schema's version. False if it is the tool's version, because the document has no schema version.
     schema: bool,
     text: String,
 }
@@ -66,8 +66,7 @@ impl fmt::Display for Version {
     }
 }
 
-/// Replaces `NaN`, `Infinity` and `-Infinity` outside of strings by `null`. Returns the text and the number of
-/// replacements.
+/// Replaces `NaN`, `Infinity` and `-Infinity` outside of strings with `null`. Returns the text and the number of replacements.
 pub(super) fn without_nan(text: &[u8]) -> (Vec<u8>, u64) {
     const WORDS: [&[u8]; 3] = [b"-Infinity", b"Infinity", b"NaN"];
     let mut out = Vec::with_capacity(text.len());

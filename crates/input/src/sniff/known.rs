@@ -8,9 +8,9 @@ use base::{Error, out_of_memory};
 enum Advice {
     /// Give the usual advice.
     DropAProfile,
-    /// Compressed by an unsupported method: advise to unpack it.
+    /// The file is compressed by an unsupported method: advise the user to unpack it.
     Unpack,
-    /// Leftover next to profiles: ignore it.
+    /// The file is a leftover next to profiles: ignore it.
     Derived,
     /// Give this advice.
     Custom(&'static str),

@@ -1,6 +1,6 @@
 //! Collects the names and values of an event's arguments.
 
-/// Maximum size of a complete value in bytes. All instruction texts that were seen are shorter.
+/// Maximum size of a complete value in bytes. All known instruction texts are shorter.
 const MAX_VALUE_BYTES: usize = 64 << 10;
 
 /// Maximum number of arguments. No profiler writes that many.

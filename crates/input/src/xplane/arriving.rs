@@ -23,7 +23,7 @@ const HEAD_BYTES: usize = 4096;
 pub(super) struct ArrivingPlane {
     /// Name of the plane.
     pub name: StrId,
-    /// Number of events in the trace before the plane's own.
+    /// Number of events in the trace before the plane's first event.
     pub events_before: usize,
     /// The bytes of the plane's metadata.
     outline: Outline,
@@ -142,7 +142,7 @@ impl ArrivingPlane {
         }
     }
 
-    /// Handles the collected part of a line when it has reached the wanted size. `left` more bytes will follow.
+    /// Handles the collected part of a line when it has reached the wanted size. Another `left` bytes of the line will follow.
     fn collected(&mut self, left: u64, into: &mut Target<'_>) {
         if left > 0 && !reaches_its_events(&self.kept) {
             let whole = usize::try_from(left).unwrap_or(usize::MAX).saturating_add(self.kept.len());

@@ -1,9 +1,9 @@
 //! Detects an XSpace. Protobuf has no magic number. Instead, this module requires the first fields of an XSpace and a
 //! printable name of the first plane.
 //!
-//! Two kinds of files look similar. If unknown fields were skipped, other protobufs of TensorFlow and XProf would decode as
-//! an XSpace with garbage in its names. In an xplane file that was decoded as text, every byte above 127 became U+FFFD (`EF
-//! BF BD`), so the lengths of fields are lost.
+//! Two kinds of files look similar. First, other protobufs of TensorFlow and XProf would decode as an XSpace with garbage in
+//! its names if unknown fields were skipped. Second, in an xplane file that was decoded as text, every byte above 127 became
+//! U+FFFD (`EF BF BD`), so the lengths of fields are lost.
 
 use base::Error;
 use base::wire::{Fault, Field, Reader, Value, WireError};
@@ -13,7 +13,7 @@ const REPLACEMENT: &[u8] = b"\xef\xbf\xbd";
 
 /// Returns true if `head`, the first bytes of a file (or all of it), starts an XSpace. A few hundred bytes are enough.
 pub fn looks_like_xspace(head: &[u8]) -> bool {
-    // Three bytes EF BF BD in place of a length would be a valid length.
+    // The bytes `EF BF BD` in place of a length would be read as a valid length.
     if is_decoded_as_text(head) {
         return false;
     }

@@ -16,7 +16,7 @@ use trace::{
     ArgsId, ChipTime, END_MARKER, Event, EventColumn, EventStat, LineId, POOL_CONTEXT, StrId, Strings, TextArg,
 };
 
-/// Maximum number of missing ids that get their own name.
+/// Maximum number of ids without metadata that get their own name.
 const MAX_MISSING_NAMES: usize = 10_000;
 
 /// An event as in the file, without its stats.
@@ -102,8 +102,8 @@ impl<'a> Walk<'_, 'a> {
         Ok(())
     }
 
-    /// Stores a stat of the current event if a metric needs it. The event's metadata has the id `event`. If the stat is
-    /// corrupt, returns its position as an error.
+    /// Stores a stat of the current event if a metric needs it. `event` is the id of the event's metadata. If the stat is
+    /// corrupt, returns the stat's position as an error.
     fn stat(&mut self, message: &'a [u8], event: i64, at: u64) -> Result<(), u64> {
         let meaning = match Stat::peek_metadata_id(message) {
             Some(id) => self.meaning(id),

@@ -45,7 +45,7 @@ fn any_cut_keeps_the_data_before_it() {
 #[test]
 fn a_cut_in_the_lines_names_events_by_number() {
     let file = sample();
-    // After the second kernel, before any metadata.
+    // The cut is after the second kernel and before any metadata.
     let cut = file.windows(4).position(|w| w == b"size").unwrap();
     let trace = decode(&file[..cut], 64).unwrap();
     let names: Vec<_> = events(&trace).iter().map(|e| trace.text(e.name).to_owned()).collect();

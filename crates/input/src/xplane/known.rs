@@ -3,7 +3,7 @@
 use super::metadata::{IdMap, StatMetadata};
 use trace::LineId;
 
-/// Known facts about a plane, by the ids in the file.
+/// Known facts about the events and stats of a plane, by their ids in the file.
 #[derive(Debug)]
 pub(super) struct Known {
     /// For each id of stat metadata, true if its stats are skipped. Contains only ids of one byte.

@@ -55,8 +55,8 @@ use plane::PlaneDecoder;
 use stream::{Piece, Tail, TopFields, TopLevel};
 use trace::{RowBlock, SourceFormat, Trace, copies};
 
-/// Number of bytes that decide whether the file is an XSpace. The number is fixed, so that the result does not depend on
-/// the chunks.
+/// Number of leading bytes that decide whether the file is an XSpace. The number is fixed, so that the result does not depend
+/// on the chunks.
 const HEAD_BYTES: usize = 4096;
 
 /// Decodes one xplane file that is pushed in chunks of any size.
@@ -94,7 +94,7 @@ struct Sink {
 }
 
 impl XPlaneDecoder {
-    /// Creates a decoder of the file `path`. Warnings name this path.
+    /// Creates a decoder of the file `path`. Warnings contain this path.
     pub fn new(path: &str) -> XPlaneDecoder {
         XPlaneDecoder {
             path: path.to_owned(),

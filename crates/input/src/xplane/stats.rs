@@ -199,9 +199,9 @@ impl Values<'_> {
 pub(super) struct Own {
     /// Values that have columns.
     pub values: ColumnValues,
-    /// Start in the chip's clock.
+    /// Start on the chip's clock.
     pub chip_start: Option<i64>,
-    /// Duration in the chip's clock.
+    /// Duration on the chip's clock.
     pub chip_duration: Option<i64>,
     /// Name of a step. Empty if the event has none.
     pub step_name: StrId,

@@ -53,12 +53,12 @@ pub(super) enum Piece<'a> {
 /// State at the end of the file.
 #[derive(Debug, PartialEq)]
 pub(super) enum Tail {
-    /// After a complete field.
+    /// The file ends after a complete field.
     Complete,
     /// The bytes at `offset` do not form a field. `unread` bytes follow.
     Malformed { offset: u64, unread: u64 },
-    /// Inside field `number` (0 if even that is cut), whose body starts at `offset`. The body is empty for a plane that
-    /// was passed on in parts.
+    /// The file ends inside field `number` (0 if even the number is cut), whose body starts at `offset`. The body is empty for
+    /// a plane that was passed on in parts.
     Truncated { number: u32, offset: u64, body: Vec<u8>, missing: u64, length: u64 },
 }
 
@@ -143,7 +143,7 @@ impl TopFields {
                     Some(header) => header,
                     None if self.header.len() < MAX_HEADER_BYTES => return 1,
                     None => {
-                        // A group, which no XSpace contains.
+                        // The field is a group, which no XSpace contains.
                         self.malformed_at = Some(start);
                         return 1;
                     }

@@ -109,7 +109,7 @@ fn stalls_sizes_and_annotations_are_kept() {
     assert_eq!((args.copy_bytes, trace.text(args.tf_op)), (Some(4096), "Mul:Mul"));
 }
 
-/// Events without own stats take a fast path, but events on a line with chip times must not.
+/// Events without own stats take a fast path, but events on a line with chip times must not take it.
 #[test]
 fn chip_times_win_and_events_without_one_follow_them() {
     const NS: i64 = 1_000;
@@ -245,7 +245,7 @@ fn a_known_length_changes_only_the_allocation() {
     let plane = message().bytes(2, "/host:CPU").message(3, message().bytes(2, "python").bytes(9, [7u8; 9000]));
     let file = message().message(1, plane).0;
     for expected in [0, 10, file.len() as u64, u64::MAX] {
-        // Also truncated, so that the announced length is wrong.
+        // The second file is truncated, so that the announced length is wrong.
         for length in [file.len(), file.len() / 2] {
             let mut decoder = XPlaneDecoder::new("some.xplane.pb").expecting(expected);
             file[..length].chunks(1000).for_each(|chunk| decoder.push(chunk).unwrap());

@@ -132,7 +132,7 @@ fn irrelevant_events_are_skipped_without_a_warning() {
 #[test]
 fn times_are_kept_to_the_picosecond_and_may_be_negative() {
     let cases = [
-        // XLA's way to write zero.
+        // XLA writes zero in this way.
         (r#"{"ph":"X","ts":1.0000001,"dur":9.9999999999999995e-07,"name":"a"}"#, (1_000_000, 0)),
         (r#"{"ph":"X","ts":1.0000001,"dur":2.0000000000000001e-06,"name":"a"}"#, (1_000_000, 2)),
         (r#"{"ph":"X","ts":2,"dur":0.0006,"name":"a"}"#, (2_000_000, 600)),

@@ -93,7 +93,7 @@ fn kineto_records_the_sizes_of_collectives() {
         ),
         "collective:allreduce in_elements:1024 out_elements:1024 group_size:2 dtype:BFloat16 ranks:0,1 grid:24,1,1"
     );
-    // A truncated list, and keys that have another meaning in events that are not launches.
+    // The first list is truncated. The other keys have a different meaning, because the events are not launches.
     assert_eq!(
         details(r#""Collective name":"allgather","Process Group Ranks":"[0, 1, ..., 7]""#),
         "collective:allgather"

@@ -41,8 +41,8 @@ fn said(trace: &Trace, id: EventId) -> String {
     format!("{:?} {numbers:?} {ids:?} {:?} {:?}", texts.map(|text| trace.text(text)), event.start, event.duration)
 }
 
-/// Generates an event with few names, threads and arguments, so that many events differ in only one place. Returns it
-/// as profilers write it, and with its keys in another order.
+/// Generates events from only a few names, threads and arguments, so that many events differ in only one place. Returns it as
+/// profilers write it, and with its keys in another order.
 fn event() -> impl Strategy<Value = [String; 2]> {
     let names = prop::sample::select(vec!["fusion.1", "fusion.2", r"a\\b", "ProfilerStep#3"]);
     let cats = prop::sample::select(vec!["", r#""cat":"kernel","#, r#""cat":"cpu_op","#]);
@@ -147,7 +147,7 @@ fn the_last_of_repeated_keys_counts() {
 
 #[test]
 fn more_names_than_are_remembered_lose_nothing() {
-    // Two rounds over far more names than slots, so that each name is replaced by its neighbours many times.
+    // The names are used in two rounds. There are far more names than slots, so each name is often replaced by others.
     let count = 20_000;
     let text: String = (0..2 * count)
         .map(|index| {
