@@ -1,5 +1,5 @@
-//! Role of an argument, derived from its name: `state.params['w']` is a parameter, and `opt_state[0].mu['w']` is
-//! optimizer state. JAX names arguments after the function's parameters and the paths inside them.
+//! Derives the role of an argument from its name: `state.params['w']` is a parameter, and `opt_state[0].mu['w']` is optimizer
+//! state. JAX names arguments after the function's parameters and the paths inside them.
 
 /// Names of arguments, or parts of names, that hold parameters.
 const PARAMETERS: [&str; 9] =

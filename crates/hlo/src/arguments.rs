@@ -1,4 +1,4 @@
-//! Outcome of a program's arguments: each is returned updated, returned unchanged, or not returned.
+//! Finds the outcome of each argument of a program: it is returned updated, returned unchanged, or not returned.
 //!
 //! ```text
 //! p = parameter(0)   g = ...   new = fusion(p, g)   ROOT tuple(new, ...)     p is returned updated
@@ -47,8 +47,8 @@ pub struct Argument<'m> {
     pub sharding: &'m str,
     /// Outcome of the argument.
     pub outcome: Outcome,
-    /// True if an output is computed from the argument element by element, or is the argument with a part replaced. False
-    /// for an argument if the outputs with its type may equally be gradients.
+    /// True if an output is computed from the argument element by element, or is the argument with a part replaced. False if
+    /// the outputs with the argument's type may just as well be gradients.
     pub is_carried: bool,
 }
 
@@ -96,7 +96,7 @@ pub fn arguments(module: &Module) -> Vec<Argument<'_>> {
             }
         }
     }
-    // Matches by a shared buffer alone come last. They are weak evidence: JAX lets any output of the same type reuse
+    // Matches that rest only on a shared buffer come last. They are weak evidence: JAX lets any output of the same type reuse
     // the buffer of an argument that is no longer needed.
     let mut candidates: Vec<(usize, bool, Vec<usize>)> = Vec::new();
     for (at, mut found) in read_by.into_iter().enumerate() {

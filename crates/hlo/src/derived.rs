@@ -1,4 +1,4 @@
-//! Parts of a module that follow from its instructions, whichever format they were read from.
+//! Parts of a module that follow from its instructions. They do not depend on the format of the file.
 
 use super::by_name::ByName;
 use super::cost::elementwise;

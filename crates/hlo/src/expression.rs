@@ -163,7 +163,7 @@ impl Writer {
 /// `async-start` of a reduce-scatter.
 fn wrapped<'m>(module: &'m Module, instruction: &'m Instruction) -> Option<&'m Instruction> {
     let mut start = instruction;
-    // A start, some updates and a done.
+    // The chain consists of a start, updates and a done.
     for _ in 0..64 {
         match start.opcode.as_str() {
             "async-start" => return module.root(module.called(start, 0)?),

@@ -3,7 +3,7 @@
 
 use super::{Module, expression};
 
-/// Attributes whose value is a name, a channel number or a note, and differs between builds of the same program.
+/// Attributes whose value differs between builds of the same program: a name, a channel number or a note.
 const IGNORED: [&str; 8] = [
     "calls=",
     "to_apply=",

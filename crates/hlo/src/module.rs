@@ -44,9 +44,9 @@ pub struct Computation {
     pub instructions: std::ops::Range<InstructionIndex>,
     /// The instruction that is the computation's result.
     pub root: Option<InstructionIndex>,
-    /// True if all its instructions are elementwise, including those of fusions inside it.
+    /// True if all instructions of the computation are elementwise, including those of fusions inside it.
     pub elementwise: bool,
-    /// True if a fusion calls it.
+    /// True if a fusion calls the computation.
     pub is_fused: bool,
 }
 

@@ -89,7 +89,7 @@ impl Modules {
         if let Some((first, (proto, _))) = named.next() {
             return if named.all(|(_, (other, _))| other.bytes == proto.bytes) { self.get(first) } else { None };
         }
-        // Some traces shorten the name.
+        // In some traces, the name is shortened.
         let is_only = with_id().all(|(index, _)| own.is_some_and(|own| base(full(index)) == base(full(own))));
         own.filter(|_| is_only).and_then(|index| self.get(index))
     }

@@ -49,7 +49,7 @@ impl Phases {
                 None if LEAVES.contains(&instruction.opcode.as_str()) || instruction.metadata.op_name.is_empty() => {
                     None
                 }
-                // A loop over batches.
+                // The instruction is a loop over batches.
                 None if runs_both(instruction) => Some(Phase::Backward),
                 None if after.get(at) == Some(&true) => Some(Phase::Update),
                 None => Some(Phase::Other),
@@ -104,7 +104,7 @@ pub fn named(path: &str) -> Option<Phase> {
     scopes(path).iter().any(|scope| UPDATE_SCOPES.contains(scope)).then_some(Phase::Update)
 }
 
-/// Returns for each computation whether it, or a computation that it calls, computes gradients.
+/// Returns true for each computation that computes gradients, or that calls a computation that does.
 fn make_gradients(module: &Module, own: &[Option<Phase>]) -> Vec<bool> {
     let mut makes: Vec<bool> = Vec::with_capacity(module.computations().len());
     for computation in module.computations() {
@@ -123,9 +123,8 @@ fn calls(called: &[ComputationIndex], set: &[bool]) -> bool {
     called.iter().any(|&called| set.get(called as usize) == Some(&true))
 }
 
-/// Returns for each instruction whether one of its inputs depends on a gradient, or whether it runs a loop that computes
-/// gradients. Callers are visited before the computations that they call, so that the inputs of a loop are known when its
-/// body is visited.
+/// Returns true for each instruction that has an input that depends on a gradient, or that runs a loop that computes gradients.
+/// Callers are visited before the computations that they call, so that the inputs of a loop are known when its body is visited.
 fn after_gradients(module: &Module, own: &[Option<Phase>], makes: &[bool]) -> Vec<bool> {
     let mut after = vec![false; own.len()];
     let mut called_after = vec![false; module.computations().len()];
@@ -249,7 +248,7 @@ mod tests {
         }
     }
 
-    /// In the program that runs, each fusion outside fusions has the phase of one of the instructions inside it.
+    /// In the program that runs, each outermost fusion has the phase of one of the instructions inside it.
     #[test]
     fn a_fusion_has_a_phase_of_what_it_contains() {
         for name in ["adamw", "clipped", "checkpointed", "accumulated"] {

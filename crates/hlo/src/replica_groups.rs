@@ -93,7 +93,7 @@ fn iota(total: usize, reshape: &[i64], transpose: &[i64]) -> Option<Vec<u32>> {
 /// dimensions (a 2, b' 2, b'' 2)     order: the others (a, b''), then the grouped (b')
 /// ```
 fn along_axes(mesh: &MeshAxes) -> Option<Vec<Vec<u32>>> {
-    // Each dimension: its axis, the size of the more major part of the axis, and its own size.
+    // For each dimension: its axis, the size of the more major part of the axis, and the dimension's own size.
     let mut dimensions: Vec<(i64, i64, i64)> = Vec::new();
     for (axis, (_, size)) in (0i64..).zip(&mesh.axes) {
         let mut cuts = vec![1, *size];

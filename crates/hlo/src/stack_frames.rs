@@ -2,7 +2,7 @@
 
 use base::source_line;
 
-/// Call stacks. All references are 1-based; 0 means none.
+/// Call stacks. All references are 1-based, and 0 means none.
 #[derive(Clone, Debug, Default)]
 pub(super) struct StackFrames {
     pub files: Vec<String>,
@@ -58,7 +58,7 @@ impl StackFrames {
         for (index, frame) in (1..).zip(&self.frames) {
             let line = at(&self.locations, frame.location).filter(|it| at(&is_library, it.file) == Some(&false));
             let line = line.and_then(|it| Some((at(&self.files, it.file)?.as_str(), it.line)));
-            // Callers usually precede the frames that they call. If not, walks the stack.
+            // Callers usually precede the frames that they call. If a caller comes later, walks the stack.
             let of_caller = || match frame.caller < index {
                 true => at(&own, frame.caller).copied().flatten(),
                 false => self.stack(frame.caller).find(|(file, _)| !source_line::is_library(file)),

@@ -8,7 +8,7 @@ use super::conventions::Conventions;
 use super::work::Work;
 use crate::{ComputationIndex, Instruction, Module};
 
-/// Maximum depth of calls between computations. Real programs stay below ten; a damaged file may contain a cycle.
+/// Maximum depth of calls between computations. Real programs stay below ten, but a damaged file may contain a cycle.
 const MAX_DEPTH: u32 = 40;
 
 /// Function that returns the work of one instruction, by its opcode. It calls the analysis for computations that the

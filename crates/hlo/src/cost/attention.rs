@@ -124,10 +124,10 @@ fn empty(dimensions: &[u64]) -> bool {
     dimensions.contains(&0)
 }
 
-/// Returns true if the mask is causal, according to the call's attributes: `mask_type = 2 : i64`, or a member of that name
-/// in JSON. The types are 0 none, 1 padding, 2 causal, 3 padding and causal. Types 4 and 5 are the causal types aligned to
-/// the last query. They have the same share if there are as many keys as queries. Returns `None` if the attributes have no
-/// mask type, or if the attributes restrict queries to a window or to one of several segments.
+/// Returns true if the mask is causal, according to the call's attributes: `mask_type = 2 : i64`, or a member of that name in
+/// JSON. The types are 0 none, 1 padding, 2 causal, 3 padding and causal. Types 4 and 5 are the causal types aligned to the
+/// last query. All causal types keep the same share of the pairs if there are as many keys as queries. Returns `None` if the
+/// attributes have no mask type, or if the attributes restrict queries to a window or to one of several segments.
 fn transformer_engine_mask(config: &str) -> Option<bool> {
     let number = |name: &str| -> Option<i64> {
         let rest = config.split_once(name)?.1.trim_start_matches(['"', ' ', '=', ':', '\\']);
@@ -155,7 +155,8 @@ mod tests {
         assert_eq!(packed(&[2, 64, 8, 32], &[2, 128, 2, 2, 32], &[0]), Some(apart));
         let own = packed(&[2, 64, 3, 8, 32], &[0], &[0]).unwrap();
         assert_eq!((own.queries, own.keys), (64.0, 64.0));
-        // 4 b h s t d, two and a half times as much in the backward pass, and half as much with a causal mask.
+        // The forward pass takes 4 b h s t d FLOPs. The backward pass takes two and a half times as many, and a causal mask
+        // halves them.
         assert_eq!(own.flops(false, false), 4.0 * 16.0 * 64.0 * 64.0 * 32.0);
         assert_eq!(own.flops(true, true), 2.5 * 0.5 * own.flops(false, false));
         assert_eq!(packed(&[64, 32], &[0], &[0]), None);

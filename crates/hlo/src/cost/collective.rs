@@ -1,4 +1,4 @@
-//! Collectives: the additions that they perform, and the device memory that they read and write.
+//! Counts the additions of collectives, and the device memory that they read and write.
 
 use super::analysis::Analysis;
 use super::work::{Arithmetic, Work};

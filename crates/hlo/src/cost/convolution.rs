@@ -5,11 +5,11 @@ use super::moves;
 use super::work::Work;
 use crate::{ArrayShape, Instruction, Module, WindowDimension};
 
-/// Limit of positions. Larger windows or outputs are counted as if every position were valid, so that a damaged file
+/// Maximum number of positions. Larger windows or outputs are counted as if every position were valid, so that a damaged file
 /// cannot stall the analysis.
 const MAX_POSITIONS: u64 = 1 << 22;
 
-/// Limit of spatial dimensions. A file with more is damaged.
+/// Maximum number of spatial dimensions. A file with more is damaged.
 const MAX_DIMENSIONS: usize = 8;
 
 /// Returns the work of a convolution instruction.
@@ -109,7 +109,7 @@ mod tests {
     fn padding_and_holes_are_not_counted() {
         assert_eq!(valid_positions(&window(1, 1, 1, 1), 4, 3, 4), 10.0);
         assert_eq!(valid_positions(&window(1, 0, 1, 1), 4, 3, 2), 6.0);
-        // Two padded ends, 34 positions in total, each covered once by the kernel.
+        // With two padded ends, there are 34 positions. The kernel covers each of them once.
         assert_eq!(valid_positions(&window(1, 1, 1, 1), 32, 1, 34), 32.0);
         assert_eq!(valid_positions(&window(1, 0, 1, 2), 3, 1, 5), 3.0);
         assert_eq!(valid_positions(&window(2, 0, 1, 1), 5, 1, 3), 3.0);

@@ -19,8 +19,8 @@ use super::moves;
 use super::work::Work;
 use crate::{Computation, ComputationIndex, Instruction, Module};
 
-/// Constants with more elements than this are read from memory on GPUs. The next constant in this file is the limit on
-/// other platforms.
+/// Constants with more elements than this are read from memory on GPUs. On other platforms, the limit is the next constant
+/// below.
 const IMMEDIATE_ELEMENTS_GPU: f64 = 8.0;
 const IMMEDIATE_ELEMENTS: f64 = 1.0;
 

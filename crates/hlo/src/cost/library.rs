@@ -55,7 +55,7 @@ fn estimate(config: &str) -> Work {
     Work { flops, transcendentals, ..Work::moves(bytes, 0.0) }
 }
 
-/// Counts `2 m n k`. Scaling, bias and activation are left out, because they are few operations.
+/// Counts `2 m n k`. Scaling, bias and activation are left out, because they take only a few operations.
 fn matmul(module: &Module, instruction: &Instruction, from_shapes: bool) -> Work {
     let config = parse(&instruction.attributes().backend_config);
     let numbers = config.and_then(|config| dot(&config, "dot_dimension_numbers"));

@@ -68,8 +68,8 @@ fn sort(module: &Module, instruction: &Instruction) -> Work {
     Work { flops, arithmetic: Arithmetic::other(array, flops), ..moves::default(module, instruction) }
 }
 
-/// Returns `ceil(log2 n)`: the number of doublings from 1 until it is at least `n`. Zero below 2. Exact, unlike a
-/// logarithm, whose rounding depends on the machine.
+/// Returns `ceil(log2 n)`: the number of doublings from 1 until it is at least `n`. Zero below 2. The result is exact, unlike
+/// that of a logarithm, whose rounding depends on the machine.
 fn halvings(n: f64) -> f64 {
     let powers = std::iter::successors(Some(1.0), |power| Some(power * 2.0));
     powers.take_while(|&power| power < n).count() as f64

@@ -152,8 +152,8 @@ fn contents_differ(pair: Pair<'_, '_>, differs_a: &[bool], differs_b: &[bool]) -
     })
 }
 
-/// Returns true if the operands are not partners of each other. The order does not matter for commutative instructions and
-/// fusions.
+/// Returns true if the operands of the two instructions are not partners of each other. The order does not matter for
+/// commutative instructions and fusions.
 fn operands_differ(pair: Pair<'_, '_>) -> bool {
     let (in_a, in_b) = (pair.in_a, pair.in_b);
     let partners = in_a.operands.iter().map(|&operand| pair.matching.of_a(operand));
@@ -167,8 +167,8 @@ fn operands_differ(pair: Pair<'_, '_>) -> bool {
     in_a.operands.len() != in_b.operands.len() || partners.zip(&in_b.operands).any(|(of_a, &of_b)| of_a != Some(of_b))
 }
 
-/// Returns true if the two instructions take different elements of their tuples. Tuples of different sizes number their
-/// elements differently, so the result is always false for such tuples.
+/// Returns true if the two instructions take different elements of their tuples. If the tuples have different sizes, their
+/// elements are numbered differently, so the result is always false.
 fn element_differs(pair: Pair<'_, '_>, of_a: Identity, of_b: Identity) -> bool {
     let size =
         |side: &Side<'_>, it: &Instruction| side.module.operand(it, 0).map_or(0, |operand| operand.shape.tuple().len());
@@ -220,7 +220,7 @@ fn operands(of: &Difference, (a, in_a): (&Module, &Instruction), (b, in_b): (&Mo
         let names = chosen.iter().filter_map(|&at| Some(format!("%{}", module.at(at)?.name)));
         names.collect::<Vec<_>>().join(", ")
     };
-    // Two instructions with the same name are distinguished by their paths.
+    // Paths distinguish two instructions with the same name.
     let with_paths = |module: &Module, chosen: &[InstructionIndex]| {
         let texts = chosen.iter().filter_map(|&at| {
             let it = module.at(at)?;
@@ -236,7 +236,7 @@ fn operands(of: &Difference, (a, in_a): (&Module, &Instruction), (b, in_b): (&Mo
     let only_a: Vec<_> = in_a.operands.iter().copied().filter(|&at| !is_read(at)).collect();
     let only_b: Vec<_> = in_b.operands.iter().copied().filter(|at| taken.binary_search(at).is_err()).collect();
     if only_a.is_empty() && only_b.is_empty() {
-        // Only their order differs.
+        // Only the order of the operands differs.
         return [names(a, &in_a.operands), names(b, &in_b.operands)];
     }
     let texts = [names(a, &only_a), names(b, &only_b)];

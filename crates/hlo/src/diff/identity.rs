@@ -1,4 +1,4 @@
-//! Identity of an instruction alone: hashes of its parts, without names and numbers that differ between compilations.
+//! Identity of a single instruction: hashes of its parts, without names and numbers that differ between compilations.
 
 use std::hash::{Hash, Hasher};
 

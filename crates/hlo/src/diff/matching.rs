@@ -143,7 +143,7 @@ impl Matching {
     }
 }
 
-/// Returns for each computation whether the entry calls it, directly or through others.
+/// Returns true for each computation that the entry calls, directly or through others.
 fn reached(side: &Side<'_>, entry: Option<ComputationIndex>) -> Vec<bool> {
     let mut reached = vec![false; side.module.computations().len()];
     let mut next: Vec<ComputationIndex> = entry.into_iter().collect();
@@ -221,7 +221,7 @@ struct Pass<'p, 'm> {
     /// Pairs whose neighbours are not yet matched.
     queue: Vec<(InstructionIndex, InstructionIndex)>,
     scratch: (Keyed, Keyed),
-    /// Precision with which neighbours are described.
+    /// Details that the keys of neighbours include.
     precision: Precision,
 }
 

@@ -11,7 +11,7 @@
 //!
 //! A pair of instructions leads to the computations that both call, so the insides of fusions and loops are compared too.
 //! Framework paths decide between equal candidates. The work is n log n in the number of instructions and edges. Cyclic and
-//! truncated programs have a result too, because no step depends on reaching the end of a chain of edges.
+//! truncated programs also give a result, because no step needs to reach the end of a chain of edges.
 
 mod aspects;
 mod hashes;

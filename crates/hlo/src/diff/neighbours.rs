@@ -8,12 +8,12 @@ use crate::instruction::{Instruction, InstructionIndex};
 /// Neighbours of an instruction with their keys, reused from pair to pair.
 pub type Keyed = Vec<(u64, InstructionIndex)>;
 
-/// Description of neighbours.
+/// Details that the keys of neighbours include.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Precision {
-    /// With the framework path. For operands, without the position.
+    /// The framework path. The position of an operand is left out.
     Path,
-    /// With the position.
+    /// The position.
     Position,
 }
 
@@ -34,7 +34,7 @@ pub fn operands(
         }
         let place = match precision {
             Precision::Path => side.identity(operand).path,
-            // Results may move inside a tuple, so only a looser level relies on the position there.
+            // Results may move inside a tuple, so their position in a tuple is used only at looser levels.
             Precision::Position if of.is("tuple") && level != Level::Equal => u64::from(position) + 3,
             Precision::Position if is_commutative(&of.opcode) => get(&side.at(level).far, operand),
             Precision::Position => side.role(of, position, level),

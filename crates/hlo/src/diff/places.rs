@@ -47,7 +47,7 @@ impl Places {
         for _ in 0..MOST_NESTED {
             let Some(it) = next else { break };
             let path = it.metadata.op_name.as_str();
-            // The parameters of a reduction have the name of its primitive alone.
+            // The path of a reduction's parameter is only the name of the primitive.
             if path.contains('/') || self.runs.get(it.computation as usize) == Some(&true) {
                 return training_pass(path).into_iter().chain(scopes(path)).collect::<Vec<_>>().join("/");
             }
@@ -58,7 +58,7 @@ impl Places {
     }
 }
 
-/// Returns for each computation whether its instructions run one by one.
+/// Returns true for each computation whose instructions run one by one.
 fn running(module: &Module) -> Vec<bool> {
     let mut runs = vec![false; module.computations().len()];
     let entry = super::entry(module).map(std::ptr::from_ref);

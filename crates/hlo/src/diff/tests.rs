@@ -29,7 +29,7 @@ fn files(name: &str) -> BTreeMap<String, Vec<u8>> {
     files
 }
 
-/// A pair of the fixture, at one stage of the compilation, with the script's truth.
+/// A pair of programs from the fixture, at one stage of the compilation, with the expected result from the script.
 struct Case {
     a: Module,
     b: Module,
@@ -123,10 +123,10 @@ fn one_more_layer_is_new_and_nothing_is_gone() {
     assert_eq!((new.len(), count(&new, "dot")), (more, before.number("new_dots")));
     let in_scope = new.iter().filter(|it| it.metadata.op_name.contains("layer_3")).count();
     assert_eq!(in_scope, before.truth["new_scope"]["layer_3"].as_u64().unwrap() as usize);
-    // The rest updates the two parameters of the layer, or is inside its two sums.
+    // The remaining instructions update the two parameters of the layer, or are inside its two sums.
     let rest: Vec<_> = new.iter().filter(|it| !it.metadata.op_name.contains("layer_3")).collect();
     assert!(rest.iter().all(|it| it.metadata.op_name.contains("/optimizer/") || it.metadata.op_name == "reduce_sum"));
-    // The loss reads another layer, its gradient another product, and the result has two more elements.
+    // The loss reads a different layer, its gradient reads a different product, and the result has two more elements.
     let changed: Vec<_> = before.found.changed.iter().map(|it| it.aspects.as_slice()).collect();
     assert_eq!(changed, [&[Aspect::Operands][..], &[Aspect::Operands], &[Aspect::Shape, Aspect::Operands]]);
     let after = case(&files, "layer", "after");
@@ -147,7 +147,7 @@ fn another_activation_is_new_and_gone_in_its_layer() {
         }
         assert!(case.changed(Aspect::Shape).is_empty() && case.changed(Aspect::DataType).is_empty());
     }
-    // The program that runs has the difference inside two fusions of that layer.
+    // In the program that runs, the difference is inside two fusions of that layer.
     let after = case(&files, "activation", "after");
     let fusions = after.changed(Aspect::Contents);
     assert!(fusions.len() == 2 && all_in(&fusions, "layer_1"), "{fusions:?}");
@@ -171,7 +171,7 @@ fn another_sharding_changes_the_weights() {
     assert_eq!(before.changed(Aspect::Sharding).len(), before.number("parameters"));
     assert!(before.found.changed.iter().all(|it| it.aspects == [Aspect::Sharding]));
     assert!(before.added().is_empty() && before.gone().is_empty());
-    // Each device has another part of the weights, and the same products.
+    // Each device has a different part of the weights, and the products are the same.
     let after = case(&files, "sharding", "after");
     let weights = after.changed(Aspect::Shape).into_iter().filter(|it| it.metadata.op_name.contains("['w']"));
     assert_eq!(weights.filter(|it| it.is("parameter")).count(), after.number("parameters"));
@@ -215,7 +215,7 @@ fn totals_count_one_execution() {
     assert_eq!((a.unknown, b.unknown), (0, 0));
 }
 
-/// A source of numbers that depend only on the seed.
+/// A random generator whose numbers depend only on the seed.
 struct Dice(u64);
 
 impl Dice {
@@ -257,7 +257,7 @@ fn shuffled(module: &Module, seed: u64) -> Module {
     out
 }
 
-/// Programs of JAX: those with text, and the training steps whose phases are known.
+/// Returns programs of JAX: the programs with text, and the training steps whose phases are known.
 fn programs() -> Vec<(String, Module)> {
     let is_program = |path: &String| path.ends_with(".pb") && !path.contains('/');
     let mut all: Vec<(String, Module)> = files("hlo-text/programs.tar.gz")
@@ -281,7 +281,7 @@ fn programs_in_another_order_do_not_differ() {
         for seed in 0..30 {
             let found = Difference::of(module, &shuffled(module, seed));
             assert!(found.is_empty(), "{name} {seed}: {:?}", found.changed);
-            // Also without framework paths.
+            // The programs are also compared without framework paths.
             let (mut a, mut b) = (module.clone(), shuffled(module, seed));
             a.instructions.iter_mut().chain(&mut b.instructions).for_each(|it| it.metadata.op_name.clear());
             let found = Difference::of(&a, &b);
@@ -305,7 +305,7 @@ fn text_equals_proto() {
     assert!(checked > 50, "{checked}");
 }
 
-/// An instruction that only passes on one operand of the same shape is skipped. Nothing else is gone, and nothing is new.
+/// The test removes an instruction that only passes on one operand of the same shape. Nothing else is gone, and nothing is new.
 #[test]
 fn one_instruction_less_is_one_gone() {
     let mut checked = 0;
@@ -333,7 +333,7 @@ fn one_instruction_less_is_one_gone() {
     assert!(checked > 100, "{checked}");
 }
 
-/// Layers of two instructions with a shared argument, without paths.
+/// Returns a module with layers of two instructions each, with a shared argument and without paths.
 fn layers(count: u32) -> Module {
     let mut text = "HloModule jit_f\n\nENTRY main {\n  x = f32[8]{0} parameter(0)\n".to_owned();
     let mut last = "x".to_owned();
@@ -369,7 +369,7 @@ fn cyclic_programs_have_a_difference() {
     let found = Difference::of(&cyclic, &cyclic);
     assert_eq!(found.same + found.changed.len() + found.gone.len(), cyclic.instructions.len());
     Difference::of(&cyclic, &layers(50));
-    // Fusions that call themselves and each other.
+    // These fusions call themselves and each other.
     let text = "HloModule m\n\n%f {\n  p = f32[] parameter(0)\n  ROOT g = f32[] fusion(p), kind=kLoop, calls=%f\n}\n\nENTRY e {\n  \
                 q = f32[] parameter(0)\n  ROOT h = f32[] fusion(q), kind=kLoop, calls=%e\n}\n";
     let module = crate::read_module(text.as_bytes());
@@ -399,7 +399,8 @@ proptest! {
     }
 }
 
-/// An instruction with many users and operands is matched in linear time. With quadratic time, this test would take minutes.
+/// An instruction with many users and operands is matched in linear time. If the time were quadratic, this test would take
+/// minutes.
 #[test]
 fn hubs_are_matched_in_linear_time() {
     let star = |users: u32, opcode: &str| {

@@ -11,7 +11,7 @@ pub(super) struct Fields<'a, 'd> {
     damaged: &'d Cell<bool>,
 }
 
-/// Returns the fields of `bytes`. Sets `damaged` if some violate the format.
+/// Returns the fields of `bytes`. Sets `damaged` if any field violates the format.
 pub(super) fn fields<'a, 'd>(bytes: &'a [u8], damaged: &'d Cell<bool>) -> Fields<'a, 'd> {
     Fields { reader: Reader::new(bytes), ended: false, damaged }
 }

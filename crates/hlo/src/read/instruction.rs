@@ -10,7 +10,7 @@ use super::{literal, mesh, shape, sharding};
 use crate::attributes::{Attributes, ReplicaGroups, SliceDimension};
 use crate::instruction::{ComputationIndex, Instruction, Metadata};
 
-/// A field that few instructions have.
+/// A field that only a few instructions have.
 pub(super) type Rare<'a> = (u32, Value<'a>);
 
 /// Reads one instruction of the computation with the index `computation`. Its operands and called computations are
@@ -64,7 +64,7 @@ pub(super) fn low(id: i64) -> u32 {
     id as u32
 }
 
-/// Reads the rare fields. A separate function, because the result is larger than the rest of an instruction.
+/// Reads the rare fields. This is a separate function, because the result is larger than the rest of an instruction.
 fn attributes_of(rare: &[Rare<'_>], damaged: &Cell<bool>) -> Attributes {
     let mut own = Attributes::NONE;
     for &(number, value) in rare {

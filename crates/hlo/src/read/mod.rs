@@ -1,9 +1,9 @@
 //! Reads `xla.HloProto` and `xla.HloModuleProto`: names, shapes, the graph, and the attributes that determine the
 //! cost, source and communication of an instruction.
 //!
-//! Skips constants of more than one element, buffer assignments, control dependencies, random-number and
-//! infeed settings, and data that only a compiler needs. Bytes that violate the format end their message. Everything
-//! read before remains.
+//! Skips constants of more than one element, buffer assignments, control dependencies, random-number and infeed settings, and
+//! data that only a compiler needs. Bytes that violate the format end their message. Everything that was read before them is
+//! kept.
 
 mod attributes;
 mod fields;
@@ -90,7 +90,7 @@ fn computation<'a>(message: &'a [u8], damaged: &Cell<bool>, module: &mut Module,
     computation.instructions.end = index(module.instructions.len());
     let own = module.instructions.get(computation.instructions.start as usize..).unwrap_or_default();
     let at = |id: i64| own.iter().position(|instruction| low(instruction.id) == low(id));
-    // Very old modules have no root field. There, the last instruction is the root.
+    // In very old modules, which have no root field, the last instruction is the root.
     let root = root_id.map_or_else(|| own.len().checked_sub(1), at);
     computation.root = root.map(|root| index(root).saturating_add(computation.instructions.start));
     module.computations.push(computation);
@@ -120,7 +120,7 @@ fn link(module: &mut Module, (entry_id, entry_name): (Option<i64>, String)) {
     derived::set(module);
 }
 
-/// Replaces ids by indices. Drops ids that the file lacks.
+/// Replaces ids with indices. Drops ids that the file lacks.
 fn replace(ids: &mut Vec<u32>, indices: &FxHashMap<u32, u32>) {
     ids.retain_mut(|id| {
         indices.get(id).is_some_and(|&index| {

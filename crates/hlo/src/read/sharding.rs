@@ -28,7 +28,7 @@ fn nested(message: &[u8], damaged: &Cell<bool>, depth: u32) -> String {
             8 => ints(value, &mut last_dims),
             9 => ints(value, &mut reshape),
             10 => ints(value, &mut transpose),
-            // This is a sharding by the names of a mesh's axes. The other fields are meaningless in this case.
+            // This sharding names the axes of a mesh. The other fields are then meaningless.
             14 => return String::new(),
             _ => {}
         }

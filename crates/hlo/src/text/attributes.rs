@@ -27,7 +27,7 @@ const ALGORITHMS: [&[u8]; 14] = [
     b"dot_bf16_bf16_f32_x9",
 ];
 
-/// Names by number.
+/// Names of the API versions, by number.
 const API_VERSIONS: [&[u8]; 5] = [
     b"API_VERSION_UNSPECIFIED",
     b"API_VERSION_ORIGINAL",

@@ -90,7 +90,7 @@ pub(super) fn owned(name: &[u8]) -> String {
 /// Sets the values that XLA does not write, because they are the default of the opcode.
 fn fill(read: &mut Read<'_>, opcode: &[u8]) {
     if opcode == b"triangular-solve" {
-        // A cholesky has the attribute `lower` too.
+        // A cholesky also has the attribute `lower`.
         let own = read.own();
         let lower = std::mem::take(&mut own.lower);
         own.triangular_solve.get_or_insert_default().lower = lower;

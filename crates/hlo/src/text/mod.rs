@@ -71,7 +71,7 @@ pub(crate) fn module(text: &[u8]) -> Module {
     reader.finish()
 }
 
-/// Returns true if a line ends a computation. Inside a value, other text follows the bracket.
+/// Returns true if a line ends a computation. A bracket that is part of a value has other text after it.
 fn closes(line: &[u8]) -> bool {
     line.strip_prefix(b"}").is_some_and(|rest| rest.trim_ascii().is_empty() || rest.starts_with(b", execution_thread="))
 }
@@ -137,7 +137,7 @@ impl<'a> Reader<'a> {
         scan.eat(START);
         scan.blanks();
         self.module.name = owned(scan.until(|byte| matches!(byte, b',' | b' ')));
-        // Both are zero if the header has neither. If it has one, the other is 1.
+        // Replicas and partitions are both zero if the header has neither. If the header has only one of them, the other is 1.
         let mut assignment = Assignment::default();
         while let Some((key, value)) = scan.pair() {
             match key {
