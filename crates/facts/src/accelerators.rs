@@ -7,7 +7,7 @@ use super::pattern::{self, Name, Pattern};
 
 static PATTERNS: LazyLock<Vec<Pattern>> = LazyLock::new(|| pattern::of_table(include_str!("accelerators.csv")));
 
-/// XLA's planes that are named like devices but are not devices: messages between slices, and compiled kernels.
+/// Planes of XLA that are named like devices but are not devices. They contain messages between slices, and compiled kernels.
 const NO_DEVICES: [&str; 2] = ["/device:CUSTOM:Megascale", "/device:CUSTOM:MOSAIC"];
 
 /// Returns true if a plane with this name is a device: `/device:CUSTOM:0`, `Ascend Hardware`, `HPU 0`.

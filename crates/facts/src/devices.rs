@@ -6,7 +6,7 @@ use super::arithmetic::Rates;
 use super::table;
 use base::number::decimal;
 
-/// A device as profiles number them: a chip, or one core or die of a chip.
+/// A device in the numbering of profiles: a chip, or one core or die of a chip.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Device {
     /// Key by which a user chooses the device (`h100-sxm`).

@@ -6,7 +6,7 @@ use super::pattern::{self, Name, Pattern};
 
 static PATTERNS: LazyLock<Vec<Pattern>> = LazyLock::new(|| pattern::of_table(include_str!("host_callbacks.csv")));
 
-/// Returns true if a host event with this name is such a callback. Events at which XLA's CPU backend has finished an op
+/// Returns true if a host event with this name is such a callback. Events that mark the end of an op of XLA's CPU backend
 /// (`end: pure_callback.1`) are not callbacks.
 pub fn is(name: &str) -> bool {
     if name.starts_with("end: ") {
@@ -35,7 +35,7 @@ mod tests {
         assert!(is("debug_callback.3"));
         assert!(is("pure_callback.1") && !is("end: pure_callback.1"));
         assert!(is("$debugging.py:130 debug_callback_impl"));
-        // A callback of the runtime itself, which the program did not request.
+        // The runtime calls this function itself, without a request from the program.
         assert!(!is("ThenExecuteCallback"));
         assert!(!is("CompleteCallbacks"));
         assert!(!is("$callback.py:10 on_epoch_end"));

@@ -17,7 +17,7 @@ pub enum HostWork {
     Input,
     /// The thread waits for a device, a lock or another thread.
     Wait,
-    /// Data goes between host and device.
+    /// Data moves between host and device.
     Transfer,
     /// Device work is launched.
     Launch,
@@ -26,14 +26,14 @@ pub enum HostWork {
 static ROWS: LazyLock<Vec<(HostWork, Pattern)>> =
     LazyLock::new(|| table::rows(include_str!("host_spans.csv")).filter_map(|cells| parse(&cells)).collect());
 
-/// The rows that match names, but not frames: their work, and their patterns. One pass over a name matches all patterns.
+/// Work and patterns of the rows that match names other than frames. One pass over a name matches all patterns.
 struct Named {
     works: Vec<HostWork>,
     patterns: Patterns,
 }
 
 impl Named {
-    /// The rows for which `is_wanted` is true.
+    /// Returns the rows for which `is_wanted` is true.
     fn of(is_wanted: impl Fn(HostWork) -> bool) -> Named {
         let is_name = |pattern: &Pattern| !matches!(pattern, Pattern::Frame(_));
         let rows = ROWS.iter().filter(|(work, pattern)| is_wanted(*work) && is_name(pattern)).copied();

@@ -10,9 +10,9 @@ use super::table;
 pub enum MeterForm {
     /// The value holds until the next sample.
     Value,
-    /// The value is the mean since the sample before.
+    /// The value is the mean since the previous sample.
     Mean,
-    /// The value is the increase since the sample before.
+    /// The value is the increase since the previous sample.
     Total,
 }
 

@@ -14,7 +14,8 @@ pub enum Pattern {
     /// The name contains these words (joined by `-`) in this order and next to each other. After a final `*`, the last
     /// word may be longer.
     Words(&'static str),
-    /// The name is a Python frame of this `file.py function`. `* function` is a user's function in any file.
+    /// The name is a Python frame of this file and function, written as `file.py function`. `* function` matches a user's
+    /// function in any file.
     Frame(&'static str),
 }
 

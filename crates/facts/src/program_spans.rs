@@ -18,7 +18,7 @@ pub enum ProgramActivity {
 }
 
 impl ProgramActivity {
-    /// The report's spelling.
+    /// Returns the name that the report uses.
     pub fn label(self) -> &'static str {
         match self {
             ProgramActivity::Call => "call",

@@ -13,7 +13,7 @@ pub struct UnitUse {
     pub name: String,
     /// Work of the unit.
     pub achieved: f64,
-    /// Work of the unit if it is never idle. Positive.
+    /// Work that the unit would do if it were never idle. Always positive.
     pub peak: f64,
     /// Unit of both: `cycles`, `instructions`, `bytes`, or `percent` for a share of a sum.
     pub unit: &'static str,
@@ -26,7 +26,7 @@ struct Counter {
     id: u64,
     die: u64,
     sparse_core: u64,
-    /// Numbers and distances of counters, the innermost last.
+    /// For each level of the series, the number of counters and the distance between their ids. The innermost level is last.
     series: Vec<(u64, u64)>,
 }
 
@@ -91,7 +91,7 @@ pub fn has(device: &str) -> bool {
 }
 
 /// Returns the use of all units of a chip. `device` is the key of the device, and `value` returns the value of a counter with
-/// an id, or `None` if the capture lacks it. A unit is absent if the capture lacks all of its counters, or its peak.
+/// an id, or `None` if the capture lacks it. Leaves out a unit if the capture lacks its peak or all of its counters.
 pub fn uses(device: &str, value: &dyn Fn(u64) -> Option<f64>) -> Vec<UnitUse> {
     let Some(&(_, chip, dies)) = CHIPS.iter().find(|(key, ..)| *key == device) else { return Vec::new() };
     let mut uses = Vec::new();
@@ -109,7 +109,8 @@ pub fn uses(device: &str, value: &dyn Fn(u64) -> Option<f64>) -> Vec<UnitUse> {
     uses
 }
 
-/// Sums the terms on a die or SparseCore. Counters that the capture lacks count as zero, unless it lacks all of them.
+/// Sums the terms on a die or SparseCore. Counters that the capture lacks are treated as zero, unless the capture lacks all of
+/// them.
 fn total(terms: &[Term], chip: &str, die: u64, core: u64, value: &dyn Fn(u64) -> Option<f64>) -> Option<f64> {
     let mut sum = None;
     for term in terms {
@@ -145,7 +146,7 @@ mod tests {
 
     #[test]
     fn a_unit_without_counters_is_absent() {
-        // Only the cycles of the TensorCore and one of its two scalar counters.
+        // The capture has only the cycles of the TensorCore and one of its two scalar counters.
         let value = |id| match id {
             3_257_466_888 => Some(1000.0),
             3_257_466_968 => Some(500.0),
