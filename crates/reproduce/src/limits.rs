@@ -1,4 +1,4 @@
-//! Limits that keep scripts of absurd programs small.
+//! Limits that keep scripts small, even for absurd programs.
 
 /// Maximum number of instructions in a script.
 pub(crate) const INSTRUCTIONS: usize = 20_000;

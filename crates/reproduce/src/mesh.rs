@@ -7,7 +7,7 @@ use crate::{Unsupported, limits, python};
 /// Device groups. All groups have the same size.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Mesh {
-    /// Members of each group, as places in the program's list of devices.
+    /// Members of each group, as indices into the program's list of devices.
     pub groups: Vec<Vec<u32>>,
 }
 
@@ -87,7 +87,7 @@ fn too_many(devices: usize) -> Unsupported {
 
 struct Search {
     groups: Option<Vec<Vec<u32>>>,
-    /// Smallest number of devices that the pairs of permutes need.
+    /// Minimum number of devices that the pairs of permutes need.
     devices: usize,
     /// True if an instruction reads the number of its device.
     asks: bool,

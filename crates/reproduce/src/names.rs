@@ -2,10 +2,10 @@
 
 use rustc_hash::FxHashSet;
 
-/// Longest identifier.
+/// Maximum length of an identifier.
 const MAX_NAME: usize = 60;
 
-/// Longest text in a comment.
+/// Maximum length of a text in a comment.
 const MAX_COMMENT: usize = 300;
 
 /// Identifiers that a name must not hide: keywords, and names that the script uses.
