@@ -137,7 +137,7 @@ fn walk(fields: &[ReportField], above: &str, visit: &mut dyn FnMut(&str, Definit
     }
 }
 
-/// Removes backquotes from a text and replaces each link by its label.
+/// Removes backquotes from a text and replaces each link with its label.
 pub fn plain(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for part in text.split('`') {

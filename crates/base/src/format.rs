@@ -17,7 +17,7 @@ pub fn counted(value: u64, noun: &str) -> String {
     format!("{} {noun}{}", count(value), if value == 1 { "" } else { "s" })
 }
 
-/// Replaces thin spaces inside numbers by plain spaces, for terminals and for programs that read their output: `2048`,
+/// Replaces thin spaces inside numbers with plain spaces, for terminals and for programs that read their output: `2048`,
 /// `25 000`.
 pub fn with_plain_spaces(text: &str) -> String {
     let is_of_number = |c: char| c.is_ascii_digit() || c == THIN_SPACE;
@@ -351,7 +351,7 @@ mod tests {
 
     #[test]
     fn different_numbers_look_different_and_zero_is_never_negative() {
-        // From one table: a model and all its replicas.
+        // These two numbers are in the same table: FLOPs of a model and of all its replicas.
         assert_eq!(number(2_496_500_000.0), "2\u{202f}496\u{202f}500\u{202f}000");
         assert_eq!(number(2_500_000_000.0), "2\u{202f}500\u{202f}000\u{202f}000");
         for (value, text) in [

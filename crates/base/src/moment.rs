@@ -1,4 +1,4 @@
-//! Recognises from the name of a file whether it was saved before or after the work.
+//! Recognises from a file's name whether the file was saved before or after the work.
 
 /// Words in the name of a file that was saved before the work.
 const START: [&str; 6] = ["start", "begin", "before", "first", "initial", "init"];

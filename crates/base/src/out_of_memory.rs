@@ -2,7 +2,7 @@
 
 use memchr::memmem;
 
-/// Words that appear only in the errors of runtimes and frameworks, in their spelling.
+/// Words that appear only in errors of runtimes and frameworks, spelled as in these errors.
 const ERRORS: [&str; 6] =
     ["RESOURCE_EXHAUSTED", "esource exhausted", "OUT_OF_MEMORY", "OutOfMemoryError", PEAK_BUFFERS, LARGEST_ALLOCATIONS];
 
@@ -27,7 +27,7 @@ pub const PEAK_BUFFERS: &str = "Peak buffers:";
 /// Heading of XLA's list of buffers on TPUs. The name of the memory space follows.
 pub const LARGEST_ALLOCATIONS: &str = "Largest program allocations in ";
 
-/// Returns true if the text contains a runtime error. Stricter than [`is_said`].
+/// Returns true if the text contains a runtime error. This test is stricter than [`is_said`].
 pub fn is_error(text: &[u8]) -> bool {
     ERRORS.iter().any(|word| memmem::find(text, word.as_bytes()).is_some())
 }

@@ -178,8 +178,8 @@ impl<'a> Reader<'a> {
         Some((number, (tag & 7) as u8))
     }
 
-    /// Returns the next bare number, as packed lists contain them. At the end or at a malformed number, returns `None`
-    /// and does not move.
+    /// Returns the next number without a tag, as in packed lists. At the end or at a malformed number, returns `None` and does
+    /// not move.
     #[inline(always)]
     pub fn varint(&mut self) -> Option<u64> {
         let rest = self.bytes.get(self.position..)?;

@@ -27,7 +27,7 @@ pub struct Amount {
 pub enum Misfit {
     /// No unit has this name.
     UnknownUnit,
-    /// The unit measures another quantity than the field.
+    /// The unit measures a different quantity than the field does.
     OtherUnit(Unit),
     /// A float cannot represent the number.
     TooLarge,

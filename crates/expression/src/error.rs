@@ -38,7 +38,7 @@ impl Error {
         self
     }
 
-    /// Shifts the error by `bytes`, for a text in which the expression begins that much later.
+    /// Shifts the error's position by `bytes`, for an expression that begins that many bytes into a longer text.
     pub fn moved(self, bytes: usize) -> Error {
         let span = self.span.start.saturating_add(bytes)..self.span.end.saturating_add(bytes);
         Error { span, ..self }

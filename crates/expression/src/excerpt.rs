@@ -7,8 +7,8 @@ const MOST_CHARS: usize = 160;
 /// Characters shown before the marker if a line is cut.
 const BEFORE: usize = 60;
 
-/// Returns the visible part of `line`, and markers below its bytes `span`. Control characters become spaces. Tabs are kept
-/// in both lines, so that the markers stay aligned.
+/// Returns the visible part of `line`, and a second line with markers under the bytes in `span`. Control characters become
+/// spaces. Tabs are kept in both lines, so that the markers stay aligned.
 pub fn excerpt(line: &str, span: Range<usize>) -> (String, String) {
     let start = (0..=span.start.min(line.len())).rev().find(|&at| line.is_char_boundary(at)).unwrap_or(0);
     let (before, after) = line.split_at(start);
@@ -44,7 +44,7 @@ mod tests {
         assert_eq!(of("\ta é = 1", 3..5), "\ta é = 1\n\t  ^");
         assert_eq!(of("a\u{1b}b", 2..2), "a b\n  ^");
         assert_eq!(of("", 0..7), "\n^");
-        // Spans in the middle of a character and beyond the end.
+        // Spans that start inside a character or extend beyond the end.
         assert_eq!(of("éé", 1..4), "éé\n^^");
         assert_eq!(of("ab", 9..12), "ab\n  ^");
     }

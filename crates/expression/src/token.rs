@@ -52,12 +52,12 @@ pub fn ahead(input: &Input<'_>) -> Range<usize> {
     at(input)..at(input) + taken
 }
 
-/// Returns the final error for the next word or character.
+/// Returns an error at the next word or character. The parser does not backtrack after it.
 pub fn wrong(input: &Input<'_>, message: impl Into<String>) -> ErrMode<Error> {
     failure(ahead(input), message)
 }
 
-/// Returns the final error for `span`.
+/// Returns an error at `span`. The parser does not backtrack after it.
 pub fn failure(span: Range<usize>, message: impl Into<String>) -> ErrMode<Error> {
     ErrMode::Cut(Error::new(span, message))
 }

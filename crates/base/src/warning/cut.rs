@@ -1,4 +1,4 @@
-//! Uses the warnings of a capture to determine how it was cut.
+//! Determines from the warnings of a capture how the capture was cut.
 
 use super::{Warning, WarningCode};
 
