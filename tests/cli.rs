@@ -264,7 +264,7 @@ fn columns_of_a_table_are_listed_without_a_file() {
     let tables: std::collections::BTreeSet<String> =
         list(&["--columns"]).iter().map(|row| row["table"].as_str().expect("a table").to_owned()).collect();
     assert_eq!(tables.len(), crossprof::TableName::ALL.len());
-    // Forms have their own columns.
+    // Each form of a table has its own columns.
     assert!(list(&["--columns", "collectives", "--by", "run"]).iter().any(|row| row["key"] == "device_name"));
     let text = stdout(&crossprof(&["table", "--columns", "steps"]));
     assert!(text.starts_with("Table") && text.contains("duration_us"), "{text}");

@@ -264,7 +264,7 @@ fn messages_quote_the_beginning_of_a_long_value() {
     }
 }
 
-/// There are more files than any machine has threads, so they are decoded in parallel.
+/// Uses more files than any machine has threads, to test that decoding in parallel keeps their order.
 #[test]
 fn many_files_are_one_run_in_their_order() {
     let folder = scratch("many");

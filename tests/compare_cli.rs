@@ -104,7 +104,8 @@ fn groups_of_captures_are_compared_by_their_spread() {
     let change = &found["step_time"][0];
     assert_eq!((change["verdict"].as_str(), change["basis"].as_str()), (Some("faster"), Some("captures")));
     assert_eq!((change["captures"][0].as_u64(), change["typical_delta_us"].as_f64()), (Some(3), Some(-10_000.0)));
-    // scipy.stats.ttest_ind([90, 91, 89], [100, 102, 98]): half of the 95 % interval is 3.584 ms, and 1.17 times that here.
+    // scipy.stats.ttest_ind([90, 91, 89], [100, 102, 98]): half of the 95 % interval is 3.584 ms. The margin here is 1.17 times
+    // that.
     let margin = change["margin_us"].as_f64().unwrap();
     assert!((margin - 1.17 * 3584.0).abs() < 5.0, "{margin}");
     let time = metric(&found, "step_time.typical_us");
@@ -356,7 +357,7 @@ fn the_schema_is_printed_and_true() {
     assert_ne!(stdout(&crossprof(&root, &["schema"])), stdout(&crossprof(&root, &["schema", "comparison"])));
 }
 
-/// comparison.rs tests the content.
+/// The tests in `comparison.rs` check the content.
 #[test]
 #[ignore = "reads real profiles"]
 fn the_report_of_two_real_runs_is_small() {

@@ -67,7 +67,7 @@ impl Job {
             }
             now = end + self.gap_us * US;
         }
-        // The start of one more step ends the last step. That step is itself cut off.
+        // The start of an additional step ends the last step. The additional step is cut off.
         json.event((701, 4001), "train", now, 50 * US, &[("step_num", &self.steps.to_string())]);
         for device in 1..=2 {
             json.event((device, 13), "gemm_fusion_dot", now, US, &[("hlo_module", "jit_train")]);
@@ -294,14 +294,14 @@ fn runs_with_and_without_steps_are_not_compared() {
     assert!(found.metrics.iter().any(|metric| metric.metric == "compute_utilization.compute_util_percent"));
 }
 
-/// Checks whether the steps of real captures are found to do the same work, and by which evidence.
+/// Checks, for pairs of real captures, the verdict whether their steps do the same work, and its evidence.
 #[test]
 #[ignore = "reads real profiles"]
 fn equal_and_different_work_of_real_captures_is_detected() {
     let paths = |name: &str, json: &str| [format!("{name}/*.xplane.pb"), format!("{name}/{json}")];
     let [tpu, tpu_json] = paths("tpu-v6e-4chip", "host.trace.json.gz");
     let pairs = [
-        // The same capture with HLO and with expressions only. Then a capture and itself.
+        // The first pair is the same capture with HLO and with expressions only. The second is a capture and itself.
         ([tpu.as_str(), tpu_json.as_str()], FairnessStatus::Same, "ops"),
         ([tpu.as_str(), tpu.as_str()], FairnessStatus::Same, "program"),
         (
@@ -315,7 +315,7 @@ fn equal_and_different_work_of_real_captures_is_detected() {
             "parameter_shapes",
         ),
         ([tpu.as_str(), "gfx950-te-attention/*.xplane.pb"], FairnessStatus::Differs, "parameter_shapes"),
-        // Different collectives, and no batch size.
+        // The runs have different collectives, and no batch size is known.
         (["tpu-qwen3-runs/run-a.trace.json.gz", "tpu-qwen3-runs/run-b.trace.json.gz"], FairnessStatus::Unknown, ""),
         (["kineto/rank-0.json.gz", "kineto/rank-1.json.gz"], FairnessStatus::Unknown, ""),
     ];

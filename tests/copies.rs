@@ -1,6 +1,6 @@
 //! Copies whose direction is only known from the host call (on ROCm) are treated equally in every section, table and page.
 //!
-//! The truths were counted in the files by a separate program: the events named `__amd_rocclr_copyBuffer` or
+//! The expected values were counted in the files by a separate program: the events named `__amd_rocclr_copyBuffer` or
 //! `__amd_rocclr_fillBufferAligned` on streams, classified by the name of the first host event with the same correlation id.
 
 use crate::support;
@@ -17,7 +17,7 @@ const TRUTHS: [(&str, &[Truth]); 3] = [
         "mi300x-8gpu-conv",
         &[
             ("d2d", "memcpy d2d", "d2d", 33, 532.16, 527.96 / 8.0),
-            // Launched by `hipLaunchHostFunc` and `hipStreamWaitEvent`, which do not state a direction.
+            // These copies were launched by `hipLaunchHostFunc` and `hipStreamWaitEvent`, which do not state a direction.
             ("other", "memcpy", "data_movement", 2, 31.361, f64::NAN),
         ],
     ),

@@ -98,7 +98,7 @@ fn trace_jsons_have_their_known_counts() {
         let trace = real(path);
         assert_eq!((trace.complete_events, trace.events.len()), (complete, complete as usize), "{path}");
     }
-    // Kernels, copies and fills; number of complete events; number of the device.
+    // For each file: the number of kernels, copies and fills, the number of complete events, and the device's number.
     for (path, on_device, complete, device) in [
         ("kineto/h100-owlv2.json.gz", 4_330 + 750 + 85, 104_159, 0),
         ("kineto/rank-0.json.gz", 1_154 + 40 + 10, 4_811, 0),

@@ -1,6 +1,6 @@
 //! TPU profiles whose events have two times. All numbers use the chips' own clocks.
 //!
-//! The truths come from a separate program that parses `host.xplane.pb` and reads the stats `device_offset_ps` and
+//! The expected values come from a separate program that parses `host.xplane.pb` and reads the stats `device_offset_ps` and
 //! `device_duration_ps` of the events of each line `XLA Ops`, roughly like this:
 //!
 //! ```text

@@ -152,7 +152,7 @@ fn read_again(path: &Path, groups: &Groups) -> Groups {
 #[test]
 #[ignore = "reads real profiles"]
 fn json_traces_match_another_reader() {
-    // Their threads have unique names, and their events have the times of the file.
+    // In these files, threads have unique names, and crossprof uses the events' times unchanged.
     for (path, least) in [("kineto/rank-0.json.gz", 4_000), ("mi300x-8gpu-conv/*.trace.json.gz", 3_000)] {
         let path = samples::real(path);
         let expected = read_by_others(&path);

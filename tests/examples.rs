@@ -1,4 +1,4 @@
-//! The page's examples: the synthetic runs match their generators, and their reports contain the known truths.
+//! The page's examples: the synthetic runs match their generators, and their reports contain the known values.
 //!
 //! To update them after changing a generator: `CROSSPROF_WRITE_EXAMPLES=1 cargo test --test tests examples::`.
 
@@ -8,7 +8,7 @@ use crossprof::{Settings, UnifiedProfile, WindowChoice};
 
 const PS_PER_US: f64 = 1e6;
 
-/// Returns the profile of the committed example, which must contain exactly `text`. The truths of the generators cover
+/// Returns the profile of the committed example, which must contain exactly `text`. The expected values of the generators cover
 /// everything that the devices did.
 fn committed(name: &str, text: &str) -> UnifiedProfile {
     let path = support::samples::root().join("www/assets/examples").join(name);

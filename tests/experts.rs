@@ -41,7 +41,7 @@ fn shapes_give_the_tokens_of_each_expert() {
 fn times_give_the_work_of_each_device() {
     let (experts, rows, truth) = open("devices");
     assert_eq!((rows.len(), experts.confidence), (truth.len(), Confidence::High));
-    // Each tile also takes the time in which a callback begins and ends.
+    // Each tile also takes the time that a callback needs to begin and end.
     for (row, truth) in rows.iter().zip(&truth) {
         let more = xprof::number(row, "time_us") / truth;
         assert!((1.0..1.5).contains(&more), "{row:?}: {more}");

@@ -50,7 +50,7 @@ fn memory_of_programs_is_xlas() {
     }
 }
 
-/// FLOPs of a family of ops, per step.
+/// Returns the FLOPs of a family of ops, per step.
 fn flops(case: &str, family: &str, steps: f64) -> f64 {
     let rows = rows(case, TableName::Ops);
     rows.iter().filter(|row| xprof::text(row, "family") == family).map(|row| xprof::number(row, "flops")).sum::<f64>()
@@ -78,7 +78,7 @@ fn flops_are_those_of_the_functions() {
 fn copies_have_the_bytes_of_the_arrays() {
     let array = truth("transfers")["bytes"]["device_to_host"].as_f64().unwrap();
     for row in rows("transfers", TableName::Transfers).iter().take(2) {
-        // Two arrays in each direction and step. Three scalars are copied to the device.
+        // Each step copies two arrays in each direction, and three scalars to the device.
         let scalars = if xprof::text(row, "direction") == "h2d" { 12.0 } else { 0.0 };
         assert_eq!(xprof::number(row, "total_bytes"), 6.0 * array + scalars);
     }

@@ -23,7 +23,7 @@ fn samples_of_counters_are_values_over_time() {
         .iter()
         .map(|track| (trace.text(track.name), track.values.len(), track.values.iter().sum::<f64>()))
         .collect();
-    // Computed from the file by a script that uses JAX's own reader.
+    // A script that uses JAX's own reader computed these values from the file.
     let expected = [
         ("sm__cycles_active.avg", 47, 8651252.363636363),
         ("sm__inst_executed.sum", 47, 782904475.0),
@@ -60,8 +60,8 @@ fn is_near(ours: f64, truth: &Value, tolerance: f64) -> bool {
     (ours - truth.as_f64().unwrap()).abs() <= tolerance
 }
 
-/// Rates of sampled counters over the active time. The truth is a script that uses JAX's own reader: the sum of the samples, each spread
-/// over the time since the sample before.
+/// Rates of sampled counters over the active time. The truth is a script that uses JAX's own reader: the sum of the samples,
+/// each spread over the time since the previous sample.
 #[test]
 fn rates_of_sampled_counters_agree_with_a_script() {
     let mut session = open("jax-h100/counters.xplane.pb.gz");
@@ -85,7 +85,7 @@ fn rates_of_sampled_counters_agree_with_a_script() {
     }
 }
 
-/// The mean power in the window and the clock of each step, against `nvidia-smi`, which ran at the same time.
+/// Compares the mean power in the window and the clock of each step with `nvidia-smi`, which ran at the same time.
 #[test]
 fn the_kits_samples_of_power_and_clocks_agree_with_nvidia_smi() {
     let truth = truth("jax-h200/truth.json");
@@ -94,7 +94,7 @@ fn the_kits_samples_of_power_and_clocks_agree_with_nvidia_smi() {
     let hardware = profile.hardware.as_ref().unwrap();
     let meter = |name: &str| hardware.meters.iter().find(|it| it.counter == name).unwrap();
     let window = &truth["window"];
-    // Of the first step, the kit has no samples for 0.2 s.
+    // The kit has no samples for 0.2 s of the first step.
     assert!(is_near(meter("Power (W)").mean, &window["power_w"], 2.0), "{:?}", meter("Power (W)"));
     assert!(is_near(meter("SM clock (MHz)").mean, &window["sm_clock_mhz"], 5.0), "{:?}", meter("SM clock (MHz)"));
     assert!(is_near(meter("Temperature (C)").mean, &window["temperature_c"], 0.3));
@@ -131,7 +131,7 @@ fn the_power_limit_explains_the_slow_steps() {
     assert!((0.85 * lost..=lost + 0.2).contains(&at_stake), "{at_stake} of {lost}");
 }
 
-/// Rows of XProf's `utilization_viewer`, against our table: every number of every unit.
+/// Compares every number of every unit in XProf's `utilization_viewer` with our table.
 #[test]
 fn the_use_of_the_units_of_tpus_equals_xprofs() {
     let expected = truth("tpu-counters/xprof.json");
@@ -166,7 +166,8 @@ fn the_use_of_the_units_of_tpus_equals_xprofs() {
     }
 }
 
-/// Every 97th row of XProf's `perf_counters`. XProf shows 0 for values that are stored as real numbers, as in the file of the v7x.
+/// Compares every 97th row of XProf's `perf_counters`. XProf shows 0 for values that are stored as real numbers, as in the file
+/// of the v7x.
 #[test]
 fn the_readings_of_tpus_equal_xprofs() {
     let expected = truth("tpu-counters/xprof.json");

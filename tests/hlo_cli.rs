@@ -154,7 +154,7 @@ fn module(name: &str) -> Module {
     hlo::read_module(&std::fs::read(path).expect("a sample"))
 }
 
-/// An instruction, its users, and a chain of `count` layers that differ only by their number.
+/// Returns a module with an instruction, its users, and a chain of `count` layers that differ only by their number.
 fn layers(count: i64) -> Module {
     use wire_writer::message;
     let shape = || message().int(2, 11).int(3, 8);

@@ -99,7 +99,7 @@ fn one_kernel_on_two_gpus() {
     assert_eq!((found.equal, found.from_shapes.len()), (1, 0));
 }
 
-/// XProf has no numbers for the library's attention and matrix multiplication. The truths are computed by hand:
+/// XProf has no numbers for the library's attention and matrix multiplication. The expected values are computed by hand:
 ///
 /// * batch 2, 16 heads, 2048 queries and keys, width 128, causal (`mask_type = 2`):
 ///   4 * 2 * 16 * 2048 * 2048 * 128 / 2 FLOPs forward, two and a half times as many backward;

@@ -1,4 +1,4 @@
-//! Input pipelines with a stage that is slow on purpose (tests/data/input-pipelines/record.py). The truths about the stages
+//! Input pipelines with a stage that is slow on purpose (tests/data/input-pipelines/record.py). The expected values about the stages
 //! of each step come from the script's own clock, and those about the ops from XProf's `input_pipeline_analyzer`.
 
 use crate::support;
@@ -8,7 +8,7 @@ use crossprof::table::Cell;
 use crossprof::{Query, Session, Settings, TableName};
 use serde_json::Value;
 
-/// Captures, each with the end of the name of its slow op.
+/// Captures, each with the last part of its slow op's name.
 const CASES: [(&str, &str); 13] = [
     ("annotated_preprocess.xplane.pb", "preprocess"),
     ("annotated_transfer.xplane.pb", "transfer"),
@@ -100,7 +100,7 @@ fn stages_of_each_step_equal_the_scripts_clock() {
             // The devices, and not the host, end the last step.
             if index + 1 < truth["steps"].as_array().unwrap().len() {
                 for stage in ["read", "preprocess", "batch", "transfer"] {
-                    // tf.data calls the second map preprocessing.
+                    // tf.data classifies the second map as preprocessing.
                     let is_second = name.contains("second") && (stage == "batch" || stage == "preprocess");
                     // Nothing marks this stage.
                     let is_bare = name.starts_with("unannotated") && stage == "transfer";
@@ -111,7 +111,7 @@ fn stages_of_each_step_equal_the_scripts_clock() {
                     compared += 1;
                 }
             }
-            // The step table and the breakdown have one value.
+            // The step table and the breakdown have the same value.
             let wait = number(step, "input_bound_us");
             assert!(wait <= number(step, "held_us") + 1e-6, "{name} step {index}");
         }

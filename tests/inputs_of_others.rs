@@ -1,5 +1,5 @@
 //! JSON traces with peculiarities of their writers, taken from public reports: ids, event pairs, Windows paths, lists
-//! without categories, device vendors. Truths are counted by hand.
+//! without categories, device vendors. Expected values are counted by hand.
 
 use crate::support::{load, samples};
 use crossprof::input::ChromeJsonDecoder;

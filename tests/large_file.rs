@@ -7,8 +7,8 @@ use std::path::Path;
 use crate::support::cli::{crossprof, scratch, stdout};
 use wire_writer::{Message, message};
 
-/// Builds one GPU with two streams of kernels, and a host thread with the same number of annotations. The names follow the
-/// lines of each plane.
+/// Builds one GPU with two streams of kernels, and a host thread with the same number of annotations. In each plane, the event
+/// names are stored after the lines.
 fn profile(events: i64) -> Vec<u8> {
     let line = |name: &str, every_ps: i64, correlated: bool| {
         let mut line = message().bytes(2, name).int(3, 1_700_000_000_000_000_000);

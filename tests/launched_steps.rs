@@ -1,6 +1,6 @@
 //! Device work belongs to the step that launched it, steps end at the right time, and clearly visible steps are found.
 //!
-//! Truths: hand counts of the small traces below, sums of raw events from `tests/data/steps.py`, and cases from public
+//! Expected values: hand counts of the small traces below, sums of raw events from `tests/data/steps.py`, and cases from public
 //! reports.
 
 use std::fmt::Write;
@@ -77,7 +77,7 @@ fn has(profile: &UnifiedProfile, code: &str) -> bool {
 /// step first copies its input on a separate stream, as soon as the copy is launched, and then runs ten kernels of 10 us.
 fn behind() -> Kineto {
     let mut trace = Kineto::default();
-    // Launched before the capture: 200 us of other work.
+    // 200 us of other work were launched before the capture.
     trace.event("kernel", "old", (0, 7), 50, 200, Some(9000));
     let (mut host, mut id) = (0, 0);
     for (step, length) in (0i64..).zip([60, 140, 80, 120, 100]) {
@@ -97,11 +97,11 @@ fn behind() -> Kineto {
 fn device_work_belongs_to_the_step_that_launched_it() {
     let profile = behind().profile();
     assert_eq!(of_steps(&profile, |step| step.num_kernels), [11.0; 5]);
-    // 100 us of kernels, and a copy that overlaps with the kernels of earlier steps.
+    // The work is 100 us of kernels, and a copy that overlaps with the kernels of earlier steps.
     assert_eq!(of_steps(&profile, |step| step.device_work_us.unwrap()), [110.0; 5]);
     assert_eq!(of_steps(&profile, |step| step.duration_us), [100.0; 5]);
     assert_eq!(of_steps(&profile, |step| step.host_duration_us.unwrap()), [59.0, 139.0, 79.0, 119.0, 99.0]);
-    // From the annotation to the first kernel. Annotations begin at 0, 60, 200, 280 and 400.
+    // The lag is the time from the annotation to the first kernel. Annotations begin at 0, 60, 200, 280 and 400.
     assert_eq!(of_steps(&profile, |step| step.lag_us.unwrap()), [250.0, 290.0, 250.0, 270.0, 250.0]);
     let timing = &profile.step_timing;
     assert_eq!(timing.device_work_tied_by.as_deref(), Some("correlation"));
@@ -207,7 +207,7 @@ fn the_last_step_ends_when_it_ends() {
     close(&[profile.step_timing.avg_step_time_us.unwrap()], &[length], 1.0);
     close(&[profile.compute_utilization.unwrap().compute_util_percent], &[100.0 * 110.145 / length], 0.01);
 
-    // One step of 9.5 ms with 2 ms of kernels in its first 2.5 ms.
+    // The only step takes 9.5 ms and has 2 ms of kernels in its first 2.5 ms.
     let mut one = Kineto::default();
     one.range("ProfilerStep#1", 0, 9500);
     for kernel in 0..5 {
@@ -242,7 +242,7 @@ fn an_empty_step_keeps_its_length() {
 
 #[test]
 fn steps_that_are_plainly_there_are_found() {
-    // Annotations of a server, with different numbers. The thread has no name.
+    // A server writes annotations with different numbers. The thread has no name.
     let mut serving = Kineto::default();
     for step in 0..8 {
         serving.range(&format!("step[DECODE bs={}]", 64 - step % 3), step * 1000, 950);
@@ -260,7 +260,7 @@ fn steps_that_are_plainly_there_are_found() {
     }
     assert_eq!(layers.profile().step_timing.step_count_source, "unknown");
 
-    // One call of the optimizer per step.
+    // The program calls the optimizer once per step.
     let mut training = Kineto::default();
     for step in 0..5 {
         training.range("Optimizer.zero_grad#SGD.zero_grad", step * 1000, 20);
@@ -270,7 +270,7 @@ fn steps_that_are_plainly_there_are_found() {
     let found = training.profile();
     assert_eq!((found.step_timing.num_steps, found.step_timing.avg_step_time_us), (5, Some(1000.0)));
 
-    // Runtime calls without device work.
+    // These runtime calls start no device work.
     let mut freeing = Kineto::default();
     for kernel in 0..60 {
         freeing.kernel("gemm", 7, kernel, kernel * 200, (kernel * 200 + 20, 150));

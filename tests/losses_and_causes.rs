@@ -1,5 +1,5 @@
 //! Lost time in a run is reported once, with its cause: late devices without replica groups, long steps, waits of host and
-//! devices, and work outside the window. The truths are sums over the events that the tests write.
+//! devices, and work outside the window. The expected values are sums over the events that the tests write.
 
 use crate::support::chrome::ChromeTrace;
 use crate::support::{open, tpu};
@@ -227,7 +227,7 @@ fn the_host_is_named_by_whatever_the_file_has() {
     assert!(idle(&profile).message.contains("in no recorded event for 9"), "{}", idle(&profile).message);
 }
 
-/// The annotation that marks the steps covers each step, so it is not a cause that the host is in this annotation.
+/// The annotation that marks the steps covers each step, so the annotation is not a cause of idle time.
 #[test]
 fn the_annotation_of_the_step_is_no_cause() {
     let mut json = ChromeTrace::new();

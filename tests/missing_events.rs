@@ -1,5 +1,5 @@
 //! Missing events are not idle time: runs without ops, launches without kernels, steps without device ops, and devices with
-//! only program events. Also tests impossible times. The tests write each trace, so its truths follow from the code.
+//! only program events. Also tests impossible times. The tests write each trace, so its known facts follow from the code.
 
 use crate::support;
 use crossprof::report::{Finding, FindingSeverity};

@@ -108,7 +108,7 @@ fn busy(profile: &UnifiedProfile) -> f64 {
     profile.multi_device.as_ref().unwrap().device_stats.iter().map(|it| it.actual_busy_time_us).sum()
 }
 
-/// A kernel that starts before its predecessor on the stream has ended.
+/// A kernel starts before the previous kernel on the stream has ended.
 ///
 /// ```text
 /// us       0         90  100       150   200
@@ -123,8 +123,7 @@ fn self_times_of_kernels_that_overlap_are_the_same_everywhere() {
     self_times_are(&kernels, &[("gemm", 90.0), ("norm", 60.0), ("adam", 50.0), ("other", 40.0)]);
 }
 
-/// A kernel that covers three others on its stream, which is impossible on a real stream. Each instant is still included
-/// only once.
+/// A kernel covers three others on its stream, which is impossible on a real stream. Each instant is still included only once.
 #[test]
 fn self_times_of_a_kernel_over_others_add_up_to_the_busy_time() {
     let kernels = [("whole", 13, 0, 500), ("first", 13, 100, 50), ("second", 13, 200, 100), ("last", 13, 490, 30)];

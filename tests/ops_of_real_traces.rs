@@ -1,4 +1,4 @@
-//! Kernels, categories, copies and host work of real profiles, compared with truths from other tools.
+//! Kernels, categories, copies and host work of real profiles, compared with facts from other tools.
 
 use std::sync::Arc;
 
@@ -95,7 +95,7 @@ fn a_convolution_stays_one_whatever_kernels_do_it() {
     assert!(path.is_some_and(|path| path.ends_with("conv_general_dilated")));
 }
 
-/// The truths are counts and times by `cat` and name, which a short program in another language summed from the file.
+/// The expected values are counts and times by `cat` and name, which a short program in another language summed from the file.
 #[test]
 #[ignore = "reads real profiles"]
 fn kineto_copies_and_library_kernels_are_distinguished() {
@@ -111,7 +111,7 @@ fn kineto_copies_and_library_kernels_are_distinguished() {
     assert!(!kernels.kernels_by_category.contains_key("other"));
 }
 
-/// The truths are sums of self time on the chip's clock, from a short program in another language. Of 131,442.706 us,
+/// The expected values are sums of self time on the chip's clock, from a short program in another language. Of 131,442.706 us,
 /// 91,984.025 are custom calls with 0 FLOPs and 0 bytes in the profile (run-b: 91,230.525 of 127,557.201). They are Pallas
 /// kernels without a cost estimate.
 #[test]

@@ -1,5 +1,5 @@
-//! An op leads to its own program, or to none. The tests have several programs with one name, hosts that give the same
-//! number to different programs, and runs without programs.
+//! The link of an op opens the op's own program, or nothing. The tests have several programs with one name, hosts that give the
+//! same number to different programs, and runs without programs.
 
 use crossprof::hlo::Module;
 use crossprof::session::HloProgram;
@@ -75,7 +75,7 @@ fn linked(value: &Value) -> Option<String> {
     }
 }
 
-/// Program to which an op leads: the opcode of `fusion.1` in that program, and the program's time in microseconds.
+/// Program that an op's link opens: the opcode of `fusion.1` in that program, and the program's time in microseconds.
 type Opened = Option<(String, Option<f64>)>;
 
 /// Returns, for each op of the table, its time in microseconds and the program that its link opens, largest time first.

@@ -30,7 +30,7 @@ fn read_json(path: &Path) -> Value {
     serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
 }
 
-/// Writes five steps of `step_ms` on this many devices of a kind, compressed as by the profiler.
+/// Writes a trace of five steps of `step_ms` on `devices` devices of type `kind`, compressed like the profiler's own files.
 fn trace(path: &Path, kind: &str, devices: u32, step_ms: u64) {
     let mut json = ChromeTrace::new();
     for device in 0..devices {
@@ -255,7 +255,7 @@ fn the_folders_of_the_benchmark_are_named_and_scale_apart() {
         let points = all["scaling"]["points"].as_array().unwrap();
         points.iter().find(|point| point["run"] == at).unwrap()["efficiency_percent"].as_f64().unwrap()
     };
-    // 80 / 24 / 4, 120 / 30 / 8.
+    // The efficiencies are 80 / 24 / 4 and 120 / 30 / 8.
     assert!((efficiency("4gpu lcam") - 100.0 * 80.0 / 24.0 / 4.0).abs() < 0.1);
     assert!((efficiency("8gpu tad") - 50.0).abs() < 0.1);
     assert!((efficiency("1gpu tad") - 100.0).abs() < 1e-9);

@@ -1,4 +1,4 @@
-//! Lessons from public PyTorch captures: Kineto files with the same situations, and truths counted by hand.
+//! Lessons from public PyTorch captures: Kineto files with the same situations, and expected values counted by hand.
 
 use crate::support;
 use crossprof::UnifiedProfile;

@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::support::samples;
 use crossprof::cli::open::Registry;
 
-/// Largest answer that a question may need, in bytes.
+/// Maximum size of the answer that a question needs, in bytes.
 const MOST_BYTES: usize = 4000;
 
 /// Returns the value that `pick` describes in the answers of the calls.

@@ -34,7 +34,7 @@ fn assert_close(found: f64, wanted: f64, tolerance: f64, what: &str) {
 
 const GIBI: f64 = (1u64 << 30) as f64;
 
-/// XProf's `p`: (trace, the vendor's memory bandwidth if it replaces the profile's).
+/// Traces, each with the vendor's memory bandwidth if it replaces the profile's.
 const TRACES: [(&str, Option<f64>); 5] = [
     ("tpu-v6e-4chip", None),
     ("gtx1080ti-2gpu", None),

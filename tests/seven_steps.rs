@@ -44,7 +44,7 @@ fn steps_have_their_length_and_their_parts() {
     assert_eq!(timing.kernels_per_step, Some(8.0));
     assert_eq!(profile.steps.len(), 7);
     for (index, step) in profile.steps.iter().enumerate() {
-        // Three kernels, an all-reduce and four copies. Nothing overlaps.
+        // Each step has three kernels, an all-reduce and four copies. Nothing overlaps.
         assert_eq!((step.compute_us, step.communication_us, step.transfer_us), (240.0, 50.0, 100.0), "{step:?}");
         // The last step has the length of its annotation. The host pauses for 100 us between annotations.
         assert_eq!((step.counted, step.duration_us), if index < 6 { (true, 1000.0) } else { (false, 900.0) });

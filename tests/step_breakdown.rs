@@ -1,4 +1,4 @@
-//! The breakdown of steps in real profiles, compared with truths that are known by construction, and with XProf if XProf is
+//! The breakdown of steps in real profiles, compared with facts that are known by construction, and with XProf if XProf is
 //! correct.
 
 use crate::support::xprof::output;

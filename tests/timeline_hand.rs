@@ -101,7 +101,7 @@ fn a_selected_event_has_its_location_in_the_file() {
     let mut hand = Hand::new();
     let (mut captured, mut derived) = (Vec::new(), 0);
     for (track, y) in hand.tracks() {
-        // In the middle of c and f.
+        // This point is in the middle of `c` and `f`.
         hand.point(600.0, y);
         let outcome = hand.act(Action::Pick { pins: false });
         let is_derived = |block: &Block| matches!(block, Block::Note { text } if text.contains("derived"));

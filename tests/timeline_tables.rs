@@ -45,7 +45,7 @@ fn rows(folder: &Path, arguments: &[&str]) -> Vec<Value> {
 fn a_range_matches_a_hand_count() {
     let folder = scratch("timeline_tables", "range");
     hand_made(&folder);
-    // In [4, 25), a has 6 + 5, of which b takes 1. b has 1 and 4, and f has 21.
+    // In [4, 25), `a` has 6 + 5 µs, of which the nested `b` takes 1 µs. `b` has 1 and 4 µs, and `f` has 21 µs.
     let found = rows(&folder, &["range", "--from", "4us", "--to", "0.025ms"]);
     let row = |name: &str, count: u64, [total, own, mean, p50, p95, min, max]: [f64; 7], percent: f64| {
         json!({"name":name,"count":count,"total_us":total,"self_us":own,"mean_us":mean,"p50_us":p50,"p95_us":p95,"min_us":min,
@@ -90,12 +90,12 @@ fn counters_of_a_range_match_a_hand_count() {
             "first_value":first,"last_value":last})
     };
     let by_counter = |more: &[&str]| rows(&folder, &[&["range", "--by", "counter"], more].concat());
-    // [15, 40): 4 for 5 µs, 8 for 15, 2 for 5.
+    // In [15, 40), the value is 4 for 5 µs, 8 for 15 µs and 2 for 5 µs.
     let gpu = row("/device:GPU:0", 2, [6.0, 2.0, 8.0, 4.0, 2.0]);
     assert_eq!(by_counter(&["--from", "15", "--to", "40"]), std::slice::from_ref(&gpu));
     assert_eq!(by_counter(&["--from", "15", "--to", "40", "--line", "GPU:0"]), [gpu]);
     assert!(by_counter(&["--from", "15", "--to", "40", "--line", "CPU"]).is_empty());
-    // Without limits: from the first sample to the end of the capture, or to the last sample if that is later.
+    // Without limits, the range is from the first sample to the end of the capture, or to the last sample if that is later.
     let all = [
         row("/device:GPU:0", 3, [(40.0 + 120.0 + 10.0) / 30.0, 2.0, 8.0, 4.0, 2.0]),
         row("/host:CPU", 1, [7.0, 7.0, 7.0, 7.0, 7.0]),

@@ -52,7 +52,7 @@ fn tpu_v6e_on_four_chips() {
         assert_eq!(report.metadata.device_type, named);
         assert_eq!(report.step_timing.total_kernels, 6013, "{file}");
         let busy: Vec<String> = devices.device_stats.iter().map(busy_ms).collect();
-        // From device_offset_ps and device_duration_ps: see device_clocks.rs.
+        // These values come from `device_offset_ps` and `device_duration_ps`: see `device_clocks.rs`.
         assert_eq!(busy, ["78783.72", "78788.30", "78780.80", "78765.08"], "{file}");
         assert_eq!(printed(ms(devices.device_stats[0].total_time_us), 2), "92475.69", "{file}");
         let shares: Vec<String> =
@@ -80,7 +80,7 @@ fn tpu_v6e_on_four_chips() {
         assert_eq!(timing.step_count_source, "module_runs", "{file}");
         assert!(timing.step_marker.as_deref().is_some_and(|marker| marker.contains("jit_f")), "{file}");
         assert_eq!(timing.num_steps, 100, "{file}");
-        // 784.14 ms on the first chip (device_clocks.rs). A step here is the mean over the four chips.
+        // The step takes 784.14 ms on the first chip (`device_clocks.rs`). A step here is the mean over the four chips.
         assert_eq!(timing.median_step_time_us.map(|us| printed(ms(us), 2)), Some("784.23".to_owned()), "{file}");
         assert_eq!(timing.avg_step_time_us.map(|us| printed(ms(us), 2)), Some("784.14".to_owned()), "{file}");
         assert_eq!(timing.stddev_step_time_us.map(|us| printed(ms(us), 2)), Some("0.11".to_owned()), "{file}");
@@ -170,7 +170,7 @@ fn two_runs_of_one_serving_job() {
         let timing = &report.step_timing;
         assert_eq!((timing.num_steps, timing.step_marker.as_deref()), (1, Some("runs of jit_step_fun")), "{file}");
         if file == "run-a" {
-            // Mean of 65558.338535 and 65427.078031 us, the device_duration_ps in the file.
+            // This is the mean of 65558.338535 and 65427.078031 us, the values of `device_duration_ps` in the file.
             assert_eq!(printed(timing.avg_step_time_us.unwrap(), 4), "65492.7083");
         }
     }

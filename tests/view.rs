@@ -302,7 +302,7 @@ fn a_thousand_captures_are_listed_within_a_second() {
     assert_eq!((list["total"].as_u64(), server.names().len()), (Some(1000), 500), "the first page");
     let taken = start.elapsed();
     eprintln!("{} ms", taken.as_millis());
-    // Five times the time that the program needs alone, because other tests run in parallel.
+    // The limit is five times the time that the program needs alone, because other tests run in parallel.
     assert!(taken < Duration::from_secs(5), "{taken:?}");
 }
 

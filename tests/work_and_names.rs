@@ -85,7 +85,7 @@ fn a_kernel_without_an_estimate_enters_no_rate_and_no_finding() {
         let case = format!("{costs:?} {program:?}");
         let profile = pallas_run(costs, program);
         let roofline = profile.roofline.as_ref().unwrap();
-        // 76 of 96 us.
+        // The custom calls take 76 of 96 us.
         let unknown = roofline.unknown_custom_call_time_percent.unwrap();
         assert!((unknown - 100.0 * 76.0 / 96.0).abs() < 1e-9, "{case} {unknown}");
         let op = &profile.op_statistics.as_ref().unwrap().top_ops[0];
@@ -113,7 +113,7 @@ fn a_kernel_with_an_estimate_has_its_rate() {
         let op = &profile.op_statistics.as_ref().unwrap().top_ops[0];
         let executions = op.executions.unwrap_or(op.occurrences) as f64;
         assert_eq!((op.flops, op.bytes_accessed), (Some(executions * FLOPS as f64), Some(executions * BYTES as f64)));
-        // 8.59 GFLOP per 100 us, of 918 TFLOP/s.
+        // The device does 8.59 GFLOP per 100 us, and its peak is 918 TFLOP/s.
         let mfu = roofline.mfu_percent.unwrap();
         assert!((mfu / 9.36 - 1.0).abs() < 0.01, "{mfu}");
     }
@@ -332,7 +332,7 @@ fn a_program_without_hlo_is_named() {
     let profile = insight::examine(&run, &Settings::default()).profile;
     let finding = profile.findings.iter().find(|it| it.id == "no_hlo").unwrap();
     assert_eq!(finding.title, "The file contains no HLO for jit_matmul");
-    // 60 of 90 us.
+    // The ops of `jit_matmul` take 60 of 90 us.
     assert!(finding.message.contains("whose ops take 66.7 % of the op time"), "{}", finding.message);
     assert!(finding.remedy.contains("compile nothing for the CPU"), "{}", finding.remedy);
     assert!(!format!("{profile:?}").contains("jit_never"));
@@ -378,7 +378,7 @@ fn a_timeline_of_tensorflow_1_has_its_streams() {
     let times: BTreeMap<&str, (u64, f64)> =
         profile.kernels.kernels_by_category.iter().map(|(name, it)| (name.as_str(), (it.count, it.time_us))).collect();
     assert_eq!(times, [("convolution", (1, 100.0)), ("matmul", (1, 50.0)), ("memcpy h2d", (1, 30.0))].into());
-    // From 10 to 160 us without a gap.
+    // The device is busy from 10 to 160 us without a gap.
     let busy = profile.compute_utilization.as_ref().unwrap();
     assert_eq!((busy.kernel_time_us, busy.compute_util_percent), (150.0, 100.0));
 }

@@ -6,7 +6,7 @@ use crate::support::{samples, xprof};
 use crossprof::{Settings, TableName};
 use serde_json::Value;
 
-/// Columns of XProf in milliseconds, with ours in microseconds.
+/// XProf's columns in milliseconds, each with our column in microseconds.
 const TIMES: [(&str, &str); 6] = [
     ("slack_time", "slack_time_us"),
     ("observed_duration", "observed_duration_us"),
@@ -15,7 +15,8 @@ const TIMES: [(&str, &str); 6] = [
     ("recv_done_stall", "recv_done_stall_us"),
     ("stall_duration", "stall_duration_us"),
 ];
-/// Microseconds by which XProf's means may be less (the sum of the cuts), and more (two ends are cut separately).
+/// Tolerated difference in microseconds. XProf's means may be smaller, because the cuts add up, or larger, because the two ends
+/// are cut separately.
 const CUT: std::ops::Range<f64> = -1.0..3.0;
 
 #[test]

@@ -24,7 +24,7 @@ const PRODUCT: &str = "XProf names the generation: here it is the product, where
 const VISIBLE: &str =
     "XProf counts the devices that the profile lists: here those that ran something, others as visible";
 
-/// Returns `p` of the first of the page's tables that has the property.
+/// Returns the properties `p` of the page's first table that has this property.
 fn property<'v>(page: &'v Value, key: &str) -> Option<&'v Value> {
     page.as_array()?.iter().find_map(|table| table.get("p")?.get(key))
 }
@@ -137,7 +137,7 @@ fn steps(page: &Value, profile: &UnifiedProfile, comparison: &mut Comparison) {
     }
 }
 
-/// Compares a step of XProf's on a GPU. XProf's compute includes copies whose names it does not recognise, so only the
+/// Compares one of XProf's steps on a GPU. XProf's compute includes copies whose names it does not recognise, so only the
 /// totals must be equal.
 fn step(theirs: &Row, breakdown: &StepBreakdown, comparison: &mut Comparison) {
     let parts = &breakdown.parts;

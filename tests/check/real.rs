@@ -37,7 +37,7 @@ fn four_chips_are_as_busy_as_was_measured_elsewhere() {
 fn one_of_two_runs_has_all_to_alls() {
     let traces = samples::traces();
     let folder = traces.join("tpu-qwen3-runs");
-    // 256 in the first run, none in the second.
+    // The first run has 256 all-to-alls, and the second has none.
     let number = "communication.kinds[kind=all-to-all].count";
     expect(&folder, &["run-a.trace.json.gz"], &[(&format!("{number} == 256"), 0), (&format!("{number} < 256"), 1)]);
     let absent = "communication.kinds[kind=all-to-all] absent";

@@ -27,14 +27,14 @@ fn numbers_are_those_of_the_trace() {
         ("step_timing.num_steps == 5", 0),
         ("throughput.steps_per_sec == 10 /s", 0),
         ("throughput.ms_per_step <= 0.1 s", 0),
-        // The mean of 80 and 60 of 100 ms.
+        // The devices are busy for 80 and 60 of 100 ms.
         ("compute_utilization.compute_util_percent == 70 %", 0),
         ("compute_utilization.compute_util_percent > 70 %", 1),
         ("steps[*].busy_us == 70 ms", 0),
         ("steps[index=2].start_us == 200 ms", 0),
         ("count(steps) == 5", 0),
         ("kernels.kernels_by_category.\"loop fusion\".percent == 100", 0),
-        // For the counted steps, which are all but the last: 2 x 4 ops, and 320 and 240 of 400 ms.
+        // The counted steps are all but the last. They have 2 x 4 ops, which take 320 and 240 of 400 ms.
         ("kernels.kernels_by_category.*.count == 8", 0),
         ("multi_device.device_stats[device_name=/device:TPU:1].actual_busy_time_us == 0.24 s", 0),
         ("multi_device.device_stats[*].utilization_percent >= 60", 0),
@@ -56,7 +56,7 @@ fn a_baseline_is_found_from_the_budget_and_from_the_call() {
     std::fs::write(folder.join("ci/budget.toml"), budget).unwrap();
     let (code, result) = json(&folder, &["new.trace.json", "--budget", "ci/budget.toml"]);
     let limit = &result["runs"][0]["limits"][0];
-    // 10 steps per second. Main has 12.5, so at least 12.125 are required.
+    // The run does 10 steps per second. `main` does 12.5, so at least 12.125 are required.
     assert_eq!((code, &limit["status"]), (1, &json!("fail")));
     assert_eq!((&limit["value"], &limit["baseline"]), (&json!(10.0), &json!(12.5)));
     assert!((limit["bound"].as_f64().unwrap() - 12.125).abs() < 1e-9);
@@ -71,7 +71,7 @@ fn a_baseline_is_found_from_the_budget_and_from_the_call() {
         ("step_timing.avg_step_time_us <= baseline + 25 %", 0),
         ("step_timing.avg_step_time_us <= baseline + 19.9 ms", 1),
         ("step_timing.avg_step_time_us <= 124 % of baseline", 1),
-        // 70 % busy, and main is 87.5 % busy: the difference is in points, not a fraction.
+        // The run is 70 % busy, and `main` is 87.5 % busy. The difference is in percentage points.
         ("compute_utilization.compute_util_percent >= baseline - 17.5 %", 0),
         ("compute_utilization.compute_util_percent >= baseline - 17.4", 1),
         ("multi_device.device_stats[*].actual_busy_time_us == baseline", 0),
@@ -92,7 +92,7 @@ fn an_absent_number_fails_unless_the_limit_is_optional() {
     let optional = check(&folder, &["new.trace.json", "--limit", &format!("{rule} if measured")]);
     assert_eq!(optional.status.code(), Some(0));
     assert!(stdout(&optional).contains("skipped"), "{}", stdout(&optional));
-    // 10 steps per second of 8 * 16 tokens each.
+    // The run does 10 steps per second, with 8 * 16 tokens each.
     let given =
         ["new.trace.json", "--limit", "throughput.tokens_per_sec == 1280", "--batch-size", "8", "--seq-length", "16"];
     assert_eq!(check(&folder, &given).status.code(), Some(0));
@@ -214,13 +214,13 @@ fn scopes_and_families_are_limited_against_a_group() {
     let group =
         ["new.trace.json", "--baseline", "a.trace.json", "--baseline", "b.trace.json", "--baseline", "c.trace.json"];
     for (rule, code) in [
-        // 48 ms on one chip and 24 ms on the other.
+        // The scope takes 48 ms on one chip and 24 ms on the other.
         ("scope[*attn*].self_time_us == 36 ms", 0),
         ("scope[*/layer_0/*].self_time_us == 56 ms", 0),
         ("family[*].self_time_us == 56 ms", 0),
         ("scope[*attn*].occurrences == 1", 0),
         ("scope[*atn*].self_time_us < 1 s", 1),
-        // The median is b, with 33 ms.
+        // The median run is `b`, with 33 ms.
         ("scope[*attn*].self_time_us == baseline + 3 ms", 0),
         ("scope[*attn*].self_time_us <= 109 % of baseline", 1),
         ("scope[*mlp*].self_time_us == baseline", 0),
@@ -233,7 +233,7 @@ fn scopes_and_families_are_limited_against_a_group() {
     let text = stdout(&output);
     assert!(text.contains("against the median of 3 runs: a (a.trace.json), b (b.trace.json)"), "{text}");
     assert!(text.contains("the median of the baseline's 3 runs is 33.0 ms, from 30.0 ms to 45.0 ms"), "{text}");
-    // The same group is given in the budget, and as those runs of one folder that match a pattern.
+    // The same group can be given in the budget, or by a pattern that matches runs of one folder.
     let budget = "baseline = [\"a.trace.json\", \"b.trace.json\", \"c.trace.json\"]\n\
                   limits = [\"scope[*attn*].self_time_us == baseline + 3 ms\"]\n";
     std::fs::write(folder.join("budget.toml"), budget).unwrap();

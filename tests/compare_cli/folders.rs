@@ -54,7 +54,7 @@ fn checkpoints_benchmarks_and_device_counts_stay_runs() {
     }
 }
 
-/// A job that captures into the same file each time and keeps the exported profiles.
+/// A job captures into the same file each time, and keeps the exported profiles.
 #[test]
 fn exported_profiles_of_one_path_are_called_by_their_own_files() {
     let folder = scratch("exported");

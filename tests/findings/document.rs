@@ -30,7 +30,7 @@ fn names<'a>(rules: impl Iterator<Item = &'a Rule>, last: &str) -> String {
     }
 }
 
-/// Returns the rules about losses of which `part` covers a part.
+/// Returns the rules whose lost time includes the lost time of the rule `part`.
 fn wholes(part: &'static Rule) -> impl Iterator<Item = &'static Rule> {
     rules().filter(move |whole| whole.parts.contains(&part))
 }
@@ -60,7 +60,7 @@ fn relations(rule: &'static Rule) -> String {
     sentences.into_iter().filter(|it| !it.is_empty()).collect::<Vec<_>>().join(" ")
 }
 
-/// Returns the table of a field of the records.
+/// Returns the documentation's table for one field of the rule records.
 fn table(field: &str) -> String {
     let row = |cells: [String; 2]| format!("| {} | {} |\n", cells[0], cells[1]);
     let (head, rows): ([&str; 2], Vec<[String; 2]>) = match field {

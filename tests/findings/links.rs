@@ -8,8 +8,8 @@ use crossprof::{Settings, TableName};
 
 use crate::support::{samples, xprof};
 
-/// Returns the table that a view's links filter. None for the overview, where lost data is listed among the warnings, and
-/// for memory, whose findings cover the whole page.
+/// Returns the table that a view's links filter. `None` for the overview, where lost data is listed among the warnings, and for
+/// memory, whose findings cover the whole page.
 fn table_of(view: View) -> Option<TableName> {
     Some(match view {
         View::Ops => TableName::Ops,
@@ -40,7 +40,7 @@ fn follow(path: &Path) -> usize {
         let page = session.page(0, &Settings::default(), view, &Default::default());
         assert!(page.is_some_and(|page| !page.blocks.is_empty()), "{path}: {}", view.key());
         followed += 1;
-        // Its rows are in a table of their own on the page.
+        // The rows of this finding are in a separate table on the page.
         let own = (finding.id == "dcn_stalls").then_some(TableName::Megascale);
         let Some(name) = own.or(table_of(view)) else { continue };
         let filter = finding.filter.clone().unwrap_or_default();

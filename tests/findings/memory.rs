@@ -143,7 +143,7 @@ fn large_constants() {
 #[test]
 fn replicated_parameters() {
     let found = finding(compiled("replicated"), "replicated_parameters");
-    // Eight megabytes on each of eight devices. One copy would be enough.
+    // Each of eight devices has a copy of eight megabytes. One copy would be enough.
     assert_eq!((evidence(&found, "replicated_bytes"), evidence(&found, "saved_bytes")), (8_388_608.0, 7_340_032.0));
     silent(compiled("sharded"), "replicated_parameters");
     assert_eq!(says(compiled("train"), "replicated_parameters"), Verdict::Irrelevant, "one device");
@@ -151,7 +151,7 @@ fn replicated_parameters() {
 
 #[test]
 fn padded_buffers() {
-    // In tiles of 8 x 128, 16384 x 4 numbers take 16384 x 128.
+    // In tiles of 8 x 128, an array of 16384 x 4 numbers takes the space of 16384 x 128 numbers.
     let found = finding(tiled(16384, 4, 16384 * 128 * 4, 0), "padded_buffers");
     assert_eq!((found.severity, evidence(&found, "padding_bytes")), (Warning, (16384 * 124 * 4) as f64));
     assert!(found.message.contains("f32[4,16384], one takes 512 KiB"), "{}", found.message);
@@ -195,7 +195,8 @@ fn preallocated_memory() {
     assert_eq!(says(compiled("train"), "preallocated_memory"), Verdict::Irrelevant, "no GPU");
 }
 
-/// Two TPUs that run a program with two arguments. The sharding of the second argument has this kind (0 is replicated).
+/// Returns a trace of two TPUs that run a program with two arguments. `kind` is the kind of the second argument's sharding (0
+/// means replicated).
 fn on_two_devices(kind: i64, opcode: &str) -> Trace {
     let shape = || message().int(2, 11).int(3, 8);
     let sharding = |kind: i64| match kind {

@@ -60,7 +60,7 @@ fn rules_are_named_by_paths_to_their_records() {
     }
 }
 
-/// A new rule touches its own file and the list of the rules. Other files name a rule only if they refer to it.
+/// A new rule changes only its own file and the list of rules. Other files name a rule only if they refer to it.
 #[test]
 fn a_rule_without_relations_is_named_in_two_files() {
     let files: Vec<_> = ["crates", "src", "www/src"].into_iter().flat_map(sources).collect();

@@ -18,7 +18,7 @@ const US: u64 = 1_000_000;
 /// Size of every batch.
 pub const BATCH_BYTES: u64 = 16_777_216;
 
-/// Known truths about the trace. Times are in picoseconds.
+/// Known facts about the trace. Times are in picoseconds.
 #[derive(Default)]
 pub struct Truth {
     pub ops: u64,
@@ -73,7 +73,7 @@ impl Writer {
     }
 }
 
-/// Returns the trace as text, and its truths.
+/// Returns the trace as text, and its known facts.
 pub fn trace() -> (String, Truth) {
     let mut w = Writer {
         json: ChromeTrace::new(),

@@ -17,7 +17,7 @@ const LAYERS: usize = 6;
 const MS: u64 = 1_000_000_000;
 const US: u64 = 1_000_000;
 
-/// Known truths about the trace. Times are in picoseconds.
+/// Known facts about the trace. Times are in picoseconds.
 #[derive(Default)]
 pub struct Truth {
     pub ops: u64,
@@ -101,7 +101,7 @@ fn model() -> Vec<Op> {
     ops
 }
 
-/// Returns the trace as text, and its truths.
+/// Returns the trace as text, and its known facts.
 pub fn trace() -> (String, Truth) {
     let mut json = ChromeTrace::new();
     let mut truth = Truth::default();

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::samples;
 
-/// Largest relative difference between two numbers that are treated as equal.
+/// Maximum relative difference between two numbers that are treated as equal.
 pub const TOLERANCE: f64 = 1e-6;
 
 /// Stands for a number that crossprof does not have. It is not equal to any number.
