@@ -23,8 +23,8 @@ pub struct Document {
 }
 
 impl Document {
-    /// Adds a scene below the existing ones, at its own size. The title is above the scene. The names are to the left of
-    /// it, and take `names_width` pixels.
+    /// Adds a scene below the existing ones, at its own size. The title is above the scene. The names are to the left of the
+    /// scene and take `names_width` pixels.
     pub fn add(&mut self, title: &str, scene: &Scene<'_>, names_width: u32) {
         let (events_width, height) = scene.size;
         let width = names_width.saturating_add(events_width);
@@ -81,7 +81,7 @@ impl Scene<'_> {
     }
 }
 
-/// A part of another canvas. Drawing outside it is clipped.
+/// A part of another canvas. Clips everything that is drawn outside of this part.
 struct Framed<'c> {
     canvas: &'c mut dyn Canvas,
     frame: Rect,
@@ -110,7 +110,7 @@ impl Canvas for Framed<'_> {
     fn write(&mut self, x: i32, y: i32, width: i32, text: &str, ink: Rgb, style: TextStyle) {
         let room = width.min(self.frame.width - x);
         if y >= 0 && y <= self.frame.height && room > 0 {
-            // Letters of a plain text are about as wide as those of an event.
+            // Letters in the plain style are about as wide as letters in the event style.
             let text = base::format::shorten(text, (room / self.letter).max(1) as usize);
             self.canvas.write(self.frame.x + x, self.frame.y + y, room, &text, ink, style);
         }

@@ -30,7 +30,7 @@ const HEAD: i32 = 6;
 /// Position of an event on the canvas.
 #[derive(Clone, Copy)]
 struct Place {
-    /// Centre of its lane, or of the heading that represents it.
+    /// Centre of the event's lane, or of the heading that represents a folded track.
     y: i32,
     time: Interval,
 }

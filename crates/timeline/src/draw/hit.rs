@@ -9,10 +9,10 @@ use crate::events::lane::Lane;
 use crate::events::source::Origin;
 use crate::events::tracks::{Shows, Track, TrackId};
 
-/// Largest distance at which the pointer selects an event, in CSS pixels.
+/// Maximum distance at which the pointer selects an event, in CSS pixels.
 const NEAR: f64 = 2.0;
 
-/// Largest distance at which the edge of a dragged range snaps to the edge of an event, in CSS pixels.
+/// Maximum distance at which the edge of a dragged range snaps to the edge of an event, in CSS pixels.
 pub const SNAP: f64 = 15.0;
 
 /// The item at a point.
@@ -93,7 +93,7 @@ impl<'a> Scene<'a> {
         let pixel = Ps::new(near.length().as_ps() / 4);
         let first = lane.first_from(source.trace, near.start);
         let end = lane.first_starting_at(source.trace, first, near.end);
-        // The event below the pointer if it is at least a pixel wide, and otherwise the longest event nearby.
+        // Selects the event below the pointer if it is at least a pixel wide, and otherwise the longest event nearby.
         let below = (first..end.min(first + 64)).find(|&place| {
             lane.time(source.trace, place).is_some_and(|it| it.start <= time && time < it.end && it.length() >= pixel)
         });

@@ -11,7 +11,7 @@ use crate::surface::canvas::{Canvas, TextStyle};
 /// Width of a letter of an event's name, in hundredths of a CSS pixel.
 const LETTER_WIDTH: i32 = 665;
 
-/// Marks with the same name and a smaller gap than this, in CSS pixels, share a label.
+/// Marks with the same name share a label if the gap between them is smaller than this, in CSS pixels.
 const SAME_LABEL: i32 = 3;
 
 /// Shortens a name to the letters that fit. Short results keep only the start of the name, because a fragment of the end is

@@ -44,7 +44,7 @@ pub enum RowContent {
         id: TrackId,
         /// Height of a lane, in CSS pixels.
         lane_height: u32,
-        /// True if this is the row of a pinned track above all other rows.
+        /// True for the additional row of a pinned track, above all other rows.
         pinned: bool,
     },
 }

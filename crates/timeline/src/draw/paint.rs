@@ -41,7 +41,7 @@ pub enum Change {
 }
 
 impl Change {
-    /// Legend of the colours if one run is shown above the other.
+    /// Legend of the colours for a picture of two runs, one above the other.
     pub const LEGEND: [(Change, &str); 4] = [
         (Change::Lost, "slower below"),
         (Change::Gained, "faster below"),

@@ -1,8 +1,8 @@
 //! Draws the visible rows.
 //!
-//! An event wider than a pixel is a bar with its name. Narrower events share pixels: the height shows for how much of its
-//! time the pixel is busy, and the event that covers most of the pixel determines the colour. As a result, an idle device
-//! looks idle, and a busy device looks busy. Adjacent marks with the same name share a label.
+//! An event wider than a pixel is a bar with its name. Narrower events share pixels: the height shows what share of the pixel's
+//! time is busy, and the event that covers most of the pixel determines the colour. As a result, an idle device looks idle, and
+//! a busy device looks busy. Adjacent marks with the same name share a label.
 
 use base::Ps;
 use base::format::printable;

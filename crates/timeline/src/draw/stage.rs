@@ -1,4 +1,4 @@
-//! Builds a scene from the view that the page requests, and caches data that pictures have in common.
+//! Builds a scene from the view that the page requests, and caches data that several pictures use.
 
 use base::Ps;
 use metrics::Context;
@@ -36,7 +36,7 @@ pub struct Sight {
     pub dark: bool,
     /// Position of the pointer, from the upper left corner of the events.
     pub pointer: Option<(f64, f64)>,
-    /// True while the user drags a range. During this time, nothing below the pointer is highlighted or described.
+    /// True while the user drags a range. During the drag, nothing below the pointer is highlighted or described.
     pub is_dragging: bool,
     /// The selected event.
     pub selected: Option<EventRef>,

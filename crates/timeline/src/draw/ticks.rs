@@ -48,7 +48,7 @@ fn unit_of(length: i64) -> (&'static str, i64) {
 /// decimals.
 fn label(from_zero: i64, step: i64, unit: i64) -> String {
     let name = UNITS.into_iter().find(|(_, of)| *of == unit).map_or("ps", |(name, _)| name);
-    // From a thousand of one unit, the next larger unit is easier to read: 1.25 s instead of 1250 ms.
+    // At a thousand or more of one unit, the next larger unit is easier to read: 1.25 s instead of 1250 ms.
     let larger =
         UNITS.into_iter().rev().find(|(_, of)| *of > unit && from_zero.saturating_abs() >= *of && step * 1_000 >= *of);
     match larger {

@@ -85,8 +85,8 @@ pub enum Mark {
     },
 }
 
-/// Calls `visit` with the marks of a lane from left to right. The cost depends on the number of busy columns, and hardly on
-/// the number of events in the columns.
+/// Calls `visit` with the marks of a lane from left to right. The cost depends on the number of busy columns, and hardly at all
+/// on the number of events in the columns.
 pub fn for_each_mark(trace: &Trace, lane: &Lane, columns: &Columns, mut visit: impl FnMut(Mark)) {
     let range = columns.range();
     let mut place = lane.first_from(trace, range.start);
@@ -126,7 +126,7 @@ fn covered_before(lane: &Lane, trace: &Trace, place: usize, time: Ps) -> Ps {
     lane.time(trace, place).map_or(before, |at| before + Interval::new(at.start, at.end.min(time)).length())
 }
 
-/// Returns the event that covers most of a pixel. Only the first and the last event can extend beyond it.
+/// Returns the event that covers most of a pixel. Only the first and the last event can extend beyond the pixel.
 fn longest(lane: &Lane, trace: &Trace, first: usize, end: usize, pixel: Interval) -> usize {
     let inside =
         |place: usize| lane.time(trace, place).and_then(|at| at.clip(pixel)).map_or(Ps::ZERO, Interval::length);

@@ -10,7 +10,7 @@ use trace::{
     ArgsId, CounterTrack, Event, EventId, Interval, Line, LineId, LineKind, Plane, PlaneId, PlaneKind, StrId, Trace,
 };
 
-/// Name and definition of the steps track. The next constants describe the other derived tracks.
+/// Name and definition of the steps track. The constants below describe the other derived tracks.
 pub const STEPS: (&str, &str) =
     ("Steps", "Steps of this device as in the tables, each from its start to the start of the next.");
 /// Name and definition, like [`STEPS`].
@@ -21,7 +21,7 @@ pub const PARTS: (&str, &str) = (
 /// Name and definition, like [`STEPS`].
 pub const EXPOSED: (&str, &str) = (
     "Exposed communication",
-    "Parts of each collective run during which its device computes nothing. All runs count, so over the whole capture the parts add up to the exposed time in the collectives table.",
+    "Parts of each collective run during which its device computes nothing. All runs are included, so over the whole capture the parts add up to the exposed time in the collectives table.",
 );
 /// Name and definition, like [`STEPS`].
 pub const INSTANTS: (&str, &str) = ("Instants", "Instants in the file: events without a duration.");
@@ -115,8 +115,8 @@ impl Derived {
         devices.map_while(|(device, bands)| Some((self.line(device.plane, PARTS.0)?, bands))).collect()
     }
 
-    /// Stores the step parts as packed events after all others. There are as many parts as ops on the device, and
-    /// packing reduces their memory to a third.
+    /// Stores the step parts as packed events after all others. There are as many parts as ops on the device. Packing reduces
+    /// their memory to a third.
     fn pack(&mut self, parts: Vec<(LineId, Vec<(Interval, StepPart)>)>) {
         for (line, bands) in parts {
             for (time, part) in bands {

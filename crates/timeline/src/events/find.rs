@@ -69,13 +69,13 @@ impl Found {
         self.last(source, (time, 0, 0))
     }
 
-    /// Returns the first match after an event, which need not match itself.
+    /// Returns the first match after an event. The event itself need not match.
     pub fn after(&self, source: Source<'_>, event: EventId) -> Option<EventId> {
         let (start, line, place) = key(source, event)?;
         self.first(source, (start, line, place + 1))
     }
 
-    /// Returns the last match before an event, which need not match itself.
+    /// Returns the last match before an event. The event itself need not match.
     pub fn before(&self, source: Source<'_>, event: EventId) -> Option<EventId> {
         self.last(source, key(source, event)?)
     }
@@ -93,7 +93,7 @@ impl Found {
 
     /// Returns the match with an index, from 0.
     pub fn nth(&self, source: Source<'_>, place: u64) -> Option<EventId> {
-        // Counts the matches in each part of the capture first, then searches only one part.
+        // Number of parts of the capture. The function counts the matches in each part first, then searches only one part.
         const PARTS: u64 = 4096;
         let extent = source.by_line.extent?;
         let length = u64::try_from(extent.length().as_ps()).unwrap_or(u64::MAX);
@@ -142,7 +142,7 @@ impl Found {
         let mut best: Option<(Ps, EventId)> = None;
         for (line, events) in source.by_line.events.iter().enumerate() {
             let first = place_from(source, line, events, from);
-            // A later line comes after an earlier one with the same start.
+            // If starts are equal, the event on the earlier line comes first.
             let end = best.map_or(events.len(), |(start, _)| starting_before(source.trace, events, start));
             let found = (first..end).find(|&place| self.is_one(source, events, place)).and_then(|at| events.get(at));
             best = found.and_then(|id| Some((source.trace.events.time(id)?.0, id))).or(best);
@@ -179,7 +179,7 @@ fn key(source: Source<'_>, event: EventId) -> Option<Key> {
     let line = at.line.index();
     let events = source.by_line.events.get(line)?;
     let first = starting_before(source.trace, events, at.start);
-    // Linear search among events with the same start: there are few, unless all start at once.
+    // A linear search among events with the same start is fast, because there are only a few of them.
     let place = (first..events.len()).find(|&place| events.get(place) == Some(event))?;
     Some((at.start, line, place))
 }

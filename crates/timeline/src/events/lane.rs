@@ -8,10 +8,10 @@ use crate::events::search::{partition_point, quick};
 /// Number of events between two stored sums.
 const BLOCK: usize = 16;
 
-/// Number of entries in one level of [`Lane::longest`] that one entry in the next level covers.
+/// Number of entries of one level of [`Lane::longest`] that one entry of the next level covers.
 const FAN: usize = 32;
 
-/// Marks a length that does not fit into 32 bits and must be read from the event.
+/// Stands for a length that does not fit into 32 bits and must be read from the event.
 const LONG: u32 = u32::MAX;
 
 /// Non-overlapping events of a line, by ascending start. They take 4.6 bytes per event, and 4 more if the lane has only
@@ -175,7 +175,8 @@ impl Lane {
                 best = Some((place, length));
             }
         };
-        // Entries of the level: first events, then ever larger groups, as long as whole groups are inside the range.
+        // The entries of the first level are events. Each level has larger groups, as long as whole groups are inside the
+        // range.
         let (mut from, mut to, mut level) = (first, end.min(self.len()), 0);
         while from < to {
             let groups = (from.div_ceil(FAN), to / FAN);

@@ -55,7 +55,7 @@ fn lanes_of(trace: &Trace, events: &LineEvents) -> Vec<Lane> {
     let mut nesting = Nesting::default();
     let mut lanes: Vec<Vec<EventId>> = Vec::new();
     let mut ids = events.iter();
-    // Ids are not stored while all events are in the first lane, because a device stream usually has only one lane.
+    // A device stream usually has only one lane, so ids are not stored while all events are in the first lane.
     let mut in_first = 0;
     trace.for_each_on_thread(events, |_, interval| {
         let Some(id) = ids.next() else { return };

@@ -59,7 +59,7 @@ pub fn chosen_lines(context: Context<'_>, pattern: &str) -> Result<Vec<LineId>, 
         chosen =
             sort::set(devices.iter().flat_map(|device| lines_of_device(trace, device, pattern))).into_iter().collect();
     }
-    // Other devices have processes with the device's name.
+    // Other devices have their own processes with the device's name.
     let is_on_threads = |device: &&Device| device.platform == Platform::Cpu;
     let devices: Vec<&str> = devices.iter().filter(is_on_threads).map(|device| device.name.as_str()).collect();
     if chosen.is_empty() { Err(no_match(trace, &labels, &devices, pattern)) } else { Ok(chosen) }

@@ -153,7 +153,7 @@ fn add_flows(source: Source<'_>, links: &mut Vec<Link>) {
     let points = ordered(&points, |(point, _)| point.time.as_ps());
     let points = ordered(&points, |(point, _)| i64::from(point.flow));
     for flow in points.chunk_by(|(a, _), (b, _)| a.flow == b.flow) {
-        // If a clock is early, the time of the only start can be after the end.
+        // If clocks differ, the only start can be later than the end.
         let mut starts = flow.iter().filter(|(point, _)| point.role == FlowRole::Start);
         let only_start = starts.next().filter(|_| starts.next().is_none());
         let mut from = only_start.and_then(|(_, event)| *event);

@@ -34,8 +34,8 @@ struct Open {
 /// lanes.
 #[derive(Clone, Debug, Default)]
 pub struct Nesting {
-    /// Open events with descending ends. An event is dropped when a later event ends after it, because the later event
-    /// contains everything that the dropped event could still contain.
+    /// Open events, by descending end. An event is dropped when a later event ends after it, because the later event contains
+    /// everything that the dropped event could still contain.
     open: Vec<Open>,
     lanes: FreeLanes,
 }

@@ -23,11 +23,11 @@ const DEEPEST: usize = 24;
 /// Name and definition of the name-scope track.
 const NAME_SCOPES: (&str, &str) = (
     "Name scopes",
-    "Ops of a line by their framework path, one level per scope, without the primitive at the end. At every instant the innermost running op counts, so a scope is busy for the self time of its ops.",
+    "Ops of a line by their framework path, one level per scope, without the primitive at the end. At every instant, only the innermost running op is shown, so a scope is busy for the self time of its ops.",
 );
 const SOURCE_LINES: (&str, &str) = (
     "Source lines",
-    "Ops of a line by the source file and line that the trace records for them. At every instant the innermost running op counts, so a source line is busy for the self time of its ops.",
+    "Ops of a line by the source file and line that the trace records for them. At every instant, only the innermost running op is shown, so a source line is busy for the self time of its ops.",
 );
 
 /// Type of the levels of a flame graph.

@@ -9,7 +9,7 @@ use crate::events::lines::process_name;
 use crate::events::scopes::{Flame, Scopes};
 use crate::events::source::{Origin, Source};
 
-/// Number of tracks above which hosts are initially folded, because they have many threads.
+/// If there are more tracks than this, hosts are initially folded, because they have many threads.
 const MANY_TRACKS: usize = 60;
 
 /// Id of a track: its process, and its position in the process.

@@ -32,8 +32,8 @@ impl<'a> EventsIn<'a> {
         }
         let starts_before = |time: Ps| events.map_or(0, |events| starting_before(trace, events, time));
         let starting = starts_before(range.start)..starts_before(range.end);
-        // Events of a lane do not overlap, so at most one per lane is running. If no event started earlier, no lanes
-        // are needed.
+        // Events of a lane do not overlap, so at most one event per lane runs at the start of the range. If no event started
+        // earlier, no lanes are needed.
         let lanes = if starting.start == 0 { &[][..] } else { source.lanes(line) };
         let mut under_way: Vec<EventId> = Vec::new();
         for lane in lanes {

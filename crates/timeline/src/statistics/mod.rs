@@ -3,10 +3,10 @@
 //!
 //! ```text
 //! range            [             )
-//! a        [----------)                    counts, with the part inside
-//! b           [---------------------)      counts, with the whole range; self time: after a has ended
-//! c                |                       length zero, at the start: counts, with 0
-//! d                              |         length zero, at the end: does not count
+//! a        [----------)                    included, with the part inside
+//! b           [---------------------)      included, with the whole range; self time: after a has ended
+//! c                |                       length zero, at the start: included, with 0
+//! d                              |         length zero, at the end: not included
 //! ```
 //!
 //! The statistics include an event if part of it is in the range, and an event of length zero if it is in `[start, end)`.

@@ -15,7 +15,7 @@ use crate::events::lane::Lane;
 /// with known sums. The memory is 4 bytes per event of the groups, and 8 more for groups whose 95th percentile exceeds 4
 /// ms.
 pub fn percentiles_of(source: Source<'_>, area: &Area, grouping: &Grouping, groups: &[Group]) -> Vec<Percentiles> {
-    // Half of the memory takes half of the time. Durations that do not fit are stored as the largest value, which matters
+    // 32-bit lengths halve the memory and the time. Durations that do not fit are stored as the largest value. This matters
     // only if the 95th percentile is such a duration.
     const LONGEST: u32 = u32::MAX;
     let short = |length: Ps| u32::try_from(length.as_ps()).unwrap_or(LONGEST);

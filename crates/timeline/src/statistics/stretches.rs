@@ -11,9 +11,9 @@
 //! read           (  events  )(    sums     )(e. )
 //! ```
 //!
-//! A stretch has enough events of each kind to limit all sums to 1.2 bytes per event. The order of the events by kind,
-//! which percentiles need, raises that to 3.2 bytes. Stretches with too many kinds, or without a pause in time to end them,
-//! are not stored. Their events are read individually.
+//! A stretch has so many events of each kind that the sums take at most 1.2 bytes per event. The order of the events by kind,
+//! which percentiles need, raises that to 3.2 bytes. Stretches with too many kinds, or without a pause in time to end them, are
+//! not stored. Their events are read individually.
 
 use std::sync::OnceLock;
 
@@ -70,7 +70,7 @@ struct Stretch {
 
 /// One stretch with its sums.
 pub(super) struct StretchSums<'a> {
-    /// Position of its first event among the line's events.
+    /// Position of the stretch's first event among the line's events.
     pub first: usize,
     /// Sums by kind, in the order of the first event of each kind.
     pub sums: &'a [(u32, Sums)],

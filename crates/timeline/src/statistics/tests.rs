@@ -116,7 +116,7 @@ proptest! {
         check(&events, &lines, asked.map(|(from, length)| (from, from + length)));
     }
 
-    /// Events in sequence with pauses, so that many stretches end.
+    /// The events are in sequence with pauses, so that many stretches end.
     #[test]
     fn stretches_change_no_sum(
         steps in prop::collection::vec((0usize..2, 0i64..6, prop_oneof![Just(0i64), 0i64..3, 0i64..25]), 1..80),
@@ -167,7 +167,7 @@ proptest! {
         }
     }
 
-    /// Checks that, wherever the time is cut, the ranges add up to the whole.
+    /// Checks that ranges add up to the whole, for any cuts.
     #[test]
     fn ranges_that_touch_add_up(
         events in prop::collection::vec((0usize..3, 0usize..4, 0i64..120, 0i64..60), 1..60),
@@ -212,8 +212,8 @@ fn stretches_are_where_nothing_is_cut() {
             counts
         })
     };
-    // Four events make a stretch. The three before the long event, the twenty during it and the last of all are in
-    // none.
+    // Four events make a stretch. The three events before the long event, the twenty during it and the last event are in no
+    // stretch.
     assert_eq!(of_stretches(-5, 2_000), [28 + 48, 3 + 1 + 20 + 1]);
     assert_eq!(of_stretches(12, 98), [4, 5]);
     check(&events, &[0], Some((12, 98)));

@@ -7,7 +7,7 @@ use trace::{Interval, LineId, LineKind};
 use crate::events::lane::Lane;
 use crate::events::source::Source;
 
-/// Maximum number of lines. The busiest are shown.
+/// Maximum number of lines. The busiest lines are shown.
 const MOST_LINES: usize = 5;
 /// Maximum number of lanes per line. Deeper events are inside events that are shown.
 const MOST_LANES_OF_LINE: usize = 3;

@@ -60,7 +60,7 @@ pub struct StepLane {
     pub marks: Vec<StepMark>,
 }
 
-/// An event, or several short ones merged.
+/// An event, or several short events that were merged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StepMark {
     /// Start of the mark, from the start of the step.
@@ -81,7 +81,7 @@ impl StepPicture {
         let source = timeline.source(context, Origin::Captured);
         let mut finest = range.length().as_ps() / FINEST;
         let mut lanes = lanes(source, device, range, Ps::new(finest));
-        // The loop ends at the latest when there is one mark per lane.
+        // The loop ends, because at some point there is only one mark per lane.
         while lanes.iter().map(|(_, gathered)| gathered.len()).sum::<usize>() > MOST_MARKS {
             finest = finest.saturating_mul(2).max(1);
             for (_, gathered) in &mut lanes {
