@@ -1,5 +1,5 @@
-//! Measures the time of a first look at memory: `cargo run --release -p memory --example first_look`. Results are in
-//! docs/performance.md.
+//! Measures the time of a first look at memory: `cargo run --release -p memory --example first_look`. `docs/performance.md`
+//! contains the results.
 
 use std::hint::black_box;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use memory::{Classifier, HeapProfile, MAIN, ProgramMemory, Summary};
 use trace::{EventColumn, TraceBuilder};
 use wire_writer::{Message, message};
 
-/// Number of measurements. The best one counts.
+/// Number of measurements. The result is the fastest one.
 const ROUNDS: u32 = 5;
 
 fn main() {

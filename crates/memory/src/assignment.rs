@@ -55,7 +55,7 @@ pub struct Allocation {
     pub parameter_index: Vec<i64>,
     /// True if the allocation holds a result of the program.
     pub is_output: bool,
-    /// True if each call of its computation has a copy of the allocation.
+    /// True if each call of the computation has its own copy of the allocation.
     pub is_thread_local: bool,
     /// True if the allocation holds a constant.
     pub is_constant: bool,
@@ -332,7 +332,7 @@ impl AssignmentReader<'_> {
         read.ok()
     }
 
-    /// Returns the buffer with an id. Counts a problem if it is missing.
+    /// Returns the buffer with an id. Counts a problem if the buffer is missing.
     fn find(&mut self, id: i64) -> Option<BufferIndex> {
         let found = self.buffers.get(&id).copied();
         if found.is_none() {
@@ -355,7 +355,7 @@ impl AssignmentReader<'_> {
         self.module.index_of(self.module.instruction(name)?)
     }
 
-    /// Checks a size or an offset that is added to `before` bytes. Returns 0 and counts a problem if it or the sum
+    /// Checks a size or an offset that is added to `before` bytes. Returns 0 and counts a problem if the value or the sum
     /// exceeds any possible memory.
     pub(crate) fn size(&mut self, value: i64, before: u64) -> u64 {
         let size = u64::try_from(value).ok().filter(|&size| size < MOST_BYTES - before);

@@ -84,7 +84,7 @@ impl Class {
 /// Confidence of a classification.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Confidence {
-    /// Other explanations are also likely.
+    /// Other classes are also likely.
     Low,
     /// Correct for usual programs.
     Medium,
@@ -267,7 +267,7 @@ fn argument_class(
         Outcome::Updated if has_gradients && is_floating && !is_named && is_donated => {
             classification(Class::Parameter, Medium, "an argument that the training step returns updated in its memory")
         }
-        // A function that returns gradients looks the same.
+        // A function that returns gradients looks like a program that returns updated arguments.
         Outcome::Updated if has_gradients && is_floating && !is_named => {
             classification(Class::Parameter, Low, "an argument that the program returns updated, or its gradient")
         }

@@ -1,5 +1,5 @@
-//! Arguments whose memory the program could reuse for its results but does not. Each such argument takes memory for a second
-//! copy while the program runs.
+//! Finds arguments whose memory the program could reuse for its results but does not. For each of them, a second copy takes
+//! memory while the program runs.
 
 use hlo::{NamedRole, Outcome};
 use prost::Message;

@@ -20,7 +20,7 @@ pub struct HeapPoint {
 pub struct Lifetime {
     /// Buffer that was allocated, or that took over free memory.
     pub buffer: BufferIndex,
-    /// Buffer that owns the memory: the same buffer, or the buffer that it shares memory with.
+    /// Buffer that owns the memory: `buffer` itself, or the buffer that it shares memory with.
     pub memory_of: BufferIndex,
     /// Index of the event that allocates the memory.
     pub start: usize,

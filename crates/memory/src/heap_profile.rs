@@ -164,7 +164,7 @@ impl HeapProfile {
             |index: i64| usize::try_from(index).ok().and_then(|index| texts.get(index)).map_or("", String::as_str);
         let types: Vec<ValueType> = of(1).filter_map(|message| found.decode(message)).collect();
         let place = |unit: &str| types.iter().position(|it| text(it.unit) == unit);
-        // JAX writes allocations/count and space/bytes. Go's tool accepts any order.
+        // JAX writes the sample types `allocations/count` and `space/bytes`. Go's tool accepts them in any order.
         let (count, bytes) = (place("count").unwrap_or(0), place("bytes").unwrap_or(1));
         let mut functions: FxHashMap<u64, Function> = FxHashMap::default();
         for message in of(5) {
@@ -211,8 +211,8 @@ impl HeapProfile {
         found
     }
 
-    /// Checks a number that is added to this sum. Returns 0 and counts a problem if it or the sum exceeds any
-    /// possible memory.
+    /// Checks a number that is added to this sum. Returns 0 and counts a problem if the number or the sum exceeds any possible
+    /// memory.
     fn added(&mut self, value: i64, sum: &mut u64) -> i64 {
         let size = value.unsigned_abs();
         if size >= MOST_BYTES - *sum {
@@ -231,8 +231,8 @@ impl HeapProfile {
         read.ok()
     }
 
-    /// Adds up the samples by `key`, with the sums of an `earlier` profile next to them. A key has one text, except
-    /// that [`HeapKey::Line`] has two: the line and its function.
+    /// Adds up the samples by `key`, with the sums of an `earlier` profile next to them. A key consists of one text. Only
+    /// [`HeapKey::Line`] has two: the line and its function.
     pub fn sums(&self, key: HeapKey, earlier: Option<&HeapProfile>) -> Vec<HeapSums> {
         let mut found: BTreeMap<Vec<String>, HeapSums> = BTreeMap::new();
         for (profile, is_earlier) in [(Some(self), false), (earlier, true)] {

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// Limit of sizes (1 EiB). No memory is that large, and sums below it never overflow.
+/// Upper limit for sizes (1 EiB). No memory is that large, and sums below it never overflow.
 pub(crate) const MOST_BYTES: u64 = 1 << 60;
 
 /// Kind of damage.

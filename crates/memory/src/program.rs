@@ -208,7 +208,7 @@ impl SpaceMemory {
                 found.untraced_bytes = found.untraced_bytes.saturating_add(allocation.size);
             }
         }
-        // XProf's choice: the first allocation with a trace, and its last trace.
+        // As in XProf, uses the first allocation with a trace, and its last trace.
         let first = traces().filter_map(|(_, of)| of.filter(|&it| is_temporary(it))).min();
         let chosen = traces().rfind(|(_, of)| first.is_some() && *of == first);
         let by_buffers = || {
@@ -259,9 +259,9 @@ impl SpaceMemory {
         points.map(|point| point.bytes.saturating_add(self.listed_bytes))
     }
 
-    /// Returns the free share of the memory for temporary values at the peak, in percent: `(total - peak) / (total -
-    /// resident)`. Returns `None` if there is no such memory, if lifetimes are incomplete, or if the figures
-    /// contradict each other.
+    /// Returns the share of the memory for temporary values that is free at the peak, in percent:
+    /// `(total - peak) / (total - resident)`. Returns `None` if there is no such memory, if lifetimes are incomplete, or if the
+    /// figures contradict each other.
     pub fn fragmentation_percent(&self) -> Option<f64> {
         if self.untraced_bytes > 0 {
             return None;

@@ -44,7 +44,7 @@ pub struct Replicated {
     pub saved_bytes: u64,
     /// Bytes of such arguments in host memory, for one device. The other sums do not include them.
     pub offloaded_bytes: u64,
-    /// Name and bytes of the largest such argument.
+    /// Name and bytes of the largest replicated argument.
     pub largest: Option<(String, u64)>,
 }
 
@@ -132,7 +132,7 @@ fn replicated(module: &hlo::Module) -> Replicated {
         };
         // Arguments in host memory take no device memory.
         let memory_space = argument.shape.layout.as_ref().map_or(MAIN, |layout| layout.memory_space);
-        // Arguments are replicated on purpose if their names show that they are not parameters, state or gradients.
+        // If the name of an argument shows that it is not a parameter, state or gradient, its replication is intended.
         let is_state =
             !matches!(hlo::NamedRole::of(argument.name), Some(hlo::NamedRole::Inputs | hlo::NamedRole::Other));
         let bytes = argument.shape.bytes() as u64;

@@ -33,11 +33,11 @@ pub struct Recorded {
     pub programs: Vec<RecordedProgram>,
     /// Allocators with their events, by host, device and kind of memory.
     pub allocators: Vec<Allocator>,
-    /// Device memory profile (pprof), if the run is one.
+    /// Device memory profile (pprof), if the run was read from one.
     heap: Option<RecordedHeap>,
     /// Device memory profile that was saved before the run's own, with the name of its run.
     earlier: Option<(String, RecordedHeap)>,
-    /// Text of an out-of-memory error, if the run is such a text.
+    /// Text of the out-of-memory error, if the run was read from one.
     error: Option<String>,
 }
 
@@ -90,14 +90,14 @@ impl Recorded {
         }
     }
 
-    /// Adds the run's device memory profile if the run is such a profile, and the profile that was saved before it,
-    /// with the name of the earlier run.
+    /// Adds the device memory profile if the run was read from one, and the profile that was saved before it, with the name of
+    /// the earlier run.
     pub fn with_heap_profile(self, own: Option<Arc<[u8]>>, earlier: Option<(String, Arc<[u8]>)>) -> Recorded {
         let heap = |bytes| RecordedHeap { bytes, profile: OnceLock::new() };
         Recorded { heap: own.map(heap), earlier: earlier.map(|(name, bytes)| (name, heap(bytes))), ..self }
     }
 
-    /// Adds the text of an out-of-memory error if the run is such a text.
+    /// Adds the text of the out-of-memory error, if the run was read from one.
     pub fn with_error(self, text: Option<&str>) -> Recorded {
         Recorded { error: text.map(str::to_owned), ..self }
     }
@@ -107,17 +107,17 @@ impl Recorded {
         self.programs.iter().map(|program| program.bytes.len()).sum()
     }
 
-    /// Returns true if the run is the text of an out-of-memory error.
+    /// Returns true if the run was read from the text of an out-of-memory error.
     pub fn is_error(&self) -> bool {
         self.error.is_some()
     }
 
-    /// Returns the reports in the text of an out-of-memory error. Empty if the run is not such a text.
+    /// Returns the reports in the text of the out-of-memory error. Empty if the run was not read from one.
     pub fn errors(&self) -> Vec<OutOfMemory> {
         self.error.as_deref().map(OutOfMemory::read).unwrap_or_default()
     }
 
-    /// Returns the device memory profile if the run is one.
+    /// Returns the device memory profile if the run was read from one.
     pub fn heap_profile(&self) -> Option<&HeapProfile> {
         self.heap.as_ref().map(RecordedHeap::profile)
     }
@@ -169,7 +169,7 @@ impl RecordedProgram {
     }
 }
 
-/// Serializes bytes as one value. Serde's default is one value per byte.
+/// Serializes a list of bytes as one value. Serde's default is a separate value for each byte.
 mod shared_bytes {
     use std::sync::Arc;
 

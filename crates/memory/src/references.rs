@@ -1,5 +1,4 @@
-//! Reference counts of memory: several buffers can share memory. Such memory becomes free when the last of these buffers is
-//! freed.
+//! Reference counts of memory. Several buffers can share memory, which becomes free when the last of them is freed.
 
 use crate::assignment::BufferIndex;
 use crate::problems::Problem;

@@ -1,4 +1,4 @@
-//! Summary of a memory's contents at its peak: by class, by padded shape, by scope of activations, and the largest
+//! Sums of the contents of a memory at its peak: by class, by padded shape and by scope of activations. Also lists the largest
 //! constants.
 
 use std::collections::BTreeMap;

@@ -64,7 +64,7 @@ fn memory_that_is_shared_counts_once() {
         let lifetimes: Vec<_> = heap.lifetimes.iter().map(|it| (it.buffer, it.start, it.end)).collect();
         assert_eq!((lifetimes, heap.peak.bytes), (vec![(0, 0, Some(4)), (2, 3, Some(5))], 128));
     });
-    // Sharing freed memory takes it again. It then belongs to the sharing buffer.
+    // If a buffer shares freed memory, the memory is taken again, and belongs to that buffer.
     let events = [(ALLOCATE, 1, 0), (FREE, 1, 0), (SHARE, 2, 1), (FREE, 2, 0)];
     three().trace(&events).look(|program| {
         let heap = program.space(MAIN).unwrap().heap.clone().unwrap();

@@ -85,7 +85,7 @@ pub enum ChangeError {
     /// The program's batch size is unknown, so it cannot be changed. The text may be valid for another program.
     #[error("the batch size of the program is unknown: none of its arguments is an input")]
     UnknownBatch,
-    /// No change has this name.
+    /// There is no change with this name.
     #[error("{0} cannot be changed: {HOW}")]
     UnknownKey(String),
 }
@@ -195,12 +195,12 @@ impl WhatIf {
 
     fn each_with(&self, change: &Change, mut look: impl FnMut(Taken)) {
         let module = &self.program().module;
-        // Compares the instruction first, because comparing a buffer's name requires building it.
+        // Compares the instruction first, because a comparison by name must build the buffer's name.
         let made_by = |name: &str| module.index_of(module.instruction(name.split('{').next().unwrap_or(name))?);
         let without: Vec<_> = change.without.iter().map(|name| (made_by(name), name)).collect();
         let shared = self.results_of(&change.donated);
         let again: Vec<Again> = change.rematerialized.iter().map(|scope| self.again(scope)).collect();
-        // The first entry that includes each scope.
+        // Returns the first entry that includes a scope.
         let again = |scope: ScopeIndex| again.iter().find(|again| again.has.get(scope) == Some(&true));
         let again: Vec<Option<&Again>> = (0..self.stays.len()).map(again).collect();
         for ((taken, &class), &scope) in self.taken.iter().zip(&self.classes).zip(&self.scopes) {
@@ -293,7 +293,7 @@ impl WhatIf {
         let keeps = matches!(class, Class::Parameter | Class::OptimizerState | Class::Gradient | Class::Constant);
         let Some(array) = self.program().array(taken.buffer).filter(|_| !keeps) else { return taken.bytes };
         let is_like_a_parameter = self.classifier.is_like_a_parameter(array);
-        // If the batch is merged with other dimensions, it varies slowest among them.
+        // If the batch dimension is merged with others, it varies slowest among them.
         let divides = |(place, size): (usize, &u64)| *size == old || (place == 0 && *size > 0 && size % old == 0);
         let Some(place) = array.dimensions.iter().enumerate().position(divides).filter(|_| !is_like_a_parameter) else {
             return taken.bytes;

@@ -130,7 +130,7 @@ pub struct Alive {
 pub struct Contents {
     /// Allocations that are in the capture, largest first.
     pub alive: Vec<Alive>,
-    /// Bytes in use whose allocation is not in the capture, because it is older.
+    /// Bytes in use that were allocated before the capture.
     pub before_capture_bytes: u64,
     /// Bytes reserved for the stack of programs.
     pub reserved_bytes: u64,
@@ -165,7 +165,7 @@ impl Allocator {
         self.events.iter().map(|event| event.lifetime_peak_bytes).max()
     }
 
-    /// Returns the number of releases of memory that was allocated before the capture.
+    /// Returns how many releases free memory that was allocated before the capture.
     pub fn releases_of_older(&self) -> u64 {
         let mut alive = FxHashMap::default();
         let is_unmatched = |event: &&AllocatorEvent| match event.activity {
@@ -178,8 +178,8 @@ impl Allocator {
         self.events.iter().filter(is_unmatched).count() as u64
     }
 
-    /// Returns the contents of the allocator after an event. If an address is allocated again without a release in
-    /// between, the later allocation holds it.
+    /// Returns the contents of the allocator after an event. If an address is allocated twice without a release in between, it
+    /// belongs to the later allocation.
     pub fn contents(&self, after: usize) -> Contents {
         let Some(moment) = self.events.get(after) else { return Contents::default() };
         let mut alive: BTreeMap<u64, usize> = BTreeMap::new();

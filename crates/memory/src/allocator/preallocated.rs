@@ -38,14 +38,14 @@ fn fits_limit(before: &AllocatorEvent, after: &AllocatorEvent) -> Option<bool> {
     if changed == 0 || after.allocation_bytes != Some(changed) {
         return None;
     }
-    // Free bytes outside of the largest block, and inside it.
+    // Returns the free bytes outside and inside of the largest block.
     let split = |event: &AllocatorEvent| {
         let free = event.available_bytes as f64;
         let outside = event.fragmentation? * free;
         Some((outside, free - outside))
     };
     let ((outside, largest), (new_outside, new_largest)) = (split(before)?, split(after)?);
-    // If the largest block is the only free block, any size of the pool agrees.
+    // If the largest block is the only free block, any pool size agrees with the events.
     let error = 1.0 + ROUNDING * (outside + new_outside);
     if outside + new_outside == 0.0 || changed as f64 <= 2.0 * error {
         return None;
@@ -70,7 +70,7 @@ mod tests {
             reserved_bytes: 0,
             in_use_bytes: in_use,
             available_bytes: available,
-            // With the digits that XLA writes.
+            // The fragmentation has as many digits as XLA writes.
             fragmentation: format!("{fragmentation:.5e}").parse().ok(),
             lifetime_peak_bytes: in_use,
             requested_bytes: None,
@@ -81,7 +81,8 @@ mod tests {
         }
     }
 
-    /// An allocator that may use 64 GiB and holds `pool`. Each event is `(bytes in use, bytes of the largest free block)`.
+    /// Judges an allocator with a limit of 64 GiB that holds `pool` bytes. Each event is
+    /// `(bytes in use, bytes of the largest free block)`.
     fn holding(pool: u64, events: &[(u64, u64)]) -> Option<bool> {
         let mut last = 0;
         let event = |&(in_use, largest): &(u64, u64)| {
@@ -95,8 +96,8 @@ mod tests {
     #[test]
     fn an_allocator_that_holds_its_limit_is_recognised() {
         let all = 64 << 30;
-        // 300 MiB in use and a hole of 100 MiB: the tail is the largest block. Then 60 MiB fill a part of the hole, 500 MiB
-        // come from the tail, and both are freed. The last release merges with the tail.
+        // 300 MiB are in use, with a hole of 100 MiB. The tail is the largest block. Then 60 MiB fill a part of the hole, 500
+        // MiB come from the tail, and both are freed. The last release merges with the tail.
         let at = |in_use: u64, hole: u64| (in_use * MIB, all - (in_use + hole) * MIB);
         let steps = [at(300, 100), at(360, 40), at(860, 40), at(800, 100), at(300, 100)];
         assert_eq!(holding(all, &steps), Some(true));
@@ -104,7 +105,7 @@ mod tests {
 
     #[test]
     fn an_allocator_that_grows_is_recognised() {
-        // The same steps in regions of 1 GiB and 256 MiB. The larger region is the largest block.
+        // The steps are repeated in regions of 1 GiB and 256 MiB. The larger region is the largest block.
         let at = |in_use: u64, largest: u64| (in_use * MIB, largest * MIB);
         let steps = [at(300, 724), at(360, 724), at(860, 224), at(800, 224), at(300, 724)];
         assert_eq!(holding(1280 * MIB, &steps), Some(false));

@@ -8,7 +8,7 @@ use trace::{ArgsId, Event, EventColumn, EventId, Trace};
 
 use super::{Activity, Allocator, AllocatorEvent, Labels};
 
-/// Name of the allocation events of TSL's allocators. The next constant is the name of release events.
+/// Name of the allocation events of TSL's allocators.
 const ALLOCATION: &str = "MemoryAllocation";
 const RELEASE: &str = "MemoryDeallocation";
 

@@ -31,7 +31,7 @@ fn trace(steps: &[Step]) -> Trace {
 
 #[test]
 fn what_is_alive_at_the_peak_and_what_was_before() {
-    // 100 bytes are in use before the capture. 60 of them are released during it.
+    // 100 bytes are in use before the capture. 60 of them are released during the capture.
     let trace = trace(&[
         (true, 10, 1, 50, 150),
         (true, 20, 2, 50, 200),

@@ -30,7 +30,7 @@ pub fn peak(allocator: &Allocator) -> Option<usize> {
 }
 
 /// Returns XProf's list at the peak. One row holds the bytes that XProf cannot account for: bytes in use, minus all
-/// allocations, plus all releases of known size, minus the releases of older memory.
+/// allocations, plus all releases of known size, minus the releases of memory that was allocated before the capture.
 pub fn listed(allocator: &Allocator) -> Listed {
     let Some(moment) = peak(allocator).and_then(|at| allocator.events.get(at)) else {
         return Listed::default();
@@ -47,7 +47,7 @@ pub fn listed(allocator: &Allocator) -> Listed {
                 rest -= bytes;
             }
             Activity::Release if alive.remove(&event.address).is_some() => rest += bytes,
-            // The release is added as a release, and subtracted as a release of older memory.
+            // A release of memory from before the capture is added once and subtracted once, so it has no effect.
             Activity::Release => {}
         }
     }

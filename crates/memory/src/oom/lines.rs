@@ -48,7 +48,7 @@ impl Reader {
         }
     }
 
-    /// Handles a line that states an error: a new error, or the previous error in other words.
+    /// Handles a line that states an error. The error may be new, or the previous error in other words.
     fn error(&mut self, line: &str) {
         let stated = statements::error(line);
         // Earlier statements of an allocator belong to this error.

@@ -21,7 +21,7 @@ impl OutOfMemory {
             && same_name(&self.device, &other.device)
     }
 
-    /// Returns true if both reports have a number in common.
+    /// Returns true if the reports have a number in common.
     fn repeats(&self, other: &OutOfMemory) -> bool {
         self.needed_bytes.and(other.needed_bytes).or(self.requested_bytes.and(other.requested_bytes)).is_some()
     }
@@ -45,7 +45,7 @@ impl OutOfMemory {
         fill(&mut self.largest_free_bytes, other.largest_free_bytes);
         fill(&mut self.reserved_unused_bytes, other.reserved_unused_bytes);
         self.padded = self.padded.or(other.padded);
-        // If an allocator can do without the memory, this is not the place where the program fails.
+        // If an allocator continues without the memory, the program does not fail there.
         self.is_survived &= other.is_survived;
         for (name, bytes) in other.sums {
             if self.sum(&name).is_none() {

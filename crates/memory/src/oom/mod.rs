@@ -50,7 +50,7 @@ pub struct OutOfMemory {
     pub reserved_unused_bytes: Option<u64>,
     /// Bytes of temporary values with and without the padding of their layouts.
     pub padded: Option<Padded>,
-    /// True if the allocator continued without this memory, so that nothing failed.
+    /// True if the allocator continued without this memory, so nothing failed.
     pub is_survived: bool,
     /// Other sums with their names in the text: `parameter allocation`, `HLO temp`.
     pub sums: Vec<(String, u64)>,
@@ -158,7 +158,7 @@ impl OutOfMemory {
         self.program_bytes().or(self.requested_bytes).or(self.free_bytes).is_some()
     }
 
-    /// Returns a title to use instead of the program's name, which the text lacks.
+    /// Returns a title that replaces the program's name, because the text lacks this name.
     pub fn title(&self) -> String {
         let space = if self.memory_space.is_empty() { String::new() } else { format!(" in {}", self.memory_space) };
         let device = if self.device.is_empty() { String::new() } else { format!(" ({})", self.device) };
@@ -237,7 +237,7 @@ pub(crate) const HOST: &str = "host memory";
 
 /// Returns true if `bytes` rounds to `stated` in a text, such as `12.0 MiB`.
 fn rounds_to(bytes: u64, stated: u64) -> bool {
-    // Texts have two decimals. A tolerance of one percent covers the rounding of 1.00 to 9.99 and above.
+    // Texts have two decimals. For numbers of at least 1.00, one percent covers the rounding.
     bytes.abs_diff(stated) <= stated / 100 || format::bytes(bytes) == format::bytes(stated)
 }
 

@@ -66,7 +66,7 @@ pub(super) fn size_before(line: &str, mark: &str) -> Option<u64> {
     let (at, _) = before.char_indices().rev().find(is_start)?;
     let stated = before.get(at..)?;
     let (bytes, after) = size(stated)?;
-    // A number without a unit is a device number.
+    // A number without a unit is the number of a device.
     (after.trim().is_empty() && stated.contains(|c: char| c.is_ascii_alphabetic())).then_some(bytes)
 }
 

@@ -47,7 +47,8 @@ pub(super) fn error(line: &str) -> OutOfMemory {
         stated.capacity_bytes = stated.capacity_bytes.or_else(|| needed.checked_sub(exceeded()?));
     }
     stated.requested_bytes = REQUESTS.iter().find_map(|mark| exact(behind(line, mark)?)).or_else(|| tensor(line));
-    // Old PyTorch: 38.44 MiB free. New PyTorch: of which 1.21 GiB is free. TPU: There are 142.58M free.
+    // Old versions of PyTorch write `38.44 MiB free`, new versions `of which 1.21 GiB is free`. TPUs write
+    // `There are 142.58M free`.
     stated.free_bytes = [" is free", " free"].iter().find_map(|mark| size_before(line, mark));
     stated.largest_free_bytes = size_before(line, " reservable").or_else(|| largest(line));
     if stated.largest_free_bytes.is_some() && line.contains("If fragmentation is eliminated") {
@@ -88,7 +89,7 @@ pub(super) fn note(line: &str, open: &mut OutOfMemory) {
     }
 }
 
-/// Returns a total with its name. It must be at the end of the prefix that a log adds to a line.
+/// Returns a total with its name, which must directly follow any prefix that the log adds to the line.
 fn sum(line: &str) -> Option<(&'static str, u64)> {
     SUMS.iter().find_map(|&name| {
         let (before, rest) = line.split_once(name)?;
@@ -174,7 +175,7 @@ fn device(line: &str) -> String {
     let allocator = behind(line, "Allocator (").or_else(|| behind(line, "by allocator ")).map(name);
     let number =
         |mark| behind(line, mark).map(name).filter(|it| it.bytes().all(|c| c.is_ascii_digit()) && !it.is_empty());
-    // Position of a chip in the slice, and the chip's memory: (0x3x0_HBM1).
+    // This is the position of a chip in the slice, and the chip's memory: `(0x3x0_HBM1)`.
     let core = line.split(['(', ')']).find(|part| part.contains("_HBM") && *part == name(part));
     let gpu = number("GPU ").or_else(|| number("device ordinal ")).map(|number| format!("GPU {number}"));
     allocator.or(core).map(str::to_owned).or(gpu).unwrap_or_default()

@@ -79,7 +79,7 @@ fn a_tpus_text_is_read() {
         (gibibytes(found.needed_bytes) - 18.5).abs() < 1e-6 && (gibibytes(found.capacity_bytes) - 15.48).abs() < 1e-6
     );
     let [wide, weight] = found.buffers.as_slice() else { panic!("two buffers") };
-    // 16777216 rows of 128 lanes, four of which are used.
+    // The array has 16777216 rows of 128 lanes, but uses only four lanes.
     assert_eq!((wide.bytes, wide.unpadded_bytes), (16_777_216 * 128 * 4, 16_777_216 * 4 * 4));
     assert_eq!((weight.bytes, weight.name.as_str()), (2 << 30, "param.1"));
     assert_eq!(weight.as_peak_buffer().class.class, Class::Parameter);

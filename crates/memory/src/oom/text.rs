@@ -21,7 +21,7 @@ pub(super) fn lines(text: &str, mut take: impl FnMut(&str)) {
     }
 }
 
-/// Returns true if a line is a quotation. Windows paths contain backslashes too, but not in lines that report the
+/// Returns true if a line is a quotation. Windows paths also contain backslashes, but do not occur in lines that report the
 /// error.
 fn is_quoted(line: &str) -> bool {
     (line.contains("\\n") && !line.contains('\n') && out_of_memory::is_said(line.as_bytes()))
