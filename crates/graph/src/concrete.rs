@@ -8,7 +8,7 @@ use rustc_hash::{FxHashMap, FxHasher};
 use crate::scope;
 use crate::source::{Grouping, Source};
 
-/// For each instruction in merged layers, the group of the layers and the number of its layer.
+/// For each instruction in merged layers, the group that merges the layers, and the number of the instruction's layer.
 pub type Copies = FxHashMap<InstructionIndex, (u32, u32)>;
 
 /// A concrete group.
@@ -17,7 +17,7 @@ struct Node<'m> {
     label: &'m str,
     children: Vec<u32>,
     items: Vec<InstructionIndex>,
-    /// First instruction, including those of inner groups.
+    /// First instruction of the group or of the groups inside it.
     first: InstructionIndex,
 }
 
@@ -44,7 +44,7 @@ impl<'m> Concrete<'m> {
         let mut nodes = vec![Node::default()];
         let mut known: FxHashMap<(u32, &'m str), u32> = FxHashMap::default();
         let mut labels = Vec::new();
-        // Instructions often follow others with the same path.
+        // Consecutive instructions often have the same path.
         let mut latest = ("", 0u32);
         for &index in instructions {
             let Some(instruction) = module.at(index) else { continue };
@@ -86,7 +86,7 @@ impl<'m> Concrete<'m> {
     pub fn only_child(&self, at: u32) -> Option<(&'m str, u32)> {
         let node = self.nodes.get(at as usize).filter(|node| node.items.is_empty())?;
         let &[child] = node.children.as_slice() else { return None };
-        // A numbered layer without other layers keeps its own group.
+        // A numbered layer that is the only one keeps its own group.
         Some((self.nodes.get(child as usize)?.label, child))
     }
 
@@ -130,7 +130,8 @@ impl<'m> Concrete<'m> {
                 }
             }
         }
-        // Clusters of numbered layers, by pattern: the sorted contents of the first layer, and the place in the result.
+        // Clusters of numbered layers, by pattern. Each entry has the sorted contents of the cluster's first layer, and the
+        // cluster's index in the result.
         let mut clusters: FxHashMap<String, Vec<(Vec<u64>, usize)>> = FxHashMap::default();
         let mut merged: Vec<Merged> = Vec::new();
         for (label, children) in by_label {

@@ -7,11 +7,11 @@ use crate::numbers::Measured;
 
 /// The critical path of a computation.
 ///
-/// The path is the chain of instructions, each an operand of the next, whose device times have the largest sum. The time of
-/// an instruction is its self time over the window and all devices, plus that of the computations that it calls. A while
-/// loop, a conditional or a call is therefore one instruction with the time of everything inside. Instructions without
-/// measured time have time zero. However many ops run at once, the computation needs at least the time of the path. This is
-/// a lower bound, because control dependencies are not included.
+/// The path is the chain of instructions, each an operand of the next, whose device times have the largest sum. The time of an
+/// instruction is its self time over the window and all devices, plus that of the computations that it calls. A while loop, a
+/// conditional or a call is therefore one instruction with the time of everything inside. Instructions without measured time
+/// have time zero. The computation needs at least the time of the path, even if any number of ops can run at once. This is a
+/// lower bound, because control dependencies are not included.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CriticalPath {
     /// Instructions with measured time on the path, in execution order.
@@ -34,7 +34,7 @@ pub fn critical_path(module: &Module, measured: &Measured, of: ComputationIndex)
         let numbers = measured.whole(range.start + at as u32);
         numbers.and_then(|numbers| numbers.time).unwrap_or_default().max(Ps::ZERO)
     };
-    // Operands usually precede their users. Otherwise, the order comes from the graph.
+    // Operands usually precede their users. If some do not, the order comes from the graph.
     let order = topological(all.len(), |at, out: &mut Vec<usize>| {
         let operands = all.get(at).map(|it| it.operands.as_slice()).unwrap_or_default();
         out.extend(operands.iter().filter_map(|&operand| place(operand)).filter(|&at| at < all.len()));

@@ -13,13 +13,13 @@ use crate::class::Class;
 use crate::layout::{Graph, Layout, Pin, Point, Spacing, layered};
 use crate::visible::{Node, Visible};
 
-/// Width of a letter in pixels, at 12 pixels height.
+/// Width of a letter in pixels, if letters are 12 pixels high.
 const LETTER: f64 = 6.8;
 
 /// Height of a line of text.
 const LINE: f64 = 15.0;
 
-/// Longest line of a node, in letters.
+/// Maximum length of a node's line, in letters.
 const LONGEST: usize = 38;
 
 /// Space for the switch that opens a node on an interactive surface.
@@ -216,7 +216,7 @@ fn route(frames: &[Inside], origins: &[Point], parts: &[Part]) -> Vec<Point> {
         if points.is_empty() {
             return Vec::new();
         }
-        // The port of the frame decides where the part outside begins or ends.
+        // The part outside of the frame begins or ends at the frame's port.
         if index > 0
             && index <= across
             && let (Some(&port), Some(first)) = (joined.last(), points.first_mut())

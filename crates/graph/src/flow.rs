@@ -3,7 +3,7 @@
 use hlo::{Instruction, InstructionIndex, Module};
 use serde::{Deserialize, Serialize};
 
-/// Maximum number of steps from an operand to the instructions that are drawn for it. Only cyclic or absurd modules need
+/// Maximum number of steps from an operand to the instructions that are drawn in its place. Only cyclic or absurd modules need
 /// more.
 const MOST_STEPS: usize = 1_000;
 
@@ -14,9 +14,9 @@ pub struct Choices {
     pub hides_tuples: bool,
     /// True to write constants into their users. Inside fusions, this includes broadcasts of scalar constants.
     pub inlines_constants: bool,
-    /// True if bitcasts are not a step of the radius.
+    /// True if bitcasts do not count as steps of the radius.
     pub frees_bitcasts: bool,
-    /// Largest number of users of an instruction whose users are followed, and of operands of a tuple that is followed.
+    /// The search does not continue at an instruction with more users than this, or at a tuple with more operands than this.
     /// `None` follows all.
     pub most_users: Option<usize>,
 }
@@ -114,7 +114,7 @@ impl Users {
     }
 }
 
-/// Appends the instructions whose values flow into `from`. Skips over instructions that edges [pass
+/// Appends the instructions whose values flow into `from`. Looks through instructions that edges [pass
 /// through](Choices::is_passed), and leaves out inlined constants. `keeps` is an instruction that is always drawn.
 pub fn sources(
     module: &Module,

@@ -100,7 +100,7 @@ impl Text {
         let all = &self.printed.links;
         let from = all.partition_point(|link| link.range.start < start);
         let links = all.get(from..).unwrap_or_default().iter().take_while(|link| link.range.end <= end);
-        // A cut line lacks its middle part.
+        // A shortened line lacks its middle part.
         let cut_at = || shown.find('…').unwrap_or_default();
         let readable = if shown == text { text.len() } else { cut_at() };
         let links = links.filter(|link| link.range.end - start <= readable).filter_map(|link| {

@@ -37,7 +37,7 @@ fn sum<T: Copy>(a: Option<T>, b: Option<T>, add: impl Fn(T, T) -> T) -> Option<T
 /// Numbers of the instructions of a module.
 #[derive(Clone, Debug, Default)]
 pub struct Measured {
-    /// By [`InstructionIndex`]. Instructions without numbers are missing.
+    /// Numbers by [`InstructionIndex`]. Instructions without numbers have no entry.
     own: FxHashMap<InstructionIndex, Numbers>,
     /// Sums over an instruction and the computations that it calls.
     whole: FxHashMap<InstructionIndex, Numbers>,

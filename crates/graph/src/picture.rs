@@ -15,7 +15,7 @@ use crate::svg::{middle, path};
 use crate::tree::Tree;
 use crate::visible::Visible;
 
-/// Maximum number of nodes of a picture. More are neither readable nor quick to draw.
+/// Maximum number of nodes of a picture. A picture with more nodes is neither readable nor quick to draw.
 const MOST_NODES: usize = 1_500;
 
 /// A part of a program, and the way to draw it.
@@ -138,7 +138,7 @@ pub(crate) fn select(source: Source<'_>, users: &Users, look: &Look) -> Result<P
     Ok(Part { selection, tree, visible })
 }
 
-/// Makes the picture of the selected part.
+/// Draws the selected part.
 pub(crate) fn picture(source: Source<'_>, part: &Part) -> Picture {
     let Part { selection, tree, visible } = part;
     let module = source.module;

@@ -59,9 +59,9 @@ pub struct Details {
     pub name: String,
     /// Labels and values, in display order.
     pub facts: Vec<(String, String)>,
-    /// Names of the first instructions that use it.
+    /// Names of the first instructions that use the instruction's result.
     pub users: Vec<String>,
-    /// Names of the computations that it calls.
+    /// Names of the computations that the instruction calls.
     pub called: Vec<String>,
     /// True if the self time was measured, so that tables of ops contain the instruction.
     pub is_measured: bool,

@@ -20,7 +20,7 @@ pub struct Selection {
     pub omitted: FxHashMap<InstructionIndex, Omitted>,
 }
 
-/// Numbers of an instruction's neighbours that are not drawn.
+/// How many neighbours of an instruction are not drawn.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Omitted {
     /// Number of operands that are not drawn.
@@ -48,7 +48,7 @@ pub fn whole(module: &Module, index: ComputationIndex, choices: Choices) -> Sele
 /// * users of constants and of instructions with more than 16 users are not followed;
 /// * operands of tuples are not followed, except from the centre. If tuples are hidden, this applies to tuples with more
 ///   than 16 operands;
-/// * a step from or to a bitcast costs nothing, and neither does a step through a hidden tuple.
+/// * a step from or to a bitcast, or through a hidden tuple, does not count.
 ///
 /// Called computations are not part of the result: their instructions appear if the calling instruction is opened.
 pub fn neighbourhood(
@@ -106,7 +106,7 @@ pub fn neighbourhood(
         flowing.dedup();
         let omitted = Omitted {
             operands: flowing.iter().filter(|&&operand| !is_drawn(operand)).count(),
-            // A hidden user that was reached leads to drawn users.
+            // The search reached the drawn users behind a hidden user, so the hidden user is not counted as omitted.
             users: users.of(index).iter().filter(|&user| !distance.contains_key(user)).count(),
         };
         if omitted != Omitted::default() {

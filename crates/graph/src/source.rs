@@ -14,7 +14,7 @@ pub enum Grouping {
     Layers,
     /// By name scope. Each layer forms its own group.
     Scopes,
-    /// By computation alone: an instruction contains the computations that it calls.
+    /// Only by computation: an instruction contains the computations that it calls.
     Computations,
 }
 

@@ -17,10 +17,10 @@ use crate::numbers::Numbers;
 use crate::selection::{self, Selection};
 use crate::source::Source;
 
-/// Maximum number of children of a group. More are split into groups of consecutive children.
+/// Maximum number of children of a group. If there are more, they are split into groups of consecutive children.
 pub const MOST_CHILDREN: usize = 200;
 
-/// Maximum depth of opened calls. Real programs nest a few calls. A cyclic program would never end.
+/// Maximum depth of opened calls. Real programs nest only a few calls, but a cyclic program would never end.
 const MOST_CALLS: usize = 32;
 
 /// A group of units and other groups.
@@ -62,11 +62,11 @@ pub struct Unit {
     pub id: String,
     /// The instructions. The first one gives the unit its name.
     pub members: Vec<InstructionIndex>,
-    /// Group that directly contains it.
+    /// Group that directly contains the unit.
     pub group: u32,
     /// Sums over the members, with the computations that they call.
     pub numbers: Numbers,
-    /// Group that replaces the unit, if it is opened.
+    /// Group that replaces the unit, if the unit is opened.
     pub opened: Option<u32>,
     /// Levels of the computations that the opened unit calls, in order.
     pub levels: Vec<u32>,
@@ -144,7 +144,7 @@ impl Tree {
             .collect()
     }
 
-    /// Replaces a unit that calls computations by a group with the instructions of these computations.
+    /// Replaces a unit that calls computations with a group that contains the instructions of these computations.
     fn open(&mut self, source: Source<'_>, at: u32) {
         let Some(unit) = self.units.get(at as usize) else { return };
         let Some(&call) = unit.members.first() else { return };
@@ -311,7 +311,7 @@ impl Tree {
 
     /// Computes the sums of the groups that were added since `first`, and adds them to `below`.
     fn sum(&mut self, first: usize, below: u32) {
-        // A group made by splitting contains groups that precede it, so the order of the list is not enough.
+        // A group that was made by splitting contains groups that precede it, so the order of the list is not usable.
         let mut order: Vec<u32> = vec![below];
         let mut at = 0;
         while let Some(&group) = order.get(at) {

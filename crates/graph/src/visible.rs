@@ -18,7 +18,7 @@ pub struct Node {
     pub id: String,
     /// Name of the instruction or group.
     pub label: String,
-    /// The instruction. For several copies, the first one. `None` for groups of scopes.
+    /// The instruction, or the first of several copies. `None` for groups of scopes.
     pub instruction: Option<InstructionIndex>,
     /// Frame that contains the node.
     pub parent: Option<u32>,
@@ -275,7 +275,7 @@ fn results(source: Source<'_>, tree: &Tree, from: (usize, u32), out: &mut Vec<u3
 /// Returns the unit that receives an operand: the unit itself, or a parameter of the computation that it calls.
 fn parameter(source: Source<'_>, tree: &Tree, unit: u32, place: usize) -> Option<u32> {
     let mut at = unit;
-    // A parameter calls nothing, so one step is enough.
+    // One step is enough, because a parameter calls nothing.
     if let Some(level) = single(tree, unit)
         && let Some(computation) = source.module.computation(level.computation)
     {

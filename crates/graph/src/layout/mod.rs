@@ -9,8 +9,8 @@
 //! 2. An edge over several ranks passes a dummy node in each rank, so that it never covers a node.
 //! 3. Sweeps over the layers sort nodes by the mean place of their neighbours, and swaps of neighbours remove the remaining
 //!    crossings (`order.rs`).
-//! 4. Brandes and Köpf, "Fast and Simple Horizontal Coordinate Assignment" (2001): the mean of the two middle ones of four
-//!    alignments (`place.rs`). Long edges become vertical.
+//! 4. The horizontal places follow Brandes and Köpf, "Fast and Simple Horizontal Coordinate Assignment" (2001): each is the
+//!    mean of the two middle values of four alignments (`place.rs`). Long edges become vertical.
 //!
 //! Nodes do not overlap, and edges do not cover nodes, except for edges whose dummies exceed [`MOST_DUMMIES`].
 
@@ -41,7 +41,7 @@ impl Default for Spacing {
     }
 }
 
-/// Place of a node that is given in advance.
+/// Required place of a node.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Pin {
     /// Anywhere.
@@ -58,7 +58,7 @@ pub enum Pin {
 pub struct Graph {
     /// Width and height of each node.
     pub sizes: Vec<(f64, f64)>,
-    /// Places of nodes that are given in advance. Nodes without an entry are free.
+    /// Required places of nodes. Nodes without an entry are free.
     pub pins: Vec<Pin>,
     /// Edges between nodes. Edges to or from unknown nodes, and from a node to itself, have no route.
     pub edges: Vec<(usize, usize)>,

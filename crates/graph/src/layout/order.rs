@@ -1,20 +1,20 @@
-//! Order of the nodes in each layer, with few crossings.
+//! Order of the nodes in each layer, with as few crossings as possible.
 
 use super::{Layers, at, of, set};
 
 /// Maximum number of sweeps.
 const MOST_SWEEPS: usize = 24;
 
-/// Number of sweeps without improvement after which the search ends.
+/// The search ends after this number of sweeps without improvement.
 const PATIENCE: usize = 4;
 
-/// Number of nodes and dummies above which fewer sweeps are made.
+/// If there are more nodes and dummies than this, fewer sweeps are made.
 const LARGE: usize = 8_000;
 
 /// Maximum number of passes that swap neighbours.
 const MOST_SWAPS: usize = 8;
 
-/// Sets the first order: nodes are sorted by when a walk down from the upper nodes first reaches them.
+/// Sets the first order: nodes are in the order in which a walk down from the upper nodes reaches them.
 pub(super) fn start(layers: &mut Layers, ranks: &[usize]) {
     let count = layers.widths.len();
     let mut by_rank: Vec<usize> = (0..count).filter(|&node| of(&layers.up, node).is_empty()).collect();
@@ -48,7 +48,7 @@ pub(super) fn minimise(layers: &mut Layers) -> u64 {
         if best == 0 || without >= patience {
             break;
         }
-        // Every other pair of sweeps moves a node to the right of other nodes with the same mean.
+        // In every other pair of sweeps, a node moves to the right of nodes with the same mean.
         self::sweep(layers, sweep % 2 == 0, sweep % 4 >= 2);
         swap(layers, 2);
         let now = crossings(layers);
@@ -125,7 +125,7 @@ fn swap(layers: &mut Layers, passes: usize) {
     }
 }
 
-/// Number of neighbours above which two nodes are not compared.
+/// Maximum number of neighbours of nodes that are compared.
 const MOST_COMPARED: usize = 64;
 
 /// Counts the crossings between edges of `left` and `right`, if they are in this order.
@@ -152,7 +152,7 @@ pub(super) fn crossings(layers: &Layers) -> u64 {
                 new.sort_unstable();
             }
         }
-        // Inversions of the sequence, with a Fenwick tree over the places of the next layer.
+        // Counts the inversions of the sequence with a Fenwick tree over the places of the next layer.
         tree.clear();
         tree.resize(of(&layers.layers, rank + 1).len() + 1, 0);
         for (before, &end) in (0u64..).zip(&ends) {

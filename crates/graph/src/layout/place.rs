@@ -82,7 +82,7 @@ fn align(layers: &Layers, conflicts: &FxHashSet<(usize, usize)>, is_down: bool, 
     for step in 0..depth {
         let layer = of(&layers.layers, if is_down { step } else { depth - 1 - step });
         let neighbours = if is_down { &layers.up } else { &layers.down };
-        // Place of the last neighbour that a block took, in the direction of the walk.
+        // Place of the latest neighbour that a block contains, in the direction of the walk.
         let mut latest: Option<usize> = None;
         for index in 0..layer.len() {
             let node = at(layer, if is_left { index } else { layer.len() - 1 - index });

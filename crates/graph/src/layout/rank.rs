@@ -19,7 +19,7 @@ pub(super) fn acyclic(graph: &Graph) -> Vec<Option<(usize, usize)>> {
     }
     let mut directed: Vec<Option<(usize, usize)>> =
         graph.edges.iter().map(|edge| is_edge(edge).then_some(*edge)).collect();
-    // 0 not visited, 1 on the path, 2 done.
+    // The states are 0 for not visited, 1 for on the path, and 2 for done.
     let mut state = vec![0u8; count];
     let mut path: Vec<(usize, usize)> = Vec::new();
     for start in 0..count {

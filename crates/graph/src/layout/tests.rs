@@ -54,7 +54,7 @@ proptest! {
                 prop_assert!(route.is_empty());
                 continue;
             }
-            // The route leads from the border of one node to that of the other.
+            // The route leads from the border of one node to the border of the other.
             let (start, end) = (route[0], route[route.len() - 1]);
             prop_assert!((start.0 - layout.centres[from].0).abs() < 0.01 && (end.0 - layout.centres[to].0).abs() < 0.01);
             for pair in route.windows(2) {
@@ -147,7 +147,7 @@ fn odd_graphs_are_laid_out() {
     let layout = layered(&odd, Spacing::default());
     assert!(layout.routes[0].is_empty() && layout.routes[1].is_empty());
     assert!(layout.routes[2..].iter().all(|route| route.len() >= 2));
-    // A star of long edges.
+    // The graph is a star of long edges.
     let wide = Graph {
         sizes: vec![(10.0, 10.0); 3_000],
         edges: (1..3_000).flat_map(|node| [(node - 1, node), (0, node)]).collect(),

@@ -43,7 +43,7 @@ fn a_whole_computation_has_closed_groups_and_a_critical_path() {
     let picture = program().picture(&look()).unwrap();
     assert_eq!((picture.computation.as_str(), picture.is_entry, picture.missing.clone()), ("main", true, None));
     assert_eq!(names(&picture), ["%x", "layer_0", "layer_1", "%copy.1"]);
-    // fusion.1, tanh.1 and tanh.2 depend on each other and take 70 us, more than the copy.
+    // `fusion.1`, `tanh.1` and `tanh.2` form a chain that takes 70 us, which is more than the copy takes.
     assert_eq!(picture.critical, Some((Ps::new(70_000_000), Ps::new(115_000_000))));
     let critical: Vec<bool> = picture.nodes.iter().map(|node| node.is_critical).collect();
     assert_eq!(critical, [false, true, true, false]);
@@ -111,7 +111,7 @@ fn lines_have_times_and_links_with_their_places() {
         .map(|it| (&row.text[it.start as usize..it.end as usize], it.name.as_str(), it.is_computation))
         .collect();
     assert_eq!(links, [("%x", "x", false), ("%fused", "fused", true)]);
-    // A part of the text has the same lines.
+    // A part of the listing has the same lines as the whole.
     let part = program.listing("main", None, 2, 3).unwrap();
     assert_eq!((part.first, &part.rows[..]), (2, &all.rows[2..5]));
     assert_eq!(program.listing("main", None, 90, 3).unwrap().rows, []);
