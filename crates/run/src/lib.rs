@@ -31,7 +31,7 @@ pub struct Run {
     pub model: ModelConfig,
     /// Device that a sidecar `crossprof.json` names.
     pub device: Option<String>,
-    /// Slowdown by tracing, if the capture kit measured it.
+    /// Slowdown caused by tracing, if the capture kit measured it.
     pub tracing: Option<Tracing>,
     /// Other notes of the capture kit, under the names that `metadata.environment` uses.
     pub capture_notes: BTreeMap<String, String>,
@@ -75,9 +75,8 @@ impl Run {
         self.compiled.get_or_init(|| Arc::new(CompiledPrograms::new(&self.trace)))
     }
 
-    /// Completes the events from the compiled programs, once: extends the events of ops of XLA's CPU backend to the true
-    /// ends of the ops, and names the instructions of kernels that CUDA graphs launched. Does nothing if there are no
-    /// such events.
+    /// Completes the events from the compiled programs, once. Extends the events of ops of XLA's CPU backend to the true ends
+    /// of the ops, and names the instructions of kernels that CUDA graphs launched. Does nothing if there are no such events.
     pub fn complete(&mut self) {
         let compiled = Arc::clone(self.programs());
         cpu_ops::complete(&mut self.trace, &compiled.modules);

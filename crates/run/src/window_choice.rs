@@ -18,7 +18,7 @@ pub enum WindowChoice {
     All,
     /// From the first op of each device to its last.
     Active,
-    /// From one step to another, including both. The steps need not be counted steps.
+    /// From one step to another, both included. The steps need not be counted steps.
     Steps {
         /// Name of the first step, or its index if steps have no names.
         first: String,

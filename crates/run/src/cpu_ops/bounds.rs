@@ -7,8 +7,8 @@ use trace::Trace;
 /// Name of the spans in which XLA's executor runs the ops that are ready.
 const EXECUTE: &str = "ThunkExecutor::Execute";
 
-/// Longest time between a marker and the event before it on its thread at which the two are treated as adjacent. Only the
-/// return from a function is between them. It takes about a microsecond.
+/// A marker and the event before it on its thread are treated as adjacent if the time between them is at most this. Only the
+/// return from a function is between adjacent ones, which takes about a microsecond.
 const AT_ONCE: Ps = Ps::new(10_000_000);
 
 /// The last event that ended before a marker on its thread.
@@ -42,7 +42,8 @@ pub(super) fn starts_of_next_spans(trace: &Trace, ops: &[OpEvent], marked: &[Opt
     trace.events.for_each_time(trace.events.ids(), |_, kind, interval| {
         let Some(line) = kinds.get(kind).map(|kind| kind.line.index()) else { return };
         let (Some(wanted), Some(before)) = (wanted.get(line), before.get_mut(line)) else { return };
-        // An event belongs to the first marker after it: a later marker follows that first marker or a later event.
+        // An event belongs to the first marker after it, because any later marker directly follows that first marker or a later
+        // event.
         let after = wanted.partition_point(|&(start, _)| start < interval.end);
         let is_execute = is_execute.get(kind) == Some(&true);
         let this = Some(Before { end: interval.end, start: std::cmp::Reverse(interval.start), is_execute });

@@ -1,11 +1,11 @@
 //! Analyses the ops of XLA's CPU backend. Finds their ends, the ops that run inside others, and the events that belong
 //! to one execution.
 //!
-//! An op's event is the call that starts it. If the op computes on other threads, the call returns before the op ends.
-//! XLA then marks the end by an event `end: <op>` with the number of the op's event ([`trace::EventColumn::Producer`],
-//! [`trace::EventColumn::Consumer`]). XLA notifies the waiters of an op in reverse order, and the marker comes last:
-//! the thread that completes an op first runs the ops that became ready. So the marker may come long after the end.
-//! crossprof takes the earliest of these times as the end of an op:
+//! An op's event is the call that starts it. If the op computes on other threads, the call returns before the op ends. XLA then
+//! marks the end with an event `end: <op>` with the number of the op's event ([`trace::EventColumn::Producer`],
+//! [`trace::EventColumn::Consumer`]). XLA notifies the waiters of an op in reverse order, and the marker comes last: the thread
+//! that completes an op first runs the ops that became ready. So the marker may come long after the end. crossprof takes the
+//! earliest of these times as the end of an op:
 //!
 //! ```text
 //! thread 1   [dot  )                                         the event: only the start

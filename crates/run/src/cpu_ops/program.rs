@@ -6,7 +6,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use hlo::{Instruction, InstructionIndex, Module};
 use trace::{StrId, Trace};
 
-/// Maximum number of instructions examined for the uses of one op. Real chains have a few.
+/// Maximum number of instructions examined for the uses of one op. Real chains have only a few.
 const MAX_VISITED: usize = 10_000;
 
 /// Opcodes of ops that run other ops or may run foreign code.

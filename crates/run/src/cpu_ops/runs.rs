@@ -132,7 +132,7 @@ impl Runs {
         self.place(at).and_then(|(place, _, program)| program.ops.get(place.op)).is_some_and(|op| op.is_leaf)
     }
 
-    /// Returns the event of the op that runs the computation of this op: the latest such event that had started.
+    /// Returns the event of the op that runs the computation of this op: the latest such event that started before this op.
     pub(super) fn around(&self, at: usize) -> Option<usize> {
         let (place, run, program) = self.place(at)?;
         let start = self.start(at);

@@ -104,7 +104,7 @@ fn an_op_ends_at_its_marker_where_nothing_uses_it_before() {
     );
 }
 
-/// The marker follows the span that the thread ran after it completed the op, with nothing between them.
+/// The thread ran a span after it completed the op. The marker directly follows this span.
 #[test]
 fn an_op_ended_before_the_next_span_of_its_thread() {
     for (between, end) in [(None, 40), (Some(55), 60)] {
@@ -166,8 +166,7 @@ fn what_a_loop_runs_on_another_thread_runs_in_it() {
         .zip(self_times(&trace, device))
         .map(|(&id, time)| (trace.text(trace.events.get(id).unwrap().name).to_owned(), time.as_ps() / 1_000_000))
         .collect();
-    // 0 to 6, 10 to 20 and 70 to 80 are the loop's own time. copy.10 does not belong to the loop and runs at the same
-    // time.
+    // The loop's own time is 0 to 6, 10 to 20 and 70 to 80. `copy.10` runs at the same time and does not belong to the loop.
     let expected =
         [("while.6", 26), ("copy.5", 4), ("ynn_fusion", 30), ("wrapped_tanh", 20), ("wrapped_add", 20), ("copy.10", 3)];
     assert_eq!(own, expected.map(|(name, time)| (name.to_owned(), time)));
@@ -217,7 +216,7 @@ fn several_events_of_one_execution_are_one() {
     assert_eq!(parts, [(1, 0), (4, 3), (7, 6)]);
 }
 
-/// Markers in a JSON have no numbers, so the report warns if a marker is outside its op's event.
+/// Markers in a trace JSON have no numbers, so the report warns if a marker is outside its op's event.
 #[test]
 fn a_json_warns_that_ends_are_unknown() {
     for (marker, warned) in [(11, false), (12, false), (60, true)] {

@@ -67,7 +67,7 @@ const UNASSIGNED: i32 = -10;
 /// Maximum number of cells in the table. Longer sequences are aligned in a band around the best assignment.
 const MOST_CELLS: usize = 4 << 20;
 
-/// Smallest width of the band.
+/// Minimum width of the band.
 const LEAST_WIDTH: usize = 64;
 
 /// Returns the number of columns of the table, or `None` if the sequences are too long.
@@ -81,8 +81,8 @@ pub(super) fn cells(kernels: usize, instructions: usize) -> usize {
     kernels * width(kernels, instructions).unwrap_or(0)
 }
 
-/// Values for the assignments that end at an instruction: one for assignments whose last instruction has no main kernel yet,
-/// and one for assignments whose last instruction has one.
+/// Values for the assignments that end at an instruction. There is one value for assignments whose last instruction has no main
+/// kernel yet, and one for the others.
 #[derive(Clone, Copy, Default)]
 struct Both<T> {
     without_main: T,
@@ -218,8 +218,8 @@ fn backwards(rows: &[(usize, Vec<Both<Source>>)], best: Option<(usize, bool)>) -
 mod tests {
     use super::*;
 
-    /// Aligns names of kernels with names of instructions. `lib` is a kernel of a library, `call` an instruction that calls
-    /// one, `fill` a fill, and `|` the start of a graph.
+    /// Aligns names of kernels with names of instructions. `lib` is a library kernel, `call` is an instruction that calls a
+    /// library, `fill` is a fill, and `|` is the start of a graph.
     fn aligned(kernels: &str, instructions: &str) -> Vec<Option<usize>> {
         let instructions: Vec<&str> = instructions.split(' ').collect();
         let mut starts = Vec::new();

@@ -17,7 +17,7 @@ pub(super) struct Launching {
 /// The kernels that an instruction launches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Calls {
-    /// A kernel that XLA generated for it.
+    /// A kernel that XLA generated for the instruction.
     Generated,
     /// Kernels of a library.
     Library(Library),
@@ -39,9 +39,9 @@ pub(super) enum Library {
 /// A kernel, described by its name.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Kernel {
-    /// XLA generated it for this instruction, and uses it for other instructions that compute the same.
+    /// XLA generated the kernel for this instruction, and also uses it for other instructions that compute the same.
     Generated(InstructionIndex),
-    /// A library contains it. `None` if its name does not show which library.
+    /// A library contains the kernel. `None` if the kernel's name does not show which library.
     OfLibrary(Option<Library>),
     /// A copy or a fill.
     CopyOrFill,

@@ -1,8 +1,8 @@
 //! Finds the instruction of each kernel that a CUDA graph launched.
 //!
-//! XLA records most of a program in a few CUDA graphs, its *command buffers*. The events of their kernels name the command buffer
-//! instead of an instruction (`hlo_op: command_buffer_1`), or nothing at all. Without their instructions, such kernels have no
-//! cost, source line or layer. crossprof finds the instruction from the first of these sources:
+//! XLA records most of a program in a small number of CUDA graphs, its *command buffers*. The events of their kernels name the
+//! command buffer instead of an instruction (`hlo_op: command_buffer_1`), or nothing at all. Without their instructions, such
+//! kernels have no cost, source line or layer. crossprof finds the instruction from the first of these sources:
 //!
 //! 1. another kernel with the same graph node that names its instruction (before a graph is captured, its kernels run as usual);
 //! 2. the order of the kernels: a graph runs them in the order of the compiled program ([`align`]);
@@ -128,7 +128,7 @@ fn by_order(trace: &Trace, modules: &Modules, unnamed: &[usize]) -> FxHashMap<us
     let launches = launches(trace, modules, unnamed);
     let mut programs: Vec<&Program> = launches.keys().collect();
     sort::sort_by_key(&mut programs, |program| **program);
-    // Devices run the same programs.
+    // Results are cached, because the devices run the same programs.
     let mut known: FxHashMap<(*const Module, Vec<StrId>), Vec<Option<usize>>> = FxHashMap::default();
     let mut cells = 0;
     for program in programs {

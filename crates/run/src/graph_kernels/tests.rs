@@ -1,5 +1,5 @@
-//! Kernels that name no instruction at all: older captures, and captures without the compiled program. Programs of JAX are
-//! tested with real captures (tests/graph_kernels.rs).
+//! Tests kernels that name no instruction at all, as in older captures and in captures without the compiled program.
+//! `tests/graph_kernels.rs` tests real captures of JAX programs.
 
 use super::*;
 use trace::TraceBuilder;
