@@ -1,5 +1,5 @@
-//! A training loop that loses time in known ways, captured with JAX on the CPU (tests/data/goodput). The truth is the lost time by
-//! the recording script's clock.
+//! A training loop that loses time in known ways, captured with JAX on the CPU (tests/data/goodput). The expected value is the
+//! lost time by the recording script's clock.
 
 use crate::support::{samples, xprof};
 
@@ -20,7 +20,7 @@ fn lost_time_has_its_causes() {
         let (found, truth) = (time(part).unwrap(), truth(&format!("{part}_us")));
         assert!((found / truth - 1.0).abs() < 0.03, "{part}: {found} instead of {truth}");
     }
-    // The script's clock includes tracing and lowering, which are no compilation.
+    // The script's clock includes tracing and lowering, which are not compilation.
     let compilation = time("compilation").unwrap() + time("outside_steps").unwrap();
     assert!((compilation / truth("compilation_us") - 1.0).abs() < 0.03, "{compilation}");
     assert!(time("compilation").unwrap() > 0.7 * truth("compilation_us"));

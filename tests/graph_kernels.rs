@@ -1,5 +1,5 @@
-//! Instructions of kernels that CUDA graphs launched, on captures of an H100 (tests/data/jax-h100). The truth comes from
-//! the order of XLA's own thunks, and from captures of the same programs without graphs, in which kernels name their
+//! Instructions of kernels that CUDA graphs launched, on captures of an H100 (tests/data/jax-h100). The expected instructions
+//! come from the order of XLA's own thunks, and from captures of the same programs without graphs, in which kernels name their
 //! instructions.
 
 use crate::support;

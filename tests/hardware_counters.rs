@@ -1,9 +1,10 @@
 //! Hardware counters.
 //!
-//! * of an H100, sampled every 500 us (tests/data/jax-h100). The truth is the sum of the raw samples, and the bytes
-//!   that the programs of the capture must move at least.
-//! * of an H200, power and clocks (tests/data/jax-h200). The truth is `nvidia-smi`, which ran at the same time.
-//! * of synthetic TPUs (tests/data/tpu-counters). The truth is XProf.
+//! * of an H100, sampled every 500 us (tests/data/jax-h100). The expected values are the sum of the raw samples, and the
+//!   minimum number of bytes that the captured programs must move.
+//! * of an H200, power and clocks (tests/data/jax-h200). The expected values come from `nvidia-smi`, which ran at the same
+//!   time.
+//! * of synthetic TPUs (tests/data/tpu-counters). The expected values come from XProf.
 
 use crate::support;
 
@@ -60,8 +61,8 @@ fn is_near(ours: f64, truth: &Value, tolerance: f64) -> bool {
     (ours - truth.as_f64().unwrap()).abs() <= tolerance
 }
 
-/// Rates of sampled counters over the active time. The truth is a script that uses JAX's own reader: the sum of the samples,
-/// each spread over the time since the previous sample.
+/// Checks the rates of sampled counters over the active time. The expected values come from a script that uses JAX's own
+/// reader. It sums the samples, each spread over the time since the previous sample.
 #[test]
 fn rates_of_sampled_counters_agree_with_a_script() {
     let mut session = open("jax-h100/counters.xplane.pb.gz");

@@ -202,7 +202,7 @@ fn the_type_is_that_of_the_main_arithmetic() {
     assert_eq!((of(&library, "fp8"), of(&library, "unsaid")), (Some("f8e4m3fn"), None));
 }
 
-/// XLA has no costs for these calls, so the truth is computed by hand.
+/// XLA has no costs for these calls, so the expected numbers are computed by hand.
 #[test]
 fn library_calls_have_the_costs_of_their_shapes() {
     let module = module("library_attention");

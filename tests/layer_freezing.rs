@@ -1,5 +1,5 @@
-//! Parameters that a training step trains. The truth comes from JAX, which compared the arrays before and after a step
-//! (tests/data/freezing).
+//! Parameters that a training step trains. The expected results come from JAX, which compared the arrays before and after a
+//! step (tests/data/freezing).
 
 use std::io::Read;
 use std::path::PathBuf;

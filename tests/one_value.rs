@@ -60,7 +60,8 @@ fn column(session: &mut Session, table: TableName, variant: &str, name: &str, va
     sums
 }
 
-/// Requires that all places that show self times of `kernels` show, for each name, the `truth` per step in 5 counted steps.
+/// Requires that every table and section with self times of `kernels` shows the `truth` for each name, per step in 5 counted
+/// steps.
 fn self_times_are(kernels: &[(&str, u32, u64, u64)], truth: &[(&str, f64)]) {
     const STEPS: u64 = 5;
     let mut session = support::open("overlap.trace.json", steps_of(kernels, STEPS).as_bytes());

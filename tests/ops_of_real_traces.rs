@@ -44,7 +44,7 @@ fn total_count(kernels: &Kernels) -> u64 {
     kernels.kernels_by_category.values().map(|it| it.count).sum()
 }
 
-/// truths.rs tests its categories.
+/// The tests in `truths.rs` check its categories.
 #[test]
 #[ignore = "reads real profiles"]
 fn a_tpu_compiles_and_neither_copies_nor_loads() {

@@ -1,5 +1,5 @@
-//! Pipeline-parallel programs in captures of JAX on the CPU (tests/data/pipelines). The truth is the time that the recording
-//! script let each stage sleep, and the time of its steps, by its own clock.
+//! Pipeline-parallel programs in captures of JAX on the CPU (tests/data/pipelines). The expected values are the times for which
+//! the recording script let each stage sleep, and the step times by the script's own clock.
 
 use crate::support::{samples, xprof};
 

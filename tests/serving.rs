@@ -1,5 +1,5 @@
-//! Forward passes of inference engines in captures of JAX on the CPU (tests/data/serving). The truth comes from the
-//! recording script: the phase and batch of each pass, and its time on the script's own clock.
+//! Forward passes of inference engines in captures of JAX on the CPU (tests/data/serving). The expected values come from the
+//! recording script: the phase and batch of each pass, and the time of the pass on the script's own clock.
 
 use crate::support::{samples, xprof};
 
