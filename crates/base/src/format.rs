@@ -163,7 +163,7 @@ pub fn number_of_digits(value: f64, digits: usize) -> String {
     format!("{sign}{text}")
 }
 
-/// Limit below which numbers are written with a power of ten.
+/// Smaller numbers than this are written with a power of ten.
 const SMALLEST: f64 = 1e-6;
 
 /// Formats a number below 1 with all its digits, and with at least two decimals.

@@ -1,7 +1,7 @@
 //! Reads decimal numbers with little code.
 //!
-//! The standard library can read every possible number, but its tables add 12 kB (gzipped) to the page's WebAssembly.
-//! Numbers that users type and that crossprof writes have few digits, so integer arithmetic reads them exactly.
+//! The standard library can read every possible number, but its tables add 12 kB (gzipped) to the page's WebAssembly. Numbers
+//! that users type and that crossprof writes have only a few digits, so integer arithmetic reads them exactly.
 
 /// Parses a decimal number (`12`, `-0.5`, `1.25e3`) and returns the nearest float, as the standard library does.
 /// Returns `None` for any other text, for more digits than a `u64` holds, for numbers above about 10^38, and for more

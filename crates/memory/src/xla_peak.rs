@@ -3,9 +3,9 @@
 use crate::assignment::{Assignment, BufferIndex, HeapEventKind};
 use crate::references::References;
 
-/// Returns the largest total of the buffers alive at once, like XLA's `ComputePeakMemory`. Adds up all memory spaces. Includes
-/// arguments, results and constants from the start: the largest buffer of each allocation. Excludes the memory of calls. Plays
-/// heap traces one after another.
+/// Returns the largest total of the buffers that are alive at the same time, like XLA's `ComputePeakMemory`. Adds up all memory
+/// spaces. Includes arguments, results and constants from the start: the largest buffer of each allocation. Excludes the memory
+/// of calls. Plays heap traces one after another.
 pub fn xla_peak(assignment: &Assignment) -> u64 {
     let size = |buffer: BufferIndex| assignment.buffers.get(buffer).map_or(0, |buffer| u128::from(buffer.size));
     let mut references = References::new(assignment.buffers.len());
@@ -19,7 +19,7 @@ pub fn xla_peak(assignment: &Assignment) -> u64 {
     let mut peak = bytes;
     for event in assignment.traces.iter().flat_map(|trace| &trace.events) {
         let Some(buffer) = event.buffer else { continue };
-        // Inconsistencies are not counted here: the heap already counts them.
+        // Inconsistencies are not counted here, because the heap already counts them.
         match event.kind {
             HeapEventKind::Allocate if references.allocate(buffer).is_ok() => bytes += size(buffer),
             HeapEventKind::Free => {

@@ -228,9 +228,9 @@ struct Pass<'p, 'm> {
 /// How instructions with the same key are matched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Ties {
-    /// They are not matched.
+    /// The instructions are not matched.
     Skip,
-    /// In their order, if both sides have equally many.
+    /// The instructions are matched in their order, if both sides have equally many.
     InOrder,
 }
 

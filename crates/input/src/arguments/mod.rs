@@ -1,4 +1,4 @@
-//! Reads a file again to get all arguments of a few events. Decoding keeps only the arguments that metrics need.
+//! Reads a file again to get all arguments of selected events. Decoding keeps only the arguments that metrics need.
 //!
 //! ```text
 //!  bytes --> Unpacker --> the member's Decoder, which watches for the events --> name and value of each argument

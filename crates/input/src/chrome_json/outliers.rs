@@ -1,5 +1,5 @@
-//! Removes events whose absurd times would stretch the capture: events without times, and a few events far away from all
-//! others.
+//! Removes events whose absurd times would stretch the capture: events without times, and events far away from all others, if
+//! there are only a few.
 //!
 //! Writers that lack the times of an event write 0 as its start and duration. Such events do not belong to a capture that
 //! begins later, even if there are many. An event far away from all others is removed only if the gap is longer than an hour,

@@ -1,5 +1,5 @@
-//! Counts lost data by kind, with the position of the first loss. A damaged file then causes a few warnings instead of one
-//! for each of a million events.
+//! Counts lost data by kind, with the position of the first loss. A damaged file then causes only a few warnings, instead of
+//! one for each of a million events.
 
 use base::{Warning, WarningCode};
 

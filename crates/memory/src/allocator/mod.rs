@@ -1,7 +1,7 @@
 //! Memory over time, from the events of a capture's allocators. Each allocation and each release is an event
 //! (`MemoryAllocation`, `MemoryDeallocation`) with the allocator's fill level after it.
 //!
-//! [`xprof`] reproduces the figures of XProf. These differ:
+//! [`xprof`] reproduces XProf's figures. The following figures differ:
 //!
 //! | | here | XProf |
 //! |---|---|---|

@@ -261,7 +261,7 @@ fn limit(trace: &Trace, device: &Device, meter: Meter) -> Option<f64> {
 /// Sets the clock of each step, from samples of the devices' clocks or throttling.
 pub(crate) fn set_clocks(trace: &Trace, devices: &Devices, steps: &mut [Step]) {
     let origin = devices.capture.map_or(Ps::ZERO, |capture| capture.start);
-    // For each device, the share of its highest clock over time.
+    // For each device, the clock over time, as a share of the device's highest clock.
     let clocks: Vec<Vec<Segment>> = devices.used.iter().filter_map(|device| relative_clock(trace, device)).collect();
     for step in steps {
         let time = |us: f64| origin + Ps::new((us * 1e6) as i64);

@@ -18,7 +18,7 @@ use trace::{Interval, IntervalSet, LineId, Trace};
 
 /// Longest time between two calls in a streak (our limit: longer than a dispatch, shorter than a step).
 const LONGEST_PAUSE: Ps = Ps::new(1_000_000_000);
-/// Minimum number of calls in a streak (our limit: a step also calls a few functions one after another).
+/// Minimum number of calls in a streak (our limit: even a normal step calls several functions in sequence).
 const FEWEST_CALLS: u64 = 10;
 
 /// Calls of compiled functions inside the measured windows.

@@ -174,14 +174,14 @@ fn on_hosts(trace: &Trace, devices: &Devices, window: &dyn Fn(u16) -> Interval) 
             let Some(Some(row)) = of_kind.get(kind) else { return };
             let Some((row, is_device_op)) = rows.get_mut(*row) else { return };
             let is_callback = row.reason == Some(HostReason::Callback);
-            // The frames inside a callback belong to the callback, so it is counted once.
+            // The frames inside a callback belong to the callback, so each callback is counted only once.
             if is_callback {
                 if interval.end <= until {
                     return;
                 }
                 until = interval.end;
             }
-            // Like every op, it is counted if it starts in the window. Its time is the time inside the window.
+            // Like every op, this op is counted if it starts in the window. Its time is the part inside the window.
             let starts_inside = interval.start >= window.start && interval.start < window.end;
             let Some(inside) = interval.clip(window).filter(|part| starts_inside || part.length() > Ps::ZERO) else {
                 return;

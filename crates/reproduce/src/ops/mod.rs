@@ -74,7 +74,7 @@ impl<'a> Op<'a> {
         python::array(&self.it.shape, &self.it.name)
     }
 
-    /// Returns the first array of the result. Calls of libraries also return scratch memory and a status.
+    /// Returns the first array of the result. Library calls also return scratch memory and a status.
     pub fn first_result(&self) -> Result<&'a ArrayShape, Unsupported> {
         self.it.shape.first_array().ok_or_else(|| self.lacks("the shape"))
     }

@@ -1,4 +1,4 @@
-//! A canvas that creates an SVG, which shows the same picture in documents.
+//! A canvas that creates an SVG, for the same picture in documents.
 
 use std::fmt::Write as _;
 
@@ -28,7 +28,7 @@ impl Svg {
     fn flush(&mut self) {
         if let Some((rect, Rgb(red, green, blue), opacity)) = self.last.take() {
             let Rect { x, y, width, height } = rect;
-            // Fails only if memory is exhausted.
+            // This fails only if memory is exhausted.
             let _ = write!(
                 self.body,
                 "<path fill=\"#{red:02x}{green:02x}{blue:02x}\" d=\"M{x} {y}h{width}v{height}h-{width}z\""
@@ -61,7 +61,7 @@ impl Canvas for Svg {
         self.flush();
         let [(ax, ay), (bx, by), (cx, cy), (x, y)] = arrow.points;
         let colour = format!("#{red:02x}{green:02x}{blue:02x}");
-        // Fails only if memory is exhausted.
+        // This fails only if memory is exhausted.
         let _ = write!(
             self.body,
             "<path fill=\"none\" stroke=\"{colour}\" stroke-width=\"{}\" d=\"M{ax} {ay}C{bx} {by} {cx} {cy} {x} {y}\"/>",
@@ -80,7 +80,7 @@ impl Canvas for Svg {
             TextStyle::Plain => "font-family=\"sans-serif\"",
             TextStyle::Heading => "font-family=\"sans-serif\" font-weight=\"600\"",
         };
-        // Fails only if memory is exhausted.
+        // This fails only if memory is exhausted.
         let _ = write!(
             self.body,
             "<text x=\"{x}\" y=\"{y}\" dominant-baseline=\"central\" fill=\"#{red:02x}{green:02x}{blue:02x}\" {family}>"

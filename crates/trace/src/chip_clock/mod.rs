@@ -57,7 +57,7 @@ pub struct ChipClock {
     pub refused: u64,
     /// Distance of event times from the aligned chip times: the 95th percentile over the starts of ops.
     pub off_p95: Ps,
-    /// Largest distance of an event time from its aligned chip time.
+    /// Maximum distance of an event time from its aligned chip time.
     pub off_max: Ps,
 }
 

@@ -184,7 +184,7 @@ impl Copies {
     }
 }
 
-/// Adds up transfers by class. There are few classes and many copies, so one pass finds the class of each copy, and a
+/// Adds up transfers by class. There are only a few classes but many copies, so one pass finds the class of each copy, and a
 /// second pass adds them up.
 fn rows(trace: &Trace, all: &[One]) -> Vec<CopyRow> {
     let mut classes: Vec<&Rc<CopyClass>> = Vec::new();

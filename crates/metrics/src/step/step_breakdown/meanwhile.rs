@@ -17,7 +17,7 @@ use trace::{Interval, IntervalSet, StrId, Trace};
 /// Number of ranges that are listed.
 const MOST_RANGES: usize = 20;
 
-/// Share of idle time below which the host's activity is not reported.
+/// Minimum share of idle time for which the host's activity is reported.
 const LEAST_IDLE: f64 = 0.005;
 
 /// Maximum number of stalled steps for which the report names the host range. The steps with the most idle time come first.

@@ -193,7 +193,7 @@ mod tests {
             (true, false, false) => 'p',
             (false, true, false) => 'w',
             (true, true, false) => 'b',
-            _ => '*', // counts although it is partial or warm-up
+            _ => '*', // counted although it is partial or warm-up
         };
         judge(steps).iter().map(letter).collect()
     }

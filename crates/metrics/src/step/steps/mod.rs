@@ -111,7 +111,7 @@ pub enum Tie {
     Dispatch,
     /// The same number of runs of one program in each step.
     ModuleRuns,
-    /// Only the times of the ops.
+    /// The times of the ops, because nothing else is recorded.
     Time,
 }
 
