@@ -8,8 +8,8 @@ use crate::numbers::Measured;
 /// The critical path of a computation.
 ///
 /// The path is the chain of instructions, each an operand of the next, whose device times have the largest sum. The time of an
-/// instruction is its self time over the window and all devices, plus that of the computations that it calls. A while loop, a
-/// conditional or a call is therefore one instruction with the time of everything inside. Instructions without measured time
+/// instruction is its self time over the window and all devices, plus the time of the computations that it calls. A while loop,
+/// a conditional or a call is therefore one instruction with the time of everything inside. Instructions without measured time
 /// have time zero. The computation needs at least the time of the path, even if any number of ops can run at once. This is a
 /// lower bound, because control dependencies are not included.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -76,7 +76,7 @@ pub fn critical_path(module: &Module, measured: &Measured, of: ComputationIndex)
     Some(CriticalPath { instructions, time: path_time, total, cyclic: all.len() - order.len() })
 }
 
-/// Returns the numbers `0..count` in an order in which each number follows all numbers that `before` appends for it. Leaves
+/// Returns the numbers `0..count` in topological order: each number follows the numbers that `before` appends for it. Leaves
 /// out numbers on a cycle, and numbers that depend on these.
 fn topological(count: usize, before: impl Fn(usize, &mut Vec<usize>)) -> Vec<usize> {
     let mut waiting = vec![0usize; count];

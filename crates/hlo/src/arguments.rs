@@ -160,8 +160,8 @@ struct Output<'m> {
 }
 
 impl Output<'_> {
-    /// Returns true if the output is computed element by element from a value for which `is_argument` is true, or is that
-    /// value with a part replaced. Loops and branches return the new values of their operands.
+    /// Returns true if the output is computed element by element from an argument, or is an argument with a part replaced.
+    /// `is_argument` returns true for arguments. Loops and branches return the new values of their operands.
     fn carries(&self, module: &Module, is_argument: &dyn Fn(&Instruction) -> bool) -> bool {
         let maker = if self.origin.is("get-tuple-element") { module.operand(self.origin, 0) } else { None };
         if maker.is_some_and(|maker| maker.is("while") || maker.is("conditional")) {

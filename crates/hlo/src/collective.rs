@@ -39,15 +39,14 @@ const KINDS: &[&str] = &[
 /// Maximum number of steps to follow from a `-done` over updates to the start.
 const DEPTH: u32 = 64;
 
-/// Returns the kind ([`Collective::kind`]) of the collective that an instruction is or belongs to. Returns `None` for
-/// other instructions.
+/// Returns the kind ([`Collective::kind`]) of an instruction's collective: see [`collective`]. Returns `None` for other
+/// instructions.
 pub fn collective_kind(module: &Module, instruction: &Instruction) -> Option<&'static str> {
     resolve(module, instruction, DEPTH).map(|(kind, _)| kind)
 }
 
-/// Returns the collective that an instruction is or belongs to: the instruction itself, the operation that an
-/// `async-start` wraps or a fusion contains, or the operation that a `-done` waits for. Returns `None` for other
-/// instructions.
+/// Returns the collective of an instruction: the instruction itself, the operation inside an `async-start` or a fusion, or the
+/// operation that a `-done` waits for. Returns `None` for other instructions.
 pub fn collective(module: &Module, instruction: &Instruction) -> Option<Collective> {
     let (kind, found) = resolve(module, instruction, DEPTH)?;
     let attributes = found.attributes();

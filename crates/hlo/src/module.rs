@@ -196,8 +196,8 @@ impl Module {
         (replicas > 0 && partitions > 0).then_some((replicas, partitions))
     }
 
-    /// Returns the ids of the devices that the module was compiled for, in the order in which `replica_groups` and
-    /// pairs number them: by replica, then by partition. Empty if the file does not list them.
+    /// Returns the ids of the devices that the module was compiled for, in the order of the numbers in `replica_groups` and
+    /// pairs: by replica, then by partition. Empty if the file does not list them.
     pub fn device_ids(&self) -> &[u32] {
         &self.assignment.devices
     }

@@ -104,7 +104,7 @@ pub fn named(path: &str) -> Option<Phase> {
     scopes(path).iter().any(|scope| UPDATE_SCOPES.contains(scope)).then_some(Phase::Update)
 }
 
-/// Returns true for each computation that computes gradients, or that calls a computation that does.
+/// Returns true for each computation that computes gradients, directly or in a computation that it calls.
 fn make_gradients(module: &Module, own: &[Option<Phase>]) -> Vec<bool> {
     let mut makes: Vec<bool> = Vec::with_capacity(module.computations().len());
     for computation in module.computations() {
@@ -123,7 +123,7 @@ fn calls(called: &[ComputationIndex], set: &[bool]) -> bool {
     called.iter().any(|&called| set.get(called as usize) == Some(&true))
 }
 
-/// Returns true for each instruction that has an input that depends on a gradient, or that runs a loop that computes gradients.
+/// Returns true for each instruction with an input that depends on a gradient, and for each loop that computes gradients.
 /// Callers are visited before the computations that they call, so that the inputs of a loop are known when its body is visited.
 fn after_gradients(module: &Module, own: &[Option<Phase>], makes: &[bool]) -> Vec<bool> {
     let mut after = vec![false; own.len()];

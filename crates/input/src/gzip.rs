@@ -208,7 +208,8 @@ impl GzipDecoder {
         }
     }
 
-    /// Continues with the next header part that exists, starting with the one for `flag`, or with the body.
+    /// Continues with the next header part that exists, from the part for `flag` on. If no part is left, continues with the
+    /// body.
     fn next_part(&mut self, flag: u8) {
         const PARTS: [(u8, GzipState); 4] = [
             (FLAG_EXTRA, GzipState::ExtraLength),

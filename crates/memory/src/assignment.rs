@@ -51,7 +51,7 @@ pub struct Allocation {
     pub space: i64,
     /// Number of the program's argument that the allocation holds.
     pub parameter: Option<i64>,
-    /// Index of the element of that argument that the allocation holds. Empty for the whole argument.
+    /// Index of the argument's element that the allocation holds. Empty for the whole argument.
     pub parameter_index: Vec<i64>,
     /// True if the allocation holds a result of the program.
     pub is_output: bool,

@@ -1,4 +1,4 @@
-//! Address map: the addresses of an allocation that belong to each buffer over time.
+//! Address map: shows, over time, the buffer at each address of an allocation.
 
 use crate::heap::Lifetime;
 use crate::program::{ProgramMemory, SpaceMemory};

@@ -1,5 +1,6 @@
-//! Memory cost of a TPU's tiles. If the last dimensions of an array are not multiples of its tile (8 x 128 numbers of 32 bits),
-//! padding fills the rest of the tiles. The module also finds a shape for the same numbers with less padding.
+//! Memory cost of a TPU's tiles. A tile has 8 x 128 numbers of 32 bits. If the last dimensions of an array are not multiples of
+//! the tile's dimensions, padding fills the rest of the tiles. The module also finds a shape for the same numbers with less
+//! padding.
 //!
 //! ```text
 //! f32[16384,4]{1,0:T(8,128)}   4 of 128 lanes are used: 8 MiB for 256 KiB

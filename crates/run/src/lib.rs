@@ -75,8 +75,8 @@ impl Run {
         self.compiled.get_or_init(|| Arc::new(CompiledPrograms::new(&self.trace)))
     }
 
-    /// Completes the events from the compiled programs, once. Extends the events of ops of XLA's CPU backend to the true ends
-    /// of the ops, and names the instructions of kernels that CUDA graphs launched. Does nothing if there are no such events.
+    /// Completes the events from the compiled programs, once. Extends the events of XLA's CPU ops to the true ends of the ops.
+    /// Names the instructions of kernels that CUDA graphs launched. Does nothing if there are no such events.
     pub fn complete(&mut self) {
         let compiled = Arc::clone(self.programs());
         cpu_ops::complete(&mut self.trace, &compiled.modules);

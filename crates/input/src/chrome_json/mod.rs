@@ -71,7 +71,7 @@ pub struct ChromeJsonDecoder {
     scanner: Scanner,
     /// Unfinished rest of the chunks so far.
     tail: Vec<u8>,
-    /// Length of `tail` at which it is scanned again.
+    /// Length that `tail` must reach before it is scanned again.
     look_at: usize,
     /// Bytes of the text before `tail`.
     done: u64,

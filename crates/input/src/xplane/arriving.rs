@@ -35,7 +35,7 @@ pub(super) struct ArrivingPlane {
     state: ArrivingState,
 }
 
-/// Part of the plane that the next byte belongs to, with the number of bytes that remain of the part.
+/// Part of the plane that the next byte belongs to, with the number of the part's remaining bytes.
 #[derive(Clone, Copy, Debug)]
 enum ArrivingState {
     /// Tag and length of a field of the plane.

@@ -23,8 +23,8 @@ fn decode_outlined(file: &[u8], outlines: &[Outline], chunk: usize) -> Trace {
     decoder.finish().unwrap()
 }
 
-/// Builds planes with every kind of line: long with stats, with a name after the events, without time, events or fields,
-/// with an event that is too long to examine at once, and with an unknown field.
+/// Builds planes with every kind of line: a long line with stats, a line with a name after the events, lines without a time,
+/// events or fields, a line with an event that is too long to examine at once, and a line with an unknown field.
 fn long_sample(events: i64) -> Vec<u8> {
     let walked = |named_late: bool, time: i64| {
         let mut line = message().int(1, 7);

@@ -12,8 +12,8 @@ use super::{Activity, Allocator, AllocatorEvent, Labels};
 const ALLOCATION: &str = "MemoryAllocation";
 const RELEASE: &str = "MemoryDeallocation";
 
-/// Returns the allocators of a trace, by host, device and kind of memory. Empty if the capture has no such events. Times are relative
-/// to `start`, the start of the capture.
+/// Returns the allocators of a trace, by host, device and kind of memory. Empty if the capture has no such events. Times are
+/// relative to `start`, the start of the capture.
 pub fn allocators(trace: &Trace, start: Ps) -> Vec<Allocator> {
     let (allocation, release) = (trace.strings.find(ALLOCATION), trace.strings.find(RELEASE));
     let mut found: BTreeMap<(u16, String), Found> = BTreeMap::new();

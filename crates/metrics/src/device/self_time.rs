@@ -48,7 +48,7 @@ fn for_each_in_tree(trace: &Trace, ops: &[EventId], parents: &[u32], mut give: i
             *slot = true;
         }
     }
-    // For ops that run other ops: the time up to which their time is assigned.
+    // For each op that runs other ops: the instant up to which the op's time is assigned.
     let mut given = vec![Ps::ZERO; ops.len()];
     let mut next = 0;
     in_blocks(ops, |&id| {

@@ -116,7 +116,7 @@ fn place(trace: &Trace, device: &Device, noted: &FxHashMap<u32, (u64, String)>) 
 /// Builds the numbers that follow from the ops alone.
 fn devices_compared(trace: &Trace, devices: &Devices, is_cut: bool) -> Option<MultiDevice> {
     let stats: Vec<DeviceStats> = devices.used.iter().map(|device| device_stats(trace, device)).collect();
-    // A device on which no counted step ran was not measured, which does not mean that it was idle.
+    // A device that ran no counted step was not measured. This does not mean that the device was idle.
     let measured = || stats.iter().filter(|device| device.total_time_us > 0.0);
     let column = |value: fn(&DeviceStats) -> f64| -> Vec<f64> { measured().map(value).collect() };
     let utilization: Vec<f64> = measured().filter_map(|device| device.utilization_percent).collect();
@@ -160,7 +160,7 @@ fn shared_busy(devices: &Devices) -> Vec<f64> {
 fn device_stats(trace: &Trace, device: &Device) -> DeviceStats {
     let op_time = op_time(trace, device);
     let busy = device.busy.length();
-    // A device that ran none of the counted steps has no part of the window.
+    // The window of a device that ran none of the counted steps is empty.
     let measured = device.window.length() > Ps::ZERO;
     let host = trace.hosts.get(usize::from(device.host)).filter(|_| trace.hosts.len() > 1);
     DeviceStats {

@@ -2,9 +2,8 @@
 //! their profilers. A library on top of JAX (Flax, PAXml, Haiku) is recognised if the profile names one of its files or
 //! programs.
 //!
-//! Reads the source files of ops, their call stacks, the files of the compiled programs that ran, frames of Python
-//! tracers that name a path, and the names of programs. Names of scopes and classes are not evidence, because users
-//! choose them.
+//! Reads the source files and call stacks of ops, the files and names of the compiled programs that ran, and the frames of
+//! Python tracers that contain a path. Names of scopes and classes are not evidence, because users choose them.
 
 use rustc_hash::FxHashSet;
 

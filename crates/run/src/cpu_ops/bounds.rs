@@ -4,7 +4,7 @@ use super::{Marker, OpEvent};
 use base::{Ps, sort};
 use trace::Trace;
 
-/// Name of the spans in which XLA's executor runs the ops that are ready.
+/// Name of the spans in which XLA's executor runs ready ops.
 const EXECUTE: &str = "ThunkExecutor::Execute";
 
 /// A marker and the event before it on its thread are treated as adjacent if the time between them is at most this. Only the

@@ -117,8 +117,8 @@ impl Runs {
         self.starts.get(at).copied().unwrap_or(Ps::MAX)
     }
 
-    /// Returns true if both events belong to one run of a known program, so that the program determines which op runs
-    /// inside which.
+    /// Returns true if both events belong to one run of a known program, so that the program determines the nesting of their
+    /// ops.
     pub(super) fn same(&self, a: usize, b: usize) -> bool {
         let run = |at| {
             let (place, _, program) = self.place(at)?;

@@ -29,9 +29,8 @@ struct Open {
     place: Place,
 }
 
-/// Assigns places to the events of a line, which must be added by ascending start, longest first. Takes linear time, except
-/// for events that overlap without nesting, for which the search for a free lane takes logarithmic time in the number of
-/// lanes.
+/// Assigns places to the events of a line, which must be added by ascending start, longest first. Takes linear time. If events
+/// overlap without nesting, the search for a free lane takes logarithmic time in the number of lanes.
 #[derive(Clone, Debug, Default)]
 pub struct Nesting {
     /// Open events, by descending end. An event is dropped when a later event ends after it, because the later event contains

@@ -204,8 +204,8 @@ impl<'a> RowOf<'a> {
     }
 }
 
-/// Returns true if the event occupies a device, as defined by [`metrics::Devices`]. Lines that repeat the ops contain
-/// events with the same names, for which this returns false.
+/// Returns true if the event occupies a device, as defined by [`metrics::Devices`]. Returns false for events with the same
+/// names on lines that repeat the ops.
 fn is_device_op(trace: &Trace, kind: &EventKind) -> bool {
     let Some(args) = trace.args.set(kind.args.index()) else { return false };
     match trace.lines.get(kind.line.index()).map(|line| line.kind) {

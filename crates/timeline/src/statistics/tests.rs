@@ -156,7 +156,8 @@ proptest! {
         let covered: i64 = (0..3).map(|line| (0..300).filter(|now| events.iter().any(|e| e.0 == line && e.2 <= *now && *now < e.2 + e.3)).count() as i64).sum();
         prop_assert_eq!(own, Ps::new(covered * US));
         for event in &whole {
-            // Among the preceding events of its line that contain it, the latest is one level above it.
+            // The event's parent is the latest preceding event of the line that contains it. The parent is one level above the
+            // event.
             let at = trace.events.get(event.id).unwrap();
             let before = whole.iter().take_while(|other| other.id != event.id);
             let around = before.filter(|other| {

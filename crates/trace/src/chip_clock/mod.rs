@@ -47,8 +47,7 @@ pub struct ChipClock {
     pub drift: i64,
     /// Time in the trace at which device and host are exactly aligned. They drift apart before and after it.
     pub reference: Ps,
-    /// Uncertainty of the shift: half the width of the band that contains the event times from which the shift was
-    /// computed.
+    /// Uncertainty of the shift: half the width of the band around the event times that determined the shift.
     pub uncertainty: Ps,
     /// Number of events whose chip time is used.
     pub events: u64,

@@ -313,8 +313,8 @@ impl Reader<'_> {
         self.segments.extend(found);
     }
 
-    /// Sets the parents of ops that run on a different thread from the op that they feed. tf.data and Grain name the op that is
-    /// fed. Ops without such a name feed the op that waits.
+    /// Sets the parents of ops that feed an op on another thread. tf.data and Grain name the op that is fed. Ops without such a
+    /// name feed the op that waits.
     fn relate(&mut self) {
         let mut is_fed = vec![false; self.ops.len()];
         for &op in &self.fed {

@@ -66,8 +66,8 @@ pub struct Launches {
     pub joined_ops: u64,
     /// Statistics of all launches.
     pub total: LaunchStatistics,
-    /// Longest time by which an op starts before the call that launched it. The clocks of host and device differ by at least
-    /// this much.
+    /// Maximum time by which an op starts before the call that launched the op. The clocks of host and device differ by at
+    /// least this much.
     pub early_max: Ps,
     /// Launches grouped by call and kernel, sorted by descending time between call and op.
     pub groups: Vec<LaunchGroup>,

@@ -74,9 +74,9 @@ pub fn nccl(name: &str) -> Option<NcclName<'_>> {
     })
 }
 
-/// Returns the ratio of bus bandwidth to algorithm bandwidth for a group of `size`, as `nccl-tests` defines it: the bytes that
-/// each link carries for every byte of the result (all-gather) or of the operand (other kinds). `None` if the group's size is
-/// unknown or zero.
+/// Returns the ratio of bus bandwidth to algorithm bandwidth for a group of `size`, as `nccl-tests` defines it: the number of
+/// bytes that each link carries for every byte of the result (all-gather) or of the operand (other kinds). `None` if the
+/// group's size is unknown or zero.
 pub fn bus_factor(kind: &str, size: Option<u32>) -> Option<f64> {
     let n = f64::from(size.unwrap_or(0));
     match kind {

@@ -160,8 +160,8 @@ pub struct DeviceSums {
     pub fair: f64,
     /// Time that other devices waited for this device.
     pub caused: Ps,
-    /// Time by which the runs in which the device arrived last would have ended earlier if it had arrived with the
-    /// second-last device.
+    /// Time that would be saved if the device had arrived together with the second-last device. Covers the runs in which the
+    /// device arrived last.
     pub delay: Ps,
 }
 

@@ -42,9 +42,9 @@ pub(super) struct Arrivals {
 /// Runs of one collective in one group: a list of indices for each device, by time.
 type Lists = Vec<(u32, Vec<u32>)>;
 
-/// Sets [`Run::wait`] of every run that has a counterpart on another device of its group, and returns the results of
-/// each of `devices`, and the compared runs of each group by time. `group_of` returns the group of a run. Runs without
-/// a group are not compared.
+/// Sets [`Run::wait`] of every run that has a counterpart on another device of its group. Returns the results of each of
+/// `devices`, and the compared runs of each group by time. `group_of` returns the group of a run. Runs without a group are not
+/// compared.
 pub(super) fn split(
     runs: &mut [Run],
     devices: usize,

@@ -297,8 +297,8 @@ fn of_path(outer: &str, path: &str) -> Vec<String> {
     names
 }
 
-/// Returns true if the name at this level of a path with `names` names is a name scope. The first name is a program or phase.
-/// The last name is a primitive, whose number is not a layer number.
+/// Returns true if the name at this level of a path is a name scope. `names` is the number of names in the path. The first name
+/// is a program or phase. The last name is a primitive, whose number is not a layer number.
 fn is_scope(level: usize, names: usize) -> bool {
     level > 0 && level + 1 < names
 }

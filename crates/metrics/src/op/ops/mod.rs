@@ -46,7 +46,7 @@ use hlo::{DataType, Modules};
 use report::Phase;
 use trace::{ArgsId, MemoryBytes, StrId, Trace};
 
-/// Name of the sum of all ops in lists of ops.
+/// Name of the entry for all ops together, in lists of ops.
 pub const PROGRAM: &str = "Program";
 
 /// Source of an op's FLOPs and bytes.

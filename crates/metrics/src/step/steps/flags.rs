@@ -97,7 +97,7 @@ pub(super) fn judge(steps: &[StepFacts]) -> Vec<Flags> {
     flags
 }
 
-/// Ends of the capture at which a group of steps has a step.
+/// For the capture's first and last step, true if the step belongs to the group.
 #[derive(Clone, Copy)]
 struct Ends {
     first: bool,

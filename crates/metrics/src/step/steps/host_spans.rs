@@ -191,9 +191,9 @@ impl Candidate {
         if all > Ps::ZERO { own.as_ps() as f64 / all.as_ps() as f64 } else { 1.0 }
     }
 
-    /// Returns true if the spans repeat like the body of a loop: regularly, or with the same number of ops between
-    /// their starts, and with similar busy times of the devices. The ops of a GPU run after their launch, so they are
-    /// assigned by their launches if the trace contains them.
+    /// Returns true if the spans repeat like the body of a loop: regularly, or with the same number of ops between their
+    /// starts, and with similar busy times of the devices. The ops of a GPU run after their launch. If the trace contains the
+    /// launches, ops are therefore assigned by their launches.
     fn repeats(&self, trace: &Trace, devices: &Devices) -> bool {
         let marks = self.marks_on(trace, devices);
         let fed = || devices.used.iter().zip(&marks).filter(|(device, _)| device.host == self.host);
@@ -299,7 +299,7 @@ fn sort_of(name: &str) -> Option<Sort> {
     (!name.contains("::") && !is_api_call(name) && host_spans::work(name).is_none()).then_some(Sort::Range)
 }
 
-/// Returns true for a thread that runs Python, or whose name is only a number, so that it may run Python.
+/// Returns true for a thread that runs Python, and for a thread whose name is only a number, because it may run Python.
 fn may_run_python(trace: &Trace, line: &trace::Line) -> bool {
     let name = trace.text(line.name);
     let is_number = name.strip_prefix("thread ").unwrap_or(name).bytes().all(|byte| byte.is_ascii_digit());

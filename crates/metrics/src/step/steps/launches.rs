@@ -109,8 +109,9 @@ impl Launches {
     }
 }
 
-/// Returns the launches inside annotated steps. The step of a launch is its own `step_num` if it has one, or the step
-/// of the last annotation that started before it. Launches after the end of the last annotation belong to no step.
+/// Returns the launches inside annotated steps. The step of a launch is the launch's own `step_num`. If the launch has none, it
+/// is the step of the last annotation that started before the launch. Launches after the end of the last annotation belong to
+/// no step.
 fn launches_by_host(trace: &Trace, found: &Annotations) -> BTreeMap<u16, Launches> {
     let host_of_line: Vec<Option<u16>> = trace
         .lines

@@ -44,8 +44,8 @@ pub struct Window {
     pub of_device: Vec<IntervalSet>,
     /// Number of steps in the window. `None` if it does not consist of steps.
     pub num_steps: Option<u64>,
-    /// Divisor of means per step and device: the number of pairs of a step and a device that ran it, or the number of
-    /// devices if the window does not consist of steps.
+    /// Divisor of means per step and device: the sum over steps of the number of devices that ran the step. If the window does
+    /// not consist of steps, it is the number of devices.
     pub device_steps: u64,
     /// Names of the first and the last step, or their indices if they have no names.
     pub ends: Option<(String, String)>,
@@ -147,8 +147,8 @@ impl Window {
         spans.reduce(|a, b| Interval::new(a.start.min(b.start), a.end.max(b.end)))
     }
 
-    /// Returns the measured time of a host: from the first start of the window on any of its devices to the last end,
-    /// or the hull of all devices if the host has no devices.
+    /// Returns the measured time of a host: from the first start of its devices' windows to the last end. If the host has no
+    /// devices, uses the hull of all devices.
     pub fn of_host(&self, devices: &Devices, host: u16) -> Interval {
         let on_host = |at: usize| {
             let (device, span) = (devices.used.get(at)?, self.of_device.get(at)?.span()?);
