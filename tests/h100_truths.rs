@@ -59,8 +59,8 @@ fn flops(case: &str, family: &str, steps: f64) -> f64 {
 
 #[test]
 fn flops_are_those_of_the_functions() {
-    // Four layers of width 512 on 4096 tokens: twelve squares of the width, and the output of 8192 words; three times for both
-    // passes.
+    // The model has four layers of width 512 and processes 4096 tokens. Each layer has twelve squares of the width, and the
+    // output has 8192 words. Both passes together take three times as long as the forward pass.
     let products = 3.0 * 2.0 * 4096.0 * 512.0 * (4.0 * 12.0 * 512.0 + 8192.0);
     assert_eq!(flops("train", "matmul", 5.0), products);
     // Causal attention computes half of the pairs, with two products forward and five backward, in 64 heads of width 64.

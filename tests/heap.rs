@@ -1,4 +1,4 @@
-//! Device memory profiles, compared with counts made by hand, with prost and Python's own gzip, and with each other.
+//! Device memory profiles, compared with manual counts, with the results of prost and Python's gzip, and with each other.
 
 use crate::support::{cli, samples};
 use crossprof::compare::{self, Subject};

@@ -1,5 +1,5 @@
-//! HLO analysis compared with that of XLA and XProf, for every op of the fixtures in tests/data/hlo, which make.py in that
-//! folder wrote.
+//! Our HLO analysis, compared with the analyses of XLA and XProf for every op of the fixtures. `make.py` in tests/data/hlo
+//! wrote the fixtures.
 
 use std::path::PathBuf;
 

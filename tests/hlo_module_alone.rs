@@ -19,7 +19,7 @@ fn modules() -> Vec<(String, Vec<u8>)> {
     own.chain(from_jax).collect()
 }
 
-/// Returns the kind of a file and its programs, with their number of instructions and a text of all of them.
+/// Returns the kind of a file and its programs, each with its number of instructions and its text.
 fn read(name: &str, bytes: &[u8], chunk: usize) -> (FileKind, Vec<(HloProgram, String)>) {
     let (mut session, settings) = (Session::new(), Settings::default());
     let file = session.begin(name, Some(bytes.len() as u64));

@@ -97,7 +97,8 @@ fn absent_data_comes_with_advice_on_recording_it() {
     );
 }
 
-/// The expected values are the peaks of XProf's snapshots: the maximum of heap and stack together, and the free memory at that time.
+/// The expected values are the peaks of XProf's snapshots: the maximum of heap and stack together, and the free memory at that
+/// time.
 #[test]
 #[ignore = "reads real profiles"]
 fn peaks_of_devices_are_those_of_xprof() {

@@ -81,8 +81,8 @@ proptest! {
         }
     }
 
-    /// For any range, the numbers of a window equal those of a count: busy and idle time, the time of every op, and the ops
-    /// that start in the window.
+    /// For any range, the numbers of a window equal those of a brute-force count: busy and idle time, the time of every op, and
+    /// the ops that start in the window.
     #[test]
     fn a_range_is_what_a_count_finds(ops in ops(), from in 0usize..350, length in 1usize..150) {
         let to = (from + length).min(ops.iter().map(|op| op.2 + op.3).max().unwrap().max(350));

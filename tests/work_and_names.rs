@@ -1,4 +1,4 @@
-//! Names and costs of ops for which the file is not clear: custom calls without an estimate, callbacks, programs without
+//! Names and costs of ops that the file does not state clearly: custom calls without an estimate, callbacks, programs without
 //! HLO, communication kernels, and timelines from TensorFlow 1.
 
 use crate::support;
