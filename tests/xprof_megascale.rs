@@ -15,8 +15,8 @@ const TIMES: [(&str, &str); 6] = [
     ("recv_done_stall", "recv_done_stall_us"),
     ("stall_duration", "stall_duration_us"),
 ];
-/// Tolerated difference in microseconds. XProf's means may be smaller, because the cuts add up, or larger, because the two ends
-/// are cut separately.
+/// Tolerated difference in microseconds. XProf's means may be smaller, because times are cut twice, or larger, because the start
+/// and the end are cut separately.
 const CUT: std::ops::Range<f64> = -1.0..3.0;
 
 #[test]

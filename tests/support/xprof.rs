@@ -176,7 +176,7 @@ impl Comparison {
         self.on_purpose.len()
     }
 
-    /// Prints how many numbers were compared, and every difference below its reason.
+    /// Prints how many numbers were compared, then each reason with the differences it explains.
     pub fn print(&self) {
         let Comparison { name, rows, equal, on_purpose } = self;
         println!("{name}: {rows} rows, {equal} values equal, {} differ on purpose", on_purpose.len());

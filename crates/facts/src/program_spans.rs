@@ -70,7 +70,7 @@ mod tests {
             program_activity("CommonPjRtLoadedExecutable::ExecuteHelperOnSingleDevice"),
             Some(ProgramActivity::Execute)
         );
-        // A span that calls or executes a program launches work or waits for it.
+        // Every span that calls or executes a program is also classified as launching work or waiting for it.
         for (_, pattern) in ROWS.iter() {
             let (Pattern::Exact(text)
             | Pattern::Prefix(text)

@@ -57,7 +57,7 @@ pub(super) fn cudnn(module: &Module, instruction: &Instruction, target: &str) ->
     let Some(sizes) = cudnn_sizes(module, instruction, &config) else { return Work::UNKNOWN };
     let mask = member(&config, "mask_type").and_then(Value::as_str).unwrap_or("NO_MASK");
     let number = |name| member(&config, name).and_then(int).unwrap_or(0);
-    // The number of pairs with a window or with several segments per row is unknown.
+    // If there is a window, or a row has several segments, the number of pairs is unknown.
     if number("sliding_window_length") > 0 || number("max_seg_per_batch") > 1 {
         return Work::UNKNOWN;
     }

@@ -4,7 +4,7 @@
 use super::numbers::{behind, size, size_before, size_behind};
 use super::{HOST, OutOfMemory, Padded, rounds_to};
 
-/// Names of the totals in the texts.
+/// Names by which the texts call the totals.
 const SUMS: [&str; 13] = [
     "parameter allocation",
     "constant allocation",

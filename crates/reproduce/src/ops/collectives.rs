@@ -44,7 +44,7 @@ pub(super) fn expression(
             let axis = mesh()?.axis();
             format!("lax.ragged_all_to_all({}, axis_name={axis})", op.all())
         }
-        // Most programs only have partitions, so the number of the replica is always 0.
+        // Most programs have partitions but only one replica, so the replica's number is always 0.
         "replica-id" if op.module.devices().is_some_and(|(replicas, _)| replicas == 1) => "jnp.uint32(0)".to_owned(),
         "partition-id" | "replica-id" => {
             let axes = mesh()?.axes();

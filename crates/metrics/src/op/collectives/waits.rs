@@ -76,10 +76,10 @@ pub(super) fn split(
     (arrivals, compared)
 }
 
-/// Matches the runs of several devices. If all devices have the same number of runs, the n-th runs match regardless of
-/// their times, because the clocks may differ. If the numbers differ, the capture began or ended between the runs. Then
-/// tries several ways to match the runs, and uses the first in which all matched runs overlap. If none succeeds, a
-/// device lacks runs in the middle: see [`by_end`].
+/// Matches the runs of several devices. If all devices have the same number of runs, the n-th runs match regardless of their
+/// times, because the clocks may differ. If the numbers differ, the capture began or ended between the runs. Then tries several
+/// ways to match the runs, and uses the first in which all matched runs overlap. If none succeeds, runs in the middle are
+/// missing on some device: see [`by_end`].
 pub(super) fn matched(lists: &[(u32, Vec<u32>)], runs: &[Run]) -> Vec<Vec<u32>> {
     let fewest = lists.iter().map(|(_, list)| list.len()).min().unwrap_or(0);
     let nth = |from_end: bool| -> Vec<Vec<u32>> {

@@ -52,7 +52,7 @@ fn shape(text: &str) -> Option<&str> {
     (word.contains('[') && word.ends_with(']')).then_some(word)
 }
 
-/// Returns the index of the parenthesis that closes a parenthesis before the text.
+/// Returns the index of the closing parenthesis, for text that starts after the opening one.
 fn closing(text: &str) -> Option<usize> {
     let mut depth = 1_usize;
     text.bytes().position(|byte| {
