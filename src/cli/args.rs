@@ -349,8 +349,8 @@ pub struct Check {
     /// A limit, in addition to those of the budget: 'step_timing.avg_step_time_us < 150 ms'. May be given several times
     #[arg(long, value_name = "RULE")]
     pub limit: Vec<String>,
-    /// Baseline of the limits: a profile, folder, archive or named baseline, instead of the one in the budget. If given several times, the
-    /// baseline is their median
+    /// Baseline of the limits: a profile, folder, archive or named baseline, instead of the one in the budget. If this option
+    /// is given several times, the baseline is the median of the given profiles
     #[arg(long, value_name = "FILE|DIR")]
     pub baseline: Vec<PathBuf>,
     /// Baseline run to compare with, if there are several. The default is the run with the same name. A pattern ('main-*') selects

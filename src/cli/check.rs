@@ -130,7 +130,7 @@ fn check(command: &Check) -> Result<(CheckReport, Vec<String>), Vec<String>> {
     Ok((CheckReport::new(command.budget.as_ref().map(|path| path.display().to_string()), judged), digests))
 }
 
-/// Returns the paths of the baselines. A word that is no path may name a baseline (`crossprof baseline set`).
+/// Returns the paths of the baselines. A word that is not a path may be the name of a baseline (`crossprof baseline set`).
 fn resolved(baselines: &[PathBuf]) -> Result<Vec<PathBuf>, String> {
     let here = Path::new("");
     let mut paths = Vec::new();

@@ -104,7 +104,7 @@ fn described(tool: &super::agent::Tool) -> Tool {
     made
 }
 
-/// Limits a message, which may list many names.
+/// Limits the length of a message, because it may list many names.
 fn bounded(message: &str) -> String {
     crossprof::export::digest::quotable(message, 1500)
 }

@@ -41,7 +41,7 @@ impl Toolchain {
         Ok(())
     }
 
-    /// Returns cargo of this toolchain.
+    /// Returns a command for this toolchain's cargo.
     pub fn cargo(&self) -> Result<Command> {
         let mut command = match self {
             Toolchain::Own => Command::new(own_cargo()),
@@ -58,7 +58,7 @@ impl Toolchain {
     }
 }
 
-/// Returns cargo of the toolchain that runs this program.
+/// Returns the path of the cargo that belongs to the toolchain that runs this program.
 pub fn own_cargo() -> std::ffi::OsString {
     std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into())
 }

@@ -203,7 +203,7 @@ fn words(profile: &UnifiedProfile) -> &'static Words {
 fn better_file(profile: &UnifiedProfile) -> &'static str {
     let is_pytorch = profile.metadata.framework() == Framework::PyTorch;
     let is_export = profile.metadata.source_format() != Some(SourceFormat::XPlane);
-    if is_export && !is_pytorch { "Open the *.xplane.pb of the run, which contains the most data." } else { "" }
+    if is_export && !is_pytorch { "Open the run's *.xplane.pb file: it contains the most data." } else { "" }
 }
 
 /// Returns the level by the findings of these rules alone: good if the input was checked and no rule applies. A finding of a

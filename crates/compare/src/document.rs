@@ -48,8 +48,8 @@ pub struct Comparison {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub device_work: Vec<WorkChange>,
     /// Rate of work compared with the baseline's, if the work is the same. The unit is tokens if all runs record them, or else
-    /// samples. If neither is known, it is steps if the power or the price is known. The first sentence of the summary is about
-    /// this rate.
+    /// samples. If neither is known but the power or the price is, the unit is steps. The first sentence of the summary is
+    /// about this rate.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rates: Vec<WorkRate>,
     /// Time of all steps of each run that lists its steps, including the time that the typical step

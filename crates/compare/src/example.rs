@@ -29,7 +29,7 @@ pub fn comparison() -> Comparison {
         title: title.to_owned(),
         status,
         values: values.map(|value| value.map(str::to_owned)).to_vec(),
-        note: "Rates of samples are not those of one work.".to_owned(),
+        note: "Samples per second cannot be compared, because the runs do different work.".to_owned(),
     };
     let part = |part: &str, title: &str, class: &str, from: f64, to: f64| PartChange {
         run: 1,
@@ -90,7 +90,7 @@ pub fn comparison() -> Comparison {
         summary: vec!["new is twice as fast as main.".to_owned(), "Compute explains it.".to_owned()],
         answer: Answer {
             verdict: vec!["new is twice as fast as main.".to_owned()],
-            caveats: vec!["The sequence length of new is unknown.".to_owned()],
+            caveats: vec!["The sequence length of `new` is unknown.".to_owned()],
             causes: vec!["Compute explains it.".to_owned()],
         },
         costs: vec![ComparedMetric {
@@ -330,6 +330,6 @@ pub fn comparison() -> Comparison {
             }],
             ..Trend::default()
         }),
-        warnings: vec!["The sequence length of new is unknown.".to_owned()],
+        warnings: vec!["The sequence length of `new` is unknown.".to_owned()],
     }
 }

@@ -118,7 +118,7 @@ pub fn fairness(subjects: &[Subject]) -> Vec<FairnessCheck> {
 /// Checks that are only made if a run has the value.
 const OPTIONAL: [&str; 2] = ["model_name", "parameters"];
 
-/// Parts of a value: display name, whether it must be known, and the value as text.
+/// Parts that are compared: for each, its display name, whether its value must be known, and the value as text.
 type Named = Vec<(&'static str, bool, Option<String>)>;
 
 /// Compares each part separately. Ignores parts that no run has, unless they must be known.

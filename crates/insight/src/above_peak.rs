@@ -20,7 +20,7 @@ pub(super) static RULE: Rule =
 
 /// Share of the peak above which clock inaccuracy cannot be the reason (ours).
 const PEAK_PERCENT: f64 = 110.0;
-/// Share of the op time in such ops from which the rule fires (ours).
+/// Minimum share of the op time in such ops for the rule to fire (ours).
 const TIME_PERCENT: f64 = 1.0;
 
 fn check(numbers: &Numbers<'_>) -> Verdict {

@@ -19,7 +19,7 @@ use trace::Framework;
 pub(super) static RULE: Rule =
     Rule { id: "activations_dominate", title: "Activations fill the memory", ..Rule::checked_by(check) };
 
-/// Share of the peak from which activations dominate (ours: they take more than everything else together).
+/// Minimum share of the peak at which activations dominate (ours: they take more than everything else together).
 const PERCENT: f64 = 50.0;
 /// Number of scopes that the message names.
 const NAMED: usize = 3;

@@ -101,7 +101,8 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     .fires()
 }
 
-/// Describes the offloaded arguments that every device holds in full, as sentences with a leading blank. Empty if there are none.
+/// Describes the offloaded arguments that every device holds in full, as sentences that start with a space. Empty if there are
+/// none.
 fn replicated(numbers: &Numbers<'_>) -> String {
     let programs = numbers.context.analysis.memory.programs.iter().map(|program| &program.replicated);
     let most = programs.max_by_key(|it| it.offloaded_bytes).filter(|it| it.offloaded_bytes >= LEAST_BYTES);

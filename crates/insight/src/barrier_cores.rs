@@ -12,7 +12,7 @@ use report::{Confidence, FindingSeverity, View};
 
 pub(super) static RULE: Rule = Rule { id: "barrier_cores", title: "Cores wait at barriers", ..Rule::checked_by(check) };
 
-/// Share of the step from which the finding is a warning (XProf, special-op suggestion for barrier-cores: 10 %).
+/// Minimum share of the step for a warning (XProf, special-op suggestion for barrier-cores: 10 %).
 const WARNING_PERCENT: f64 = 10.0;
 
 fn check(numbers: &Numbers<'_>) -> Verdict {

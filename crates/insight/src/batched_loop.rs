@@ -24,11 +24,11 @@ pub(super) static RULE: Rule = Rule {
     ..Rule::checked_by(check)
 };
 
-/// Fewest examples of a batch (ours).
+/// Minimum number of examples of a batch (ours).
 const FEWEST_LANES: f64 = 8.0;
-/// Fewest iterations (ours).
+/// Minimum number of iterations (ours).
 const FEWEST_ITERATIONS: u64 = 10;
-/// Share of the op time in the loop with its body from which the rule fires (ours: twice the JAX guide's limit for overheads).
+/// Minimum share of the op time in the loop with its body for the rule to fire (twice the JAX guide's limit for overheads).
 const LEAST_PERCENT: f64 = 20.0;
 
 /// A loop whose condition reduces predicates.

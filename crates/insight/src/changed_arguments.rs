@@ -59,7 +59,7 @@ fn results(numbers: &Numbers<'_>, module: &str) -> Vec<String> {
     shapes
 }
 
-/// Returns what differs between the programs of a module, as a sentence with a leading blank. Empty if the capture does not
+/// Returns what differs between the programs of a module, as a sentence that starts with a space. Empty if the capture does not
 /// contain two of its programs.
 pub(super) fn sentence(numbers: &Numbers<'_>, module: &str) -> String {
     let programs = programs(numbers, module);

@@ -12,7 +12,8 @@ use hlo::{Computation, ComputationIndex, DataType, Instruction, Module};
 use metrics::Op;
 use metrics::roofline::Level;
 
-/// Fewest bytes of a converted array (ours: scales and biases cost nothing, and the inputs of most programs are smaller).
+/// Minimum number of bytes of a converted array (ours: scales and biases cost nothing, and the inputs of most programs are
+/// smaller).
 pub(super) const LEAST_CONVERTED_BYTES: f64 = (1 << 20) as f64;
 /// Number of instructions or levels of calls that are read for one value (ours: longer paths are not worth a search).
 const MOST_STEPS: usize = 100;

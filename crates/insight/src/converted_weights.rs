@@ -33,9 +33,9 @@ pub(super) static RULE: Rule = Rule {
     ..Rule::checked_by(check)
 };
 
-/// Fewest arguments that a program converts (ours: the inputs of a model are one or two arrays).
+/// Minimum number of arguments that a program converts (ours: the inputs of a model are one or two arrays).
 const FEWEST_ARGUMENTS: usize = 3;
-/// Fewest runs of the program (ours: a program that runs once may be there to convert the weights).
+/// Minimum number of runs of the program (ours: a program that runs once may be there to convert the weights).
 const FEWEST_RUNS: u64 = 2;
 
 /// Conversions of one program.

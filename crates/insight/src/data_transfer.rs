@@ -14,7 +14,7 @@ use report::{Confidence, FindingSeverity, View};
 pub(super) static RULE: Rule =
     Rule { id: "data_transfer", title: "Transfers take much of the input time", ..Rule::checked_by(check) };
 
-/// Share of the input time from which the finding is a note (XProf, data-transfer suggestion: 30 %).
+/// Minimum share of the input time for a note (XProf, data-transfer suggestion: 30 %).
 const NOTE_PERCENT: f64 = 30.0;
 
 fn check(numbers: &Numbers<'_>) -> Verdict {

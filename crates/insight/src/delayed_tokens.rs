@@ -20,10 +20,10 @@ pub(super) static RULE: Rule = Rule {
     ..Rule::checked_by(check)
 };
 
-/// Share of the time between tokens from which the finding is a note, and a warning (ours).
+/// Minimum share of the time between tokens for a note, and for a warning (ours).
 const NOTE_PERCENT: f64 = 10.0;
 const WARNING_PERCENT: f64 = 30.0;
-/// Fewest passes that decode (ours).
+/// Minimum number of passes that decode (ours).
 const FEWEST_PASSES: u64 = 10;
 
 fn check(numbers: &Numbers<'_>) -> Verdict {

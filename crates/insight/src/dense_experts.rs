@@ -36,9 +36,9 @@ pub(super) static RULE: Rule = Rule {
     ..Rule::checked_by(check)
 };
 
-/// Fewest experts for each chosen one (ours: less can hardly be saved).
+/// Minimum number of experts for each chosen one (ours: less can hardly be saved).
 const EXPERTS_PER_CHOICE: u64 = 2;
-/// Fewest elements for each pair of token and expert (ours: masks and gates have one).
+/// Minimum number of elements for each pair of token and expert (ours: masks and gates have one).
 const ELEMENTS_PER_PAIR: f64 = 16.0;
 
 /// The choice of experts.

@@ -1,9 +1,9 @@
 //! The program computes a whole matrix of second derivatives.
 //!
 //! Ops whose paths contain a derivative of a derivative inside `vmap` (`vmap(jvp(transpose(jvp(f))))`) take at least 20 % of
-//! the op time (ours: twice the JAX guide's limit for overheads). `jax.hessian`, and `jacfwd` or `jacrev` of a gradient,
-//! produce such paths: they compute one row of the matrix for each of n values. Two more conditions exclude a `vmap` over a
-//! batch. The program must contain an array whose dimensions repeat those of the differentiated variable (`f32[697,697]`,
+//! the op time (twice the JAX guide's limit for overheads). `jax.hessian`, and `jacfwd` or `jacrev` of a gradient, produce such
+//! paths: they compute one row of the matrix for each of n values. Two more conditions exclude a `vmap` over a batch. The
+//! program must contain an array whose dimensions repeat those of the differentiated variable (`f32[697,697]`,
 //! `f32[24,8,24,8]`), with n of at least 32 (ours: small matrices are cheap). One of the ops must also have a dimension of size
 //! n. Severity: warning, critical from 80 % (ours). Confidence: medium, because the program may need the whole matrix. Remedy:
 //! compute products with the matrix instead of the matrix. The rule is not checked without the compiled program.
@@ -26,11 +26,11 @@ pub(super) static RULE: Rule = Rule {
     ..Rule::checked_by(check)
 };
 
-/// Share of the op time from which the rule fires (ours).
+/// Minimum share of the op time for the rule to fire (ours).
 const LEAST_PERCENT: f64 = 2.0 * OVERHEAD_PERCENT.good;
-/// Share of the op time from which the finding is critical (ours).
+/// Minimum share of the op time for a critical finding (ours).
 const CRITICAL_PERCENT: f64 = 80.0;
-/// Fewest values by which the program differentiates (ours).
+/// Minimum number of values by which the program differentiates (ours).
 const FEWEST_VALUES: u64 = 32;
 
 /// A matrix of derivatives.

@@ -23,7 +23,7 @@ const NOTE_US: f64 = 50.0;
 const LEAST_US: f64 = 1.0;
 /// Many ops start early if one in this number does (ours).
 const USUAL: u64 = 10;
-/// Skew from which the finding is a warning (ours: as long as a short step).
+/// Minimum skew for a warning (ours: as long as a short step).
 const WARNING_US: f64 = 1000.0;
 
 fn check(numbers: &Numbers<'_>) -> Verdict {

@@ -23,11 +23,11 @@ pub(super) static RULE: Rule = Rule {
     ..Rule::checked_by(check)
 };
 
-/// Share of the op time from which the finding is a note (ours: a validation after each epoch takes a few percent).
+/// Minimum share of the op time for a note (ours: a validation after each epoch takes a few percent).
 const NOTE_PERCENT: f64 = 20.0;
-/// Share of the op time from which the finding is a warning (ours: more than training).
+/// Minimum share of the op time for a warning (ours: more than training).
 const WARNING_PERCENT: f64 = 50.0;
-/// Share of the op time from which the finding is critical (ours: training is a small part of the run).
+/// Minimum share of the op time for a critical finding (ours: training is a small part of the run).
 const CRITICAL_PERCENT: f64 = 80.0;
 
 /// Ops of one program.
@@ -43,7 +43,7 @@ struct Program<'a> {
 
 /// Operations that every model contains, and an optimizer's update does not.
 const PRODUCTS: [&str; 2] = ["dot_general", "conv_general_dilated"];
-/// Share of a program's time in products from which it runs a model (ours: much less than any model has).
+/// Minimum share of a program's time in products at which it runs a model (ours: much less than any model has).
 const PRODUCT_SHARE: f64 = 0.1;
 
 impl Program<'_> {

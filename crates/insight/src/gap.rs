@@ -22,8 +22,8 @@ fn share(numbers: &Numbers<'_>, gap: &Gap) -> Option<f64> {
     (of_device > 0.0).then(|| gap.duration_us / of_device)
 }
 
-/// Describes the dominant gap by its length, its start and the ops around it, as sentences with a leading blank.
-/// Returns an empty string if no gap dominates.
+/// Describes the dominant gap by its length, its start and the ops around it, as sentences that start with a space. Returns an
+/// empty string if no gap dominates.
 pub(super) fn sentence(numbers: &Numbers<'_>) -> String {
     let Some((gap, share)) = dominant(numbers).and_then(|gap| Some((gap, share(numbers, gap)?))) else {
         return String::new();

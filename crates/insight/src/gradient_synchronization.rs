@@ -26,7 +26,7 @@ pub(super) static RULE: Rule = Rule {
     ..Rule::checked_by(check)
 };
 
-/// Share of reductions in all communication from which the exposed time is attributed to them (ours).
+/// Minimum share of reductions in all communication at which the exposed time is attributed to them (ours).
 const MOSTLY_PERCENT: f64 = 50.0;
 
 /// Returns true for collectives that sum over devices, as data-parallel training does with gradients.

@@ -25,7 +25,7 @@ pub(super) static RULE: Rule = Rule {
     ..Rule::checked_by(check)
 };
 
-/// Share of the op time from which the rule fires (ours: twice the JAX guide's limit for overheads).
+/// Minimum share of the op time for the rule to fire (twice the JAX guide's limit for overheads).
 const LEAST_PERCENT: f64 = 20.0;
 /// Share of the rate of other products below which grouped convolutions are slow, percent (ours: a tuned kernel that reads
 /// each value once reaches more on all platforms).

@@ -22,9 +22,9 @@ use report::{Confidence, FindingSeverity, View};
 pub(super) static RULE: Rule =
     Rule { id: "heap_growth", title: "Memory has grown since the earlier profile", ..Rule::checked_by(check) };
 
-/// Growth in percent of the earlier bytes from which the finding is a note (ours: caches of a few arrays stay below).
+/// Minimum growth in percent of the earlier bytes for a note (ours: caches of a few arrays stay below).
 const NOTE_PERCENT: f64 = 10.0;
-/// Growth from which the finding is a warning (ours: a steady program does not grow by half).
+/// Minimum growth for a warning (ours: a steady program does not grow by half).
 const WARNING_PERCENT: f64 = 50.0;
 /// Number of source lines that the message names.
 const NAMED: usize = 3;

@@ -22,9 +22,9 @@ pub(super) static RULE: Rule = Rule {
     ..Rule::checked_by(check)
 };
 
-/// Fewest copied arrays per step if devices wait for them (ours: a step that copies none waits for other copies).
+/// Minimum number of copied arrays per step if devices wait for them (ours: a step that copies none waits for other copies).
 const LEAST: f64 = 0.9;
-/// Fewest copied arrays per step (ours: a batch has a few arrays, a model has many).
+/// Minimum number of copied arrays per step (ours: a batch has a few arrays, a model has many).
 const FEWEST: f64 = 8.0;
 
 fn check(numbers: &Numbers<'_>) -> Verdict {

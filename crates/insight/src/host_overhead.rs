@@ -33,7 +33,7 @@ pub(super) static RULE: Rule = Rule {
     ..Rule::checked_by(check)
 };
 
-/// Share from which the evidence names this limit (JAX guide: bad above 20 %). It does not change the severity.
+/// Minimum share at which the evidence names this limit (JAX guide: bad above 20 %). It does not change the severity.
 const BAD_PERCENT: f64 = 20.0;
 
 fn check(numbers: &Numbers<'_>) -> Verdict {

@@ -20,7 +20,7 @@ pub(super) static RULE: Rule = Rule {
     ..Rule::checked_by(check)
 };
 
-/// Share of the input time from which the finding is a note (XProf, host-processing suggestion: 50 %).
+/// Minimum share of the input time for a note (XProf, host-processing suggestion: 50 %).
 const NOTE_PERCENT: f64 = 50.0;
 
 fn check(numbers: &Numbers<'_>) -> Verdict {

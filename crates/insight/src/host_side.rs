@@ -8,19 +8,19 @@ use facts::python_waits::{self, PythonWait};
 use metrics::{StepPart, WithoutInput, without_input};
 use report::{HostCall, HostMeanwhile, HostRangeTime};
 
-/// Share of the idle time from which a sentence names an activity of the host (ours).
+/// Minimum share of the idle time at which a sentence names an activity of the host (ours).
 const NAMED_PERCENT: f64 = 5.0;
 /// Number of activities that a sentence names (ours).
 const MOST_NAMED: usize = 3;
-/// Number of calls from which a sentence names it (ours: several in each of the usual 5 to 10 steps).
+/// Minimum number of calls at which a sentence names it (ours: several in each of the usual 5 to 10 steps).
 const MANY_CALLS: u64 = 50;
 /// Share of the idle time above which a range is the host's main activity (ours: more than all others together).
 const MOST_PERCENT: f64 = 50.0;
 
-/// Share of the idle time from which reads of results matter (ours).
+/// Minimum share of the idle time at which reads of results matter (ours).
 const READS_PERCENT: f64 = 20.0;
 
-/// Mean bytes of a copy to the host from which the host may compute on it (ours: losses and other metrics are smaller).
+/// Minimum mean bytes of a copy to the host at which the host may compute on it (ours: losses and other metrics are smaller).
 const RESULT_BYTES: u64 = 4096;
 
 /// Activities of the host while devices are idle.
@@ -62,8 +62,8 @@ impl<'a> Numbers<'a> {
         to_host.any(|it| it.total_bytes.is_some_and(|bytes| bytes / it.sized_count >= RESULT_BYTES))
     }
 
-    /// Describes the host's activities while devices are idle, as sentences with a leading blank. Empty if the trace has no host
-    /// events.
+    /// Describes the host's activities while devices are idle, as sentences that start with a space. Empty if the trace has no
+    /// host events.
     pub fn host_meanwhile(&self) -> String {
         self.host_side().map_or(String::new(), HostSide::sentences)
     }
@@ -109,7 +109,7 @@ impl BesidesInput {
         HostSide { meanwhile, idle_us: *idle_us, step, steps, reads_results }
     }
 
-    /// Describes the activities, and the transfers meanwhile, as sentences with a leading blank.
+    /// Describes the activities, and the transfers meanwhile, as sentences that start with a space.
     pub fn sentences(&self) -> String {
         let host = self.host_side();
         let mut text =
@@ -305,7 +305,7 @@ impl<'a> HostSide<'a> {
     }
 }
 
-/// Returns the file and line of a range with a leading blank: ` (train.py:12)`. Empty if they are unknown.
+/// Returns the file and line of a range that starts with a space: ` (train.py:12)`. Empty if they are unknown.
 fn source(range: &HostRangeTime) -> String {
     range.place.as_ref().map_or(String::new(), |place| format!(" ({})", shown(place)))
 }
@@ -444,7 +444,8 @@ fn public_calls(range: &HostRangeTime) -> impl DoubleEndedIterator<Item = &HostC
         .filter(move |call| call.name.starts_with(|first: char| first.is_alphabetic()) && !is_of_jax(call))
 }
 
-/// Describes the calls inside a range, and what another thread does while it waits for a lock, as sentences with a leading blank.
+/// Describes the calls inside a range, and what another thread does while it waits for a lock, as sentences that start with a
+/// space.
 fn inside(range: &HostRangeTime, steps: Option<f64>) -> String {
     let named = |call: &HostCall| {
         let place = call.place.as_ref().map_or(String::new(), |place| format!(" ({})", shown(place)));

@@ -45,20 +45,20 @@ impl Limits {
 pub const BUSY_PERCENT: Limits = Limits::new(80.0, 50.0);
 /// Share of the time during which devices are idle, percent: the complement of [`BUSY_PERCENT`].
 pub const IDLE_PERCENT: Limits = Limits::new(100.0 - BUSY_PERCENT.good, 100.0 - BUSY_PERCENT.bad);
-/// Idle share from which a note reports the gaps of devices that are busy enough, percent (JAX guide: device idle time;
+/// Minimum idle share at which a note reports the gaps of devices that are busy enough, percent (JAX guide: device idle time;
 /// XProf: TensorCore idle).
 pub const IDLE_NOTED_PERCENT: f64 = 10.0;
 /// Share of the time that an avoidable activity takes, percent (good: the JAX guide's limit for host overhead, which we apply to
 /// all overheads; bad: ours, most of the time is lost).
 pub const OVERHEAD_PERCENT: Limits = Limits::new(10.0, 50.0);
-/// Share of the time from which a note reports an overhead, percent (ours: half of the limit for a warning).
+/// Minimum share of the time at which a note reports an overhead, percent (ours: half of the limit for a warning).
 pub const OVERHEAD_NOTED_PERCENT: f64 = OVERHEAD_PERCENT.good / 2.0;
 /// Share of the time during which devices wait for the host, percent.
 pub const HOST_BOUND_PERCENT: Limits = OVERHEAD_PERCENT;
 /// Share of the time in ops on the host, percent (good: XProf's debug-print suggestion; bad: as for all overheads).
 pub const HOST_OPS_PERCENT: Limits = Limits::new(5.0, OVERHEAD_PERCENT.bad);
-/// Share of the time from which communication is the bottleneck, percent (XProf's collective-bound and data-shuffle suggestions;
-/// ours for copies and launch gaps).
+/// Minimum share of the time at which communication is the bottleneck, percent (XProf's collective-bound and data-shuffle
+/// suggestions; ours for copies and launch gaps).
 pub const BOTTLENECK_PERCENT: f64 = 30.0;
 /// Share of the time in the done ops of asynchronous copies or collectives that is worth a finding, percent (XProf,
 /// `kAsyncDoneThresholdInPercent`).
@@ -71,8 +71,8 @@ pub const SHORT_KERNEL_US: f64 = 100.0;
 /// Mean duration below which kernels are short, microseconds (JAX guide: bad). The guide also warns below 1 ms, but most
 /// kernels of healthy programs are shorter than that.
 pub const SHORT_MEAN_KERNEL_US: f64 = SHORT_KERNEL_US;
-/// Mean duration from which an op is compared with a peak, microseconds (ours: XProf's limit for short kernels). Shorter ops
-/// are limited by their start, and measured too coarsely.
+/// Minimum mean duration at which an op is compared with a peak, microseconds (ours: XProf's limit for short kernels). Shorter
+/// ops are limited by their start, and measured too coarsely.
 pub const SHORTEST_OP_US: f64 = 10.0;
 /// Compile time, microseconds (JAX guide).
 pub const COMPILE_US: Limits = Limits::new(2e6, 10e6);
@@ -84,20 +84,22 @@ pub const UTILIZED_PERCENT: f64 = 70.0;
 pub const UNDERUTILIZED_PERCENT: f64 = 50.0;
 /// Share of its roofline bound below which an op is slow, percent (ours: half the rate of a tuned library kernel).
 pub const SLOW_OP_PERCENT: f64 = 35.0;
-/// Calls or runs per step from which every step is taken to make them (ours: the edge of the window may cut a step).
+/// Minimum number of calls or runs per step at which every step is taken to make them (ours: the edge of the window may cut a
+/// step).
 pub const EACH_STEP: f64 = 0.9;
 /// Theoretical occupancy below which a kernel's occupancy is low, percent (JAX guide).
 pub const OCCUPANCY_PERCENT: f64 = 50.0;
-/// Share of the op time from which one op dominates, percent (JAX guide).
+/// Minimum share of the op time at which one op dominates, percent (JAX guide).
 pub const DOMINANT_OP_PERCENT: f64 = 50.0;
-/// Share of the window from which one op dominates, percent (ours: below it, devices mostly wait, and the op is not the cause).
+/// Minimum share of the window at which one op dominates, percent (ours: below it, devices mostly wait, and the op is not the
+/// cause).
 pub const DOMINANT_OP_OF_WINDOW_PERCENT: f64 = 20.0;
 /// Time above the median of equal layers at which a layer is slow, in percent (our limit: less is noise).
 pub const UNEVEN_LAYER_PERCENT: f64 = 20.0;
 /// Time that a slow layer loses at which the rule fires, as a share of the op time in percent (our limit: less is not worth a
 /// search).
 pub const UNEVEN_OF_OPS_PERCENT: f64 = 1.0;
-/// Share of a device's memory from which it is nearly full, percent (JAX guide: peak memory below 90 %).
+/// Minimum share of a device's memory at which it is nearly full, percent (JAX guide: peak memory below 90 %).
 pub const NEARLY_FULL_PERCENT: f64 = 90.0;
 /// Share of a program's peak memory that a change could save, percent (ours: the memory of a batch that is a tenth or a third
 /// larger).

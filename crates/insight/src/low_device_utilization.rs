@@ -73,7 +73,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     let title = match both {
         Some(both) => {
             let for_what = both.for_what().map_or(String::new(), |what| format!(" for {what}"));
-            format!("Devices are idle for {} of the time while the host waits too{for_what}", format::percent(idle))
+            format!("Devices are idle for {} of the time, and the host waits too{for_what}", format::percent(idle))
         }
         None => {
             let activity = numbers.host_side().and_then(HostSide::activity);

@@ -34,7 +34,7 @@ pub(super) static RULE: Rule = Rule {
     ..Rule::checked_by(check)
 };
 
-/// Share of the window in slow ops of one family from which the rule fires (ours: twice the JAX guide's limit for overheads).
+/// Minimum share of the window in slow ops of one family for the rule to fire (twice the JAX guide's limit for overheads).
 const TIME_PERCENT: f64 = 2.0 * OVERHEAD_PERCENT.good;
 
 /// Families whose FLOPs can be compared with a peak, and their names in messages.

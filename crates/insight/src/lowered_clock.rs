@@ -23,21 +23,21 @@ use report::{Confidence, FindingSeverity, MeterStats, Step, UnifiedProfile, View
 pub(super) static RULE: Rule =
     Rule { id: "lowered_clock", title: "A limit lowers the clock of a device", ..Rule::checked_by(check) };
 
-/// Share of the highest clock of a step from which a step counts as unlimited, percent.
+/// Minimum share of the highest clock of a step at which a step counts as unlimited, percent.
 const FULL_CLOCK_PERCENT: f64 = 98.0;
 /// Share of the highest clock of a step up to which a clock is low, percent.
 const LOW_CLOCK_PERCENT: f64 = 97.0;
-/// Duration from which a step is long, relative to the steps at the highest clock.
+/// Minimum duration at which a step is long, relative to the steps at the highest clock.
 const LONG_STEP: f64 = 1.05;
-/// Least part of the excess of long steps that the clock explains.
+/// Minimum part of the excess of long steps that the clock explains.
 const LEAST_EXPLAINED: f64 = 0.5;
-/// Least loss, percent of the time of all counted steps.
+/// Minimum loss, percent of the time of all counted steps.
 const LEAST_LOST_PERCENT: f64 = 2.0;
-/// Least share of the time in which a reason is active, percent.
+/// Minimum share of the time in which a reason is active, percent.
 const LEAST_LIMITED_PERCENT: f64 = 10.0;
 /// Highest mean clock that a limit has lowered, percent of the device's highest clock.
 const LOWERED_PERCENT: f64 = 95.0;
-/// Least share of skipped clock cycles, percent.
+/// Minimum share of skipped clock cycles, percent.
 const LEAST_SKIPPED_PERCENT: f64 = 5.0;
 
 fn check(numbers: &Numbers<'_>) -> Verdict {

@@ -27,7 +27,7 @@ pub(super) static RULE: Rule = Rule {
     ..Rule::checked_by(check)
 };
 
-/// Fewest calls of compiled functions per step that are many (ours: a loop with a jitted step calls a few).
+/// Minimum number of calls of compiled functions per step that are many (ours: a loop with a jitted step calls a few).
 const FEWEST_CALLS: f64 = 30.0;
 /// Functions that an index expression on an array calls.
 const INDEXING: [&str; 6] = ["dynamic_slice", "slice", "squeeze", "gather", "_gather", "_take"];

@@ -22,9 +22,9 @@ pub(super) static RULE: Rule = Rule {
     ..Rule::checked_by(check)
 };
 
-/// Fewest short kernels on a device that are considered many (ours).
+/// Minimum number of short kernels on a device that are considered many (ours).
 const FEWEST: usize = 50;
-/// Share of short kernels from which the rule fires (ours: short kernels are the rule, not the exception).
+/// Minimum share of short kernels for the rule to fire (ours: short kernels are the rule, not the exception).
 const SHORT_SHARE_PERCENT: f64 = 50.0;
 
 fn check(numbers: &Numbers<'_>) -> Verdict {

@@ -9,7 +9,7 @@ use memory::ProgramUse;
 use report::DeviceMemory;
 use trace::{Framework, Platform, SourceFormat};
 
-/// Fewest bytes that are worth a change of the program (ours).
+/// Minimum number of bytes that are worth a change of the program (ours).
 pub(super) const LEAST_BYTES: u64 = 1 << 20;
 
 /// Advice for smaller padding.
@@ -84,7 +84,7 @@ pub(super) fn name(program: &ProgramUse) -> String {
     format::printable(&format::shorten(&program.figures.module, 60))
 }
 
-/// Lists the shapes with the most padding, as a sentence with a leading blank. Empty if none is known.
+/// Lists the shapes with the most padding, as a sentence that starts with a space. Empty if none is known.
 pub(super) fn padded_shapes(program: &ProgramUse) -> String {
     let shapes: Vec<String> = program.summary.padded.iter().take(NAMED).map(shape).collect();
     if shapes.is_empty() { String::new() } else { format!(" Shapes with the most padding: {}.", shapes.join("; ")) }

@@ -18,10 +18,10 @@ use report::{Confidence, FindingSeverity, View};
 pub(super) static RULE: Rule =
     Rule { id: "memory_fragmentation", title: "Free memory is fragmented", ..Rule::checked_by(check) };
 
-/// Share of an allocator's free memory outside its largest block from which it is fragmented (ours: a request for half of the
-/// free memory fails).
+/// Minimum share of an allocator's free memory outside its largest block at which it is fragmented (ours: a request for half of
+/// the free memory fails).
 const POOL_PERCENT: f64 = 50.0;
-/// Used share of the capacity from which fragmentation matters (ours: below it, a large block is always free).
+/// Minimum used share of the capacity at which fragmentation matters (ours: below it, a large block is always free).
 const USED_PERCENT: f64 = 75.0;
 
 fn check(numbers: &Numbers<'_>) -> Verdict {

@@ -50,7 +50,8 @@ fn add_long_steps(findings: &mut [Fired], fired: &[Impact]) {
     }
 }
 
-/// Merges the finding about a part of a loss into the finding about the whole: message, remedy and evidence are appended.
+/// Merges the finding about a part of some lost time into the finding about all of it: message, remedy and evidence are
+/// appended.
 fn absorb(findings: &mut Vec<Fired>, whole: &Rule, part: &Rule) {
     let place = |rule: &Rule| findings.iter().position(|it| it.rule == rule);
     let (Some(_), Some(part)) = (place(whole), place(part)) else { return };

@@ -30,7 +30,7 @@ pub(super) static RULE: Rule = Rule {
 
 /// Largest part of the result that is read.
 const MOST_USED: f64 = 0.25;
-/// Share of the op time from which an op is examined, percent (ours: smaller ops change nothing).
+/// Minimum share of the op time at which an op is examined, percent (ours: smaller ops change nothing).
 const EXAMINED_PERCENT: f64 = 1.0;
 /// Number of instructions between an op and the selection (ours: longer paths are not what a user can change at one place).
 const MOST_BETWEEN: usize = 100;

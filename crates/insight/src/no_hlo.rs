@@ -66,7 +66,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         .fires()
 }
 
-/// Share of the op time in missing programs from which the rule fires, if the file contains other programs (ours).
+/// Minimum share of the op time in missing programs for the rule to fire, if the file contains other programs (ours).
 const MISSING_PERCENT: f64 = 1.0;
 /// Number of missing programs that a sentence names.
 const MOST_NAMED: usize = 3;

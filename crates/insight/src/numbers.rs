@@ -84,10 +84,11 @@ impl InputWait {
     }
 }
 
-/// Fewest ops on a device that show how busy it usually is (ours: a capture of one launch has no gaps).
+/// Minimum number of ops on a device that show how busy it usually is (ours: a capture of one launch has no gaps).
 const FEWEST_OPS: usize = 10;
 
-/// Runs per step from which an op repeats (ours: a value between one and two means one run per step, and a cut step).
+/// Minimum number of runs per step at which an op repeats (ours: a value between one and two means one run per step, and a cut
+/// step).
 pub(super) const REPEATED: f64 = 1.5;
 
 impl<'a> Numbers<'a> {
@@ -252,8 +253,8 @@ impl<'a> Numbers<'a> {
         self.context.analysis.roofline.unknown_custom_call_percent.unwrap_or(0.0)
     }
 
-    /// Returns a sentence, with a leading blank, about the custom calls that FLOPs and bytes exclude. Empty if they take less
-    /// than a percent of the op time (ours).
+    /// Returns a sentence, that starts with a space, about the custom calls that FLOPs and bytes exclude. Empty if they take
+    /// less than a percent of the op time (ours).
     pub fn left_out(&self) -> String {
         let calls = self.uncosted_calls_percent();
         if calls < 1.0 {
@@ -391,8 +392,8 @@ impl<'a> Numbers<'a> {
         Some(op.executions as f64 / self.steps_in_window()? / f64::from(op.devices.max(1)))
     }
 
-    /// Names the largest of the wanted collectives, and how often it runs if that is more than once per step, as a sentence with a
-    /// leading blank. Empty if there is none.
+    /// Names the largest of the wanted collectives, and how often it runs if that is more than once per step, as a sentence
+    /// that starts with a space. Empty if there is none.
     pub fn largest_collective(&self, wanted: &dyn Fn(&Op) -> bool) -> String {
         let wanted = self.context.analysis.ops.rows.iter().filter(|op| wanted(op));
         let Some(op) = wanted.max_by_key(|op| op.self_time) else { return String::new() };

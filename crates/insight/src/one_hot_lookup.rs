@@ -19,11 +19,11 @@ use report::{Confidence, FindingSeverity, View};
 pub(super) static RULE: Rule =
     Rule { id: "one_hot_lookup", title: "One-hot matrices take much of the time", ..Rule::checked_by(check) };
 
-/// Share of the op time from which the finding is a note (ours).
+/// Minimum share of the op time for a note (ours).
 const NOTE_PERCENT: f64 = 5.0;
-/// Share of the op time from which the finding is a warning (ours: a lookup takes less than a percent).
+/// Minimum share of the op time for a warning (ours: a lookup takes less than a percent).
 const WARNING_PERCENT: f64 = 20.0;
-/// Fewest elements of a matrix for which a lookup is cheaper (ours: a small one-hot matrix is a fair way to select).
+/// Minimum number of elements of a matrix for which a lookup is cheaper (ours: a small one-hot matrix is a fair way to select).
 const FEWEST_ELEMENTS: f64 = 1e6;
 
 fn check(numbers: &Numbers<'_>) -> Verdict {
@@ -115,8 +115,8 @@ fn time_in_program(numbers: &Numbers<'_>, of: &Op, one_hot: &[(&Op, String)]) ->
     Some(ops.rows.iter().filter(touches).map(|op| op.self_time).sum())
 }
 
-/// Ratio of a product's result to its larger operand from which the product of a one-hot matrix is nearly all zeros: each of its
-/// rows has as many other elements as the product sums, which is few.
+/// Minimum ratio of a product's result to its larger operand at which the product of a one-hot matrix is nearly all zeros: each
+/// of its rows has as many other elements as the product sums, which is few.
 const EXPANSION: f64 = 4.0;
 
 /// Returns true for a product that is much larger than its operands, such as the outer products of the rows of two one-hot

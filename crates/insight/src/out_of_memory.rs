@@ -26,7 +26,7 @@ use report::{Confidence, FindingSeverity, View};
 
 pub(super) static RULE: Rule = Rule { id: "out_of_memory", title: "Memory ran out", ..Rule::checked_by(check) };
 
-/// Share of the needed memory from which padding is the cause (ours: it takes more than the values).
+/// Minimum share of the needed memory at which padding is the cause (ours: it takes more than the values).
 const PADDING_PERCENT: f64 = 50.0;
 /// Share of the capacity up to which a program is small, so that others must have used the memory (ours: it fits twice).
 const SMALL_PERCENT: f64 = 50.0;

@@ -18,7 +18,7 @@ pub(super) static RULE: Rule =
 
 /// Share outside the window above which the finding is a note (as in `window.caution`).
 const NOTE_PERCENT: f64 = 100.0 - LEAST_WORK_PERCENT;
-/// Share outside the window from which the finding is a warning (ours: the numbers cover less than a tenth of the work).
+/// Minimum share outside the window for a warning (ours: the numbers cover less than a tenth of the work).
 const WARNING_PERCENT: f64 = 90.0;
 
 fn check(numbers: &Numbers<'_>) -> Verdict {

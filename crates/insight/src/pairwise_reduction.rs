@@ -20,13 +20,13 @@ use report::{Confidence, FindingSeverity, View};
 pub(super) static RULE: Rule =
     Rule { id: "pairwise_reduction", title: "A reduction over all pairs", ..Rule::checked_by(check) };
 
-/// Fewest elements of the reduced array (ours).
+/// Minimum number of elements of the reduced array (ours).
 const FEWEST_ELEMENTS: f64 = 1e8;
 /// Ratio of the reduced array to the elements that the fusion reads (ours).
 const ELEMENTS_PER_INPUT: f64 = 16.0;
-/// Share of the op time from which an op is examined (ours: smaller ones hardly change the sum).
+/// Minimum share of the op time at which an op is examined (ours: smaller ones hardly change the sum).
 const EXAMINED_PERCENT: f64 = 0.1;
-/// Share of the op time from which the finding is a warning (ours).
+/// Minimum share of the op time for a warning (ours).
 const WARNING_PERCENT: f64 = 2.0 * OVERHEAD_PERCENT.good;
 
 /// A fusion that reduces an array of all pairs.

@@ -19,7 +19,7 @@ pub(super) static RULE: Rule = Rule {
     ..Rule::checked_by(check)
 };
 
-/// Work of the slowest stage divided by the mean, from which the remedy names it (ours: less is lost to noise).
+/// Minimum work of the slowest stage divided by the mean, at which the remedy names it (ours: less is lost to noise).
 const UNEVEN: f64 = 1.1;
 
 fn check(numbers: &Numbers<'_>) -> Verdict {

@@ -20,7 +20,7 @@ pub(super) static RULE: Rule =
 
 /// Used share of the reserved memory below which the rule fires (ours).
 const USED_PERCENT: f64 = 50.0;
-/// Least unused memory for which the rule fires (ours: another small program would fit).
+/// Minimum unused memory for which the rule fires (ours: another small program would fit).
 const LEAST_BYTES: u64 = 1 << 30;
 
 fn check(numbers: &Numbers<'_>) -> Verdict {

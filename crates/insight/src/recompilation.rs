@@ -28,9 +28,9 @@ use trace::{Framework, Interval, IntervalSet};
 pub(super) static RULE: Rule =
     Rule { id: "recompilation", title: "Compilation between steps", ..Rule::checked_by(check) };
 
-/// Share of the time from the second step's start to the last step's end from which the finding is a warning (ours).
+/// Minimum share of the time from the second step's start to the last step's end for a warning (ours).
 const WARNING_PERCENT: f64 = 1.0;
-/// Share from which the finding is critical (ours).
+/// Minimum share for a critical finding (ours).
 const CRITICAL_PERCENT: f64 = 20.0;
 
 fn check(numbers: &Numbers<'_>) -> Verdict {
@@ -129,7 +129,8 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         .fires()
 }
 
-/// States how much device time the compiler took to choose kernels, as a sentence with a leading blank. Empty if it took none.
+/// States how much device time the compiler took to choose kernels, as a sentence that starts with a space. Empty if it took
+/// none.
 fn autotuning(numbers: &Numbers<'_>) -> String {
     let ops = &numbers.context.analysis.ops;
     let tuning = ops.rows.iter().filter(|op| ops.text(numbers.trace, op.category) == AUTOTUNING);
@@ -146,8 +147,8 @@ fn autotuning(numbers: &Numbers<'_>) -> String {
 
 /// Number of functions whose programs are compared.
 const MOST_EXPLAINED: usize = 2;
-/// Number of compiled functions from which the remedy is to combine them (ours: operations outside of `jax.jit` are compiled one
-/// by one).
+/// Minimum number of compiled functions at which the remedy is to combine them (ours: operations outside of `jax.jit` are
+/// compiled one by one).
 const SEVERAL: usize = 3;
 /// Number of functions and steps that a sentence names.
 const MOST_NAMED: usize = 5;
@@ -170,7 +171,7 @@ fn eager_loop(numbers: &Numbers<'_>, modules: &[Compiled]) -> Option<(&'static s
     Some((call, numbers.host_side().and_then(HostSide::place)))
 }
 
-/// States why programs were compiled, as sentences with a leading blank.
+/// States why programs were compiled, as sentences that start with a space.
 fn why(numbers: &Numbers<'_>, modules: &[Compiled]) -> String {
     if let Some((call, place)) = eager_loop(numbers, modules) {
         let place = place.map_or(String::new(), |place| format!(" in {place}"));

@@ -25,7 +25,7 @@ pub(super) static RULE: Rule = Rule {
     ..Rule::checked_by(check)
 };
 
-/// Fewest iterations per step (ours: a loop over layers or micro-batches has fewer).
+/// Minimum number of iterations per step (ours: a loop over layers or micro-batches has fewer).
 const FEWEST_ITERATIONS: f64 = 200.0;
 /// Mean duration of a kernel below which it is too short to use the device, microseconds (ours).
 const SHORT_US: f64 = 10.0;

@@ -24,9 +24,9 @@ pub(super) static RULE: Rule = Rule {
     ..Rule::checked_by(check)
 };
 
-/// Most bytes per call of a small collective.
+/// Maximum number of bytes per call of a small collective.
 const SMALL_BYTES: u64 = 16 << 10;
-/// Fewest calls per step and device that are many.
+/// Minimum number of calls per step and device that are many.
 const FEWEST_CALLS: f64 = 10.0;
 /// Share of these collectives in all communication.
 const MOSTLY_PERCENT: f64 = 50.0;

@@ -15,7 +15,7 @@ use report::{Confidence, FindingSeverity};
 pub(super) static RULE: Rule =
     Rule { id: "sorting", title: "Sorting takes much of the time", ..Rule::checked_by(check) };
 
-/// Share of the op time from which sorts are reported (ours).
+/// Minimum share of the op time at which sorts are reported (ours).
 const LEAST_PERCENT: f64 = 20.0;
 
 fn check(numbers: &Numbers<'_>) -> Verdict {

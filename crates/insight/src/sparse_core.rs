@@ -15,7 +15,7 @@ use trace::{Interval, IntervalSet, PlaneKind};
 pub(super) static RULE: Rule =
     Rule { id: "sparse_core", title: "SparseCores are busy for much of the time", ..Rule::checked_by(check) };
 
-/// Share of the devices' window from which the finding is a note (XProf, SparseCore suggestion: 10 % of the step).
+/// Minimum share of the devices' window for a note (XProf, SparseCore suggestion: 10 % of the step).
 const NOTE_PERCENT: f64 = 10.0;
 
 fn check(numbers: &Numbers<'_>) -> Verdict {

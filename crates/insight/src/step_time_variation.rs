@@ -55,11 +55,11 @@ pub(super) static RULE: Rule = Rule {
     ..Rule::checked_by(check)
 };
 
-/// Standard deviation over mean from which the finding is a note (ours: it hides a change of 5 %).
+/// Minimum standard deviation over mean for a note (ours: it hides a change of 5 %).
 const NOTE_PERCENT: f64 = 5.0;
-/// Standard deviation over mean from which the finding is a warning (ours).
+/// Minimum standard deviation over mean for a warning (ours).
 const WARNING_PERCENT: f64 = 20.0;
-/// Fewest steps for a meaningful standard deviation (ours).
+/// Minimum number of steps for a meaningful standard deviation (ours).
 const FEWEST_STEPS: u64 = 5;
 /// Number of causes that the message describes.
 const MOST_SENTENCES: usize = 2;
@@ -210,7 +210,7 @@ mod tests {
         fine(uneven(13, 80), &RULE);
     }
 
-    /// Ops of a CPU that take longer are a note: other programs use its cores.
+    /// On a CPU, steps with slower ops only get a note, because other programs share the cores.
     #[test]
     fn a_cpu_with_uneven_ops_is_a_note() {
         let cpu = |more: i64| {

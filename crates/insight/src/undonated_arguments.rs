@@ -26,7 +26,8 @@ use trace::Framework;
 pub(super) static RULE: Rule =
     Rule { id: "undonated_arguments", title: "Arguments that are not donated", ..Rule::checked_by(check) };
 
-/// Fewest bytes for a warning (ours: below it, the memory is seldom what limits a program, whatever its share of a small peak).
+/// Minimum number of bytes for a warning (ours: below it, the memory is seldom what limits a program, whatever its share of a
+/// small peak).
 const WARNING_BYTES: u64 = 64 << 20;
 
 fn check(numbers: &Numbers<'_>) -> Verdict {

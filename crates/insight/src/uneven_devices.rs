@@ -20,8 +20,8 @@ pub(super) static RULE: Rule = Rule {
     ..Rule::checked_by(check)
 };
 
-/// Share of the time that an even split of the work would save, from which the finding is a warning (ours: devices that are
-/// measured one by one differ by some percent).
+/// Minimum share of the time that an even split of the work would save, for a warning (ours: devices that are measured one by
+/// one differ by some percent).
 const WARNING_PERCENT: f64 = 20.0;
 
 fn check(numbers: &Numbers<'_>) -> Verdict {

@@ -18,8 +18,8 @@ use report::{Confidence, FindingSeverity, LayerTime, View};
 pub(super) static RULE: Rule =
     Rule { id: "uneven_layers", title: "One layer is slower", needs: Needs::AllOps, ..Rule::checked_by(check) };
 
-/// Share of a layer's excess time from which the finding names a part of the layer instead (our limit: below it, several parts
-/// are slow).
+/// Minimum share of a layer's excess time at which the finding names a part of the layer instead (our limit: below it, several
+/// parts are slow).
 const MOST_OF_EXCESS: f64 = 0.8;
 
 /// Share of exposed communication above which layers are not compared (ours: their times are waiting times).

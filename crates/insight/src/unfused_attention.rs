@@ -22,11 +22,11 @@ use trace::Platform;
 pub(super) static RULE: Rule =
     Rule { id: "unfused_attention", title: "Attention writes its scores to memory", ..Rule::checked_by(check) };
 
-/// Fewest elements of the scores (ours: 16 MiB in float32, which is less than the caches of a large GPU).
+/// Minimum number of elements of the scores (ours: 16 MiB in float32, which is less than the caches of a large GPU).
 const FEWEST_SCORES: f64 = 4.0 * 1024.0 * 1024.0;
 /// Ratio of the scores to the operands of their product (ours: below it, the scores are short and a fused kernel gains little).
 const SCORES_PER_OPERAND: f64 = 4.0;
-/// Share of the op time from which the finding is a warning (ours).
+/// Minimum share of the op time for a warning (ours).
 const WARNING_PERCENT: f64 = 2.0 * OVERHEAD_PERCENT.good;
 
 /// The scores of a program: their number and the product that computes them.

@@ -34,7 +34,7 @@ pub(super) static RULE: Rule = Rule {
     ..Rule::checked_by(check)
 };
 
-/// Fewest elements of a table (ours: a smaller one costs little).
+/// Minimum number of elements of a table (ours: a smaller one costs little).
 const FEWEST_ELEMENTS: f64 = 1e6;
 /// Smallest ratio of the rows in the table to the rows that a step looks up (ours: updating single rows has a cost, too).
 const ROWS_PER_UPDATE: f64 = 4.0;

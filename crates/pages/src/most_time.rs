@@ -20,7 +20,7 @@ const ONE_LINE_PERCENT: f64 = 75.0;
 /// The title names a scope instead of lines if the share of the scope exceeds the share of the largest line by this factor
 /// (crossprof's own limit).
 const SCOPE_OVER_LINE: f64 = 1.5;
-/// Share of the busy time, in percent, from which a second scope shows that the first scope is only a part of the model
+/// Minimum share of the busy time, in percent, at which a second scope shows that the first scope is only a part of the model
 /// (our limit).
 const OTHER_SCOPE_PERCENT: f64 = 1.0;
 /// Minimum number of iterations of a loop that is named (our limit).

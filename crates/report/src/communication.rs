@@ -27,10 +27,9 @@ pub struct Communication {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub transfer_time_us: Option<f64>,
     /// Device that arrives last far more often than the other devices. It had the shortest duration, and so arrived last, in at
-    /// least twice its fair share of its compared runs. In a group of four, the fair share is a quarter. The device must arrive
-    /// last in at least 10 % of its compared runs, and 75 % is always enough. If several devices qualify, it is the device that
-    /// the other devices waited for the longest. Absent if no device qualifies, or if waiting is below 1 % of the compared
-    /// time.
+    /// least twice its fair share of its compared runs. In a group of four, the fair share is a quarter. The required share is
+    /// never below 10 % or above 75 %. If several devices qualify, it is the device that the other devices waited for the
+    /// longest. Absent if no device qualifies, or if waiting is below 1 % of the compared time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub straggler: Option<String>,
     /// Share of the straggler's compared runs in which it arrived last and another device of the group waited.

@@ -84,7 +84,7 @@ pub struct DeviceArrivals {
     /// all excess and at least half of the delay per step. It is `throttling` instead of `compute` if the device runs the same
     /// ops as the device with the least work, equally often, and these ops take longer in nearly the same ratio. Then the chip
     /// is slower, or its clock is lower. Present if the device arrives last more than once and in at least twice its fair share
-    /// of the compared runs (at least 10 %; 75 % is always enough).
+    /// of the compared runs (this share is never below 10 % or above 75 %).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub late_cause: Option<String>,
 }

@@ -118,9 +118,9 @@ pub struct KernelStatistic {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct DataTypeTime {
     /// Data type that kernels compute with, as HLO names it (`bf16`, `f32`; `tf32` if a kernel's name contains it). The type
-    /// comes from the HLO. If the HLO is missing, it comes from the kernel's name for matrix kernels, and is `unknown` for
-    /// others. Most time first, `unknown` last. XProf has only two classes: it treats kernels with `half` or `fp16` in their
-    /// names as 16-bit, and all others (including bf16 and copies) as 32-bit.
+    /// comes from the HLO. Without the HLO, the type of a matrix kernel comes from its name, and the type of any other kernel
+    /// is `unknown`. Most time first, `unknown` last. XProf has only two classes: it treats kernels with `half` or `fp16` in
+    /// their names as 16-bit, and all others (including bf16 and copies) as 32-bit.
     pub data_type: String,
     /// Sum of the kernels' durations.
     pub time_us: f64,

@@ -46,7 +46,7 @@ const FIRST: [Column; 6] = [
     column("step", "Position", Unit::Count, "Position of the step, from 0."),
     column("name", "Step", Unit::Text, "Number or name of the step in the trace, or its position if it has neither."),
     column("device_name", "Device", Unit::Text, "Device, or `all devices`."),
-    column("start_us", "Start", Unit::TimeUs, "Start, from the start of the capture."),
+    column("start_us", "Start", Unit::TimeUs, "Start of the step, as time since the start of the capture."),
     column(
         "duration_us",
         "Duration",

@@ -130,7 +130,7 @@ fn add_comparison(answer: &mut Answer, comparison: &Comparison) {
         answer.fact("num_steps", change.steps.to_vec());
         answer.fact("num_captures", change.captures.to_vec());
         if change.margin_us.is_none() {
-            let remedy = "Capture at least two steps, or better three captures, of each side.";
+            let remedy = "Capture at least two steps for each side or, better, make three captures of each.";
             answer.missing("margin_us", "The noise of the step time is unknown.", Some(remedy));
         }
     }

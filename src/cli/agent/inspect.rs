@@ -227,7 +227,7 @@ fn checked(gate: Gate, profile: &UnifiedProfile, has_counters: Option<bool>) -> 
             let found = profile.communication.as_ref();
             let state = yes_if(found.is_some_and(|it| it.num_collectives > 0));
             let found = format!("Runs of collectives: {}.", found.map_or(0, |it| it.num_collectives));
-            (state, found, "Capture a step that communicates between devices.".to_owned())
+            (state, found, "Capture a step in which devices communicate.".to_owned())
         }
         Gate::Program => (
             yes_if(!profile.programs.is_empty()),

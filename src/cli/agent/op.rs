@@ -152,8 +152,8 @@ fn find(opened: &mut Opened, run: u32, wanted: &str, program: Option<&str>) -> R
 /// Returns the lines of source around `file:line`. Reads only Python files below the folders of the registry or, without
 /// folders, below the working directory: a trace may name any file of this machine.
 fn snippet(captures: &Captures, place: &str) -> Result<Vec<String>, String> {
-    let (file, line) = place.rsplit_once(':').ok_or("The source line is not a file and a line.")?;
-    let line: usize = line.parse().map_err(|_| "The source line is not a file and a line.".to_owned())?;
+    let (file, line) = place.rsplit_once(':').ok_or("The source line must have the form FILE:LINE.")?;
+    let line: usize = line.parse().map_err(|_| "The source line must have the form FILE:LINE.".to_owned())?;
     let here = std::env::current_dir().map(|folder| vec![folder]).unwrap_or_default();
     let folders: Vec<PathBuf> = captures.folders().map_or(here, <[PathBuf]>::to_vec);
     let given = Path::new(file);

@@ -69,8 +69,8 @@ pub fn call(captures: &mut Captures, request: &Request) -> Result<(Answer, Optio
     let table = table.ok_or_else(|| no_run(request.run, opened.profiles.len()))?.map_err(|error| error.to_string())?;
     let mut answer = of_table(opened, run, name, table, &query, &request.columns)?;
     let us = |ps: Option<i64>| ps.map(|ps| crossprof::Ps::new(ps).as_us());
-    answer.number("from_us", us(area.from_ps), "µs", "Start of the range, from the start of the capture.");
-    answer.number("to_us", us(area.to_ps), "µs", "End of the range, from the start of the capture.");
+    answer.number("from_us", us(area.from_ps), "µs", "Start of the range, as time since the start of the capture.");
+    answer.number("to_us", us(area.to_ps), "µs", "End of the range, as time since the start of the capture.");
     Ok((Answer { tool: "range", ..answer }, request.max_bytes))
 }
 

@@ -60,7 +60,7 @@ pub fn call(captures: &mut Captures, request: &Request) -> Result<(Answer, Optio
         format!("There is no table {}. The tables are {}.{question}", request.table, keys.join(", "))
     })?;
     if name.is_of_area() {
-        return Err(format!("The table {} covers a range of time: call the tool range.", name.key()));
+        return Err(format!("The table {} covers a range of time. Call the tool `range` instead.", name.key()));
     }
     known_form(name, &request.by)?;
     let query = query(&request.filter, request.sort.as_deref(), request.limit);

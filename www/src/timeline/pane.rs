@@ -70,7 +70,7 @@ pub fn Pane(
     on_cleanup(move || kept.with_value(|surface| surface.detach()));
     view! {
         {live(move || said.failed.get().map(|reason| view! { <p class="banner" role="alert">{reason}</p> }))}
-        <div class="timeline-scroll" node_ref=scroll tabindex="0" role="application" aria-label="Timeline. Arrows go from event to event; W, A, S and D zoom and move; question mark lists all keys.">
+        <div class="timeline-scroll" node_ref=scroll tabindex="0" role="application" aria-label="Timeline. Arrow keys move between events; W, A, S and D zoom and pan; the question mark lists all keys.">
             <div class="timeline-space">
                 <div class="timeline-picture">
                     <canvas class="timeline-names"></canvas>

@@ -25,8 +25,8 @@ pub(super) const ASSUMPTION: &str = "The forecast assumes that Amdahl's law hold
 pub(super) struct AmdahlFit {
     /// Serial share of the step, from 0 to 1.
     pub serial: f64,
-    /// 95 % confidence interval of `serial` by Student's t with `m - 1` degrees of freedom, limited to
-    /// 0 to 1. `None` for one run, which fits exactly.
+    /// 95 % confidence interval of `serial` by Student's t with `m - 1` degrees of freedom, limited to 0 to 1. `None` if only
+    /// one run is fitted, because that fit is exact.
     pub interval: Option<[f64; 2]>,
 }
 

@@ -24,8 +24,8 @@ pub(super) const ASSUMPTION: &str = "The forecast assumes that each further doub
 pub(super) struct DoublingFit {
     /// Added share per doubling. 0 if steps become shorter.
     pub added: f64,
-    /// 95 % confidence interval of `added` by Student's t with `m - 1` degrees of freedom, at least 0.
-    /// `None` for one run, which fits exactly.
+    /// 95 % confidence interval of `added`, from Student's t with `m - 1` degrees of freedom. Its ends are clamped at 0. `None`
+    /// for one run, which fits exactly.
     pub interval: Option<[f64; 2]>,
 }
 

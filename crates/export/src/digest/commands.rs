@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::ids;
 
-/// A command that leads on.
+/// A suggested next command.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct NextCommand {
     /// The command. `CAPTURE` stands for the path that was read, and `NEW` for the capture after a change.

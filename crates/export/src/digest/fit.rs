@@ -63,7 +63,8 @@ pub(super) fn fit(mut digest: Digest, most_bytes: usize, render: &dyn Fn(&Digest
 }
 
 impl Digest {
-    /// Drops the last item of a list that has more than `kept` items, and counts it. Returns false if it has not.
+    /// Drops the last item of a list that has more than `kept` items, and counts it. Returns false if the list has no more than
+    /// `kept` items.
     fn drop_last(&mut self, list: List, kept: usize) -> bool {
         fn pop<T>(items: &mut Vec<T>, kept: usize) -> bool {
             items.len() > kept && items.pop().is_some()
