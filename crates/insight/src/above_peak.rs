@@ -18,15 +18,15 @@ use report::{Confidence, FindingSeverity, View};
 pub(super) static RULE: Rule =
     Rule { id: "above_peak", title: "Ops exceed the device's peak", ..Rule::checked_by(check) };
 
-/// Share of the peak above which clock inaccuracy cannot be the reason (ours).
+/// Share of the peak above which the excess cannot come from an inaccurate clock (ours).
 const PEAK_PERCENT: f64 = 110.0;
-/// Minimum share of the op time in such ops for the rule to fire (ours).
+/// Minimum share of such ops in the op time for the rule to fire (ours).
 const TIME_PERCENT: f64 = 1.0;
 
 fn check(numbers: &Numbers<'_>) -> Verdict {
     let analysis = numbers.context.analysis;
     let Some(peaks) = analysis.roofline.peaks.as_ref() else { return Verdict::Irrelevant };
-    // GPU libraries compute a convolution with fewer operations than its definition has (Winograd), and attention skips masked
+    // GPU libraries compute a convolution with fewer operations than its definition requires (Winograd). Attention skips masked
     // products.
     let is_exact = |op: &&Op| match op.family {
         OpFamily::Matmul => true,

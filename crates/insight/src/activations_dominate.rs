@@ -1,4 +1,4 @@
-//! Activations, the values that the forward pass keeps for the backward pass, fill the memory.
+//! Activations fill the memory: values that the forward pass keeps for the backward pass.
 //!
 //! `activation_percent` is the share of the largest program's peak in activations: values of the forward pass that are alive at
 //! the peak and that the backward pass frees. Severity: note from 50 % (ours: more than everything else together) and 1 MiB,

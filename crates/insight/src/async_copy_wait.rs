@@ -7,8 +7,8 @@
 //! The remedy depends on two facts. If the layouts of most of these ops name memory space 5, the copies read or write host
 //! memory (offloading). The remedy is then to offload less, or to start the copies earlier. If all computation in the window
 //! takes less time than the waits, no order of ops can overlap the copies (ours). The remedy is then to move fewer bytes. The
-//! message states how many bytes of arguments in host memory are replicated on several devices (from 1 MiB on). The numbers of
-//! bytes come from the `copy-done` ops in the profile.
+//! message states how many bytes of arguments in host memory are replicated on several devices (if at least 1 MiB). The byte
+//! counts come from the `copy-done` ops in the profile.
 
 use super::draft::{Draft, lacks};
 use super::limits::{ASYNC_DONE_PERCENT, BOTTLENECK_PERCENT};
@@ -42,7 +42,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     let wait_us = window.us(share);
     let is_compute = |name: &str| family_of(name).class() == OpClass::Compute;
     let compute_us = window.us(numbers.of_window(numbers.category_percent(&is_compute)));
-    // All computation of the step is the upper bound for overlap.
+    // Copies can overlap at most all computation of the step.
     let can_hide = compute_us >= wait_us;
     let moved = bytes_per_wait_us(numbers).map(|rate| rate * wait_us);
     let mut message = format!(
@@ -170,7 +170,7 @@ mod tests {
         assert!(finding(trace, &RULE).message.contains("host memory"));
     }
 
-    /// A copy of 1 GiB is waited for during 500 of 1,000 us per step, and computation takes `compute` of the rest.
+    /// In each step of 1,000 us, the device waits 500 us for a copy of 1 GiB, and computes for `compute` us of the rest.
     #[test]
     fn copies_that_no_computation_can_hide_must_move_less() {
         let trace = |compute: i64| {

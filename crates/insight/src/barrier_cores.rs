@@ -55,7 +55,7 @@ mod tests {
 
     #[test]
     fn fires_above_its_limit() {
-        // The core runs for 500 of 1000 us, and waits for the others during part of the rest.
+        // The core is busy for 500 of 1000 us, and waits for the other cores during part of the rest.
         let trace = |wait: i64| {
             tpu_steps(12, move |b, at| {
                 tpu_op(b, "loop fusion", at, 500);

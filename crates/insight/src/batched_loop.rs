@@ -24,11 +24,11 @@ pub(super) static RULE: Rule = Rule {
     ..Rule::checked_by(check)
 };
 
-/// Minimum number of examples of a batch (ours).
+/// Minimum number of examples in a batch (ours).
 const FEWEST_LANES: f64 = 8.0;
 /// Minimum number of iterations (ours).
 const FEWEST_ITERATIONS: u64 = 10;
-/// Minimum share of the op time in the loop with its body for the rule to fire (twice the JAX guide's limit for overheads).
+/// Minimum share of the loop and its body in the op time for the rule to fire (twice the JAX guide's limit for overheads).
 const LEAST_PERCENT: f64 = 20.0;
 
 /// A loop whose condition reduces predicates.
@@ -143,10 +143,10 @@ fn lanes(module: &Module, condition: &Computation) -> Option<f64> {
     (most >= FEWEST_LANES).then_some(most)
 }
 
-/// Depth of nested computations that is read.
+/// Maximum depth of nested computations that are read.
 const DEEPEST: usize = 16;
 
-/// Visits the instructions of a computation and of those that it calls.
+/// Visits the instructions of a computation and of the computations that it calls.
 pub(super) fn each_inside<'a>(
     module: &'a Module,
     computation: Option<&'a Computation>,

@@ -6,11 +6,11 @@
 //! multiply float32 in one bfloat16 pass by default. Remedy: use bfloat16 activations. The rule is not checked if the device or
 //! the data types are unknown.
 //!
-//! If products that request a slower arithmetic than the default take at least 10 % of the op time (ours), the finding names
-//! their precision. Precision `HIGHEST` (`jax_default_matmul_precision` = `float32`) keeps float32 off the tensor cores of
-//! NVIDIA's GPUs, which otherwise compute it as TF32. A TPU needs 3 bfloat16 passes for `HIGH` and 6 for `HIGHEST`. The
-//! precision comes from the HLO, and is known for dots, convolutions, fusions that contain them, and cuBLAS calls. The remedy
-//! then starts with the setting that allows the faster arithmetic.
+//! Some products request a slower arithmetic than the default. If they take at least 10 % of the op time (ours), the finding
+//! names their precision. Precision `HIGHEST` (`jax_default_matmul_precision` = `float32`) keeps float32 products off the
+//! tensor cores of NVIDIA's GPUs, which would compute them as TF32. A TPU needs 3 bfloat16 passes for `HIGH` and 6 for
+//! `HIGHEST`. The precision comes from the HLO, and is known for dots, convolutions, fusions that contain them, and cuBLAS
+//! calls. The remedy then starts with the setting that allows the faster arithmetic.
 
 use super::draft::Draft;
 use super::limits::OVERHEAD_PERCENT;
@@ -86,7 +86,7 @@ struct AtPrecision<'a> {
     percent: f64,
 }
 
-/// Finds the float32 products that request a slower arithmetic than the default. `None` if they take little time.
+/// Finds the float32 products that request a slower arithmetic than the default. `None` if these products take little time.
 fn at_precision<'a>(numbers: &Numbers<'a>) -> Option<AtPrecision<'a>> {
     let rows = &numbers.context.analysis.ops.rows;
     let slower: Vec<(&Op, Slower)> = rows.iter().filter_map(|op| Some((op, Slower::of(numbers, op)?))).collect();
@@ -158,7 +158,7 @@ fn products<'a>(numbers: &Numbers<'a>) -> Vec<(Option<&'a str>, Ps, String)> {
     let ops = analysis.ops.rows.iter().filter(|op| is_product(op.family));
     ops.map(|op| {
         let text = |text| analysis.ops.text(numbers.trace, text);
-        // Without embedded HLO, the type is that of the result, which may be wider than the operands.
+        // Without embedded HLO, the type comes from the result, which may be wider than the operands.
         let narrow = ["bf16[", "f16[", "f8e"].iter().any(|word| text(op.expression).contains(word));
         let data_type = op.data_type.map(|data_type| if narrow { "bf16" } else { data_type.name() });
         (data_type, op.self_time, text(op.name).to_owned())

@@ -12,7 +12,7 @@ use base::format;
 use hlo::Module;
 use metrics::Argument;
 
-/// Number of arguments, and of shapes of one argument, that a sentence names.
+/// Maximum number of arguments that a sentence names, and of shapes for each argument.
 const MOST_NAMED: usize = 3;
 
 /// Returns the arguments of the programs of a module, on the first host that has any: each host compiles its own copy of a
@@ -21,8 +21,8 @@ fn programs<'a>(numbers: &Numbers<'a>, module: &str) -> Vec<Vec<&'a Argument>> {
     by_id(numbers, module).into_values().collect()
 }
 
-/// Returns these arguments by the id of their program. A file may contain programs from before the capture. If at least two
-/// programs of the module ran in the window, only these are returned.
+/// Returns the arguments by program id. A file may contain programs from before the capture. If at least two programs of the
+/// module ran in the window, only these are returned.
 fn by_id<'a>(numbers: &Numbers<'a>, module: &str) -> BTreeMap<i64, Vec<&'a Argument>> {
     let is_of_module = |it: &&Argument| it.program.split('(').next() == Some(module);
     let mut programs: BTreeMap<(u16, i64), Vec<&Argument>> = BTreeMap::new();
@@ -102,7 +102,7 @@ pub(super) fn sentence(numbers: &Numbers<'_>, module: &str) -> String {
 }
 
 /// Lists the values of a constant if the programs of a module differ only in that constant: `-0.001, -0.0009 and 6 more`.
-/// `None` if they differ in anything else, or in nothing that the file contains.
+/// `None` if they differ in anything else, or if the file contains no difference.
 fn constants(numbers: &Numbers<'_>, module: &str) -> Option<String> {
     let modules: Vec<&Module> = by_id(numbers, module).into_keys().filter_map(|id| numbers.module(id)).collect();
     let (first, others) = modules.split_first()?;

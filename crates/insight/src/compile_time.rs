@@ -15,7 +15,7 @@ use trace::Framework;
 pub(super) static RULE: Rule = Rule {
     id: "compile_time",
     title: "Compilation takes a long time",
-    // Compilation inside steps is more specific than all compilation.
+    // Rules about compilation inside steps are more specific than this rule about all compilation.
     explained_by: &[&[&recompilation::RULE, &compilation::RULE]],
     ..Rule::checked_by(check)
 };

@@ -1,7 +1,7 @@
 //! Ops that read an array only to convert it to a narrower type, and the origin of the arrays.
 //!
-//! Two rules share this: one about arguments that a program converts in each run, one about arrays that a loop converts in each
-//! iteration.
+//! Two rules share this code: one about arguments that a program converts in each run, and one about arrays that a loop
+//! converts in each iteration.
 
 use std::collections::BTreeMap;
 
@@ -15,11 +15,12 @@ use metrics::roofline::Level;
 /// Minimum number of bytes of a converted array (ours: scales and biases cost nothing, and the inputs of most programs are
 /// smaller).
 pub(super) const LEAST_CONVERTED_BYTES: f64 = (1 << 20) as f64;
-/// Number of instructions or levels of calls that are read for one value (ours: longer paths are not worth a search).
+/// Maximum number of instructions or call levels that are read for one value (ours: longer paths are not worth a search).
 const MOST_STEPS: usize = 100;
-/// Most instructions of a fusion that is examined (ours: a larger one does more than convert, and each operand takes a search).
+/// Maximum number of instructions of a fusion that is examined (ours: a larger one does more than convert, and each operand
+/// takes a search).
 const MOST_FUSED: usize = 2000;
-/// Ops that change the shape or the place of an array, but not its values.
+/// Ops that change the shape of an array or copy it, but do not change its values.
 const PASSES_ON: [&str; 4] = ["bitcast", "copy", "reshape", "transpose"];
 
 /// An array that an op reads only to convert it.
@@ -53,7 +54,7 @@ pub(super) fn conversions<'a>(numbers: &Numbers<'a>, program: i64, module: &'a M
     let mut found = Vec::new();
     for op in ops.rows.iter().filter(|op| op.program_id == Some(program)) {
         let Some(instruction) = module.instruction(ops.text(numbers.trace, op.name)) else { continue };
-        // An op that converts several arrays has its time once.
+        // If an op converts several arrays, its time is counted once.
         let mut left = op.self_time;
         for (number, read) in reads(module, instruction) {
             let Some(operand) = module.operand(instruction, number) else { continue };
@@ -95,12 +96,12 @@ pub(super) fn runs(numbers: &Numbers<'_>, program: i64, module: &Module) -> u64 
     by_executions.into_iter().max_by_key(|(_, ops)| *ops).map_or(0, |(executions, _)| executions)
 }
 
-/// Returns the number of executions of an op on a device.
+/// Returns how often a device executes an op.
 pub(super) fn executions(op: &Op) -> u64 {
     op.executions / u64::from(op.devices.max(1))
 }
 
-/// Returns a type's name in NumPy and JAX.
+/// Returns the name of a type in NumPy and JAX.
 pub(super) fn type_name(data_type: DataType) -> &'static str {
     match data_type.name() {
         "f64" => "float64",
@@ -111,9 +112,9 @@ pub(super) fn type_name(data_type: DataType) -> &'static str {
     }
 }
 
-/// Returns the time that an op would save. An op that only converts saves its whole time. Other ops save the time of the bytes
-/// that they no longer read. This is the op's time multiplied by the share of its bytes that it saves, but at most the time to
-/// read the saved bytes at the peak bandwidth, because an op may be bound by compute.
+/// Returns the time that an op would save. An op that only converts saves its whole time. Any other op saves the time of the
+/// bytes that it no longer reads. This is the op's time multiplied by the share of its bytes that it no longer reads, but at
+/// most the time to read the saved bytes at the peak bandwidth, because an op may be bound by compute.
 fn avoidable(module: &Module, (op, instruction): (&Op, &Instruction), saved_bytes: f64, peak: Option<f64>) -> Ps {
     if only_converts(module, instruction) {
         return op.self_time;
@@ -148,7 +149,7 @@ struct Read {
     is_whole: bool,
 }
 
-/// Returns the operands of an op that it only converts to a narrower type, by their number.
+/// Returns the operands that an op only converts to a narrower type, by operand number.
 fn reads(module: &Module, instruction: &Instruction) -> Vec<(usize, Read)> {
     if instruction.is("convert") {
         return module
@@ -198,7 +199,7 @@ fn converted(module: &Module, value: &Instruction, depth: usize) -> Option<Read>
             _ if PASSES_ON.contains(&opcode) => converted(module, user, depth + 1)?,
             _ => return None,
         };
-        // Several readers of a part each read it once, and a whole array is read once.
+        // If several instructions convert the value, the one that reads the most bytes is kept.
         found = Some(match found {
             Some(other) if other.wide_bytes >= read.wide_bytes => other,
             _ => read,

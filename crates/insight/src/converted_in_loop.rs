@@ -6,8 +6,8 @@
 //! that only converts is its whole time. The cost of any other op is the time that it would save by reading narrower arrays.
 //! The first iteration is excluded. Severity: note from 5 % of the op time (ours: half of the limit for a warning), warning
 //! from 10 % (JAX guide, overheads). Confidence: high. Remedy: convert the arrays before the loop. If a program without
-//! gradients converts its arguments, [converted_weights](#converted_weights) reports them. The rule is not checked without the
-//! compiled program.
+//! gradients converts its arguments in a loop, [converted_weights](#converted_weights) reports them. The rule is not checked
+//! without the compiled program.
 
 use std::collections::BTreeSet;
 
@@ -101,7 +101,7 @@ fn remedy(framework: Framework, narrow: &str) -> String {
     }
 }
 
-/// Returns the conversions that the loops of a program repeat.
+/// Returns the conversions that the loops of a program repeat in each iteration.
 pub(super) fn repeated<'a>(numbers: &Numbers<'a>, id: i64, module: &'a Module) -> Vec<Repeated<'a>> {
     let loops = Loops::new(module);
     let runs = runs(numbers, id, module);
@@ -121,8 +121,8 @@ mod tests {
     use report::FindingSeverity::{Note, Warning};
     use trace::Trace;
 
-    /// Builds steps of 1000 us, with a loop of 10 iterations that each convert the weights in `time` us. `changed` is the element of
-    /// the state that an iteration returns as the new weights.
+    /// Builds steps of 1000 us, with a loop of 10 iterations that each convert the weights in `time` us. `changed` names the
+    /// value that each iteration returns as the new weights.
     fn steps(time: i64, shape: &'static str, changed: &'static str) -> Trace {
         tpu_steps(12, move |b, at| {
             if at == 0 {

@@ -131,7 +131,7 @@ fn of_program<'a>(numbers: &Numbers<'a>, id: i64, module: &'a Module) -> Option<
     is_of_weights.then_some(Converted { conversions, arguments, runs })
 }
 
-/// Returns the number of the argument that is converted. `None` if the program computes the array.
+/// Returns the index of the argument that is converted. `None` if the program computes the array.
 fn weight(module: &Module, conversion: &Conversion<'_>) -> Option<i64> {
     let origin = conversion.origin;
     let is_argument = origin.is("parameter") && module.entry_index() == Some(origin.computation);
@@ -146,7 +146,8 @@ mod tests {
     use report::FindingSeverity::{Critical, Warning};
     use trace::Trace;
 
-    /// Builds steps of 1000 us. In each, `weights` ops convert one weight of this shape each. Together they take `time` us.
+    /// Builds steps of 1000 us. In each step, `weights` ops take `time` us together. Each of them converts one weight of this
+    /// shape.
     fn steps(weights: usize, shape: &'static str, time: i64, path: &'static str) -> Trace {
         const NAMES: [(&str, &str); 3] = [("w.1", "convert.1"), ("w.2", "convert.2"), ("w.3", "convert.3")];
         tpu_steps(12, move |b, at| {
@@ -186,10 +187,10 @@ mod tests {
         assert_eq!(finding(steps(3, "f32[1024,256]", 600, FORWARD), &RULE).severity, Critical);
         assert_eq!(finding(steps(3, "f32[1024,256]", 102, FORWARD), &RULE).severity, Warning);
         fine(steps(3, "f32[1024,256]", 99, FORWARD), &RULE);
-        // Small arrays and few arrays are no weights.
+        // Arrays that are small, or fewer than three, are not treated as weights.
         fine(steps(3, "f32[1024,255]", 300, FORWARD), &RULE);
         fine(steps(2, "f32[1024,256]", 300, FORWARD), &RULE);
-        // They have the type already.
+        // The arrays already have the type.
         fine(steps(3, "s32[1024,256]", 300, FORWARD), &RULE);
     }
 
@@ -223,7 +224,7 @@ mod tests {
                 add_program(b, 7, computations);
             }
             for (number, (fusion, ..)) in products.into_iter().enumerate() {
-                // Half of the bytes of each product are the part that bfloat16 saves.
+                // bfloat16 would save half of the bytes of each product.
                 let line = b.line("/device:TPU:0", "XLA Ops");
                 let op = b.event(line, fusion, at + number as i64 * 300, 300).hlo_category("convolution fusion");
                 op.hlo_module("jit_f").args(|args| (args.program_id, args.bytes_accessed) = (Some(7), Some(1 << 20)));

@@ -24,7 +24,7 @@ pub(super) static RULE: Rule = Rule {
     ..Rule::checked_by(check)
 };
 
-/// Operand of a copy that changes nothing, as an op's expression names it: `f32[8,4]{1,0} %cache.1`.
+/// Operand of a copy that does not change the layout, as written in the op's expression: `f32[8,4]{1,0} %cache.1`.
 struct Copied<'a> {
     shape: &'a str,
     name: &'a str,
@@ -104,11 +104,12 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         .fires()
 }
 
-/// Returns the framework's name of the program's argument that is copied. `None` if the array is not an argument.
+/// Returns the framework's name of the copied argument. `None` if the copied array is not an argument of the program.
 fn argument(numbers: &Numbers<'_>, op: &Op, array: &Copied<'_>) -> Option<String> {
     let program = op.program_id?;
     let shape = array.shape.split('{').next().unwrap_or(array.shape);
-    // Names of instructions are names of arguments with other letters replaced, and a number: `cache[1]` is `cache_1_.1`.
+    // An instruction is named after its argument, with special characters replaced and a number appended: `cache[1]` becomes
+    // `cache_1_.1`.
     let plain = |name: &str| name.replace(|letter: char| !letter.is_ascii_alphanumeric(), "_");
     let instruction = plain(array.name);
     let of_program =
@@ -154,7 +155,7 @@ mod tests {
         assert_eq!(finding(steps(100, "{1,0}"), &RULE).severity, Warning);
         fine(steps(90, "{1,0}"), &RULE);
         fine(steps(500, "{0,1}"), &RULE);
-        // They are no changes of layout.
+        // These copies do not change the layout.
         fine(steps(500, "{1,0}"), &crate::unfused_data_formatting::RULE);
         assert_eq!(finding(steps(500, "{0,1}"), &crate::unfused_data_formatting::RULE).severity, Warning);
     }

@@ -1,9 +1,9 @@
 //! Devices wait for the input pipeline.
 //!
 //! Meanwhile, the host is in tf.data, Grain, DataLoader, or an annotated range. `input_bound_percent` is the share of the
-//! window during which devices are idle for this reason ([metrics.md](metrics.md), parts of a step). Severity: warning from
-//! 10 % (XProf, input-bound), critical from 40 % (ours: without the wait, a step would take at most 60 % of its time). If fewer
-//! than half of the counted steps wait for at least 10 % of their time, the title states how many do. Such steps are reported
+//! window during which devices are idle for this reason ([metrics.md](metrics.md), parts of a step). Severity: warning from 10
+//! % (XProf, input-bound), critical from 40 % (ours: without the wait, a step would take at most 60 % of its time). If fewer
+//! than half of the counted steps wait for at least 10 % of their time, the title states how many do. These steps are reported
 //! as a note even if the mean over all steps is below 10 %. Confidence: high. The message names the op that limits the pipeline
 //! ([metrics.md](metrics.md), input_pipeline), and the host's activity during the wait. Remedy: prepare and copy batches ahead
 //! of time, and make that op faster. The rule is not checked if the capture has no spans of an input pipeline, or too few ops.
@@ -119,7 +119,7 @@ impl Waiting {
         for rows in numbers.context.analysis.step_breakdown.steps().filter(|rows| rows.iter().any(|row| row.counted)) {
             let Some(mean) = Breakdown::mean_of_step(rows, None) else { continue };
             found.counted += 1;
-            // When the capture begins, the devices have no work to run behind the host.
+            // When the capture begins, the host has not yet queued work for the devices.
             let is_first = rows.iter().any(|row| row.step == Some(0));
             let time_us = mean.part_us(StepPart::InputBound);
             if !is_first && 100.0 * time_us >= INPUT_BOUND_PERCENT.good * mean.duration_us && time_us > 0.0 {
@@ -151,7 +151,7 @@ mod tests {
     use report::FindingSeverity::{Critical, Note, Warning};
     use trace::Trace;
 
-    /// Builds such steps with the input pipeline running while the device waits.
+    /// Builds steps in which the input pipeline runs while the device waits.
     fn input_bound(busy: i64) -> Trace {
         gpu_steps(12, |b, at| {
             kernel(b, "gemm", at + 1, at + 5, busy);
@@ -189,7 +189,7 @@ mod tests {
         let message = &found.message;
         assert!(message.contains("The slowest stage is read: read works for 83.3 % of the time"), "{message}");
         assert!(found.remedy.contains("Read several files at once"), "{}", found.remedy);
-        // If most steps wait, the mean is the fact.
+        // If most steps wait, the mean is reported.
         let found = finding(some_wait(1), &RULE);
         assert_eq!(found.title, "Devices wait for input for 30.0 % of the time");
     }

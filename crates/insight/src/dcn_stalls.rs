@@ -1,7 +1,8 @@
 //! Devices stall in collectives between TPU slices.
 //!
-//! Formula: `megascale.stall_percent`. Note from 5 %, warning from 10 %, critical from 30 % of the devices' time (the limits of
-//! exposed communication). Confidence high. Remedy: more slack, or less data between slices.
+//! The measure is `megascale.stall_percent`. Severity: note from 5 %, warning from 10 %, critical from 30 % of the devices'
+//! time (the limits of exposed communication). Confidence: high. Remedy: give the transfers more slack, or send less data
+//! between slices.
 
 use super::draft::Draft;
 use super::limits::{BOTTLENECK_PERCENT, OVERHEAD_NOTED_PERCENT, OVERHEAD_PERCENT};
@@ -71,7 +72,7 @@ mod tests {
     use report::FindingSeverity::{Critical, Note, Warning};
     use trace::Trace;
 
-    /// Builds steps of 1000 us with a stall of `stall` in all ops of a transfer between slices.
+    /// Builds steps of 1000 us. The ops of a transfer between slices stall for `stall` us in total.
     fn between_slices(stall: i64) -> Trace {
         tpu_steps(6, |b, at| {
             let line = b.line("/device:TPU:0", "XLA Ops");

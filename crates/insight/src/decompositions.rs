@@ -24,7 +24,7 @@ pub(super) static RULE: Rule = Rule {
 /// Minimum share of the op time for a note (ours).
 const NOTE_PERCENT: f64 = 2.0 * OVERHEAD_PERCENT.good;
 
-/// JAX primitives, and names of programs inside a path, that decompose matrices, with names for messages.
+/// JAX primitives and program names in a path that stand for a matrix decomposition, each with its name in messages.
 const DECOMPOSITIONS: [(&str, &str); 12] = [
     ("eigh", "eigendecompositions"),
     ("eig", "eigendecompositions"),
@@ -40,8 +40,8 @@ const DECOMPOSITIONS: [(&str, &str); 12] = [
     ("tridiagonal", "tridiagonal decompositions"),
 ];
 
-/// Returns the decomposition that a framework's path ends with: its primitive, and its name in a sentence. The path of an
-/// algorithm that XLA expands contains it further outside: `jit(f)/jit(eigh)/while/body/add`.
+/// Returns the decomposition that a framework's path ends with: its primitive, and its name in a sentence. If XLA expands the
+/// algorithm, the primitive is further left in the path: `jit(f)/jit(eigh)/while/body/add`.
 pub(super) fn decomposition(path: &str) -> Option<(&'static str, &'static str)> {
     let find = |name: &str| DECOMPOSITIONS.iter().copied().find(|(primitive, _)| *primitive == name);
     let last = path.rsplit('/').next().unwrap_or_default();
@@ -105,7 +105,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         .fires()
 }
 
-/// Returns a number of times: `once`, `6 times`.
+/// Formats how often something happens: `once`, `6 times`.
 fn times(count: u64) -> String {
     if count == 1 { "once".to_owned() } else { format!("{} times", format::count(count)) }
 }

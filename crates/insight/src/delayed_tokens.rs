@@ -1,10 +1,10 @@
 //! Prompts delay the next tokens of other requests.
 //!
-//! For the forward passes of an inference engine, the measure is `serving.prompt_delay_percent`: the share of the time between
-//! tokens that is added by passes that contain prompts. Severity: note from 10 %, warning from 30 % (ours: users notice a pause
-//! more than a low rate). The delay does not lower the number of tokens per second, so the finding has no impact. Confidence:
-//! high. Remedy: compute fewer prompt tokens per pass, or compute prompts on other devices. The rule is not checked if forward
-//! passes have no known names, or with fewer than 10 times between tokens.
+//! The measure is `serving.prompt_delay_percent` of an inference engine: the share of the time between tokens that passes with
+//! prompts add. Severity: note from 10 %, warning from 30 % (ours: users notice a pause more than a low rate). The delay does
+//! not lower the number of tokens per second, so the finding states no impact. Confidence: high. Remedy: compute fewer prompt
+//! tokens per pass, or compute prompts on other devices. The rule is not checked if forward passes have no known names, or with
+//! fewer than 10 times between tokens.
 
 use super::draft::{Draft, lacks};
 use super::numbers::Numbers;

@@ -1,8 +1,8 @@
 //! Each expert computes all tokens, although each token is sent to few experts.
 //!
-//! A mixture of experts chooses a few experts for each token (`top_k` of the router's scores). If the program still multiplies
-//! all tokens by the weights of all experts, and only then multiplies the results by the (mostly zero) gates, most of the
-//! products are not needed.
+//! A mixture of experts chooses only a few experts for each token (`top_k` of the router's scores). If the program still
+//! multiplies all tokens by the weights of all experts, and only then multiplies the results by the (mostly zero) gates, most
+//! of the products are not needed.
 //!
 //! ```text
 //! scores [N, E] -> top_k -> K experts for each token
@@ -36,9 +36,9 @@ pub(super) static RULE: Rule = Rule {
     ..Rule::checked_by(check)
 };
 
-/// Minimum number of experts for each chosen one (ours: less can hardly be saved).
+/// Minimum ratio of all experts to the experts that are chosen for a token (ours: below it, little can be saved).
 const EXPERTS_PER_CHOICE: u64 = 2;
-/// Minimum number of elements for each pair of token and expert (ours: masks and gates have one).
+/// Minimum number of elements for each pair of token and expert (ours: masks and gates have one element).
 const ELEMENTS_PER_PAIR: f64 = 16.0;
 
 /// The choice of experts.
@@ -104,7 +104,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         .fires()
 }
 
-/// Returns the products of the experts of a program whose experts compute all tokens.
+/// Returns the products of a program's experts. `None` if its experts do not compute all tokens.
 fn experts<'a>(numbers: &Numbers<'a>, id: i64, module: &'a Module) -> Option<Experts<'a>> {
     let routing = routing(module)?;
     let of_pairs = arrays_of_pairs(module, &routing);
@@ -147,8 +147,8 @@ fn routing(module: &Module) -> Option<Routing> {
     routings.max_by_key(|it| it.experts.saturating_mul(it.tokens.iter().product()))
 }
 
-/// Returns the numbers of elements of the weights of experts: arguments with a dimension of the experts, from this dimension on
-/// (a dimension before it is that of the layers).
+/// Returns the sizes of the experts' weights, in elements. Weights are arguments with a dimension of the experts. Only this
+/// dimension and those after it are counted, because a dimension before it counts layers.
 fn sizes_of_weights(module: &Module, routing: &Routing) -> Vec<f64> {
     let arguments =
         module.entry().into_iter().flat_map(|it| module.instructions_of(it)).filter(|it| it.is("parameter"));
@@ -161,8 +161,8 @@ fn sizes_of_weights(module: &Module, routing: &Routing) -> Vec<f64> {
     of_experts.collect()
 }
 
-/// Returns the instructions of the entry with an array that has a dimension of the experts and those of the tokens, or that has
-/// another shape of such an array: the ops between them change no number of elements.
+/// Returns the entry's instructions whose array has a dimension of the experts and the dimensions of the tokens. Also returns
+/// those that only reshape such an array: the ops between them do not change the number of elements.
 fn arrays_of_pairs(module: &Module, routing: &Routing) -> BTreeSet<InstructionIndex> {
     let all_tokens: u64 = routing.tokens.iter().product();
     let fewest = all_tokens as f64 * routing.experts as f64 * ELEMENTS_PER_PAIR;
@@ -218,8 +218,8 @@ mod tests {
     use report::FindingSeverity::{Critical, Warning};
     use trace::Trace;
 
-    /// Builds steps of 1000 us in which two products of 8 experts take `time` us. The first product multiplies `rows` rows for each
-    /// expert, of 512 tokens. The router chooses `chosen` of the 8 experts.
+    /// Builds steps of 1000 us in which two products of 8 experts take `time` us. There are 512 tokens. The first product
+    /// multiplies `rows` rows for each expert. The router chooses `chosen` of the 8 experts.
     fn steps(time: i64, rows: &'static str, chosen: &'static str) -> Trace {
         let shape = |text: String| -> &'static str { Box::leak(text.into_boxed_str()) };
         let (hidden, out) = (shape(format!("f32[8,{rows},64]")), shape(format!("f32[8,{rows},32]")));

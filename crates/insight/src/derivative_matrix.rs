@@ -30,7 +30,7 @@ pub(super) static RULE: Rule = Rule {
 const LEAST_PERCENT: f64 = 2.0 * OVERHEAD_PERCENT.good;
 /// Minimum share of the op time for a critical finding (ours).
 const CRITICAL_PERCENT: f64 = 80.0;
-/// Minimum number of values by which the program differentiates (ours).
+/// Minimum number of values with respect to which the program differentiates (ours).
 const FEWEST_VALUES: u64 = 32;
 
 /// A matrix of derivatives.
@@ -102,8 +102,7 @@ fn dimensions(numbers: &Numbers<'_>, op: &Op) -> Vec<u64> {
     instruction.shape.arrays().into_iter().flat_map(|array| array.dimensions.iter().copied()).collect()
 }
 
-/// Returns the largest array of a program whose dimensions are twice those of one value of `n` elements, where `n` is one
-/// of the sizes.
+/// Returns the largest array of a program whose dimensions repeat those of a value with `n` elements. `n` is one of the sizes.
 fn matrix(module: &Module, sizes: &BTreeSet<u64>) -> Option<Matrix> {
     let arrays = module.instructions().iter().filter_map(|it| it.shape.array());
     let matrices = arrays.filter_map(|array| {
@@ -163,7 +162,7 @@ mod tests {
         fine(steps(HESSIAN, ["f32[64,24]", "f32[697,697]"], 800), &RULE);
         fine(steps(HESSIAN, ["f32[697,64,24]", "f32[697,696]"], 800), &RULE);
         fine(steps(HESSIAN, ["f32[31,64,24]", "f32[31,31]"], 800), &RULE);
-        // A value with two dimensions has 96 elements.
+        // A value of two dimensions with 96 elements in total.
         assert_eq!(finding(steps(HESSIAN, ["f32[96,64]", "f32[12,8,12,8]"], 300), &RULE).severity, Warning);
         let trace = tpu_steps(12, |b, at| crate::testing::tpu_op(b, "loop fusion", at, 900));
         assert!(matches!(says(trace, &RULE), Verdict::NotChecked(_)));

@@ -1,7 +1,7 @@
 //! The clocks of host and device disagree.
 //!
 //! The measure is the longest time by which an op starts before the call that launched it. On TPUs, the uncertainty of the
-//! clock alignment is subtracted ([Clocks](metrics.md#clocks)). The clocks differ by at least this time. Ops are matched to
+//! clock alignment is subtracted ([Clocks](metrics.md#clocks)). The clocks differ by at least this much. Ops are matched to
 //! calls by correlation id on GPUs and by run id on TPUs. Severity: note from 50 us, warning from 1 ms (ours: launch delays are
 //! tens of microseconds, and short steps take a millisecond). On GPUs, a note is also reported from 1 us if one in 10 ops
 //! starts that early, because the delays of these launches are unknown. Confidence: high on GPUs, but medium on TPUs, because a
@@ -17,11 +17,11 @@ use report::{Confidence, FindingSeverity, View};
 pub(super) static RULE: Rule =
     Rule { id: "device_clock_skew", title: "Host and device clocks disagree", ..Rule::checked_by(check) };
 
-/// Time by which ops may start before their launch (ours: launch delays are tens of microseconds).
+/// Maximum time by which an op may start before its launch without a finding (ours: launch delays are tens of microseconds).
 const NOTE_US: f64 = 50.0;
-/// Lower limit on GPUs if many ops start before their launch, because the delays of those launches are unknown.
+/// The lower limit on GPUs if many ops start before their launch. It is lower because the delays of those launches are unknown.
 const LEAST_US: f64 = 1.0;
-/// Many ops start early if one in this number does (ours).
+/// If one op in this number starts early, many do (ours).
 const USUAL: u64 = 10;
 /// Minimum skew for a warning (ours: as long as a short step).
 const WARNING_US: f64 = 1000.0;
@@ -31,7 +31,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     if launches.joined_ops == 0 {
         return lacks("the capture does not link device ops to the calls that launched them.");
     }
-    // The uncertainty of the placement of the chips' clocks is not skew.
+    // The uncertainty of the clock alignment is not skew.
     let clocks = numbers.context.analysis.devices.used.iter().filter_map(|device| device.clock);
     let uncertainty = clocks.map(|clock| clock.uncertainty.as_us()).fold(0.0, f64::max);
     let early = launches.early_max.as_us() - uncertainty;
@@ -82,11 +82,11 @@ mod tests {
 
     #[test]
     fn fires_above_its_limit() {
-        // Launched in the next step, but started `early` before the launch.
+        // The kernel is launched in the next step, but starts `early` us before the launch.
         let trace = |early: i64| gpu_steps(12, move |b, at| kernel(b, "gemm", at + 1100, at + 1100 - early, 500));
         assert_eq!(finding(trace(1000), &RULE).severity, Warning);
         assert_eq!(finding(trace(50), &RULE).severity, Note);
-        // Below the limit it is still reported if many launches have no known delay. Here all launches lack one.
+        // A skew below the limit is still reported if the delays of many launches are unknown. Here all delays are unknown.
         assert_eq!(finding(trace(49), &RULE).severity, Note);
         fine(trace(0), &RULE);
         fine(trace(-5), &RULE);

@@ -61,7 +61,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     if ops.rows.is_empty() {
         return lacks("no device op ran. Capture while the program runs on the device.");
     }
-    // A compiler runs candidates of kernels, which are not part of the program.
+    // The compiler runs candidate kernels that are not part of the program.
     let is_own = |op: &&Op| ops.text(numbers.trace, op.category) != AUTOTUNING;
     let Some(top) = ops.rows.iter().find(is_own) else { return Verdict::Fine };
     let share = numbers.op_percent(top.self_time);

@@ -34,16 +34,16 @@ const CRITICAL_PERCENT: f64 = 80.0;
 struct Program<'a> {
     name: &'a str,
     time: Ps,
-    /// Number of ops by number of executions on a device.
+    /// For each number of executions on a device, the number of ops with that many executions.
     executions: BTreeMap<u64, u64>,
     /// Time in ops with a matrix product or convolution, by their paths.
     products: Ps,
     trains: bool,
 }
 
-/// Operations that every model contains, and an optimizer's update does not.
+/// Operations that every model contains, but no optimizer update.
 const PRODUCTS: [&str; 2] = ["dot_general", "conv_general_dilated"];
-/// Minimum share of a program's time in products at which it runs a model (ours: much less than any model has).
+/// Minimum share of products in the time of a program that runs a model (ours: in every model, the share is much larger).
 const PRODUCT_SHARE: f64 = 0.1;
 
 impl Program<'_> {
@@ -77,7 +77,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     };
     let runs = match (other.runs(), trains.runs()) {
         (others, runs @ 1..) if others >= runs => {
-            // Captures of whole steps give a whole number.
+            // In a capture of whole steps, this ratio is a whole number.
             let times = match others % runs {
                 0 => format::count(others / runs),
                 _ => format!("about {}", format::number(others as f64 / runs as f64)),
@@ -145,7 +145,7 @@ mod tests {
     use report::FindingSeverity::{Critical, Note, Warning};
     use trace::Trace;
 
-    /// Builds steps of 1000 us. Each trains once and evaluates three times.
+    /// Builds steps of 1000 us. Each step trains once and evaluates three times.
     fn steps(evaluation: i64, path: &'static str) -> Trace {
         tpu_steps(12, move |b, at| {
             let line = b.line("/device:TPU:0", "XLA Ops");

@@ -1,8 +1,9 @@
-//! Imbalance of experts: some devices have more work for their experts than others.
+//! Some devices have more work for their experts than others.
 //!
-//! Formula: `experts.lost_percent`, the time that equal devices would save. Note from 5 %, warning from 10 %, critical from 50 %
-//! of the window (the JAX guide's limit for overheads). Confidence is that of the imbalance. Not checked for one device: there,
-//! experts do not wait for each other. Remedy: balance the routing, or the placement of experts.
+//! The measure is `experts.lost_percent`: the time that an equal share of the work for each device would save. Severity: note
+//! from 5 %, warning from 10 %, critical from 50 % of the window (the JAX guide's limit for overheads). The confidence is that
+//! of the measured imbalance. The rule is not checked for a single device, because its experts do not wait for each other.
+//! Remedy: balance the routing, or the placement of experts.
 
 use super::draft::Draft;
 use super::limits::{OVERHEAD_NOTED_PERCENT, OVERHEAD_PERCENT};
@@ -53,7 +54,7 @@ mod tests {
     use report::FindingSeverity::{Note, Warning};
     use trace::{Trace, TraceBuilder};
 
-    /// Builds four devices. One works `more` longer for its experts than the others, in a window of 1000 us.
+    /// Builds four devices. One of them spends `more` us longer on its experts than the others, in a window of 1000 us.
     fn devices(more: i64) -> Trace {
         let mut b = TraceBuilder::new();
         for device in 0..4 {
@@ -67,7 +68,7 @@ mod tests {
 
     #[test]
     fn fires_above_its_limits() {
-        // The mean device works a quarter of `more` longer.
+        // The mean over the devices grows by a quarter of `more`.
         assert_eq!(finding(devices(160), &RULE).severity, Warning);
         assert_eq!(finding(devices(80), &RULE).severity, Note);
         fine(devices(60), &RULE);

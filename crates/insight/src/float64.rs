@@ -17,8 +17,7 @@ use trace::Framework;
 pub(super) static RULE: Rule =
     Rule { id: "float64", title: "Ops compute in float64", needs: Needs::AllOps, ..Rule::checked_by(check) };
 
-/// Share of the op time above which a program is taken to compute in float64 on purpose, unless it has float32 arguments too
-/// (ours).
+/// Share of the op time above which float64 is treated as intended, unless the program also has float32 arguments (ours).
 const ALL_PERCENT: f64 = 95.0;
 
 fn check(numbers: &Numbers<'_>) -> Verdict {
@@ -71,8 +70,8 @@ fn has_narrow_input(numbers: &Numbers<'_>) -> bool {
     numbers.context.arguments().iter().any(|argument| narrow.iter().any(|kind| argument.shape.starts_with(kind)))
 }
 
-/// Names the largest op that computes float64 from narrower operands alone, as a sentence that starts with a space. Empty if
-/// there is none.
+/// Names the largest op that computes float64 values only from narrower operands, as a sentence that starts with a space. Empty
+/// if there is none.
 fn origin(numbers: &Numbers<'_>) -> String {
     let ops = &numbers.context.analysis.ops;
     let converts = |op: &&Op| {
@@ -132,7 +131,7 @@ mod tests {
         );
         assert_eq!(finding(steps(100), &RULE).severity, Warning);
         fine(steps(90), &RULE);
-        // A program that computes in float64 throughout chose it.
+        // A program that computes in float64 throughout does so on purpose.
         fine(steps(1000), &RULE);
     }
 }

@@ -1,5 +1,4 @@
-//! The dominant gap: one gap that makes up most of the idle time. Findings describe this gap on its own, not as a share of a
-//! step.
+//! The dominant gap: one gap that makes up most of the idle time. Findings describe this gap itself, not as a share of a step.
 
 use super::draft::Draft;
 use super::numbers::{Numbers, shown};
@@ -42,7 +41,7 @@ pub(super) fn sentence(numbers: &Numbers<'_>) -> String {
     )
 }
 
-/// Names the ops around a gap. A gap at an edge of the window has an op on one side, or none.
+/// Names the ops around a gap. A gap at an edge of the window has an op on one side only, or on neither side.
 pub(super) fn place(gap: &Gap) -> String {
     match (gap.after.as_str(), gap.before.as_str()) {
         ("", "") => "with no op on either side".to_owned(),

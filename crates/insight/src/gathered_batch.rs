@@ -25,10 +25,10 @@ pub(super) static RULE: Rule = Rule {
     ..Rule::checked_by(check)
 };
 
-/// Number of ops between an all-gather and the op that reads it (ours: a copy, a transpose and the parts of an asynchronous
-/// collective).
+/// Maximum number of ops between an all-gather and the op that reads it (ours: a copy, a transpose and the parts of an
+/// asynchronous collective).
 const MOST_BETWEEN: usize = 8;
-/// Ops that change no values.
+/// Ops that do not change values.
 const MOVES: [&str; 10] = [
     "bitcast",
     "convert",
@@ -41,7 +41,7 @@ const MOVES: [&str; 10] = [
     "transpose",
     "all-gather-done",
 ];
-/// JAX primitives that solve linear systems. XLA does not split them either.
+/// JAX primitives that solve linear systems. XLA does not split these primitives over devices either.
 const SOLVES: [&str; 3] = ["triangular_solve", "tridiagonal_solve", "lu_solve"];
 
 /// An all-gather, and the op that reads its result.
@@ -139,7 +139,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         .fires()
 }
 
-/// Returns the operation of an op that XLA does not split over devices, by its JAX name. `None` for other ops.
+/// Returns the JAX name of an operation that XLA does not split over devices. `None` for other ops.
 fn kind(instruction: &Instruction) -> Option<&str> {
     match instruction.opcode.as_str() {
         "fft" | "sort" | "cholesky" => return Some(&instruction.opcode),
@@ -154,7 +154,7 @@ fn kind(instruction: &Instruction) -> Option<&str> {
     known.or_else(|| (SOLVES.contains(&last) || last == "fft").then_some(last))
 }
 
-/// Returns true if a dimension of the operand counts elements of a batch: the op does not transform along it.
+/// Returns true if a dimension of the operand is a batch dimension, that is, if the op does not transform along it.
 fn is_batch(reader: &Instruction, rank: usize, dimension: usize) -> bool {
     let own = reader.attributes();
     match reader.opcode.as_str() {
@@ -190,7 +190,7 @@ pub(super) fn joined<'a>(
     Some((part, whole, dimension))
 }
 
-/// Returns the instructions that read the result of one, in its computation.
+/// Returns the instructions of the same computation that read the result of an instruction.
 pub(super) fn users<'a>(module: &'a Module, instruction: &'a Instruction) -> impl Iterator<Item = &'a Instruction> {
     let index = module.index_of(instruction);
     let all = module.computation(instruction.computation).map_or(&[][..], |it| module.instructions_of(it));
@@ -210,7 +210,7 @@ fn reader<'a>(
     first_user(module, gather, &|user| is_reader(user) && module.operands(user).any(reads_whole))
 }
 
-/// Finds the first op that is wanted among the users of an all-gather, through ops that only move its result.
+/// Finds the first user of an all-gather that the caller wants. Looks through ops that only move the gathered array.
 pub(super) fn first_user<'a>(
     module: &'a Module,
     gather: &'a Instruction,
@@ -236,7 +236,7 @@ pub(super) fn first_user<'a>(
     None
 }
 
-/// Returns true if an op, or each op in a fusion, changes no values.
+/// Returns true if an op does not change values. A fusion must contain only such ops.
 fn moves(module: &Module, instruction: &Instruction) -> bool {
     let is_move = |it: &Instruction| MOVES.contains(&it.opcode.as_str());
     let fused = hlo::fused(module, instruction);
@@ -274,7 +274,7 @@ mod tests {
 
     #[test]
     fn fires_above_its_limit() {
-        // The all-gather, and three quarters of the FFT: one device computes its own part anyway.
+        // The loss is the all-gather and three quarters of the FFT, because each device would compute its own quarter anyway.
         let found = finding(steps(FFT, (32, 64), 200), &RULE);
         assert_eq!(
             (found.severity, found.title.as_str()),
@@ -291,7 +291,7 @@ mod tests {
     fn only_batches_of_ops_that_are_not_split_count() {
         let eigh = ("custom-call", "jit(f)/jit(eigh)/eigh");
         assert_eq!(finding(steps(eigh, (77, 4), 200), &RULE).severity, Critical);
-        // A dot needs its gathered weights for its own work. So does the library call that computes a dot.
+        // A dot needs the gathered weights for its own work, and so does a library call that computes a dot.
         fine(steps(("dot", "jit(f)/dot_general"), (77, 4), 200), &RULE);
         fine(steps(("custom-call", "jit(f)/dot_general"), (77, 4), 200), &RULE);
         // A sort along the dimension that the devices split.

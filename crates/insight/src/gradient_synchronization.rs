@@ -26,10 +26,10 @@ pub(super) static RULE: Rule = Rule {
     ..Rule::checked_by(check)
 };
 
-/// Minimum share of reductions in all communication at which the exposed time is attributed to them (ours).
+/// Minimum share of reductions in all communication for the exposed time to be attributed to reductions (ours).
 const MOSTLY_PERCENT: f64 = 50.0;
 
-/// Returns true for collectives that sum over devices, as data-parallel training does with gradients.
+/// Returns true for collectives that sum over devices. Data-parallel training sums gradients with such collectives.
 fn is_reduction(category: &str) -> bool {
     is_communication(category) && (category.starts_with("all-reduce") || category.starts_with("reduce-scatter"))
 }
@@ -39,7 +39,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     if !numbers.communicates() || numbers.trains() != Some(true) {
         return Verdict::Irrelevant;
     }
-    // A program that only evaluates reduces metrics.
+    // The reductions of a program that only evaluates sum metrics.
     if numbers.largest_op(&is_reduction).is_some_and(|op| numbers.trains_in(op) == Some(false)) {
         return Verdict::Irrelevant;
     }

@@ -27,8 +27,8 @@ pub(super) static RULE: Rule = Rule {
 
 /// Minimum share of the op time for the rule to fire (twice the JAX guide's limit for overheads).
 const LEAST_PERCENT: f64 = 20.0;
-/// Share of the rate of other products below which grouped convolutions are slow, percent (ours: a tuned kernel that reads
-/// each value once reaches more on all platforms).
+/// Percentage of the other products' FLOP rate below which grouped convolutions are slow (ours: a tuned kernel that reads each
+/// value once reaches more on all platforms).
 const RATE_PERCENT: f64 = 10.0;
 
 /// FLOPs and time of ops.
@@ -148,7 +148,8 @@ fn is_depthwise(numbers: &Numbers<'_>, op: &Op, product: &Instruction) -> bool {
     features == Some(1)
 }
 
-/// Returns the grouped convolution of an op, else its matrix product or convolution. An op is one, or a fusion around it.
+/// Returns the grouped convolution that an op computes, else its matrix product or other convolution. The op is the instruction
+/// itself, or a fusion that contains it.
 fn product<'a>(numbers: &Numbers<'a>, op: &Op) -> Option<&'a Instruction> {
     let (module, instruction) = numbers.instruction(op)?;
     let is_product = |it: &&Instruction| it.is("dot") || it.is("convolution") || is_library_convolution(it);
@@ -156,7 +157,7 @@ fn product<'a>(numbers: &Numbers<'a>, op: &Op) -> Option<&'a Instruction> {
     all().find(|it| groups(it) > 1).or_else(|| all().next())
 }
 
-/// Returns true for a convolution of a library (cuDNN, MIOpen).
+/// Returns true for a convolution that a library computes (cuDNN, MIOpen).
 fn is_library_convolution(instruction: &Instruction) -> bool {
     instruction.custom_call_target().is_some_and(|target| target.starts_with("__cudnn$conv"))
 }

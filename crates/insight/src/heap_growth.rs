@@ -22,7 +22,7 @@ use report::{Confidence, FindingSeverity, View};
 pub(super) static RULE: Rule =
     Rule { id: "heap_growth", title: "Memory has grown since the earlier profile", ..Rule::checked_by(check) };
 
-/// Minimum growth in percent of the earlier bytes for a note (ours: caches of a few arrays stay below).
+/// Minimum growth for a note, in percent of the earlier bytes (ours: caches with only a few arrays grow less).
 const NOTE_PERCENT: f64 = 10.0;
 /// Minimum growth for a warning (ours: a steady program does not grow by half).
 const WARNING_PERCENT: f64 = 50.0;
@@ -43,7 +43,8 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     let (lines_before, lines) = (by_line(&before), by_line(&after));
     let sum = |lines: &BTreeMap<String, i64>| lines.values().fold(0_i64, |sum, &bytes| sum.saturating_add(bytes));
     let (bytes_before, bytes) = (sum(&lines_before), sum(&lines));
-    // Names give the order of the profiles. If they do not state it, the earlier one may really be the later one.
+    // The order of the profiles comes from their file names. If the names do not contain an order, the first profile may be the
+    // later one.
     let is_ordered =
         earlier.name.bytes().any(|byte| byte.is_ascii_digit()) || moment::of_name(&earlier.name) != Moment::Unknown;
     let (grew, growth) = (bytes >= bytes_before, bytes.abs_diff(bytes_before));

@@ -2,9 +2,9 @@
 //!
 //! JAX only: calls of compiled functions copy host arrays to the devices (`DevicePut` inside `PjitFunction(...)`). The impact
 //! is the share of the window during which devices are idle while the call or a runtime thread copies such arrays. Severity:
-//! warning from 10 %, critical from 50 %, otherwise a note from 8 arrays per step and host (ours: a batch has a few arrays).
-//! Confidence: high if devices wait, else medium, because the capture does not contain the sizes of the arrays. Remedy: call
-//! `jax.device_put` before the loop. The rule is not checked without host events or steps.
+//! warning from 10 %, critical from 50 %, otherwise a note from 8 arrays per step and host (ours: a batch has only a few
+//! arrays). Confidence: high if devices wait, else medium, because the capture does not contain the sizes of the arrays.
+//! Remedy: call `jax.device_put` before the loop. The rule is not checked without host events or steps.
 
 use super::draft::Draft;
 use super::limits::OVERHEAD_PERCENT;
@@ -17,14 +17,15 @@ use report::{Confidence, FindingSeverity, View};
 pub(super) static RULE: Rule = Rule {
     id: "host_arguments",
     title: "Host arrays are copied in each call",
-    // Each of many small programs has arguments, such as Python numbers.
+    // If a step runs many small programs, each has its own arguments, such as Python numbers.
     explained_by: &[&[&many_programs::RULE]],
     ..Rule::checked_by(check)
 };
 
-/// Minimum number of copied arrays per step if devices wait for them (ours: a step that copies none waits for other copies).
+/// Minimum number of copied arrays per step if devices wait for them (ours: if a step copies no arrays, devices wait for other
+/// copies).
 const LEAST: f64 = 0.9;
-/// Minimum number of copied arrays per step (ours: a batch has a few arrays, a model has many).
+/// Minimum number of copied arrays per step (ours: a batch has only a few arrays, but a model has many).
 const FEWEST: f64 = 8.0;
 
 fn check(numbers: &Numbers<'_>) -> Verdict {

@@ -33,7 +33,7 @@ pub(super) static RULE: Rule = Rule {
     ..Rule::checked_by(check)
 };
 
-/// Minimum share at which the evidence names this limit (JAX guide: bad above 20 %). It does not change the severity.
+/// Minimum share for the evidence to name this limit (JAX guide: bad above 20 %). The limit does not change the severity.
 const BAD_PERCENT: f64 = 20.0;
 
 fn check(numbers: &Numbers<'_>) -> Verdict {
@@ -129,7 +129,7 @@ mod tests {
 
     #[test]
     fn the_wait_for_input_is_left_out() {
-        // Each step of 1000 us computes for 300, loads a batch for 400 and copies it for 280.
+        // Each step of 1000 us computes for 300 us, loads a batch for 400 us and copies the batch for 280 us.
         let trace = gpu_steps(12, |b, at| {
             kernel(b, "gemm", at + 1, at + 5, 300);
             let (python, runner) = (b.line("/host:CPU", "python"), b.line("/host:CPU", "pjrt_async_work_runner/7"));
@@ -143,7 +143,7 @@ mod tests {
             "{}",
             found.message
         );
-        // 280 of the 300 us of each step in which devices are idle without a batch that is loaded.
+        // In each step, devices are idle for 300 us outside loading. The copy takes 280 us of them.
         let said = "The host transfers data during 93.3 % of this idle time, mostly in H2D Dispatch (thread pjrt_async_work_runner).";
         assert!(found.message.contains(said), "{}", found.message);
         assert!(found.remedy.starts_with("Transfer less data, and start earlier"), "{}", found.remedy);

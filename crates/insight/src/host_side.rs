@@ -8,19 +8,20 @@ use facts::python_waits::{self, PythonWait};
 use metrics::{StepPart, WithoutInput, without_input};
 use report::{HostCall, HostMeanwhile, HostRangeTime};
 
-/// Minimum share of the idle time at which a sentence names an activity of the host (ours).
+/// Minimum share of the idle time for an activity of the host to be named (ours).
 const NAMED_PERCENT: f64 = 5.0;
 /// Number of activities that a sentence names (ours).
 const MOST_NAMED: usize = 3;
-/// Minimum number of calls at which a sentence names it (ours: several in each of the usual 5 to 10 steps).
+/// Minimum number of calls for a sentence to state this number (ours: several in each of the usual 5 to 10 steps).
 const MANY_CALLS: u64 = 50;
 /// Share of the idle time above which a range is the host's main activity (ours: more than all others together).
 const MOST_PERCENT: f64 = 50.0;
 
-/// Minimum share of the idle time at which reads of results matter (ours).
+/// Minimum share of the idle time for reads of results to matter (ours).
 const READS_PERCENT: f64 = 20.0;
 
-/// Minimum mean bytes of a copy to the host at which the host may compute on it (ours: losses and other metrics are smaller).
+/// Minimum mean size in bytes of copies to the host that the host may compute on (ours: training losses and other metrics are
+/// smaller).
 const RESULT_BYTES: u64 = 4096;
 
 /// Activities of the host while devices are idle.
@@ -28,11 +29,11 @@ const RESULT_BYTES: u64 = 4096;
 pub(super) struct HostSide<'a> {
     meanwhile: &'a HostMeanwhile,
     idle_us: f64,
-    /// Name of the annotations that mark the steps. The host is in one all the time, so they explain nothing.
+    /// Name of the annotations that mark the steps. The host is always in such an annotation, so it explains nothing.
     step: Option<&'a str>,
     /// Number of steps in which the calls are counted. `None` if unknown.
     steps: Option<f64>,
-    /// True if the host reads results of the devices that are large enough to compute on.
+    /// True if the host reads device results that are large enough to compute on.
     reads_results: bool,
 }
 
@@ -55,7 +56,7 @@ impl<'a> Numbers<'a> {
         (idle_us > 0.0).then(|| HostSide { meanwhile, idle_us, step, steps, reads_results: self.reads_results() })
     }
 
-    /// Returns true if the host reads results of the devices that are large enough to compute on.
+    /// Returns true if the host reads device results that are large enough to compute on.
     fn reads_results(&self) -> bool {
         let transfers = self.profile.memory_operations.iter().flat_map(|memory| &memory.transfers);
         let mut to_host = transfers.filter(|it| it.direction == "d2h" && it.sized_count > 0);
@@ -68,8 +69,8 @@ impl<'a> Numbers<'a> {
         self.host_side().map_or(String::new(), HostSide::sentences)
     }
 
-    /// Returns the host's activities during the idle time that the input pipeline does not explain. `None` if it explains
-    /// none of it, so that [`Numbers::host_side`] describes all.
+    /// Returns the host's activities during the idle time that the input pipeline does not explain. `None` if the pipeline
+    /// explains no idle time, because [`Numbers::host_side`] then describes all of it.
     pub fn besides_input(&self) -> Option<BesidesInput> {
         self.part_percent(StepPart::InputBound).filter(|share| *share >= INPUT_BOUND_PERCENT.good)?;
         let found = without_input(&self.context.run.trace, self.context.analysis)?;
@@ -109,7 +110,7 @@ impl BesidesInput {
         HostSide { meanwhile, idle_us: *idle_us, step, steps, reads_results }
     }
 
-    /// Describes the activities, and the transfers meanwhile, as sentences that start with a space.
+    /// Describes the activities and the concurrent transfers, as sentences that start with a space.
     pub fn sentences(&self) -> String {
         let host = self.host_side();
         let mut text =
@@ -151,7 +152,7 @@ impl<'a> HostSide<'a> {
         with_share.filter(|(_, share)| *share >= NAMED_PERCENT).take(MOST_NAMED)
     }
 
-    /// Returns the range or function that the host runs for most of the idle time, if the host does not wait for devices in it.
+    /// Returns the range or function that the host is in for most of the idle time. `None` if the host waits for devices there.
     fn main_range(self) -> Option<&'a HostRangeTime> {
         let behind = self.meanwhile.behind.iter().filter(|_| self.meanwhile.ranges.is_empty());
         let longest = self.meanwhile.ranges.iter().filter(|it| !self.is_step(it)).chain(behind).next()?;
@@ -161,7 +162,7 @@ impl<'a> HostSide<'a> {
     /// Describes the host's main activity during the idle time, for a title: `the host is in on_step_end (savez_compressed)`.
     pub fn activity(self) -> Option<String> {
         let range = self.main_range()?;
-        // A function has a place; an annotation has none.
+        // A function has a file and line, and an annotation does not.
         let name = format!("{}{}", shown(&range.name), if range.place.is_some() { "()" } else { "" });
         let call = public_calls(range).next().map(public_name);
         Some(match call {
@@ -197,8 +198,8 @@ impl<'a> HostSide<'a> {
         self.main_range().map(|range| format!("{}{}", shown(&range.name), source(range)))
     }
 
-    /// Returns the innermost call inside the host's main activity that is in one of these files, with its place and its share of
-    /// the time of the activity: `__getitem__ (data.py:16)`.
+    /// Returns the innermost call inside the host's main activity that is defined in one of these files, with its place and its
+    /// share of the activity's time: `__getitem__ (data.py:16)`.
     pub fn innermost(self, is_file: impl Fn(&str) -> bool) -> Option<(&'a str, String, f64)> {
         let is_wanted = |call: &&HostCall| {
             let file = call.place.as_ref().and_then(|place| place.rsplit_once(':')).map(|(file, _)| file);
@@ -209,8 +210,9 @@ impl<'a> HostSide<'a> {
         Some((&call.name, format!("{}{place}", shown(&call.name)), call.percent))
     }
 
-    /// Returns the advice to move a computation to the devices: the host's main activity is a function of NumPy, and the host
-    /// reads results of the devices, so it works on them. `None` for other activities.
+    /// Returns the advice to move a computation to the devices. This advice applies if the host's main activity is a NumPy
+    /// function and the host reads device results, because the function then works on these results. `None` for other
+    /// activities.
     pub fn to_device(self) -> Option<String> {
         let range = self.main_range().filter(|range| self.reads_results && range.other_thread.is_none())?;
         let call = public_calls(range).find_map(numpy_function).filter(|_| !formats(range))?;
@@ -353,7 +355,7 @@ const REMEDIES: [(&[&str], &str); 5] = [
     ),
 ];
 
-/// Files of NumPy, in which functions that compute on whole arrays are defined.
+/// Files of NumPy that define functions on whole arrays.
 const NUMPY_FILES: [&str; 8] = [
     "fromnumeric.py",
     "numeric.py",
@@ -364,7 +366,7 @@ const NUMPY_FILES: [&str; 8] = [
     "arraysetops.py",
     "_linalg.py",
 ];
-/// Functions of NumPy that compute on whole arrays and are often not written in Python, so that the capture has no file for them.
+/// NumPy functions on whole arrays. Many are not written in Python, so the capture has no file for them.
 const NUMPY_FUNCTIONS: [&str; 14] = [
     "argmax",
     "argmin",
@@ -411,7 +413,8 @@ fn formats(range: &HostRangeTime) -> bool {
     range.calls.iter().any(|call| PRINTING.contains(&call.name.as_str()) && in_library(call))
 }
 
-/// Returns true if the range spends its time in a constructor of JAX arrays, and most of that in the inference of types.
+/// Returns true if the range spends its time in a constructor of JAX arrays, and the constructor spends most of it on type
+/// inference.
 fn converts(range: &HostRangeTime) -> bool {
     let mut calls = range.calls.iter().skip_while(|call| !is_in(call, "array_constructors.py"));
     calls.next().is_some() && calls.any(|call| is_in(call, "dtypes.py"))
@@ -434,8 +437,8 @@ fn of_call(name: &str) -> Option<&'static str> {
     REMEDIES.iter().find(|(names, _)| names.contains(&name)).map(|(_, advice)| *advice)
 }
 
-/// Returns the calls inside a range that a user knows by name: those of functions without an underscore, except the wrapper
-/// with which JAX annotates its own functions.
+/// Returns the calls inside a range whose functions users know by name. Excludes names with a leading underscore, and the
+/// wrapper that JAX uses to annotate its own functions.
 fn public_calls(range: &HostRangeTime) -> impl DoubleEndedIterator<Item = &HostCall> {
     let is_of_jax = |call: &HostCall| call.place.as_ref().is_some_and(|place| place.starts_with("profiler.py:"));
     range
@@ -444,8 +447,8 @@ fn public_calls(range: &HostRangeTime) -> impl DoubleEndedIterator<Item = &HostC
         .filter(move |call| call.name.starts_with(|first: char| first.is_alphabetic()) && !is_of_jax(call))
 }
 
-/// Describes the calls inside a range, and what another thread does while it waits for a lock, as sentences that start with a
-/// space.
+/// Describes the calls inside a range as sentences that start with a space. If the range waits for a lock, also describes what
+/// another thread does meanwhile.
 fn inside(range: &HostRangeTime, steps: Option<f64>) -> String {
     let named = |call: &HostCall| {
         let place = call.place.as_ref().map_or(String::new(), |place| format!(" ({})", shown(place)));
@@ -461,7 +464,7 @@ fn inside(range: &HostRangeTime, steps: Option<f64>) -> String {
     let Some(first) = calls.next() else { return String::new() };
     let name = shown(&range.name);
     let mut text = format!(" {name} spends {} of its time in {}", format::percent(first.percent), named(first));
-    // A function of NumPy calls its namesake, which is not written in Python.
+    // A NumPy function calls another function of the same name, which is not written in Python.
     if let Some(last) = calls.rfind(|call| call.name != first.name) {
         text.push_str(&format!(", and {} in {} inside it", format::percent(last.percent), named(last)));
     }
@@ -479,8 +482,8 @@ fn inside(range: &HostRangeTime, steps: Option<f64>) -> String {
 }
 
 impl BothWait<'_> {
-    /// Names the work that both wait for, such as `transfers (BufferSequencingEvent::Execute)`. `None` if the capture does not
-    /// contain it.
+    /// Names the work that host and devices wait for, such as `transfers (BufferSequencingEvent::Execute)`. `None` if the
+    /// capture does not contain it.
     pub fn for_what(self) -> Option<String> {
         let name = &self.behind?.name;
         let what = match host_spans::work(name) {
@@ -493,7 +496,7 @@ impl BothWait<'_> {
         Some(format!("{what} ({})", shown(name)))
     }
 
-    /// Returns the advice for the work that both wait for. Advice to wait less often would not help.
+    /// Returns the advice for the work that host and devices wait for. Advice to wait less often would not help.
     pub fn remedy(self, numbers: &Numbers<'_>) -> String {
         let words = numbers.words();
         let work = self.behind.and_then(|it| host_spans::work(&it.name));
@@ -583,7 +586,7 @@ mod tests {
             let inner = HostCall { place: None, ..call("argpartition", "", 10) };
             vec![call("argpartition", "fromnumeric.py:848", 10), inner]
         };
-        // A call of a namesake is not named twice.
+        // A function that calls its namesake is named only once.
         let text = words(calls()).1;
         assert!(text.ends_with("work spends 90.0 % of its time in argpartition (fromnumeric.py:848)."), "{text}");
         let range =

@@ -15,7 +15,7 @@ pub(super) static RULE: Rule = Rule {
     id: "idle_gaps",
     title: "Long gaps between device ops",
     needs: Needs::AllLines,
-    // The cause is more specific than the amount, and shares of the steps than shares of the capture.
+    // A cause is more specific than an amount, and a share of the steps is more specific than a share of the capture.
     explained_by: &[
         &[&low_device_utilization::RULE, &tensor_core_idle::RULE],
         &idle_time::PARTS_OF_STEP,

@@ -20,7 +20,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     let Some(step_us) = timing.avg_step_time_us.filter(|_| is_given) else {
         return Verdict::Irrelevant;
     };
-    // Compares self times, because a loop over all steps is one op that contains them all.
+    // Compares self times, because a loop over all steps is one op, which contains all steps.
     let kernels = numbers.profile.kernels.top_kernels.iter().filter_map(|kernel| Some((kernel, kernel.max_us?)));
     let Some((longest, longest_us)) = kernels.max_by(|a, b| a.1.total_cmp(&b.1)) else { return Verdict::Irrelevant };
     if longest_us <= step_us {
@@ -34,7 +34,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         format::printable(&format::shorten(&longest.name, 60)),
         format::time_us(longest_us),
     );
-    // It may have run outside all steps.
+    // The op may have run outside all steps.
     Draft::new(FindingSeverity::Critical, Confidence::Medium, "Steps would be shorter than one op", message)
         .remedy(
             "Check the number of steps: count the steps in the captured time, not in the whole run, and count a step that \

@@ -1,4 +1,4 @@
-//! The throughput that follows from the user's batch size needs more FLOPs than the devices can compute.
+//! The user's batch size implies a throughput that needs more FLOPs than the devices can compute.
 //!
 //! The rule computes the needed FLOP rate as `tokens_per_sec` x parameters x 2 FLOPs for a forward pass, or 6 for training
 //! (Kaplan et al. 2020). If `tokens_per_sec` is unknown, it uses `samples_per_sec`, because a sample has at least one token. It
@@ -80,8 +80,8 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         .fires()
 }
 
-/// Returns a lower bound for the number of parameters that each token is multiplied with. It excludes embeddings, which are
-/// looked up; the output's may be applied to the last token alone. `None` if the count is unknown.
+/// Returns a lower bound for the number of parameters that each token is multiplied with. It excludes embeddings: those of the
+/// input are looked up, and those of the output may be applied only to the last token. `None` if the count is unknown.
 fn multiplied(numbers: &Numbers<'_>) -> Option<f64> {
     let counts = numbers.profile.parameter_counts.as_ref()?;
     let model = &numbers.profile.model_config;

@@ -5,7 +5,7 @@ use base::format;
 use metrics::InputStage;
 use report::{InputOpTime, InputPipeline, View};
 
-/// Returns a sentence about the op that limits the pipeline, unless it only waits. `None` if no op works.
+/// Returns a sentence about the op that limits the pipeline. `None` if this op only waits, or if no op works.
 pub(super) fn sentence_of_stage(pipeline: &InputPipeline) -> Option<String> {
     limit(pipeline).filter(|(_, stage)| *stage != InputStage::Wait).and_then(|_| sentence(pipeline))
 }
@@ -60,7 +60,7 @@ fn limit(pipeline: &InputPipeline) -> Option<(&InputOpTime, InputStage)> {
     Some((found, InputStage::from_label(wanted.1)?))
 }
 
-/// Names an op, with the part of the program that it runs.
+/// Names an op and the function that it runs.
 fn name(op: &InputOpTime) -> String {
     match &op.detail {
         Some(detail) => format!("{} ({})", shown(&op.name), shown(detail)),

@@ -1,7 +1,7 @@
 //! Large arrays are compiled into a program as constants.
 //!
-//! `constant_percent` is the share of the largest program's peak that constants take: arrays that a jitted function closes
-//! over. Severity: note from 10 %, warning from 25 % (ours), and 1 MiB. Confidence: high. The message names the largest
+//! `constant_percent` is the share of constants in the largest program's peak. Constants are arrays that a jitted function
+//! closes over. Severity: note from 10 %, warning from 25 % (ours), and 1 MiB. Confidence: high. The message names the largest
 //! constant with its source line. Remedy: pass the arrays as arguments. The rule is not checked without a program and its
 //! buffers.
 

@@ -1,8 +1,8 @@
 //! Copies between host and device delay the step.
 //!
 //! GPU only: the measure is the time of copies between host and device that neither computation nor communication overlaps, as
-//! a share of the window. Severity: warning from 10 %, critical from 30 % (ours; the JAX guide names the pattern without a
-//! number). Confidence: high. Remedy: call `jax.device_put` once and ahead of time, and do not convert to NumPy in the loop.
+//! a share of the window. Severity: warning from 10 %, critical from 30 % (ours: the JAX guide describes the pattern but gives
+//! no limit). Confidence: high. Remedy: call `jax.device_put` once and ahead of time, and do not convert to NumPy in the loop.
 
 use super::draft::{Draft, lacks};
 use super::limits::{BOTTLENECK_PERCENT, OVERHEAD_PERCENT};

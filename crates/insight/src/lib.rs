@@ -325,7 +325,7 @@ pub fn findings(context: &Context<'_>) -> Vec<Finding> {
         }
     }
     merge::merge(&mut fired);
-    // One finding explains why the rules about devices cannot be checked. Forty more would hide it.
+    // One finding explains why the rules about devices cannot be checked. Forty more findings would hide it.
     if fired.iter().any(|it| *it.rule == no_device_ops::RULE) {
         lacking.clear();
     }

@@ -1,10 +1,12 @@
-//! Limits that several rules share, or a rule and the headlines or the checklist. The limit of each quantity is declared once.
+//! Limits that several rules share, or that a rule shares with the headlines or the checklist. The limit of each quantity is
+//! declared once.
 //!
 //! Comments name the source of a limit. "Ours" marks a limit that no source defines, followed by the reason for our choice.
 
 use report::{FindingSeverity, Level, Platform, UnifiedProfile};
 
-/// Two limits of one number: good beyond the first, bad beyond the second, and a warning between them.
+/// Two limits for one number: a value beyond the first is good, a value beyond the second is bad, and a value between them is a
+/// warning.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Limits {
     /// Limit beyond which nothing needs to be done.
@@ -45,67 +47,67 @@ impl Limits {
 pub const BUSY_PERCENT: Limits = Limits::new(80.0, 50.0);
 /// Share of the time during which devices are idle, percent: the complement of [`BUSY_PERCENT`].
 pub const IDLE_PERCENT: Limits = Limits::new(100.0 - BUSY_PERCENT.good, 100.0 - BUSY_PERCENT.bad);
-/// Minimum idle share at which a note reports the gaps of devices that are busy enough, percent (JAX guide: device idle time;
-/// XProf: TensorCore idle).
+/// Minimum idle share for a note about the gaps of devices that are otherwise busy enough, percent (JAX guide: device idle
+/// time; XProf: TensorCore idle).
 pub const IDLE_NOTED_PERCENT: f64 = 10.0;
-/// Share of the time that an avoidable activity takes, percent (good: the JAX guide's limit for host overhead, which we apply to
-/// all overheads; bad: ours, most of the time is lost).
+/// Share of the time that an avoidable activity takes, percent. The limit for good is the JAX guide's limit for host overhead,
+/// which we apply to all overheads. The limit for bad is ours: beyond it, most of the time is lost.
 pub const OVERHEAD_PERCENT: Limits = Limits::new(10.0, 50.0);
-/// Minimum share of the time at which a note reports an overhead, percent (ours: half of the limit for a warning).
+/// Minimum share of the time for a note about an overhead, percent (ours: half of the limit for a warning).
 pub const OVERHEAD_NOTED_PERCENT: f64 = OVERHEAD_PERCENT.good / 2.0;
 /// Share of the time during which devices wait for the host, percent.
 pub const HOST_BOUND_PERCENT: Limits = OVERHEAD_PERCENT;
 /// Share of the time in ops on the host, percent (good: XProf's debug-print suggestion; bad: as for all overheads).
 pub const HOST_OPS_PERCENT: Limits = Limits::new(5.0, OVERHEAD_PERCENT.bad);
-/// Minimum share of the time at which communication is the bottleneck, percent (XProf's collective-bound and data-shuffle
+/// Minimum share of the time for communication to be the bottleneck, percent (XProf's collective-bound and data-shuffle
 /// suggestions; ours for copies and launch gaps).
 pub const BOTTLENECK_PERCENT: f64 = 30.0;
-/// Share of the time in the done ops of asynchronous copies or collectives that is worth a finding, percent (XProf,
+/// Minimum share of the time in the done ops of asynchronous copies or collectives for a finding, percent (XProf,
 /// `kAsyncDoneThresholdInPercent`).
 pub const ASYNC_DONE_PERCENT: f64 = 10.0;
-/// Share of the time during which devices wait for input, percent (good: XProf's input-bound suggestion; bad: ours, input is
-/// most of the time that could be saved).
+/// Share of the time during which devices wait for input, percent. The limit for good comes from XProf's input-bound
+/// suggestion. The limit for bad is ours: beyond it, input is most of the time that could be saved.
 pub const INPUT_BOUND_PERCENT: Limits = Limits::new(10.0, 40.0);
 /// Duration below which a kernel is short, microseconds (JAX guide: "many small kernels, below 0.1 ms each").
 pub const SHORT_KERNEL_US: f64 = 100.0;
 /// Mean duration below which kernels are short, microseconds (JAX guide: bad). The guide also warns below 1 ms, but most
 /// kernels of healthy programs are shorter than that.
 pub const SHORT_MEAN_KERNEL_US: f64 = SHORT_KERNEL_US;
-/// Minimum mean duration at which an op is compared with a peak, microseconds (ours: XProf's limit for short kernels). Shorter
-/// ops are limited by their start, and measured too coarsely.
+/// Minimum mean duration of an op to be compared with a peak, microseconds (XProf's limit for short kernels). Shorter ops are
+/// limited by their start-up and are measured too coarsely.
 pub const SHORTEST_OP_US: f64 = 10.0;
 /// Compile time, microseconds (JAX guide).
 pub const COMPILE_US: Limits = Limits::new(2e6, 10e6);
 /// Share of the main memory's bandwidth that is used, percent (JAX guide).
 pub const BANDWIDTH_PERCENT: Limits = Limits::new(60.0, 40.0);
-/// Share of a peak above which the devices use it well, percent (XProf's memory-bound and compute-bound suggestions).
+/// Share of a peak above which the devices use the resource well, percent (XProf's memory-bound and compute-bound suggestions).
 pub const UTILIZED_PERCENT: f64 = 70.0;
-/// Share of the other peak below which it does not limit the run, percent (XProf, as above).
+/// Share of the other peak below which the other resource does not limit the run, percent (XProf, as above).
 pub const UNDERUTILIZED_PERCENT: f64 = 50.0;
 /// Share of its roofline bound below which an op is slow, percent (ours: half the rate of a tuned library kernel).
 pub const SLOW_OP_PERCENT: f64 = 35.0;
-/// Minimum number of calls or runs per step at which every step is taken to make them (ours: the edge of the window may cut a
-/// step).
+/// Minimum mean number of calls or runs per step for every step to be assumed to make them (ours: the edge of the window may
+/// cut a step).
 pub const EACH_STEP: f64 = 0.9;
 /// Theoretical occupancy below which a kernel's occupancy is low, percent (JAX guide).
 pub const OCCUPANCY_PERCENT: f64 = 50.0;
-/// Minimum share of the op time at which one op dominates, percent (JAX guide).
+/// Minimum share of the op time for one op to dominate, percent (JAX guide).
 pub const DOMINANT_OP_PERCENT: f64 = 50.0;
-/// Minimum share of the window at which one op dominates, percent (ours: below it, devices mostly wait, and the op is not the
+/// Minimum share of the window for one op to dominate, percent (ours: below it, devices mostly wait, and the op is not the
 /// cause).
 pub const DOMINANT_OP_OF_WINDOW_PERCENT: f64 = 20.0;
-/// Time above the median of equal layers at which a layer is slow, in percent (our limit: less is noise).
+/// Minimum excess of a slow layer over the median of equal layers, in percent (ours: less is noise).
 pub const UNEVEN_LAYER_PERCENT: f64 = 20.0;
-/// Time that a slow layer loses at which the rule fires, as a share of the op time in percent (our limit: less is not worth a
-/// search).
+/// Minimum time that a slow layer must lose for the rule to fire, as a share of the op time in percent (ours: less is not worth
+/// a search).
 pub const UNEVEN_OF_OPS_PERCENT: f64 = 1.0;
-/// Minimum share of a device's memory at which it is nearly full, percent (JAX guide: peak memory below 90 %).
+/// Minimum used share of a device's memory that is nearly full, percent (JAX guide: peak memory below 90 %).
 pub const NEARLY_FULL_PERCENT: f64 = 90.0;
 /// Share of a program's peak memory that a change could save, percent (ours: the memory of a batch that is a tenth or a third
 /// larger).
 pub const OF_PEAK_MEMORY_PERCENT: Limits = Limits::new(10.0, 25.0);
-/// Increase of the step time under tracing, percent. Beyond the first limit it is noted (ours: the checklist accepts 5 to 10 %
-/// for a profiler). Beyond the second, the times no longer represent the program (ours).
+/// Increase of the step time under tracing, percent. Beyond the first limit, a note reports it (ours: the checklist accepts 5
+/// to 10 % for a profiler). Beyond the second, the times no longer represent the program (ours).
 pub const SLOWED_PERCENT: Limits = Limits::new(10.0, 50.0);
 
 /// Returns the mean duration of a GPU kernel in microseconds, and the number of kernels. On other platforms, and for profiles
@@ -131,7 +133,7 @@ pub fn are_short_kernels_costly(profile: &UnifiedProfile) -> bool {
 mod tests {
     use super::*;
 
-    /// Covers the guide's table of key performance indicators, at, below and above each limit.
+    /// Tests the guide's table of key performance indicators: a value at, below and above each limit.
     #[test]
     fn a_value_at_a_limit_is_a_warning() {
         let cases = [

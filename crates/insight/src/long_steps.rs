@@ -1,4 +1,4 @@
-//! Steps that take longer than the median step, grouped by the cause.
+//! Steps that take longer than the median step, grouped by cause.
 //!
 //! ```text
 //! median   |compute           |in|
@@ -11,7 +11,7 @@ use base::{format, sort};
 use metrics::{StepPart, StepRow, grown_op, median};
 use report::{Step, StepParts, UnifiedProfile};
 
-/// Share by which a long step exceeds the median step (ours: users look for changes of 5 %).
+/// Minimum share by which a long step exceeds the median step (ours: users look for changes of 5 %).
 const LONG: f64 = 0.05;
 /// Number of steps that a sentence lists by name.
 const MOST_LISTED: usize = 3;
@@ -20,9 +20,9 @@ const MOST_LISTED: usize = 3;
 pub(super) struct Loss<'a> {
     /// The steps, longest first.
     pub steps: Vec<&'a Step>,
-    /// Time by which the steps together exceed the same number of median steps, in microseconds.
+    /// Total time by which the steps exceed the median step, in microseconds.
     pub lost_us: f64,
-    /// Part of the step that exceeds its median most. `None` if steps have no breakdown.
+    /// Part of the step that exceeds its own median by the most time. `None` if steps have no breakdown.
     pub part: Option<StepPart>,
     /// Time of that part in the longest step, in microseconds.
     pub part_us: f64,
@@ -55,12 +55,12 @@ pub(super) fn losses<'a>(numbers: &Numbers<'a>) -> (Vec<Loss<'a>>, f64) {
         let split = parts_of(step);
         let longest = split.and_then(|split| longest_part(&split.parts, &medians));
         let idle = longest.is_some_and(|(part, _)| part.is_idle());
-        // When the capture begins, the devices have no work to run behind the host.
+        // When the capture begins, the host has not yet queued work for the devices.
         if idle && profile.steps.first().is_some_and(|first| first.index == step.index) {
             continue;
         }
         let (range, thread) = match split.filter(|_| idle) {
-            // The annotation of the step explains nothing.
+            // The annotation of the step itself explains nothing.
             Some(split) if !split.host_range.as_deref().is_some_and(marks_step) => {
                 (split.host_range.clone(), split.host_thread.clone())
             }
@@ -105,7 +105,7 @@ fn time_of(parts: &StepParts, part: StepPart) -> f64 {
     parts.values_us().get(part as usize).copied().flatten().unwrap_or(0.0)
 }
 
-/// Returns the part that exceeds its median most, and the excess in microseconds.
+/// Returns the part that exceeds its own median by the most time, and the excess in microseconds.
 fn longest_part(parts: &StepParts, medians: &[f64]) -> Option<(StepPart, f64)> {
     let values = parts.values_us();
     let excess = StepPart::ALL.into_iter().zip(values).zip(medians);
@@ -190,7 +190,7 @@ impl Loss<'_> {
         format!("{loss}{cause}")
     }
 
-    /// Names the op that grew most, or what the host does in the time of an idle part.
+    /// Names the op whose time grew most, or the host's activity during an idle part.
     fn where_it_grew(&self, numbers: &Numbers<'_>) -> String {
         let Some(place) = self.place.as_deref() else { return String::new() };
         match self.part {

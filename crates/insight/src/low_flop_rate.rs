@@ -1,11 +1,11 @@
 //! Matrix products, convolutions or attention run far below the roofline bound.
 //!
-//! The rule considers ops of at least 10 us whose FLOPs and peak are known. It fires if the ops of a family reach less than
-//! 35 % of their roofline bound (mean weighted by self time) and take at least 20 % of the window (both limits are ours). The
+//! The rule considers ops of at least 10 us whose FLOPs and peak are known. It fires if the ops of a family reach less than 35
+//! % of their roofline bound (mean weighted by self time) and take at least 20 % of the window (both limits are ours). The
 //! bound is the peak rate of the op's data type or the memory bandwidth. The rule reports the family with the largest possible
 //! saving. The impact is the time of its ops above the roofline bound. Severity: warning. Confidence: medium, because FLOPs
-//! come from the compiler or a library call. The FLOPs of attention include the products that a mask removes. Calls of cuDNN
-//! and Transformer Engine with a causal mask are an exception: half of the products are counted.
+//! come from the compiler or a library call. The FLOPs of attention include the products that a mask removes. Calls to cuDNN
+//! and Transformer Engine with a causal mask are an exception: only half of the products are counted.
 //!
 //! If the precision of float32 products forbids the fast arithmetic, the products are compared with the peak of the slower
 //! arithmetic that they use: float32 without tensor cores, or several bfloat16 passes. `bf16_in_fp32` reports the precision.
@@ -34,7 +34,7 @@ pub(super) static RULE: Rule = Rule {
     ..Rule::checked_by(check)
 };
 
-/// Minimum share of the window in slow ops of one family for the rule to fire (twice the JAX guide's limit for overheads).
+/// Minimum share of one family's slow ops in the window for the rule to fire (twice the JAX guide's limit for overheads).
 const TIME_PERCENT: f64 = 2.0 * OVERHEAD_PERCENT.good;
 
 /// Families whose FLOPs can be compared with a peak, and their names in messages.
@@ -44,8 +44,8 @@ const FAMILIES: [(OpFamily, &str); 3] = [
     (OpFamily::Convolution, "Convolutions"),
 ];
 
-/// Share of its roofline bound that a fused attention kernel should reach, percent (ours, below the rates that the paper of
-/// FlashAttention-3 measures for heads of 64 on an H100).
+/// Share of its roofline bound that a fused attention kernel should reach, percent (ours: below the rates that the
+/// FlashAttention-3 paper measures for a head dimension of 64 on an H100).
 const FUSED_ATTENTION_PERCENT: f64 = 15.0;
 
 /// Returns the advice for a family.
@@ -83,7 +83,7 @@ fn remedy(numbers: &Numbers<'_>, slow: &Slow<'_>) -> String {
     )
 }
 
-/// The slow ops of a family, and the efficiency that they reach together.
+/// The slow ops of a family, with their combined efficiency.
 struct Slow<'a> {
     family: (OpFamily, &'static str),
     slowest: &'a Op,
@@ -131,7 +131,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         .fires()
 }
 
-/// Names the function that the slowest op calls, if it is a fused kernel: `, a call of __cudnn$fmhaSoftmax`.
+/// Names the fused kernel that the slowest op calls, if there is one: `, a call of __cudnn$fmhaSoftmax`.
 fn called(numbers: &Numbers<'_>, slow: &Slow<'_>) -> String {
     let instruction = numbers.instruction(slow.slowest).filter(|_| slow.is_fused);
     let target = instruction.and_then(|(_, instruction)| instruction.custom_call_target());
@@ -191,7 +191,7 @@ mod tests {
         assert_eq!(finding(with_products(400, 139_000_000, 900), &RULE).severity, Warning);
         fine(with_products(400, 141_000_000, 900), &RULE);
         fine(with_products(190, 1_000_000, 900), &RULE);
-        // An op this short mostly consists of its start-up.
+        // Most of such a short op is start-up time.
         fine(with_products(9, 1_000, 20), &RULE);
     }
 
@@ -209,7 +209,7 @@ mod tests {
             });
             op_of(&mut b, 1, ("reduce.1", "reduce"), step * 1000 + 400, 500);
         }
-        // The estimate of its author.
+        // The cost estimate by the kernel's author.
         let config = format!("{{\"cost_estimate\":{{\"flops\":{flops},\"bytes_accessed\":1000}}}}");
         let call = instruction("flash_attention.1", "custom-call", "f32[8,8]").of(&["q"]);
         let call = call.text(28, "tpu_custom_call").text(43, &config);

@@ -32,8 +32,8 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     if ops.rows.iter().all(|op| op.bytes.is_none()) {
         return numbers.lacks_in_json("the file does not contain the bytes that ops move.");
     }
-    // The real traffic of a matrix product depends on the library's tiling, so products are excluded. Arithmetic cannot limit
-    // other ops below their ridge point.
+    // Products are excluded, because their real traffic depends on the library's tiling. Other ops below their ridge point
+    // cannot be limited by arithmetic.
     let below_ridge = |op: &Op| {
         let peak = peaks.reached(op.data_type, op.family).map(|(_, peak)| peak);
         op.intensity().zip(peak).is_some_and(|(intensity, peak)| intensity < peak / memory)

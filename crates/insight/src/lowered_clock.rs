@@ -1,17 +1,17 @@
-//! A limit of power or temperature lowers the clock of a device.
+//! A power or temperature limit lowers the clock of a device.
 //!
-//! Two forms, both only from samples of the clock or of the throttling in the capture:
+//! The rule has two forms. Both need samples of the clock or of throttling in the capture:
 //!
-//! * Slow steps: counted steps with at most 97 % of the highest clock of a step take at least 1.05 times the median duration of the
-//!   steps at the highest clock (98 % and more). Their ops took longer by at most `compute_us * (1 - clock / highest clock)`, which is
-//!   the explained part of their excess. Reported if it is at least half of the excess of all such long steps, and at least 2 % of the
-//!   time of all counted steps. Warning; confidence high. Not reported if steps with a low clock are not longer: less than half of the
-//!   predicted excess.
+//! * Slow steps: counted steps with a low clock (at most 97 % of the highest clock of a step) take at least 1.05 times the
+//!   median duration of steps at the full clock (at least 98 %). The clock explains `compute_us * (1 - clock / highest clock)`
+//!   of their excess. The rule fires if this part is at least half of the excess of all such long steps, and at least 2 % of
+//!   the time of all counted steps. It does not fire if the steps with a low clock grew by less than half of the predicted
+//!   excess. Severity: warning. Confidence: high.
 //! * All steps: a reason for a lower clock is active for at least 10 % of the window and the mean clock is at most 95 % of the
-//!   device's highest clock, or the device skips at least 5 % of its clock cycles. Note; confidence high.
+//!   device's highest clock, or the device skips at least 5 % of its clock cycles. Severity: note. Confidence: high.
 //!
-//! All limits are ours. Not reported if the capture has no such samples. Remedy: compare runs at equal clocks, and raise the limit or
-//! the cooling.
+//! All limits are ours. The rule is not reported if the capture has no such samples. Remedy: compare runs at equal clocks, and
+//! raise the limit or improve the cooling.
 
 use super::draft::Draft;
 use super::numbers::Numbers;
@@ -23,19 +23,19 @@ use report::{Confidence, FindingSeverity, MeterStats, Step, UnifiedProfile, View
 pub(super) static RULE: Rule =
     Rule { id: "lowered_clock", title: "A limit lowers the clock of a device", ..Rule::checked_by(check) };
 
-/// Minimum share of the highest clock of a step at which a step counts as unlimited, percent.
+/// Minimum clock of a step that is treated as unlimited, percent of the highest clock of a step.
 const FULL_CLOCK_PERCENT: f64 = 98.0;
-/// Share of the highest clock of a step up to which a clock is low, percent.
+/// Maximum clock that is low, percent of the highest clock of a step.
 const LOW_CLOCK_PERCENT: f64 = 97.0;
-/// Minimum duration at which a step is long, relative to the steps at the highest clock.
+/// Minimum duration of a long step, relative to the steps at the highest clock.
 const LONG_STEP: f64 = 1.05;
-/// Minimum part of the excess of long steps that the clock explains.
+/// Minimum part of the excess of long steps that the clock must explain.
 const LEAST_EXPLAINED: f64 = 0.5;
-/// Minimum loss, percent of the time of all counted steps.
+/// Minimum lost time, percent of the time of all counted steps.
 const LEAST_LOST_PERCENT: f64 = 2.0;
-/// Minimum share of the time in which a reason is active, percent.
+/// Minimum share of the time during which a reason is active, percent.
 const LEAST_LIMITED_PERCENT: f64 = 10.0;
-/// Highest mean clock that a limit has lowered, percent of the device's highest clock.
+/// Maximum mean clock that is treated as lowered, percent of the device's highest clock.
 const LOWERED_PERCENT: f64 = 95.0;
 /// Minimum share of skipped clock cycles, percent.
 const LEAST_SKIPPED_PERCENT: f64 = 5.0;
@@ -152,7 +152,7 @@ fn reasons(profile: &UnifiedProfile) -> impl Iterator<Item = &MeterStats> {
     reasons.into_iter()
 }
 
-/// Returns the reason that a counter stands for: the part of its name after the colon.
+/// Returns the reason that a counter measures: the part of its name after the colon.
 fn reason_of(meter: &MeterStats) -> &str {
     meter.counter.split_once(": ").map_or(meter.counter.as_str(), |(_, reason)| reason)
 }
@@ -168,7 +168,7 @@ struct Lowered<'a> {
     number: (&'static str, f64),
 }
 
-/// Returns the device with the lowest clock that a limit explains.
+/// Returns the device with the lowest clock among those whose clock a limit explains.
 fn lowest(profile: &UnifiedProfile) -> Option<Lowered<'_>> {
     let hardware = profile.hardware.as_ref()?;
     let clock_of = |device: &str| {
@@ -224,7 +224,7 @@ impl Lowered<'_> {
     }
 }
 
-/// Continues a sentence that names a device: "Its clock is" becomes ": its clock is".
+/// Makes the first letter lower-case, to continue a sentence that names a device: "Its clock is" becomes ": its clock is".
 fn lower_first(text: &str) -> String {
     text.strip_prefix("Its").map_or_else(|| text.to_owned(), |rest| format!("runs below its highest clock: its{rest}"))
 }
@@ -237,7 +237,8 @@ mod tests {
     use report::FindingSeverity::{Note, Warning};
     use trace::{CounterTrack, StatValue, Trace, TraceBuilder};
 
-    /// Builds twelve steps. The second half has this clock, and takes this long. `reason` is the share of samples with a power cap.
+    /// Builds twelve steps. The steps of the second half have this clock and this length. `reason` is the share of samples with
+    /// a power cap.
     fn steps(clock: f64, length: i64, reason: f64) -> Trace {
         let mut b = TraceBuilder::new();
         let python = b.line("/host:CPU", "python");
@@ -275,7 +276,7 @@ mod tests {
 
     #[test]
     fn slow_steps_with_another_cause_are_not() {
-        // Twice as long with a clock of 97 %: the clock explains 3 of 100 points.
+        // The steps take twice as long at 97 % of the clock, so the clock explains only 3 of 100 points.
         fine(steps(1940.0, 2000, 0.0), &RULE);
         // The clock is low but the steps are not slow, and no reason is known.
         fine(steps(1600.0, 1000, 0.0), &RULE);

@@ -1,9 +1,9 @@
 //! Each step calls many small compiled functions.
 //!
 //! JAX only: each step calls at least 30 compiled functions per host from Python (`PjitFunction(...)` on host threads,
-//! excluding nested calls; ours: a loop with a jitted step calls a few). The impact is the share of the windows during which
-//! devices are idle within a streak of such calls. A streak has at least 10 calls on one thread, and each call begins at most
-//! 1 ms after the previous one ends (ours). The idle time during calls that compile is excluded, because launches do not
+//! excluding nested calls; ours: a loop with a jitted step calls only a few). The impact is the share of the windows during
+//! which devices are idle within a streak of such calls. A streak has at least 10 calls on one thread, and each call begins at
+//! most 1 ms after the previous one ends (ours). The idle time during calls that compile is excluded, because launches do not
 //! cause it. If this excluded time is longer than the rest, and the rest is below the limit for a warning, the rule does not
 //! fire. Severity: note, warning from 10 % (JAX guide, overheads), critical from 50 %. Confidence: high. Remedy: put one
 //! `jax.jit` around these functions. The rule is not checked without host events or steps.
@@ -27,9 +27,9 @@ pub(super) static RULE: Rule = Rule {
     ..Rule::checked_by(check)
 };
 
-/// Minimum number of calls of compiled functions per step that are many (ours: a loop with a jitted step calls a few).
+/// Minimum number of calls of compiled functions per step (ours: a loop with a jitted step calls only a few).
 const FEWEST_CALLS: f64 = 30.0;
-/// Functions that an index expression on an array calls.
+/// Compiled functions that an index expression on an array calls.
 const INDEXING: [&str; 6] = ["dynamic_slice", "slice", "squeeze", "gather", "_gather", "_take"];
 /// Functions of Python's and PyTorch's protocols that return samples and batches of data.
 const LOADING: [&str; 4] = ["__getitem__", "__next__", "__iter__", "collate_fn"];
@@ -42,9 +42,9 @@ struct ManyCalls {
     /// Calls per step and host.
     calls: f64,
     steps: f64,
-    /// Share of the window in which devices wait for the next call, percent.
+    /// Share of the window during which devices wait for the next call, percent.
     idle: f64,
-    /// Share of the window in which devices are idle while a call compiles, percent.
+    /// Share of the window during which devices are idle while a call compiles, percent.
     compiling: f64,
 }
 
@@ -52,7 +52,7 @@ struct ManyCalls {
 ///
 /// # Errors
 ///
-/// Returns the verdict if they cannot be counted, or if they are few.
+/// Returns a verdict if the calls cannot be counted, or if they are few.
 fn many_calls(numbers: &Numbers<'_>) -> Result<ManyCalls, Verdict> {
     let steps = numbers.steps_of_jax_calls()?;
     let found = compiled_calls(numbers.trace, &numbers.context.analysis.devices);
@@ -69,7 +69,8 @@ fn many_calls(numbers: &Numbers<'_>) -> Result<ManyCalls, Verdict> {
 }
 
 /// Returns true if the calls of many small programs explain most of the time in which devices wait for the host
-/// (`host_bound_percent`). They do not if the host reads results between them, because each read waits for the devices.
+/// (`host_bound_percent`). The calls do not explain it if the host reads results between them, because each read waits for the
+/// devices.
 pub(super) fn explains(numbers: &Numbers<'_>, host_bound_percent: f64) -> bool {
     let reads = || numbers.host_side().is_some_and(HostSide::waits_for_devices);
     many_calls(numbers).is_ok_and(|calls| calls.idle >= MOST * host_bound_percent) && !reads()
@@ -93,7 +94,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         if others > 0 { format!(" and {} more functions", format::count(others as u64)) } else { String::new() };
     // During compilation, the host is in the function that compiles.
     let host = numbers.host_side().filter(|_| idle >= compiling);
-    // An annotation has no place.
+    // An annotation has no file and line.
     let in_words = |place: String| if place.ends_with(')') { format!("the function {place}") } else { place };
     let outer = host.and_then(HostSide::place).map(in_words);
     let inner = host.and_then(|host| host.innermost(|file| has_ops(numbers, file)));
@@ -133,7 +134,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         ""
     };
     let compiler = numbers.words().compiler;
-    // A program with a backward pass is a step of training that is compiled already.
+    // A program with a backward pass shows that the training step is already compiled.
     let such_as = if numbers.trains() == Some(true) { "" } else { ", such as the whole optimizer update" };
     let advice = if loads {
         format!(
@@ -158,7 +159,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     draft.at_stake(idle).link(View::Steps, "").fires()
 }
 
-/// Returns true if lines of a file with this name are the source of device ops. Files of libraries are not.
+/// Returns true if device ops come from source lines of a file with this name. Library files are excluded.
 fn has_ops(numbers: &Numbers<'_>, file: &str) -> bool {
     let ops = &numbers.context.analysis.ops;
     let mut sources = ops.rows.iter().filter_map(|op| ops.text(numbers.trace, op.source).rsplit_once(':'));
@@ -244,11 +245,11 @@ mod tests {
     #[test]
     fn compilation_is_not_an_effect_of_launches() {
         fine(compiling(500), &RULE);
-        // The calls around a short compilation are idle for longer.
+        // Devices are idle for longer during the calls around a short compilation.
         assert_eq!(finding(compiling(4), &RULE).severity, FindingSeverity::Note);
     }
 
-    /// A loader that is eager: its function is inside the loop of steps, and its file has ops.
+    /// An eager data loader: its function is called inside the loop of steps, and its file is the source of ops.
     fn loading(file: &'static str) -> Trace {
         let mut trace = gpu_steps(12, |b, at| {
             let (python, device) = (b.line("/host:CPU", "python"), b.line("/device:GPU:0", "Stream #7(Compute)"));

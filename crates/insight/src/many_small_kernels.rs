@@ -3,7 +3,7 @@
 //! GPU only: each device has at least 50 kernels shorter than 0.1 ms (JAX guide), they are at least half of all kernels, and
 //! idle gaps shorter than 0.1 ms take at least 10 % of the active spans (`short_gap_percent`, critical from 30 %). The two
 //! limits for gaps are ours: a small kernel costs nothing if the next one follows at once, as with CUDA graphs. Kernels that
-//! the compiler runs during compilation are excluded. Confidence: high. Remedy: a larger `jax.jit`, or command buffers.
+//! the compiler runs during compilation are excluded. Confidence: high. Remedy: use a larger `jax.jit`, or command buffers.
 
 use super::draft::{Draft, lacks};
 use super::limits::{BOTTLENECK_PERCENT, OVERHEAD_PERCENT, SHORT_KERNEL_US};
@@ -22,20 +22,21 @@ pub(super) static RULE: Rule = Rule {
     ..Rule::checked_by(check)
 };
 
-/// Minimum number of short kernels on a device that are considered many (ours).
+/// Minimum number of short kernels on a device (ours).
 const FEWEST: usize = 50;
 /// Minimum share of short kernels for the rule to fire (ours: short kernels are the rule, not the exception).
 const SHORT_SHARE_PERCENT: f64 = 50.0;
 
 fn check(numbers: &Numbers<'_>) -> Verdict {
     if !numbers.is_gpu() {
-        // The host launches the ops of a TPU or CPU not one by one: a TPU sequences them on the chip, and CPU ops are calls.
+        // The host does not launch the ops of a TPU or CPU one by one: a TPU sequences them on the chip, and CPU ops are
+        // function calls.
         return Verdict::Irrelevant;
     }
     let Some(gaps) = numbers.short_gap_percent() else { return lacks("no kernel ran.") };
     let devices = &numbers.context.analysis.devices.used;
     let (mut kernels, mut short) = (0_usize, 0_usize);
-    // A compiler runs candidates of kernels, which are not part of the program.
+    // The compiler runs candidate kernels that are not part of the program.
     let kinds = numbers.trace.events.kinds();
     let mut known: Vec<Option<bool>> = vec![None; kinds.len()];
     let mut is_autotuning = |kind: usize| {

@@ -26,13 +26,13 @@ const NAMED: usize = 3;
 ///
 /// Returns a verdict if the file contains no program with its buffers.
 pub(super) fn largest_program<'a>(numbers: &Numbers<'a>) -> Result<&'a ProgramUse, Verdict> {
-    // A memory profile contains arrays only, and a PyTorch trace contains no compiled program with buffers.
+    // A memory profile contains only arrays. A PyTorch trace contains no compiled program with buffers.
     let has_heap_alone = numbers.context.run.heap_profile.is_some() && numbers.trace.format.is_none();
     if has_heap_alone || numbers.trace.framework == Framework::PyTorch {
         return Err(Verdict::Irrelevant);
     }
     let largest = numbers.context.analysis.memory.largest();
-    // The text of an error may cover a single allocation only.
+    // The text of an error may describe only a single allocation.
     if largest.is_none() && numbers.context.run.memory_error.is_some() {
         return Err(Verdict::Irrelevant);
     }
@@ -64,7 +64,7 @@ pub(super) fn fullest_device<'a>(numbers: &Numbers<'a>) -> Result<(&'a DeviceMem
     known.reduce(|most, it| if it.1 > most.1 { it } else { most }).ok_or_else(|| {
         let words = numbers.words();
         let remedy = match words.allocations {
-            // Another capture would not contain it either.
+            // Another capture would not contain the memory's size either.
             _ if numbers.platform == Some(Platform::Cpu) => String::new(),
             "" => format!(" Print it in the program: {}.", words.print_memory),
             option => format!(" Capture with {option} while a step allocates, or choose the device on the Model page."),

@@ -18,10 +18,10 @@ use report::{Confidence, FindingSeverity, View};
 pub(super) static RULE: Rule =
     Rule { id: "memory_fragmentation", title: "Free memory is fragmented", ..Rule::checked_by(check) };
 
-/// Minimum share of an allocator's free memory outside its largest block at which it is fragmented (ours: a request for half of
-/// the free memory fails).
+/// Minimum share of free memory outside the largest block for memory to be fragmented (ours: a request for half of the free
+/// memory fails).
 const POOL_PERCENT: f64 = 50.0;
-/// Minimum used share of the capacity at which fragmentation matters (ours: below it, a large block is always free).
+/// Minimum used share of the capacity for fragmentation to matter (ours: below it, a large block is always free).
 const USED_PERCENT: f64 = 75.0;
 
 fn check(numbers: &Numbers<'_>) -> Verdict {
@@ -33,7 +33,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     }
     let program = match largest_program(numbers) {
         Ok(program) => program,
-        // The allocator was checked above, without a program.
+        // The allocator's events were checked above, and need no program.
         Err(verdict) => return if device.is_ok() { Verdict::Fine } else { verdict },
     };
     let figures = &program.figures;

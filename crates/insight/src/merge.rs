@@ -1,13 +1,13 @@
-//! Merges findings about the same loss, so that each is reported once.
+//! Merges findings about the same lost time, so that each loss is reported once.
 //!
 //! A finding names a cause or a symptom. If the causes that fire explain at least half of a symptom's impact, the symptom is
-//! omitted. If they explain less, all are reported, because there is another cause to find. A finding about a part of a loss is
-//! merged into the finding about the whole loss.
+//! omitted. If they explain less, all are reported, because there is another cause to find. A finding about a part of some lost
+//! time is merged into the finding about all of it.
 
 use super::long_steps::evidence_of;
 use super::{Fired, Rule, rules};
 
-/// The share of a symptom that its causes must account for.
+/// Share of a symptom's impact that its causes must account for.
 pub(super) const MOST: f64 = 0.5;
 
 /// Omits findings that others explain. `findings` contains those that fired, in any order.
@@ -29,8 +29,8 @@ pub(super) fn merge(findings: &mut Vec<Fired>) {
 /// A rule that fired, with the affected share of the step.
 type Impact = (&'static Rule, Option<f64>);
 
-/// Returns the rule that fired on the part of a step that grows most in the long steps of a finding. The finding repeats, for
-/// some steps, the finding of that rule about all steps.
+/// Takes the part of a step that grows most in the long steps of a finding, and returns the fired rule about this part. That
+/// rule's finding covers all steps, so the finding about some steps only repeats it.
 fn rule_of_all_steps(it: &Fired, fired: &[Impact]) -> Option<&'static Rule> {
     let has = |name: &str| it.finding.evidence.iter().any(|evidence| evidence.name == name);
     let explains = |rule: &&Rule| {
@@ -130,7 +130,7 @@ mod tests {
         let expected = ("Devices wait. Kernels are short.", FindingSeverity::Critical, Some(85.8));
         let found = &list[0].finding;
         assert_eq!((found.message.as_str(), found.severity, found.time_at_stake_percent), expected);
-        // A part that is most of the loss is its cause.
+        // A part that makes up most of the lost time is its cause.
         assert_eq!(merged(&[(whole, Some(50.0)), (part, Some(31.1))]), [part.id]);
     }
 

@@ -1,4 +1,4 @@
-//! Flax NNX takes modules apart and rebuilds them in Python in each call.
+//! Flax NNX takes modules apart and rebuilds them in Python on each call.
 //!
 //! Some functions of Flax NNX convert module graphs to trees of arrays and back (`crates/facts/src/module_graphs.csv`). The
 //! rule fires if a thread that launches device work runs such functions in each step, and devices are idle during them for at
@@ -94,7 +94,7 @@ mod tests {
         assert!(message.contains("2 calls per step") && message.contains(" one (main.py:53) makes most"), "{message}");
         assert_eq!(finding(steps(150, 1, "extract.py"), &RULE).severity, Warning);
         fine(steps(90, 1, "extract.py"), &RULE);
-        // One of four steps: 2 calls in 4 steps.
+        // Only one of four steps runs such functions: 2 calls in 4 steps.
         fine(steps(700, 4, "extract.py"), &RULE);
         assert_eq!(says(host_bound(300), &RULE), Verdict::Irrelevant);
     }

@@ -1,4 +1,4 @@
-//! A program computes a large array and reads a small part of it.
+//! A program computes a large array but reads only a small part of it.
 //!
 //! The program reads an op's result only through slices and gathers, which together select at most a quarter of it (our limit:
 //! a smaller saving is not worth a change). Only elementwise ops, broadcasts, reshapes, transposes, and reductions along other
@@ -28,11 +28,11 @@ pub(super) static RULE: Rule = Rule {
     ..Rule::checked_by(check)
 };
 
-/// Largest part of the result that is read.
+/// Maximum part of the result that is read.
 const MOST_USED: f64 = 0.25;
-/// Minimum share of the op time at which an op is examined, percent (ours: smaller ops change nothing).
+/// Minimum share of the op time for an op to be examined, percent (ours: smaller ops change nothing).
 const EXAMINED_PERCENT: f64 = 1.0;
-/// Number of instructions between an op and the selection (ours: longer paths are not what a user can change at one place).
+/// Maximum number of instructions between an op and the selection (ours: a user cannot change a longer path in one place).
 const MOST_BETWEEN: usize = 100;
 /// Ops that are not elementwise, and whose results can be computed in parts.
 const IN_PARTS: [&str; 12] = [
@@ -153,7 +153,7 @@ fn computes_in_parts(module: &Module, instruction: &Instruction) -> bool {
 /// broadcast added.
 type Dimensions = Vec<Option<usize>>;
 
-/// The reads of an array, to the instructions that select a part of it.
+/// The reads of an array, down to the instructions that select a part of it.
 struct Reads<'a> {
     module: &'a Module,
     seen: BTreeSet<(InstructionIndex, Dimensions)>,
@@ -174,7 +174,8 @@ impl<'a> Reads<'a> {
         }
         let computation = module.computation(value.computation)?;
         if computation.root == Some(index) {
-            // The result of a fusion is read where the fusion is. Other results leave the program, or go around a loop.
+            // The result of a fused computation is read by the users of the fusion. Other results leave the program, or return
+            // to the start of a loop.
             let fusion = module
                 .instructions()
                 .iter()
@@ -233,12 +234,13 @@ impl<'a> Reads<'a> {
         self.follow(user, mapped)
     }
 
-    /// Adds the part that a slice or gather selects. Returns `None` if it selects along a dimension that the array lacks, or nothing.
+    /// Adds the part that a slice or gather selects. Returns `None` if it selects along a dimension that the array lacks, or if
+    /// it selects everything.
     fn select(&mut self, user: &'a Instruction, from: &[u64], dimensions: &Dimensions) -> Option<()> {
         let attributes = user.attributes();
         let mut sizes: Vec<u64> = match user.opcode.as_str() {
             "slice" => user.shape.array()?.dimensions.clone(),
-            // Each device takes its part of an array by its number.
+            // Each device uses its own id to select its part of an array.
             "dynamic-slice"
                 if self.module.devices().is_some_and(|(replicas, partitions)| replicas * partitions > 1) =>
             {
@@ -309,7 +311,7 @@ mod tests {
         })
     }
 
-    /// Reads one of `positions` of each row, after a reduction along the last dimension.
+    /// Reads one of `positions` in each row, after a reduction along the last dimension.
     fn last(positions: &'static str) -> Vec<Instruction> {
         vec![
             instruction("max.1", "reduce", "f32[4,96]").of(&["logits.1", "zero.1"]).int(14, 2),
@@ -340,7 +342,7 @@ mod tests {
             }),
             &RULE,
         );
-        // The selected dimension is not one of the result: a broadcast added it.
+        // The selected dimension does not belong to the result, because a broadcast added it.
         fine(
             steps(600, "dot", || {
                 vec![

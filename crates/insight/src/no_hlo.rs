@@ -1,4 +1,4 @@
-//! The file lacks the compiled programs, and so FLOPs, bytes or instructions.
+//! The file lacks the compiled programs, and therefore FLOPs, bytes or instructions.
 //!
 //! The file embeds no compiled program, and at least one of FLOPs, bytes, shapes and replica groups is missing for all ops (ops
 //! of TPUs contain them, even in a trace JSON). The finding names those that are missing. Severity: note. Confidence: high.
@@ -66,12 +66,12 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         .fires()
 }
 
-/// Minimum share of the op time in missing programs for the rule to fire, if the file contains other programs (ours).
+/// Minimum share of missing programs in the op time for the rule to fire, if the file contains other programs (ours).
 const MISSING_PERCENT: f64 = 1.0;
 /// Number of missing programs that a sentence names.
 const MOST_NAMED: usize = 3;
 
-/// Checks for programs that ran but are not in the file, while others are.
+/// Checks if the file lacks programs that ran, although it contains others.
 fn some_missing(numbers: &Numbers<'_>) -> Option<Verdict> {
     let missing = missing_programs(numbers.trace, &numbers.context.analysis.ops);
     let share = numbers.op_percent(missing.iter().map(|program| program.self_time).sum::<Ps>());
@@ -120,7 +120,7 @@ mod tests {
         let mut with = host_bound(900);
         with.hlo.push(HloProto::default());
         fine(with, &RULE);
-        // In both formats, TPU ops contain the costs that other files have only in the program.
+        // In both formats, TPU ops contain the costs that other files contain only in the program.
         let costs = |text: &'static str| {
             let mut trace = tpu_steps(12, move |b, at| {
                 let long_name = b.trace_mut().strings.intern(text);

@@ -35,7 +35,7 @@ pub(super) struct Window {
     pub steps: bool,
     /// Kind of the window.
     pub kind: WindowKind,
-    /// Length of the window per step and device, in microseconds. Per device if the window does not consist of steps.
+    /// Length of the window per step and device, or per device if the window does not consist of steps. In microseconds.
     pub length_us: f64,
     /// Share of the window during which a device runs at least one op, percent.
     pub busy_percent: f64,
@@ -84,10 +84,10 @@ impl InputWait {
     }
 }
 
-/// Minimum number of ops on a device that show how busy it usually is (ours: a capture of one launch has no gaps).
+/// Minimum number of ops that show how busy a device usually is (ours: a capture of one launch has no gaps).
 const FEWEST_OPS: usize = 10;
 
-/// Minimum number of runs per step at which an op repeats (ours: a value between one and two means one run per step, and a cut
+/// Minimum number of runs per step of an op that repeats (ours: a value between one and two means one run per step, and a cut
 /// step).
 pub(super) const REPEATED: f64 = 1.5;
 
@@ -153,7 +153,7 @@ impl<'a> Numbers<'a> {
     }
 
     /// Returns true if the program trains a model, that is, has a backward pass. Looks at the paths of ops (JAX), kernels named
-    /// after a gradient, calls of the host (PyTorch) and the program's name. Returns `None` if they are inconclusive.
+    /// after a gradient, host calls (PyTorch) and the program's name. Returns `None` if they are inconclusive.
     pub fn trains(&self) -> Option<bool> {
         let ops = &self.context.analysis.ops;
         let text = |text| ops.text(self.trace, text);
@@ -217,8 +217,8 @@ impl<'a> Numbers<'a> {
         })
     }
 
-    /// Returns the window of the step breakdown. It is the counted steps even if the user selected a window without steps.
-    /// Returns `None` if [`Numbers::window`] does.
+    /// Returns the window of the step breakdown: the counted steps, even if the user selected a window without steps. Returns
+    /// `None` if [`Numbers::window`] does.
     pub fn window_of_parts(&self) -> Option<Window> {
         let window = self.window()?;
         let breakdown = &self.context.analysis.step_breakdown;
@@ -242,19 +242,19 @@ impl<'a> Numbers<'a> {
     }
 
     /// Returns the used shares of the main memory's bandwidth and of the peak FLOP rate in the window, percent. `None` if a
-    /// peak is unknown, or the costs of all ops are.
+    /// peak is unknown, or if the costs of all ops are unknown.
     pub fn utilization(&self) -> Option<(f64, f64)> {
         let roofline = &self.context.analysis.roofline;
         Some((100.0 * roofline.hbm_share()?, 100.0 * roofline.program_point()?.compute_efficiency?))
     }
 
-    /// Returns the share of the self time of all device ops in custom calls of unknown cost, percent.
+    /// Returns the share of custom calls of unknown cost in the self time of all device ops, percent.
     pub fn uncosted_calls_percent(&self) -> f64 {
         self.context.analysis.roofline.unknown_custom_call_percent.unwrap_or(0.0)
     }
 
-    /// Returns a sentence, that starts with a space, about the custom calls that FLOPs and bytes exclude. Empty if they take
-    /// less than a percent of the op time (ours).
+    /// Returns a sentence about the custom calls that FLOPs and bytes exclude. It starts with a space. Empty if they take less
+    /// than a percent of the op time (ours).
     pub fn left_out(&self) -> String {
         let calls = self.uncosted_calls_percent();
         if calls < 1.0 {
@@ -313,17 +313,17 @@ impl<'a> Numbers<'a> {
         self.window().map_or(percent_of_ops, |window| percent_of_ops * window.busy_percent / 100.0)
     }
 
-    /// Returns the share of the self time of all device ops in categories for which `wanted` holds, percent.
+    /// Returns the share of the wanted categories in the self time of all device ops, percent.
     pub fn category_percent(&self, wanted: &dyn Fn(&str) -> bool) -> f64 {
         let categories = self.profile.kernels.kernels_by_category.iter();
         categories.filter(|(name, _)| wanted(name)).filter_map(|(_, category)| category.percent).sum()
     }
 
-    /// Returns the view and filter that show the largest of these categories: on a GPU its longest-running kernel,
-    /// elsewhere the ops of the category.
+    /// Returns the view and filter that show the largest wanted category: on a GPU, its longest-running kernel, and elsewhere,
+    /// its ops.
     pub fn link_to(&self, wanted: &dyn Fn(&str) -> bool) -> (View, String) {
         let top = self.profile.kernels.top_kernels.iter().find(|kernel| wanted(&kernel.category));
-        // Without HLO, the ops of a CPU have categories of their own.
+        // Without HLO, the ops of a CPU have their own categories.
         let has_kernels = self.is_gpu() || self.largest_op(wanted).is_none();
         match (has_kernels, top) {
             (true, Some(kernel)) => (View::Kernels, equals("kernel_name", &kernel.name)),
@@ -336,7 +336,7 @@ impl<'a> Numbers<'a> {
         self.context.analysis.ops.text(self.trace, op.category)
     }
 
-    /// Returns the op with the most self time in categories for which `wanted` holds.
+    /// Returns the op with the most self time in the wanted categories.
     pub fn largest_op(&self, wanted: &dyn Fn(&str) -> bool) -> Option<&'a Op> {
         let ops = &self.context.analysis.ops;
         ops.rows.iter().filter(|op| wanted(ops.text(self.trace, op.category))).max_by_key(|op| op.self_time)
@@ -392,7 +392,7 @@ impl<'a> Numbers<'a> {
         Some(op.executions as f64 / self.steps_in_window()? / f64::from(op.devices.max(1)))
     }
 
-    /// Names the largest of the wanted collectives, and how often it runs if that is more than once per step, as a sentence
+    /// Names the largest of the wanted collectives, with its number of runs if it runs more than once per step, as a sentence
     /// that starts with a space. Empty if there is none.
     pub fn largest_collective(&self, wanted: &dyn Fn(&Op) -> bool) -> String {
         let wanted = self.context.analysis.ops.rows.iter().filter(|op| wanted(op));
@@ -406,7 +406,7 @@ impl<'a> Numbers<'a> {
         format!(" The largest is {}{repeated}.", self.op_with_source(op))
     }
 
-    /// Returns the page of communication, filtered on the kind with the most time for which `wanted` holds.
+    /// Returns the communication page, filtered on the wanted kind with the most time.
     pub fn link_to_communication(&self, wanted: &dyn Fn(&str) -> bool) -> (View, String) {
         let kinds = self.context.analysis.collectives.kinds();
         let kind = kinds.iter().find(|(kind, _)| wanted(kind));
@@ -417,7 +417,7 @@ impl<'a> Numbers<'a> {
         }
     }
 
-    /// Returns the category with the most time for which `wanted` holds.
+    /// Returns the wanted category with the most time.
     pub fn largest_category(&self, wanted: &dyn Fn(&str) -> bool) -> Option<&'a str> {
         let categories = self.profile.kernels.kernels_by_category.iter().filter(|(name, _)| wanted(name));
         categories.max_by(|a, b| a.1.time_us.total_cmp(&b.1.time_us)).map(|(name, _)| name.as_str())
@@ -521,7 +521,7 @@ pub(super) fn plural(count: u64, word: &str) -> String {
     format!("{} {word}{}", base::format::count(count), if count == 1 { "" } else { "s" })
 }
 
-/// Joins words to a list: `FLOPs, bytes or shapes`.
+/// Joins words into a list: `FLOPs, bytes or shapes`.
 pub(super) fn listed(words: &[&str], last: &str) -> String {
     match words {
         [] => String::new(),

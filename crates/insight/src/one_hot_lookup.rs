@@ -23,7 +23,7 @@ pub(super) static RULE: Rule =
 const NOTE_PERCENT: f64 = 5.0;
 /// Minimum share of the op time for a warning (ours: a lookup takes less than a percent).
 const WARNING_PERCENT: f64 = 20.0;
-/// Minimum number of elements of a matrix for which a lookup is cheaper (ours: a small one-hot matrix is a fair way to select).
+/// Minimum number of elements of the one-hot matrix (ours: a small one-hot matrix is a fair way to select).
 const FEWEST_ELEMENTS: f64 = 1e6;
 
 fn check(numbers: &Numbers<'_>) -> Verdict {
@@ -78,8 +78,9 @@ fn time_by_shapes(numbers: &Numbers<'_>, op: &Op, shape: &str) -> Ps {
     ops.rows.iter().filter(reads).map(|it| it.self_time).sum()
 }
 
-/// Sums the time of the ops that write or read the one-hot matrices of a program, or matrices that have zeros in the same places
-/// because only multiplications, conversions and changes of shape are between them. `None` without the compiled program.
+/// Sums the time of the ops that write or read the one-hot matrices of a program. Also includes matrices that have zeros in the
+/// same places, because they come from one-hot matrices through multiplications, conversions and changes of shape only. `None`
+/// without the compiled program.
 fn time_in_program(numbers: &Numbers<'_>, of: &Op, one_hot: &[(&Op, String)]) -> Option<Ps> {
     let ops = &numbers.context.analysis.ops;
     let (module, _) = numbers.instruction(of)?;
@@ -115,8 +116,8 @@ fn time_in_program(numbers: &Numbers<'_>, of: &Op, one_hot: &[(&Op, String)]) ->
     Some(ops.rows.iter().filter(touches).map(|op| op.self_time).sum())
 }
 
-/// Minimum ratio of a product's result to its larger operand at which the product of a one-hot matrix is nearly all zeros: each
-/// of its rows has as many other elements as the product sums, which is few.
+/// Minimum ratio of a product's result to its larger operand for the product of a one-hot matrix to be nearly all zeros. In
+/// each row, only as many elements are not zero as the product sums.
 const EXPANSION: f64 = 4.0;
 
 /// Returns true for a product that is much larger than its operands, such as the outer products of the rows of two one-hot
@@ -197,7 +198,7 @@ mod tests {
         fine(trace(100, 300, 16), &RULE);
     }
 
-    /// Tokens are sent to experts by a product with a mask, which is the outer product of two one-hot matrices.
+    /// A product with a mask sends tokens to experts. The mask is the outer product of two one-hot matrices.
     #[test]
     fn products_with_masks_of_one_hot_matrices_count() {
         let steps = tpu_steps(12, |b, at| {

@@ -6,8 +6,8 @@
 //! * a TPU's on-chip memory (VMEM, SMEM) is too small for a kernel;
 //! * the host's memory ran out;
 //! * padding: `padding_bytes` is at least half of the program's memory, or the program fits without it;
-//! * the free memory is fragmented: the request is smaller than the free memory, or than the memory that is reserved but
-//!   unused, but larger than the largest free block;
+//! * the free memory is fragmented: the request is larger than the largest free block, but smaller than the free memory or the
+//!   memory that is reserved but unused;
 //! * the program is small, so other programs or arrays used the memory: the program needs at most half of the capacity (if the
 //!   text contains no capacity, at most half of the smallest memory in the table of devices);
 //! * the program needs more than the capacity;
@@ -26,13 +26,14 @@ use report::{Confidence, FindingSeverity, View};
 
 pub(super) static RULE: Rule = Rule { id: "out_of_memory", title: "Memory ran out", ..Rule::checked_by(check) };
 
-/// Minimum share of the needed memory at which padding is the cause (ours: it takes more than the values).
+/// Minimum share of the needed memory for padding to be the cause (ours: it takes more than the values).
 const PADDING_PERCENT: f64 = 50.0;
-/// Share of the capacity up to which a program is small, so that others must have used the memory (ours: it fits twice).
+/// Maximum share of the capacity that a small program needs. Others must then have used the memory (ours: a small program fits
+/// twice).
 const SMALL_PERCENT: f64 = 50.0;
-/// Number of characters of an error that the message quotes.
+/// Maximum number of characters of an error that the message quotes.
 const STATEMENT: usize = 160;
-/// Bytes of a gigabyte in the memory sizes that vendors state.
+/// Bytes of a gigabyte, as vendors state memory sizes.
 const GIGABYTE: f64 = (1u64 << 30) as f64;
 
 /// Cause of an out-of-memory error.

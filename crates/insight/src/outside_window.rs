@@ -16,7 +16,7 @@ use report::{Confidence, FindingSeverity, View};
 pub(super) static RULE: Rule =
     Rule { id: "outside_window", title: "Most of the device work is outside the window", ..Rule::checked_by(check) };
 
-/// Share outside the window above which the finding is a note (as in `window.caution`).
+/// Share outside the window above which a note is reported (as in `window.caution`).
 const NOTE_PERCENT: f64 = 100.0 - LEAST_WORK_PERCENT;
 /// Minimum share outside the window for a warning (ours: the numbers cover less than a tenth of the work).
 const WARNING_PERCENT: f64 = 90.0;

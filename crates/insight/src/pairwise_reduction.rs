@@ -1,12 +1,12 @@
 //! A reduction over all pairs of rows runs without the matrix units.
 //!
-//! A fusion broadcasts two operands to an array of all their pairs, computes each element, and reduces the array:
-//! `((a[:, None] - b[None]) ** 2).sum(-1)`. Such a sum of squared differences, like a sum of products, can be written as a
-//! matrix product, which the matrix units compute many times faster. The rule considers fusions that reduce at least 100
-//! million elements, computed from two broadcasts of the same size. The fusion must reduce at least 16 times as many elements
-//! as it reads (all limits are ours: a normalisation or a softmax reads about as many as it reduces). Severity: note if these
-//! fusions take at least 10 % of the op time, warning from 20 % (ours: the JAX guide's limit for overheads, and twice that
-//! limit). Confidence: high. Remedy: use a matrix product. The rule is not checked without the compiled program.
+//! A fusion broadcasts two operands to an array of all their pairs, computes each element, and reduces the array: `((a[:, None]
+//! - b[None]) ** 2).sum(-1)`. Such a sum of squared differences, like a sum of products, can be written as a matrix product,
+//! which the matrix units compute many times faster. The rule considers fusions that reduce at least 100 million elements,
+//! computed from two broadcasts of the same size. The fusion must reduce at least 16 times as many elements as it reads (all
+//! limits are ours: a normalisation or a softmax reads about as many as it reduces). Severity: note if these fusions take at
+//! least 10 % of the op time, warning from 20 % (the JAX guide's limit for overheads, and twice that limit). Confidence: high.
+//! Remedy: use a matrix product. The rule is not checked without the compiled program.
 
 use super::draft::{Draft, equals};
 use super::limits::OVERHEAD_PERCENT;
@@ -22,9 +22,9 @@ pub(super) static RULE: Rule =
 
 /// Minimum number of elements of the reduced array (ours).
 const FEWEST_ELEMENTS: f64 = 1e8;
-/// Ratio of the reduced array to the elements that the fusion reads (ours).
+/// Minimum ratio of the reduced array's size to the elements that the fusion reads (ours).
 const ELEMENTS_PER_INPUT: f64 = 16.0;
-/// Minimum share of the op time at which an op is examined (ours: smaller ones hardly change the sum).
+/// Minimum share of the op time for an op to be examined (ours: smaller ops hardly change the sum).
 const EXAMINED_PERCENT: f64 = 0.1;
 /// Minimum share of the op time for a warning (ours).
 const WARNING_PERCENT: f64 = 2.0 * OVERHEAD_PERCENT.good;
@@ -80,7 +80,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     .fires()
 }
 
-/// Finds the instruction of an op's fusion that combines two broadcasts of the size that a reduction sums.
+/// Finds the instruction in an op's fusion that combines two broadcasts. A reduction must sum an array of their size.
 fn pairs<'a>(numbers: &Numbers<'a>, op: &'a Op) -> Option<Pairs<'a>> {
     let (module, fusion) = numbers.instruction(op)?;
     let fused = module.instructions_of(module.called(fusion, 0).filter(|_| fusion.is("fusion"))?);
@@ -120,7 +120,7 @@ mod tests {
     use report::FindingSeverity::{Note, Warning};
     use trace::Trace;
 
-    /// Builds distances between `rows` and 4096 rows of 64 numbers, which take `time` of 1000 us.
+    /// Computes the distances between `rows` rows and 4096 rows of 64 numbers, in `time` of 1000 us.
     fn distances(rows: &'static str, time: i64, combine: &'static str) -> Trace {
         let shape = |text: String| -> &'static str { Box::leak(text.into_boxed_str()) };
         let (a, pairs) = (shape(format!("f32[{rows},64]")), shape(format!("f32[{rows},4096,64]")));
@@ -164,7 +164,7 @@ mod tests {
         );
         assert_eq!(finding(distances("8192", 150, "subtract"), &RULE).severity, Note);
         fine(distances("8192", 90, "subtract"), &RULE);
-        // Few elements, and a function that no matrix product computes.
+        // Too few elements, and a function that a matrix product cannot compute.
         fine(distances("256", 400, "subtract"), &RULE);
         fine(distances("8192", 400, "maximum"), &RULE);
     }

@@ -1,4 +1,4 @@
-//! Bubbles of a pipeline: stages wait for each other's microbatches.
+//! Stages of a pipeline wait for each other's microbatches.
 //!
 //! Formula: `pipeline.bubble_percent`. Note from 5 %, warning from 10 %, critical from 50 % of the time from the first to the last work
 //! of a step (the JAX guide's limit for overheads). The loss is the bubbles. Confidence is that of the pipeline. With `p` stages of equal length and
@@ -19,7 +19,7 @@ pub(super) static RULE: Rule = Rule {
     ..Rule::checked_by(check)
 };
 
-/// Minimum work of the slowest stage divided by the mean, at which the remedy names it (ours: less is lost to noise).
+/// Minimum ratio of the slowest stage's work to the mean for the remedy to name the stage (ours: a smaller ratio may be noise).
 const UNEVEN: f64 = 1.1;
 
 fn check(numbers: &Numbers<'_>) -> Verdict {
@@ -115,7 +115,7 @@ mod tests {
             for step in 0..4 {
                 for run in 0..=microbatches {
                     let at = step * (microbatches + 1) * 100 + (run + stage) * 100;
-                    // The optimizer of both stages runs at the end: it separates the steps.
+                    // The optimizer of both stages runs at the end, and separates the steps.
                     let (name, length) = if run < microbatches { ("forward", 100) } else { ("update", 3) };
                     let at = if run < microbatches {
                         at

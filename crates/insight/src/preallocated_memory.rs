@@ -20,7 +20,7 @@ pub(super) static RULE: Rule =
 
 /// Used share of the reserved memory below which the rule fires (ours).
 const USED_PERCENT: f64 = 50.0;
-/// Minimum unused memory for which the rule fires (ours: another small program would fit).
+/// Minimum unused memory for the rule to fire (ours: another small program would fit).
 const LEAST_BYTES: u64 = 1 << 30;
 
 fn check(numbers: &Numbers<'_>) -> Verdict {
@@ -28,7 +28,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         return Verdict::Irrelevant;
     }
     let devices = numbers.context.analysis.memory.devices.iter().filter(|device| device.source == "allocator");
-    // Uses the peak since the process started, because the program may need it again after the capture.
+    // Uses the peak since the process started, because the program may need that much again after the capture.
     let known = devices.filter_map(|device| {
         let used = device.peak_bytes?.max(device.lifetime_peak_bytes.unwrap_or(0));
         Some((device, used, device.capacity_bytes.filter(|&capacity| capacity > 0)?))

@@ -1,4 +1,4 @@
-//! Precision of float32 products: whether it forbids the device's fast arithmetic.
+//! Precision of float32 products. It may forbid the device's fast arithmetic.
 
 use super::numbers::Numbers;
 use facts::Arithmetic;
@@ -8,14 +8,14 @@ use metrics::{Op, OpFamily, is_amd};
 /// Arithmetic that a product of float32 operands uses because its precision forbids a faster one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Slower {
-    /// Full float32 on a GPU of NVIDIA. Other precisions use TF32 on its tensor cores.
+    /// Full float32 on an NVIDIA GPU. Other precisions use TF32 on the tensor cores.
     WithoutTensorCores,
     /// This number of bfloat16 passes on a TPU. The default precision uses one.
     Passes(u8),
 }
 
 impl Slower {
-    /// Returns the arithmetic of an op. `None` if the op is no float32 product, uses the fastest arithmetic for float32, or
+    /// Returns the arithmetic of an op. `None` if the op is not a float32 product, uses the fastest arithmetic for float32, or
     /// is not in the file's HLO.
     pub fn of(numbers: &Numbers<'_>, op: &Op) -> Option<Slower> {
         let is_product = matches!(op.family, OpFamily::Matmul | OpFamily::Convolution | OpFamily::Attention);

@@ -3,7 +3,8 @@
 //! Devices are idle for at least 10 % of the time, and one of two parts of the profiler takes much of the host's time:
 //!
 //! * the Python tracer recorded at least 50 calls per millisecond of active device time (ours: a call costs the host about a
-//!   microsecond, which makes 5 %, the lower end of the checklist's 5 to 10 %). Remedy: set `python_tracer_level = 0`;
+//!   microsecond, so 50 calls take 5 % of a millisecond, the lower end of the checklist's 5 to 10 %). Remedy: set
+//!   `python_tracer_level = 0`;
 //! * launches of CUDA graphs take at least 10 % of the time (ours). The profiler records each kernel of a graph, so a launch
 //!   takes some microseconds per kernel. On an H100, a decode step of 114 kernels took 2.5 times as long with tracing as
 //!   without. Remedy: measure the step time without tracing.
@@ -74,12 +75,12 @@ struct GraphLaunches {
     mean_us: f64,
     /// Mean number of kernels of a launch.
     kernels: u64,
-    /// Share of the active time.
+    /// Share of the launches in the active time.
     percent: f64,
 }
 
 impl GraphLaunches {
-    /// Measures the launches. `None` if they take little of the time, or if the profiler did not record their kernels.
+    /// Measures the launches. `None` if the launches take little time, or if the profiler did not record their kernels.
     fn of(numbers: &Numbers<'_>, active: Interval) -> Option<GraphLaunches> {
         let (mut count, mut time) = (0_u64, Ps::ZERO);
         let devices = &numbers.context.analysis.devices;

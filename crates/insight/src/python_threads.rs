@@ -71,7 +71,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
          runs one thread at a time, so the thread that launches device work waits for its turn.",
         if found.threads == 1 { "runs" } else { "run" },
     );
-    // A function of a library may run without holding Python's lock.
+    // A library function may run without holding Python's lock.
     Draft::new(severity, Confidence::Medium, &format!("Threads run Python ({name}) while devices are idle"), message)
         .remedy(&format!(
             "Move the work of {name} to other processes (multiprocessing, the workers of grain or of a PyTorch DataLoader), or to \

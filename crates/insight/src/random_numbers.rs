@@ -63,14 +63,14 @@ const RBG: &str = "rng_bit_generator";
 /// Number of source lines that the message names.
 const MOST_NAMED: usize = 3;
 
-/// Words of the path of an op. If XLA joined several paths, those that all of them contain.
+/// Returns the words of an op's path. If XLA joined several paths, returns the words that all of them contain.
 fn words(path: &str) -> impl Iterator<Item = &str> {
     let first = path.split(';').next().unwrap_or_default();
     let common = first.split("/(").next().unwrap_or_default();
     common.split(['/', '(', ')', ':'])
 }
 
-/// Returns true if the path is that of an op that draws random numbers.
+/// Returns true if an op with this path draws random numbers.
 fn draws(path: &str) -> bool {
     words(path).any(|word| BITS.contains(&word) || SAMPLERS.iter().any(|(name, _)| *name == word))
 }
@@ -81,7 +81,7 @@ struct Loops(BTreeMap<ComputationIndex, String>);
 impl Loops {
     fn of(module: &Module) -> Loops {
         let mut inside: BTreeMap<ComputationIndex, String> = BTreeMap::new();
-        // Callers are after the computations that they call.
+        // Callers come after the computations that they call.
         for (index, computation) in module.computations().iter().enumerate().rev() {
             let outer = ComputationIndex::try_from(index).ok().and_then(|index| inside.get(&index).cloned());
             for it in module.instructions_of(computation) {
@@ -107,7 +107,8 @@ impl Draws {
         Draws(programs.into_iter().filter_map(|id| Some((id, Loops::of(numbers.module(id)?)))).collect())
     }
 
-    /// Returns the source line for which an op draws random numbers: empty if it is unknown. Returns `None` for other ops.
+    /// Returns the source line that asks for an op's random numbers. Empty if unknown. `None` if the op draws no random
+    /// numbers.
     pub fn source<'a>(&'a self, numbers: &'a Numbers<'_>, op: &Op) -> Option<&'a str> {
         let ops = &numbers.context.analysis.ops;
         let own = ops.text(numbers.trace, op.source);
@@ -129,15 +130,15 @@ impl Draws {
 /// Random numbers that an op draws.
 #[derive(Default)]
 struct Drawn {
-    /// Shape of the numbers, or of the mask made from them.
+    /// Shape of the numbers, or of the mask that is made from the numbers.
     shape: Option<String>,
     /// Public function of `jax.random` that a fused instruction belongs to.
     sampler: Option<&'static str>,
 }
 
 impl Drawn {
-    /// Looks for the numbers in the program. A fusion may also use them: then it computes a mask and the masked values, and only
-    /// the instructions inside it show which of its results is the mask.
+    /// Looks for the numbers in the program. A fusion may also use the numbers, and return both a mask and the masked values.
+    /// Only the instructions inside the fusion show which of its results is the mask.
     fn by(numbers: &Numbers<'_>, op: &Op) -> Drawn {
         let Some((module, instruction)) = numbers.instruction(op) else { return Drawn::default() };
         let text = |it: &Instruction| Some(Shape::Array(it.shape.first_array()?.clone()).text(false));
@@ -250,7 +251,8 @@ mod tests {
 
     const LOOP: &str = "jit(f)/jvp(jit(_bernoulli))/jit(_uniform)/while";
 
-    /// Builds steps of 1000 us with a loop at this path, in which a fusion and a copy of its state take `each` us, and a product.
+    /// Builds steps of 1000 us with a product and a loop at this path. In the loop, a fusion and a copy of the loop's state
+    /// take `each` us.
     fn steps(path: &'static str, each: i64) -> Trace {
         tpu_steps(12, move |b, at| {
             let inner = format!("{path}/body/add");

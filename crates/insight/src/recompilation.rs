@@ -28,7 +28,7 @@ use trace::{Framework, Interval, IntervalSet};
 pub(super) static RULE: Rule =
     Rule { id: "recompilation", title: "Compilation between steps", ..Rule::checked_by(check) };
 
-/// Minimum share of the time from the second step's start to the last step's end for a warning (ours).
+/// Minimum share for a warning, relative to the time from the second step's start to the last step's end (ours).
 const WARNING_PERCENT: f64 = 1.0;
 /// Minimum share for a critical finding (ours).
 const CRITICAL_PERCENT: f64 = 20.0;
@@ -145,24 +145,24 @@ fn autotuning(numbers: &Numbers<'_>) -> String {
     )
 }
 
-/// Number of functions whose programs are compared.
+/// Maximum number of functions whose programs are compared.
 const MOST_EXPLAINED: usize = 2;
-/// Minimum number of compiled functions at which the remedy is to combine them (ours: operations outside of `jax.jit` are
-/// compiled one by one).
+/// Minimum number of compiled functions for the advice to combine them (ours: operations outside of `jax.jit` are compiled one
+/// by one).
 const SEVERAL: usize = 3;
 /// Number of functions and steps that a sentence names.
 const MOST_NAMED: usize = 5;
 
-/// Programs that JAX makes for loops and branches outside of `jax.jit`, named after the primitive, and the functions that
-/// call it.
+/// Names of the programs that JAX compiles for loops and branches outside of `jax.jit`, with the functions that create them.
+/// JAX names such a program after its primitive.
 const EAGER_LOOPS: [(&str, &str); 3] = [
     ("jit_scan", "jax.lax.scan or fori_loop"),
     ("jit_while", "jax.lax.while_loop or fori_loop"),
     ("jit_cond", "jax.lax.cond or switch"),
 ];
 
-/// Returns the call and the place of a loop or branch outside of `jax.jit` whose programs have the same arguments. The
-/// place is the function of the user that the host is in for most of the idle time, if the capture contains it.
+/// Returns the call and the place of a loop or branch outside of `jax.jit` whose programs have the same arguments. The place is
+/// the user's function that the host is in for most of the idle time, if the capture contains it.
 fn eager_loop(numbers: &Numbers<'_>, modules: &[Compiled]) -> Option<(&'static str, Option<String>)> {
     let is_compiled = |(module, _): &&(&str, &str)| {
         modules.iter().any(|it| it.module == *module) && changed_arguments::are_equal(numbers, module)
@@ -198,8 +198,8 @@ struct Compiled {
     count: Option<u64>,
 }
 
-/// Returns the modules that are compiled in `inside`, those with the most compilations first. Passes of the compiler name the
-/// module itself. Without them, the calls of compiled functions do.
+/// Returns the modules that are compiled in `inside`, those with the most compilations first. The names come from compiler
+/// passes or, if there are none, from calls of compiled functions.
 fn compiled(numbers: &Numbers<'_>, inside: &IntervalSet) -> Vec<Compiled> {
     let (trace, devices) = (numbers.trace, &numbers.context.analysis.devices);
     let mut names = compiled_modules(trace, devices, inside);
@@ -214,8 +214,8 @@ fn compiled(numbers: &Numbers<'_>, inside: &IntervalSet) -> Vec<Compiled> {
     found
 }
 
-/// Lists modules: ` (once per step: jit_f, longest op at train.py:23)`. Each has its number of compilations, unless it is the
-/// same for all, and the source line of its longest op, if the trace contains it.
+/// Lists modules: ` (once per step: jit_f, longest op at train.py:23)`. States the number of compilations of each module,
+/// unless it is the same for all, and the source line of its longest op, if the trace contains it.
 fn of_functions(numbers: &Numbers<'_>, modules: &[Compiled], steps: u64) -> String {
     let (trace, analysis) = (numbers.trace, &numbers.context.analysis);
     let source = |module: &str| {
@@ -244,7 +244,7 @@ fn of_functions(numbers: &Numbers<'_>, modules: &[Compiled], steps: u64) -> Stri
     if named.is_empty() { String::new() } else { format!(" ({each}{})", listed(&named, "; ")) }
 }
 
-/// Words for a number of compilations in some steps: `once per step`, `8 times per step`, `3 times`.
+/// Formats how often compilations occur in some steps: `once per step`, `8 times per step`, `3 times`.
 fn often(count: u64, steps: u64) -> String {
     let times = |count: u64| if count == 1 { "once".to_owned() } else { format!("{} times", format::count(count)) };
     let per_step = count.checked_div(steps).filter(|_| steps > 1 && count.is_multiple_of(steps) && count > 0);
@@ -272,7 +272,7 @@ fn in_steps(names: &[String]) -> String {
     }
 }
 
-/// Joins the first names, and adds the number of the others.
+/// Joins the first names, and adds how many others there are.
 fn listed(names: &[String], separator: &str) -> String {
     let first: Vec<&str> = names.iter().take(MOST_NAMED).map(String::as_str).collect();
     let more = match names.len().saturating_sub(MOST_NAMED) {
@@ -301,7 +301,7 @@ mod tests {
         assert_eq!(finding(compiling(900, 50), &RULE).severity, Warning);
         assert_eq!(finding(compiling(900, 5), &RULE).severity, Note);
         fine(compiling(900, 0), &RULE);
-        // Computed by hand: 10 later steps of 1 ms compile for 5 µs each. The last step ends with its kernel, after 0.9 ms and
+        // Computed by hand: 10 later steps of 1 ms compile for 5 µs each. The last step ends with its kernel after 0.9 ms,
         // before it compiles.
         let few = finding(compiling(900, 5), &RULE).message;
         let said =
@@ -323,7 +323,7 @@ mod tests {
         with_constants(module, shapes, [5, 5])
     }
 
-    /// Two such programs with these constants.
+    /// Two programs of `module`, which differ in these constants.
     fn with_constants(module: &str, shapes: [&'static str; 2], constants: [i64; 2]) -> Finding {
         let mut trace = gpu_steps(12, |b, at| {
             kernel(b, "gemm", at + 1, at + 5, 300);
@@ -347,7 +347,7 @@ mod tests {
         let found = with_programs("jit_scan", ["f32[64]", "f32[64]"]);
         assert_eq!(found.title, "A loop outside of jax.jit (jax.lax.scan or fori_loop) is compiled while steps run");
         assert!(found.remedy.starts_with("Compile leapfrog (main.py:15) with one jax.jit"), "{}", found.remedy);
-        // Other shapes are the reason.
+        // The reason is a difference in shape.
         assert_eq!(with_programs("jit_scan", ["f32[64]", "f32[65]"]).title, "Programs are compiled while steps run");
         assert_eq!(with_programs("jit_step", ["f32[64]", "f32[64]"]).title, "Programs are compiled while steps run");
     }

@@ -1,9 +1,9 @@
 //! Ops run a second time to save memory.
 //!
 //! The measure is the self time of rematerialised ops (`.remat` in the name, or `rematted_computation` in the path) as a share
-//! of the op time. Severity: note from 10 % (ours: the JAX guide's limit for overheads; recomputing a whole forward pass takes
-//! about a quarter of the time). Confidence: high. Remedy: use a checkpoint policy that keeps more activations. The rule is not
-//! checked if the file contains neither names nor paths.
+//! of the op time. Severity: note from 10 % (JAX guide: limit for overheads). Recomputing a whole forward pass takes about a
+//! quarter of the time. Confidence: high. Remedy: use a checkpoint policy that keeps more activations. The rule is not checked
+//! if the file contains neither names nor paths.
 
 use super::draft::{Draft, lacks};
 use super::limits::OVERHEAD_PERCENT;

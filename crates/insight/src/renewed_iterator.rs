@@ -24,7 +24,7 @@ pub(super) static RULE: Rule = Rule {
 
 /// Number of functions that the message names.
 const MOST_NAMED: usize = 4;
-/// Event of Python's `iter`, which is not written in Python.
+/// Event of the built-in function `iter`, which is not written in Python.
 const ITER: &str = "$builtins iter";
 
 fn check(numbers: &Numbers<'_>) -> Verdict {
@@ -99,7 +99,7 @@ mod tests {
         assert!(message.contains("until iter returns: iter > __iter__ (data.py:42)."), "{message}");
         assert_eq!(finding(steps(150, 1, ITER), &RULE).severity, Warning);
         fine(steps(90, 1, ITER), &RULE);
-        // Once per epoch of two steps, and a step that makes other iterators.
+        // A step that creates an iterator once per epoch of two steps, and a step that creates other iterators.
         fine(steps(700, 2, ITER), &RULE);
         fine(steps(700, 1, "$data.py:42 keys"), &RULE);
         assert_eq!(says(crate::testing::host_bound(300), &RULE), Verdict::Irrelevant);

@@ -25,7 +25,7 @@ pub(super) static RULE: Rule = Rule {
     ..Rule::checked_by(check)
 };
 
-/// A program with its time and the paths of its backward pass, without the name of the program.
+/// A program: its time and the paths of its backward pass. The paths do not contain the program's name.
 #[derive(Default)]
 struct Program<'a> {
     time: Ps,
@@ -68,7 +68,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         .fires()
 }
 
-/// Returns true if at least half of the backward paths of one program are those of the other.
+/// Returns true if at least half of the backward paths of one program also occur in the other.
 fn is_same(a: &Program<'_>, b: &Program<'_>) -> bool {
     let common = a.backward.intersection(&b.backward).count();
     2 * common >= a.backward.len().min(b.backward.len())
@@ -96,7 +96,8 @@ mod tests {
     use report::FindingSeverity::{Critical, Warning};
     use trace::Trace;
 
-    /// Builds steps of 1000 us. Each trains, and runs another program with a backward pass of the layer for `other` us.
+    /// Builds steps of 1000 us. Each step trains, and runs another program for `other` us, which has a backward pass of the
+    /// layer.
     fn steps(other: i64, layer: &'static str) -> Trace {
         tpu_steps(12, move |b, at| {
             let line = b.line("/device:TPU:0", "XLA Ops");

@@ -30,7 +30,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         numbers.context.arguments().iter().filter(|argument| argument.program_id == program_id).collect();
     let Some(first) = arguments.first() else { return Verdict::Irrelevant };
     let Some(count) = first.devices.filter(|&count| count > 1) else { return Verdict::Fine };
-    // The parts of a value differ, and so may the devices' results if the program asks which device it runs on.
+    // Devices may compute different results if an argument is split, or if the program asks which device it runs on.
     let is_replicated = |argument: &&Argument| argument.copies() == Some(count);
     let asks = numbers.context.run.programs().modules.of_programs(|id| id == program_id).any(|module| {
         module.instructions().iter().any(|instruction| instruction.is("partition-id") || instruction.is("replica-id"))
@@ -41,7 +41,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     let Some(window) = numbers.window() else {
         return lacks("too few device ops ran to measure how busy the devices are. Capture several steps.");
     };
-    // One device would do, and the others could do the rest of the batch.
+    // One device could do this work alone. The other devices could compute other parts of the batch.
     let lost = window.busy_percent * (count - 1) as f64 / count as f64;
     let severity = if lost >= OVERHEAD_PERCENT.bad { FindingSeverity::Critical } else { FindingSeverity::Warning };
     let module = first.program.split('(').next().unwrap_or(&first.program);

@@ -16,8 +16,8 @@ pub struct Rule {
     pub needs: Needs,
     /// Lists of the rules that explain a finding of this rule: its causes, or more specific rules.
     pub explained_by: &'static [&'static [&'static Rule]],
-    /// Rules about a part of the loss that this rule covers. A finding about a part that does not explain the loss is merged into
-    /// the finding of this rule.
+    /// Rules about a part of the lost time that this rule covers. If such a part does not explain the whole, the finding about
+    /// it is merged into the finding of this rule.
     pub parts: &'static [&'static Rule],
     /// For a rule about some steps: the rules about the same part of all steps. If one of them fires, its finding also reports
     /// these steps.
@@ -29,13 +29,13 @@ pub struct Rule {
 /// Function that checks a run.
 pub(super) type Check = fn(&Numbers<'_>) -> Verdict;
 
-/// Part of a capture that a rule needs. Each one includes those before it.
+/// Part of a capture that a rule needs. Each variant includes those before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Needs {
-    /// The rule holds for the events in the file, whichever are missing.
+    /// The rule's result is correct whichever events are missing.
     Any,
-    /// All ops that ran. Rules about rates over device time, and about the ops that take most of it, count ops that were not
-    /// recorded as absent.
+    /// All ops that ran. Rules about rates over device time, or about the ops that take most of it, are wrong if ops were not
+    /// recorded.
     AllOps,
     /// The events of all devices, streams and threads up to some time. Missing events look like idle time, and change the
     /// overlap.
@@ -45,7 +45,8 @@ pub enum Needs {
 }
 
 impl Rule {
-    /// Returns a record without id and title. The rule needs no particular part of the capture and refers to no other rule.
+    /// Returns a record without id and title, for a rule that needs no particular part of the capture and refers to no other
+    /// rule.
     pub(super) const fn checked_by(check: Check) -> Rule {
         Rule { id: "", title: "", needs: Needs::Any, explained_by: &[], parts: &[], of_all_steps: &[], check }
     }

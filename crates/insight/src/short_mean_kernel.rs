@@ -1,7 +1,7 @@
 //! Kernels are short on average, and the device is often idle.
 //!
-//! GPU only: kernels (excluding copies and fills) take less than 0.1 ms on average (bad in the JAX guide), and devices are busy
-//! for less than 80 % of the time. Severity: note. Confidence: low. The guide already warns below 1 ms. This rule, the
+//! GPU only: kernels (excluding copies and fills) take less than 0.1 ms on average (rated bad by the JAX guide), and devices
+//! are busy for less than 80 % of the time. Severity: note. Confidence: low. The guide already warns below 1 ms. This rule, the
 //! headlines and the checklist ignore that warning, because most kernels of healthy programs are shorter. The rule is not
 //! reported for TPUs, because the host does not launch their ops.
 

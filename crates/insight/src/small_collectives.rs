@@ -26,9 +26,9 @@ pub(super) static RULE: Rule = Rule {
 
 /// Maximum number of bytes per call of a small collective.
 const SMALL_BYTES: u64 = 16 << 10;
-/// Minimum number of calls per step and device that are many.
+/// Minimum number of calls per step and device.
 const FEWEST_CALLS: f64 = 10.0;
-/// Share of these collectives in all communication.
+/// Minimum share of these collectives in the communication time.
 const MOSTLY_PERCENT: f64 = 50.0;
 
 /// Small collectives of one source line.
@@ -43,7 +43,7 @@ impl Small<'_> {
         self.ops.iter().map(|op| time(op)).sum()
     }
 
-    /// Returns true if the collective with this name is one of these, and they are many.
+    /// Returns true if the collective with this name is one of these collectives, and if there are many of them.
     pub fn are_many_with(&self, numbers: &Numbers<'_>, name: &str) -> bool {
         let steps = numbers.steps_in_window().unwrap_or(f64::INFINITY);
         let devices = numbers.context.analysis.devices.used.len().max(1) as f64;
@@ -56,7 +56,8 @@ impl Small<'_> {
     }
 }
 
-/// Returns the small collectives of the source line with most of their time. Collectives without a line are those of one line.
+/// Returns the small collectives of the source line on which they take the most time. Collectives without a source line are
+/// treated as one line.
 pub(super) fn largest<'a>(numbers: &Numbers<'a>) -> Option<Small<'a>> {
     let analysis = &numbers.context.analysis;
     let mut lines: BTreeMap<String, Vec<&CollectiveOp>> = BTreeMap::new();
@@ -180,8 +181,8 @@ mod tests {
     use report::FindingSeverity::{Critical, Warning};
     use trace::{Trace, TraceBuilder};
 
-    /// Builds steps of 1000 us on two devices: `calls` reductions of `elements` floats in layers, each of `each` us, a sum of
-    /// gradients of 50 us, and a product in the rest of the time.
+    /// Builds steps of 1000 us on two devices. Each step has `calls` reductions of `elements` floats in layers, which take
+    /// `each` us each, a sum of gradients that takes 50 us, and a product that takes the rest.
     fn steps(calls: i64, elements: i64, each: i64, layer: &'static str) -> Trace {
         let mut b = TraceBuilder::new();
         for step in 0..12 {
@@ -232,7 +233,7 @@ mod tests {
         assert_eq!(finding(steps(10, 32, 10, "BatchNorm"), &RULE).severity, Warning);
         fine(steps(10, 32, 9, "BatchNorm"), &RULE);
         fine(steps(9, 32, 40, "BatchNorm"), &RULE);
-        // 16 KiB are small, and more are not.
+        // A call of 16 KiB is small, and a larger one is not.
         assert!(!finding(steps(10, 4096, 40, "mlp"), &RULE).remedy.contains("axis_name"));
         assert_eq!(says(steps(10, 4097, 40, "mlp"), &RULE), Verdict::Irrelevant);
     }

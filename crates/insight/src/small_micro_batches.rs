@@ -1,9 +1,9 @@
 //! Gradients are accumulated over micro-batches, although larger ones would fit into memory.
 //!
 //! The body of a `while` instruction runs the forward and the backward pass (according to the paths of its ops), leaves the
-//! weights unchanged, and adds gradients to accumulators. Accumulators are elements of the loop's state that have the shape of
-//! an unchanged element and that only one addition reads. Together they have at least 1 MiB. Each iteration adds to the
-//! accumulators and may convert the weights, at the same cost for few examples as for many. The rule sums the time of
+//! weights unchanged, and adds gradients to accumulators. An accumulator is an element of the loop's state that has the same
+//! shape as a weight and is read by a single addition. Together, the accumulators have at least 1 MiB. Each iteration adds to
+//! the accumulators and may convert the weights, at the same cost for few examples as for many. The rule sums the time of
 //! instructions that only add to accumulators and of repeated conversions ([converted_in_loop](#converted_in_loop)). The impact
 //! is the part of this time that fewer iterations would save.
 //!
@@ -40,7 +40,8 @@ pub(super) static RULE: Rule = Rule {
     ..Rule::checked_by(check)
 };
 
-/// Share of the device's memory that the larger batch may take (ours: the rest is a reserve for fragmentation and other programs).
+/// Maximum share of the device's memory that the larger batch may take (ours: the rest is a reserve for fragmentation and other
+/// programs).
 const MOST_OF_CAPACITY: f64 = 0.5;
 
 /// A loop that accumulates gradients.
@@ -58,12 +59,12 @@ struct Accumulation<'a> {
 }
 
 impl Accumulation<'_> {
-    /// Returns the time of an iteration that does not depend on the number of examples, for all iterations.
+    /// Returns the part of the time that does not depend on the number of examples, summed over all iterations.
     fn fixed(&self) -> Ps {
         self.additions + self.conversions
     }
 
-    /// Returns the part of [`Accumulation::fixed`] that `times` as large micro-batches save.
+    /// Returns the part of [`Accumulation::fixed`] that is saved if micro-batches are `times` as large.
     fn saved(&self, times: u64) -> Ps {
         let times = i64::try_from(times).unwrap_or(i64::MAX).max(1);
         Ps::new(self.fixed().as_ps() - self.fixed().as_ps() / times)
@@ -165,7 +166,7 @@ fn needed(times: u64, peak: u64, temporary: u64) -> u64 {
 /// Returns the loops of a program that accumulate gradients.
 fn accumulations<'a>(numbers: &Numbers<'a>, id: i64, module: &'a Module) -> Vec<Accumulation<'a>> {
     let whiles = module.instructions().iter().filter(|it| it.is("while"));
-    // A loop inside the backward pass runs layers.
+    // A loop inside the backward pass iterates over layers, not over micro-batches.
     let outside = whiles.filter(|it| training_pass(&it.metadata.op_name).is_none());
     outside.filter_map(|it| accumulation(numbers, id, (module, it, module.called(it, 0)?))).collect()
 }
@@ -193,7 +194,7 @@ fn accumulation<'a>(
     }
     let rows = || ops.rows.iter().filter(|op| op.program_id == Some(id));
     let direct: BTreeSet<&str> = module.instructions_of(body).iter().map(|it| it.name.as_str()).collect();
-    // An op of an inner loop runs more often, but is not in this computation.
+    // Ops of inner loops are excluded: they run more often, and are not in this computation.
     let of_body = rows().filter(|op| direct.contains(name(op))).map(executions).max()?;
     let iterations = of_body.checked_div(runs(numbers, id, module))?;
     let only_add: BTreeSet<&str> = adders.iter().filter(|it| it.only_adds).map(|it| it.name).collect();
@@ -214,7 +215,7 @@ fn accumulation<'a>(
 struct Adder<'a> {
     name: &'a str,
     bytes: f64,
-    /// True if the instruction does nothing that depends on the number of examples.
+    /// True if the work of the instruction does not depend on the number of examples.
     only_adds: bool,
 }
 
@@ -303,7 +304,8 @@ mod tests {
     use crate::testing_programs::{add_program, instruction, op_of};
     use trace::Trace;
 
-    /// Builds steps of 1000 us, with a loop of `iterations` that takes 500 us. Each adds gradients of this shape in `time` us.
+    /// Builds steps of 1000 us, with a loop of `iterations` that takes 500 us. Each iteration adds gradients of this shape in
+    /// `time` us.
     fn steps(iterations: i64, time: i64, shape: &'static str, adds: &'static str, pass: &'static str) -> Trace {
         tpu_steps(12, move |b, at| {
             if at == 0 {
@@ -339,21 +341,21 @@ mod tests {
 
     #[test]
     fn loops_that_accumulate_gradients_need_their_memory() {
-        // The test's program has no buffers, so a loop that costs enough is not checked.
+        // The test's program has no buffers. So if the loop costs enough, the rule is not checked.
         let is_found =
             |trace| matches!(says(trace, &RULE), Verdict::NotChecked(text) if text.contains("accumulates gradients"));
         assert!(is_found(steps(10, 6, "f32[1024,256]", "add", BACKWARD)));
         fine(steps(10, 5, "f32[1024,256]", "add", BACKWARD), &RULE);
         fine(steps(1, 400, "f32[1024,256]", "add", BACKWARD), &RULE);
         fine(steps(10, 20, "f32[1024,255]", "add", BACKWARD), &RULE);
-        // A state that is multiplied, and a loop without a backward pass.
+        // A state that is multiplied instead of added to, and a loop without a backward pass.
         fine(steps(10, 20, "f32[1024,256]", "multiply", BACKWARD), &RULE);
         fine(steps(10, 20, "f32[1024,256]", "add", "jit(f)/while/body/mul"), &RULE);
     }
 
     #[test]
     fn micro_batches_grow_by_a_divisor_that_fits() {
-        // 1 of 10 examples takes 4 of 100: all take 10 + 9 * 4 = 46.
+        // Each of the 10 micro-batches needs 4 of temporary memory, so all at once need 10 + 9 * 4 = 46 of 100.
         assert_eq!(larger(10, 10, 4, 100), 10);
         assert_eq!(larger(10, 10, 4, 92), 10);
         assert_eq!(larger(10, 10, 4, 91), 5);

@@ -15,7 +15,7 @@ use report::{Confidence, FindingSeverity};
 pub(super) static RULE: Rule =
     Rule { id: "sorting", title: "Sorting takes much of the time", ..Rule::checked_by(check) };
 
-/// Minimum share of the op time at which sorts are reported (ours).
+/// Minimum share of sorts in the op time (ours).
 const LEAST_PERCENT: f64 = 20.0;
 
 fn check(numbers: &Numbers<'_>) -> Verdict {
@@ -43,7 +43,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         .fires()
 }
 
-/// Returns the op with the most time in sorts: in the category, or a library's sort that the program calls.
+/// Returns the sort with the most time: an op of the category, or a call of a library's sort.
 fn largest<'a>(numbers: &Numbers<'a>) -> Option<&'a Op> {
     let ops = &numbers.context.analysis.ops;
     let calls = ops.rows.iter().filter(|op| {

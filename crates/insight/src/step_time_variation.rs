@@ -1,8 +1,8 @@
 //! Step times vary. The finding states how much time long steps lose, and why.
 //!
 //! The measure is the standard deviation of the counted steps divided by their mean. Severity: note from 5 %, warning from 20 %
-//! (ours: such steps hide a change of 5 %). For an inference engine, only forward passes that decode are compared, because the
-//! time of other passes depends on the length of their prompts.
+//! (ours: such variation hides a change of 5 %). For an inference engine, only forward passes that decode are compared, because
+//! the time of other passes depends on the length of their prompts.
 //!
 //! Steps that exceed the median step by more than 5 % are grouped by cause. The cause is the part of the step that exceeds its
 //! median by the most time. The cause also includes a name. For idle time, it is the range that the host is in meanwhile
@@ -55,9 +55,9 @@ pub(super) static RULE: Rule = Rule {
     ..Rule::checked_by(check)
 };
 
-/// Minimum standard deviation over mean for a note (ours: it hides a change of 5 %).
+/// Minimum ratio of standard deviation to mean for a note (ours: it hides a change of 5 %).
 const NOTE_PERCENT: f64 = 5.0;
-/// Minimum standard deviation over mean for a warning (ours).
+/// Minimum ratio of standard deviation to mean for a warning (ours).
 const WARNING_PERCENT: f64 = 20.0;
 /// Minimum number of steps for a meaningful standard deviation (ours).
 const FEWEST_STEPS: u64 = 5;
@@ -125,7 +125,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     let draft = Draft::new(severity, Confidence::High, &title, text);
     let draft = passed(draft.remedy(&remedy(numbers, first)))
         .evidence("lost_us", first.lost_us)
-        // Relative to the time of all counted steps.
+        // The impact is relative to the time of all counted steps.
         .at_stake(100.0 * first.lost_us / whole_us);
     let draft = match first.evidence() {
         Some(name) => draft.evidence(&name, first.excess_us),
@@ -138,7 +138,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         .fires()
 }
 
-/// Returns true if ops of a CPU take longer. Other programs use the same cores, so this is often not the program's doing.
+/// Returns true if CPU ops take longer. Other programs use the same cores, so the program is often not the cause.
 fn is_on_shared_cores(numbers: &Numbers<'_>, loss: &Loss<'_>) -> bool {
     numbers.profile.metadata.platform() == Some(Platform::Cpu) && loss.part.is_some_and(|part| !part.is_idle())
 }
@@ -189,7 +189,7 @@ mod tests {
     use report::FindingSeverity::{Note, Warning};
     use trace::{Trace, TraceBuilder};
 
-    /// Builds steps. Every second one takes `more` longer.
+    /// Builds steps. Every second step takes `more` us longer.
     fn uneven(steps: i64, more: i64) -> Trace {
         let mut b = TraceBuilder::new();
         let python = b.line("/host:CPU", "python");

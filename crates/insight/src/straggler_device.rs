@@ -11,9 +11,9 @@
 //! work of the devices that exchange data with it.
 //!
 //! Severity: note from 1 % for arrivals (ours: below it, `communication.straggler` is absent too) and from 5 % for work,
-//! warning from 10 %, critical from 50 % (ours, based on the JAX guide's limit for overheads). Confidence: high if the device
-//! arrives last at 75 % or more of the collectives, otherwise medium. The rule is not checked if neither collectives nor steps
-//! can be compared.
+//! warning from 10 %, critical from 50 % (based on the JAX guide's limit for overheads). Confidence: high if the device arrives
+//! last at 75 % or more of the collectives, otherwise medium. The rule is not checked if neither collectives nor steps can be
+//! compared.
 
 use super::draft::{Draft, equals, lacks};
 use super::limits::{OVERHEAD_NOTED_PERCENT, OVERHEAD_PERCENT};
@@ -30,10 +30,10 @@ pub(super) static RULE: Rule = Rule {
     ..Rule::checked_by(check)
 };
 
-/// Share of the window by which a device must delay the others for a note, percent (ours: below it, `communication.straggler`
-/// is absent too).
+/// Minimum delay of the other devices for a note, percent of the window (ours: below it, `communication.straggler` is absent
+/// too).
 const DELAY_NOTED_PERCENT: f64 = 1.0;
-/// Share of the collectives at which a device arrives last in nearly all of them (ours).
+/// Minimum share of the collectives at which a device arrives last for "nearly all" (ours).
 const NEARLY_ALL: f64 = 0.75;
 
 fn check(numbers: &Numbers<'_>) -> Verdict {
@@ -179,7 +179,7 @@ fn by_work(numbers: &Numbers<'_>) -> Verdict {
             "the capture lacks the devices that these devices exchange data with. Open the profiles of all hosts together.",
         );
     }
-    // For each group of devices that wait for each other: the slowest device, and the median of all.
+    // For each group of devices that wait for each other, finds the slowest device and the median of the group.
     let behind = groups.into_iter().filter_map(|group| {
         let members = || connected.iter().zip(&work).zip(devices).filter(|((of, _), _)| **of == group);
         let known: Vec<f64> = members().filter_map(|((_, work), _)| *work).collect();
@@ -227,8 +227,9 @@ mod tests {
     use report::FindingSeverity::{Note, Warning};
     use trace::Trace;
 
-    /// Builds two devices that gather from each other. The second works `more` longer, and the first waits for it. If not
-    /// `is_compared`, the devices run different numbers of gathers at different times, so their gathers are not compared.
+    /// Builds two devices that gather from each other. The second works `more` us longer, and the first waits for it. If
+    /// `is_compared` is false, the devices run different numbers of gathers at different times, so that the gathers cannot be
+    /// compared.
     fn two_devices(more: i64, is_compared: bool) -> Trace {
         gpu_steps(12, move |b, at| {
             for (device, work, parts) in [("/device:GPU:0", 500, 1), ("/device:GPU:1", 500 + more, 2)] {
@@ -265,7 +266,7 @@ mod tests {
 
     #[test]
     fn compares_work_if_collectives_cannot_be_compared() {
-        // The median of two devices is between them.
+        // The median of two devices is the mean of both.
         let found = finding(two_devices(220, false), &RULE);
         assert_eq!((found.severity, found.title.as_str()), (Warning, "The other devices wait for /device:GPU:1"));
         assert!(found.message.contains("Outside communication"), "{}", found.message);

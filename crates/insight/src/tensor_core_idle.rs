@@ -17,7 +17,7 @@ pub(super) static RULE: Rule = Rule {
     id: "tensor_core_idle",
     title: "TensorCores are idle",
     needs: Needs::AllLines,
-    // The cause is more specific than the amount.
+    // Findings about a cause are more specific than a finding about the amount.
     explained_by: &[&[&low_device_utilization::RULE], &idle_time::PARTS_OF_STEP],
     ..Rule::checked_by(check)
 };

@@ -1,9 +1,9 @@
 //! Matrix products do not use the tensor cores of a GPU, although they could.
 //!
-//! The rule covers GPUs with tensor or matrix cores (NVIDIA from 7.0, AMD from gfx908). It considers kernels of matrix
-//! products, convolutions and attention whose op could use these cores, but whose name shows that they do not. The measure is
-//! their share of the kernel time. Severity: warning from 10 % (ours). Products with a vector (`gemv`) and kernels that
-//! rearrange the input of a convolution (`im2col`) are excluded. Confidence: medium, because the rule relies on names
+//! The rule covers GPUs with tensor or matrix cores (NVIDIA from compute capability 7.0, AMD from gfx908). It considers kernels
+//! of matrix products, convolutions and attention whose op could use these cores, but whose name shows that they do not. The
+//! measure is their share of the kernel time. Severity: warning from 10 % (ours). Products with a vector (`gemv`) and kernels
+//! that rearrange the input of a convolution (`im2col`) are excluded. Confidence: medium, because the rule relies on names
 //! (`crates/facts/src/tensor_cores.csv`). Remedy: use 16-bit types or TF32, and dimensions that are multiples of 8. The rule is
 //! not checked if the GPU is unknown.
 
@@ -23,8 +23,8 @@ pub(super) static RULE: Rule = Rule {
     ..Rule::checked_by(check)
 };
 
-/// Parts of the names of kernels that cannot benefit from tensor cores: products with a vector are memory-bound, and the
-/// preparation of a convolution multiplies nothing.
+/// Parts of the names of kernels that cannot benefit from tensor cores: products with a vector are memory-bound, and preparing
+/// a convolution involves no multiplications.
 const NO_PRODUCTS: [&str; 4] = ["gemv", "im2col", "im3d2col", "col2im"];
 
 fn check(numbers: &Numbers<'_>) -> Verdict {

@@ -6,7 +6,7 @@ use report::Finding;
 use run::{Run, Settings};
 use trace::{Framework, StatValue, Trace, TraceBuilder};
 
-/// Returns the verdict of a rule on a synthetic trace.
+/// Returns a rule's verdict on a synthetic trace.
 pub(super) fn says(trace: Trace, rule: &Rule) -> Verdict {
     let run = Run { trace, ..Run::default() };
     let examined = examine(&run, &Settings::default());
@@ -76,7 +76,7 @@ pub(super) fn fine(trace: Trace, rule: &Rule) {
     assert_eq!(says(trace, rule), Verdict::Fine, "{}", rule.id);
 }
 
-/// Builds 12 steps of 1000 us in which one kernel runs for `busy` and the next one is launched at the start of the next
+/// Builds 12 steps of 1000 us. In each, one kernel runs for `busy` us. The next kernel is launched at the start of the next
 /// step.
 pub(super) fn host_bound(busy: i64) -> Trace {
     gpu_steps(12, |b, at| kernel(b, "gemm", at + 1, at + 5, busy))
@@ -142,7 +142,7 @@ pub(super) fn communicating(name: &'static str, exposed: i64) -> Trace {
     communicating_beside("gemm_bwd", name, exposed)
 }
 
-/// Builds such steps with another compute kernel.
+/// Builds the steps of [`communicating`] with another compute kernel.
 pub(super) fn communicating_beside(compute: &'static str, name: &'static str, exposed: i64) -> Trace {
     gpu_steps(12, move |b, at| {
         kernel(b, compute, at + 1, at + 5, 900 - exposed);

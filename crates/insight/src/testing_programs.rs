@@ -39,17 +39,17 @@ impl Instruction {
         Instruction { rest: self.rest.message(8, message().message(1, shape("s32[]")).int(4, value)), ..self }
     }
 
-    /// Sets a field with a text.
+    /// Sets a text field.
     pub fn text(self, field: u32, value: &str) -> Instruction {
         Instruction { rest: self.rest.bytes(field, value), ..self }
     }
 
-    /// Sets a field with a message.
+    /// Sets a message field.
     pub fn message(self, field: u32, value: Message) -> Instruction {
         Instruction { rest: self.rest.message(field, value), ..self }
     }
 
-    /// Sets a field with an integer.
+    /// Sets an integer field.
     pub fn int(self, field: u32, value: i64) -> Instruction {
         Instruction { rest: self.rest.int(field, value), ..self }
     }

@@ -4,14 +4,14 @@
 //!
 //! * arguments that the program returns updated (`hlo::arguments`): a result of the argument's type is computed from it element
 //!   by element (`p - rate * g`), or is the argument with a part replaced. The gradient of an argument is not such a result. If
-//!   the program computes no gradients, only arguments with the name of a state are included;
+//!   the program computes no gradients, only arguments that are named like a state are included;
 //! * donated arguments for which the compiler found no result (`buffer_donor` of the module).
 //!
-//! `undonated_percent` is their share of the peak. Severity: note from 10 %, warning from 25 % (ours: donating them makes room
-//! for a batch that is a tenth or a third larger) and 64 MiB (ours: smaller arguments seldom limit a program, even if they are
-//! a large share of a small peak). For donated arguments, note from 1 MiB. Confidence: high for donated arguments, else medium,
-//! because the caller may need the old value. Remedy: use `donate_argnums`. The rule is not reported for TensorFlow, which
-//! updates variables in place. It is not checked without a program and its buffers.
+//! `undonated_percent` is the share of these arguments in the peak. Severity: note from 10 %, warning from 25 % (ours: donating
+//! them makes room for a batch that is a tenth or a third larger) and 64 MiB (ours: smaller arguments seldom limit a program,
+//! even if they are a large share of a small peak). For donated arguments, the finding is a note from 1 MiB. Confidence: high
+//! for donated arguments, else medium, because the caller may need the old value. Remedy: use `donate_argnums`. The rule is not
+//! reported for TensorFlow, which updates variables in place. It is not checked without a program and its buffers.
 
 use super::draft::Draft;
 use super::limits::OF_PEAK_MEMORY_PERCENT;
@@ -26,7 +26,7 @@ use trace::Framework;
 pub(super) static RULE: Rule =
     Rule { id: "undonated_arguments", title: "Arguments that are not donated", ..Rule::checked_by(check) };
 
-/// Minimum number of bytes for a warning (ours: below it, the memory is seldom what limits a program, whatever its share of a
+/// Minimum number of bytes for a warning (ours: smaller arguments seldom limit a program, even if they are a large share of a
 /// small peak).
 const WARNING_BYTES: u64 = 64 << 20;
 
@@ -42,7 +42,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     let donated: Vec<&UnsharedArgument> = program.unshared.iter().filter(|it| it.is_donated).collect();
     let updated: Vec<&UnsharedArgument> = program.unshared.iter().filter(|it| !it.is_donated).collect();
     let sum = |of: &[&UnsharedArgument]| of.iter().fold(0_u64, |sum, it| sum.saturating_add(it.bytes));
-    // The user meant donated arguments to be reused, so any that is not is a mistake.
+    // The user expects donated arguments to be reused, so an argument that is not reused is a mistake.
     let (is_donated, arguments) = if sum(&donated) >= LEAST_BYTES { (true, donated) } else { (false, updated) };
     let bytes = sum(&arguments);
     let percent = of_peak(bytes, program);

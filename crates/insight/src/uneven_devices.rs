@@ -2,7 +2,7 @@
 //!
 //! The measure is the busy share of the busiest device in its window, minus the mean busy share of all devices. An even split
 //! of the work would save this difference. Severity: warning from 20 %, critical from 50 % (ours: devices that are measured one
-//! by one differ by a few percent). Confidence: high. The rule is not reported for devices that communicate (see
+//! by one differ by only a few percent). Confidence: high. The rule is not reported for devices that communicate (see
 //! `straggler_device`).
 
 use super::draft::{Draft, equals, lacks};
@@ -21,7 +21,7 @@ pub(super) static RULE: Rule = Rule {
 };
 
 /// Minimum share of the time that an even split of the work would save, for a warning (ours: devices that are measured one by
-/// one differ by some percent).
+/// one differ by only a few percent).
 const WARNING_PERCENT: f64 = 20.0;
 
 fn check(numbers: &Numbers<'_>) -> Verdict {

@@ -18,11 +18,11 @@ use report::{Confidence, FindingSeverity, LayerTime, View};
 pub(super) static RULE: Rule =
     Rule { id: "uneven_layers", title: "One layer is slower", needs: Needs::AllOps, ..Rule::checked_by(check) };
 
-/// Minimum share of a layer's excess time at which the finding names a part of the layer instead (our limit: below it, several
-/// parts are slow).
+/// Minimum share of a layer's excess time for the finding to name a part of the layer instead (ours: below it, several parts
+/// are slow).
 const MOST_OF_EXCESS: f64 = 0.8;
 
-/// Share of exposed communication above which layers are not compared (ours: their times are waiting times).
+/// Share of exposed communication above which layers are not compared (ours: the layers then mostly wait).
 const MOST_EXPOSED: f64 = 0.5;
 
 fn check(numbers: &Numbers<'_>) -> Verdict {
@@ -64,7 +64,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         .fires()
 }
 
-/// Returns the time that the slowest of equal layers takes beyond the median, as a share of the op time in percent. `None` if
+/// Returns the time by which the slowest of equal layers exceeds the median, as a share of the op time in percent. `None` if
 /// the layers are about equal, or if they mostly communicate: the first collective waits for the slowest device.
 fn excess(layer: &LayerTime) -> Option<f64> {
     let ratio = layer.slowest_ratio.filter(|ratio| 100.0 * (ratio - 1.0) >= UNEVEN_LAYER_PERCENT)?;
@@ -81,7 +81,8 @@ mod tests {
     use crate::testing::{finding, fine, says, tpu_op, tpu_steps};
     use trace::Trace;
 
-    /// Builds steps of four layers of 100 us, whose third takes `slow` us in its attention, and an op that fills the step.
+    /// Builds steps with four layers of 100 us and an op that fills the step. The attention of the third layer takes `slow`
+    /// us.
     fn steps(slow: i64, flops_of_slow: i64) -> Trace {
         tpu_steps(12, move |b, at| {
             let line = b.line("/device:TPU:0", "XLA Ops");
@@ -130,7 +131,7 @@ mod tests {
     fn small_differences_and_other_work_are_fine() {
         // 8 of 1000 us are less than 1 % of the op time.
         fine(steps(58, 100), &RULE);
-        // More FLOPs, so it is no equal layer.
+        // A layer with more FLOPs is not an equal layer.
         fine(steps(400, 900), &RULE);
         let bare = tpu_steps(12, |b, at| tpu_op(b, "convolution", at, 900));
         assert!(matches!(says(bare, &RULE), Verdict::NotChecked(_)));

@@ -1,13 +1,13 @@
 //! Attention writes its scores to memory.
 //!
-//! Attention multiplies queries and keys, takes the softmax of these scores, and multiplies the result and the values. A fused
+//! Attention multiplies queries and keys, takes the softmax of these scores, and multiplies the result by the values. A fused
 //! kernel computes this block by block and never writes the scores, whose size grows with the square of the sequence length.
 //! The rule looks for programs that write the scores. Such a program has a batched matrix product whose result has at least 4
 //! million elements and at least 4 times as many as its operands, an exponential of an array of this size, and a product that
 //! reduces an array of this size (all limits are ours: smaller scores cost little). Severity: note if the ops that read or
-//! write arrays of this size take at least 10 % of the op time, warning from 20 % (ours: the JAX guide's limit for overheads,
-//! and twice that limit). Confidence: medium, because there may be no fused kernel for the mask, the bias and the device.
-//! Remedy: use `jax.nn.dot_product_attention` or another fused kernel. The rule is not checked without the compiled program.
+//! write arrays of this size take at least 10 % of the op time, warning from 20 % (the JAX guide's limit for overheads, and
+//! twice that limit). Confidence: medium, because there may be no fused kernel for the mask, the bias and the device. Remedy:
+//! use `jax.nn.dot_product_attention` or another fused kernel. The rule is not checked without the compiled program.
 
 use super::draft::{Draft, equals};
 use super::limits::OVERHEAD_PERCENT;
@@ -24,7 +24,8 @@ pub(super) static RULE: Rule =
 
 /// Minimum number of elements of the scores (ours: 16 MiB in float32, which is less than the caches of a large GPU).
 const FEWEST_SCORES: f64 = 4.0 * 1024.0 * 1024.0;
-/// Ratio of the scores to the operands of their product (ours: below it, the scores are short and a fused kernel gains little).
+/// Minimum ratio of the scores' size to that of their product's operands (ours: below it, the sequence is short and a fused
+/// kernel gains little).
 const SCORES_PER_OPERAND: f64 = 4.0;
 /// Minimum share of the op time for a warning (ours).
 const WARNING_PERCENT: f64 = 2.0 * OVERHEAD_PERCENT.good;
@@ -112,7 +113,7 @@ fn scores_of(program: i64, module: &Module) -> Vec<Scores<'_>> {
     let mut found: Vec<Scores<'_>> = Vec::new();
     for &product in &products {
         let (scores, read) = (elements(product), operands(product).iter().sum::<f64>());
-        // The operands of logits, which are as large, are not batched.
+        // Logits can be as large as scores, but the operands of their product are not batched.
         let is_batched =
             module.operands(product).take(2).all(|it| it.shape.array().is_some_and(|it| it.dimensions.len() > 2));
         let is_large = scores >= FEWEST_SCORES && scores >= SCORES_PER_OPERAND * read && read > 0.0;
@@ -167,7 +168,8 @@ mod tests {
     use report::FindingSeverity::{Note, Warning};
     use trace::Trace;
 
-    /// Builds attention of 4 heads over `length` tokens, whose softmax takes `time` of 1000 us, as one batch or without.
+    /// Builds attention with 4 heads over `length` tokens, with or without a batch dimension. Its softmax takes `time` of 1000
+    /// us.
     fn attention(length: &'static str, time: i64, batched: bool) -> Trace {
         let shape = |text: String| -> &'static str { Box::leak(text.into_boxed_str()) };
         let head = if batched { "4," } else { "" };

@@ -20,7 +20,7 @@ pub(super) static RULE: Rule = Rule {
     ..Rule::checked_by(check)
 };
 
-/// XLA's category of transpose, copy and reshape, and the names of these ops in traces without categories.
+/// XLA's category for transposes, copies and reshapes, and the names of these ops in traces without categories.
 const CATEGORIES: [&str; 5] = ["data formatting", "transpose", "reshape", "copy", "copy fusion"];
 
 fn check(numbers: &Numbers<'_>) -> Verdict {
@@ -80,7 +80,7 @@ mod tests {
     fn fires_above_its_limit() {
         assert_eq!(finding(three_ops("data formatting", 100), &RULE).severity, Warning);
         fine(three_ops("data formatting", 99), &RULE);
-        // Devices that mostly wait lose little.
+        // If devices mostly wait, these ops cost little.
         let idle = tpu_steps(12, |b, at| {
             tpu_op(b, "data formatting", at, 30);
             tpu_op(b, "convolution fusion", at + 30, 70);

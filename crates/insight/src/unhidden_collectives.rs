@@ -17,7 +17,7 @@ pub(super) static RULE: Rule = Rule {
     id: "unhidden_collectives",
     title: "Communication is not overlapped",
     needs: Needs::AllLines,
-    // Devices that wait for a slow one do so in collectives.
+    // Devices wait for a slow device inside collectives.
     explained_by: &[&[
         &gathered_batch::RULE,
         &gathered_sum::RULE,

@@ -1,7 +1,7 @@
 //! The program does not use all devices of the host.
 //!
-//! The profile contains devices of the platform that ran no op. Severity: warning from one device. Confidence: medium, because
-//! other programs may use these devices.
+//! The profile contains devices of the platform that ran no op. Severity: warning, even for a single device. Confidence:
+//! medium, because other programs may use these devices.
 
 use super::draft::{Draft, lacks};
 use super::numbers::Numbers;
@@ -31,7 +31,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         platform.label(),
         format::count(used.len() as u64)
     );
-    // Other programs may use them, or the user may want only one.
+    // Other programs may use these devices, or the user may want only one device.
     Draft::new(
         FindingSeverity::Warning,
         Confidence::Medium,

@@ -1,4 +1,4 @@
-//! Checks that rules about waiting devices share: they test if devices wait at all, and if the capture contains the reason.
+//! Checks that rules about waiting devices share: do devices wait at all, and does the capture contain the reason?
 
 use super::Verdict;
 use super::draft::lacks;

@@ -1,7 +1,7 @@
 //! Loops spend time outside the ops of their bodies.
 //!
 //! TPU only: the measure is the self time of `while` ops, during which no op of the loop body runs. Severity: note from 5 % of
-//! the op time, warning from 10 % (half of the JAX guide's limit for overheads, and that limit). Confidence: medium.
+//! the op time, warning from 10 % (the JAX guide's limit for overheads, and half of it for the note). Confidence: medium.
 
 use super::draft::{Draft, lacks};
 use super::limits::{OVERHEAD_NOTED_PERCENT, OVERHEAD_PERCENT};
@@ -19,7 +19,7 @@ pub(super) static RULE: Rule = Rule {
 
 fn check(numbers: &Numbers<'_>) -> Verdict {
     if !numbers.is_tpu() {
-        // On a GPU the host runs the loop; a CPU's loops are functions.
+        // On a GPU, the host runs the loop. On a CPU, loops are functions.
         return Verdict::Irrelevant;
     }
     if numbers.platform.is_none() {

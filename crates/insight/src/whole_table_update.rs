@@ -1,4 +1,4 @@
-//! A step updates a whole table, although it reads few of its rows.
+//! A step updates a whole table, although it reads only a few of its rows.
 //!
 //! The gradient of a lookup (`table[ids]`) with respect to the table is an array of the table's size. Only the rows that were
 //! looked up are not zero. Each step fills this array with zeros, scatters the rows into it, and updates all rows of the table
@@ -36,7 +36,7 @@ pub(super) static RULE: Rule = Rule {
 
 /// Minimum number of elements of a table (ours: a smaller one costs little).
 const FEWEST_ELEMENTS: f64 = 1e6;
-/// Smallest ratio of the rows in the table to the rows that a step looks up (ours: updating single rows has a cost, too).
+/// Minimum ratio of the table's rows to the rows that a step looks up (ours: updating single rows also has a cost).
 const ROWS_PER_UPDATE: f64 = 4.0;
 
 /// A table that a program updates as a whole.
@@ -151,7 +151,7 @@ fn is_backward(instruction: &Instruction) -> bool {
     training_pass(&instruction.metadata.op_name) == Some("backward")
 }
 
-/// Returns true if a matrix product computes an array of this size, in any order of its dimensions.
+/// Returns true if a matrix product computes an array with the table's dimensions, in any order.
 fn has_product(module: &Module, table: &ArrayShape) -> bool {
     let sorted = |array: &ArrayShape| {
         let mut dimensions = array.dimensions.clone();
