@@ -7,7 +7,7 @@ use metrics::roofline;
 use report::{Kernels, Level, Metadata, TopOp, UnifiedProfile};
 use trace::{Framework, SourceFormat};
 
-/// Smallest share of the op time with a known cost at which a low utilization is judged (our limit).
+/// Minimum share of ops with a known cost in the op time for a low utilization to be judged (our limit).
 const COUNTED: f64 = 0.95;
 /// The bandwidth is judged if memory-bound ops take more than this percentage of the measured time (our limit: most of the time).
 const MEMORY_BOUND_PERCENT: f64 = 50.0;
@@ -36,8 +36,8 @@ pub fn memory_bound_percent(profile: &UnifiedProfile) -> Option<f64> {
 }
 
 /// Returns the level of the bandwidth of the main memory, or the reason why the limits of the bandwidth do not apply. Programs
-/// that are not memory-bound need no bandwidth. If costs are missing (`counted`, 0 to 1, is the known share), the percentage is
-/// a lower bound.
+/// that are not memory-bound do not need the bandwidth. If costs are missing (`counted`, 0 to 1, is the known share), the
+/// percentage is a lower bound.
 pub(crate) fn level(percent: f64, memory_bound_percent: f64, counted: f64) -> Result<Level, String> {
     let level = BANDWIDTH_PERCENT.judge(percent);
     if level == Level::Good {
@@ -82,7 +82,7 @@ mod tests {
             [60.1, 60.0, 40.0, 39.9].map(of),
             [Some(Level::Good), Some(Level::Warning), Some(Level::Warning), Some(Level::Bad)]
         );
-        // Programs that are not memory-bound need no bandwidth, and ops with an unknown cost may have moved bytes too.
+        // Programs that are not memory-bound do not need the bandwidth. Ops with an unknown cost may have moved bytes too.
         assert!(level(30.0, 49.9, 1.0).is_err() && level(30.0, 100.0, 0.75).is_err());
         assert_eq!((level(70.0, 0.0, 1.0), level(70.0, 100.0, 0.75)), (Ok(Level::Good), Ok(Level::Good)));
     }

@@ -28,8 +28,8 @@ pub(super) fn transfers(profile: &UnifiedProfile) -> Assessment {
         let bytes = sizes.fold(0, u64::saturating_add);
         if bytes > 0 { format!(", {} in the capture", format::bytes(bytes)) } else { String::new() }
     });
-    // async_copy_wait also covers copies within a device. If the rule applies because of copies within a device, host copies
-    // are the smaller part of the time.
+    // async_copy_wait also covers copies within a device. If that rule fires because of copies within a device, host copies
+    // take the smaller part of the time.
     let rules = ["large_memory_transfers", "async_copy_wait"];
     let rules = if share >= 0.5 * waited { &rules[..] } else { &rules[..1] };
     let level = rules.iter().filter_map(|id| level_by_rules(profile, &[id])).max();
@@ -166,7 +166,7 @@ pub fn memory_bandwidth(profile: &UnifiedProfile) -> Assessment {
     }
 }
 
-/// Rules about exposed communication, the general one first.
+/// Rules about exposed communication, the general rule first.
 const COMMUNICATION: [&str; 2] = ["unhidden_collectives", "gradient_synchronization"];
 
 pub(super) fn communication(profile: &UnifiedProfile) -> Assessment {
@@ -224,7 +224,7 @@ pub(super) fn balance(profile: &UnifiedProfile) -> Assessment {
     }
 }
 
-/// Rules about compilation, the general one first.
+/// Rules about compilation, the general rule first.
 const COMPILATION: [&str; 3] = ["compile_time", "recompilation", "compilation"];
 
 /// Assesses how long compiling took.
@@ -243,8 +243,8 @@ pub fn compilation(profile: &UnifiedProfile) -> Assessment {
         Some(found) => asked
             .answer(
                 found.compilation_time_us,
-                // Recompiling short programs costs little compared with the guide's limits, but a lot compared with the steps
-                // of these programs.
+                // Recompiling short programs takes little time compared with the guide's limits, but much compared with the
+                // steps of these programs.
                 asked.level(profile, &COMPILATION, found.compilation_time_us),
                 match found.num_compilation_events {
                     0 => "Nothing was compiled in the capture.".to_owned(),

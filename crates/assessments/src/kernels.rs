@@ -14,10 +14,10 @@ const MEAN_KERNEL: Limits = Limits { good: SHORT_MEAN_KERNEL_US, bad: f64::NEG_I
 const DOMINANT_OP: Limits = Limits { good: DOMINANT_OP_PERCENT, bad: f64::INFINITY };
 const OCCUPANCY: Limits = Limits { good: OCCUPANCY_PERCENT, bad: f64::NEG_INFINITY };
 
-/// Rules about short kernels, the general one first.
+/// Rules about short kernels, the general rule first.
 const SHORT: [&str; 2] = ["short_mean_kernel", "many_small_kernels"];
 
-/// States on which devices short kernels are judged.
+/// Returns a sentence about the devices for which short kernels are judged.
 fn short_kernels_cost() -> String {
     format!(
         "Judged only on GPUs that are busy for less than {} % of the time, because short kernels cost the host \

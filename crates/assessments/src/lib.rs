@@ -382,7 +382,7 @@ mod tests {
         profile.roofline.as_mut().unwrap().program = None;
         let counted = answer_of(&profile, "memory_bandwidth");
         assert_eq!((counted.value, counted.level), (Some(10.0), Some(Level::Bad)));
-        // Programs that are not memory-bound need no bandwidth, regardless of the source of the number.
+        // Programs that are not memory-bound do not need the bandwidth, regardless of the source of the number.
         profile.op_statistics.as_mut().unwrap().top_ops[0].bound_by = Some("Compute".into());
         assert_eq!(answer_of(&profile, "memory_bandwidth").level, None);
     }

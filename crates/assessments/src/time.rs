@@ -46,8 +46,8 @@ fn long_steps(profile: &UnifiedProfile) -> Option<&Finding> {
     fired(profile, &[LONG_STEPS]).next()
 }
 
-/// Returns the rules about a part of a step, and a note. If long steps lose the most time to that part (which `evidence`
-/// names), includes the rule about long steps and its result.
+/// Returns the rules about a part of a step, and a note. `evidence` names the part. If long steps lose the most time to this
+/// part, the rules and the note include the rule about long steps and its result.
 fn with_long_steps<'a>(profile: &UnifiedProfile, rules: &[&'a str], evidence: &str) -> (Vec<&'a str>, String) {
     let lost = long_steps(profile).filter(|finding| finding.evidence.iter().any(|it| it.name == evidence));
     let rules = rules.iter().copied().chain(lost.map(|_| LONG_STEPS)).collect();
@@ -76,7 +76,7 @@ pub(super) fn host_overhead(profile: &UnifiedProfile) -> Assessment {
     )
     .within(HOST_BOUND_PERCENT);
     let (rules, long) = with_long_steps(profile, &["host_overhead"], "host_bound_us");
-    // Ops whose events are missing may have run in that time.
+    // Ops whose events are missing may have run during that time.
     let events_are_missing = base::cut(&profile.warnings).is_some_and(|cut| cut > Cut::Earliest);
     let (verb, doubt) = if events_are_missing {
         ("appear to wait", " Events are missing, so ops may have run in that time.")

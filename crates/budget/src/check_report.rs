@@ -61,7 +61,7 @@ pub struct LimitReport {
     pub value: Option<f64>,
     /// Required relation of the value to the bound: `<`, `<=`, `>`, `>=`, `==`, `!=`.
     pub relation: String,
-    /// The bound as a number. Absent if the baseline lacks the number that the bound needs.
+    /// The bound as a number. Absent if the bound needs a number that the baseline lacks.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bound: Option<f64>,
     /// The baseline's number, if the bound refers to it. If the baseline has several runs, the median of their numbers.

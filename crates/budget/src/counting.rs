@@ -9,7 +9,7 @@ use super::measured::Measured;
 use super::path::{Path, PathPart};
 use report::FindingSeverity;
 
-/// The compared numbers, and the reasons why others could not be compared.
+/// The compared numbers, and the reasons why other numbers could not be compared.
 type Outcome = (Vec<Measured>, Vec<String>);
 
 /// Counts all entries of a path, which gives one number. An absent list is treated as empty, unless its content was not

@@ -37,7 +37,7 @@ fn baseline() -> Value {
     json!({
         "step_timing": {"avg_step_time_us": 100_000.0},
         "throughput": {"steps_per_sec": 10.0},
-        // In a different order than in the run, and with one more device.
+        // The devices are in a different order than in the run, and there is one more.
         "multi_device": {"device_stats": [
             {"device_name": "/device:GPU:1", "utilization_percent": 50.0},
             {"device_name": "/device:GPU:0", "utilization_percent": 95.0},

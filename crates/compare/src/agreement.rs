@@ -1,4 +1,4 @@
-//! Decides whether the runs of a comparison have the same value for a condition.
+//! Decides if the runs of a comparison have the same value for a condition.
 
 use super::{FairnessStatus, Subject};
 

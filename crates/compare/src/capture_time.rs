@@ -102,7 +102,7 @@ fn longest_part(profile: &UnifiedProfile, index: u64) -> (Option<&'static str>, 
     let longest = STEP_PARTS.iter().zip(excess).reduce(|a, b| if b.1 > a.1 { b } else { a });
     match longest.filter(|(_, excess)| *excess > 0.0) {
         Some(((name, title), _)) => {
-            // The annotation of the step explains nothing.
+            // The annotation of the step itself explains nothing.
             let marks_step = |range: &&str| facts::marks_step(profile.step_timing.annotation(), range);
             let range = step.host_range.as_deref().filter(|range| title.starts_with("Idle") && !marks_step(range));
             (Some(name), range)
@@ -116,8 +116,8 @@ mod tests {
     use super::*;
     use report::{StepBreakdown, StepBreakdownStep, StepParts};
 
-    /// Steps of 100 us, except: the first compiles (500), the second is warm-up (160), the sixth and
-    /// the eighth wait for input (200).
+    /// Steps of 100 us, with exceptions: the first compiles (500), the second is warm-up (160), and the sixth and the eighth
+    /// wait for input (200).
     fn profile() -> UnifiedProfile {
         let durations =
             [500.0, 160.0, 100.0, 101.0, 99.0, 200.0, 100.0, 200.0, 100.0, 100.0, 100.0, 100.0, 100.0, 100.0, 30.0];

@@ -211,7 +211,7 @@ mod tests {
         })
     }
 
-    /// Uses the steps of the module comment in microseconds, with 1,555 and 1,428 ops per step.
+    /// Uses the steps of the module's documentation in microseconds, with 1,555 and 1,428 ops per step.
     #[test]
     fn noisy_steps_do_not_hide_more_work() {
         let new = run(&[(82.0, 122.0, 1555.0), (109.0, 124.0, 1555.0), (166.0, 126.0, 1555.0), (126.0, 123.0, 1555.0)]);

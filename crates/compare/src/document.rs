@@ -64,8 +64,8 @@ pub struct Comparison {
     /// Difference between the typical steps, by part. The deltas of one run add up to `step_time[].typical_delta_us`, to the
     /// picosecond. If the batch sizes differ, times are per token or sample.
     pub waterfall: Vec<PartChange>,
-    /// Typical step by kind of work, if the runs name their ops differently (another platform or framework). The times of one
-    /// run add up to the run's times in `waterfall`.
+    /// Typical step by kind of work, if the runs name their ops differently (on another platform or in another framework). The
+    /// times of one run add up to the run's times in `waterfall`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub phases: Vec<PhaseChange>,
     /// Self time spent in each phase of the training step and in each layer of the model, if the ops of both runs have
@@ -97,8 +97,8 @@ pub struct Comparison {
     /// Runs over time. Present only if at least three runs have names or times that give an order.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trend: Option<Trend>,
-    /// Progress of one job between its captures. Present only if all runs have a time of capture and the number of their first
-    /// training step, on equal devices, and the steps between them fit in the time.
+    /// Progress of one job between its captures. Present only if all runs used the same devices, have a capture time and the
+    /// number of their first training step, and if the steps between the captures fit in the time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub progress: Option<super::Progress>,
     /// Limits of the comparison.
@@ -557,7 +557,7 @@ impl Matching {
     }
 }
 
-/// Time that was matched by one method.
+/// Time of the ops that were matched by one method.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MatchedTime {
     /// Method: `name`, `fingerprint`, `framework_path`, `similar_name` or `class`.

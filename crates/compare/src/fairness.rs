@@ -197,7 +197,7 @@ fn steps(profile: &UnifiedProfile) -> Option<u64> {
 }
 
 fn device_type(profile: &UnifiedProfile) -> Option<String> {
-    // A JSON file names no device. The type is then the platform.
+    // A JSON file does not name the device, so the platform is used as the type.
     let metadata = &profile.metadata;
     known(&metadata.device_type).filter(|it| **it != metadata.platform).map(str::to_owned)
 }
@@ -207,7 +207,7 @@ fn data_type(profile: &UnifiedProfile) -> Option<String> {
     let types = &profile.kernel_statistics.as_ref()?.data_types;
     let known = types.iter().filter(|it| it.data_type != "unknown");
     let most = known.reduce(|a, b| if b.time_us > a.time_us { b } else { a })?;
-    // A type is evidence only if the types of enough time are known.
+    // A type is evidence only if kernels of known type take enough time.
     (most.percent >= 5.0).then(|| most.data_type.clone())
 }
 
@@ -219,8 +219,7 @@ fn warm_up(profile: &UnifiedProfile) -> Option<String> {
     Some(if count == 0 { "none".to_owned() } else { format::count(count as u64) })
 }
 
-/// Returns the codes of warnings about lost or truncated data. Profiles of older versions contain
-/// no warnings.
+/// Returns the codes of the warnings about lost or truncated data. Profiles of older versions contain no warnings.
 fn capture_faults(profile: &UnifiedProfile) -> Option<String> {
     profile.metadata.schema_version.as_ref()?;
     let mut codes: Vec<&str> =

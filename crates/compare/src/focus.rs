@@ -9,7 +9,7 @@
 
 use super::{ComparedMetric, Comparison};
 
-/// Question of the reader.
+/// Question that the reader asks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Focus {
     /// Work per second.

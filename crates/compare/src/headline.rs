@@ -38,7 +38,7 @@ impl Headline {
     }
 }
 
-/// Returns the verdict. Its unit is tokens or samples if they are known, and steps if not.
+/// Returns the verdict. Its unit is tokens or samples if they are known, else steps.
 pub fn headline(comparison: &Comparison, change: &StepTimeChange) -> Headline {
     let (ours, theirs) = (name(comparison, change.run), name(comparison, comparison.baseline));
     let (Some(step), Some(base)) = (change.typical_us, change.baseline_typical_us) else {

@@ -72,7 +72,7 @@ fn pairs<'l>(ours: &'l [LayerTime], theirs: &'l [LayerTime]) -> Vec<[Option<&'l 
             *other = place.filter(|_| is_unique).map(|place| rest.remove(place));
         }
     }
-    // The whole programs, if only one on each side is without a partner.
+    // Pairs the whole programs, if each side has only one without a partner.
     let is_program = |it: &LayerTime| !it.path.contains('/');
     let mut alone = pairs.iter_mut().filter(|it| matches!(it, [Some(own), None] if is_program(own)));
     if let (Some([_, other]), None, [place]) = (alone.next(), alone.next(), &places(&rest, is_program)[..]) {
@@ -193,7 +193,7 @@ mod tests {
         let of =
             |name: &str| found.iter().find(|it| it.name == name).map(|it| (it.baseline_name.as_deref(), it.time_us));
         assert_eq!(of("jit_g/attn"), Some((Some("jit_f/attn"), [Some(20.0), Some(30.0)])));
-        // Two programs have this layer, so the two are not matched.
+        // Two programs have this layer, so it is not matched.
         assert_eq!(of("jit_g/mlp"), Some((None, [Some(10.0), None])));
         assert_eq!(of("jit_f/mlp"), Some((None, [None, Some(10.0)])));
     }

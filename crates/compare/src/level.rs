@@ -1,6 +1,6 @@
 //! Computes the typical step time of one capture, and its uncertainty.
 //!
-//! *The typical step* is the mean of the middle half of the steps (trimmed by a quarter at both ends), so that a few outliers
+//! *The typical step* is the mean of the middle half of the steps (trimmed by a quarter at both ends), so that single outliers
 //! neither create nor hide a difference. Its variance is Yuen's: the variance of the steps after winsorizing, which replaces
 //! each trimmed step by the nearest remaining step.
 //!
@@ -20,8 +20,8 @@ use report::{Step, UnifiedProfile};
 /// Share of steps that the typical step excludes at each end.
 const TRIMMED: f64 = 0.25;
 
-/// Share of steps that is winsorized at each end before the correlation is computed, because a
-/// single outlier correlates with nothing.
+/// Share of steps that is winsorized at each end before the correlation is computed. Otherwise a single outlier would hide the
+/// correlation.
 const DRAWN_IN: f64 = 0.1;
 
 /// Smallest number of steps for which a correlation is computed.
@@ -91,8 +91,7 @@ impl Level {
         profile.step_timing.num_steps_counted.or_else(|| Some(Level::typical(profile)?.steps))
     }
 
-    /// Returns the mean over captures: the step time of a run, from which every rate and ratio of a
-    /// comparison is computed.
+    /// Returns the mean over captures: the step time of a run. Every rate and ratio of a comparison is computed from it.
     pub fn mean_us(levels: &[Level]) -> Option<f64> {
         let mean = levels.iter().map(|level| level.us).sum::<f64>() / levels.len() as f64;
         Some(mean).filter(|mean| !levels.is_empty() && mean.is_finite())
@@ -218,8 +217,8 @@ mod tests {
         assert_eq!(mean.degrees_of_freedom, 9.0);
     }
 
-    /// Five fast steps, then five slow ones: each is a third of the mean away from it. Seven pairs
-    /// agree, one does not, and one is lost at the end.
+    /// Five fast steps, then five slow steps. Each differs from the mean by a third of it. Seven pairs agree, one does not, and
+    /// one is lost at the end.
     #[test]
     fn correlated_steps_are_detected() {
         let blocks = [1.0, 1.0, 1.0, 1.0, 1.0, 2.0, 2.0, 2.0, 2.0, 2.0];

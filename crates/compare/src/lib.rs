@@ -297,7 +297,7 @@ fn add_run(comparison: &mut Comparison, index: usize, subject: &Subject, base: &
     let rate = rates::rate(&step_time, unit, subject, base, comparison.threshold);
     let [our_classes, their_classes] = [subject, base].map(|it| products.classes(steps::families(&it.profile)));
     let classes = matching::families(index, &our_classes, &their_classes, !across);
-    // A difference in the work is not a cause of the difference in time.
+    // If the work differs, a difference in time has no causes.
     let is_other_work = step_time.work == FairnessStatus::Differs;
     let is_other_model = step_time.is_of_other_work();
     let (causes, explained_percent) = causes::causes(&causes::Evidence {
@@ -370,7 +370,7 @@ fn run(subject: &Subject) -> ComparedRun {
     }
 }
 
-/// Lists the captures of a run that has several.
+/// Lists the captures of a run if it has several.
 fn captures(subject: &Subject) -> Vec<ComparedCapture> {
     let namings: Vec<_> = subject.group.iter().map(|it| it.metadata.naming()).collect();
     let named = distinct_names(&namings).into_iter().zip(&subject.group);

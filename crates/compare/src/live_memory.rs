@@ -70,8 +70,8 @@ fn of_line<'a>(live: &'a LiveMemory, line: &LiveMemoryLine) -> Option<&'a LiveMe
     live.lines.iter().find(|it| it.line == line.line && it.function == line.function)
 }
 
-/// Returns `(count, bytes)` of a line of code in `live`. A profile lists only its largest lines. If a line is not listed, it
-/// may still hold memory, and the result is `None`. If the listed lines add up to the total, the line holds no memory.
+/// Returns `(count, bytes)` of a line of code in `live`. A profile lists only its largest lines. A line that is not listed may
+/// still hold memory, so the result is `None`. But if the listed lines add up to the total, the line holds no memory.
 fn sum(live: &LiveMemory, line: &LiveMemoryLine) -> Option<(i64, i64)> {
     let whole = |value: u64| i64::try_from(value).unwrap_or(i64::MAX);
     match of_line(live, line) {
@@ -115,8 +115,7 @@ pub(super) fn sentences(memory: Option<&MemoryComparison>, subjects: &[Subject],
     sentences
 }
 
-/// Formats a relative change: ` (+3.5 %)`. Returns an empty string if there is no difference, or
-/// nothing to compare with.
+/// Formats a relative change: ` (+3.5 %)`. Returns an empty string if there is no difference, or if the baseline is 0.
 fn relative(ours: u64, theirs: u64) -> String {
     if theirs == 0 || ours == theirs {
         return String::new();

@@ -18,8 +18,8 @@ pub struct MemoryComparison {
     pub peak_bytes: Vec<Option<u64>>,
     /// Peak of the fullest device of each run, in percent of its capacity.
     pub peak_percent: Vec<Option<f64>>,
-    /// Program that runs at the peak of the fullest device of each run; the buffers belong to it. If no
-    /// device is known, the largest program.
+    /// Program that runs at the peak of the fullest device of each run. The buffers belong to this program. If no device is
+    /// known, the largest program.
     pub programs: Vec<Option<String>>,
     /// Bytes at the peak by class, sorted by difference, largest first. The classes of a run add up to its `peak_bytes` if its
     /// file records the contents of the memory.

@@ -16,7 +16,7 @@ const MOST_LISTED: usize = 3;
 const MANY_PERCENT: f64 = 5.0;
 const HARDLY_ANY_PERCENT: f64 = 0.5;
 
-/// Types of indices, masks and random bits, whose share does not depend on the precision of the model.
+/// Types of indices, masks and random bits. Their share does not depend on the precision of the model.
 const NO_ARITHMETIC: [&str; 7] = ["pred", "s16", "s32", "s64", "u16", "u32", "u64"];
 
 /// Names and values that a run records for one condition.
@@ -123,8 +123,7 @@ fn parameter_shapes(subjects: &[Subject]) -> FairnessCheck {
         if program.parameter_fingerprint == other.parameter_fingerprint {
             continue;
         }
-        // With another number of partitions the sizes differ, but the types and the number of dimensions do
-        // not.
+        // If the number of partitions differs, sizes differ too, but types and the number of dimensions do not.
         if program.num_partitions != other.num_partitions && kinds(program) == kinds(other) {
             comparable = false;
             continue;

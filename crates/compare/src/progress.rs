@@ -5,8 +5,8 @@
 //! 30 min passed, 8000 steps take 26.7 min: 3.3 min are lost between the captures
 //! ```
 //!
-//! Requires captures of one job with different start times, each with the number of its first step: of the annotation, or
-//! in the name of the run. A later capture with an earlier step shows a restart from a checkpoint.
+//! Requires captures of one job with different start times and with the number of their first step. The number comes from the
+//! annotation or from the name of the run. A later capture with an earlier step shows a restart from a checkpoint.
 
 use super::Subject;
 use super::level::Level;
@@ -63,8 +63,8 @@ struct Capture<'a> {
     step_time_us: f64,
 }
 
-/// Returns the progress between consecutive captures. Returns `None` if fewer than two captures have a time and a step, or if the
-/// captures are not of one job: they ran on different devices.
+/// Returns the progress between consecutive captures. Returns `None` if fewer than two captures have a time and a step, or if
+/// the captures ran on different devices and so do not belong to one job.
 pub fn progress(subjects: &[Subject]) -> Option<Progress> {
     let captures: Option<Vec<Capture<'_>>> = (0..).zip(subjects).map(|(run, subject)| capture(run, subject)).collect();
     let mut captures = captures.filter(|captures| captures.len() > 1)?;
@@ -113,7 +113,7 @@ fn interval(pair: &[Capture<'_>]) -> Option<ProgressInterval> {
     let restarts = to.step < from.step;
     let steps = to.step.saturating_sub(from.step);
     let productive_us = steps as f64 * 0.5 * (from.step_time_us + to.step_time_us);
-    // More steps than fit in the time are those of another job.
+    // If more steps were made than fit in the time, they belong to another job.
     (wall_us > 0.0 && productive_us <= 1.1 * wall_us).then_some(ProgressInterval {
         from: from.run,
         to: to.run,
@@ -146,7 +146,7 @@ mod tests {
     use super::*;
     use report::{Step, UnifiedProfile};
 
-    /// Creates a capture at a time, with steps of 200 ms that begin with a number.
+    /// Creates a capture at `time`, with steps of 200 ms, the first of which has the number `step`.
     fn at(time: &str, step: u64) -> Subject {
         let mut profile = UnifiedProfile::default();
         profile.metadata.timestamp = Some(format!("2026-03-01T{time}Z"));

@@ -63,7 +63,7 @@ pub fn scaling(subjects: &[Subject], weak: Option<bool>) -> Option<Scaling> {
             let share = work(most, reference, mode) * reference.devices as f64 / most.devices as f64;
             let ops = excess::excess_ops(most, reference, share);
             scaling.excess_ops.extend(ops.into_iter().map(|op| ExcessOp { series: name.clone(), ..op }));
-            // If steps get longer with more devices, the law does not fit the runs, so it cannot predict others.
+            // If steps get longer with more devices, the law does not fit the runs, so it cannot predict other runs.
             let law = fit.filter(|_| series.turns_at().is_none());
             let forecast = match mode {
                 ScalingMode::Strong => {
@@ -153,7 +153,7 @@ fn series(subjects: &[Subject]) -> Vec<Series<'_>> {
     let experiment = |run: &ScaledRun<'_>| run.profile.metadata.experiment_name.clone().or_else(|| method(run));
     let mut series = group(&runs, &|run| (platform(run), experiment(run)));
     // If paths name devices and methods, there is no fallback, because one method on few devices and another method on many
-    // devices are no scaling series.
+    // devices are not a scaling series.
     if series.is_empty() && methods.is_none() {
         series = group(&runs, &|run| (platform(run), None));
     }
@@ -238,7 +238,7 @@ fn work(run: &ScaledRun<'_>, reference: &ScaledRun<'_>, mode: ScalingMode) -> f6
     match mode {
         ScalingMode::Strong => 1.0,
         ScalingMode::Mixed => batches.unwrap_or(1.0),
-        // The user's choice applies. If the batch sizes also grow, they determine the growth more exactly.
+        // The user's choice applies. If the batch sizes also grow, the growth is computed from them, because it is more exact.
         ScalingMode::Weak => {
             batches.filter(|growth| *growth != 1.0).unwrap_or(run.devices as f64 / reference.devices as f64)
         }

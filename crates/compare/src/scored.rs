@@ -68,7 +68,7 @@ enum Basis {
     Own,
 }
 
-/// Call it only in constants, because it finds the definition by `path`.
+/// Call this function only in constants, because it searches for the definition by `path`.
 const fn metric(
     path: &'static str,
     title: &'static str,
@@ -416,7 +416,7 @@ enum CommonWork {
     /// Each token or sample requires the same work, according to the known conditions. Everything
     /// except numbers per step is comparable.
     Tokens,
-    /// The runs have no known work in common. The numbers are shown without verdicts.
+    /// The runs have no known work in common, so the numbers are shown without verdicts.
     Nothing,
 }
 

@@ -28,7 +28,8 @@ pub fn ops(profile: &UnifiedProfile) -> Option<Cow<'_, StepOps>> {
         Cow::Owned(StepOps {
             device_steps,
             op_time_us: per_step(of_all.max(listed)),
-            // If the list is incomplete, there is at least one more op than listed; the time of the unlisted ops is known.
+            // If the list is incomplete, there is at least one more op than listed. The total time of the unlisted ops is
+            // known.
             num_ops: kernels.len() as u64 + u64::from(of_all > listed),
             ops: kernels.iter().map(op).collect(),
             kernels: Vec::<StepKernel>::new(),
@@ -54,7 +55,7 @@ pub fn window(profile: &UnifiedProfile) -> &str {
     let told = profile.step_breakdown.as_ref().map(|it| it.window.as_str());
     let has_steps = profile.step_timing.avg_step_time_us.is_some();
     let known = if has_steps { WindowKind::Steps } else { WindowKind::ActiveSpan };
-    // Steps that the user defines are steps.
+    // Steps that the user defines count as steps.
     let is_given = told.and_then(WindowKind::named) == Some(WindowKind::GivenSteps);
     let told = told.map(|window| if is_given { WindowKind::Steps.label() } else { window });
     told.filter(|window| !window.is_empty()).unwrap_or(known.label())

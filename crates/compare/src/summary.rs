@@ -17,7 +17,7 @@ pub fn answer(comparison: &Comparison, subjects: &[Subject]) -> Answer {
     let detailed = comparison.detailed();
     for change in comparison.step_time.iter().filter(|change| !is_trend && detailed.contains(&change.run)) {
         let headline::Headline { mut verdict, caveats } = headline::headline(comparison, change);
-        // Two runs may have the same caveat; it appears once.
+        // If two runs have the same caveat, it appears once.
         for caveat in caveats {
             if !answer.caveats.contains(&caveat) {
                 answer.caveats.push(caveat);
@@ -112,7 +112,7 @@ fn only_in_one(comparison: &Comparison, change: &StepTimeChange, told: Option<&C
 /// Describes the conditions that differ or are unknown.
 pub fn conditions(comparison: &Comparison) -> Option<String> {
     let with = |status: FairnessStatus| -> Vec<String> {
-        // Programs usually differ, because the comparison is about them.
+        // Programs usually differ, because comparing them is the purpose of the comparison.
         let of = comparison.fairness.iter().filter(|it| it.status == status && it.check != "program");
         of.map(|it| {
             let value = |value: &Option<String>| value.clone().unwrap_or_else(|| format::DASH.to_owned());

@@ -1,4 +1,5 @@
-//! Quantiles of Student's t distribution: how many standard errors the mean of a few values may be from the true mean.
+//! Quantiles of Student's t distribution: how many standard errors the mean of a small number of values may be from the true
+//! mean.
 
 /// Row of the table: degrees of freedom, and the quantiles at 97.5 % and at 99.95 %.
 type Row = (f64, f64, f64);
@@ -42,8 +43,8 @@ pub fn t_quantile_975(df: f64) -> f64 {
     quantile(df, |row| row.1)
 }
 
-/// Returns the quantile at 99.95 %: 99.9 % of values are within plus and minus it. A report makes
-/// many of these tests. In 100 comparisons of equal values, one report in ten has a value outside.
+/// Returns the quantile at 99.95 %: 99.9 % of values are within plus and minus it. A report makes many of these tests. If a
+/// report makes 100 comparisons of equal values, one report in ten has a value outside.
 pub fn t_quantile_9995(df: f64) -> f64 {
     quantile(df, |row| row.2)
 }

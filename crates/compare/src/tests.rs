@@ -331,7 +331,7 @@ fn no_run_is_faster_if_the_work_differs_or_is_unknown() {
     let found = |a: &Subject, b: &Subject| compare(&[twice(a), twice(b)], &Options::default());
     let winner = |found: &Comparison| metric(found, "step_time.typical_us").winner;
     let said = |found: &Comparison| (found.step_time[0].work.label(), found.step_time[0].work_evidence.join(" "));
-    // The same ops, equally often.
+    // Both runs execute the same ops, equally often.
     let same = found(&a, &b);
     assert_eq!((said(&same), winner(&same)), (("same", "ops".to_owned()), Some(0)));
     assert!(same.summary[0].starts_with("b is 2.00x slower than a"), "{:?}", same.summary);
@@ -446,7 +446,7 @@ fn steps_with_different_batches_are_compared_by_token() {
     assert!(found.causes.is_empty());
 }
 
-/// Faster in time but more expensive: the sentence contains both.
+/// If a run is faster but more expensive, the sentence contains both facts.
 #[test]
 fn a_different_winner_by_price_or_device_is_mentioned() {
     let mut a = with_batch(subject("a", "GPU", 1000.0, 0.1, 20, [1000.0, 0.0, 0.0]), 10);

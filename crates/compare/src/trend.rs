@@ -31,7 +31,7 @@ pub fn trend(subjects: &[Subject]) -> Option<Trend> {
     let (ordered_by, places) = order::places(subjects)?;
     let mut timed: Vec<TimedRun<'_>> = places.iter().filter_map(|place| timed(place, subjects)).collect();
     let points = places.iter().filter_map(|place| point(place, subjects.get(place.index)?)).collect();
-    // Outliers are reported separately. They belong to no level and to no drift.
+    // Outliers are reported separately, and belong neither to a level nor to a drift.
     let apart = outliers::outliers(&samples(&timed));
     let outliers = apart.iter().filter_map(|it| outlier(ordered_by, timed.get(it.at)?, it.neighbours_us)).collect();
     let mut at = 0..;
@@ -69,8 +69,7 @@ fn samples(timed: &[TimedRun<'_>]) -> Vec<Sample> {
     timed.iter().map(|run| run.sample).collect()
 }
 
-/// Returns the median. For an even number of values, returns the mean of the middle two; for none,
-/// 0.
+/// Returns the median. For an even number of values, returns the mean of the middle two; for no values, returns 0.
 fn median(values: impl Iterator<Item = f64>) -> f64 {
     let mut values: Vec<f64> = values.collect();
     sort::sort_by(&mut values, f64::total_cmp);

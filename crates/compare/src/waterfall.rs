@@ -7,9 +7,9 @@
 //! ```
 //!
 //! Parts are exclusive and add up to the step, so their differences add up to the difference between the steps. All times are
-//! whole picoseconds, so that the sums are exact. The parts of the typical step are means over the steps from which the typical
-//! step is computed. If only one of two profiles records a part, the part is not assumed to be zero in the other: causes of
-//! idle time that require launches or host threads become "idle: other" on both sides.
+//! whole picoseconds, so that the sums are exact. The parts of the typical step are means over the same steps as the typical
+//! step. If only one of two profiles records a part, the part is not assumed to be zero in the other: causes of idle time that
+//! require launches or host threads become "idle: other" on both sides.
 
 use super::level::Level;
 use super::{PartChange, Subject, WorkUnit, us_to_ps};
@@ -56,7 +56,7 @@ fn mean(values: impl Iterator<Item = Option<f64>>) -> Option<f64> {
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }
 
-/// Part of a step: name, display name, time, and whether the profile records it.
+/// Part of a step: its name, display name and time, and true if the profile records it.
 struct WaterfallPart {
     name: &'static str,
     title: &'static str,
@@ -158,8 +158,7 @@ fn fold_unrecorded(ours: &mut [WaterfallPart], theirs: &mut [WaterfallPart]) {
     }
 }
 
-/// Makes the parts add up to the time of the step, which may cover other devices or steps than the
-/// parts.
+/// Makes the parts add up to the time of the step, which may cover different devices or steps than the parts do.
 fn complete(parts: &mut [WaterfallPart], subject: &Subject, step: StepKind) {
     let sum: Ps = parts.iter().map(|part| part.time).sum();
     let step_us = mean(subject.captures().iter().map(|it| step.time_us(it)));

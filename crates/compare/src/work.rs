@@ -18,8 +18,8 @@ const ALIKE: f64 = 0.99;
 /// Fairness checks. One that passes is enough to prove that the work is the same, unless something else differs.
 const EVIDENCE: [&str; 3] = ["program", "parameter_shapes", "batch_size"];
 
-/// Returns whether a run does the same work as the baseline, and the names of the fairness checks that show it (`ops` if the
-/// ops show it).
+/// Decides if a run does the same work as the baseline. Also returns the names of the fairness checks that prove the result
+/// (`ops` if the ops prove it).
 pub fn work(subject: &Subject, baseline: &Subject, ops: OpsAlike) -> (FairnessStatus, Vec<String>) {
     let checks = fairness(&[baseline.clone(), subject.clone()]);
     let with = |names: &[&str], status: FairnessStatus| -> Vec<String> {
@@ -55,7 +55,7 @@ impl OpsAlike {
         if matching.is_of_strangers() {
             return OpsAlike::None;
         }
-        // An op with another shape may have the same name, but not the same expression.
+        // An op with another shape may have the same name, but has a different expression.
         let told = |ops: &StepOps| ops.ops.iter().any(|op| op.fingerprint.is_some());
         let is_told = ops.into_iter().all(told);
         let is_alike = |change: &&Change| {

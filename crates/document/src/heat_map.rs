@@ -1,7 +1,7 @@
 //! Map of coloured cells: a value for each row and column, for example the time of each step on each device.
 //!
-//! A map may have millions of cells, so each cell is one letter, which names one of 90 levels. The levels cover the middle
-//! 96 % of the values evenly. The few values on either side share the outermost levels, so that one extreme value does not
+//! A map may have millions of cells, so each cell is one letter, which names one of 90 levels. The levels cover the middle 96 %
+//! of the values evenly. The remaining values on either side share the outermost levels, so that one extreme value does not
 //! hide the differences between all other values.
 
 use serde::{Deserialize, Serialize};
@@ -48,7 +48,7 @@ pub struct HeatMap {
     /// Value of each cell, row by row. Empty for large maps, which only have levels.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub exact: Vec<Option<f64>>,
-    /// Times of the cells on the timeline, if a click leads there.
+    /// Times of the cells on the timeline, if a click on a cell opens the timeline.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub times: Option<CellTimes>,
 }

@@ -81,7 +81,7 @@ fn block(block: &Block) -> String {
         Block::Grid(grid) => of_grid(grid),
         Block::Waterfall(waterfall) => of_waterfall(waterfall),
         Block::HeatMap(map) => {
-            // No label can end the block, because cells follow it on its line.
+            // A label cannot end the code block, because cells follow the label on the same line.
             format!("```text\n{}```\n\n{}\n", crate::terminal::heat_map_text(map), escape(&map.note))
         }
         Block::Findings { findings } => {

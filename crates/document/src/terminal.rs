@@ -265,7 +265,7 @@ fn note_text(note: &str) -> String {
     text
 }
 
-/// Prints the first findings, and the remedy of only the first finding, so that the report stays on one screen. Another
+/// Prints the first findings. Prints the remedy of the first finding only, so that the report fits on one screen. Another
 /// command prints all remedies.
 fn findings_text(findings: &[FindingBlock]) -> String {
     let mut rules = 0_usize;

@@ -6,8 +6,8 @@ use metrics::family_of;
 use report::View;
 use trace::copies::Direction;
 
-/// Returns a link to the rows of a category on the Kernels page. This is for an earlier result, whose page lists only data
-/// in the profile.
+/// Returns a link to the rows of a category on the Kernels page. Used for earlier results, whose pages list only the data in
+/// the profile.
 pub(super) fn rows_of_category(category: &str) -> Option<Link> {
     Link::equal(View::Kernels, "category", category)
 }
@@ -26,7 +26,7 @@ pub(super) fn link_of_category(source: Source<'_>, category: &str) -> Option<Lin
     } else if ops.rows.iter().any(|op| op.family == family) {
         Link::equal(View::Ops, "family", family.label())
     } else if category == Direction::Fill.label() {
-        // Fills that library calls launch belong to the rows of these calls.
+        // Fills that library calls launch are in the rows of these calls.
         Link::equal(View::Transfers, "direction", category)
     } else {
         None

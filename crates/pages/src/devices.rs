@@ -153,7 +153,7 @@ fn busy(profile: &UnifiedProfile, most: usize) -> Bars {
     Bars { title: "Devices, busy share".to_owned(), unit: Unit::Percent, bars, whole: Some(100.0), ..Bars::default() }
 }
 
-/// Returns bars for devices that did nothing. No measurement includes these devices, and the table has no rows for them.
+/// Returns bars for devices that did nothing. These devices are in no measurement, and have no rows in the table.
 fn unused(profile: &UnifiedProfile) -> impl Iterator<Item = Bar> {
     let names = profile.multi_device.iter().flat_map(|devices| &devices.unused_devices);
     names.map(|name| Bar {

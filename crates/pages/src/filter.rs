@@ -1,8 +1,8 @@
 //! Applies a filter that was set on one page to the tables of all pages. For each table, selects the terms that apply, and
 //! the columns that the table lacks.
 //!
-//! A condition on a column that a table lacks would hide all of its rows for no reason. Such a condition is ignored, and a
-//! note next to the table names it. A term that names no column of any table is a plain search word.
+//! A condition on a column that a table lacks would hide all of its rows for no reason. Such a condition is ignored, and a note
+//! next to the table names it. A term that does not name a column of any table is a plain search word.
 
 use table::{Column, Filter, has_column, terms};
 

@@ -12,7 +12,7 @@ use trace::{Platform, SourceFormat};
 /// Returns the figures in reading order. For an earlier result, omits figures whose data the result cannot contain.
 pub(super) fn figures(source: Source<'_>) -> Vec<Figure> {
     let mut figures = vec![step_time(source), busy(source)];
-    // The mean duration of an op means little by itself, so it is shown only if it is judged.
+    // The mean duration of an op is not informative by itself, so it is shown only if it is judged.
     figures.extend(Some(mean_kernel(source)).filter(|figure| figure.level.is_some()));
     figures.extend([compilation(source), throughput(source)]);
     figures.extend(source.profile().tracing.as_ref().map(|measured| slowed_by_tracing(source.profile(), measured)));

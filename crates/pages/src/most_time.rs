@@ -7,12 +7,13 @@ use base::framework_path::scopes;
 use base::{format, sort};
 use report::{KernelCategory, TopOp, UnifiedProfile};
 
-/// Percentage that the named categories must reach together, and the largest number of them.
+/// Percentage that the named categories must reach together, and the maximum number of named categories.
 const NAMED_PERCENT: f64 = 80.0;
 const MOST_NAMED: usize = 3;
-/// Share of the busy time, in percent, at which a source line is named.
+/// Minimum share of the busy time, in percent, for a source line to be named.
 const NAMED_LINE_PERCENT: f64 = 20.0;
-/// Combined share, in percent, at which the title names source lines instead of categories, and the smallest share of each line.
+/// Minimum combined share, in percent, for the title to name source lines instead of categories, and the minimum share of each
+/// line.
 const TITLE_LINES_PERCENT: f64 = 50.0;
 const LEAST_LINE_PERCENT: f64 = 10.0;
 /// Share of a function's time above which the title names one of its lines instead of the function (our limit).
@@ -20,7 +21,7 @@ const ONE_LINE_PERCENT: f64 = 75.0;
 /// The title names a scope instead of lines if the share of the scope exceeds the share of the largest line by this factor
 /// (crossprof's own limit).
 const SCOPE_OVER_LINE: f64 = 1.5;
-/// Minimum share of the busy time, in percent, at which a second scope shows that the first scope is only a part of the model
+/// Minimum share of the busy time, in percent, of a second scope that shows that the first scope is only a part of the model
 /// (our limit).
 const OTHER_SCOPE_PERCENT: f64 = 1.0;
 /// Minimum number of iterations of a loop that is named (our limit).
@@ -28,7 +29,7 @@ const FEWEST_ITERATIONS: u64 = 4;
 /// If the listed ops take more than this share of the busy time, in percent, the profile lists all ops that matter (our
 /// limit: the rest is rounding).
 const ALL_LISTED_PERCENT: f64 = 99.9;
-/// Share of the busy time, in percent, at which the shapes of the largest op are named.
+/// Minimum share of the busy time, in percent, for the shapes of the largest op to be named.
 const NAMED_OP_PERCENT: f64 = 10.0;
 
 /// Categories that take most of the time of device ops.

@@ -11,8 +11,8 @@ use timeline::Change;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct OpChanges {
     by_name: BTreeMap<String, Change>,
-    /// Changes of ops that represent the equal ops of all layers, by name without number. [`Change::Same`] if several ops
-    /// have this name and their changes differ.
+    /// Changes of the ops that represent the equal ops of all layers, by name without its number. [`Change::Same`] if several
+    /// ops have this name and their changes differ.
     by_stem: BTreeMap<String, Change>,
 }
 

@@ -1,4 +1,4 @@
-//! Ops page: the ops with the most time, as a tree and as a table, and for how much of the time the cost is known.
+//! Ops page: the ops with the most time, as a tree and as a table, and the share of the time for which costs are known.
 
 use crate::filter::applied;
 use crate::source::{Absent, nothing_ran};

@@ -325,8 +325,8 @@ fn chart(context: &Context<'_>, peaks: &Peaks, passing: Option<&[bool]>) -> (Sca
     let largest = points.iter().map(|(time, _)| time.as_ps()).max().unwrap_or(0).max(1) as f64;
     let mut points: Vec<Point> =
         points.into_iter().map(|(time, point)| Point { size: time.as_ps() as f64 / largest, ..point }).collect();
-    // Ops without computation have no position on a logarithmic axis. They are drawn to the left of all others. The
-    // distance of a point below the memory roof shows by how much the bandwidth is below the peak.
+    // Ops without computation have no position on a logarithmic axis. They are drawn to the left of all others. The distance
+    // between a point and the memory roof shows how far the bandwidth is below the peak.
     let left = points.iter().map(|point| point.x).filter(|&x| x > 0.0).fold(1.0, f64::min) * LEFT_OF_ALL;
     for point in points.iter_mut().filter(|point| point.x == 0.0) {
         (point.x, point.y) = (left, point.y * left);
@@ -373,8 +373,8 @@ fn chart(context: &Context<'_>, peaks: &Peaks, passing: Option<&[bool]>) -> (Sca
     (chart, note)
 }
 
-/// Returns an op as a point. Returns `None` if its FLOPs or bytes are unknown. An op without FLOPs has an intensity of 0.
-/// Its height is, for the time being, its bytes per second of the main memory.
+/// Returns an op as a point. Returns `None` if its FLOPs or bytes are unknown. An op without FLOPs has an intensity of 0. Its
+/// height is preliminary: the bytes per second that it moves in main memory.
 fn placed(context: &Context<'_>, op: &Op) -> Option<(Point, roofline::Point)> {
     let ops = &context.analysis.ops;
     let place = context.analysis.roofline.point(op)?;

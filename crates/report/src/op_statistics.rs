@@ -41,7 +41,7 @@ pub struct TopOp {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub framework_op: Option<String>,
     /// Source file and line: the innermost frame outside libraries in the op's call stack; see [Source lines](#source-lines).
-    /// Absent if XLA added the op (such as a copy) without a line.
+    /// Absent for ops that XLA added without a source line, such as copies.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
     /// Function that contains the source line. Absent if the program does not record call stacks.

@@ -58,7 +58,7 @@ fn similar(columns: &[Column], name: &str) -> Vec<String> {
             (0..words.len()).any(|from| words.get(from..).unwrap_or_default().concat().starts_with(&wanted))
         })
     };
-    // Contains the heading on the screen, and the name in commands and exports.
+    // The text contains the heading on the screen, and the name in commands and exports.
     let named = |column: &Column| format!("{} ({})", column.title, column.key);
     let found: Vec<String> = columns.iter().filter(begins).take(MOST).map(named).collect();
     if !found.is_empty() && !wanted.is_empty() {

@@ -1,5 +1,4 @@
-//! Tables as values: columns with units, rows of cells, and queries (filter, order, the first
-//! rows).
+//! Tables as values: columns with units, rows of cells, and queries (filter, order and number of rows).
 //!
 //! A table of a run may have a million rows, so it is not built in memory. [`Rows`] returns any of
 //! its cells, and [`query`](query()) copies only the requested rows.

@@ -22,7 +22,7 @@ impl Filter {
                 None => any_text(rows, &texts, term, &passing, &mut hits),
                 Some((condition, (column, stand_in))) => {
                     one_column(rows, &texts, condition, column, stand_in, &mut hits);
-                    // An op of the family matmul in reports may have the category custom-call in the trace.
+                    // An op that reports place in the family matmul may have the category custom-call in the trace.
                     if let Some(family) = family_beside(rows.columns(), column) {
                         let mut others = vec![false; rows.len()];
                         one_column(rows, &texts, condition, family, None, &mut others);
@@ -150,7 +150,7 @@ struct TextsWithWord<'a> {
 }
 
 impl<'a> TextsWithWord<'a> {
-    /// Number of texts per row above which searching all texts would be mostly wasted work.
+    /// Number of texts per row above which most of a search through all texts would be wasted.
     const FEW_ROWS: usize = 8;
 
     fn new(texts: &'a SharedTexts<'a>, word: Word<'a>, rows: usize) -> TextsWithWord<'a> {
@@ -252,7 +252,7 @@ mod tests {
         let column = |key| crate::column(key, key, Unit::Text, "");
         for keys in [["name", "category", "label"], ["kernel_name", "hlo_op_name", "label"]] {
             let columns = keys.map(column).to_vec();
-            // More rows than texts, and far fewer rows than texts.
+            // One case has more rows than texts, the other has far fewer rows than texts.
             for (texts, step) in [(9000, 1), (90_000, 30_000)] {
                 // The first half of the texts in one table, beginning with the empty text, and the other texts in a second
                 // table.

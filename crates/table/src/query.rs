@@ -1,4 +1,4 @@
-//! Answers queries for rows: filters them, sorts them, and returns the first few.
+//! Answers queries for rows: filters and sorts the rows, and returns the first ones.
 //!
 //! A page shows a few hundred rows of a table that may have a million, so most rows are neither sorted nor stored. The
 //! requested rows are selected in linear time, and only these are sorted and copied.
@@ -331,7 +331,7 @@ fn offer_texts<'a>(
 struct Best<K> {
     found: Vec<(K, u32)>,
     top: Option<usize>,
-    /// Worst of the first rows, if there are `top` rows or more.
+    /// The worst of the first `top` rows. `None` if there are fewer rows.
     worst: Option<(K, u32)>,
 }
 

@@ -99,8 +99,8 @@ impl Word<'_> {
     }
 }
 
-/// Returns the index of the byte of `word` that is rarest in a sample of `text`, ignoring letter case. Names in a program
-/// are repetitive, so the letter frequencies of a language are little guide.
+/// Returns the index of the byte of `word` that is rarest in a sample of `text`, ignoring letter case. Names in a program are
+/// repetitive, so the letter frequencies of a language would be misleading.
 fn rarest(word: &[u8], text: &[u8]) -> usize {
     const SAMPLES: usize = 16;
     const SAMPLE_BYTES: usize = 1024;

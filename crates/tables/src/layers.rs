@@ -291,7 +291,7 @@ fn table(context: &Context<'_>, variant: &str) -> Table {
     let whole = layers.rows.first().map_or(Ps::ZERO, |run| run.self_time);
     let peak = context.analysis.roofline.peaks.as_ref().and_then(|peaks| peaks.xprof_flops_per_second);
     let mut order: Vec<usize> = (1..layers.rows.len()).collect();
-    // Stable, so that a layer stays before the layers inside it.
+    // The sort is stable, so that a layer stays before the layers inside it.
     base::sort::sort_by_key(&mut order, |&at| std::cmp::Reverse(time(layers, at)));
     let cells = |at: usize| {
         let layer = layers.rows.get(at)?;

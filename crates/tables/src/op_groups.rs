@@ -215,7 +215,7 @@ impl OpGroup {
             self.largest = (op.self_time, name.to_owned());
             self.source = source.to_owned();
         }
-        // Counts the work of an asynchronous pair once.
+        // The work of an asynchronous pair is counted once.
         let known = |value: Option<f64>| value.filter(|_| !op.is_left_out());
         for (sum, value) in [(&mut self.flops, known(op.flops)), (&mut self.bytes, known(op.bytes))] {
             *sum += value.unwrap_or(0.0);
@@ -238,7 +238,7 @@ fn stem(name: &str) -> Cow<'_, str> {
 }
 
 /// Returns the common name of equal ops: `fusion` for `fusion` (the first of these ops), `fusion.1` and `fusion.2`. Also
-/// returns whether the name ends in a number.
+/// returns true if the name ends in a number.
 pub(super) fn equal_name(name: &str) -> (Cow<'_, str>, bool) {
     let stem = stem(name);
     match stem.strip_suffix(".*") {

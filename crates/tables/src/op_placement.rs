@@ -111,7 +111,7 @@ mod tests {
     use table::{Cell, Query, query};
     use trace::TraceBuilder;
 
-    /// The timeline above, with a launch that names its op and a frame inside the callback.
+    /// Builds the timeline above, with a launch that names its op, and with a frame inside the callback.
     fn run(platform: &str) -> Run {
         let mut b = TraceBuilder::new();
         let line = if platform == "TPU" { "XLA Ops" } else { "Stream #1(Compute)" };

@@ -32,7 +32,7 @@ pub(super) const TABLE: TableRecord = TableRecord {
 pub(super) enum OpValue {
     /// Text of an op.
     Text(OpText),
-    /// Label, one of a few.
+    /// Label from a short list.
     Label(OpLabel),
     /// Any other cell.
     Cell(for<'a> fn(&OpRows<'a>, usize, &'a Op) -> CellRef<'a>),

@@ -167,7 +167,7 @@ impl<'a> RangeRows<'a> {
     }
 
     fn known(&self) -> MutexGuard<'_, Vec<Option<Percentiles>>> {
-        // Values that a thread computed are correct even if the thread ended before it computed the rest.
+        // If a thread panicked while it computed values, the values that it finished are still correct.
         self.percentiles.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -53,8 +53,8 @@ impl TableRecord {
     }
 }
 
-/// Parts of the enum as constants. A program that uses one of them, for example the page, does not link the functions that
-/// make tables.
+/// Properties of a table as constants. A program that only uses these properties, for example the page, does not link the
+/// functions that make tables.
 impl Made {
     /// Returns true if the table is made from memory data.
     pub const fn is_of_memory(self) -> bool {

@@ -29,7 +29,7 @@ fn steady(us: f64) -> Value {
     steps(&lengths)
 }
 
-/// Returns a run with twelve steps of this length. One of them has a stall as long as all other steps together.
+/// Returns a run with twelve steps of this length. One step has a stall as long as all other steps together.
 fn stalled(us: f64) -> Value {
     let mut lengths = vec![us; 12];
     lengths[7] = 12.0 * us;
@@ -152,7 +152,7 @@ fn a_limit_on_slower_holds_unless_it_is_proven() {
         ("slower <= 3 %", stalled(100.0), &[&main], Pass),
         ("slower <= 3 %", unknown.clone(), &[&main], Missing),
         ("slower <= 3 % if measured", unknown, &[&main], Skipped),
-        // Captures that are 2 % apart cannot prove a difference of 3 %, but can prove one of 20 %.
+        // Captures that differ by 2 % among themselves cannot prove a difference of 3 %, but can prove one of 20 %.
         ("slower <= 1 %", steady(103.0), &group, Pass),
         ("slower <= 1 %", steady(120.0), &group, Fail),
         ("slower <= 3 %", main.clone(), &[], Missing),

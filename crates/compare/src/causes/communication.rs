@@ -40,8 +40,8 @@ pub(super) fn kinds<'a>(evidence: &Evidence<'a>, part: &PartChange, found: &mut 
     }
 }
 
-/// Returns a cause for a device whose own work grew more than the work of the other devices. They wait for it, so its lag
-/// delays the whole step.
+/// Returns a cause for a device whose own work grew more than the work of the other devices. The other devices wait for this
+/// device, so its lag delays the whole step.
 pub(super) fn straggler(run: u32, subject: &Subject, baseline: &Subject, total: f64) -> Option<Cause> {
     let (name, ours) = behind(subject)?;
     let theirs = behind(baseline).map_or(0.0, |(_, behind)| behind);

@@ -145,8 +145,8 @@ pub fn causes(evidence: &Evidence<'_>) -> (Vec<Cause>, Option<f64>) {
     (causes, explained.filter(|percent| percent.is_finite()))
 }
 
-/// Checks of the compiler. If the result of such a check changes, different ops do the same work. Different types or shapes
-/// mean different work, which has no causes.
+/// Checks of the compiler. If such a check differs, different ops do the same work. Different types or shapes mean different
+/// work, which has no causes.
 const OF_COMPILATION: [&str; 2] = ["compiler", "compiler_flags"];
 
 /// Returns a cause for each compiler setting that differs. The cost of these causes is unknown, so they come after the causes
@@ -247,7 +247,7 @@ fn add_rest<'a>(found: &mut CauseList<'a>, part: &'a str, title: &str, rest: f64
 }
 
 /// Returns the time differences by scope, largest first, for runs on two platforms. Falls back to classes of ops if one capture
-/// does not record its scopes, because a missing scope would then say nothing about its time.
+/// does not record its scopes, because a scope that is not recorded may still take time.
 fn of_scopes(evidence: &Evidence<'_>) -> Vec<Cause> {
     let (run, baseline) = (evidence.change.run, evidence.baseline.name.as_str());
     let by_scope = have_common_scopes(evidence.ops);
@@ -286,7 +286,7 @@ fn scope_of_layers(op: &Change) -> Option<String> {
     text::scope(op).map(|scope| framework_path::layered(&scope))
 }
 
-/// Smallest share of the op time with a scope at which scopes are used.
+/// Minimum share of ops with a scope in the op time for scopes to be used.
 const MOST_IN_SCOPES: f64 = 0.5;
 
 /// Returns true if both sides record scopes for most of their op time and have at least one scope

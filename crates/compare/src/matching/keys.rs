@@ -30,7 +30,7 @@ pub(super) type MatchKey = fn(&Item<'_>, Witnesses) -> Option<String>;
 pub(super) const PASSES: [(MatchedBy, MatchKey); 7] = [
     (MatchedBy::Name, |item, witnesses| {
         let detail = detail(item, witnesses);
-        // A generic name with a number is no evidence without a path or a fingerprint.
+        // A generic name with a number is not evidence without a path or a fingerprint.
         let is_general = framework_path::name_without_number(item.name) != item.name;
         (!detail.is_empty() || !is_general).then(|| format!("{}\n{detail}", item.name))
     }),

@@ -191,8 +191,8 @@ fn changes(run: usize, sides: &[Vec<Item<'_>>; 2], noise: &OpNoise, passes: &[(M
     changes
 }
 
-/// Splits a group of a few ops with the same framework path that compute different things. If both sides have the same number
-/// of ops, pairs them by time, longest with longest, which minimizes the changes. Equal ops are interchangeable and stay
+/// Splits a small group of ops that have the same framework path but compute different things. If both sides have the same
+/// number of ops, pairs them by time, longest with longest, which minimizes the changes. Equal ops are interchangeable and stay
 /// together.
 fn split(sides: &[Vec<Item<'_>>; 2], group: [Vec<usize>; 2]) -> Vec<[Vec<usize>; 2]> {
     let [ours, theirs] = &group;

@@ -25,8 +25,8 @@ pub(super) const ASSUMPTION: &str = "The forecast assumes that Amdahl's law hold
 pub(super) struct AmdahlFit {
     /// Serial share of the step, from 0 to 1.
     pub serial: f64,
-    /// 95 % confidence interval of `serial` by Student's t with `m - 1` degrees of freedom, limited to 0 to 1. `None` if only
-    /// one run is fitted, because that fit is exact.
+    /// 95 % confidence interval of `serial`, from Student's t with `m - 1` degrees of freedom. It is clamped to the range 0 to
+    /// 1. `None` if only one run is fitted, because that fit is exact.
     pub interval: Option<[f64; 2]>,
 }
 
@@ -73,7 +73,7 @@ fn law(serial: f64, growth: f64) -> f64 {
     1.0 / (serial + (1.0 - serial) / growth.max(1.0))
 }
 
-/// Limits a share to 0 to 1, without negative zero.
+/// Clamps a share to the range 0 to 1. Never returns negative zero.
 fn within_step(share: f64) -> f64 {
     if share > 0.0 { share.min(1.0) } else { 0.0 }
 }
@@ -89,7 +89,7 @@ mod tests {
     #[test]
     fn the_fit_and_its_interval_match_a_calculation_by_hand() {
         // Speed-ups of 1.8 on 2 and 3 on 4 devices: x = 1/2, 3/4; y = 1/1.8 - 1/2 = 1/18, 1/3 - 1/4 = 1/12. sum(x x) = 13/16,
-        // sum(x y) = 1/36 + 1/16 = 13/144: s = 1/9. Both runs are on the line: 1/18 = 1/9 * 1/2, 1/12 = 1/9 * 3/4.
+        // sum(x y) = 1/36 + 1/16 = 13/144: s = 1/9. Both runs are on the line: 1/18 = 1/9 * 1/2 and 1/12 = 1/9 * 3/4.
         let exact = AmdahlFit::of(&[(2.0, 1.8), (4.0, 3.0)]).unwrap();
         assert!(
             close(exact.serial, 1.0 / 9.0) && exact.interval.unwrap().iter().all(|it| (it - 1.0 / 9.0).abs() < 1e-6)

@@ -41,7 +41,7 @@ pub struct ScalingForecast {
     /// Name of the run's series, if there are several.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub series: Option<String>,
-    /// Number of devices: two or four times the most that were measured.
+    /// Number of devices: two or four times the most devices that were measured.
     pub devices: u64,
     /// Step time predicted from the fitted serial fraction or, for weak scaling, from the time that
     /// each doubling of the devices adds.
@@ -71,8 +71,8 @@ pub struct Scaling {
     /// Share of the reference's step that more devices do not shorten, fitted by least squares (Amdahl's law; strong scaling
     /// only). If there are several series, this is the value of the first. Absent if more devices are slower overall.
     pub serial_fraction: Option<f64>,
-    /// 95 % confidence interval of `serial_fraction` from the residuals of the fit (Student's t),
-    /// limited to 0 to 1. Absent if fewer than two runs have more devices than the reference.
+    /// 95 % confidence interval of `serial_fraction` from the residuals of the fit (Student's t). It is clamped to the range 0
+    /// to 1. Absent if fewer than two runs have more devices than the reference.
     #[serde(default)]
     pub serial_interval: Option<[f64; 2]>,
     /// Programs or platforms that scale separately. Empty if there is only one.
@@ -81,8 +81,8 @@ pub struct Scaling {
     /// Ops that, on the most devices, take longer than with ideal scaling, largest excess first; at most 20 per series.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub excess_ops: Vec<ExcessOp>,
-    /// Forecast for two and four times the most devices by the fitted law. Empty if no law fits (mixed scaling), or if fewer
-    /// devices are faster.
+    /// Forecast by the fitted law for two and four times the most devices that were measured. Empty if no law fits (mixed
+    /// scaling), or if fewer devices are faster.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub forecast: Vec<ScalingForecast>,
     /// Assumption of the forecast, as a sentence.

@@ -1,9 +1,9 @@
 //! Models weak scaling by the time that each doubling of the devices adds to a step, and forecasts
 //! more devices.
 //!
-//! The work per device is constant, so a step would ideally take the same time on any number of
-//! devices. In practice communication grows, with the depth of the tree or the number of rings at
-//! each doubling, and so does the wait for the slowest device.
+//! The work per device is constant, so a step would ideally take the same time on any number of devices. In practice,
+//! communication grows at each doubling with the depth of the tree or the number of rings. The wait for the slowest device
+//! grows too.
 
 use super::amdahl::FORECAST_SIZES;
 use super::line::through_origin;
@@ -25,7 +25,7 @@ pub(super) struct DoublingFit {
     /// Added share per doubling. 0 if steps become shorter.
     pub added: f64,
     /// 95 % confidence interval of `added`, from Student's t with `m - 1` degrees of freedom. Its ends are clamped at 0. `None`
-    /// for one run, which fits exactly.
+    /// if only one run is fitted, because that fit is exact.
     pub interval: Option<[f64; 2]>,
 }
 

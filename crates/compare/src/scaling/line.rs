@@ -7,9 +7,9 @@
 
 use super::super::noise::t_quantile_975;
 
-/// Returns the slope of the line through `(x, y)`, and half of its 95 % confidence interval by
-/// Student's t with `m - 1` degrees of freedom. The interval is `None` for one point, which the
-/// line fits exactly. Returns `None` if all points are at the origin.
+/// Returns the slope of the line through `(x, y)`, and half of its 95 % confidence interval by Student's t with `m - 1` degrees
+/// of freedom. The interval is `None` for one point, because the line fits it exactly. Returns `None` if all points are at the
+/// origin.
 pub(super) fn through_origin(points: &[(f64, f64)]) -> Option<(f64, Option<f64>)> {
     let xx: f64 = points.iter().map(|(x, _)| x * x).sum();
     let slope = points.iter().map(|(x, y)| x * y).sum::<f64>() / xx;

@@ -173,7 +173,8 @@ fn ops_that_do_not_shrink_are_listed() {
     assert!(weak.forecast_assumption.unwrap().contains("each further doubling"));
 }
 
-/// 100 us on one device. Each doubling adds 10 us: 110, 120, so 130 and 140 on 8 and 16.
+/// A step takes 100 us on one device, and each doubling adds 10 us: 110 and 120 us are measured, so 130 and 140 us are expected
+/// on 8 and 16 devices.
 #[test]
 fn weak_scaling_forecasts_the_time_added_by_each_doubling() {
     let runs = [subject("a", 1, 100.0), subject("b", 2, 110.0), subject("c", 4, 120.0)];
@@ -242,7 +243,7 @@ fn programs_and_platforms_scale_apart() {
     }
     let one = scaling(&subjects, Some(false)).unwrap();
     assert_eq!((one.series.len(), one.points.len()), (0, 5));
-    // One device of another platform is ignored too.
+    // A single device of another platform is ignored too.
     let mut tpu = subject("tpu", 8, 1.0);
     tpu.profile.metadata.platform = "TPU".to_owned();
     assert!(scaling(&[subjects[1].clone(), tpu], None).is_none());

@@ -32,8 +32,7 @@ const SEARCH_FACTOR: f64 = 2.5;
 /// Largest number of changes that are searched.
 const MOST_CHANGES: usize = 12;
 
-/// Number of runs that are searched, counted from the latest. The work grows with the square of
-/// this number.
+/// Maximum number of runs that are searched, counted from the latest. The work grows with the square of this number.
 const MOST_RUNS: usize = 2000;
 
 /// Returns the indices of the first runs of new levels, in order.
@@ -227,7 +226,8 @@ mod tests {
         // The times are exact, but the change is less than a percent.
         assert_eq!(found(&[(5, 100.0), (5, 100.9)], 0.0, 1), [0; 0]);
         assert_eq!(found(&[(5, 100.0), (5, 101.1)], 0.0, 1), [5]);
-        // Runs that agree only by accident, because their steps vary a lot: with 4 steps, a mean is exact only to within 10.
+        // The means of these runs agree only by accident. Their steps vary a lot: with 4 steps, a mean is exact only to within
+        // 10.
         let samples = |stddev_us| {
             [100.0, 100.0, 100.0, 110.0, 110.0, 110.0].map(|mean_us| Sample { count: 4, mean_us, stddev_us })
         };

@@ -62,7 +62,7 @@ pub struct Trend {
     /// Line through the step times. Present if the line fits the step times better than change points do.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub drift: Option<Drift>,
-    /// Single runs that differ from the runs before and after them. They belong to no level and to no drift.
+    /// Single runs that differ from the runs before and after them. They belong neither to a level nor to a drift.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub outliers: Vec<OutlierRun>,
 }

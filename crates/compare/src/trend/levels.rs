@@ -97,8 +97,7 @@ fn changes(before: &TimedRun<'_>, after: &TimedRun<'_>) -> Vec<LevelChange> {
     [biggest(parts, difference_us), biggest(ops, difference_us)].concat()
 }
 
-/// Returns the largest changes that have the sign of the difference and are a sufficient share of
-/// it.
+/// Returns the largest changes that have the same sign as the difference and are at least [`LEAST_SHARE`] of it.
 fn biggest(mut changes: Vec<LevelChange>, difference_us: f64) -> Vec<LevelChange> {
     let sign = if difference_us < 0.0 { -1.0 } else { 1.0 };
     let size = |it: &LevelChange| sign * (it.after_us - it.before_us);

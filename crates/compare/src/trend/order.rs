@@ -70,7 +70,7 @@ pub fn step_of(subject: &Subject) -> Option<u64> {
 fn training_step(name: &str) -> Option<u64> {
     let name = name.to_ascii_lowercase();
     name.rmatch_indices("step").find_map(|(at, word)| {
-        // A `timestep` is something else.
+        // `timestep` is not a training step.
         let before = name.get(..at)?.bytes().next_back();
         if before.is_some_and(|byte| byte.is_ascii_alphanumeric()) {
             return None;

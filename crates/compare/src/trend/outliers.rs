@@ -70,7 +70,7 @@ mod tests {
         assert_eq!(found(&[100.0, 100.0, 100.9, 100.0, 100.0]), [0; 0]);
         assert_eq!(found(&[100.0, 100.0, 101.1, 100.0, 100.0]), [2]);
         assert_eq!(found(&[]), [0; 0]);
-        // Its own steps vary so much that its mean is meaningless: with 4 steps, it is exact only to within 10.
+        // The steps of this run vary so much that its mean is meaningless: with 4 steps, the mean is exact only to within 10.
         let mut samples = [100.0, 100.1, 99.9, 130.0, 100.0, 100.1].map(sample);
         samples[3] = Sample { count: 4, mean_us: 130.0, stddev_us: 20.0 };
         assert_eq!(outliers(&samples), []);

@@ -149,7 +149,7 @@ fn a_change_point_names_the_changed_parts() {
     let change = &found.change_points[0];
     let named: Vec<(&str, bool, f64)> =
         change.changes.iter().map(|it| (it.name.as_str(), it.is_op, it.after_us - it.before_us)).collect();
-    // A tenth of the change each. A part that became shorter does not explain a longer step.
+    // Each makes up a tenth of the change. A part that became shorter does not explain a longer step.
     assert_eq!(named[..], [("Compute", false, 19e3), ("dot", true, 12e3), ("copy", true, 6e3), ("sort", true, 2e3)]);
     assert!(
         change.text.ends_with(" Parts that change most: Compute +19.0 ms. Ops that change most: dot +12.0 ms, copy +6.00 ms, sort +2.00 ms."),

@@ -37,7 +37,7 @@ impl Axis {
         let [low, high] = known.fold([f64::INFINITY, f64::NEG_INFINITY], |[low, high], it| [low.min(it), high.max(it)]);
         let ends = match logarithmic {
             true => [low, high],
-            // If the axis started at 0, a change of a few percent would be invisible.
+            // If the axis started at 0, a change of only a few percent would be invisible.
             false => [(low - (high - low).max(0.02 * high.abs())).max(0.0).min(low), high],
         };
         let is_flat = ends[0] >= ends[1];

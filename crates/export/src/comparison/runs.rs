@@ -16,7 +16,7 @@ const UNFOLDED: usize = 5;
 /// Largest number of findings that are listed for one run.
 const FINDINGS: usize = 10;
 
-/// Returns true if there are too many runs to show the details of each unfolded.
+/// Returns true if there are too many runs to unfold the details of each.
 fn many(comparison: &Comparison) -> bool {
     comparison.runs.len() > UNFOLDED
 }

@@ -1,4 +1,4 @@
-//! Commands that lead on from a digest.
+//! Suggested next commands for the reader of a digest.
 
 use report::{Finding, FindingSeverity, UnifiedProfile, View};
 use schemars::JsonSchema;
@@ -11,7 +11,7 @@ use super::ids;
 pub struct NextCommand {
     /// The command. `CAPTURE` stands for the path that was read, and `NEW` for the capture after a change.
     pub command: String,
-    /// Result of the command, in a few words.
+    /// Short description of the command's result.
     pub gives: String,
 }
 

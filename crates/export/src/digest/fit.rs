@@ -1,4 +1,4 @@
-//! Drops the least important items of a digest until it has at most some number of bytes.
+//! Drops the least important items of a digest until it fits into a number of bytes.
 
 use super::{Digest, LEAST_BYTES};
 
@@ -14,7 +14,7 @@ enum List {
     Next,
 }
 
-/// Order in which items are dropped: each list down to this number, one list after another.
+/// Order in which items are dropped. Each list is shortened to this number of items before the next list.
 const ORDER: [(List, usize); 22] = [
     (List::Next, 3),
     (List::Ops, 5),
@@ -63,7 +63,7 @@ pub(super) fn fit(mut digest: Digest, most_bytes: usize, render: &dyn Fn(&Digest
 }
 
 impl Digest {
-    /// Drops the last item of a list that has more than `kept` items, and counts it. Returns false if the list has no more than
+    /// Drops and counts the last item of a list that has more than `kept` items. Returns false if the list has no more than
     /// `kept` items.
     fn drop_last(&mut self, list: List, kept: usize) -> bool {
         fn pop<T>(items: &mut Vec<T>, kept: usize) -> bool {
@@ -85,7 +85,7 @@ impl Digest {
         dropped
     }
 
-    /// Drops sentences about the capture, the last resort. Returns false if there are none.
+    /// Drops sentences about the capture, as the last resort. Returns false if there are none.
     fn drop_details(&mut self) -> bool {
         let capture = &mut self.capture;
         let had = capture.caution.take().is_some() || capture.window.take().is_some() || capture.start.take().is_some();

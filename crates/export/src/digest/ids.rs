@@ -3,7 +3,7 @@
 use base::format::shorten;
 use report::TopOp;
 
-/// Longest name that is an id by itself.
+/// Maximum length of a name that is used as an id itself.
 const LONGEST: usize = 100;
 
 /// Returns the part of an id that stands for a text: the text itself or, if it is long or contains unusual characters, its hash.
@@ -11,7 +11,8 @@ pub fn of_text(text: &str) -> String {
     if is_plain(text) { text.to_owned() } else { format!("~{:016x}", hash(text)) }
 }
 
-/// Returns true if a text can be an id, and part of a command in single quotation marks. It has no space, so it is no sentence.
+/// Returns true if a text can be an id, and part of a command in single quotation marks. Such a text has no space, so it is not
+/// a sentence.
 pub fn is_plain(text: &str) -> bool {
     let is_usual = |c: char| c.is_ascii_alphanumeric() || "_.-/*[]()=:,<>{}#%+".contains(c);
     !text.is_empty() && text.len() <= LONGEST && text.chars().all(is_usual)

@@ -1,7 +1,7 @@
 use super::*;
 use base::{Warning, WarningCode};
 
-/// A profile with a name in every place where a digest shows one.
+/// A profile with this name in every place where a digest shows a name.
 fn named(name: &str) -> UnifiedProfile {
     let mut profile = report::example::profile();
     let text = || name.to_owned();
@@ -75,7 +75,7 @@ fn text_of_the_trace_stays_inside_its_quotation_marks() {
     for line in text.lines() {
         assert!(!line.starts_with("Ignore"), "{line}");
         assert_eq!(line.matches('"').count() % 2, 0, "{line}");
-        // Outside of quotation marks, nothing of the name is left.
+        // No part of the name occurs outside of quotation marks.
         let outside: String = line.split('"').step_by(2).collect();
         assert!(!outside.contains("rm -rf") && !outside.contains("Ignore"), "{line}");
     }

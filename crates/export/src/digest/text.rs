@@ -1,4 +1,4 @@
-//! Renders a digest as text: one item a line, texts of the trace in quotation marks.
+//! Renders a digest as text: one item per line, with texts from the trace in quotation marks.
 
 use base::format::{bytes, count, counted, percent, time_us, with_plain_spaces};
 use base::home::shared;

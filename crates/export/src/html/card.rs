@@ -11,7 +11,7 @@ use report::UnifiedProfile;
 /// only style sheet of the page.
 const POLICY: &str = "default-src 'none'; base-uri 'none'; form-action 'none'; style-src 'unsafe-inline'";
 
-/// Renders headline figures, findings and `step`, if given: an SVG of a step that this program made.
+/// Renders headline figures, findings and, if given, `step`: an SVG of a step that this program drew.
 pub fn card(profile: &UnifiedProfile, step: Option<&str>) -> String {
     let body = html! {
         (super::body(profile, vec![summary(profile), what_to_do(profile)]))

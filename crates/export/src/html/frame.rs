@@ -1,5 +1,5 @@
-//! Writes a self-contained web page: without scripts, styles, fonts or images from elsewhere, and
-//! readable without its own script, in print, and on a light or dark background.
+//! Writes a self-contained web page. It loads no scripts, styles, fonts or images from elsewhere. It is readable without its
+//! own script, in print, and on a light or dark background.
 //!
 //! ```text
 //! head       kind of document (identifies it when it is loaded again), Content-Security-Policy, style

@@ -153,7 +153,7 @@ fn value_of_digits(value: Option<f64>, unit: &str, digits: usize) -> String {
 pub fn difference(difference: f64, unit: &str) -> String {
     let size = difference.abs();
     let text = match unit {
-        // The difference between two percentages is in points, because 10 % more than 50 % would be 55 %.
+        // The difference between two percentages is in points, because "10 % more than 50 %" would mean 55 %.
         "percent" if size > 0.0 && size < 0.005 => "<0.01 points".to_owned(),
         "percent" => format!("{} points", format::number(size)),
         unit => value(Some(size), unit),
@@ -198,7 +198,7 @@ pub fn verdict(metric: &ComparedMetric, run: u32) -> Option<(Judgement, String)>
         MetricVerdict::Equal => (Judgement::Same, "the same".to_owned()),
         MetricVerdict::Better => (Judgement::Better, said),
         MetricVerdict::Worse => (Judgement::Worse, said),
-        // A visible difference is marked as being within the noise. A smaller difference is shown without a number.
+        // A visible difference is marked as within the noise. A smaller difference is shown without a number.
         MetricVerdict::WithinNoise => {
             match ratio.filter(|ratio| (ratio - 1.0).abs() >= SAME && metric.unit != "percent") {
                 Some(_) => (Judgement::Noise, format!("{said}, within the noise")),

@@ -9,7 +9,7 @@ use document::{ColourClass, Icicle, Link, Node};
 use report::View;
 use table::Unit;
 
-/// Largest number of spans. The smallest buffers appear only in their class.
+/// Largest number of spans. The smallest buffers are shown only as a part of their class.
 const MOST_NODES: usize = 2_000;
 
 /// Draws the buffers that are alive at a peak of `peak_bytes` bytes, as nested spans.
@@ -37,7 +37,7 @@ pub fn op(buffer: &str, view: View) -> Option<Link> {
 
 struct Tree {
     nodes: Vec<Node>,
-    /// Index of each parent's child, by name.
+    /// Index of each child, by the child's parent and name.
     places: BTreeMap<(usize, String), usize>,
 }
 

@@ -68,7 +68,7 @@ fn an_earlier_result_shows_its_memory_section() {
     else {
         panic!("{page:?}")
     };
-    // The fullest device of the example.
+    // The page shows the fullest device of the example.
     assert_eq!(text, "Memory of /device:TPU:0");
     let [peak] = &figures[..] else { panic!("{figures:?}") };
     assert_eq!((peak.value, peak.note.as_str()), (Some((24_u64 << 30) as f64), "75.0 % of 32.0 GiB"));

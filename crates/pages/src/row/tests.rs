@@ -4,7 +4,7 @@ use metrics::analyse;
 use run::{Run, Settings, WindowChoice};
 use trace::TraceBuilder;
 
-/// Two devices. `fusion.1` runs twice on the first and once on the second, in two annotated steps.
+/// Uses two devices and two annotated steps. `fusion.1` runs twice on the first device and once on the second.
 fn blocks(name: TableName, query: &Query, index: u32) -> Vec<Block> {
     let mut b = TraceBuilder::new();
     for (device, starts) in [(0, &[0, 100][..]), (1, &[10][..])] {

@@ -14,9 +14,9 @@ use report::UnifiedProfile;
 use table::{Cell, Filter, Table, Unit, column};
 use tables::TableName;
 
-/// Option for the mean or one device.
+/// Option that selects the mean or one device.
 const DEVICE: &str = "device";
-/// First value of that option: the mean.
+/// First value of [`DEVICE`]: the mean.
 const ALL: &str = "mean";
 /// Largest number of devices that can be selected individually. The table contains the others.
 const MOST_CHOICES: usize = 64;

@@ -61,8 +61,8 @@ pub fn page(context: Context<'_>, kept: &Timeline, scene: &Scene<'_>, event: Eve
     Page { blocks }
 }
 
-/// Returns the self time of an event, without the events nested in it, and its own nesting depth.
-/// Examines the events of the line that are inside or around it.
+/// Returns the self time of an event (without nested events) and its nesting depth. Examines the events of the line that are
+/// inside or around this event.
 fn nested(scene: &Scene<'_>, origin: Origin, line: LineId, id: EventId, time: Interval) -> (Ps, u32) {
     let source = scene.source(origin);
     let mut around: Vec<(Interval, EventId)> = Vec::new();

@@ -117,7 +117,7 @@ fn flag(bookmarks: &Bookmarks, flag: &Bookmark) -> Outcome {
     }
 }
 
-/// Describes a flag or range in a few words.
+/// Describes a flag or range briefly.
 pub(super) fn said(scene: &Scene<'_>, bookmark: u32) -> Option<String> {
     scene.bookmarks.get(bookmark).map(words)
 }
@@ -131,7 +131,7 @@ fn words(bookmark: &Bookmark) -> String {
     }
 }
 
-/// Describes all flags and ranges in a few words each, in order.
+/// Describes all flags and ranges briefly, in order.
 pub(super) fn listed(bookmarks: &Bookmarks) -> Vec<String> {
     bookmarks.all().iter().map(words).collect()
 }

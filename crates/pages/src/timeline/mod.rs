@@ -51,7 +51,7 @@ pub enum Action {
         range_ps: (i64, i64),
         /// Heights among the rows at which the range begins and ends. Absent for all tracks.
         rows: Option<(u32, u32)>,
-        /// True to return only the initially visible rows of the range's table, which takes a fraction of the time.
+        /// True to return only the first rows of the range's table, which takes a fraction of the time.
         first_look: bool,
     },
     /// Returns the time of a step, without a selection.

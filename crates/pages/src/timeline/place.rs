@@ -38,8 +38,8 @@ const TIMES: [(&str, &str); 2] =
 const LENGTHS: [&str; 2] = ["duration_us", "time_us"];
 
 /// Returns true if events of a kind pass the filter of all views. Words match the name, op, category, path and thread.
-/// Conditions apply if they name one of these. `devices` contains the categories of ops that do not record their category.
-/// It is absent for a derived trace.
+/// Conditions apply if they name one of these properties. `devices` contains the categories of ops that do not record their
+/// category. `None` for a derived trace.
 pub(super) fn passes(filter: &Filter, trace: &Trace, devices: Option<&Devices>, kind: &EventKind) -> bool {
     let args = trace.args.get(kind.args);
     let name = trace.text(kind.name);

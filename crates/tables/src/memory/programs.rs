@@ -1,4 +1,4 @@
-//! Table of the memory of compiled programs: one row per program, or one row per memory space.
+//! Table of the memory that compiled programs use: one row per program, or one row per memory space.
 
 use super::errors;
 use crate::profile_table::{float, int, text};
