@@ -32,8 +32,8 @@
 //! * The library takes bytes and returns values. It accesses no clock, file, network or browser. The command line, the web
 //!   worker and the tests are thin adapters around [`Session`].
 //! * Callers push input in chunks of any size. The same bytes always give the same report, bit for bit.
-//! * Damage is data: the report contains everything that could be read, and [`Warning`]s record what was lost and where.
-//!   The only [`Error`] is that a file is not a profile. Nothing panics on any input.
+//! * Damage is not an error: the report contains everything that could be read, and [`Warning`]s record what was lost and
+//!   where. The only [`Error`] is that a file is not a profile. Nothing panics on any input.
 //!
 //! Adapters use [`session`], [`table`], [`document`], [`pages`], [`export`], [`timeline`], [`compare`], [`report`] and [`text`].
 

@@ -82,7 +82,7 @@ impl Reports {
         }
     }
 
-    /// Returns true if there is a finding of this or a worse severity.
+    /// Returns true if there is a finding of this severity or a worse one.
     fn fires(&self, least: FindingSeverity) -> bool {
         self.profiles.iter().flat_map(|profile| &profile.findings).any(|finding| finding.severity >= least)
     }

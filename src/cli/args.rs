@@ -104,7 +104,7 @@ pub enum Command {
     #[cfg(feature = "view")]
     #[command(after_help = view::HELP)]
     View(View),
-    /// Summarise each run for an agent, in at most some number of bytes
+    /// Summarise each run for an agent, within a limit in bytes
     #[command(after_help = agent::DIGEST_HELP)]
     Digest(Digest),
     /// Check that a capture contains what a question needs, and name the options that record the rest
@@ -113,7 +113,7 @@ pub enum Command {
     /// Call a tool for agents, and print its answer as JSON
     #[command(after_help = agent::ASK_HELP)]
     Ask(Ask),
-    /// Name captures, to compare later ones with them
+    /// Name captures, to compare later captures with them
     #[command(after_help = agent::BASELINE_HELP)]
     Baseline(Baseline),
     /// Write the file that teaches agents to work with profiles

@@ -1,8 +1,8 @@
 //! `crossprof baseline`: names captures, so that later captures can be compared with them.
 //!
 //! A baseline is the file `.crossprof/baselines/NAME.json`: its captures, each with the hash of its content and its path. The
-//! profile of each capture is kept in `.crossprof/profiles/HASH.json`. If a capture still has the same content, it is read
-//! itself, because a profile contains no compiled programs. If it has changed or is gone, its profile is read.
+//! profile of each capture is kept in `.crossprof/profiles/HASH.json`. If a capture still has the same content, the capture
+//! itself is read, because a profile contains no compiled programs. If the capture has changed or is gone, its profile is read.
 
 use std::path::{Path, PathBuf};
 
@@ -32,7 +32,7 @@ struct Named {
 struct Capture {
     /// SHA-256 of the names and contents of its files.
     sha256: String,
-    /// Path from which it was read.
+    /// Path that the capture was read from.
     path: PathBuf,
 }
 
@@ -171,7 +171,8 @@ fn short(sha256: &str) -> &str {
     sha256.get(..12).unwrap_or(sha256)
 }
 
-/// Returns the hash of a capture: of the contents of its files, sorted, so that copies and renamed folders have the same hash.
+/// Returns the hash of a capture. It covers the contents of its files in sorted order, so that copies and renamed folders have
+/// the same hash.
 fn hash(path: &Path) -> Result<String, String> {
     let (mut files, mut problems) = (Vec::new(), Vec::new());
     walk(path, &mut files, &mut problems);

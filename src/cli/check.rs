@@ -224,7 +224,7 @@ fn chosen(runs: Vec<(Document, String)>, names: &[String]) -> Result<Vec<(Docume
 /// Returns the baseline of a run. This is the named run, or all runs that match a pattern. If no name is given, it is the only
 /// run or the run with the same name.
 fn paired<'a>(baselines: &'a [Document], run: &Document, name: Option<&str>) -> Result<Vec<&'a Document>, String> {
-    // Choosing one of several runs with the same name would be a guess.
+    // If several runs have the same name, choosing one would be a guess.
     let called = |name: &str| {
         let mut found = baselines.iter().filter(|baseline| baseline.is_called(name));
         found.next().filter(|_| found.next().is_none())
@@ -284,7 +284,7 @@ fn shaped(report: &CheckReport, digests: &[String], format: CheckFormat) -> Stri
 }
 
 /// Returns the digests as a folded block for assistants that read the summary. Every line of a digest begins with a word or an
-/// indentation of ours, so no text of a trace can end the block.
+/// indentation that crossprof wrote, so text from a trace cannot end the block.
 fn folded(digests: &[String]) -> String {
     let digest = |digest: &String| {
         format!("<details><summary>Digest for an assistant</summary>\n\n```text\n{digest}```\n\n</details>\n\n")

@@ -36,7 +36,7 @@ pub fn run(command: &Compare) -> u8 {
     }
 }
 
-/// Returns the exit status (damaged or not), the comparison, and its runs.
+/// Returns the exit status (which shows damage), the comparison, and its runs.
 fn compared(command: &Compare) -> Result<(u8, Comparison, Vec<Subject>), String> {
     for path in &command.output {
         OutputFormat::of_name(path)?;
@@ -258,7 +258,7 @@ fn bytes_of(path: &Path) -> u64 {
     files.iter().map(size).fold(0, u64::saturating_add)
 }
 
-/// Captures of a path, before anything about the captures was printed.
+/// Captures of a path. Their problems have not been printed yet.
 struct PathRead {
     captures: Vec<Capture>,
     problems: Vec<String>,
@@ -282,7 +282,7 @@ struct Reader<'a> {
 /// Maximum total size of the programs that are kept for comparison. A series can have hundreds of captures.
 const MOST_PROGRAM_BYTES: usize = 1 << 30;
 
-/// Drops the programs if they have more than `most` bytes. Returns the number of bytes that are left of `most`.
+/// Drops the programs if they take more than `most` bytes. Returns how much of `most` is left.
 fn keep_within(programs: &mut Vec<ComparedProgram>, most: usize) -> usize {
     let bytes = programs.iter().map(|program| program.bytes.len()).sum();
     most.checked_sub(bytes).unwrap_or_else(|| {

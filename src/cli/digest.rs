@@ -1,4 +1,4 @@
-//! `crossprof digest`, `crossprof inspect` and `crossprof ask`: what agents call.
+//! `crossprof digest`, `crossprof inspect` and `crossprof ask`: commands for agents.
 
 use std::io::IsTerminal;
 use std::path::Path;
@@ -34,7 +34,7 @@ pub fn run(command: &Digest) -> u8 {
     print_result(&digests.join(separator), reports.status())
 }
 
-/// Prints what a capture contains for a question, and returns the exit status.
+/// Prints the data that a capture contains for a question, and returns the exit status.
 pub fn inspect(command: &Inspect) -> u8 {
     let arguments = json!({
         "capture": command.capture.to_string_lossy(),
@@ -70,7 +70,7 @@ fn arguments(schema: &Map<String, Value>, words: &[String]) -> Result<Map<String
     let mut found = Map::new();
     for word in words {
         let property = |key: &str| schema.get("properties").and_then(|all| all.get(key));
-        // A path may contain `=`, too. An unknown key is an error of the tool.
+        // A path may also contain `=`. The tool reports unknown keys.
         let (key, text) = match word.split_once('=') {
             Some((key, text)) if property(key).is_some() || !Path::new(word).exists() => (key, text),
             _ => ("capture", word.as_str()),
@@ -87,7 +87,7 @@ fn arguments(schema: &Map<String, Value>, words: &[String]) -> Result<Map<String
                 _ => Vec::new(),
             };
             let mut list = of_list(&mut found);
-            // Limits contain commas only inside of names, which a separate argument can give.
+            // In limits, commas occur only inside names. Such a limit can be given as a separate argument.
             list.extend(match key {
                 "limits" => vec![Value::from(text)],
                 _ => text.split(',').map(Value::from).collect(),

@@ -1,5 +1,5 @@
-//! Input files. Folders are walked, and each file is opened once to detect its kind. The bytes of a pipe can be read only
-//! once, so reading a pipe later continues at that point.
+//! Input files. Folders are walked, and each file is opened once to detect its kind. The bytes of a pipe can be read only once,
+//! so the bytes that were read for the detection are kept.
 
 use std::fs::File;
 use std::io::{self, Cursor, Read};
@@ -14,8 +14,8 @@ use crossprof::session;
 /// Enough bytes to detect the kind of a file.
 const HEAD_BYTES: u64 = 64 << 10;
 
-/// Number of bytes at the start of a text on standard input that are searched for the buffer list of an out-of-memory
-/// error. The text may be endless.
+/// Maximum number of bytes of a text on standard input that are searched for the buffer list of an out-of-memory error, because
+/// the text may be endless.
 const MOST_LOG_BYTES: u64 = 64 << 20;
 
 /// File name that stands for standard input.
@@ -151,7 +151,7 @@ impl Input {
 
 /// Opens a regular file and returns its size. `None` for anything else.
 fn regular(path: &Path) -> io::Result<Option<(File, u64)>> {
-    // Checked before opening, because a pipe that is opened twice loses its writer.
+    // The kind is checked before opening, because a pipe that is opened twice loses its writer.
     if !std::fs::metadata(path)?.is_file() {
         return Ok(None);
     }

@@ -261,12 +261,12 @@ fn add_sidecars_of(folder: &Path, inputs: &mut Vec<Input>) -> bool {
     is_found
 }
 
-/// Reads the planned files, then files that turn out to be needed as well.
+/// Reads the planned files, and then the files that turn out to be needed as well.
 fn read_planned(loaded: &mut Loaded, inputs: &[Input], progress: &mut Progress) {
     let plan = plan::plan(&candidates(inputs));
     let repeated: Vec<usize> = plan.runs.iter().flat_map(|run| &run.repeated).map(|repeated| repeated.file).collect();
     let mut is_unused: BTreeSet<usize> = repeated.iter().copied().collect();
-    // The memory profiles of a run between its first and its last profile.
+    // Skips the memory profiles of a run between its first and its last memory profile.
     let is_profile = |file: &usize| inputs.get(*file).is_some_and(|input| input.kind == FileKind::MemoryProfile);
     is_unused.extend(plan.ignored.iter().map(|ignored| ignored.file).filter(is_profile));
     // Other files in a folder of profiles are not an error, but they are not read.
@@ -428,7 +428,7 @@ pub fn outlines(file: &mut File, size: u64) -> std::io::Result<Vec<Outline>> {
         file.seek(SeekFrom::Start(wanted.start))?;
         window.resize(usize::try_from(wanted.end - wanted.start).unwrap_or(0), 0);
         if let Err(error) = file.read_exact(&mut window) {
-            // The file has been truncated in the meantime. The rest is read without outlines.
+            // The file has been truncated since its size was read. Its content is read without outlines.
             return if error.kind() == ErrorKind::UnexpectedEof {
                 file.rewind().map(|()| Vec::new())
             } else {

@@ -81,7 +81,7 @@ impl ServerHandler for Server {
     ) -> Result<CallToolResponse, ErrorData> {
         let registry = Arc::clone(&self.registry);
         let arguments = Value::Object(request.arguments.unwrap_or_default());
-        // Other threads answer pings meanwhile.
+        // Meanwhile, other threads answer pings.
         let called = tokio::task::spawn_blocking(move || {
             // A poisoned lock is safe to use: a failed call changes nothing that later calls need.
             registry.lock().unwrap_or_else(PoisonError::into_inner).call(&request.name, arguments)

@@ -325,7 +325,7 @@ pub struct AskedHlo {
     pub program: Option<String>,
     /// Name of the instruction whose neighbourhood is printed.
     pub op: Option<String>,
-    /// Number of steps from the op.
+    /// Number of steps from the op to the farthest operands and users.
     pub radius: u32,
     /// Name of the computation that is printed.
     pub computation: Option<String>,
@@ -343,7 +343,7 @@ pub struct AskedHlo {
 
 /// Run that contains the other program of a comparison.
 pub enum Against<'a> {
-    /// None, or the same run if another program is named.
+    /// No other run. If another program is named, it is in the same run.
     Nothing,
     /// Another run of the same files.
     RunOfSame(usize),

@@ -4,7 +4,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
-/// Standard output as a file. It is written through the same handle as the printed result, which comes after it.
+/// Standard output as a file. It is written through the same handle as the printed result, which follows it.
 const STANDARD_OUTPUT: &str = "/dev/stdout";
 
 /// The files that a command writes.
@@ -21,7 +21,7 @@ impl Outputs {
     ///
     /// # Errors
     ///
-    /// Returns a message if one of them would.
+    /// Returns a message if an output would overwrite it.
     pub fn spare(&self, input: &Path) -> Result<(), String> {
         let read = identity(input);
         match self.0.iter().find(|output| read.is_some() && identity(output) == read) {
@@ -116,6 +116,6 @@ fn fill(file: &mut File, target: &Path, text: &[u8]) -> io::Result<()> {
         file.set_permissions(earlier.permissions())?;
     }
     file.write_all(text)?;
-    // Some file systems report that they are full only here.
+    // Some file systems report only here that they are full.
     file.sync_all()
 }

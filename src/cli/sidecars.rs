@@ -7,7 +7,7 @@
 //! ```
 //!
 //! The search begins in the profile's own folder. It ends at the first folder with a configuration, at the root folder of a
-//! checkpoint or source tree, or after [`LEVELS`] folders. Files with these names that describe no model are skipped.
+//! checkpoint or source tree, or after [`LEVELS`] folders. Files with these names that do not describe a model are skipped.
 
 use std::path::{Path, PathBuf};
 

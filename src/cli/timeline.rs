@@ -72,8 +72,8 @@ pub struct DrawnTimeline {
     longest: crossprof::Ps,
 }
 
-/// Draws the `runs` of a session as an SVG, or returns the range of a run as a Chrome trace if the output has the name of
-/// one. `profiles` are the profiles of the runs. Adds a message to `complaints` for each picture that is cut.
+/// Draws the `runs` of a session as an SVG. If the name of the output is that of a Chrome trace, returns the range of a run as
+/// a trace instead. `profiles` are the profiles of the runs. Adds a message to `complaints` for each picture that is cut.
 ///
 /// # Errors
 ///
@@ -219,7 +219,7 @@ fn add(
         )
     });
     let size = (sight.width, height.min(MOST_HEIGHT));
-    // The axis starts at the start of the step, or of the capture.
+    // The axis starts at the start of the step or of the capture.
     let zero = if command.step.is_some() { range.start } else { scene.zero };
     let viewport = Viewport { all: range, range };
     if comparison.is_some_and(|(_, run)| run == 0) {

@@ -135,9 +135,9 @@ impl Session {
         })?
     }
 
-    /// Returns the index of the program that a link refers to: the only one with this key, name or number, or else the
-    /// program in which the op took the most time. `None` if no program or several programs fit, or if none contains the
-    /// op.
+    /// Returns the index of the program that a link refers to. If `wanted` is given, it is the only program with this key, name
+    /// or number. Otherwise, it is the program in which `op` took the most time. Without both, it is the first program. `None`
+    /// if no program or several programs fit.
     pub fn hlo_program_of(
         &mut self,
         run: u32,
@@ -226,7 +226,7 @@ pub(super) fn ops<'a>(context: &Context<'a>, program: &HloProgram) -> impl Itera
     let host = analysis.devices.used.first().map_or(0, |device| device.host);
     let own = modules.find(program.host, program.id);
     let id = program.id;
-    // Few programs have many ops, so modules are looked up once.
+    // A small number of programs has many ops, so each module is looked up once.
     let mut known: FxHashMap<(Option<i64>, Text), bool> = FxHashMap::default();
     analysis.ops.rows.iter().filter_map(move |op| {
         let key = (op.program_id, op.module);

@@ -1,4 +1,4 @@
-//! Runs that were read from a document with earlier results.
+//! Runs that were imported from a document with earlier results.
 
 use base::Warning;
 use input::{NamedProfile, Sidecar};

@@ -59,7 +59,7 @@ pub(super) enum Content {
     MemoryProfile(Vec<u8>),
     /// Text of an out-of-memory error.
     MemoryError(String),
-    /// Left out by the caller, because another file of the same host is read.
+    /// Left out by the caller, because another file of the same host is read instead.
     NotRead,
     /// Moved into a run.
     Taken,

@@ -112,7 +112,7 @@ impl<'a> Side<'a> {
     fn numbers(&self) -> ProgramNumbers {
         let totals = Totals::of(&self.module, self.conventions);
         let mut times: Vec<(InstructionIndex, f64)> = self.times_us.iter().map(|(at, time)| (*at, *time)).collect();
-        // A sum must not depend on the order of a hash map.
+        // Sorted, so that the sum does not depend on the order of a hash map.
         times.sort_unstable_by_key(|(at, _)| *at);
         ProgramNumbers {
             time_us: (!times.is_empty()).then(|| times.iter().map(|(_, time)| time).sum()),
@@ -208,7 +208,7 @@ fn instructions(theirs: &Side<'_>, ours: &Side<'_>, difference: &Difference) -> 
         let larger = |a: Option<f64>, b: Option<f64>| a.unwrap_or_default().max(b.unwrap_or_default());
         let time_us = larger(a.and_then(|at| theirs.time_us(at)), b.and_then(|at| ours.time_us(at)));
         let bytes = larger(a.and_then(|at| theirs.bytes(at)), b.and_then(|at| ours.bytes(at)));
-        // Whole numbers, which can be sorted.
+        // Whole numbers can be sorted.
         ((time_us * 1e6) as u64, row.is_essential(), bytes as u64)
     };
     let mut rows: Vec<Row<'_>> = new.chain(gone).chain(changed).collect();
@@ -305,7 +305,7 @@ mod tests {
         let [change] = &program_changes(&before, &after)[..] else { panic!("one program") };
         assert_eq!((change.program.as_str(), change.baseline_program.as_str()), ("jit_f(9)", "jit_f(3)"));
         assert_eq!((change.same, change.changed, change.new, change.gone), (1, 2, 0, 1));
-        // Two executions: half of the times.
+        // There are two executions, so the time per execution is half of the total.
         assert_eq!((change.numbers.time_us, change.baseline_numbers.time_us), (Some(45.0), Some(45.0)));
         assert_eq!((change.numbers.instructions, change.baseline_numbers.instructions), (3, 4));
         // An elementwise op reads and writes 256 bytes.

@@ -95,7 +95,7 @@ impl Found {
         Found { stem: stem.unwrap_or(name).to_owned(), heading, bytes }
     }
 
-    /// Returns a program that has only the values of a buffer assignment.
+    /// Returns a program that consists only of the values of a buffer assignment.
     fn of_values(stem: &str, assignment: &[u8], place: usize) -> Found {
         let module = stem.split('.').nth(1).unwrap_or(stem);
         let mut text = format!("HloModule {module}\n\nENTRY values {{\n");

@@ -9,7 +9,7 @@ use super::runs::LoadedRun;
 use run::Run;
 use trace::{Trace, TraceBuilder};
 
-/// Layers of the program. Each layer has a few ops.
+/// Number of layers of the program.
 const LAYERS: i64 = 30;
 
 impl Session {
@@ -71,7 +71,7 @@ fn on_gpu(steps: i64) -> Trace {
 ///                     one layer
 /// ```
 ///
-/// Each step has ops with unique names, because there are captures with a million different ops.
+/// Each step has ops with unique names, because some captures have a million different ops.
 fn on_tpu(steps: i64) -> Trace {
     const OPS: [(&str, &str, &str); 4] = [
         ("fusion", "loop fusion", "fusion(bf16[8,128]{1,0} %p.1, f32[128]{0} %p.2), kind=kLoop"),

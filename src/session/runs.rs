@@ -304,8 +304,8 @@ fn embedded_sidecar(trace: &Trace) -> Option<Sidecar> {
     input::read_sidecar(written.as_bytes()).ok()
 }
 
-/// Adds the samples of power and clocks to the trace of each host. Each xplane file contains those of its process. The sidecar file
-/// has those of one process, so it counts if there is only one.
+/// Adds the samples of power and clocks to the trace of each host. Each xplane file contains the samples of its own process.
+/// The sidecar file contains the samples of one process, so it is used if there is only one host.
 fn add_samples(hosts: &mut [(String, Trace)], sidecar: &Sidecar) {
     let is_alone = hosts.len() == 1;
     for (_, trace) in hosts {
@@ -317,7 +317,8 @@ fn add_samples(hosts: &mut [(String, Trace)], sidecar: &Sidecar) {
     }
 }
 
-/// Shifts the capture times of a host to the clock of the job's first process, if the capture kit measured a difference.
+/// Shifts the capture times of a host to the clock of the job's first process, if the capture kit measured a difference between
+/// their clocks.
 fn set_to_the_clock_of_all(trace: &mut Trace) {
     if let Some(ahead_ns) = embedded_sidecar(trace).and_then(|sidecar| sidecar.clock_ahead_ns) {
         trace.capture = trace.capture.by_clock_behind(ahead_ns);

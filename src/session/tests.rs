@@ -154,7 +154,7 @@ fn hosts_with_compared_clocks_share_one_clock() {
     assert_eq!(skew(-seven, r#"{"offset_s":[0,-7.0],"error_s":[0,0.001]}"#), (Some(0.0), timestamp));
     // The ops are 3 ms apart after the clock difference is removed.
     assert_eq!(skew(seven + 3_000_000, r#"{"offset_s":[0,7.0],"error_s":[0,0.001]}"#).0, Some(3_000.0));
-    // A difference that is not larger than its error is ignored, and so is a difference without an error.
+    // A difference is ignored if it is not larger than its error, or if its error is unknown.
     for unknown in
         [r#"{"offset_s":[0,0.002],"error_s":[0,0.002]}"#, r#"{"offset_s":[0,0.002]}"#, r#"{"offset_s":[0]}"#, "{}"]
     {

@@ -28,7 +28,7 @@ use crate::{second_analyst, teams};
 /// Callback that receives the response, or an error as a sentence for the user.
 pub type Heard<T> = Box<dyn FnOnce(Result<T, String>)>;
 
-/// Requests the page to show, and cancels all earlier page requests, including those for other runs.
+/// Requests a page, and cancels all earlier page requests, including those for other runs.
 pub fn page(run: &Run, view: View, query: PageQuery, heard: Heard<Page>) {
     teams::cancel(Place::View);
     // For an imported report, the analyst also has the memory numbers.
@@ -94,7 +94,7 @@ pub fn colour(run: &Run, changes: JsValue, heard: Heard<()>) {
     ask(run.load, To::Analyst, ColourRequest { run: run.index }, None, &[changes], heard);
 }
 
-/// Prepares the timeline of a run in small parts, so that other requests can come in between. Then starts the second
+/// Prepares the timeline of a run in small parts, so that other requests can be handled in between. Then starts the second
 /// analyst with the run's memory records. `run` is the run's index within the load.
 pub fn prepare(load: u32, run: u32) {
     let heard = move |left: Result<Left, String>| match left {

@@ -69,7 +69,7 @@ pub async fn prefetch() {
     let files = EXAMPLES.iter().map(|example| example.file).chain([SCHEMA]);
     let files: Vec<Promise> = files.map(kept_promise).collect();
     for promise in code.into_iter().chain(files) {
-        // Errors are ignored here: code that uses the file reports them.
+        // Errors are ignored here, because code that uses the file reports them.
         let _ = JsFuture::from(promise).await;
     }
     // Few users open a graph, so its program is fetched last, and compiled only when it is needed.

@@ -83,7 +83,7 @@ pub fn remembered(key: &str) -> Option<String> {
     storage()?.get_item(key).ok()?
 }
 
-/// Stores a value for later visits. A private window may refuse to store it, which does no harm.
+/// Stores a value for later visits. A private window may refuse to store it, which is harmless.
 pub fn remember(key: &str, value: &str) {
     if let Some(storage) = storage() {
         let _ = storage.set_item(key, value);
@@ -94,8 +94,8 @@ fn storage() -> Option<Storage> {
     window().local_storage().ok()?
 }
 
-/// Stores the file name of a run while the tab is open. A reload loses the run, but the page can then name the file that
-/// the user must open again.
+/// Stores the file name of a run while the tab is open. After a reload the run is lost, but the page can name the file that the
+/// user must open again.
 pub fn keep(run: u32, file: &str) {
     if let Ok(Some(storage)) = window().session_storage() {
         let _ = storage.set_item(&run.to_string(), file);

@@ -305,7 +305,7 @@ fn show_first(state: State, load: u32, index: u32) {
 }
 
 /// Handles a load without a run to show. If this load should have been shown first, shows the last run from the same drop
-/// instead. Does not show runs from earlier drops, because they would hide the reason why the new files were not read.
+/// instead. Never shows runs from earlier drops, because they would hide the reason why the new files were not read.
 fn others_lead(state: State, load: u32) {
     let Some(leading) = state.leading.get_value().filter(|leading| leading.newest == load) else { return };
     state.leading.set_value(None);
@@ -340,7 +340,7 @@ fn end(state: State, load: u32) {
 fn fail(state: State, id: u32, file: Option<u32>, message: &str) {
     let Some(load) = state.load(id) else { return };
     if file.is_none() {
-        // Report only the first error, because it also ends the other workers of the load.
+        // Report only the first error, because this error also ends the other workers of the load.
         if !load.busy.get_untracked() {
             return;
         }

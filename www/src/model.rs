@@ -18,9 +18,9 @@ pub struct FormField {
 /// Sections of the form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Group {
-    /// Batch size and sequence length, from which rates are computed.
+    /// Batch size and sequence length. Rates are computed from them.
     Batch,
-    /// Dimensions from which the parameter count is computed.
+    /// Dimensions. The parameter count is computed from them.
     Dimensions,
     /// Parameter counts that the user enters.
     Parameters,

@@ -23,7 +23,7 @@ use crate::protocol::{BUILD_ID, RequestId};
 const SPARE: [(Program, usize); 2] = [(Program::Reader, 3), (Program::Analyst, 1)];
 /// Delay before the pool replaces workers, so that this does not slow down the load that took them.
 const REST: Duration = Duration::from_secs(3);
-/// Delay after which the page has surely drawn its first frame.
+/// Delay after which the page has certainly drawn its first frame.
 const DRAWN: Duration = Duration::from_millis(200);
 
 const STALE: &str = "This page was updated while it was open. Reload it before you open another profile.";

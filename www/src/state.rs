@@ -26,7 +26,7 @@ pub struct State {
     pub runs: RwSignal<Vec<Run>>,
     /// Display name of each run, by run number. See [`State::name_of`].
     names: Memo<Vec<(u32, String)>>,
-    /// Message that is shown for a few seconds.
+    /// Message that is shown for several seconds.
     pub notice: RwSignal<Option<String>>,
     /// True if the help is open.
     pub help: RwSignal<bool>,
@@ -38,7 +38,7 @@ pub struct State {
     pub dark: RwSignal<bool>,
     /// Loads of the last drop, until one of their runs is shown.
     pub leading: StoredValue<Option<Leading>>,
-    /// Reason why the page cannot work, as a sentence. For example, the workers are outdated after a deployment.
+    /// Reason why the page cannot work, as a sentence. For example, after a deployment, the workers are outdated.
     pub blocked: RwSignal<Option<String>>,
 }
 

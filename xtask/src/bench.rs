@@ -23,7 +23,7 @@ use std::process::Command;
 
 const EVENTS: u64 = 1_000_000;
 const RUNS: u32 = 3;
-/// Version of the generator, part of the file names. Increase it when the generator's output changes.
+/// Version of the generator, part of the file names. Increase the version when the generator's output changes.
 const GENERATOR: u32 = 1;
 
 /// Number of events of the trace with which XProf's own time was measured.

@@ -1,4 +1,4 @@
-//! `cargo xtask build`: builds the page in dist/, from which any static host can serve it.
+//! `cargo xtask build`: builds the page in dist/. Any static host can serve that folder.
 //!
 //! `bundle` compiles the programs and arranges the files like Trunk. For a release, `finish` then reorders the
 //! functions of each program so that gzip compresses them well. For every build, it moves the page's inline start

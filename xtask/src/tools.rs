@@ -17,7 +17,7 @@ impl WasmOpt {
         Ok(WasmOpt(node::package("binaryen", BINARYEN)?.join("bin/wasm-opt")))
     }
 
-    /// Rewrites a program.
+    /// Optimises a program.
     pub fn run(&self, program: &Path, arguments: &[String]) -> Result {
         let output = program.with_extension("optimised");
         process::run(Command::new(&self.0).arg("--output").arg(&output).args(arguments).arg(program))?;

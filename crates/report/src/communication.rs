@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 /// Communication between devices. Absent if there was none. Added in 1.1.0.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct Communication {
-    /// Runs of collectives, sends and receives, one per device and execution.
+    /// Number of runs of collectives, sends and receives: one per device and execution.
     pub num_collectives: u64,
     /// Summed durations of collectives, sends and receives.
     pub total_time_us: f64,
@@ -17,9 +17,9 @@ pub struct Communication {
     /// over all runs. `step_breakdown.communication_overlap_percent` covers the counted steps only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hidden_percent: Option<f64>,
-    /// Time that devices waited for the last device of their group. It is the sum of `duration - shortest duration` over the
-    /// compared runs. Compared runs are runs of the same instruction on the devices of a group, matched by their order. If the
-    /// file contains no groups, devices whose runs overlap and end together form a group. Absent if no run was compared.
+    /// Time that devices waited for the last device of their group: the sum of `duration - shortest duration` over the compared
+    /// runs. Compared runs are runs of the same instruction on the devices of a group, matched by their order. If the file
+    /// contains no groups, devices whose runs overlap and end together form a group. Absent if no run was compared.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wait_time_us: Option<f64>,
     /// Communication time without waiting for other devices. Each compared run contributes the shortest duration in its group,
@@ -39,8 +39,8 @@ pub struct Communication {
     pub kinds: Vec<CommunicationKind>,
     /// The ops with the most time, at most 50.
     pub top_ops: Vec<CommunicationOp>,
-    /// Communication that is not a device op, or that duplicates one. No sum above includes it. At most 50 entries, sorted by
-    /// track and time.
+    /// Communication that is not a device op, or that duplicates a device op. No sum above includes it. At most 50 entries,
+    /// sorted by track and time.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub apart: Vec<CommunicationApart>,
 }
@@ -49,11 +49,11 @@ pub struct Communication {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct CommunicationApart {
     /// Name of the instruction, or of the collective that the messages belong to (`dcn_label`). This communication is not a
-    /// device op, or it duplicates one. No sum above includes it, so nothing is counted twice.
+    /// device op, or it duplicates a device op. No sum above includes it, so nothing is counted twice.
     pub name: String,
     /// Kind of communication, as HLO names it. `megascale-send` and `megascale-receive` are messages between TPU slices.
     pub kind: String,
-    /// `async` (spans on the profiler's line `Async XLA Ops`, whose start and end are also ops) or `megascale` (marks on host
+    /// `async` (spans on the profiler's line `Async XLA Ops`, whose starts and ends are also ops) or `megascale` (marks on host
     /// threads).
     pub track: String,
     /// Number of spans or messages.

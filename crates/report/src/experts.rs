@@ -6,14 +6,14 @@ use serde::{Deserialize, Serialize};
 
 use super::Confidence;
 
-/// Load of the experts of a mixture-of-experts model, in the window. An op is work of experts if its framework path contains the
-/// word `expert` or `experts`, or if it is a ragged or grouped matrix product (`ragged_dot`, `gmm`, `grouped_gemm`, `fused_moe`).
-/// Collectives are no work of experts.
+/// Load of the experts of a mixture-of-experts model, in the window. An op belongs to the experts if its framework path
+/// contains the word `expert` or `experts`, or if it is a ragged or grouped matrix product (`ragged_dot`, `gmm`,
+/// `grouped_gemm`, `fused_moe`). Collectives do not belong to the experts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct Experts {
-    /// Confidence of the imbalance. `high`: shapes give the tokens of each expert, or the device with the most work of experts also
-    /// arrives last at collectives. `medium`: only times of the same ops on several devices. `low`: times of single experts whose
-    /// shapes are equal, which a slow device or padding may explain.
+    /// Confidence in the imbalance. `high`: shapes give the tokens of each expert, or the device with the most time in ops of
+    /// experts also arrives last at collectives. `medium`: only the times of the same ops on several devices show it. `low`:
+    /// only the times of single experts with equal shapes show it, which a slow device or padding may explain.
     pub confidence: Confidence,
     /// Evidence for the imbalance, in a sentence.
     pub evidence: String,
@@ -23,8 +23,8 @@ pub struct Experts {
     /// (`expert_3`). Absent if neither is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub num_experts: Option<u64>,
-    /// Most tokens of an expert divided by the mean. 1 if all experts have equal tokens, or if shapes are padded to a capacity,
-    /// which hides the routing. Absent if the tokens of an expert are unknown.
+    /// Largest number of tokens of an expert divided by the mean. 1 if all experts have equal tokens, or if shapes are padded
+    /// to a capacity, which hides the routing. Absent if the tokens of an expert are unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub token_max_to_mean: Option<f64>,
     /// Longest time of an expert divided by the mean of the experts. Absent if ops do not name their expert.
@@ -33,8 +33,8 @@ pub struct Experts {
     /// Longest time of a device in ops of experts divided by the mean of the devices. Absent for one device.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device_max_to_mean: Option<f64>,
-    /// Share of the window that equal devices would save: `100 * (longest time - mean time) / window`, with times of devices in ops
-    /// of experts. Absent for one device.
+    /// Share of the window that an equal time on all devices would save: `100 * (longest time - mean time) / window`, with the
+    /// devices' times in ops of experts. Absent for one device.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lost_percent: Option<f64>,
     /// Experts by number, then devices.
@@ -52,10 +52,10 @@ pub struct ExpertLoad {
     pub num_devices: u64,
     /// Self time of its ops, over all devices: per step, or in the window if the steps are unknown.
     pub time_us: f64,
-    /// Its time divided by the mean of its kind. 1 if all are equal.
+    /// Its time divided by the mean over all entries of this kind. 1 if all are equal.
     pub time_to_mean: f64,
-    /// Tokens of the expert in one run of the program: rows of the results of its matrix products in the forward pass, median.
-    /// Absent for devices, and if the shapes are unknown.
+    /// Tokens of the expert in one run of the program: the median number of rows in the results of its matrix products in the
+    /// forward pass. Absent for devices, and if the shapes are unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tokens: Option<f64>,
     /// Its tokens divided by the mean of the experts. 1 if all are equal.

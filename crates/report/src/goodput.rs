@@ -4,7 +4,7 @@ use base::fields::Fields;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Productive time of the devices in a capture. It covers the capture only: what happens before and after it (start-up, restarts,
+/// Productive time of the devices in a capture. It covers only the capture. The time before and after it (start-up, restarts,
 /// evaluation) is unknown. Times are means over the devices, and `parts[].time_us` add up to `covered_us`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct Goodput {
@@ -14,14 +14,14 @@ pub struct Goodput {
     pub num_devices: u64,
     /// Share of productive time in the capture: `parts[].percent` of `productive`.
     pub goodput_percent: f64,
-    /// Number of devices whose time is lost: `num_devices * (1 - goodput_percent / 100)`.
+    /// Lost time, as a number of devices: `num_devices * (1 - goodput_percent / 100)`.
     pub lost_devices: f64,
     /// Device hours that the capture covers: `num_devices * covered_us / 3.6e9`.
     pub device_hours: f64,
     /// Device hours that are lost in the capture.
     pub lost_device_hours: f64,
-    /// Price of the lost devices for an hour, if all of the program loses as much as the capture: `lost_devices` times the price of a
-    /// device. Absent if no price is given.
+    /// Price of `lost_devices` for one hour, if the whole program loses as much as the capture: `lost_devices` times the price
+    /// of a device. Absent if no price is given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lost_dollars_per_hour: Option<f64>,
     /// Parts of the time, productive time first, then by time.
@@ -31,13 +31,13 @@ pub struct Goodput {
 /// Part of the time of a capture.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct GoodputPart {
-    /// `productive`: time of steps, without the losses below. If the steps are unknown, time in which a device is busy.
-    /// `compilation`: the device is idle while the host compiles. `checkpoint`: the device is idle while a thread saves or restores
-    /// a checkpoint (Orbax, Flax, PyTorch, or an annotated range with `checkpoint` in its name). `input`: the device is idle while
-    /// the thread that feeds it waits for input. `stall`: excess of slow steps over the median step, after these losses; a step is
-    /// slow if it is more than three interquartile ranges above the third quartile, and at least 5 % above the median.
-    /// `outside_steps`: other time before, between and after steps. `idle`: other idle time, if the steps are unknown. The first
-    /// loss that applies counts.
+    /// `productive`: time of steps, without the losses below. If the steps are unknown, time during which a device is busy.
+    /// `compilation`: the device is idle while the host compiles. `checkpoint`: the device is idle while a thread saves or
+    /// restores a checkpoint (Orbax, Flax, PyTorch, or an annotated range with `checkpoint` in its name). `input`: the device
+    /// is idle while the thread that feeds it waits for input. `stall`: excess of slow steps over the median step, after these
+    /// losses. A step is slow if it is more than three interquartile ranges above the third quartile, and at least 5 % above
+    /// the median. `outside_steps`: other time before, between and after steps. `idle`: other idle time, if the steps are
+    /// unknown. Time with several causes belongs to the first loss that applies.
     pub part: String,
     /// Time, mean over devices.
     pub time_us: f64,

@@ -47,7 +47,7 @@ pub struct HostThread {
 /// All host events of one name.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct HostSpan {
-    /// Name of the events. The list contains the 20 names in the `host-ops` table that have the most self time.
+    /// Name of the events. The list contains the 20 names with the most self time in the `host-ops` table.
     pub name: String,
     /// Role of the events: `python`, `launch`, `input`, `compile`, `transfer`, `wait` or `other`.
     pub role: String,
@@ -91,7 +91,7 @@ pub struct OtherDevice {
     /// Name of the plane or process, with its label (`process_labels`) if it has one.
     pub name: String,
     /// `accelerator` or `process`. The name of an accelerator is `/device:...` (except XLA's `/device:CUSTOM:Megascale Trace`
-    /// and `MOSAIC`), or its name or label contains a word listed in `crates/facts/src/accelerators.csv` (`NPU 0`, `Ascend
+    /// and `MOSAIC`), or its name or label contains a word that `crates/facts/src/accelerators.csv` lists (`NPU 0`, `Ascend
     /// Hardware`, `HPU 0`). Processes are listed only if no device op of a known kind ran.
     pub kind: String,
     /// Lines (streams, threads) with at least one event.

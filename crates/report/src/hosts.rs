@@ -18,8 +18,8 @@ pub struct DevicePlace {
     /// Number of the chip among all chips of the program, on all hosts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub global_chip: Option<u64>,
-    /// Number of the slice: chips of one slice are connected by ICI, slices by the data-centre network. From the capture kit of the
-    /// Python package; traces do not contain it.
+    /// Number of the slice. Chips of one slice are connected by ICI, and slices by the data-centre network. From the capture
+    /// kit of the Python package; traces do not contain it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slice: Option<u64>,
     /// Position of the chip in the torus of its slice: `x,y,z`. From the capture kit of the Python package; traces do not contain

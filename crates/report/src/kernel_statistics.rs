@@ -29,7 +29,7 @@ pub struct KernelStatistics {
     /// record it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub occupancy_percent: Option<f64>,
-    /// Kernels with neither an HLO instruction nor a framework op.
+    /// Number of kernels with neither an HLO instruction nor a framework op.
     pub without_op_count: u64,
     /// Sum of the durations of kernels with neither an HLO instruction nor a framework op.
     pub without_op_time_us: f64,

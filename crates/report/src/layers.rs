@@ -18,7 +18,7 @@ pub enum Phase {
     Recomputed,
     /// Uses the gradients: reduces, clips and applies them.
     Update,
-    /// Belongs to no phase: prepares the input, draws random numbers, computes metrics, or belongs to a program without
+    /// Does not belong to a phase: prepares the input, draws random numbers, computes metrics, or is in a program without
     /// gradients.
     #[default]
     Other,
@@ -55,8 +55,8 @@ impl Phase {
 /// 1.1.0.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct Layers {
-    /// Self time of ops without a name scope, as a share of `op_statistics.op_time_us`. Their path has only the function and the
-    /// primitive, or they have no path.
+    /// Self time of ops without a name scope, as a share of `op_statistics.op_time_us`. The path of such an op contains only
+    /// the function and the primitive, or the op has no path.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub without_scope_percent: Option<f64>,
     /// Self time of fusions that contain ops of several phases, as a share of `op_statistics.op_time_us`. Each such fusion is

@@ -12,9 +12,9 @@ pub enum Level {
     Good,
     /// Useful to know, but the remedy saves little or no time.
     Note,
-    /// Worth a look.
+    /// Worth examining.
     Warning,
-    /// To be examined first.
+    /// To examine first.
     Bad,
 }
 

@@ -16,7 +16,7 @@ pub struct Megascale {
 }
 
 /// One collective between slices: all its runs with one rendezvous name. A run begins with a `send` and ends with the matching
-/// `recv-done`. Times are means over runs on all devices; XProf averages over the first device of each host.
+/// `recv-done`. Times are means over runs on all devices. XProf averages over the first device of each host.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct MegascaleCollective {
     /// Name that XLA gives the collective: the attribute `_xla_host_transfer_rendezvous` of its sends and receives.
@@ -29,7 +29,7 @@ pub struct MegascaleCollective {
     /// not record it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub transfer_type: Option<String>,
-    /// Runs in the capture, on all devices. Runs whose `send` or `recv-done` is outside the capture do not count.
+    /// Runs in the capture, on all devices. Runs whose `send` or `recv-done` is outside the capture are excluded.
     pub occurrences: u64,
     /// Number of devices that ran it.
     pub num_devices: u64,
@@ -46,22 +46,22 @@ pub struct MegascaleCollective {
     pub recv_stall_us: f64,
     /// Time that the device spends in the `recv-done`.
     pub recv_done_stall_us: f64,
-    /// Median time of a run in the `recv-done`.
+    /// Median over runs of the time in the `recv-done`.
     pub recv_done_p50_us: f64,
     /// 90th percentile of these times, by nearest rank.
     pub recv_done_p90_us: f64,
     /// 99th percentile of these times, by nearest rank.
     pub recv_done_p99_us: f64,
-    /// Time that a run stalls the device: in its `send`, `send-done` and `recv-done`, and in a `recv` after the `send`.
+    /// Time for which a run stalls the device: in its `send`, `send-done` and `recv-done`, and in a `recv` after the `send`.
     pub stall_duration_us: f64,
-    /// Time that all runs stall devices. `stall_duration_us * occurrences`.
+    /// Time for which all runs stall devices. `stall_duration_us * occurrences`.
     pub total_stall_us: f64,
     /// Bytes that a run moves over the network for one device. With `b` bytes of the `recv-done` and a group of `g` members:
     /// `b (g-1) / g` for all-gather and all-to-all, twice that for all-reduce, `b (g-1)` for reduce-scatter, and `b` for one-to-one.
     /// Absent if the size or the group is unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub net_tx_bytes: Option<u64>,
-    /// Bandwidth with which the transfer fits in the slack: `net_tx_bytes / slack_time_us`, for one device. In 1e9 bytes per
+    /// Minimum bandwidth for the transfer to fit in the slack: `net_tx_bytes / slack_time_us`, for one device. In 1e9 bytes per
     /// second. Absent if there is no slack. XProf shows 1e9 bits per second.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub required_gb_per_sec: Option<f64>,

@@ -82,10 +82,10 @@ pub struct DeviceMemory {
     /// lower bound that excludes the memory of other programs and of the caller), `memory_profile` (live memory when the profile
     /// was saved) or `error` (the text of an out-of-memory error).
     pub source: String,
-    /// Most bytes in use at once. The meaning depends on `source`. For `allocator`, it is the bytes allocated or reserved. For
-    /// `programs`, it is the largest `memory.programs[].peak_heap_bytes`. For `error`, it is the bytes that the program needed,
-    /// or the failed allocation plus the bytes in use. Absent for `memory_profile`, which covers a single moment, and for
-    /// errors that contain only one allocation.
+    /// Largest number of bytes in use at once. The meaning depends on `source`. For `allocator`, it is the bytes allocated or
+    /// reserved. For `programs`, it is the largest `memory.programs[].peak_heap_bytes`. For `error`, it is the bytes that the
+    /// program needed, or the failed allocation plus the bytes in use. Absent for `memory_profile`, which covers a single
+    /// moment, and for errors that contain only one allocation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub peak_bytes: Option<u64>,
     /// Bytes of live arrays when a device memory profile was saved, without temporary values of a running program.
@@ -102,14 +102,14 @@ pub struct DeviceMemory {
     /// Peak as a share of the capacity. By default, JAX's allocator uses up to three quarters of a GPU's memory.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub peak_percent: Option<f64>,
-    /// Most bytes in use at once since the process started.
+    /// Largest number of bytes in use at once since the process started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lifetime_peak_bytes: Option<u64>,
     /// Share of the pool's free memory outside its largest free block, at the peak.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fragmentation_percent: Option<f64>,
-    /// True if the allocator holds all memory up to `capacity_bytes`, false if it takes memory from the device when it needs
-    /// more. Absent if its events do not show this. Added in 1.1.0.
+    /// True if the allocator holds all memory up to `capacity_bytes`. False if it takes memory from the device only when it
+    /// needs more. Absent if its events do not show this. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub is_preallocated: Option<bool>,
     /// Bytes of the allocation that failed, from the text of an out-of-memory error.
@@ -150,7 +150,7 @@ pub struct ProgramMemory {
     pub module: String,
     /// `HBM`, or `main memory` for a CPU.
     pub memory_space: String,
-    /// Most bytes alive at once: the allocations that last as long as the program, plus the heap's peak.
+    /// Largest number of bytes alive at once: the allocations that last as long as the program, plus the heap's peak.
     pub peak_heap_bytes: u64,
     /// `peak_heap_bytes` without the padding of temporary values.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -171,7 +171,7 @@ pub struct ProgramMemory {
     /// `parameter_bytes`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output_bytes: Option<u64>,
-    /// Bytes of allocations that contain both an argument and a result: donated arguments.
+    /// Bytes of allocations that contain both an argument and a result (donated arguments).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub aliased_bytes: Option<u64>,
     /// Bytes of allocations that contain constants of the program.

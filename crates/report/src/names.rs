@@ -303,7 +303,7 @@ mod tests {
         };
         let runs = [("a", Some("1")), ("b", Some("1")), ("a", Some("2")), ("c", None), ("c", None), ("c (2)", None)];
         assert_eq!(distinct(&runs), ["a (1)", "b", "a (2)", "c", "c (2)", "c (2) (2)"]);
-        // The same run twice.
+        // The same run occurs twice.
         assert_eq!(distinct(&[("a", Some("1")), ("a", Some("1"))]), ["a", "a (2)"]);
         assert_eq!(distinct(&[("a", None), ("a", Some("1"))]), ["a", "a (1)"]);
         assert!(distinct(&[]).is_empty());
@@ -351,7 +351,7 @@ mod tests {
         assert_eq!(distinct(&[read("main.json")]), ["vm"]);
     }
 
-    /// Uses the folders of a benchmark that profiles two methods on one, four and eight GPUs.
+    /// Uses the folders of a benchmark of two methods on one, four and eight GPUs.
     #[test]
     fn differing_parts_of_paths_name_runs_with_one_folder_name() {
         let time = "2024_12_01_14_30_25";
@@ -376,7 +376,7 @@ mod tests {
         // The time distinguishes two captures in one folder.
         let again = [runs[0].clone(), of("2024_12_01_14_30_59", &runs[0].trace_file), runs[2].clone()];
         assert_eq!(names(&again)[..2], ["1gpu (14:30:25)", "1gpu (14:30:59)"]);
-        // Plain files.
+        // Files outside a profile folder are distinguished by the differing parts of their paths.
         assert_eq!(names(&[of("trace", "a/trace.json.gz"), of("trace", "b/trace.json.gz")]), ["a", "b"]);
     }
 }

@@ -57,7 +57,7 @@ pub struct TopOp {
     /// instruction.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub operand_shapes: Vec<String>,
-    /// Number of events. On GPUs, the number of kernels; one execution of the op may launch several.
+    /// Number of events. On GPUs, it is the number of kernels, and one execution of the op may launch several.
     pub occurrences: u64,
     /// Number of executions of the instruction; see the [`ops` table](#table-ops). Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -20,8 +20,8 @@ pub fn parts(path: &str) -> Vec<&str> {
     parts
 }
 
-/// Returns, for each path, the words that some other path lacks. Underscores and folders separate words; words of one folder
-/// stay joined. Omits dates and times if the other words distinguish as many paths. Empty if nothing differs.
+/// Returns, for each path, the words that some other path lacks. Underscores and folders separate words. Words of one folder
+/// stay together. Omits dates and times if the other words distinguish as many paths. Empty if nothing differs.
 pub fn differing(paths: &[&str]) -> Vec<String> {
     let count = |names: &[String]| {
         let mut names: Vec<&String> = names.iter().collect();
@@ -56,7 +56,7 @@ fn words(paths: &[&str], is_omitted: &dyn Fn(&str) -> bool) -> Vec<String> {
             let own = |word: &&str| !word.is_empty() && !is_omitted(word);
             let all: Vec<&str> = part.split(SEPARATORS).filter(own).collect();
             let left: Vec<&str> = all.iter().copied().filter(|word| !common.contains(word)).collect();
-            // A bare number needs the words around it.
+            // A number alone is kept together with the words around it.
             let is_number = !left.is_empty() && left.iter().all(|word| word.bytes().all(|byte| byte.is_ascii_digit()));
             let left = if is_number { all } else { left };
             (!left.is_empty()).then(|| left.join("_"))

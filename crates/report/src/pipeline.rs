@@ -12,9 +12,9 @@ pub struct Pipeline {
     /// Form of the pipeline: `programs` (each stage runs its own programs, MPMD) or `loop` (all devices run one program, whose
     /// loop passes microbatches on with collective-permutes).
     pub kind: String,
-    /// Confidence that the devices form this pipeline. `high`: the microbatches arrive at each stage after the previous stage has
-    /// processed them, and the stages begin and end in order. `medium`: the program's structure shows the pipeline, but its times
-    /// do not. `low`: only a name in the program's source does.
+    /// Confidence that the devices form this pipeline. `high`: the microbatches arrive at each stage after the previous stage
+    /// has processed them, and the stages begin and end in order. `medium`: the program's structure shows the pipeline, but its
+    /// times do not. `low`: only a name in the program's source shows the pipeline.
     pub confidence: Confidence,
     /// Evidence for the pipeline, in a sentence.
     pub evidence: String,
@@ -41,8 +41,8 @@ pub struct Pipeline {
     pub bubble_time_us: f64,
     /// Share of the bubbles in the time of all stages. `100 * bubble_time_us / span_us`.
     pub bubble_percent: f64,
-    /// Share of the bubbles that this schedule has if all stages take equal time and transfers take none:
-    /// `100 * (p - 1) / (m + p - 1)` for p stages and m microbatches. Absent if the number of microbatches is unknown.
+    /// Share of the bubbles for this schedule if all stages took equal time and transfers took none: `100 * (p - 1) / (m + p -
+    /// 1)` for p stages and m microbatches. Absent if the number of microbatches is unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub schedule_bubble_percent: Option<f64>,
     /// Work of the slowest stage divided by the mean of all stages. 1 if all stages are equal.
@@ -62,7 +62,7 @@ pub struct PipelineStage {
     pub programs: Vec<String>,
     /// Runs of these programs, or ticks of the loop with useful work, per step and device.
     pub runs_per_step: f64,
-    /// Time in which a device of the stage does useful work.
+    /// Time during which a device of the stage does useful work.
     pub work_us: f64,
     /// Bubble of the stage: `span_us - work_us`.
     pub bubble_us: f64,

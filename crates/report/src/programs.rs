@@ -12,8 +12,8 @@ pub struct Program {
     pub name: String,
     /// Self time of the program's ops, per step and device (`step_ops.device_steps`).
     pub self_time_us: f64,
-    /// Hash of the program's instructions: equal if two builds compiled to the same instructions. It is the 64-bit FNV-1a of
-    /// the fingerprints (`step_ops.ops[].fingerprint`) of all instructions in order. Names, numbers, layouts, metadata and
+    /// Hash of the program's instructions. It is equal if two builds compiled to the same instructions. It is the 64-bit FNV-1a
+    /// of the fingerprints (`step_ops.ops[].fingerprint`) of all instructions in order. Names, numbers, layouts, metadata and
     /// backend configuration are ignored.
     pub fingerprint: String,
     /// Number of partitions that the program was compiled for. The listed parameters are the parameters of one partition.

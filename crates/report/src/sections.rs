@@ -454,8 +454,9 @@ pub struct Step {
     /// launches are unknown, or if an op would start before its annotation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lag_us: Option<f64>,
-    /// Mean clock of the devices in the step, relative to their highest clock: the clock's samples, weighted by time. For a TPU that
-    /// records throttling instead, 100 % minus that share. Absent if the capture has no such samples. Added in 1.1.0.
+    /// Mean clock of the devices in the step, relative to their highest clock: the clock's samples, weighted by time. For a TPU
+    /// that records throttling instead, 100 % minus the share of throttling. Absent if the capture has no such samples. Added
+    /// in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clock_percent: Option<f64>,
     /// True if the start or end of the capture cuts the step, or if its end is unknown; see [Steps](#steps).
@@ -480,15 +481,15 @@ pub struct Step {
     /// Number of prompt tokens among `tokens`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prefill_tokens: Option<u64>,
-    /// Number of the `tokens` that belong to decoding requests. If the name of the pass does not contain the number, it is one
-    /// token for each decoding request, so speculative tokens are excluded.
+    /// Number of the `tokens` that belong to decoding requests. If the name of the pass does not contain the number, one token
+    /// is assumed for each decoding request, so speculative tokens are excluded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub decode_tokens: Option<u64>,
 }
 
 impl Step {
-    /// Returns true if the step does the same work as the other steps. Forward passes of an inference engine that compute
-    /// prompts do not, because prompts have different lengths. Neither do passes that serve no request.
+    /// Returns true if the step does the same work as the other steps. Returns false for forward passes of an inference engine
+    /// that compute prompts, because prompts have different lengths, and for passes that serve no request.
     pub fn is_comparable(&self) -> bool {
         self.requests != Some(0) && self.phase.as_deref().is_none_or(|phase| phase == "decode")
     }

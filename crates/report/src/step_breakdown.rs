@@ -115,8 +115,8 @@ pub struct StepParts {
 /// Time of host threads in one role.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct HostRoleTime {
-    /// Role of host threads: `python`, `launch`, `input`, `compile`, `transfer`, `wait` or `other`. The role follows from the
-    /// name of the event (`facts/host_spans.csv`) or, if that is unknown, from the name of the thread
+    /// Role of host threads: `python`, `launch`, `input`, `compile`, `transfer`, `wait` or `other`. The role is derived from
+    /// the name of the event (`facts/host_spans.csv`) or, if that name is unknown, from the name of the thread
     /// (`facts/host_threads.csv`). A Python frame is `python`. If events on a thread are nested, the first of these roles
     /// applies: `compile`, `input`, `wait`, `transfer`, `launch`, `python`. `wait` means waiting for a device, a lock or
     /// another thread. Ops of a CPU backend are not host work.
@@ -189,8 +189,8 @@ pub struct HostCall {
     pub count: u64,
 }
 
-/// The thread whose user functions overlap most with a range in which another thread waits for a lock. It may hold the lock;
-/// the capture does not record the holder.
+/// The thread whose user functions overlap most with a range in which another thread waits for a lock. This thread may hold the
+/// lock. The capture does not record the holder.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct HostOtherThread {
     /// Name of the thread. Absent if it has none.

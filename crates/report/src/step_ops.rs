@@ -20,8 +20,8 @@ pub struct StepOps {
     /// The kernels with the most time, at most 200 (GPU).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub kernels: Vec<StepKernel>,
-    /// Operands of the ops by data type, most bytes first. The types show what the program computes with, and how it stores its
-    /// weights. Empty if the trace contains no HLO expressions. Added in 1.1.0.
+    /// Operands of the ops by data type, most bytes first. They show the types that the program computes with and stores its
+    /// weights in. Empty if the trace contains no HLO expressions. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub operand_types: Vec<OperandType>,
 }
@@ -70,9 +70,9 @@ pub struct StepOp {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
     /// Hash of the op's HLO expression. The hash is the same for the same instruction in another build, even if its number
-    /// differs. It is different if a shape differs. It is the 64-bit FNV-1a of the expression without its name, names of
-    /// operands and computations, layouts, channel, metadata and backend configuration, as 16 hexadecimal digits. Absent if the
-    /// trace contains no expression.
+    /// differs. It differs if a shape differs. It is the 64-bit FNV-1a of the expression without its name, names of operands
+    /// and computations, layouts, channel, metadata and backend configuration, as 16 hexadecimal digits. Absent if the trace
+    /// contains no expression.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fingerprint: Option<String>,
     /// Self time.

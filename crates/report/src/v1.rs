@@ -1,4 +1,4 @@
-//! Schema 1.x of the unified profile. Field names of version 1.0.0 are unchanged; new fields are optional. Times are in
+//! Schema 1.x of the unified profile. Field names of version 1.0.0 are unchanged, and new fields are optional. Times are in
 //! microseconds, sizes in bytes and shares in percent, and the name of every field contains the unit. docs/metrics.md defines
 //! every number.
 
@@ -178,7 +178,7 @@ pub struct Metadata {
     /// of the analysis.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timestamp: Option<String>,
-    /// `TPU`, `GPU`, `CPU`, or `Unknown` if no op ran. It depends on the planes that ran ops, not on all planes in the file.
+    /// `TPU`, `GPU`, `CPU`, or `Unknown` if no op ran. It depends only on the planes that ran ops.
     pub platform: String,
     /// Model of the first used device (`TPU v6 Lite`, `NVIDIA H100 80GB HBM3`). Source: `gpu_device_name` (in PyTorch's JSON,
     /// the name in `deviceProperties`), `device_type_string`, or the model that the compute capability implies. If the profile
@@ -194,8 +194,8 @@ pub struct Metadata {
     /// files or by the names of its programs, which `crates/facts/src/frameworks.csv` lists. A source file is recognised in an
     /// op, in the op's call stack, in a compiled program that ran, and in a Python frame with its path. A program's name is
     /// recognised if only the library uses the name (PAXml's `_wrapped_step_fn`). PAXml has priority over Flax, because PAXml's
-    /// layers are Flax modules. Names of scopes and classes are no evidence, because users choose them. So a Flax program whose
-    /// capture has neither source files nor such names stays `JAX`.
+    /// layers are Flax modules. Names of scopes and classes are not evidence, because users choose them. So a Flax program
+    /// whose capture has neither source files nor such names stays `JAX`.
     pub framework: String,
     /// Number of devices that ran at least one op, over all hosts.
     pub num_devices: u64,

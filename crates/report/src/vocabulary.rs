@@ -1,5 +1,5 @@
 //! Values of fields on which the code depends: platforms, sources and windows. Fields store text, because profiles of other
-//! tools contain other words; the enums list the words that crossprof knows.
+//! tools contain other words. The enums list the words that crossprof knows.
 
 use crate::{Framework, MainWindow, Metadata};
 
@@ -33,7 +33,7 @@ pub enum SourceFormat {
 pub enum WindowKind {
     /// Steps of the trace.
     Steps,
-    /// As many steps as the user gave, from the first to the last step found.
+    /// The number of steps that the user gave, from the first to the last step found.
     GivenSteps,
     /// From the first op of each device to its last.
     #[default]

@@ -91,7 +91,8 @@ pub(super) const SOURCE: Column = column(
     "source_info",
     "Source",
     Unit::Text,
-    "Source file and line: the innermost frame of the call stack outside libraries. Empty for ops that XLA added without a source line, such as copies.",
+    "Source file and line: the innermost frame of the call stack outside libraries. Empty for ops that XLA added \
+        without a source line, such as copies.",
 )
 .caveat("See [Source lines](#source-lines). XProf shows the line that XLA records, which may be in a library.")
 .xprof("source_info");

@@ -16,7 +16,7 @@ const LEAST_BYTES: usize = 800;
 /// Largest number of characters of a text.
 const TEXT: usize = 300;
 
-/// Answer of a tool. Texts of the trace have no control characters.
+/// Answer of a tool. Texts from the trace have no control characters.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Answer {
     /// Name of the tool.
@@ -44,7 +44,7 @@ pub struct Answer {
     /// Definitions of facts and columns.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub definitions: BTreeMap<String, String>,
-    /// Ids of the items that the answer rests on.
+    /// Ids of the items that the answer is based on.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub evidence: Vec<String>,
     /// Problems of the input that affect the numbers.
@@ -121,7 +121,7 @@ impl Answer {
             if text.len() <= most_bytes {
                 return text;
             }
-            // Drops as many items as the excess needs, so that long lists take few rounds.
+            // Drops enough items for the whole excess, so that long lists need only a few rounds.
             let excess = text.len() - most_bytes;
             let dropped = loop {
                 match order.peek() {
@@ -136,8 +136,8 @@ impl Answer {
         }
     }
 
-    /// Drops items from the end of a list, but keeps `kept`, until about `excess` bytes are gone. Returns false if the list has
-    /// no more items.
+    /// Drops items from the end of a list until about `excess` bytes are gone. Keeps at least `kept` items. Returns false if
+    /// the list has no more items to drop.
     fn drop_last(&mut self, list: List, kept: usize, excess: usize) -> bool {
         let (name, dropped) = match list {
             List::Rows => ("rows", cut(&mut self.rows, kept, excess)),
@@ -200,7 +200,7 @@ enum List {
     Columns,
 }
 
-/// Order in which items are dropped: each list down to this number, one list after another.
+/// Order in which items are dropped. Each list is shortened to this number of items before the next list.
 const ORDER: [(List, usize); 19] = [
     (List::Rows, 12),
     (List::Lines, 16),
@@ -234,7 +234,7 @@ fn cut<T: Serialize>(items: &mut Vec<T>, kept: usize, excess: usize) -> usize {
     removed
 }
 
-/// Returns a text of the trace without control characters and at a limited length.
+/// Returns a text from the trace without control characters, shortened if it is too long.
 pub fn text(text: &str) -> String {
     quotable(text, TEXT)
 }
@@ -250,7 +250,7 @@ pub fn value(cell: CellRef<'_>) -> Value {
     }
 }
 
-/// Returns the first sentence of a definition, which stands alone.
+/// Returns the first sentence of a definition, which is understandable alone.
 fn first_sentence(definition: &str) -> &str {
     definition.find(". ").and_then(|end| definition.get(..=end)).unwrap_or(definition)
 }

@@ -8,7 +8,7 @@ use crate::cli::input::walk;
 use crate::cli::open::{Known, Opened};
 use crate::cli::progress::Progress;
 
-/// Number of captures that stay open. More would fill the memory.
+/// Maximum number of open captures. More of them would fill the memory.
 const KEPT: usize = 3;
 
 /// Captures by path, most recently used last.
@@ -42,7 +42,7 @@ impl Captures {
         self.folders.as_deref()
     }
 
-    /// Returns the capture at a path, which is read if it is not open or has changed.
+    /// Returns the capture at a path. Reads it if it is not open or has changed.
     ///
     /// # Errors
     ///
@@ -99,7 +99,7 @@ impl Captures {
     ///
     /// # Errors
     ///
-    /// Fails with a message if it is outside the folders, for example behind a link.
+    /// Fails with a message if the file is outside the folders, for example behind a link.
     pub fn inside(&self, path: &Path) -> Result<PathBuf, String> {
         let real = path.canonicalize().map_err(|error| format!("{}: cannot be read: {error}", path.display()))?;
         match &self.folders {

@@ -29,10 +29,10 @@ pub struct Request {
     /// given.
     #[serde(default)]
     baseline: Option<String>,
-    /// Limits that the numbers of the capture must keep: `step_timing.avg_step_time_us < 150 ms`.
+    /// Limits on the numbers of the capture: `step_timing.avg_step_time_us < 150 ms`.
     #[serde(default)]
     limits: Vec<String>,
-    /// Smallest difference that counts, in percent. 1 if absent.
+    /// Smallest difference that is treated as a change, in percent. 1 if absent.
     #[serde(default)]
     threshold_percent: Option<f64>,
     /// Largest size of the answer in bytes. 4000 if absent.
@@ -64,7 +64,7 @@ pub fn call(captures: &mut Captures, request: &Request) -> Result<(Answer, Optio
     Ok((answer, request.max_bytes))
 }
 
-/// Returns the paths of a baseline: those that a name stands for, or the path itself.
+/// Returns the paths of a baseline. `base` is the name of a baseline, or a path itself.
 fn before(captures: &Captures, base: &str) -> Result<Vec<String>, String> {
     let folder = captures.folders().and_then(<[PathBuf]>::first).cloned().unwrap_or_default();
     if std::path::Path::new(base).exists() || !baseline::exists(&folder, base) {
@@ -94,7 +94,7 @@ fn subject(captures: &mut Captures, paths: &[String], side: &str) -> Result<Subj
     Ok(Subject { programs, ..subject })
 }
 
-/// Returns the findings that only one side has: those of the capture, then those of the baseline.
+/// Returns the findings that only the capture has, and the findings that only the baseline has.
 fn findings(before: &Subject, after: &Subject) -> [Vec<String>; 2] {
     let of = |subject: &Subject| -> Vec<String> {
         let fired = subject.profile.findings.iter().filter(|it| it.severity > FindingSeverity::NotChecked);

@@ -1,6 +1,6 @@
 //! Checks that a capture contains what a question needs, and names the options that record the rest.
 //!
-//! The gates only report what is present. How good a number is, is the matter of the checklist.
+//! The gates only report what is present. The checklist judges how good a number is.
 
 use base::{cut, suggest};
 use crossprof::export::digest::CaptureDigest;
@@ -12,9 +12,9 @@ use super::answer::{Answer, text};
 use super::captures::no_run;
 use crate::cli::open::Opened;
 
-/// Smallest number of counted steps whose spread is known well enough to compare captures (our limit).
+/// Minimum number of counted steps for their spread to be known well enough to compare captures (our limit).
 const FEW_STEPS: u64 = 3;
-/// Share of op time with known costs above which rates describe the program (our limit).
+/// Share of ops with known costs in the op time above which rates describe the program (our limit).
 const MOST_COSTS: f64 = 90.0;
 
 /// State of a gate.
@@ -46,7 +46,7 @@ enum Gate {
     Memory,
 }
 
-/// A question: its name, words that mean it, the gates that it needs, and the gates that make the answer better.
+/// A question: its name, its synonyms, the gates that it needs, and the gates that improve the answer.
 type Question = (&'static str, &'static [&'static str], &'static [Gate], &'static [Gate]);
 
 /// All questions.
@@ -181,7 +181,7 @@ fn yes_if(present: bool) -> State {
     if present { State::Yes } else { State::No }
 }
 
-/// Returns the state of a gate, what the capture contains, and the way to record the rest.
+/// Returns the state of a gate, the data that the capture contains, and the way to record the rest.
 fn checked(gate: Gate, profile: &UnifiedProfile, has_counters: Option<bool>) -> (State, String, String) {
     let words = profile.metadata.framework().words();
     let timing = &profile.step_timing;
@@ -330,7 +330,7 @@ fn is_jax(profile: &UnifiedProfile) -> bool {
     matches!(profile.metadata.framework(), Framework::Jax | Framework::Unknown)
 }
 
-/// Returns the answer as text, one gate a line.
+/// Returns the answer as text, with one gate per line.
 pub fn to_text(answer: &Value) -> String {
     let part = |value: Option<&Value>| value.and_then(Value::as_str).unwrap_or_default().to_owned();
     let fact = |name: &str| part(answer.pointer(&format!("/facts/{name}")));

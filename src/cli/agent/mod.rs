@@ -32,7 +32,7 @@ pub use inspect::to_text as inspection_text;
 pub struct Tool {
     /// Name of the tool.
     pub name: &'static str,
-    /// Description for agents, in a few sentences.
+    /// Short description for agents.
     #[cfg_attr(not(feature = "mcp"), allow(dead_code, reason = "only the server lists the tools"))]
     pub about: &'static str,
     schema: fn() -> Value,

@@ -150,7 +150,7 @@ fn find(opened: &mut Opened, run: u32, wanted: &str, program: Option<&str>) -> R
 }
 
 /// Returns the lines of source around `file:line`. Reads only Python files below the folders of the registry or, without
-/// folders, below the working directory: a trace may name any file of this machine.
+/// folders, below the working directory, because a trace may name any file on this machine.
 fn snippet(captures: &Captures, place: &str) -> Result<Vec<String>, String> {
     let (file, line) = place.rsplit_once(':').ok_or("The source line must have the form FILE:LINE.")?;
     let line: usize = line.parse().map_err(|_| "The source line must have the form FILE:LINE.".to_owned())?;

@@ -1,4 +1,4 @@
-//! Tool `open`: lists captures, the runs of one, or what one lacks for a question.
+//! Tool `open`: lists captures, the runs of a capture, or the data that a capture lacks for a question.
 
 use std::path::{Path, PathBuf};
 

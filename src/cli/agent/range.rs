@@ -37,7 +37,7 @@ pub struct Request {
     /// True for one row per event. Otherwise, rows are statistics.
     #[serde(default)]
     events: bool,
-    /// Group of the statistics: `name` (default), `op`, `category`, `scope`, `line` or `counter`.
+    /// Grouping of the statistics: `name` (default), `op`, `category`, `scope`, `line` or `counter`.
     #[serde(default)]
     by: String,
     /// Words that rows must contain.

@@ -14,7 +14,7 @@ use base::suggest;
 
 /// Largest number of rows that are copied for an answer.
 const MOST_ROWS: u32 = 1000;
-/// Number of rows if the request gives none.
+/// Number of rows if the request does not specify it.
 const ROWS: u32 = 20;
 
 /// Arguments of `table`.
@@ -26,7 +26,7 @@ pub struct Request {
     /// Index of the run. 0 if absent.
     #[serde(default)]
     run: usize,
-    /// Name of the table: `ops`, `steps`, `collectives`, ... `open` lists all.
+    /// Name of the table: `ops`, `steps`, `collectives`, ... The tool `open` lists all.
     table: String,
     /// Group or form of a table that has several (`op-tree` by `scope`).
     #[serde(default)]
@@ -148,7 +148,7 @@ fn row_ids(name: TableName, table: &Table) -> Vec<String> {
     let index = place("index");
     let id = |row: &Vec<Cell>| {
         let name = match text(row, at) {
-            // A step without a name is called by its index.
+            // A step without a name is identified by its index.
             name if name.is_empty() => index.map(|at| text(row, at)).unwrap_or_default(),
             name => name,
         };

@@ -30,8 +30,8 @@ struct Compared {
     difference: Difference,
 }
 
-/// Returns the difference between the found program and the program that the command compares it with. That program is in
-/// `against` or else in the same runs.
+/// Returns the difference between `found` and the program that the command compares it with. The other program is in `against`
+/// or, without it, in the same runs.
 pub fn of(command: &Hlo, runs: &mut Runs<'_>, found: &Found, against: Option<&mut Runs<'_>>) -> Result<String, String> {
     let format = command.format();
     if !matches!(format, HloFormat::Text | HloFormat::Json) {

@@ -51,7 +51,7 @@ pub struct Found {
     pub program: HloProgram,
 }
 
-/// Returns the program that the command names, or the only one that contains the op.
+/// Returns the program that the command names, or the only program that contains the op.
 pub fn program(command: &Hlo, runs: &mut Runs<'_>) -> Result<Found, String> {
     let all = all(runs)?;
     let mut matching = match &command.program {
@@ -137,8 +137,8 @@ fn named(option: &str, wanted: &str, all: Vec<Found>, runs: &mut Runs<'_>) -> Re
     Ok(found)
 }
 
-/// Returns the only program, or the only program that was measured. `option` is the option with which the user can name
-/// one, unless it was given.
+/// Returns the only program, or the only program that was measured. `option` is the option that the user can set to name a
+/// program. `None` if it was given.
 fn only(mut matching: Vec<Found>, option: Option<&str>, verb: &str) -> Result<Found, String> {
     let mut measured = (0..).zip(&matching).filter(|(_, it)| it.program.time.is_some()).map(|(at, _)| at);
     if let (Some(one), None) = (measured.next(), measured.next()) {

@@ -103,7 +103,7 @@ impl HttpBody for Body {
     }
 }
 
-/// Reads the next bytes of a file. Fails at the end of the file, because the response has promised its length.
+/// Reads the next bytes of a file. Fails at the end of the file, because the response has already stated a longer length.
 fn read(mut file: File, most: u64, workers: Arc<Workers>) -> Reading {
     Box::pin(async move {
         let job = move || {

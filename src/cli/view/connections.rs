@@ -22,7 +22,7 @@ const MOST_CONNECTIONS: usize = 256;
 /// File descriptors for everything else: standard streams, the listener, the watch, and a folder that is being read.
 const OTHER_DESCRIPTORS: usize = 24;
 
-/// A connection without a request for this long is closed.
+/// A connection is closed if it has sent no request for this long.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// If a client accepts no bytes for this long, its connection may be closed in favour of others.

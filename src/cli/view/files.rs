@@ -7,10 +7,10 @@ use std::path::Path;
 use crossprof::input::plan::{FileKind, is_called_profile};
 use crossprof::session;
 
-/// Bytes that identify the kind of most files.
+/// Number of leading bytes that identify the kind of most files.
 const FEW_BYTES: u64 = 4 << 10;
 
-/// Bytes that identify the kind of any file.
+/// Number of leading bytes that identify the kind of any file.
 const HEAD_BYTES: u64 = 64 << 10;
 
 /// Opens a regular file and returns its size. Fails for anything else, because reading a pipe without a writer would never

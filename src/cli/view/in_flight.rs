@@ -1,4 +1,4 @@
-//! State of a connection: when it was last used, and whether it has a response in progress.
+//! State of a connection: the time of its last use, and true while a response is in progress.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -33,7 +33,7 @@ impl Activity {
     }
 }
 
-/// A response in progress, which is being created or sent.
+/// A response in progress: it is being created or sent.
 pub struct InFlight(Arc<Activity>);
 
 impl InFlight {

@@ -32,7 +32,7 @@ use workers::Workers;
 /// Preferred port. With a fixed port, users can keep an SSH tunnel.
 const PORT: u16 = 8321;
 
-/// Longest wait for the first walk of the folder. A longer walk continues while the server answers requests.
+/// Maximum wait for the first walk of the folder. A longer walk continues while the server answers requests.
 const FIRST_WALK: Duration = Duration::from_millis(400);
 
 /// Length of a slice of the walk. Between slices, a server without threads answers requests.
@@ -59,7 +59,7 @@ fn serve(command: &View) -> Result<u8, String> {
     let root = scan.root().to_owned();
     let token = token()?;
     let (listener, address) = listen(command.host, command.port)?;
-    // The server needs only one thread, so it works even if the system allows no more.
+    // The server needs only one thread, so it works even if the system allows no further threads.
     let failed = |error: std::io::Error| format!("The server cannot be started: {error}.");
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(failed)?;
     let workers = Arc::new(Workers::start());

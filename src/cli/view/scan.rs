@@ -19,7 +19,7 @@ use super::watch::Watch;
 /// A file changed more recently than this may be incomplete.
 const SETTLING: Duration = Duration::from_secs(2);
 
-/// Maximum number of files. A folder with more is not a folder of profiles.
+/// Maximum number of files. A folder with more files is not a folder of profiles.
 const MOST_FILES: usize = 1_000_000;
 
 /// A folder without a watch is walked again after this pause plus ten times the duration of a walk.
@@ -84,7 +84,7 @@ pub struct Scan {
     has_changed: bool,
     walk_started: Instant,
     walk_ended: Instant,
-    /// Time at which the list was last made, and how long making it took.
+    /// Time at which the list was last made, and the time that this took.
     published: (Instant, Duration),
 }
 

@@ -236,8 +236,8 @@ fn lock<T>(value: &Mutex<T>) -> MutexGuard<'_, T> {
     value.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Accepts only names of this machine. If the server accepted other names, another website could point its own name at this
-/// server and let the browser read the responses (DNS rebinding). Numeric addresses are safe.
+/// Returns true for a name of this machine. If the server accepted other names, another website could point its own name at
+/// this server and let the browser read the responses (DNS rebinding). Numeric addresses are safe.
 fn is_own_name(host: &str) -> bool {
     let name = match host.strip_prefix('[') {
         Some(rest) => rest.split(']').next().unwrap_or_default(),

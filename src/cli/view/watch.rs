@@ -1,5 +1,5 @@
-//! Reports changes below a folder, as the kernel reports them. Watching is supported only on Linux. On other systems, the
-//! folder is walked again.
+//! Reports changes below a folder, using notifications from the operating system. Watching is supported only on Linux. On other
+//! systems, the folder is walked again.
 
 #[cfg(target_os = "linux")]
 pub use linux::Watch;

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::oneshot;
 
-/// A browser requests six files at once, and the scan of the folder needs one more thread.
+/// Number of threads. A browser requests six files at once, and the scan of the folder needs one more thread.
 const THREADS: usize = 7;
 
 type Job = Box<dyn FnOnce() + Send>;

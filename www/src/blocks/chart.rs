@@ -41,7 +41,7 @@ pub fn chart(marks: Marks, class: &'static str, drawing: AnyView) -> AnyView {
     let choose = {
         let marks = marks.clone();
         move |next: Option<usize>| {
-            // A chart loses the focus after it was removed. At that time, its signals no longer exist.
+            // A removed chart loses the focus when its signals no longer exist.
             if chosen.try_get_untracked().is_none_or(|now| now == next) {
                 return;
             }
@@ -123,7 +123,7 @@ fn is_walk(key: &str) -> bool {
     key.starts_with("Arrow") || matches!(key, "Home" | "End")
 }
 
-/// Returns the mark that a key leads to, in a sequence of `count` marks. A key up or down moves by `by` marks.
+/// Returns the mark that a key leads to, in a sequence of `count` marks. The up and down keys move by `by` marks.
 pub fn walk(now: Option<usize>, key: &str, count: usize, by: usize) -> Option<usize> {
     let last = count.checked_sub(1)?;
     Some(match (key, now) {

@@ -16,7 +16,7 @@ use crate::browser;
 use crate::plot::paint::{escaped, paint};
 use crate::state::State;
 
-/// Position of the text baseline as a fraction of the line height. Typefaces differ by a few percent.
+/// Position of the text baseline as a fraction of the line height. Typefaces differ by only a few percent.
 const BASELINE: f64 = 0.79;
 /// Number of PNG pixels per CSS pixel.
 const PNG_SCALE: f64 = 2.0;
@@ -253,7 +253,7 @@ impl Pen {
             if place.width() <= 0.0 {
                 continue;
             }
-            // Keep the aligned edge fixed, because the viewer may have other fonts.
+            // Keep the aligned edge fixed, because the program that shows the file may have other fonts.
             let (anchor, x) = match align.as_str() {
                 "right" | "end" => ("end", place.right()),
                 "center" => ("middle", (place.left() + place.right()) / 2.0),

@@ -16,8 +16,8 @@ use crate::components::tip::Name;
 use crate::components::warnings::{bounded, bounded_lines};
 use crate::state::State;
 
-/// Color of cells above and below the middle, and of cells without a value: red, green, blue. The colours are visible on
-/// light and dark backgrounds. The background shows through weak colours.
+/// Colors (red, green, blue) of cells above the middle, below the middle, and without a value. The colours are visible on light
+/// and dark backgrounds. The background shows through weak colours.
 const ABOVE: [u8; 3] = [214, 88, 10];
 const BELOW: [u8; 3] = [22, 122, 206];
 const ABSENT: [u8; 4] = [128, 128, 128, 70];

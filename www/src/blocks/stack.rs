@@ -1,4 +1,4 @@
-//! Stacked bars. A few rows become horizontal bars with labels. Many rows, such as the steps of a long run, become
+//! Stacked bars. A small number of rows becomes horizontal bars with labels. Many rows, such as the steps of a long run, become
 //! columns.
 
 use std::sync::Arc;
@@ -263,7 +263,7 @@ fn standing(stack: Arc<Stack>) -> AnyView {
             ((row as f64 / rows as f64, top), (1.0 / rows as f64, height))
         }
     };
-    // Labels at equal distances, including the first and the last column.
+    // Label columns at equal distances, including the first and the last column.
     let named = (0..=X_LABELS).filter_map(|at| stack.rows.get(at * (rows - 1) / X_LABELS));
     let named = named.map(|row| view! { <bdi>{bounded(&row.label)}</bdi> }).collect_view();
     let odd = underlines(&stack);

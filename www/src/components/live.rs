@@ -1,5 +1,5 @@
-//! Parts of the page that are redrawn when a signal changes. Leptos compiles a few kilobytes of code for each closure
-//! type. Boxing the closures avoids these copies.
+//! Parts of the page that are redrawn when a signal changes. Leptos compiles several kilobytes of code for each closure type.
+//! Boxing the closures avoids these copies.
 
 use leptos::prelude::*;
 

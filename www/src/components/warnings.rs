@@ -48,7 +48,7 @@ pub fn tied(text: &str) -> String {
     let mut before = ' ';
     let mut rest = text.chars().peekable();
     while let Some(c) = rest.next() {
-        // A unit is `%`, or begins with a letter or `µ`. A non-breaking space before other words does no harm.
+        // A unit is `%`, or begins with a letter or `µ`. A non-breaking space before other words is harmless.
         let is_unit = rest.peek().is_some_and(|next| matches!(*next, '%' | 'µ') || next.is_ascii_alphabetic());
         out.push(if c == ' ' && is_number && before.is_ascii_digit() && is_unit { '\u{a0}' } else { c });
         let is_figure = c.is_ascii_digit() || matches!(c, '.' | ',' | '\u{202f}');

@@ -11,7 +11,7 @@ use super::Explorer;
 use super::walk::{Step, step};
 use crate::components::live::{follow, live};
 
-/// Scales of the picture.
+/// Minimum and maximum scale of the picture.
 const ZOOM: (f64, f64) = (0.1, 3.0);
 /// Smallest scale that still shows text. A wider picture is scrolled rather than made smaller.
 const LEGIBLE: f64 = 0.8;
@@ -160,7 +160,7 @@ fn reveal(explorer: Explorer, frame: &Element) {
     }
 }
 
-/// Returns the index of the node below the pointer, and whether its switch was hit.
+/// Returns the index of the node below the pointer, and true if its switch was hit.
 fn node_of(event: &MouseEvent) -> Option<(usize, bool)> {
     let target: Element = event.target()?.dyn_into().ok()?;
     let node = target.closest("[data-node]").ok()??.get_attribute("data-node")?.parse().ok()?;

@@ -15,7 +15,7 @@ use crate::table::window::window;
 const LINE_PX: f64 = 18.0;
 /// Number of lines in one request.
 const LINES: u32 = 300;
-/// Number of lines in a request that are above the visible lines.
+/// Number of lines above the visible lines in a request.
 const ABOVE: u32 = 100;
 
 /// Renders the text.

@@ -77,7 +77,7 @@ impl Explorer {
             Some((program, op))
         });
         follow(move || {
-            // Other settings lead to other times.
+            // If the settings change, the times change.
             run.report.track();
             let Some((program, op)) = wanted.get() else { return };
             programs::list(&run, program, op, Box::new(move |all| self.listed(all)));

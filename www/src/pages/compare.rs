@@ -30,8 +30,8 @@ use crate::{ask, browser, programs};
 thread_local! {
     /// Settings of the comparison, restored when the user returns to it.
     static KEPT: RefCell<BTreeMap<String, String>> = const { RefCell::new(BTreeMap::new()) };
-    /// Differences between the programs of a run and those of a baseline, by the reports of both. Empty while the programs
-    /// are being compared.
+    /// Differences between the programs of a run and those of a baseline. The key consists of the reports of both. Empty while
+    /// the programs are being compared.
     static CHANGES: RefCell<Vec<(Pair, Vec<u8>)>> = const { RefCell::new(Vec::new()) };
     /// Highest run number that was already added or skipped.
     static SEEN: Cell<u32> = const { Cell::new(0) };

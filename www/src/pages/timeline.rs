@@ -23,8 +23,8 @@ const REST: Duration = Duration::from_millis(400);
 const RANGE: &str = "range";
 const SELECTION: &str = "selection";
 
-/// The event and range that this page last read from the URL or wrote to it. A different event means that the user followed
-/// a link.
+/// The event and range that this page last read from the URL or wrote to it. If the URL contains another event, the user
+/// followed a link.
 #[derive(Clone, Debug, Default)]
 struct Noted {
     event: Option<String>,

@@ -27,7 +27,7 @@ const MIN_WIDTH: f64 = 0.0008;
 pub fn layout(parents: &[Option<u32>], values: &[f64], top: usize, max_depth: usize) -> Vec<Span> {
     let size = |node: usize| values.get(node).copied().filter(|value| value.is_finite() && *value > 0.0).unwrap_or(0.0);
     let parent = |node: usize| parents.get(node).copied().flatten().map(|parent| parent as usize);
-    // Children that together exceed their parent share the width of the parent.
+    // If children together exceed their parent, they share the width of the parent.
     let mut sums = vec![0.0; parents.len()];
     for node in 0..parents.len() {
         if let Some(sum) = parent(node).filter(|parent| *parent < node).and_then(|parent| sums.get_mut(parent)) {

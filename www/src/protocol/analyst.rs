@@ -75,7 +75,7 @@ pub enum AnalystRequest {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RehearseRequest;
 
-/// Tells the analyst to receive the runs that the decoder passes on.
+/// Makes the analyst receive the runs that the decoder passes on.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AnalyseRequest;
 

@@ -1,9 +1,9 @@
 //! Binary encoding of JSON trees, for data that is too large to convert to JavaScript values one by one. Writer and
 //! reader belong to the same build, so there is no version number. Does not access the browser.
 //!
-//! A value is a tag followed by its content. Numbers take eight bytes. Strings, lists and objects begin with a length of
-//! four bytes. All numbers are little-endian. Unlike JSON, this format needs no number parser, which the page would need
-//! only for this.
+//! A value is a tag followed by its content. Numbers take eight bytes. Strings, lists and objects begin with a length of four
+//! bytes. All numbers are little-endian. Unlike JSON, this format needs no number parser. The page would need one only for this
+//! purpose.
 
 use serde_json::{Map, Number, Value};
 

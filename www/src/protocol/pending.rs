@@ -6,7 +6,7 @@ use super::{Place, RequestId};
 #[derive(Debug)]
 pub struct Pending<T> {
     last: u32,
-    /// Pending requests, oldest first. There are rarely more than a few.
+    /// Pending requests, oldest first. There are rarely many.
     waiting: Vec<(RequestId, Option<Place>, T)>,
     /// Reason why the worker has ended, if it has.
     ended: Option<String>,

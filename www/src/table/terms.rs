@@ -1,5 +1,5 @@
-//! The terms of a filter as the user typed them. Each term is a chip in the top bar. The library defines their
-//! meaning (`crossprof::table::Filter`).
+//! The terms of a filter as the user typed them. Each term is a chip in the top bar. The library defines the meaning of the
+//! terms (`crossprof::table::Filter`).
 
 pub use crossprof::table::terms;
 

@@ -1,4 +1,4 @@
-//! Virtual rows: only the visible rows, and a few around them, are in the document.
+//! Virtual rows: only the visible rows, and some rows around them, are in the document.
 
 /// The rows to draw, and the heights of the space that replaces the rows above and below.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -1,5 +1,5 @@
-//! The buttons above the picture. One function makes all of them, because Leptos code for each button would exceed
-//! the size limit.
+//! The buttons above the picture. One function makes all buttons, because separate Leptos code for each button would exceed the
+//! size limit.
 
 use std::rc::Rc;
 

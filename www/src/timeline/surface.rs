@@ -419,7 +419,7 @@ impl Surface {
         if let Some(arrangement) = outcome.arrangement.take() {
             self.wanted.set(None);
             self.update(|sight| sight.arrangement = arrangement);
-            // The selection stays.
+            // The selection does not change.
             self.said.outcome.update(|known| known.get_or_insert_default().kept = outcome.kept);
             return;
         }
@@ -435,7 +435,7 @@ impl Surface {
         }
         let bookmark = outcome.bookmark.as_ref().map(|(bookmark, _)| *bookmark);
         if is_kept && bookmark.is_none() && self.sight.borrow().bookmark.is_none() {
-            // There is no flag or range to go to, and the selection stays.
+            // If there is no flag or range to go to, the selection does not change.
             return;
         }
         if outcome.event.is_some() || bookmark.is_some() || is_area || is_kept || matches!(action, Action::Pick { .. })

@@ -1,5 +1,5 @@
-//! The analyst: receives decoded runs, makes their reports, pages and tables, and keeps the runs while the page shows them.
-//! The second analyst of a load runs the same program. It stores no runs, but only the memory records of some runs.
+//! The analyst: receives decoded runs, makes their reports, pages and tables, and keeps the runs while the page shows them. The
+//! second analyst of a load runs the same program. It does not store runs. It only stores the memory records of some runs.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -46,7 +46,7 @@ const PREPARED_BYTES: usize = 64 << 20;
 
 /// Number of steps of each synthetic run in a warm-up. One pass takes about 20 ms.
 const STEPS: i64 = 20;
-/// Number of passes of a warm-up. Browsers optimise code that has run for a few milliseconds.
+/// Number of passes of a warm-up. Browsers optimise code that has run for some milliseconds.
 const PASSES: u32 = 20;
 
 const DAMAGED: &str = "A run was damaged during the transfer between two workers. Load the profile again.";

@@ -1,7 +1,6 @@
-//! The first reader: reads and unpacks files, and sends blocks of bytes to the decoder. Inflating and decoding run in
-//! parallel, and only a few blocks are in memory at any time. Uncompressed data is sent in the buffers into which it was
-//! read. The metadata of an xplane file comes after its events. It is read first, so that the decoder does not have to wait
-//! for it.
+//! The first reader: reads and unpacks files, and sends blocks of bytes to the decoder. Inflating and decoding run in parallel,
+//! and only a few blocks are in memory at any time. Uncompressed data is sent in the buffers that it was read into. The
+//! metadata of an xplane file comes after the events, but is read first, so that the decoder does not have to wait for it.
 
 use std::ops::Range;
 

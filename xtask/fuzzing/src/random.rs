@@ -25,7 +25,7 @@ impl Random {
     }
 
     /// Returns the next number.
-    #[allow(clippy::should_implement_trait)] // It never ends, so it is no iterator.
+    #[allow(clippy::should_implement_trait)] // It never ends, so it is not an iterator.
     pub fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.0;

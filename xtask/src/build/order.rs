@@ -1,7 +1,7 @@
 //! Orders the functions of a WebAssembly module so that gzip compresses them best.
 //!
-//! gzip finds repetitions within 32 kB. Generic code has many nearly equal instances. An instance close to a similar one
-//! takes few bytes, and an instance far from similar ones takes all its bytes. Therefore, the functions are arranged in a
+//! gzip finds repetitions within 32 kB. Generic code has many nearly equal instances. An instance near a similar one takes only
+//! a few bytes, whereas an instance far from similar ones takes all of its bytes. Therefore, the functions are arranged in a
 //! chain:
 //!
 //! ```text

@@ -4,7 +4,7 @@
 use crate::cache;
 use std::path::PathBuf;
 
-/// Location of the real profiles, and the decision to run their tests.
+/// Location of the real profiles, and true if their tests run.
 pub struct Profiles {
     folder: PathBuf,
     run: bool,

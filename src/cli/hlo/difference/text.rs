@@ -11,7 +11,7 @@ use super::{Compared, Inside, Side};
 
 /// Maximum number of rows of a list. The JSON contains all rows.
 const MOST_ROWS: usize = 40;
-/// Width of a text next to other texts.
+/// Maximum width of a text that has other texts next to it.
 const WIDTH: usize = 90;
 
 /// Returns the numbers of both programs, the differences by scope, and the instructions that differ, largest first. Names in a

@@ -25,8 +25,8 @@ pub(super) fn filter_field(shown: Signal<Shown>, title: Memo<String>) -> AnyView
     let key = shown.with_untracked(|shown| shown.table().map_or("", |table| table.table.key()));
     let list = format!("completions-{key}");
     let typed = move || state.route.with(|route| route.query.filter.clone());
-    // While the user types a value, its first letters may match no row, and there would be no values to offer. So keep the
-    // last table that had rows.
+    // While the user types a value, the first letters may match no row, so the table offers no values. So keep the last table
+    // that had rows.
     let with_rows = StoredValue::new(shown.get_untracked());
     // When the list is opened on an empty field, it offers all columns.
     let all = Memo::new(move |_| {
@@ -61,7 +61,7 @@ pub(super) fn filter_field(shown: Signal<Shown>, title: Memo<String>) -> AnyView
             "Enter" if is_listed && chosen.is_some() => chosen.into_iter().for_each(take),
             "Tab" if is_listed && !event.shift_key() => take(chosen.unwrap_or(0)),
             "Escape" if is_listed => {
-                // Keep the filter: the page would clear it otherwise.
+                // Keep the filter. Otherwise, the page would clear it.
                 event.stop_propagation();
                 open.set(Open::default());
             }

@@ -11,7 +11,7 @@ use crate::state::{Run, State};
 pub struct Chosen {
     /// Original name of the run, which identifies it in the URL.
     pub name: String,
-    /// File from which the run was read. The user needs it to open the run again.
+    /// File that the run was read from. The user needs this file to open the run again.
     pub file: String,
     /// Label from the user. Empty for the original name.
     pub called: String,

@@ -161,7 +161,7 @@ fn documents(traces: &[(Format, String, Vec<u8>)]) -> Vec<(String, String)> {
         r#"{"batch_size":16,"seq_length":128,"device":"tpu-v5e","model_dims":2048,"num_layers":18,"num_heads":8}"#;
     let results = r#"{"gpu_count":4,"n_qubit":8,"timestamp":"2024-12-01T14:30:22","step_timing":{"unitary_gradient_lcam":45.2},
         "total_params":96,"unitary_grad_lcam":{"execution_time":45.2,"success":true,"tensorboard_trace":"t/lcam_trace"}}"#;
-    // Like the printed example of the schema: with comments, and with alternatives on one line.
+    // Resembles the printed example of the schema: it has comments, and alternatives on one line.
     let example = "# A profile\n{\"metadata\": {\"platform\": \"TPU\" or \"GPU\", \"num_devices\": 1}, // one\n \
         \"step_timing\": {\"num_steps\": 5, \"avg_step_time_us\": 82600}, \"kernels\": {\"top_kernels\": [...]}, \"io_operations\": {...}}";
     for (name, text) in

@@ -71,7 +71,7 @@ fn reference() -> &'static UnifiedProfile {
     REFERENCE.get_or_init(|| Session::rehearsal(3).report(0, &Settings::default()).unwrap_or_default())
 }
 
-/// `measured` is true if the numbers come from events, and false if they were read from a document.
+/// Drives a profile. `measured` is true if the numbers come from events, and false if they were read from a document.
 fn profile(path: &str, bytes: &[u8], measured: bool, random: &mut Random) -> Kept {
     let (whole, mut session) = load(path, bytes, &[bytes.len()]);
     let sizes: Vec<usize> = (0..16).map(|_| 1 + random.size(16)).collect();

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::Kept;
 
-/// Checks that two ways lead to the same result.
+/// Checks that two ways of computing a result agree.
 pub fn equal<T: PartialEq + Debug>(what: &str, ours: &T, theirs: &T) -> Kept {
     if ours == theirs {
         return Ok(());

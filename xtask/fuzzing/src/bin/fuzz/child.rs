@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use crate::Result;
 
-/// Time after which a case is treated as hanging. Most cases take a few hundredths of a second with all checks on.
+/// Time after which a case is treated as hanging. Most cases take only hundredths of a second with all checks on.
 pub const MOST_TIME: Duration = Duration::from_secs(10);
 /// Time limit of a single case that runs alone, on a machine that may be busy.
 const MOST_ALONE: Duration = Duration::from_secs(20 * MOST_TIME.as_secs());
@@ -30,7 +30,7 @@ pub enum End {
     Fails(String),
 }
 
-/// Drives the case in a file alone. The time limit applies to CPU time, so a busy machine does not matter.
+/// Drives the case in a file on its own. The time limit applies to CPU time, so a busy machine does not matter.
 pub fn alone(file: &Path) -> Result<End> {
     let limits = format!("ulimit -t {} 2>/dev/null;", MOST_TIME.as_secs());
     let child = with_limits(&limits, &["--case".to_owned(), file.display().to_string()])?;
