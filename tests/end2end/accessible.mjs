@@ -1,4 +1,4 @@
-// Checks accessibility with axe-core: use without sight and without a mouse, as far as it can be tested.
+// Checks accessibility with axe-core: use without sight and without a mouse, if a program can test it.
 
 import assert from "node:assert/strict";
 import { createRequire } from "node:module";

@@ -2,7 +2,8 @@
 //
 //   node bench-timeline.mjs DIST FILE
 //
-// A frame is shown on the screen, a picture is drawn by the worker. While the worker draws, the page moves the last picture.
+// A frame is shown on the screen, and a picture is drawn by the worker. While the worker draws, the page moves the last
+// picture.
 
 import { resolve } from "node:path";
 import { launch } from "./browser.mjs";
@@ -69,7 +70,7 @@ const browser = await launch();
 const page = await browser.newPage({ viewport: { width: 1600, height: 1000 } });
 await open(page, site);
 await load(page, file);
-// Until the background work is done.
+// Waits until the background work is done.
 await page.waitForTimeout(4000);
 console.log(`\nThe timeline of ${file.split("/").at(-1)} in a tab: first picture ${(await page.evaluate(first)).toFixed(0)} ms`);
 for (const how of ["zoom", "pan", "hover"]) console.log(`  ${how.padEnd(6)} ${await page.evaluate(moved, { how, seconds: SECONDS })}`);

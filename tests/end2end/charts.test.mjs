@@ -132,7 +132,7 @@ test("a mark sets a filter for every view, and chips remove it", async ({ page, 
   assert.ok(page.url().endsWith(`q=category%3D%22${category}%22`));
   await page.reload();
   await page.locator("body[data-ready]").waitFor();
-  // The address is kept: the run opens in the same state.
+  // The URL is kept: the run opens in the same state.
   await drop(page, "#main", [path]);
   await page.locator(".run-header h1").waitFor();
   await view(page, "ops");

@@ -1,4 +1,4 @@
-// Comparison of two runs: the verdict, the baseline, names and order in the address, and the report.
+// Comparison of two runs: the verdict, the baseline, names and order in the URL, and the report.
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";

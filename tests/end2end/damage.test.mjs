@@ -1,4 +1,4 @@
-// Bad input: a clear message, a partial profile, and no name that is interpreted as markup.
+// Bad input gives a clear message or a partial profile, and no name is interpreted as markup.
 
 import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";

@@ -1,4 +1,5 @@
-// One filter for all views: rows and cells set it, views without its column state that, and charts shown as tables stay tables.
+// One filter for all views: rows and cells set it, views that lack its column state this, and charts that are shown as tables
+// stay tables.
 
 import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
@@ -139,7 +140,7 @@ test("the address records that a chart is shown as a table", async ({ page, site
   await page.goto("about:blank");
   await page.goto(address);
   await page.locator("body[data-ready]").waitFor();
-  // The address waits for the run, then shows the run in the same state.
+  // The URL waits for the run, and then shows the run in the same state.
   await drop(page, "#main", [path]);
   await chart.locator(".chart-table").waitFor();
   await chart.locator('[data-save="table"]').click();

@@ -1,4 +1,4 @@
-// The graph of a compiled program: its times are those of the command line, and every op leads to it and back.
+// The graph of a compiled program: its times are those of the command line, and every op links to it and back.
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
@@ -102,7 +102,7 @@ test("a search finds an op by name and by scope", async ({ page, site }) => {
   await page.keyboard.press("Enter");
   await drawn(page, name);
   await until("the op is in the middle", async () => (await page.locator(".node.centre").getAttribute("data-name")) === name);
-  // The filter of another view names no op.
+  // The filter of another view does not name an op.
   await page.evaluate(() => (location.hash = "#/graph?q=nothing%20like%20this"));
   await page.locator(".graph-place strong", { hasText: "No instruction of this program is named nothing like this." }).waitFor();
 });

@@ -1,4 +1,4 @@
-// A file so large that its metadata is read before its events, and the events are passed on while it is still being read.
+// A file so large that its metadata is read before its events, and its events are passed on while the file is still being read.
 
 import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";

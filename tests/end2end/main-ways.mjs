@@ -112,7 +112,7 @@ async function tryAll() {
 
 let failed = await tryAll();
 if (failed) {
-  // As in run.mjs: what fails twice is a failure, and what fails once is reported with the page that it showed.
+  // As in run.mjs: a test that fails twice is a failure, and a test that fails once is reported with the page that it showed.
   console.log(`FLAKY   ${browser}: ${failed} failed, once more`);
   failed = await tryAll();
 }

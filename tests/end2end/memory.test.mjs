@@ -123,7 +123,7 @@ test("device memory profiles dropped together show the difference from the previ
   await drop(page, "#main", paths);
   await page.locator(".page.memory .card").first().waitFor({ timeout: 60_000 });
   await settled(page);
-  // In the order of their names. The later one shows the difference.
+  // The files are ordered by name. The later file shows the difference.
   const [, later] = paths.map((path) => basename(path)).sort();
   await page.locator(`.runs a:has-text("${later.replace(".prof", "")}")`).first().click();
   const heading = await page.locator('h2:has-text("By kind, since")').innerText();

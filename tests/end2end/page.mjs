@@ -82,7 +82,7 @@ export function reported(cli, path) {
 
 /** Presses a button of a view that is up to date. Returns the name and bytes of the downloaded file. */
 export async function pressed(page, button) {
-  // A response that arrives now would replace the button.
+  // A response that arrives at this time would replace the button.
   await settled(page);
   const [download] = await Promise.all([page.waitForEvent("download"), button.click()]);
   return { name: download.suggestedFilename(), bytes: readFileSync(await download.path()) };

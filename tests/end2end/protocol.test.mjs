@@ -69,7 +69,7 @@ test("of several views requested in quick succession, only the last is shown", a
     for (let round = 0; round < 4; round++) {
       for (const name of ["ops", "kernels", "steps", "findings", "roofline"]) {
         location.hash = `#/${name}?run=1`;
-        // As fast as addresses can change: each change is a separate task of the browser.
+        // Changes the URL as fast as possible: each change is a separate task of the browser.
         await new Promise((next) => addEventListener("hashchange", () => setTimeout(next), { once: true }));
       }
     }
@@ -139,7 +139,7 @@ test("errors in a worker become messages", async ({ page, site, expected }) => {
     await drop(page, "#main", [path]);
     await page.locator(".file.failed .message", { hasText: sentence }).waitFor();
   };
-  // A message from another worker, which the page passes on.
+  // A message from another worker, which the page forwards.
   await fails((data) => data[1] === 5 && (data[2] = 7), /damaged during the transfer/);
   // A message without its files: an error in the worker's program.
   expected.push(/TypeError|RuntimeError|undefined|unreachable/);

@@ -1,5 +1,5 @@
-// Manual changes on the timeline: ranges snap to events, flags and ranges are kept, tracks are arranged, the address contains all
-// of it, and it can be saved.
+// Manual changes on the timeline: ranges snap to events, flags and ranges are kept, tracks are arranged, the URL contains all
+// of this, and the timeline can be saved.
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
@@ -107,7 +107,7 @@ test("flags are set, named, walked through, removed, and there again after a rel
   await until("Delete removes it", () => option(page, "flags") === "400000000!end of a");
   await page.reload();
   await page.locator("body[data-ready]").waitFor();
-  // The address is kept: the run opens in the same state.
+  // The URL is kept: the run opens in the same state.
   await drop(page, "#main", [path]);
   await picture(page);
   await page.getByRole("button", { name: /^end of a/ }).waitFor();

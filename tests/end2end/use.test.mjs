@@ -46,7 +46,7 @@ test("can be used with the keyboard alone", async ({ page, site }) => {
     await page.keyboard.press(key);
     await page.locator(`.page.${name}`).waitFor();
   }
-  // The other views have no key of their own.
+  // The other views do not have a key.
   await page.keyboard.press("Control+k");
   await page.keyboard.type("View: Hosts and devices");
   await page.keyboard.press("Enter");

@@ -87,7 +87,7 @@ test("crossprof view: a run that is gone is named", async ({ page, cli, expected
   await viewed(cli, async (link, log) => {
     await page.goto(`${link}app/?open=no%2Fsuch%2F%3Cb%3Erun`);
     await page.getByText("There is no run no/such/<b>run any more.").waitFor();
-    // Listed, but deleted before it is requested.
+    // The run is listed, but deleted before it is requested.
     expected.push(/404/);
     await page.goto(link);
     await page.getByRole("link", { name: "cpu" }).waitFor();
