@@ -69,7 +69,7 @@ pub(super) fn host_overhead(profile: &UnifiedProfile) -> Assessment {
     let asked = question(
         "host_overhead",
         "For how much of a step do devices wait for the host?",
-        "Share of a step in which devices are idle because their next op was launched late.",
+        "Share of a step during which devices are idle because their next op was launched late.",
         Unit::Percent,
         Some(metric!("step_breakdown.parts.host_bound_us")),
         (View::Steps, ""),
@@ -79,7 +79,7 @@ pub(super) fn host_overhead(profile: &UnifiedProfile) -> Assessment {
     // Ops whose events are missing may have run during that time.
     let events_are_missing = base::cut(&profile.warnings).is_some_and(|cut| cut > Cut::Earliest);
     let (verb, doubt) = if events_are_missing {
-        ("appear to wait", " Events are missing, so ops may have run in that time.")
+        ("appear to wait", " Events are missing, so ops may have run during that time.")
     } else {
         ("wait", "")
     };
@@ -164,7 +164,7 @@ pub(super) fn kernel_launch(profile: &UnifiedProfile) -> Assessment {
     let asked = question(
         "kernel_launch",
         "For how much of a step do kernels wait after their launch?",
-        "Share of a step in which a device is idle although its next op was launched.",
+        "Share of a step during which a device is idle although its next op was launched.",
         Unit::Percent,
         Some(metric!("step_breakdown.parts.kernel_wait_us")),
         (View::Steps, ""),
@@ -189,7 +189,7 @@ pub(super) fn input(profile: &UnifiedProfile) -> Assessment {
     let asked = question(
         "input",
         "For how much of a step do devices wait for input?",
-        "Share of a step in which devices are idle because the host was in the input pipeline.",
+        "Share of a step during which devices are idle because the host was in the input pipeline.",
         Unit::Percent,
         Some(metric!("step_breakdown.parts.input_bound_us")),
         (View::Steps, ""),

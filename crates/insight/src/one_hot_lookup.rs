@@ -116,8 +116,8 @@ fn time_in_program(numbers: &Numbers<'_>, of: &Op, one_hot: &[(&Op, String)]) ->
     Some(ops.rows.iter().filter(touches).map(|op| op.self_time).sum())
 }
 
-/// Minimum ratio of a product's result to its larger operand for the product of a one-hot matrix to be nearly all zeros. In
-/// each row, only as many elements are not zero as the product sums.
+/// Minimum ratio of the size of a product's result to the size of its larger operand. Above it, a product of one-hot matrices
+/// is nearly all zeros, because each element that the product sums makes at most one element of a row nonzero.
 const EXPANSION: f64 = 4.0;
 
 /// Returns true for a product that is much larger than its operands, such as the outer products of the rows of two one-hot

@@ -84,12 +84,12 @@ pub fn absent_counters(name: TableName, profile: &UnifiedProfile) -> Option<(&'s
             "Capture on TPU v6e or v7x with advanced_configuration={\"tpu_perf_counters\": True}.",
         )),
         TableName::Meters if is_tpu && !has(&["power", "throttling"]) => Some((
-            "The capture has no power, temperature or throttling of the chips.",
+            "The capture contains no power, temperature or throttling data of the chips.",
             "Capture with advanced_configuration={\"tpu_power_trace_level\": 1, \"tpu_e2e_enable_fw_throttle_event\": True, \
              \"tpu_e2e_enable_fw_thermal_event\": True}.",
         )),
         TableName::Meters if !is_tpu && !has(&["power", "clock"]) => Some((
-            "The capture has no power and no clocks of the GPUs.",
+            "The capture contains neither the power nor the clocks of the GPUs.",
             "Capture with crossprof.capture, which samples them on NVIDIA GPUs. For hardware counters, set \
              advanced={\"gpu_pm_sample_counters\": \"sm__cycles_active.avg,dram__bytes_read.sum\"}.",
         )),

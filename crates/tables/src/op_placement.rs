@@ -57,7 +57,7 @@ pub(super) static COLUMNS: [(Column, CellOf); 7] = [
             "time_us",
             "Time",
             Unit::TimeUs,
-            "Self time of device ops, summed over devices; summed durations on the host.",
+            "For device ops, the self time, summed over devices. For host ops, the sum of their durations.",
         ),
         |_, it| CellRef::Float(it.time.as_us()),
     ),

@@ -12,7 +12,7 @@ pub struct Cost {
     pub peak_bytes: Option<u64>,
 }
 
-/// Runs a program several times and returns the time of the fastest run, because it was disturbed least by other programs.
+/// Runs a program several times and returns the time of the fastest run, because other programs disturbed it least.
 /// Measures the memory in an extra run, because this measurement slows the program down.
 pub fn best_of(runs: u32, mut command: impl FnMut() -> Command) -> Result<Cost> {
     let mut seconds = f64::INFINITY;

@@ -23,7 +23,7 @@ fn steps(lengths_us: &[f64]) -> Value {
     json!(profile)
 }
 
-/// Returns a run with twelve steps of about this length, a tenth of a percent apart.
+/// Returns a run with twelve steps, whose lengths alternate between this length and a tenth of a percent more.
 fn steady(us: f64) -> Value {
     let lengths: Vec<f64> = (0..12).map(|at| us * (1.0 + 0.001 * f64::from(at % 2))).collect();
     steps(&lengths)

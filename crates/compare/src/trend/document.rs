@@ -36,8 +36,8 @@ pub struct OutlierRun {
     pub text: String,
 }
 
-/// Part or op that changed at a change point, between the runs with the median step times of the
-/// two levels.
+/// Part or op that changed at a change point. The run with the median step time before the change is compared with the run with
+/// the median step time after it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LevelChange {
     /// Name of the part of the step, or of the op.

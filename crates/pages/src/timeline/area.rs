@@ -19,8 +19,8 @@ const FIRST_ROWS: u32 = 50;
 /// them.
 const MAX_COUNTERS: u32 = 50;
 
-/// Returns the statistics of a time range for the lines between two heights of the rows, or for all
-/// lines without heights.
+/// Returns the statistics of a time range. `rows` contains the top and bottom of the selected lines in the picture; without it,
+/// all lines count.
 pub fn outcome(
     context: Context<'_>,
     kept: &Timeline,

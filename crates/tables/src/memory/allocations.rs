@@ -144,8 +144,13 @@ fn said(value: &str) -> Cell {
 pub fn allocator_columns() -> Vec<Column> {
     let [allocator, host] = [timeline::COLUMNS[0].0, timeline::COLUMNS[1].0];
     let own = [
-        column("peak_bytes", "Peak", Unit::Bytes, "Most bytes used at once in the capture, allocated or reserved.")
-            .xprof("peakStats.peakBytesInUse"),
+        column(
+            "peak_bytes",
+            "Peak",
+            Unit::Bytes,
+            "Largest number of bytes in use at once in the capture, allocated or reserved.",
+        )
+        .xprof("peakStats.peakBytesInUse"),
         column(
             "peak_time_us",
             "Peak at",
@@ -165,7 +170,7 @@ pub fn allocator_columns() -> Vec<Column> {
             "lifetime_peak_bytes",
             "Peak of process",
             Unit::Bytes,
-            "Most bytes in use at once since the process started.",
+            "Largest number of bytes in use at once since the process started.",
         )
         .xprof("peakBytesUsageLifetime"),
         column(

@@ -65,7 +65,7 @@ static COLUMNS: [(Column, CellOf); 27] = [
             "peak_heap_bytes",
             "Peak",
             Unit::Bytes,
-            "Most bytes that are alive at once: the permanent allocations, which exist as long as the program \
+            "Largest number of bytes alive at once: the permanent allocations, which exist as long as the program \
                 runs, plus the peak of the heap.",
         )
         .source("The heap trace that XProf selects, replayed in the same way.")

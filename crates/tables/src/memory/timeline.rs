@@ -91,7 +91,7 @@ pub(super) static COLUMNS: [(Column, CellOf); 16] = [
             "lifetime_peak_bytes",
             "Peak of process",
             Unit::Bytes,
-            "Most bytes in use at once since the process started.",
+            "Largest number of bytes in use at once since the process started.",
         )
         .xprof("peakBytesInUse"),
         |_, _, event| CellRef::Int(event.lifetime_peak_bytes),
