@@ -11,7 +11,7 @@ use super::draft::{Draft, equals, lacks};
 use super::limits::OVERHEAD_PERCENT;
 use super::numbers::{Numbers, shown};
 use super::random_numbers::Draws;
-use super::{Needs, Rule, Verdict};
+use super::{Needs, Rule, Verdict, rewritten_state};
 use base::{Ps, format};
 use metrics::Op;
 use report::{Confidence, FindingSeverity, View};
@@ -21,6 +21,7 @@ pub(super) static RULE: Rule = Rule {
     id: "copied_arguments",
     title: "Whole arrays are copied without changing their layout",
     needs: Needs::AllOps,
+    explained_by: &[&[&rewritten_state::RULE]],
     ..Rule::checked_by(check)
 };
 

@@ -101,6 +101,7 @@ mod repeated_gradients;
 mod replicated_parameters;
 mod replicated_work;
 mod reverse_jacobian;
+mod rewritten_state;
 mod rule;
 mod sequential_loop;
 mod short_mean_kernel;
@@ -213,6 +214,7 @@ pub static CHAPTERS: &[Chapter] = &[
             &mostly_unused_result::RULE,
             &unfused_data_formatting::RULE,
             &copied_arguments::RULE,
+            &rewritten_state::RULE,
             &data_shuffle::RULE,
             &sorting::RULE,
             &gather_scatter::RULE,

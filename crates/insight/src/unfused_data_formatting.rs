@@ -7,7 +7,7 @@
 use super::draft::{Draft, lacks};
 use super::limits::OVERHEAD_PERCENT;
 use super::numbers::Numbers;
-use super::{Rule, Verdict, copied_arguments, derivative_matrix, reverse_jacobian};
+use super::{Rule, Verdict, copied_arguments, derivative_matrix, reverse_jacobian, rewritten_state};
 use base::{Ps, format};
 use metrics::Op;
 use report::{Confidence, FindingSeverity};
@@ -16,7 +16,7 @@ use trace::Framework;
 pub(super) static RULE: Rule = Rule {
     id: "unfused_data_formatting",
     title: "Layout changes are not fused",
-    explained_by: &[&[&derivative_matrix::RULE, &reverse_jacobian::RULE]],
+    explained_by: &[&[&derivative_matrix::RULE, &reverse_jacobian::RULE, &rewritten_state::RULE]],
     ..Rule::checked_by(check)
 };
 
