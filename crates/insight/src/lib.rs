@@ -90,6 +90,7 @@ mod pairwise_reduction;
 mod per_example_gradients;
 mod pipeline_bubbles;
 mod preallocated_memory;
+mod product_order;
 mod product_precision;
 mod profiler_overhead;
 mod python_threads;
@@ -223,6 +224,7 @@ pub static CHAPTERS: &[Chapter] = &[
             &colliding_scatter::RULE,
             &per_example_gradients::RULE,
             &reverse_jacobian::RULE,
+            &product_order::RULE,
             &whole_table_update::RULE,
             &dense_experts::RULE,
             &unfused_attention::RULE,
