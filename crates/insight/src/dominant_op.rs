@@ -9,7 +9,11 @@ use super::draft::{Draft, equals, lacks};
 use super::limits::{DOMINANT_OP_OF_WINDOW_PERCENT, DOMINANT_OP_PERCENT};
 use super::numbers::{Numbers, plural};
 use super::{
-    Needs, Rule, Verdict, awkward_fft, batched_loop, colliding_scatter, converted_in_loop, converted_weights, copied_arguments, data_shuffle, decompositions, dense_experts, derivative_matrix, float64, gather_scatter, grouped_convolution, low_flop_rate, mostly_unused_result, one_hot_lookup, pairwise_reduction, per_example_gradients, product_order, random_numbers, reverse_jacobian, rewritten_state, sorting, unfused_attention, unfused_data_formatting, whole_table_update,
+    Needs, Rule, Verdict, awkward_fft, batched_loop, colliding_scatter, converted_in_loop, converted_weights,
+    copied_arguments, data_shuffle, decompositions, dense_experts, derivative_matrix, float64, gather_scatter,
+    grouped_convolution, low_flop_rate, mostly_unused_result, one_hot_lookup, pairwise_reduction,
+    per_example_gradients, product_order, random_numbers, reverse_jacobian, rewritten_state, sorting,
+    unfused_attention, unfused_data_formatting, whole_table_update,
 };
 use base::format;
 use metrics::{AUTOTUNING, Op, OpClass, is_amd};

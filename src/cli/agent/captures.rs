@@ -79,7 +79,8 @@ impl Captures {
                 let mut progress = Progress::watched(Arc::default());
                 let window = window.map(str::to_owned);
                 let known = Known { window: window.clone(), ..Known::default() };
-                let opened = Opened::read_with(std::slice::from_ref(&path), Vec::new(), &known, searches, &mut progress)?;
+                let opened =
+                    Opened::read_with(std::slice::from_ref(&path), Vec::new(), &known, searches, &mut progress)?;
                 self.opened.push(Kept { path, window, state, opened });
             }
         }
