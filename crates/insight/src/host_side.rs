@@ -16,10 +16,8 @@ const MOST_NAMED: usize = 3;
 const MANY_CALLS: u64 = 50;
 /// Share of the idle time above which a range is the host's main activity (ours: more than all others together).
 const MOST_PERCENT: f64 = 50.0;
-
 /// Minimum share of the idle time for reads of results to matter (ours).
 const READS_PERCENT: f64 = 20.0;
-
 /// Minimum mean size in bytes of copies to the host that the host may compute on (ours: training losses and other metrics are
 /// smaller).
 const RESULT_BYTES: u64 = 4096;
