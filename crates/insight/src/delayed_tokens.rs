@@ -1,6 +1,6 @@
 //! Prompts delay the next tokens of other requests.
 //!
-//! The measure is `serving.prompt_delay_percent` of an inference engine: the share of the time between tokens that passes with
+//! The measure for an inference engine is `serving.prompt_delay_percent`: the share of the time between tokens that passes with
 //! prompts add. Severity: note from 10 %, warning from 30 % (ours: users notice a pause more than a low rate). The delay does
 //! not lower the number of tokens per second, so the finding states no impact. Confidence: high. Remedy: compute fewer prompt
 //! tokens per pass, or compute prompts on other devices. The rule is not checked if forward passes have no known names, or with
