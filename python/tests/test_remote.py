@@ -127,7 +127,7 @@ def test_model_configurations_apply_as_on_the_disk(bucket: tuple[Any, str], tmp_
         copy.parent.mkdir(parents=True, exist_ok=True)
         copy.write_bytes(path.read_bytes())
     for name, fields in files.items():
-        fs.pipe_file("lab/top/{name}", json.dumps(fields).encode())
+        fs.pipe_file(f"lab/top/{name}", json.dumps(fields).encode())
         (tmp_path / "top" / name).write_text(json.dumps(fields))
     fs.invalidate_cache()
     for part in ["run", f"run/{SESSION}", f"run/{SESSION}/host.xplane.pb", "run/plugins/profile"]:
