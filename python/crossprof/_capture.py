@@ -405,7 +405,7 @@ def capture(
 
     Args:
         folder: A local folder. All processes must use the same one. If None, the captures are only in memory: ``profiles()`` returns
-            them. Each process then has the part of its own devices.
+            them. In each process, they cover its own devices.
         wait: Steps before the first window. The last ones are timed, for comparison with the traced steps. None: record only on
             request.
         warmup: Steps to record and discard, because the first start of the profiler is slow.

@@ -90,7 +90,7 @@ def trace(
             for batch in data:
                 state = train_step(state, batch)
 
-    Without a folder, the profile is only in memory, and each process has the part of its own devices::
+    Without a folder, the profile is only in memory, and covers the devices of its process::
 
         with crossprof.trace(None) as trace:
             ...

@@ -1,4 +1,4 @@
-//! Compares groups of captures of which only the typical steps are known, as a store of thousands of captures keeps them. The
+//! Compares groups of captures by their typical steps alone. A store of thousands of captures keeps these, not the profiles. The
 //! statistics are those of a comparison of profiles: [`Difference`] tests the groups, and the trend finds the changes.
 
 use super::StepTimeVerdict;

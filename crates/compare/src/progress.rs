@@ -146,7 +146,7 @@ mod tests {
     use super::*;
     use report::{Step, UnifiedProfile};
 
-    /// Creates a capture at `time`, with steps of 200 ms, the first of which has the number `step`.
+    /// Creates a capture at `time`, with steps of 200 ms that are numbered from `step`.
     fn at(time: &str, step: u64) -> Subject {
         let mut profile = UnifiedProfile::default();
         profile.metadata.timestamp = Some(format!("2026-03-01T{time}Z"));

@@ -285,8 +285,8 @@ mod tests {
     const STACKED: &str = "bf16[16,8,4096]";
     const SLICE: &str = "bf16[1,8,4096]";
 
-    /// Builds a loop over 16 slices, each of which is read from `old`, changed by `part` and written to `new`: elements of the
-    /// state, 1 or 2.
+    /// Builds a loop over 16 slices. It reads each slice from the state's element `old`, changes `part` of it, and writes it to the
+    /// element `new`.
     fn program(part: &'static str, old: &'static str, new: &'static str, stacked: &'static str) -> Vec<Computation> {
         let results = if new == "new.2" { ["old.2", "write.2"] } else { ["write.2", "new.2"] };
         let reading = vec![

@@ -147,7 +147,9 @@ def lines(found: dict[str, Any]) -> Iterator[str]:
         f"{found['program'] or first['run']} on {devices}: a step takes {_ms(found['after_us'])} instead of {_ms(found['before_us'])} "
         f"({found['percent']:+.1f} % ± {found['margin_percent'] or 0:.1f}). Workload {found['workload_key']}."
     )
-    yield f"  First bad: {_where(first)}. Last good: {_where(good)}."
+    # Without a change point, these are only the neighbours of the two groups that were compared.
+    words = ("First bad", "Last good") if found["is_change_point"] else ("First of the slower captures", "Last of the others")
+    yield f"  {words[0]}: {_where(first)}. {words[1]}: {_where(good)}."
     for cause in found["because"]:
         scope = f" in {cause['scope']}" if cause.get("scope") else ""
         yield f"  {cause['kind'].capitalize()} {cause['name']}{scope}: {_ms(cause['slower_us'])} more ({cause['percent_of_slowdown']:.0f} % of it)."

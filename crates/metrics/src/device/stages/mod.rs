@@ -1,4 +1,4 @@
-//! Finds the stages of a pipeline in which each stage runs programs of its own (MPMD).
+//! Finds the stages of a pipeline in which each stage runs its own programs (MPMD).
 //!
 //! Devices that run the same programs are one stage. The stages form a pipeline if each has a program with the same
 //! number of runs, and the n-th run on a stage starts after the n-th run on the previous stage has ended.

@@ -1,5 +1,5 @@
 //! Selects the listed ops of a step. If a program has too many ops, equal ops are summed before the list is cut: 36 layers have
-//! 36 equal fusions, each of which is too small for the list.
+//! 36 equal fusions, each too small for the list.
 
 use rustc_hash::FxHashMap;
 
