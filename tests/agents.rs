@@ -109,6 +109,19 @@ fn tools_measure_the_window_that_was_asked_for() {
     let (one, all) = (time("window=steps:3-3"), time("window=all"));
     assert!(one > 0.0 && all > 5.0 * one, "{one} {all}");
     assert!(ask(&["digest", TPU, "window=steps:3-3"])["capture"]["window"].to_string().contains("tep 3"));
+    let range = |words: &[&str]| -> (f64, f64) {
+        let range = ask(&[&["range", TPU], words].concat());
+        (range["facts"]["from_us"].as_f64().unwrap(), range["facts"]["to_us"].as_f64().unwrap())
+    };
+    // Steps 3 and 4 together begin with step 3 and end with step 4.
+    let (three, four, both) = (range(&["step=3"]), range(&["step=4"]), range(&["window=steps:3-4"]));
+    assert!(both.0 <= three.0 && both.1 >= four.1 && both.1 - both.0 < 3.0 * (three.1 - three.0), "{both:?}");
+    let output = crossprof(&root(), &["ask", "range", TPU, "step=3", "window=main"]);
+    assert!(!output.status.success() && stderr(&output).contains("Give step, or window"), "{}", stderr(&output));
+    // A capture equals itself, but only the compared steps are counted.
+    let baseline = format!("baseline={TPU}");
+    let compare = ask(&["compare", TPU, &baseline, "window=steps:3-4"]);
+    assert_eq!(compare["facts"]["num_steps"], serde_json::json!([2, 2]), "{compare}");
     let output = crossprof(&root(), &["ask", "table", TPU, "table=ops", "window=yesterday"]);
     assert!(!output.status.success() && stderr(&output).contains("yesterday"), "{}", stderr(&output));
 }

@@ -66,6 +66,9 @@ fn a_difference_is_printed_by_scope() {
     // Another stage of the same compilation is another program.
     let stages = ["layer/a/module_0000.jit_step.before_optimizations.txt", "--against", "layer/a"];
     assert!(printed(&folder, &stages).contains("Fusions                              0            18"));
+    // The folder contains both stages.
+    let stages = ["layer/a", "--program", "jit_step:before_optimizations", "--against-program", "jit_step"];
+    assert!(printed(&folder, &stages).contains("Fusions                              0            18"));
 }
 
 #[test]

@@ -95,6 +95,6 @@ fn a_cut_module_is_read_as_far_as_possible() {
     let whole = hlo::read_module(&bytes).instructions().len();
     let (kind, programs) = read("cut.pb", &bytes[..bytes.len() / 2], usize::MAX);
     assert_eq!((kind, programs.len()), (FileKind::Program, 1));
-    let left = programs[0].0.instructions;
+    let left = programs[0].0.instructions.unwrap();
     assert!(left > 0 && left < whole, "{left} of {whole}");
 }

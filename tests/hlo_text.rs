@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use crate::support::samples;
 use crossprof::hlo::{self, Conventions, Instruction, Metadata, Module, Modules};
 use crossprof::memory::{Assignment, MAIN, ProgramMemory};
+use crossprof::session::HloProgram;
 use crossprof::{FileKind, Query, Session, Settings, TableName, Unpacked, Unpacker};
 use serde_json::Value;
 
@@ -290,6 +291,31 @@ fn the_last_stage_that_is_there_is_read() {
     assert_eq!(names(&early), names(&all));
     assert!(early.iter().all(|it| it.1.is_none()) && all.iter().all(|it| it.1.is_some()));
     assert!(early.iter().zip(&all).all(|(early, all)| early.2 != all.2));
+}
+
+#[test]
+fn every_stage_of_a_dump_can_be_opened() {
+    let settings = Settings::default();
+    let text_of = |session: &mut Session, program: &HloProgram| {
+        session.hlo_program(0, &settings, program, |module, _| hlo::print(module).text).unwrap()
+    };
+    let mut all = open("dump/", |_| true);
+    let programs = all.hlo_programs(0, &settings).unwrap();
+    let early = |program: &HloProgram| program.stage.as_deref() == Some("before_optimizations");
+    let last: Vec<&HloProgram> = programs.iter().filter(|program| program.stage.is_none()).collect();
+    assert_eq!(programs.iter().filter(|program| early(program)).count(), last.len(), "{programs:?}");
+    assert!(programs.iter().all(|program| program.stage.is_none() || program.time.is_none()));
+    let mut alone = open("dump/", |path| path.contains("before_optimizations"));
+    for program in alone.hlo_programs(0, &settings).unwrap() {
+        let named = format!("{}:before_optimizations", program.name);
+        let at = all.hlo_program_of(0, &settings, &programs, Some(&named), None).unwrap();
+        assert_eq!(programs[at].key, named);
+        assert_eq!(text_of(&mut all, &programs[at]), text_of(&mut alone, &program), "{named}");
+        // A name without a stage is the last stage.
+        let last = all.hlo_program_of(0, &settings, &programs, Some(&program.name), None).unwrap();
+        assert_eq!((programs[last].stage.as_deref(), last + 1), (None, at));
+        assert_ne!(text_of(&mut all, &programs[last]), text_of(&mut alone, &program), "{named}");
+    }
 }
 
 #[test]

@@ -22,8 +22,8 @@ class Program(NamedTuple):
 
     #: Name with the number of the program: ``jit_step(17)``.
     name: str
-    #: Number of instructions.
-    instructions: int
+    #: Number of instructions. ``None`` for an earlier stage of a dump.
+    instructions: int | None
     #: Self time of its ops in the measured window. ``None`` if none ran there.
     time_us: float | None
 

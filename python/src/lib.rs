@@ -91,8 +91,8 @@ impl Runs {
         columns.and_then(|columns| columns).map_err(PyValueError::new_err)
     }
 
-    /// Returns the name, the number of instructions and the self time in microseconds of each compiled program of a run.
-    fn programs(&self, py: Python<'_>, run: usize) -> Vec<(String, usize, Option<f64>)> {
+    /// Returns the name, the number of instructions (`None` for an earlier stage) and the self time in microseconds of each compiled program of a run.
+    fn programs(&self, py: Python<'_>, run: usize) -> Vec<(String, Option<usize>, Option<f64>)> {
         let programs = py.detach(|| self.opened().programs(run));
         programs.into_iter().map(|it| (it.name, it.instructions, it.time.map(|time| time.as_us()))).collect()
     }

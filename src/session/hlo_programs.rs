@@ -23,17 +23,20 @@ pub use reproduce::Measured as OpNumbers;
 /// A compiled program of a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HloProgram {
-    /// Name with the number of the program: `jit_f(17)`.
+    /// Name with the number of the program: `jit_f(17)`. The name of an earlier stage follows a colon:
+    /// `jit_f(17):before_optimizations`.
     pub name: String,
-    /// Text that identifies the program in links: the name. The host follows if another program of the run has the same
-    /// name and number.
+    /// Text that identifies the program in links: the name. If another program of the run has the same name and number, the
+    /// host follows the number.
     pub key: String,
     /// Number of the program. The columns `program_id` show it without a sign.
     pub id: i64,
     /// Host whose file contains the program.
     pub host: u16,
-    /// Number of instructions.
-    pub instructions: usize,
+    /// Stage of the compilation. `None` for the last stage, which ran.
+    pub stage: Option<String>,
+    /// Number of instructions. `None` for an earlier stage, which is not read before somebody asks for it.
+    pub instructions: Option<usize>,
     /// Self time of the program's ops in the window. `None` if none was measured.
     pub time: Option<Ps>,
 }
@@ -51,6 +54,34 @@ impl HloProgram {
     /// Returns the name without the number.
     pub fn module_name(&self) -> &str {
         base_name(&self.name)
+    }
+
+    /// Returns the indices of the programs that a text names: by their key, else by their name with the number, else by the
+    /// number, else by the name. An earlier stage must be named too, after a colon: `jit_f:before_optimizations`.
+    pub fn named<'a>(all: impl Iterator<Item = &'a HloProgram> + Clone, wanted: &str) -> Vec<usize> {
+        const WAYS: [fn(&HloProgram, &str) -> bool; 2] = [
+            |program, name| program.id.cast_unsigned().to_string() == name,
+            |program, name| program.module_name() == name,
+        ];
+        let matching = |fits: &dyn Fn(&HloProgram) -> bool| -> Vec<usize> {
+            all.clone().enumerate().filter(|(_, program)| fits(program)).map(|(at, _)| at).collect()
+        };
+        let mut found = matching(&|program| program.key == wanted);
+        if found.is_empty() {
+            found = matching(&|program| program.name == wanted);
+        }
+        for fits in WAYS {
+            if found.is_empty() {
+                found = matching(&|program| {
+                    let name = match &program.stage {
+                        Some(stage) => wanted.strip_suffix(stage.as_str()).and_then(|rest| rest.strip_suffix(':')),
+                        None => Some(wanted),
+                    };
+                    name.is_some_and(|name| fits(program, name))
+                });
+            }
+        }
+        found
     }
 }
 
@@ -76,13 +107,13 @@ impl Session {
     /// Returns a program for comparison with other programs. `None` if there is no such program.
     pub fn hlo_compiled(&mut self, run: u32, settings: &Settings, program: &HloProgram) -> Option<CompiledProgram> {
         self.timeline(run, settings, |context, _| {
-            let mut all = context.run.programs().modules.with_bytes();
-            let (proto, _, module) = all.find(|(it, ..)| (it.host, it.program_id) == (program.host, program.id))?;
+            let modules = &context.run.programs().modules;
+            let (bytes, module) = modules.at_stage(program.host, program.id, program.stage.as_deref())?;
             let conventions = match context.analysis.devices.platform {
                 Some(Platform::Gpu) => Conventions::Gpu,
                 _ => Conventions::Cpu,
             };
-            let memory = ProgramMemory::of(module, &proto.bytes);
+            let memory = ProgramMemory::of(module, bytes);
             Some(CompiledProgram {
                 module: Arc::clone(module),
                 conventions,
@@ -92,8 +123,9 @@ impl Session {
         })?
     }
 
-    /// Returns the compiled programs of a run, most time first. Hosts that embed the same bytes share a program. `None` if
-    /// there is no such run, or if it is an imported result, which has no programs.
+    /// Returns the compiled programs of a run, most time first. Hosts that embed the same bytes share a program. Each program is
+    /// followed by its earlier stages, last stage first. `None` if there is no such run, or if it is an imported result, which
+    /// has no programs.
     pub fn hlo_programs(&mut self, run: u32, settings: &Settings) -> Option<Vec<HloProgram>> {
         self.timeline(run, settings, |context, _| {
             let mut seen = FxHashSet::default();
@@ -105,7 +137,8 @@ impl Session {
                         key: context.run.programs().modules.key(module).unwrap_or_default(),
                         id,
                         host,
-                        instructions: module.instructions().len(),
+                        stage: None,
+                        instructions: Some(module.instructions().len()),
                         time: None,
                     };
                     program.time =
@@ -116,7 +149,21 @@ impl Session {
             base::sort::sort_by(&mut found, |a, b| {
                 b.time.cmp(&a.time).then_with(|| (&a.name, a.host).cmp(&(&b.name, b.host)))
             });
-            found
+            let with_stages = |program: HloProgram| {
+                let stages = context.run.programs().modules.stages(program.host, program.id);
+                let earlier = |stage: &str| HloProgram {
+                    name: format!("{}:{stage}", program.name),
+                    key: format!("{}:{stage}", program.key),
+                    stage: Some(stage.to_owned()),
+                    instructions: None,
+                    time: None,
+                    ..program.clone()
+                };
+                let mut all: Vec<HloProgram> = stages.map(earlier).collect();
+                all.push(program);
+                all.into_iter().rev()
+            };
+            found.into_iter().flat_map(with_stages).collect()
         })
     }
 
@@ -129,7 +176,8 @@ impl Session {
         program: &HloProgram,
     ) -> Option<HloProgramBytes> {
         self.timeline(run, settings, |context, _| {
-            let bytes = context.run.programs().modules.bytes(program.host, program.id)?.clone();
+            let modules = &context.run.programs().modules;
+            let bytes = modules.at_stage(program.host, program.id, program.stage.as_deref())?.0.clone();
             let ops = ops(&context, program).map(|(name, _, numbers)| (name.to_owned(), numbers)).collect();
             Some(HloProgramBytes { bytes, ops })
         })?
@@ -148,18 +196,15 @@ impl Session {
     ) -> Option<usize> {
         let Some(op) = op.filter(|_| wanted.is_none()) else {
             let Some(wanted) = wanted else { return (!programs.is_empty()).then_some(0) };
-            let only = |fits: &dyn Fn(&HloProgram) -> bool| {
-                let mut found = programs.iter().enumerate().filter(|(_, it)| fits(it)).map(|(at, _)| at);
-                found.next().map(|first| (first, found.next().is_none()))
-            };
-            let found = only(&|it| it.key == wanted)
-                .or_else(|| only(&|it| it.name == wanted))
-                .or_else(|| only(&|it| it.id.cast_unsigned().to_string() == wanted))
-                .or_else(|| only(&|it| it.module_name() == base_name(wanted)));
-            return found.filter(|(_, is_only)| *is_only).map(|(first, _)| first);
+            let mut found = HloProgram::named(programs.iter(), wanted);
+            if found.is_empty() {
+                // Another capture of the program gives it another number.
+                found = HloProgram::named(programs.iter(), base_name(wanted));
+            }
+            return found.first().copied().filter(|_| found.len() == 1);
         };
         let mut found: Option<(usize, Option<Ps>)> = None;
-        for (at, program) in programs.iter().enumerate() {
+        for (at, program) in programs.iter().enumerate().filter(|(_, it)| it.stage.is_none()) {
             let time = self.hlo_program(run, settings, program, |module, measured| {
                 let index = module.instruction(op).and_then(|it| module.index_of(it))?;
                 Some(measured.own(index).and_then(|numbers| numbers.time))
@@ -182,7 +227,8 @@ impl Session {
         look: impl FnOnce(&Module, &Measured) -> T,
     ) -> Option<T> {
         self.timeline(run, settings, |context, _| {
-            let module = context.run.programs().modules.find(program.host, program.id)?;
+            let modules = &context.run.programs().modules;
+            let (_, module) = modules.at_stage(program.host, program.id, program.stage.as_deref())?;
             let numbers = ops(&context, program).map(|(name, _, numbers)| (name, numbers));
             Some(look(module, &Measured::new(module, numbers)))
         })?
@@ -203,7 +249,8 @@ impl Session {
         op: &str,
     ) -> Option<Result<String, Unsupported>> {
         self.timeline(run, settings, |context, _| {
-            let module = context.run.programs().modules.find(program.host, program.id)?;
+            let modules = &context.run.programs().modules;
+            let (_, module) = modules.at_stage(program.host, program.id, program.stage.as_deref())?;
             let instruction = module.instruction(op)?;
             let measured = measured(&context, program, &instruction.name);
             Some(reproduce::script(module, &program.name, instruction, measured.as_ref()))
@@ -224,7 +271,8 @@ pub(super) fn ops<'a>(context: &Context<'a>, program: &HloProgram) -> impl Itera
     let (trace, analysis) = (context.trace(), context.analysis);
     let modules = &context.run.programs().modules;
     let host = analysis.devices.used.first().map_or(0, |device| device.host);
-    let own = modules.find(program.host, program.id);
+    // An earlier stage did not run.
+    let own = program.stage.is_none().then(|| modules.find(program.host, program.id)).flatten();
     let id = program.id;
     // A small number of programs has many ops, so each module is looked up once.
     let mut known: FxHashMap<(Option<i64>, Text), bool> = FxHashMap::default();

@@ -30,6 +30,7 @@ impl Session {
     /// no such run, or if it is an imported result, which has no programs.
     pub fn compared_programs(&mut self, run: u32, settings: &Settings) -> Vec<ComparedProgram> {
         let mut all = self.hlo_programs(run, settings).unwrap_or_default();
+        all.retain(|program| program.stage.is_none());
         match all.iter().any(|program| program.time.is_some()) {
             true => all.retain(|program| program.time.is_some()),
             false => all.sort_by_key(|program| std::cmp::Reverse(program.instructions)),
@@ -38,9 +39,8 @@ impl Session {
         let found = self.timeline(run, settings, |context, _| {
             let is_of_gpu = context.analysis.devices.platform == Some(Platform::Gpu);
             let compared = |program: HloProgram| {
-                let mut all = context.run.programs().modules.with_bytes();
-                let (proto, _, module) = all.find(|(it, ..)| (it.host, it.program_id) == (program.host, program.id))?;
-                let bytes = Arc::clone(&proto.bytes);
+                let (bytes, module) = context.run.programs().modules.at_stage(program.host, program.id, None)?;
+                let bytes = Arc::clone(bytes);
                 let memory = ProgramMemory::of(module, &bytes);
                 Some(ComparedProgram {
                     is_of_gpu,

@@ -1,7 +1,7 @@
 //! Compiled programs in separate files, as written by `--xla_dump_to`. They become a run without events.
 //!
 //! ```text
-//! module_0004.jit_f.before_optimizations.txt                        an earlier stage: listed as a file, not read
+//! module_0004.jit_f.before_optimizations.txt                        an earlier stage: read when it is opened
 //! module_0004.jit_f.cpu_after_optimizations.txt                     the last stage
 //! module_0004.jit_f.cpu_after_optimizations-buffer-assignment.txt   its memory: joined to the text of the same name
 //! module_0004.jit_f.cpu_after_optimizations-live-range.txt          when its values live: also joined
@@ -10,19 +10,23 @@
 
 use std::collections::BTreeMap;
 
+use base::format::counted;
 use base::wire::{Reader, Value};
 use base::{Warning, WarningCode};
 use input::plan::{self, PlannedRun};
 use run::Run;
-use trace::{HloProto, Trace};
+use trace::{EarlierStage, HloProto, Trace};
 
 use super::intake::{Content, Member};
 
 /// Texts that belong to a program: their first bytes, and the suffix that their file names add to the name of the program.
 const PARTS: [(&[u8], &str); 2] = [(b"BufferAssignment:", "-buffer-assignment"), (b"HloLiveRange", "-live-range")];
 
-/// Returns the programs of a planned run as a trace without events, and adds their files to `run`. Reads only the last
-/// stage of each program.
+/// Largest total size of earlier stages. A dump of every pass (`--xla_dump_hlo_pass_re`) contains hundreds of them.
+const MOST_STAGE_BYTES: usize = 128 << 20;
+
+/// Returns the programs of a planned run as a trace without events, and adds their files to `run`. The last stage of each
+/// program represents it.
 pub(super) fn take(members: &mut [Member], planned: &PlannedRun, run: &mut Run) -> Trace {
     let mut found: Vec<Found> = Vec::new();
     // Buffer assignments and lifetimes by the name of their program.
@@ -59,20 +63,52 @@ pub(super) fn take(members: &mut [Member], planned: &PlannedRun, run: &mut Run) 
             found.push(Found::of_values(&stem, &part, found.len()));
         }
     }
-    let mut last: BTreeMap<String, usize> = BTreeMap::new();
-    for (at, program) in found.iter().enumerate() {
-        let best = last.entry(program.heading.name()).or_insert(at);
-        if found.get(*best).is_some_and(|best| program.stage() > best.stage()) {
-            *best = at;
+    let mut of_program: BTreeMap<String, Vec<Found>> = BTreeMap::new();
+    let mut order = Vec::new();
+    for program in found {
+        let stages = of_program.entry(program.heading.name()).or_default();
+        if stages.is_empty() {
+            order.push(program.heading.name());
         }
+        stages.push(program);
     }
     let mut trace = Trace::default();
-    for (at, program) in found.into_iter().enumerate() {
-        let name = program.heading.name();
-        if last.get(&name) == Some(&at) {
-            let name = trace.strings.intern(&name);
-            trace.hlo.push(HloProto { program_id: program.heading.id, name, host: 0, bytes: program.bytes.into() });
+    let (mut room, mut left_out) = (MOST_STAGE_BYTES, 0);
+    for name in order {
+        let mut stages = of_program.remove(&name).unwrap_or_default();
+        stages.sort_by(|a, b| a.stage().cmp(&b.stage()));
+        let Some(last) = stages.pop() else { continue };
+        let (program_id, name) = (last.heading.id, trace.strings.intern(&name));
+        // A text and a proto of one stage are one program. The proto follows the text in the order.
+        let mut earlier: Vec<Found> = Vec::new();
+        for stage in stages.into_iter().filter(|stage| stage.stem != last.stem) {
+            match earlier.last_mut() {
+                Some(same) if same.stem == stage.stem => *same = stage,
+                _ => earlier.push(stage),
+            }
         }
+        trace.hlo.push(HloProto { program_id, name, host: 0, bytes: last.bytes.into() });
+        // The latest stages get the room first.
+        let kept = earlier.iter().rev().take_while(|stage| {
+            let fits = stage.bytes.len() <= room;
+            room = if fits { room.saturating_sub(stage.bytes.len()) } else { 0 };
+            fits
+        });
+        let dropped = earlier.len().saturating_sub(kept.count());
+        left_out += dropped;
+        for stage in earlier.into_iter().skip(dropped) {
+            let label = trace.strings.intern(stage.label());
+            let program = HloProto { program_id, name, host: 0, bytes: stage.bytes.into() };
+            trace.earlier_stages.push(EarlierStage { stage: label, program });
+        }
+    }
+    if left_out > 0 {
+        let message = format!(
+            "{} not kept: crossprof keeps at most {} MiB of them.",
+            counted(left_out as u64, "earlier stage"),
+            MOST_STAGE_BYTES >> 20,
+        );
+        run.warnings.push(Warning::new(WarningCode::ProgramStagesLeftOut, message));
     }
     trace
 }
@@ -119,14 +155,21 @@ impl Found {
         Found { stem: stem.to_owned(), heading, bytes }
     }
 
+    /// Returns the name of the stage: the part of the file's name after `module_0004.jit_f.`, or the whole name. XLA replaces
+    /// characters of the module's name in file names, so the name itself is not compared.
+    fn label(&self) -> &str {
+        let of_module = self.stem.strip_prefix("module_").and_then(|rest| rest.split_once('.'));
+        of_module.and_then(|(_, rest)| rest.split_once('.')).map_or(&self.stem, |(_, stage)| stage)
+    }
+
     /// Returns a sort key that is larger for later stages and, within a stage, for better files.
-    fn stage(&self) -> (bool, u8, bool, &str) {
+    fn stage(&self) -> (bool, u8, &str, bool) {
         let place = match &self.stem {
             name if name.contains("before_optimizations") => 0,
             name if name.contains("after_optimizations") => 2,
             _ => 1,
         };
-        (self.heading.is_compiled, place, !hlo::is_text(&self.bytes), &self.stem)
+        (self.heading.is_compiled, place, &self.stem, !hlo::is_text(&self.bytes))
     }
 }
 

@@ -6,7 +6,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::module::Module;
 use super::read;
-use trace::{HloProto, Trace};
+use trace::{EarlierStage, HloProto, Trace};
 
 /// Modules of a trace.
 #[derive(Debug)]
@@ -19,6 +19,16 @@ pub struct Modules {
     places: FxHashMap<(u16, i64), usize>,
     /// Hosts that embed modules.
     hosts: FxHashSet<u16>,
+    /// Earlier stages of the modules, first stage first.
+    stages: Vec<Stage>,
+}
+
+/// A program before some of its compilation.
+#[derive(Debug)]
+struct Stage {
+    name: Box<str>,
+    proto: HloProto,
+    module: OnceLock<Arc<Module>>,
 }
 
 impl Modules {
@@ -31,7 +41,12 @@ impl Modules {
         let places =
             protos.iter().enumerate().rev().map(|(at, (proto, _))| ((proto.host, proto.program_id), at)).collect();
         let hosts = protos.iter().map(|(proto, _)| proto.host).collect();
-        Modules { protos, parsed, places, hosts }
+        let stage = |stage: &EarlierStage| Stage {
+            name: trace.text(stage.stage).into(),
+            proto: stage.program.clone(),
+            module: OnceLock::new(),
+        };
+        Modules { protos, parsed, places, hosts, stages: trace.earlier_stages.iter().map(stage).collect() }
     }
 
     /// Returns true if the trace embeds no module.
@@ -53,9 +68,23 @@ impl Modules {
         })
     }
 
-    /// Returns the bytes of the module that [`find`](Self::find) returns.
-    pub fn bytes(&self, host: u16, program_id: i64) -> Option<&Arc<[u8]>> {
-        self.place(host, program_id).and_then(|index| self.protos.get(index)).map(|(proto, _)| &proto.bytes)
+    /// Returns the names of the earlier stages of a program, first stage first. The modules that the other methods return
+    /// are at their last stage.
+    pub fn stages(&self, host: u16, program_id: i64) -> impl Iterator<Item = &str> {
+        let of_program = move |it: &&Stage| (it.proto.host, it.proto.program_id) == (host, program_id);
+        self.stages.iter().filter(of_program).map(|it| &*it.name)
+    }
+
+    /// Returns a program at a stage, with the bytes that it is read from. Without a stage, returns the last stage.
+    pub fn at_stage(&self, host: u16, program_id: i64, stage: Option<&str>) -> Option<(&Arc<[u8]>, &Arc<Module>)> {
+        let Some(stage) = stage else {
+            let index = self.place(host, program_id)?;
+            let (proto, _) = self.protos.get(index)?;
+            return Some((&proto.bytes, self.parsed.get(index)?.get_or_init(|| read(proto))));
+        };
+        let is_wanted = |it: &&Stage| (it.proto.host, it.proto.program_id, &*it.name) == (host, program_id, stage);
+        let found = self.stages.iter().find(is_wanted)?;
+        Some((&found.proto.bytes, found.module.get_or_init(|| read(&found.proto))))
     }
 
     /// Returns the module of a host by its name, for traces whose kernels have only the module's name: `jit_f`, or

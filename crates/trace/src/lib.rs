@@ -142,6 +142,15 @@ pub struct HloProto {
     pub bytes: Arc<[u8]>,
 }
 
+/// A program before some of its compilation, from an XLA dump. [`Trace::hlo`] contains its last stage.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct EarlierStage {
+    /// Name of the stage, from the name of the file: `before_optimizations`.
+    pub stage: StrId,
+    /// The program, with the id and name of its last stage.
+    pub program: HloProto,
+}
+
 /// Times of the capture.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Capture {
@@ -204,6 +213,8 @@ pub struct Trace {
     pub complete_events: u64,
     /// HLO of the compiled modules that the file embeds. A Chrome trace embeds none.
     pub hlo: Vec<HloProto>,
+    /// Earlier stages of the programs in `hlo`, first stage first. Only dumps contain them.
+    pub earlier_stages: Vec<EarlierStage>,
     /// Host names of the run, in the order of [`Plane::host`].
     pub hosts: Vec<String>,
     /// Relations between the ops of XLA's CPU backend. `None` until they are computed.

@@ -14,8 +14,8 @@
 
 use super::align::{self, Alignment};
 use super::{
-    ArgsId, CounterTrack, EventColumn, EventId, EventKind, FlowPoint, HloProto, Holds, Instant, InstantScope, Line,
-    LineId, Plane, PlaneId, StatValue, StrId, Trace,
+    ArgsId, CounterTrack, EarlierStage, EventColumn, EventId, EventKind, FlowPoint, HloProto, Holds, Instant,
+    InstantScope, Line, LineId, Plane, PlaneId, StatValue, StrId, Trace,
 };
 use base::{Ps, Warning, WarningCode};
 
@@ -172,6 +172,11 @@ fn append(merged: &mut Trace, other: Trace, host: u16, shift: Ps) {
             ..module
         });
     }
+    let stages = other.earlier_stages.into_iter().map(|EarlierStage { stage, program }| EarlierStage {
+        stage: string(stage),
+        program: HloProto { name: string(program.name), host: program.host.saturating_add(host), ..program },
+    });
+    merged.earlier_stages.extend(stages);
     merged.complete_events = merged.complete_events.saturating_add(other.complete_events);
     merged.warnings.extend(other.warnings);
     if merged.framework == super::Framework::Unknown {

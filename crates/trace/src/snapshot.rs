@@ -17,7 +17,7 @@ mod fields;
 
 use super::events::{RowBlock, SparseColumns};
 use super::kinds::EventKind;
-use super::{ArgsId, ArgsTable, Capture, EventId, HloProto, LineId, StrId, Strings, Trace, copies};
+use super::{ArgsId, ArgsTable, Capture, EarlierStage, EventId, HloProto, LineId, StrId, Strings, Trace, copies};
 use fields::{Fields, put_args, put_capture, put_plane};
 
 const HEAD: u8 = 1;
@@ -36,6 +36,7 @@ const COUNTER: u8 = 13;
 const INSTANTS: u8 = 14;
 const FLOWS: u8 = 15;
 const FAR_OFF: u8 = 16;
+const STAGE: u8 = 17;
 
 /// Number of flow points in one frame.
 const FLOWS_A_FRAME: usize = 1 << 14;
@@ -71,6 +72,7 @@ enum SnapshotPart {
     Kinds(Vec<EventKind>),
     Sparse(u8, Vec<EventId>, Vec<i64>),
     Hlo(HloProto),
+    Stage(EarlierStage),
 }
 
 impl Writer {
@@ -91,6 +93,7 @@ impl Writer {
             capture,
             complete_events,
             hlo,
+            earlier_stages,
             hosts,
             cpu_ops: _,
             far_off,
@@ -143,6 +146,7 @@ impl Writer {
             parts.extend(column.into_blocks().map(|(events, values)| SnapshotPart::Sparse(which, events, values)));
         }
         parts.extend(hlo.into_iter().map(SnapshotPart::Hlo));
+        parts.extend(earlier_stages.into_iter().map(SnapshotPart::Stage));
         let end = [counts as u64, parts.len() as u64].map(u64::to_le_bytes).concat();
         parts.extend(rows.map(SnapshotPart::Rows));
         parts.push(SnapshotPart::Ready(END, end));
@@ -188,11 +192,13 @@ impl Iterator for Writer {
                 (SPARSE, which)
             }
             SnapshotPart::Hlo(hlo) => {
-                out.extend(hlo.program_id.to_le_bytes());
-                out.extend(hlo.name.0.to_le_bytes());
-                out.extend(u32::from(hlo.host).to_le_bytes());
-                out.extend(&*hlo.bytes);
+                fields::put_program(&mut out, &hlo);
                 (HLO, 0)
+            }
+            SnapshotPart::Stage(EarlierStage { stage, program }) => {
+                out.extend(stage.0.to_le_bytes());
+                fields::put_program(&mut out, &program);
+                (STAGE, 0)
             }
         };
         // A frame of 4 GiB would not fit in a tab.
@@ -328,11 +334,10 @@ impl Reader {
                 let values = values.as_chunks::<8>().0.iter().map(|value| i64::from_le_bytes(*value));
                 column.extend(events, values);
             }
-            HLO => {
-                let program_id = fields.i64()?;
-                let name = StrId(fields.u32()?);
-                let host = u16::try_from(fields.u32()?).ok()?;
-                trace.hlo.push(HloProto { program_id, name, host, bytes: fields.0.into() });
+            HLO => trace.hlo.push(fields.program()?),
+            STAGE => {
+                let stage = StrId(fields.u32()?);
+                trace.earlier_stages.push(EarlierStage { stage, program: fields.program()? });
             }
             END => self.counts = Some((fields.u64()?, fields.u64()?)),
             _ => return None,

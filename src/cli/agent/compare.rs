@@ -35,6 +35,9 @@ pub struct Request {
     /// Smallest difference that is treated as a change, in percent. 1 if absent.
     #[serde(default)]
     threshold_percent: Option<f64>,
+    /// Part of both captures to measure: `main`, `all`, `active`, `steps:3-5` or `10ms-20ms`. `main` if absent.
+    #[serde(default)]
+    window: Option<String>,
     /// Largest size of the answer in bytes. 4000 if absent.
     #[serde(default)]
     max_bytes: Option<usize>,
@@ -46,9 +49,10 @@ pub fn call(captures: &mut Captures, request: &Request) -> Result<(Answer, Optio
         return Err("Give a baseline to compare with, or limits to check.".to_owned());
     }
     let mut answer = Answer::of("compare");
+    let window = request.window.as_deref();
     if let Some(base) = &request.baseline {
-        let before = subject(captures, &before(captures, base)?, "baseline")?;
-        let after = subject(captures, std::slice::from_ref(&request.capture), "capture")?;
+        let before = subject(captures, &before(captures, base)?, window, "baseline")?;
+        let after = subject(captures, std::slice::from_ref(&request.capture), window, "capture")?;
         let new = findings(&before, &after);
         let said = Said { threshold: request.threshold_percent.map(|percent| percent / 100.0), ..Said::default() };
         let mut subjects = [before, after];
@@ -75,10 +79,10 @@ fn before(captures: &Captures, base: &str) -> Result<Vec<String>, String> {
 }
 
 /// Returns the runs of some paths as one side of the comparison.
-fn subject(captures: &mut Captures, paths: &[String], side: &str) -> Result<Subject, String> {
+fn subject(captures: &mut Captures, paths: &[String], window: Option<&str>, side: &str) -> Result<Subject, String> {
     let (mut profiles, mut programs) = (Vec::new(), Vec::new());
     for path in paths {
-        let opened = captures.open(path)?;
+        let opened = captures.open_window(path, window)?;
         for run in 0..opened.profiles.len() {
             if profiles.is_empty() {
                 programs = opened.compared_programs(run);
@@ -178,7 +182,8 @@ fn add_comparison(answer: &mut Answer, comparison: &Comparison) {
 /// Adds the result of each limit.
 fn add_limits(answer: &mut Answer, captures: &mut Captures, request: &Request) -> Result<(), String> {
     let named = |captures: &mut Captures, path: &str| -> Result<Vec<(UnifiedProfile, String)>, String> {
-        Ok(captures.open(path)?.profiles.iter().map(|profile| (profile.clone(), path.to_owned())).collect())
+        let opened = captures.open_window(path, request.window.as_deref())?;
+        Ok(opened.profiles.iter().map(|profile| (profile.clone(), path.to_owned())).collect())
     };
     let runs = named(captures, &request.capture)?;
     let mut baselines = Vec::new();

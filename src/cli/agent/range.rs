@@ -31,6 +31,10 @@ pub struct Request {
     /// Name or index of a step, instead of `from` and `to`.
     #[serde(default)]
     step: Option<String>,
+    /// Part of the capture, instead of `from`, `to` and `step`: `main` (the steps that the other tools measure), `active`,
+    /// `steps:3-5` or `10ms-20ms`. On several devices, the range begins with the first and ends with the last of them.
+    #[serde(default)]
+    window: Option<String>,
     /// Names of tracks, processes or devices: `GPU:0`, `GPU:*/Stream*`. All tracks if absent.
     #[serde(default)]
     lines: Vec<String>,
@@ -62,7 +66,7 @@ pub fn call(captures: &mut Captures, request: &Request) -> Result<(Answer, Optio
     let name = if request.events { TableName::Events } else { TableName::Range };
     known_form(name, &request.by)?;
     let query = query(&request.filter, request.sort.as_deref(), request.limit);
-    let opened = captures.open(&request.capture)?;
+    let opened = captures.open_window(&request.capture, request.window.as_deref())?;
     let run = index(opened, request.run)?;
     let area = area(opened, run, request)?;
     let table = opened.session.table_of_area(run, &opened.settings, name, &request.by, &area, &query);
@@ -80,14 +84,23 @@ fn area(opened: &mut Opened, run: u32, request: &Request) -> Result<AreaQuery, S
         [] => LineQuery::All,
         lines => LineQuery::Patterns(lines.to_vec()),
     };
+    let ways = [request.step.is_some(), request.window.is_some(), request.from.is_some() || request.to.is_some()];
+    if ways.iter().filter(|given| **given).count() > 1 {
+        return Err("Give step, or window, or from and to.".to_owned());
+    }
+    if request.window.is_some() {
+        let found = opened.session.timeline(run, &opened.settings, |context, _| {
+            let (start, window) = (extent(context).start, context.analysis.window.hull()?);
+            Some(((window.start - start).as_ps(), (window.end - start).as_ps()))
+        });
+        let (from, to) = found.flatten().ok_or("No device ran anything in the window.")?;
+        return Ok(AreaQuery { from_ps: Some(from), to_ps: Some(to), lines, counters: None });
+    }
     let Some(step) = &request.step else {
         let time = |text: &Option<String>| text.as_deref().map(str::parse::<Time>).transpose();
         let (from, to) = (time(&request.from)?, time(&request.to)?);
         return Ok(AreaQuery { from_ps: from.map(|it| it.0), to_ps: to.map(|it| it.0), lines, counters: None });
     };
-    if request.from.is_some() || request.to.is_some() {
-        return Err("Give step, or from and to, not both.".to_owned());
-    }
     let step = step.strip_prefix("step:").unwrap_or(step);
     let found = opened.session.timeline(run, &opened.settings, |context, _| {
         let range = step_range(context, context.analysis.steps.find_step(step)?)?;

@@ -29,8 +29,8 @@ pub struct Hlo {
     /// Inputs of the command.
     #[command(flatten)]
     pub inputs: Inputs,
-    /// The program: its name with or without the number (`jit_step(17)`), its number, or its fingerprint. Not needed if there is
-    /// only one, or if only one contains the op
+    /// The program: its name with or without the number (`jit_step(17)`), its number, or its fingerprint. An earlier stage of a
+    /// dump follows a colon (`jit_step:before_optimizations`). Not needed if there is only one, or if only one contains the op
     #[arg(long, value_name = "PROGRAM")]
     pub program: Option<String>,
     /// Print the neighbourhood of the instruction with this name

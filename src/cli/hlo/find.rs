@@ -1,6 +1,6 @@
 //! Finds the program, op and computation that the user names.
 
-use base::format::{count, time_us};
+use base::format::{count, counted, time_us};
 use base::suggest;
 use crossprof::export::text::titles;
 use crossprof::graph::Measured;
@@ -56,7 +56,7 @@ pub fn program(command: &Hlo, runs: &mut Runs<'_>) -> Result<Found, String> {
     let all = all(runs)?;
     let mut matching = match &command.program {
         Some(wanted) => named("--program", wanted, all, runs)?,
-        None => all,
+        None => all.into_iter().filter(|it| it.program.stage.is_none()).collect(),
     };
     let option = command.program.is_none().then_some("--program");
     let Some(op) = command.op.as_deref().filter(|_| matching.len() > 1) else { return only(matching, option, "") };
@@ -77,6 +77,10 @@ pub fn other(command: &Hlo, program: &HloProgram, runs: &mut Runs<'_>) -> Result
     let mut all = all(runs)?;
     if let Some(wanted) = &command.against_program {
         return only(named("--against-program", wanted, all, runs)?, None, "");
+    }
+    all.retain(|it| it.program.stage == program.stage);
+    if let (Some(stage), true) = (&program.stage, all.is_empty()) {
+        return Err(format!("--against: no program has the stage {stage}"));
     }
     let named = |key: fn(&HloProgram) -> &str| all.iter().position(|it| key(&it.program) == key(program));
     if let Some(same) = named(|it| &it.key).or_else(|| named(|it| &it.name)) {
@@ -103,25 +107,14 @@ fn all(runs: &mut Runs<'_>) -> Result<Vec<Found>, String> {
 
 /// Returns the programs with a name, number or fingerprint.
 fn named(option: &str, wanted: &str, all: Vec<Found>, runs: &mut Runs<'_>) -> Result<Vec<Found>, String> {
-    let by = |fits: &dyn Fn(&HloProgram) -> bool| -> Vec<Found> {
-        all.iter().filter(|it| fits(&it.program)).cloned().collect()
-    };
-    let mut found = by(&|it| it.key == wanted);
-    if found.is_empty() {
-        found = by(&|it| it.name == wanted);
-    }
-    if found.is_empty() {
-        found = by(&|it| it.id.cast_unsigned().to_string() == wanted);
-    }
-    if found.is_empty() {
-        found = by(&|it| it.module_name() == wanted);
-    }
+    let named = HloProgram::named(all.iter().map(|it| &it.program), wanted);
+    let mut found: Vec<Found> = named.into_iter().filter_map(|at| all.get(at).cloned()).collect();
     if found.is_empty() && wanted.len() == 16 && wanted.bytes().all(|byte| byte.is_ascii_hexdigit()) {
         let of = |module: &Module, _: &_| module_fingerprint(module);
         found = all.iter().filter(|it| runs.look(it, of).as_deref() == Some(wanted)).cloned().collect();
     }
     if found.is_empty() {
-        let names: Vec<&str> = all.iter().map(|it| it.program.name.as_str()).collect();
+        let names: Vec<&str> = all.iter().map(|it| it.program.key.as_str()).collect();
         let bare: Vec<&str> = all.iter().map(|it| it.program.module_name()).collect();
         let mut near = suggest::words(wanted, &names);
         if near.is_empty() {
@@ -157,9 +150,14 @@ fn only(mut matching: Vec<Found>, option: Option<&str>, verb: &str) -> Result<Fo
 fn listed(programs: &[Found]) -> String {
     let several_runs = programs.iter().any(|it| programs.first().is_some_and(|first| first.run != it.run));
     let line = |it: &Found| {
-        let time = it.program.time.map_or("not measured".to_owned(), |time| time_us(time.as_us()));
+        let time = match (&it.program.stage, it.program.time) {
+            (Some(_), _) => "earlier stage".to_owned(),
+            (None, Some(time)) => time_us(time.as_us()),
+            (None, None) => "not measured".to_owned(),
+        };
         let run = if several_runs { format!("  {}", it.title) } else { String::new() };
-        format!("  {:<40} {time:>12}  {} instructions{run}", it.program.key, count(it.program.instructions as u64))
+        let size = it.program.instructions.map(|size| format!("  {}", counted(size as u64, "instruction")));
+        format!("  {:<40} {time:>12}{}{run}", it.program.key, size.unwrap_or_default())
     };
     let mut lines: Vec<String> = programs.iter().take(MOST_LISTED).map(line).collect();
     if programs.len() > MOST_LISTED {

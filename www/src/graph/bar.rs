@@ -36,10 +36,10 @@ pub fn Bar(
         let open = explorer.program.get().map(|program| program.key);
         let options = all.into_iter().map(|program| {
             let time = program.time.map_or(String::new(), |time| format!(", {}", time_us(time.as_us())));
-            let size = counted(program.instructions as u64, "instruction");
+            let size = program.instructions.map(|size| format!(", {}", counted(size as u64, "instruction")));
             let name = shorten(&printable(&program.key), 48);
             let is_open = open.as_ref() == Some(&program.key);
-            view! { <option value=program.key selected=is_open>{format!("{name}{time}, {size}")}</option> }
+            view! { <option value=program.key selected=is_open>{format!("{name}{time}{}", size.unwrap_or_default())}</option> }
         });
         (
             explorer.program.with(Option::is_none).then(|| view! { <option selected=true></option> }),

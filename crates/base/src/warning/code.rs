@@ -89,6 +89,10 @@ codes! {
             "The buffer assignment of a compiled program was opened without the program. The sizes are known, but not \
              the instructions that create the values."
             "Open the whole folder that XLA wrote.";
+        ProgramStagesLeftOut "program_stages_left_out" Note
+            "A dump contains more stages of its programs than fit in memory. The last stage of each program and the latest of \
+             the others were kept."
+            "Open the files of the stage that you need by themselves.";
         RepeatedFileNotRead "repeated_file_not_read" Note
             "Two files of a host contain the same events. The file with more data was read. A trace JSON next to an xplane causes this warning only if the xplane is damaged."
             "Nothing.";

@@ -4,7 +4,7 @@ use crate::Platform;
 use crate::chip_clock::{Knot, Unplaced, UnplacedLine, Warp};
 use crate::classify::{LineKind, PlaneKind};
 use crate::{
-    Args, Capture, ChipClock, CounterTrack, EventId, FlowBinding, FlowPoint, FlowRole, Framework, Instant,
+    Args, Capture, ChipClock, CounterTrack, EventId, FlowBinding, FlowPoint, FlowRole, Framework, HloProto, Instant,
     InstantScope, Line, LineId, MemoryBytes, NumberArg, Plane, PlaneId, SourceFormat, StatValue, StrId, TextArg,
 };
 use base::Ps;
@@ -137,6 +137,14 @@ pub(super) fn put_counter(out: &mut Vec<u8>, track: &CounterTrack) {
         put_i64(out, time.as_ps());
         put_u64(out, value.to_bits());
     }
+}
+
+pub(super) fn put_program(out: &mut Vec<u8>, program: &HloProto) {
+    let HloProto { program_id, name, host, bytes } = program;
+    put_i64(out, *program_id);
+    put_u32(out, name.0);
+    put_u32(out, u32::from(*host));
+    out.extend(&**bytes);
 }
 
 pub(super) fn put_instant(out: &mut Vec<u8>, instant: &Instant) {
@@ -335,6 +343,13 @@ impl Fields<'_> {
         let (flow, role, binding) = (self.u32()?, self.code(&FLOW_ROLES)?, self.code(&FLOW_BINDINGS)?);
         let (line, name, time) = (LineId(self.u32()?), self.id()?, Ps::new(self.i64()?));
         Some(FlowPoint { flow, role, binding, line, name, time })
+    }
+
+    /// Reads a program. Its bytes are the rest of the frame.
+    pub(super) fn program(&mut self) -> Option<HloProto> {
+        let (program_id, name) = (self.i64()?, self.id()?);
+        let host = u16::try_from(self.u32()?).ok()?;
+        Some(HloProto { program_id, name, host, bytes: std::mem::take(&mut self.0).into() })
     }
 
     pub(super) fn args(&mut self) -> Option<Args> {

@@ -46,6 +46,9 @@ fn trace() -> Trace {
     trace.capture = Capture { anchor_ns: -7, start_unix_ns: Some(1), stop_unix_ns: None };
     let name = trace.strings.intern("jit_f(1)");
     trace.hlo.push(HloProto { program_id: i64::MAX, name, host: 1, bytes: vec![1, 2, 3].into() });
+    let stage = trace.strings.intern("before_optimizations");
+    let program = HloProto { program_id: 5, name, host: 1, bytes: vec![4].into() };
+    trace.earlier_stages.push(EarlierStage { stage, program });
     builder.build()
 }
 
@@ -89,7 +92,10 @@ fn a_trace_comes_back_whatever_the_chunks() {
         // Compares debug text, in which NaN equals NaN.
         let small = |trace: &Trace| {
             let marks = (&trace.counters, &trace.instants, &trace.flows, &trace.far_off);
-            format!("{:?}", (&trace.planes, &trace.lines, &trace.capture, &trace.hosts, &trace.hlo, marks))
+            format!(
+                "{:?}",
+                (&trace.planes, &trace.lines, &trace.capture, &trace.hosts, &trace.hlo, &trace.earlier_stages, marks)
+            )
         };
         assert_eq!(small(&after), small(&before));
         let sparse = |events: &Events| {
