@@ -300,15 +300,18 @@ fn every_stage_of_a_dump_can_be_opened() {
         session.hlo_program(0, &settings, program, |module, _| hlo::print(module).text).unwrap()
     };
     let mut all = open("dump/", |_| true);
+    all.runs();
     let programs = all.hlo_programs(0, &settings).unwrap();
     let early = |program: &HloProgram| program.stage.as_deref() == Some("before_optimizations");
     let last: Vec<&HloProgram> = programs.iter().filter(|program| program.stage.is_none()).collect();
     assert_eq!(programs.iter().filter(|program| early(program)).count(), last.len(), "{programs:?}");
     assert!(programs.iter().all(|program| program.stage.is_none() || program.time.is_none()));
     let mut alone = open("dump/", |path| path.contains("before_optimizations"));
+    alone.runs();
     for program in alone.hlo_programs(0, &settings).unwrap() {
         let named = format!("{}:before_optimizations", program.name);
-        let at = all.hlo_program_of(0, &settings, &programs, Some(&named), None).unwrap();
+        let at = all.hlo_program_of(0, &settings, &programs, Some(&named), None);
+        let at = at.unwrap_or_else(|| panic!("{named} of {programs:?}"));
         assert_eq!(programs[at].key, named);
         assert_eq!(text_of(&mut all, &programs[at]), text_of(&mut alone, &program), "{named}");
         // A name without a stage is the last stage.
