@@ -13,8 +13,8 @@ pub struct Communication {
     pub total_time_us: f64,
     /// Exposed communication: time during which the device communicates without computing.
     pub exposed_time_us: f64,
-    /// Share of the communication in the window that overlaps with computation. `100 * (1 - exposed_time_us / total_time_us)`,
-    /// over all runs. `step_breakdown.communication_overlap_percent` covers the counted steps only.
+    /// Share of the communication time that overlaps with computation. `100 * (1 - exposed_time_us / total_time_us)`,
+    /// over all runs in the window. `step_breakdown.communication_overlap_percent` covers the counted steps only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hidden_percent: Option<f64>,
     /// Time that devices waited for the last device of their group: the sum of `duration - shortest duration` over the compared
@@ -26,10 +26,10 @@ pub struct Communication {
     /// once per device of the group. Absent if no run was compared.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub transfer_time_us: Option<f64>,
-    /// Device that arrives last far more often than the other devices. It had the shortest duration, and so arrived last, in at
-    /// least twice its fair share of its compared runs. In a group of four, the fair share is a quarter. The required share is
-    /// never below 10 % or above 75 %. If several devices qualify, it is the device that the other devices waited for the
-    /// longest. Absent if no device qualifies, or if waiting is below 1 % of the compared time.
+    /// Device that arrives last far more often than the other devices. It had the shortest duration, and so arrived
+    /// last, in at least twice its fair share of its compared runs. The fair share in a group of four is a quarter. The
+    /// required share is never below 10 % or above 75 %. If several devices qualify, it is the device that the other
+    /// devices waited for the longest. Absent if no device qualifies, or if waiting is below 1 % of the compared time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub straggler: Option<String>,
     /// Share of the straggler's compared runs in which it arrived last and another device of the group waited.

@@ -11,20 +11,22 @@ use super::Confidence;
 /// `grouped_gemm`, `fused_moe`). Collectives do not belong to the experts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct Experts {
-    /// Confidence in the imbalance. `high`: shapes give the tokens of each expert, or the device with the most time in ops of
-    /// experts also arrives last at collectives. `medium`: only the times of the same ops on several devices show it. `low`:
-    /// only the times of single experts with equal shapes show it, which a slow device or padding may explain.
+    /// Confidence in the imbalance. `high`: shapes give the tokens of each expert, or the device with the most time in
+    /// ops of experts also arrives last at collectives. `medium`: only the times of the same ops on several devices
+    /// show it. `low`: only the times of single experts with the same shapes show it. A slow device or padding may also
+    /// explain such times.
     pub confidence: Confidence,
     /// Evidence for the imbalance, in a sentence.
     pub evidence: String,
-    /// Share of the experts' ops in the time of all ops.
+    /// Time of the experts' ops as a share of the time of all ops.
     pub time_percent: f64,
     /// Number of experts: the group dimension of a ragged product, or the number of experts with a number in their framework path
     /// (`expert_3`). Absent if neither is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub num_experts: Option<u64>,
-    /// Largest number of tokens of an expert divided by the mean. 1 if all experts have equal tokens, or if shapes are padded
-    /// to a capacity, which hides the routing. Absent if the tokens of an expert are unknown.
+    /// Largest number of tokens of an expert divided by the mean. 1 if all experts have the same number of tokens. Also
+    /// 1 if shapes are padded to a capacity, because padding hides the routing. Absent if the tokens of an expert are
+    /// unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub token_max_to_mean: Option<f64>,
     /// Longest time of an expert divided by the mean of the experts. Absent if ops do not name their expert.
@@ -52,13 +54,13 @@ pub struct ExpertLoad {
     pub num_devices: u64,
     /// Self time of its ops, over all devices: per step, or in the window if the steps are unknown.
     pub time_us: f64,
-    /// Its time divided by the mean over all entries of this kind. 1 if all are equal.
+    /// Time of the entry divided by the mean time of all entries of this kind. 1 if all take the same time.
     pub time_to_mean: f64,
     /// Tokens of the expert in one run of the program: the median number of rows in the results of its matrix products in the
     /// forward pass. Absent for devices, and if the shapes are unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tokens: Option<f64>,
-    /// Its tokens divided by the mean of the experts. 1 if all are equal.
+    /// Tokens of the expert divided by the mean of all experts. 1 if all experts have the same number of tokens.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tokens_to_mean: Option<f64>,
 }

@@ -87,9 +87,9 @@ pub struct Finding {
     /// Numbers that support the finding.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub evidence: Vec<Evidence>,
-    /// Share of the step that the finding affects. It is an upper bound of the time that the remedy can save. If the window
-    /// does not consist of steps, it is the share of the window. Absent if the finding is not about time. Findings of equal
-    /// severity are sorted by this share.
+    /// Share of the step that the finding affects. The share is an upper bound for the time that the remedy can save.
+    /// If the window does not consist of steps, the finding affects this share of the window. Absent if the finding is
+    /// not about time. Findings of the same severity are sorted by this share.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub time_at_stake_percent: Option<f64>,
     /// View that shows the evidence.

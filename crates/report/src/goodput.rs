@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 pub struct Goodput {
     /// Length of the capture.
     pub covered_us: f64,
-    /// Number of used devices.
+    /// Number of devices that ran ops.
     pub num_devices: u64,
     /// Share of productive time in the capture: `parts[].percent` of `productive`.
     pub goodput_percent: f64,
@@ -18,10 +18,10 @@ pub struct Goodput {
     pub lost_devices: f64,
     /// Device hours that the capture covers: `num_devices * covered_us / 3.6e9`.
     pub device_hours: f64,
-    /// Device hours that are lost in the capture.
+    /// Device hours lost in the capture.
     pub lost_device_hours: f64,
-    /// Price of `lost_devices` for one hour, if the whole program loses as much as the capture: `lost_devices` times the price
-    /// of a device. Absent if no price is given.
+    /// Cost of the lost time per hour, if the whole program loses as much as the capture: `lost_devices` times the
+    /// price of a device. Absent if no price is given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lost_dollars_per_hour: Option<f64>,
     /// Parts of the time, productive time first, then by time.

@@ -34,13 +34,13 @@ pub struct DeviceSteps {
     /// Mean length of a counted step on the device. If the steps are unknown, the length of the device's window.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub step_time_us: Option<f64>,
-    /// Median length of a counted step on the device. Absent without steps.
+    /// Median length of a counted step on the device. Absent if the steps are unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub median_step_us: Option<f64>,
-    /// Length of the device's longest counted step. Absent without steps.
+    /// Length of the device's longest counted step. Absent if the steps are unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slowest_step_us: Option<f64>,
-    /// Index in `steps` of the device's longest counted step. Absent without steps.
+    /// Index in `steps` of the device's longest counted step. Absent if the steps are unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slowest_step: Option<u64>,
     /// Work of the device: time of a step during which the device is neither idle nor in exposed communication, because both
@@ -75,7 +75,7 @@ pub struct DeviceArrivals {
     pub wait_time_us: f64,
     /// Time that all other devices together waited for this device, over the runs in which it arrived last.
     pub caused_wait_us: f64,
-    /// Time by which these runs would have ended earlier if the device had arrived together with the second-last device.
+    /// Time that these runs would have saved if the device had arrived together with the second-last device.
     pub delay_us: f64,
     /// Probable reason why the device arrives late: `compute`, `throttling`, `input`, `transfer`, `host` or `unknown`. Each
     /// part of the device's step is compared with the median of the other devices: computation and data movement on the device
@@ -89,14 +89,14 @@ pub struct DeviceArrivals {
     pub late_cause: Option<String>,
 }
 
-/// One host: means over the counted steps of its devices. Every step of every device has the same weight, and all numbers are
-/// from the same steps. Added in 1.1.0.
+/// One host: means over the counted steps of its devices. Every step of every device has the same weight, and all
+/// numbers cover the same steps. Added in 1.1.0.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct HostStats {
     /// Name of the host. Absent if the run has only one host.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host: Option<String>,
-    /// Number of used devices of the host.
+    /// Number of the host's devices that ran ops.
     pub num_devices: u64,
     /// Largest number of counted steps on one device of the host. Absent if the steps are unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -104,10 +104,10 @@ pub struct HostStats {
     /// Mean length of a step on the devices of the host. If the steps are unknown, the length of the window.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub step_time_us: Option<f64>,
-    /// Median length of a step on the devices of the host. Absent without steps.
+    /// Median length of a step on the devices of the host. Absent if the steps are unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub median_step_us: Option<f64>,
-    /// Length of the longest step on any device of the host. Absent without steps.
+    /// Length of the longest step on any device of the host. Absent if the steps are unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slowest_step_us: Option<f64>,
     /// Index in `steps` of this longest step.

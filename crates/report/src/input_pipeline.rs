@@ -69,7 +69,7 @@ pub struct InputOpTime {
     pub total_time_us: f64,
     /// Time of the events without the ops nested in them on their thread.
     pub self_time_us: f64,
-    /// Number of threads that work in the op.
+    /// Number of threads that run the op.
     pub threads: u64,
     /// How busy the op is while the threads that feed devices are in the pipeline: the time of its threads, divided by
     /// `held_us` and by the largest number of its threads that work at once. An op that waits for other threads works only

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 pub struct LaunchSection {
     /// Launches whose host call and device work are both in the trace.
     pub count: u64,
-    /// Ops of the used GPUs (including copies and fills), or module runs of the used TPUs.
+    /// Ops of the GPUs that ran ops (including copies and fills), or module runs of the TPUs that ran ops.
     pub device_op_count: u64,
     /// Device ops whose launch call is in the trace.
     pub joined_op_count: u64,
@@ -34,7 +34,8 @@ pub struct LaunchSection {
     /// Lower bound of the difference between the host and device clocks: the longest time by which work starts before its call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clock_difference_us: Option<f64>,
-    /// Launches whose device time is shorter than the call, excluding calls longer than 50 us.
+    /// Launches whose work takes less time on the device than the call takes on the host, excluding calls longer than
+    /// 50 us.
     pub short_kernel_count: u64,
     /// Calls longer than 50 us.
     pub runtime_outlier_count: u64,

@@ -15,9 +15,9 @@ pub struct LayerFreezing {
     pub confidence: String,
     /// Parameter arrays whose updated values the program returns.
     pub trained_arrays: u64,
-    /// Parameter arrays that the program returns unchanged or not at all. Sharded arrays are included only if they are returned
-    /// unchanged, because the new value of a shard may be computed from other shards. Other sharded arrays are counted neither
-    /// as trained nor as frozen.
+    /// Parameter arrays that the program returns unchanged or does not return. A sharded array is included only if the
+    /// program returns it unchanged, because the new value of a shard may be computed from other shards. Other sharded
+    /// arrays are counted neither as trained nor as frozen.
     pub frozen_arrays: u64,
     /// Number of elements in the trained arrays. Absent if the arrays are sharded, because the program contains only one shard.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -67,8 +67,8 @@ pub struct Layers {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub phases: Vec<PhaseTime>,
     /// Layers of the model, largest self time first. The list contains at most 100 layers, each with at least 0.5 % of
-    /// `op_statistics.op_time_us`. Equal layers form one entry, whose path has `*` in place of their numbers. A layer includes
-    /// the layers whose path begins with its own path.
+    /// `op_statistics.op_time_us`. Layers that differ only in their numbers form one entry, whose path has `*` in place
+    /// of the numbers. A layer includes the layers whose path begins with its own path.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub layers: Vec<LayerTime>,
 }

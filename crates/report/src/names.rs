@@ -4,17 +4,17 @@ use super::{Metadata, paths};
 use std::collections::{BTreeMap, BTreeSet};
 
 impl Metadata {
-    /// Returns the name of the run. JAX names a run's folder after its time (`2026_01_31_12_00_00`). In this case, returns the
-    /// name of the log folder, which the user chose, if there is one. If the run has no name at all, returns the path of the
-    /// file.
+    /// Returns the name of the run. JAX names a run's folder after its time (`2026_01_31_12_00_00`). For such a run,
+    /// returns the name of the log folder if there is one, because the user chose that name. If the run has no name at
+    /// all, returns the path of the file.
     pub fn name(&self) -> &str {
         let own = self.run_name.as_deref().filter(|name| !name.is_empty());
         let given = own.filter(|own| !is_time(own));
         given.or_else(|| log_folder(&self.trace_file)).or(own).unwrap_or(&self.trace_file)
     }
 
-    /// Returns a second name that distinguishes the run from others with the same name. It is the run's own name or the name of
-    /// its log folder, whichever [`Metadata::name`] does not return.
+    /// Returns a second name that distinguishes the run from others with the same name. Of the run's own name and the
+    /// name of its log folder, the one that [`Metadata::name`] does not return.
     pub fn other_name(&self) -> Option<&str> {
         let both = [self.run_name.as_deref(), log_folder(&self.trace_file)];
         both.into_iter().flatten().find(|other| !other.is_empty() && *other != self.name())
@@ -50,7 +50,7 @@ fn parts(path: &str) -> impl Iterator<Item = &str> {
     path.split(['/', '\\'])
 }
 
-/// Properties that a name of a run can be made from.
+/// Properties from which a run's name can be made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Naming<'a> {
     /// [`Metadata::name`], or a name that the user chose.
@@ -70,7 +70,7 @@ pub struct Naming<'a> {
 }
 
 impl Metadata {
-    /// Returns the properties that a name of the run can be made from.
+    /// Returns the properties from which the run's name can be made.
     pub fn naming(&self) -> Naming<'_> {
         Naming {
             name: self.name(),
@@ -135,9 +135,10 @@ impl<'a> Files<'a> {
     }
 }
 
-/// Returns names that distinguish runs, independent of their order. If names from paths are equal, all names from paths consist
-/// of the differing parts of the paths (`paths::differing`: `4gpu lcam`). Names that are still equal get a suffix: the other
-/// name if it distinguishes the runs, or else the differing devices, times or files, or else a number.
+/// Returns names that distinguish runs, independent of their order. If two names from paths are identical, all names
+/// from paths consist of the differing parts of the paths (`paths::differing`: `4gpu lcam`). Names that are still
+/// identical get a suffix: the other name if it distinguishes the runs, or else the differing devices, times or files,
+/// or else a number.
 pub fn distinct(runs: &[Naming<'_>]) -> Vec<String> {
     let files = Files::of(runs);
     let runs: &[Naming<'_>] = &runs.iter().map(|run| run.as_read(&files)).collect::<Vec<_>>();
@@ -286,7 +287,7 @@ mod tests {
         let steps = of("2026_01_31_12_00_00_steps_000011-000015", &file("scaling/4_devices/"));
         assert_eq!(steps.full_name(), "4_devices (2026_01_31_12_00_00_steps_000011-000015)");
         assert_eq!(of("host", "logs/host.xplane.pb").name(), "host");
-        // Any other name comes from the user, and is kept.
+        // Any other name comes from the userand is kept.
         for own in ["mine", "2026_01_31", "2026_01_31_12_00_0x", "2026_01_31_12_00_00_decoder", "my_steps_1-2"] {
             let run = of(own, &file("logs/"));
             assert_eq!((run.name(), run.other_name()), (own, Some("logs")));
@@ -316,7 +317,7 @@ mod tests {
         let runs: Vec<_> = paths.into_iter().map(|path| naming(path.leak())).collect();
         let start = std::time::Instant::now();
         assert_eq!(distinct(&runs)[19_999], "step_19999");
-        // Only numbers distinguish equal runs.
+        // Only numbers distinguish identical runs.
         let alike = vec![Naming { name: "a", ..Naming::default() }; 20_000];
         assert_eq!(distinct(&alike)[19_999], "a (20000)");
         // An earlier version took minutes.

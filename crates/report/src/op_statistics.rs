@@ -4,13 +4,13 @@ use base::fields::Fields;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Op statistics. Absent if no device was used. Added in 1.1.0.
+/// Op statistics. Absent if no device ran an op. Added in 1.1.0.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct OpStatistics {
     /// Number of distinct ops, as defined in [Ops](#ops).
     pub num_ops: u64,
-    /// Sum of the windows of the used devices. With `--window active`, it equals XProf's total time (`rawTime` of its op profile)
-    /// on TPUs.
+    /// Sum of the windows of the devices that ran ops. With `--window active`, it equals XProf's total time (`rawTime`
+    /// of its op profile) on TPUs.
     pub device_time_us: f64,
     /// Self time of all ops.
     pub op_time_us: f64,

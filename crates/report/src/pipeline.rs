@@ -9,8 +9,8 @@ use super::Confidence;
 /// Stages of a model that process microbatches one after another. All times are means over the pipeline's steps.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct Pipeline {
-    /// Form of the pipeline: `programs` (each stage runs its own programs, MPMD) or `loop` (all devices run one program, whose
-    /// loop passes microbatches on with collective-permutes).
+    /// Form of the pipeline: `programs` (each stage runs its own programs, MPMD) or `loop` (all devices run one
+    /// program, whose loop passes the microbatches on by collective-permutes).
     pub kind: String,
     /// Confidence that the devices form this pipeline. `high`: the microbatches arrive at each stage after the previous stage
     /// has processed them, and the stages begin and end in order. `medium`: the program's structure shows the pipeline, but its
@@ -35,17 +35,17 @@ pub struct Pipeline {
     /// Time from the first work of any stage to the last work of any stage in a step. The step time also contains the pause before
     /// the next step.
     pub span_us: f64,
-    /// Bubble of a stage: time of the step in which a device of the stage does nothing useful. It is the time in which the device is
-    /// idle, or in exposed sends, receives and collective-permutes. If a loop computes on every tick, it also includes the share of
-    /// the ticks whose results are discarded. Mean over stages, with equal weight.
+    /// Bubble of a stage: time of the step in which a device of the stage does nothing useful. It is the time during
+    /// which the device is idle or in exposed sends, receives and collective-permutes. If a loop computes on every
+    /// tick, it also includes the share of the ticks whose results are discarded. Mean over stages, with equal weight.
     pub bubble_time_us: f64,
-    /// Share of the bubbles in the time of all stages. `100 * bubble_time_us / span_us`.
+    /// Bubbles as a share of the time of all stages. `100 * bubble_time_us / span_us`.
     pub bubble_percent: f64,
-    /// Share of the bubbles for this schedule if all stages took equal time and transfers took none: `100 * (p - 1) / (m + p -
-    /// 1)` for p stages and m microbatches. Absent if the number of microbatches is unknown.
+    /// Share of the bubbles for this schedule if all stages took the same time and transfers took none:
+    /// `100 * (p - 1) / (m + p - 1)` for p stages and m microbatches. Absent if the number of microbatches is unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub schedule_bubble_percent: Option<f64>,
-    /// Work of the slowest stage divided by the mean of all stages. 1 if all stages are equal.
+    /// Work of the slowest stage divided by the mean of all stages. 1 if all stages have the same work.
     pub work_max_to_mean: f64,
     /// Stages, in the order in which a microbatch passes through them.
     pub stages: Vec<PipelineStage>,
@@ -60,13 +60,13 @@ pub struct PipelineStage {
     pub devices: Vec<String>,
     /// Programs that the stage runs, without those that take less than 2 % of the device's time.
     pub programs: Vec<String>,
-    /// Runs of these programs, or ticks of the loop with useful work, per step and device.
+    /// Runs of these programs, or ticks of the loop with useful work, per step per device.
     pub runs_per_step: f64,
     /// Time during which a device of the stage does useful work.
     pub work_us: f64,
     /// Bubble of the stage: `span_us - work_us`.
     pub bubble_us: f64,
-    /// Share of the bubble in the step.
+    /// Bubble as a share of the step.
     pub bubble_percent: f64,
     /// Part of the bubble before the first work of the stage.
     pub fill_us: f64,

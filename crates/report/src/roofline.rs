@@ -40,23 +40,24 @@ pub struct Roofline {
     /// Window that MFU and HFU cover: `window.kind`. Absent if MFU and HFU are absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub window: Option<String>,
-    /// Model FLOPs utilisation (MFU): share of the devices' peak FLOP rate that the model's arithmetic uses. The model FLOPs of
-    /// each op are divided by the peak of the op's data type. The sum over the ops of the window is divided by the window's
-    /// length, summed over devices. With one data type, this is the usual formula: model FLOPs of a step / (step time x peak x
-    /// devices). Recomputed ops (`.remat`, `rematted_computation`) are excluded. If MFU is absent, `not_measured` contains the
-    /// reason.
+    /// Model FLOPs utilisation (MFU): share of the devices' peak FLOP rate that the model's arithmetic uses. The model
+    /// FLOPs of each op are divided by the peak of the op's data type. The sum over all ops in the window is divided by
+    /// the sum of the devices' windows. With one data type, this is the usual formula: model FLOPs of a step / (step
+    /// time x peak x devices). Recomputed ops (`.remat`, `rematted_computation`) are excluded. If MFU is absent,
+    /// `not_measured` contains the reason.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mfu_percent: Option<f64>,
     /// Hardware FLOPs utilisation (HFU): MFU including recomputed ops. Equal to MFU if there are none. Absent if recomputation
     /// cannot be recognised.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hfu_percent: Option<f64>,
-    /// Utilisation of the matrix units, from the TPU runtime's counters (stats of the host plane, mean over hosts). Absent if the
-    /// runtime did not record them. XProf calls it MXU utilisation, and prints 0.0 % without counters.
+    /// Utilisation of the matrix units, mean over hosts. Source: the TPU runtime's counters (stats of the host plane).
+    /// Absent if the runtime did not record them. XProf calls it MXU utilization and prints 0.0 % without counters.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub matrix_unit_utilization_percent: Option<f64>,
-    /// Utilisation of the main memory's bandwidth, from the TPU runtime's counters (stats of the host plane, mean over hosts).
-    /// Absent if the runtime did not record them. XProf calls it HBM utilisation, and prints 0.0 % without counters.
+    /// Utilisation of the main memory bandwidth, mean over hosts. Source: the TPU runtime's counters (stats of the host
+    /// plane). Absent if the runtime did not record them. XProf calls it HBM utilization and prints 0.0 % without
+    /// counters.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hbm_utilization_percent: Option<f64>,
 }
@@ -81,10 +82,10 @@ pub struct ProgramPoint {
     /// FLOP rate of one device: FLOPs of all ops divided by the sum of the devices' windows. In GFLOP/s.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gflops: Option<f64>,
-    /// Share of the main memory's peak bandwidth that the program uses. It is a lower bound if the costs of some ops are
-    /// unknown. The share is `hbm_gibps` divided by the bandwidth of main memory in `memory_levels`. The page judges this share
-    /// by the JAX guide: good above 60 %, bad below 40 %. It is not judged if arithmetic limits the program. A low share is not
-    /// judged if the cost of more than 5 % of the op time is unknown.
+    /// Share of the main memory's peak bandwidth that the program uses. It is a lower bound if the costs of some ops
+    /// are unknown. The share is `hbm_gibps` divided by the bandwidth of main memory in `memory_levels`. The page
+    /// judges this share by the JAX guide: good above 60 %, bad below 40 %. The page does not judge the share if
+    /// arithmetic limits the program, or if the share is low and the cost of more than 5 % of the op time is unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hbm_bandwidth_percent: Option<f64>,
     /// FLOPs of all ops divided by the time that these ops would take at the peaks of their data types.

@@ -104,17 +104,17 @@ pub struct Throughput {
     /// devices run their steps one after another, because no step then processes the whole batch.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub samples_per_sec: Option<f64>,
-    /// Steps per second: the inverse of the mean step time. `1e6 / step_timing.avg_step_time_us`. It is the rate of one device if
-    /// the devices do not run their steps together. Absent if the step time is unknown.
+    /// Steps per second: the inverse of the mean step time. `1e6 / step_timing.avg_step_time_us`. If the devices do not
+    /// run their steps together, it is the rate of one device. Absent if the step time is unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub steps_per_sec: Option<f64>,
     /// Mean step time in milliseconds: `step_timing.avg_step_time_us / 1000`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ms_per_step: Option<f64>,
-    /// Tokens per second and device. `tokens_per_sec / metadata.num_devices`.
+    /// Tokens per second per device. `tokens_per_sec / metadata.num_devices`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tokens_per_sec_per_device: Option<f64>,
-    /// Samples per second and device. `samples_per_sec / metadata.num_devices`.
+    /// Samples per second per device. `samples_per_sec / metadata.num_devices`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub samples_per_sec_per_device: Option<f64>,
     /// Steps per second of all devices together. It is the number of steps that have a successor, divided by the time during
@@ -124,18 +124,18 @@ pub struct Throughput {
     pub all_devices_steps_per_sec: Option<f64>,
 }
 
-/// Busy and idle time per step and device (means over devices and counted steps). `kernel_time_us + overhead_time_us` is the mean
-/// step time.
+/// Busy and idle time per step per device (means over devices and counted steps). `kernel_time_us + overhead_time_us`
+/// is the mean step time.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct ComputeUtilization {
     /// Share of a step during which a device is busy. `100 * kernel_time_us / (kernel_time_us + overhead_time_us)`. Busy time
     /// includes copies and collectives, so the share does not show how well the arithmetic units are used.
     pub compute_util_percent: f64,
-    /// Busy time per step and device: the sum over all devices divided by the number of (step, device) pairs in the window. If
-    /// the window does not consist of steps, the sum is divided by the number of used devices.
+    /// Busy time per step per device: the sum over all devices divided by the number of (step, device) pairs in the
+    /// window. If the window does not consist of steps, the sum is divided by the number of devices that ran ops.
     pub kernel_time_us: f64,
-    /// Idle time per step and device: the sum over all devices divided by the number of (step, device) pairs in the window. If
-    /// the window does not consist of steps, the sum is divided by the number of used devices.
+    /// Idle time per step per device: the sum over all devices divided by the number of (step, device) pairs in the
+    /// window. If the window does not consist of steps, the sum is divided by the number of devices that ran ops.
     pub overhead_time_us: f64,
     /// Window that these numbers cover: `window.kind`. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -248,14 +248,14 @@ pub struct Transfer {
     pub bandwidth_gb_per_sec: Option<f64>,
 }
 
-/// Comparison of the used devices.
+/// Comparison of the devices that ran ops.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct MultiDevice {
-    /// Number of used devices.
+    /// Number of devices that ran ops.
     pub num_devices: u64,
     /// Statistics of each device, in the order of hosts and ordinals.
     pub device_stats: Vec<DeviceStats>,
-    /// Statistics of each host with a used device, in the order of the devices. Added in 1.1.0.
+    /// Statistics of each host with a device that ran ops, in the order of the devices. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hosts: Vec<HostStats>,
     /// Devices of the same kind that the profile lists but that ran no op, in file order. Added in 1.1.0.
@@ -287,7 +287,7 @@ pub struct MultiDevice {
     pub start_skew_us: Option<f64>,
 }
 
-/// One used device over its active span (first op's start to last op's end).
+/// One device that ran ops, over its active span (first op's start to last op's end).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct DeviceStats {
     /// Name of the plane (`/device:TPU:0`), after the host if the run has several.
@@ -356,8 +356,8 @@ pub struct Gaps {
     pub gaps_over_1000us: u64,
 }
 
-/// Idle gaps of all used devices together. Counts and times are sums over devices; the share is relative to the sum of their
-/// windows.
+/// Idle gaps of all devices that ran ops, taken together. Counts and times are sums over devices; the share is relative
+/// to the sum of their windows.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct TimelineAnalysis {
     /// Sums over the devices.
@@ -388,10 +388,10 @@ pub struct Gap {
 pub struct Compilation {
     /// Length of the union of the host's compile spans over all threads.
     pub compilation_time_us: f64,
-    /// Number of distinct modules that ran on the used devices. It is the number of distinct names on `XLA Modules` lines,
-    /// because these names contain the program's fingerprint. If there are no such lines, it is the number of distinct pairs of
-    /// module and program in the ops. Absent if ops name their module but not its program, as in the trace JSON of a CPU or
-    /// GPU. Programs with the same name cannot be distinguished there.
+    /// Number of distinct modules that ran on devices. It is the number of distinct names on `XLA Modules` lines,
+    /// because these names contain the program's fingerprint. If there are no such lines, it is the number of distinct
+    /// pairs of module and program in the ops. Absent if ops name their module but not its program, as in the trace
+    /// JSON of a CPU or GPU. Such a trace does not distinguish programs with the same name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub num_xla_modules: Option<u64>,
     /// Number of compile spans that are not inside another compile span.
@@ -422,8 +422,8 @@ pub struct Step {
     pub name: Option<String>,
     /// Start of the step on the earliest device, from the start of the capture.
     pub start_us: f64,
-    /// Time from the start of the step to the start of the next step on the same device. [Steps](#steps) defines the duration
-    /// of the last step.
+    /// Time from the start of the step to the start of the next step on the same device. For the last step, see
+    /// [Steps](#steps).
     pub duration_us: f64,
     /// Time during which at least one op runs inside the step (union over all ops).
     pub busy_us: f64,

@@ -28,8 +28,9 @@ pub struct Serving {
     /// Longest time between the ends of consecutive passes that decode.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_token_interval_us: Option<f64>,
-    /// Share of the time between the ends of decoding passes that is due to prompts. It is the sum of the excesses of intervals
-    /// with a `prefill` or `mixed` pass over the median of the other intervals, divided by the sum of all intervals.
+    /// Share of the token intervals that is due to prompts. A token interval is the time between the ends of two
+    /// consecutive passes that decode. The share is the sum by which intervals with a `prefill` or `mixed` pass exceed
+    /// the median of the other intervals, divided by the sum of all intervals.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prompt_delay_percent: Option<f64>,
     /// Longest part of the capture in which the number of requests stays near its maximum. Absent if this part has fewer than

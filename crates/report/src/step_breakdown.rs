@@ -52,7 +52,7 @@ pub struct StepBreakdown {
     /// Idle share of the window, as XProf defines `device_idle_time_percent`. `100 * (1 - union of the ops / window)`. TPU only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chip_idle_percent: Option<f64>,
-    /// Parts of the mean step of each used device. Added in 1.1.0.
+    /// Parts of the mean step of each device that ran ops. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub devices: Vec<StepBreakdownDevice>,
     /// Time of host threads by role, in the whole capture.
@@ -112,7 +112,7 @@ pub struct StepParts {
     pub other_idle_us: f64,
 }
 
-/// Time of host threads in one role.
+/// Time of host threads that have one role.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct HostRoleTime {
     /// Role of host threads: `python`, `launch`, `input`, `compile`, `transfer`, `wait` or `other`. The role is derived from
@@ -137,9 +137,9 @@ pub struct HostMeanwhile {
     /// Idle time during which no Python thread is in any range. Like the times of the ranges, it is a mean over devices and
     /// counted steps.
     pub outside_us: f64,
-    /// The 20 spans and frames with the most time while no Python thread is in a range, or while a Python thread is in a range
-    /// that waits. On the Python threads that feed devices, all spans are included. On other threads, and inside a waiting
-    /// range, waiting spans are excluded.
+    /// The 20 spans and frames with the most time while no Python thread is in a range, or while a Python thread is in
+    /// a range that waits. Includes all spans on the Python threads that feed devices. Excludes waiting spans on other
+    /// threads and inside a waiting range.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub behind: Vec<HostRangeTime>,
     /// Part of `outside_us` during which no thread of the host is in any event.
@@ -153,8 +153,8 @@ pub struct HostRangeTime {
     /// Name of an annotation (without its step number), of a function in the user's files, or of a call that waits for devices
     /// (`block_until_ready`).
     pub name: String,
-    /// Idle time of a device during which a Python thread of its host is in this range, but in no range nested in it. Threads
-    /// run concurrently, so ranges may add up to more than the idle time.
+    /// Idle time of a device during which a Python thread of its host is in this range, but in no range nested in it.
+    /// Threads run concurrently, so the times of the ranges may add up to more than the idle time.
     pub time_us: f64,
     /// Thread that is in the range. If several threads are in it, the first. Names of pool threads are given without their
     /// number.
@@ -189,8 +189,8 @@ pub struct HostCall {
     pub count: u64,
 }
 
-/// The thread whose user functions overlap most with a range in which another thread waits for a lock. This thread may hold the
-/// lock. The capture does not record the holder.
+/// The thread whose user functions overlap most with a range in which another thread waits for a lock. This thread may
+/// hold the lock. The capture does not record which thread holds it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct HostOtherThread {
     /// Name of the thread. Absent if it has none.
@@ -204,7 +204,8 @@ pub struct HostOtherThread {
 /// Step breakdown of one device: means over its counted steps.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct StepBreakdownDevice {
-    /// Name of a used device, as in `multi_device.device_stats`. Comparing the parts of the devices shows a straggler.
+    /// Name of a device that ran ops, as in `multi_device.device_stats`. Comparing the parts of the devices shows a
+    /// straggler.
     pub device_name: String,
     /// Number of steps in the device's means. 1 if the window does not consist of steps.
     pub num_steps: u64,

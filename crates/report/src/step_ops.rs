@@ -4,7 +4,7 @@ use base::fields::Fields;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Ops and kernels of a step: means over counted steps and devices. Absent if no device was used. Added in 1.1.0.
+/// Ops and kernels of a step: means over counted steps and devices. Absent if no device ran an op. Added in 1.1.0.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct StepOps {
     /// Number of (step, device) pairs in the window. If the window does not consist of steps, the number of devices.
@@ -53,9 +53,9 @@ pub struct StepFamily {
 pub struct StepOp {
     /// Name of the instruction. If there is none, the name of the kernel. The list contains the 300 ops with the most time.
     pub name: String,
-    /// Number of equal ops that this entry combines. It is 1 unless the program has more than 300 ops. In such a program, equal
-    /// ops of repeated layers (the same computation, and the same framework path except for numbers) form one entry, named
-    /// after the op with the most time.
+    /// Number of ops that this entry combines. It is 1 unless the program has more than 300 ops. In such a program,
+    /// matching ops of repeated layers (the same computation, and the same framework path except for numbers) form one
+    /// entry, named after the op with the most time.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub instances: u64,
     /// Family of the op, see [kernel categories](#kernel-categories).
@@ -69,10 +69,10 @@ pub struct StepOp {
     /// Source file with its folder, and line (`model/attention.py:52`), as defined in [Source lines](#source-lines).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
-    /// Hash of the op's HLO expression. The hash is the same for the same instruction in another build, even if its number
-    /// differs. It differs if a shape differs. It is the 64-bit FNV-1a of the expression without its name, names of operands
-    /// and computations, layouts, channel, metadata and backend configuration, as 16 hexadecimal digits. Absent if the trace
-    /// contains no expression.
+    /// Hash of the op's HLO expression. The hash is the same for the same instruction in another build, even if its
+    /// number differs. The hash differs if a shape differs. It is the 64-bit FNV-1a of the expression without its name,
+    /// names of operands and computations, layouts, channel, metadata and backend configuration, as 16 hexadecimal
+    /// digits. Absent if the trace contains no expression.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fingerprint: Option<String>,
     /// Self time.

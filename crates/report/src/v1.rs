@@ -70,7 +70,7 @@ pub struct UnifiedProfile {
     /// Copies between host and devices.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory_operations: Option<MemoryOperations>,
-    /// Comparison of the devices. Absent if none was used.
+    /// Comparison of the devices. Absent if no device ran an op.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub multi_device: Option<MultiDevice>,
     /// Idle gaps between device ops.
@@ -85,7 +85,7 @@ pub struct UnifiedProfile {
     /// Stages of the input pipeline. Absent if no span of an input pipeline was recorded. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input_pipeline: Option<InputPipeline>,
-    /// Part of the run that the numbers cover. Absent if no device was used. Added in 1.1.0.
+    /// Part of the run that the numbers cover. Absent if no device ran an op. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub window: Option<MainWindow>,
     /// Every step of the capture. Added in 1.1.0.
@@ -118,13 +118,13 @@ pub struct UnifiedProfile {
     /// Balance of the experts of a mixture-of-experts model. Absent if no op names an expert. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub experts: Option<Experts>,
-    /// Productive and lost time of the capture. Absent if no device was used. Added in 1.1.0.
+    /// Productive and lost time of the capture. Absent if no device ran an op. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub goodput: Option<Goodput>,
     /// Causes of lost time or memory, with evidence and remedy. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub findings: Vec<Finding>,
-    /// Time of a step by activity. Absent if no device was used. Added in 1.1.0.
+    /// Time of a step by activity. Absent if no device ran an op. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub step_breakdown: Option<StepBreakdown>,
     /// Peaks of the devices, and the rates that the program reaches. Absent if the peaks are unknown. Added in 1.1.0.
@@ -180,12 +180,12 @@ pub struct Metadata {
     pub timestamp: Option<String>,
     /// `TPU`, `GPU`, `CPU`, or `Unknown` if no op ran. It depends only on the planes that ran ops.
     pub platform: String,
-    /// Model of the first used device (`TPU v6 Lite`, `NVIDIA H100 80GB HBM3`). Source: `gpu_device_name` (in PyTorch's JSON,
-    /// the name in `deviceProperties`), `device_type_string`, or the model that the compute capability implies. If the profile
-    /// names none (as in JAX's JSON traces), it is the device that the user gives with `--device` or in a sidecar
-    /// `crossprof.json` with `"device"`. Without a device from the user, it is the platform. The profile of one host does not
-    /// name a TPU slice (`TPU v4-8`: a generation and the number of its cores or chips). So the user's name replaces the
-    /// profile's name if both have the same generation.
+    /// Model of the first device that ran ops (`TPU v6 Lite`, `NVIDIA H100 80GB HBM3`). Source: `gpu_device_name` (in
+    /// PyTorch's JSON, the name in `deviceProperties`), `device_type_string`, or the model that the compute capability
+    /// implies. If the profile names none (as in JAX's JSON traces), it is the device that the user gives with
+    /// `--device` or in a sidecar `crossprof.json` with `"device"`. Without a device from the user, it is the platform.
+    /// The profile of one host does not name a TPU slice (`TPU v4-8`: a generation and the number of its cores or
+    /// chips). So the user's name replaces the profile's name if both have the same generation.
     pub device_type: String,
     /// Path of the run's main file, as given.
     pub trace_file: String,
@@ -197,7 +197,7 @@ pub struct Metadata {
     /// layers are Flax modules. Names of scopes and classes are not evidence, because users choose them. So a Flax program
     /// whose capture has neither source files nor such names stays `JAX`.
     pub framework: String,
-    /// Number of devices that ran at least one op, over all hosts.
+    /// Number of devices that ran at least one op, on all hosts.
     pub num_devices: u64,
     /// Version of the document format, always `1.0.0`.
     pub profiler_version: String,
@@ -217,7 +217,7 @@ pub struct Metadata {
     /// 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run_name: Option<String>,
-    /// Number of devices of the platform in the profile, used or not. Added in 1.1.0.
+    /// Number of devices of the platform in the profile, including devices that ran no op. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub num_devices_visible: Option<u64>,
     /// Number of hosts whose profiles were read. Added in 1.1.0.
@@ -235,10 +235,10 @@ pub struct Metadata {
     /// Program and version that wrote the document (`crossprof 0.1.0`). Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub generator: Option<String>,
-    /// Versions, drivers and device capabilities from the planes (first used device, then hosts, then others). The units are
-    /// the profiler's units: `clock_rate` is in kHz, `memory_bandwidth` in bytes/s, and `memory_size` in bytes. It also
-    /// contains the values that the capture kit of the Python package stores with the capture: versions, `argv`, `git_commit`,
-    /// `mesh` and `XLA_FLAGS`. Added in 1.1.0.
+    /// Versions, drivers and device capabilities from the planes (first device that ran ops, then hosts, then others).
+    /// The units are the profiler's units: `clock_rate` is in kHz, `memory_bandwidth` in bytes/s, and `memory_size` in
+    /// bytes. It also contains the values that the capture kit of the Python package stores with the capture: versions,
+    /// `argv`, `git_commit`, `mesh` and `XLA_FLAGS`. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub environment: BTreeMap<String, String>,
     /// Settings of the run in the comparison whose report contains this profile. The document lists these fields directly in
@@ -247,7 +247,7 @@ pub struct Metadata {
     pub compared: Compared,
 }
 
-/// Dimensions of the model. A trace contains no dimensions.
+/// Dimensions of the model. Traces do not contain them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct ModelConfig {
     /// Hidden size: width of the residual stream.

@@ -1,5 +1,5 @@
-//! Values of fields on which the code depends: platforms, sources and windows. Fields store text, because profiles of other
-//! tools contain other words. The enums list the words that crossprof knows.
+//! Field values that the code depends on: platforms, sources and windows. Fields store text, because profiles of other
+//! tools contain other words. The enums list the words that crossprof recognises.
 
 use crate::{Framework, MainWindow, Metadata};
 
@@ -33,9 +33,10 @@ pub enum SourceFormat {
 pub enum WindowKind {
     /// Steps of the trace.
     Steps,
-    /// The number of steps that the user gave, from the first to the last step found.
+    /// The number of steps that the user gave: the window extends from the start of the first to the end of the last
+    /// step found.
     GivenSteps,
-    /// From the first op of each device to its last.
+    /// From the start of each device's first op to the end of its last op.
     #[default]
     ActiveSpan,
     /// The whole capture.
@@ -107,7 +108,8 @@ impl WindowKind {
 }
 
 impl Metadata {
-    /// Returns the platform. `None` if it is unknown, or if another tool recorded a platform that crossprof does not know.
+    /// Returns the platform. `None` if it is unknown, or if another tool recorded a platform that crossprof does not
+    /// recognise.
     pub fn platform(&self) -> Option<Platform> {
         Platform::named(&self.platform)
     }
@@ -124,7 +126,7 @@ impl Metadata {
 }
 
 impl MainWindow {
-    /// Returns the kind of the window. `None` if another tool recorded a kind that crossprof does not know.
+    /// Returns the kind of the window. `None` if another tool recorded a kind that crossprof does not recognise.
     pub fn kind(&self) -> Option<WindowKind> {
         WindowKind::named(&self.kind)
     }

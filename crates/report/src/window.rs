@@ -4,13 +4,13 @@ use base::fields::Fields;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Part of the run that the numbers cover, except in sections that cover the whole capture. Absent if no device was used. Added
-/// in 1.1.0.
+/// Part of the run that the numbers cover, except in sections that cover the whole capture. Absent if no device ran an
+/// op. Added in 1.1.0.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct MainWindow {
-    /// `steps`, `given_steps`, `active_span`, `capture` or `range`. It is `given_steps` if the user gives the number of steps.
-    /// The window then extends from the start of the first to the end of the last step found, or over the active span if no
-    /// steps were found.
+    /// `steps`, `given_steps`, `active_span`, `capture` or `range`. If the user gives the number of steps, it is
+    /// `given_steps`, and the window extends from the start of the first to the end of the last step found, or over the
+    /// active span if no steps were found.
     pub kind: String,
     /// The user's selection (`all`, `active`, `steps:3-98`, `1500-2500`). Absent if the user did not select a window.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -40,7 +40,7 @@ pub struct MainWindow {
     /// Number of the window's last step in the trace. If the trace has no numbers, its index.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_step: Option<String>,
-    /// Active span of a device (from its first to its last op) in the whole capture, mean over devices.
+    /// Active span of a device in the whole capture: the time from its first to its last op, mean over devices.
     pub active_span_us: f64,
     /// Share of the capture during which a device is between its first and its last op. Absent for an empty capture.
     #[serde(default, skip_serializing_if = "Option::is_none")]
