@@ -40,11 +40,11 @@ fn relations(rule: &'static Rule) -> String {
     let cut = "[captures that were cut](#captures-that-were-cut)";
     let needs = match rule.needs {
         Needs::Any => String::new(),
-        Needs::AllOps => format!("The rule is not checked if ops were not recorded ({cut})."),
+        Needs::AllOps => format!("The rule is skipped if ops were not recorded ({cut})."),
         Needs::AllLines => {
-            format!("The rule is not checked if events are missing anywhere, or ops were not recorded ({cut}).")
+            format!("The rule is skipped if events are missing anywhere, or ops were not recorded ({cut}).")
         }
-        Needs::Whole => format!("The rule is not checked after any cut ({cut})."),
+        Needs::Whole => format!("The rule is skipped after any cut ({cut})."),
     };
     let causes = names(rule.causes(), "or");
     let wholes = names(wholes(rule), "or");
@@ -71,7 +71,7 @@ fn table(field: &str) -> String {
                 ("if events are missing anywhere, or ops were not recorded", Needs::AllLines),
                 ("if ops were not recorded", Needs::AllOps),
             ];
-            (["", "not checked"], kinds.map(|(when, needs)| [when.to_owned(), of(needs)]).into())
+            (["", "skipped"], kinds.map(|(when, needs)| [when.to_owned(), of(needs)]).into())
         }
         "explained_by" => {
             let symptoms = rules().filter(|rule| rule.causes().next().is_some());

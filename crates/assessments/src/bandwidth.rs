@@ -9,7 +9,8 @@ use trace::{Framework, SourceFormat};
 
 /// Minimum share of ops with a known cost in the op time for a low utilization to be judged (our limit).
 const COUNTED: f64 = 0.95;
-/// The bandwidth is judged if memory-bound ops take more than this percentage of the measured time (our limit: most of the time).
+/// The bandwidth is judged if memory-bound ops take more than this percentage of the measured time: most of it (our
+/// limit).
 const MEMORY_BOUND_PERCENT: f64 = 50.0;
 
 /// Returns the self time of ops that only wait for asynchronous work (`copy-done`, `all-gather-done`), as a share of the self

@@ -18,9 +18,9 @@ use report::{Confidence, FindingSeverity, View};
 pub(super) static RULE: Rule =
     Rule { id: "above_peak", title: "Ops exceed the device's peak", ..Rule::checked_by(check) };
 
-/// Share of the peak above which the excess cannot come from an inaccurate clock (ours).
+/// Share of the peak above which the excess cannot come from an inaccurate clock.
 const PEAK_PERCENT: f64 = 110.0;
-/// Minimum share of such ops in the op time for the rule to fire (ours).
+/// Minimum share of these ops in the op time for the rule to fire.
 const TIME_PERCENT: f64 = 1.0;
 
 fn check(numbers: &Numbers<'_>) -> Verdict {

@@ -1,10 +1,11 @@
 //! Fourier transforms have a length with a large prime factor.
 //!
-//! FFT libraries are fast for lengths that are products of small primes. For a length with a larger prime factor they compute a
-//! convolution instead (Bluestein's algorithm), with transforms of at least twice the length. The rule looks at the op `fft` in
-//! the compiled program. A prime factor above 127 is large: cuFFT has kernels for factors up to 127. Severity: warning from 10 %
-//! of the op time (JAX guide, overheads), critical from 50 %, or a note if these ops take less than 10 % of the window.
-//! Confidence: high. Remedy: pad the transform to the next fast length. The rule is not checked without the compiled program.
+//! FFT libraries are fast for lengths that are products of small primes. For a length with a larger prime factor they
+//! compute a convolution instead (Bluestein's algorithm), with transforms of at least twice the length. The rule looks
+//! at the `fft` op in the compiled program. A prime factor above 127 is large: cuFFT has kernels for factors up to 127.
+//! Severity: warning from 10 % of the op time (JAX guide, overheads), critical from 50 %, or a note if these ops take
+//! less than 10 % of the window. Confidence: high. Remedy: pad the transform to the next fast length. The rule is
+//! skipped if the compiled program is missing.
 
 use super::draft::{Draft, equals};
 use super::limits::OVERHEAD_PERCENT;

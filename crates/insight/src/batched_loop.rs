@@ -1,11 +1,12 @@
 //! A batched loop runs until the slowest example of its batch is done.
 //!
-//! The condition of a `while` instruction reduces an array of at least 8 predicates, one per example of a batch. `jax.vmap`
-//! turns `jax.lax.while_loop` into such a loop. The loop ends when the condition is false for all examples. Until then, each
-//! iteration also recomputes the finished examples and discards their results. The rule fires if the loop with its body takes
-//! at least 20 % of the op time. If the number of iterations is known, it must be at least 10 (all limits are ours: a short
-//! loop, or a loop over few examples, wastes little). Severity: warning. Confidence: medium, because the capture does not show
-//! how many iterations each example needs. The rule is not checked without the compiled program.
+//! The condition of a `while` instruction reduces an array of at least 8 predicates, one per example of a batch.
+//! `jax.vmap` turns `jax.lax.while_loop` into such a loop. The loop ends when the condition is false for all examples.
+//! Until then, each iteration also recomputes the finished examples and discards their results. The rule fires if the
+//! loop with its body takes at least 20 % of the op time. If the number of iterations is known, it must be at least 10
+//! (all limits are ours: a short loop, or a loop over few examples, wastes little). Severity: warning. Confidence:
+//! medium, because the capture does not show how many iterations each example needs. The rule is skipped if the
+//! compiled program is missing.
 
 use std::collections::BTreeSet;
 
@@ -24,11 +25,12 @@ pub(super) static RULE: Rule = Rule {
     ..Rule::checked_by(check)
 };
 
-/// Minimum number of examples in a batch (ours).
+/// Minimum number of examples in a batch.
 const FEWEST_LANES: f64 = 8.0;
-/// Minimum number of iterations (ours).
+/// Minimum number of iterations.
 const FEWEST_ITERATIONS: u64 = 10;
-/// Minimum share of the loop and its body in the op time for the rule to fire (twice the JAX guide's limit for overheads).
+/// Minimum share of the loop and its body in the op time for the rule to fire (twice the JAX guide's limit for
+/// overheads).
 const LEAST_PERCENT: f64 = 20.0;
 
 /// A loop whose condition reduces predicates.

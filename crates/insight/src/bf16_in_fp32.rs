@@ -1,16 +1,17 @@
 //! Matrix products run in float32 on a device that is much faster in bfloat16.
 //!
-//! Matrix products, convolutions and attention with float32 operands take at least 10 % of the op time (ours) on a device with
-//! bfloat16 matrix units: TPUs, NVIDIA from compute capability 8.0, AMD from gfx908. Data types come from the HLO, else from
-//! the kernels' names. Severity: warning. Confidence: medium, because the model may need the precision, but low on TPUs, which
-//! multiply float32 in one bfloat16 pass by default. Remedy: use bfloat16 activations. The rule is not checked if the device or
-//! the data types are unknown.
+//! Matrix products, convolutions and attention with float32 operands take at least 10 % of the op time (ours) on a
+//! device with bfloat16 matrix units: TPUs, NVIDIA from compute capability 8.0, AMD from gfx908. Data types come from
+//! the HLO, else from the kernels' names. Severity: warning. Confidence: medium, because the model may need the
+//! precision, but low on TPUs, which multiply float32 in one bfloat16 pass by default. Remedy: use bfloat16
+//! activations. The rule is skipped if the device or the data types are unknown.
 //!
-//! Some products request a slower arithmetic than the default. If they take at least 10 % of the op time (ours), the finding
-//! names their precision. Precision `HIGHEST` (`jax_default_matmul_precision` = `float32`) keeps float32 products off the
-//! tensor cores of NVIDIA's GPUs, which would compute them as TF32. A TPU needs 3 bfloat16 passes for `HIGH` and 6 for
-//! `HIGHEST`. The precision comes from the HLO, and is known for dots, convolutions, fusions that contain them, and cuBLAS
-//! calls. The remedy then starts with the setting that allows the faster arithmetic.
+//! Some products request a slower arithmetic than the default. If such products take at least 10 % of the op time
+//! (ours), the finding names their precision. Precision `HIGHEST` (`jax_default_matmul_precision` = `float32`) keeps
+//! float32 products off the tensor cores of NVIDIA's GPUs, which would compute them as TF32. A TPU needs 3 bfloat16
+//! passes for `HIGH` and 6 for `HIGHEST`. The precision comes from the HLO, and is known for dots, convolutions,
+//! fusions that contain them, and cuBLAS calls. The remedy then starts with the setting that allows the faster
+//! arithmetic.
 
 use super::draft::Draft;
 use super::limits::OVERHEAD_PERCENT;
@@ -59,7 +60,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         Some(found) => (found.title(), found.message(numbers, share), format!("{} {mixed}", found.remedy(numbers))),
         None => ("Matrix products run in float32".to_owned(), message, mixed.to_owned()),
     };
-    // By default, a TPU multiplies float32 in one bfloat16 pass. Then only the memory traffic is doubled.
+    // By default, a TPU multiplies float32 in one bfloat16 pass. In that mode, float32 only doubles the memory traffic.
     let is_default = numbers.is_tpu() && at_precision.is_none();
     let confidence = if is_default { Confidence::Low } else { Confidence::Medium };
     Draft::new(FindingSeverity::Warning, confidence, &title, message)

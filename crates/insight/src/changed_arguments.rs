@@ -1,4 +1,5 @@
-//! Compares the arguments of programs that were compiled from the same function. A difference explains the compilation.
+//! Compares the arguments of programs that were compiled from the same function. The differences explain why the
+//! programs were compiled.
 //!
 //! ```text
 //! jit_apply(3)   x: f32[101,64]   w: f32[64,64]
@@ -15,14 +16,14 @@ use metrics::Argument;
 /// Maximum number of arguments that a sentence names, and of shapes for each argument.
 const MOST_NAMED: usize = 3;
 
-/// Returns the arguments of the programs of a module, on the first host that has any: each host compiles its own copy of a
-/// program.
+/// Returns the arguments of a module's programs on the first host that has any, because each host compiles its own copy
+/// of a program.
 fn programs<'a>(numbers: &Numbers<'a>, module: &str) -> Vec<Vec<&'a Argument>> {
     by_id(numbers, module).into_values().collect()
 }
 
-/// Returns the arguments by program id. A file may contain programs from before the capture. If at least two programs of the
-/// module ran in the window, only these are returned.
+/// Returns the arguments by program id. A file may contain programs from before the capture. If at least two programs
+/// of the module ran in the window, returns only the programs that ran.
 fn by_id<'a>(numbers: &Numbers<'a>, module: &str) -> BTreeMap<i64, Vec<&'a Argument>> {
     let is_of_module = |it: &&Argument| it.program.split('(').next() == Some(module);
     let mut programs: BTreeMap<(u16, i64), Vec<&Argument>> = BTreeMap::new();

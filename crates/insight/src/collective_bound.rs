@@ -1,4 +1,4 @@
-//! Communication takes much of the step, overlapped or not.
+//! Communication takes much of the step, whether computation overlaps it or not.
 //!
 //! The measure is the self time of all communication as a share of the window. Severity: warning from 30 % (XProf). Confidence:
 //! high.

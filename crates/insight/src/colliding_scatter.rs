@@ -1,17 +1,18 @@
-//! A scatter adds many rows into few.
+//! A scatter adds many rows into a few rows.
 //!
-//! The rows of one index are added in sequence: a GPU's threads contend for the same addresses, and a TPU adds row after row.
-//! The gradient of a lookup in a small table (a relative position bias, the embedding of a token type) is such a scatter.
+//! Rows with the same index are added in sequence: a GPU's threads contend for the same addresses, and a TPU adds row
+//! after row. The gradient of a lookup in a small table (a relative position bias, the embedding of a token type) is
+//! such a scatter.
 //!
 //! ```text
 //! updates [4194304, 16]  --scatter-add-->  table [32, 16]      131,072 rows for each row of the table
 //! ```
 //!
 //! The rule considers scatters that add at least 16 rows to each row of their result on average, and at least a million
-//! elements (both limits are ours: smaller ones cost little). The cost is the time of their ops. Severity: warning from 10 % of
-//! the op time (JAX guide, overheads), critical from 50 %. Confidence: medium, because indices may be spread evenly. Remedy:
-//! replace the scatter by a product with one-hot rows, or sum sorted segments. The rule is not checked without the compiled
-//! program.
+//! elements (both limits are ours: smaller scatters cost little). The cost is the time of their ops. Severity: warning
+//! from 10 % of the op time (JAX guide, overheads), critical from 50 %. Confidence: medium, because indices may be
+//! spread evenly. Remedy: replace the scatter by a product with one-hot rows, or sum sorted segments. The rule is
+//! skipped if the compiled program is missing.
 
 use super::draft::{Draft, equals};
 use super::limits::OVERHEAD_PERCENT;
@@ -29,9 +30,9 @@ pub(super) static RULE: Rule = Rule {
     ..Rule::checked_by(check)
 };
 
-/// Minimum number of added elements (ours).
+/// Minimum number of added elements.
 const MIN_ELEMENTS: f64 = 1e6;
-/// Minimum number of rows that are added to each row of the result, on average (ours).
+/// Minimum number of rows that are added to each row of the result, on average.
 const MIN_ROWS_PER_ROW: f64 = 16.0;
 
 /// A scatter whose rows collide.
@@ -103,7 +104,7 @@ pub(super) fn of_instruction<'a>(module: &'a Module, instruction: &'a Instructio
     module.instructions_of(fused).iter().find(|it| it.is("scatter"))
 }
 
-/// Returns true if a scatter adds, rather than overwrites.
+/// Returns true if a scatter adds its updates. Returns false if it overwrites values.
 fn adds(module: &Module, scatter: &Instruction) -> bool {
     let combiner = module.called(scatter, 0).map_or(&[][..], |it| module.instructions_of(it));
     combiner.iter().any(|it| it.is("add"))

@@ -12,13 +12,13 @@ use hlo::{Computation, ComputationIndex, DataType, Instruction, Module};
 use metrics::Op;
 use metrics::roofline::Level;
 
-/// Minimum number of bytes of a converted array (ours: scales and biases cost nothing, and the inputs of most programs are
-/// smaller).
+/// Minimum number of bytes of a converted array. We chose this limit because scales and biases cost nothing, and the
+/// inputs of most programs are smaller.
 pub(super) const LEAST_CONVERTED_BYTES: f64 = (1 << 20) as f64;
-/// Maximum number of instructions or call levels that are read for one value (ours: longer paths are not worth a search).
+/// Maximum number of instructions or call levels that are read for one value. Longer paths are not worth a search.
 const MOST_STEPS: usize = 100;
-/// Maximum number of instructions of a fusion that is examined (ours: a larger one does more than convert, and each operand
-/// takes a search).
+/// Maximum number of instructions of a fusion that is examined. A larger fusion does more than convert, and each
+/// operand takes a search.
 const MOST_FUSED: usize = 2000;
 /// Ops that change the shape of an array or copy it, but do not change its values.
 const PASSES_ON: [&str; 4] = ["bitcast", "copy", "reshape", "transpose"];
@@ -29,7 +29,7 @@ pub(super) struct Conversion<'a> {
     pub op: &'a Op,
     /// The instruction of the op.
     pub instruction: &'a Instruction,
-    /// The instruction that makes the array, outside of all loops that leave it unchanged.
+    /// The instruction that produces the array, outside all loops that leave it unchanged.
     pub origin: &'a Instruction,
     /// True if the op is in a loop that leaves the array unchanged.
     pub is_invariant: bool,
@@ -81,8 +81,8 @@ pub(super) fn conversions<'a>(numbers: &Numbers<'a>, program: i64, module: &'a M
     found
 }
 
-/// Returns how often a program ran on a device. Ops in loops run more often, and ops in branches less often, but most ops of the
-/// entry computation run once.
+/// Returns how often a program ran on a device. Counts the runs of the entry computation's ops: ops in loops run more
+/// often, and ops in branches less often, but most ops run once.
 pub(super) fn runs(numbers: &Numbers<'_>, program: i64, module: &Module) -> u64 {
     let ops = &numbers.context.analysis.ops;
     let is_entry = |op: &&Op| {
@@ -112,9 +112,10 @@ pub(super) fn type_name(data_type: DataType) -> &'static str {
     }
 }
 
-/// Returns the time that an op would save. An op that only converts saves its whole time. Any other op saves the time of the
-/// bytes that it no longer reads. This is the op's time multiplied by the share of its bytes that it no longer reads, but at
-/// most the time to read the saved bytes at the peak bandwidth, because an op may be bound by compute.
+/// Returns the time that an op would save. An op that only converts saves its whole time. Any other op saves the time
+/// of the bytes that it no longer reads. The estimate is the op's time multiplied by the share of its bytes that it no
+/// longer reads. It is at most the time to read the saved bytes at the peak bandwidth, because an op may be bound by
+/// compute.
 fn avoidable(module: &Module, (op, instruction): (&Op, &Instruction), saved_bytes: f64, peak: Option<f64>) -> Ps {
     if only_converts(module, instruction) {
         return op.self_time;

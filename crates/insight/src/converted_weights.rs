@@ -6,12 +6,13 @@
 //! least three arguments of the program must meet these conditions (all limits are ours: the inputs of a model are one or two
 //! arrays). The program must run at least twice.
 //!
-//! The cost of an op that only converts is its whole time. The cost of any other op is the time that it would save by reading
-//! narrower weights. This is the op's time multiplied by the share of its bytes that it would save, but at most the time to
-//! read the saved bytes at the peak bandwidth. Severity: warning from 10 % of the op time (JAX guide, overheads), critical from
-//! 50 %, or a note if the cost is less than 10 % of the window. Confidence: medium, because the capture does not show that the
-//! arguments of all runs are the same. Remedy: convert the weights once. The rule is not checked without the compiled program.
-//! It is not reported for a run that trains, because the optimizer updates the wider weights in each step.
+//! The cost of an op that only converts is its whole time. The cost of any other op is the time that it would save by
+//! reading narrower weights. The estimate is the op's time multiplied by the share of its bytes that it would save. It
+//! is at most the time to read the saved bytes at the peak bandwidth. Severity: warning from 10 % of the op time (JAX
+//! guide, overheads), critical from 50 %, or a note if the cost is less than 10 % of the window. Confidence: medium,
+//! because the capture does not show that the arguments of all runs are the same. Remedy: convert the weights once. The
+//! rule is skipped if the compiled program is missing. It is not reported for a run that trains, because the optimizer
+//! updates the wider weights in each step.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -33,9 +34,11 @@ pub(super) static RULE: Rule = Rule {
     ..Rule::checked_by(check)
 };
 
-/// Minimum number of arguments that a program converts (ours: the inputs of a model are one or two arrays).
+/// Minimum number of arguments that a program converts. We chose this limit because the inputs of a model are one or
+/// two arrays.
 const FEWEST_ARGUMENTS: usize = 3;
-/// Minimum number of runs of the program (ours: a program that runs once may be there to convert the weights).
+/// Minimum number of runs of the program. We chose this limit because a program that runs once may exist only to
+/// convert the weights.
 const FEWEST_RUNS: u64 = 2;
 
 /// Conversions of one program.

@@ -1,11 +1,12 @@
 //! Whole arrays are copied without changing their layout.
 //!
-//! Copies (`copy`) whose result has the shape and the layout of their operand take at least 10 % of the op time (JAX guide:
-//! limit for overheads). XLA copies an array if the program updates it while its old value is still needed. Such an array is
-//! usually an argument that is not donated (for example the cache of a decoder) or the state of a loop. Copies in loops that
-//! compute random bits are excluded (see `random_numbers`). Severity: warning, critical from 50 %, or a note if the copies take
-//! less than 10 % of the window, because devices mostly wait. Confidence: high if the operand is an argument of the program,
-//! else medium. Remedy: use `donate_argnums`. The rule is not checked without the compiled program.
+//! Copies (`copy`) whose result has the shape and the layout of their operand take at least 10 % of the op time (JAX
+//! guide: limit for overheads). XLA copies an array if the program updates it while its old value is still needed. Such
+//! an array is usually an argument that is not donated (for example the cache of a decoder) or the state of a loop.
+//! Copies in loops that compute random bits are excluded (see `random_numbers`). Severity: warning, critical from 50 %,
+//! or a note if the copies take less than 10 % of the window, because devices mostly wait. Confidence: high if the
+//! operand is an argument of the program, else medium. Remedy: use `donate_argnums`. The rule is skipped if the
+//! compiled program is missing.
 
 use super::draft::{Draft, equals, lacks};
 use super::limits::OVERHEAD_PERCENT;

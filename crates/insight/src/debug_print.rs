@@ -1,9 +1,10 @@
 //! The compiled program calls back into Python.
 //!
-//! The measure is the union of the spans of callbacks into Python (`crates/facts/src/host_callbacks.csv`), as a share of a
-//! device's window. The rule uses the device with the largest share. Severity: warning from 5 % (XProf, debug-print), critical
-//! from 50 % (ours). Confidence: high. If the Python tracer was on, the message names the user's function that takes at least
-//! half of that time. Remedy: remove or guard the callbacks. The rule is not checked without host events.
+//! The measure is the union of the spans of callbacks into Python (`crates/facts/src/host_callbacks.csv`), as a share
+//! of a device's window. The rule uses the device with the largest share. Severity: warning from 5 % (XProf,
+//! debug-print), critical from 50 % (ours). Confidence: high. If the Python tracer was on, the message names the user's
+//! function that takes at least half of the callbacks' time. Remedy: remove or guard the callbacks. The rule is skipped
+//! if there are no host events.
 
 use super::draft::{Draft, lacks};
 use super::limits::HOST_OPS_PERCENT;

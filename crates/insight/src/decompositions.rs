@@ -1,10 +1,11 @@
 //! Matrix decompositions take much of the time.
 //!
-//! Ops of `eigh`, `svd`, `qr`, `cholesky` and other decompositions (recognised by the last part of the op's path) take at least
-//! 20 % of the op time (twice the JAX guide's limit for overheads). Decompositions are sequences of small, dependent steps, so
-//! they use a device badly. If the program contains them in a branch of `jax.lax.cond` but runs them in each step, the message
-//! points out that the branch never skips them. Severity: note, warning from 50 %. Confidence: medium, because the program may
-//! need them in each step. Remedy: decompose only every k-th step. The rule is not checked if the file contains no paths.
+//! Ops of `eigh`, `svd`, `qr`, `cholesky` and other decompositions (recognised by the last part of the op's path) take
+//! at least 20 % of the op time (twice the JAX guide's limit for overheads). Decompositions are sequences of small,
+//! dependent steps, so they use a device badly. If the program contains them in a branch of `jax.lax.cond` but runs
+//! them in each step, the message points out that the branch never skips them. Severity: note, warning from 50 %.
+//! Confidence: medium, because the program may need them in each step. Remedy: decompose only every k-th step. The rule
+//! is skipped if the file contains no paths.
 
 use super::draft::{Draft, equals, lacks};
 use super::limits::{EACH_STEP, OVERHEAD_PERCENT};
@@ -21,7 +22,7 @@ pub(super) static RULE: Rule = Rule {
     ..Rule::checked_by(check)
 };
 
-/// Minimum share of the op time for a note (ours).
+/// Minimum share of the op time for a note.
 const NOTE_PERCENT: f64 = 2.0 * OVERHEAD_PERCENT.good;
 
 /// JAX primitives and program names in a path that stand for a matrix decomposition, each with its name in messages.
@@ -110,8 +111,8 @@ fn times(count: u64) -> String {
     if count == 1 { "once".to_owned() } else { format!("{} times", format::count(count)) }
 }
 
-/// States that each step takes the branch that contains an op, as a sentence that starts with a space. Empty if there is no
-/// branch, or if some steps skip it.
+/// If each step takes the branch that contains an op, states this as a sentence that starts with a space. Empty if
+/// there is no branch, or if some steps skip it.
 fn branch(numbers: &Numbers<'_>, op: &Op) -> String {
     let path = numbers.context.analysis.ops.text(numbers.trace, op.framework_path);
     let in_each_step = numbers.runs_per_step(op).is_some_and(|runs| runs >= EACH_STEP);

@@ -1,10 +1,10 @@
 //! Prompts delay the next tokens of other requests.
 //!
-//! The measure for an inference engine is `serving.prompt_delay_percent`: the share of the time between tokens that passes with
-//! prompts add. Severity: note from 10 %, warning from 30 % (ours: users notice a pause more than a low rate). The delay does
-//! not lower the number of tokens per second, so the finding states no impact. Confidence: high. Remedy: compute fewer prompt
-//! tokens per pass, or compute prompts on other devices. The rule is not checked if forward passes have no known names, or with
-//! fewer than 10 times between tokens.
+//! The measure for an inference engine is `serving.prompt_delay_percent`: the share of the time between tokens that
+//! passes with prompts add. Severity: note from 10 %, warning from 30 % (ours: users notice a pause more than a low
+//! rate). The delay does not lower the number of tokens per second, so the finding states no impact. Confidence: high.
+//! Remedy: compute fewer prompt tokens per pass, or compute prompts on other devices. The rule is skipped if the names
+//! of the forward passes are unknown, or if there are fewer than 10 intervals between tokens.
 
 use super::draft::{Draft, lacks};
 use super::numbers::Numbers;
@@ -20,10 +20,10 @@ pub(super) static RULE: Rule = Rule {
     ..Rule::checked_by(check)
 };
 
-/// Minimum share of the time between tokens for a note, and for a warning (ours).
+/// Minimum share of the time between tokens for a note, and for a warning.
 const NOTE_PERCENT: f64 = 10.0;
 const WARNING_PERCENT: f64 = 30.0;
-/// Minimum number of passes that decode (ours).
+/// Minimum number of passes that decode.
 const FEWEST_PASSES: u64 = 10;
 
 fn check(numbers: &Numbers<'_>) -> Verdict {

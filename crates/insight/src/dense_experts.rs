@@ -9,13 +9,13 @@
 //! einsum('nd,edf->enf', tokens, weights)     N x E vectors are multiplied, and N x K are needed
 //! ```
 //!
-//! The rule looks for a `top_k` over E scores of N tokens with E at least 2 K, and for a product of the forward pass that forms
-//! the pairs: its result has the dimensions E and N, with at least 16 elements for each pair (ours), and none of its operands has
-//! both. One operand must be weights: it has as many elements as an argument of the program with the dimension E. The cost is the
-//! time of all products that read or write such pairs, multiplied by the share that is not needed, 1 - K/E. Severity: warning
-//! from 10 % of the op time (JAX guide, overheads), critical from 50 %, or a note if the cost is less than 10 % of the window.
-//! Confidence: medium, because small experts may be faster this way. Remedy: compute only the tokens of each expert. The rule is
-//! not checked without the compiled program.
+//! The rule looks for a `top_k` over E scores of N tokens with E at least 2 K, and for a product of the forward pass
+//! that forms the pairs: its result has the dimensions E and N, with at least 16 elements for each pair (ours), and
+//! none of its operands has both. One operand must be weights: it has as many elements as an argument of the program
+//! with the dimension E. The cost is the time of all products that read or write such pairs, multiplied by the share
+//! that is not needed, 1 - K/E. Severity: warning from 10 % of the op time (JAX guide, overheads), critical from 50 %,
+//! or a note if the cost is less than 10 % of the window. Confidence: medium, because small experts may be faster this
+//! way. Remedy: compute only the tokens of each expert. The rule is skipped if the compiled program is missing.
 
 use std::collections::BTreeSet;
 
@@ -36,9 +36,10 @@ pub(super) static RULE: Rule = Rule {
     ..Rule::checked_by(check)
 };
 
-/// Minimum ratio of all experts to the experts that are chosen for a token (ours: below it, little can be saved).
+/// Minimum ratio of all experts to the experts that are chosen for a token. Below this ratio, little can be saved.
 const EXPERTS_PER_CHOICE: u64 = 2;
-/// Minimum number of elements for each pair of token and expert (ours: masks and gates have one element).
+/// Minimum number of elements for each pair of token and expert. We chose this limit because masks and gates have one
+/// element.
 const ELEMENTS_PER_PAIR: f64 = 16.0;
 
 /// The choice of experts.
@@ -147,8 +148,8 @@ fn routing(module: &Module) -> Option<Routing> {
     routings.max_by_key(|it| it.experts.saturating_mul(it.tokens.iter().product()))
 }
 
-/// Returns the sizes of the experts' weights, in elements. Weights are arguments with a dimension of the experts. Only this
-/// dimension and those after it are counted, because a dimension before it counts layers.
+/// Returns the sizes of the experts' weights, in elements. Weights are arguments with a dimension of the experts. A
+/// size is the product of this dimension and those after it, because a dimension before it is the number of layers.
 fn sizes_of_weights(module: &Module, routing: &Routing) -> Vec<f64> {
     let arguments =
         module.entry().into_iter().flat_map(|it| module.instructions_of(it)).filter(|it| it.is("parameter"));
@@ -161,8 +162,8 @@ fn sizes_of_weights(module: &Module, routing: &Routing) -> Vec<f64> {
     of_experts.collect()
 }
 
-/// Returns the entry's instructions whose array has a dimension of the experts and the dimensions of the tokens. Also returns
-/// those that only reshape such an array: the ops between them do not change the number of elements.
+/// Returns the entry's instructions whose array has a dimension of the experts and the dimensions of the tokens. Also
+/// returns instructions that only reshape such an array, because reshaping does not change the number of elements.
 fn arrays_of_pairs(module: &Module, routing: &Routing) -> BTreeSet<InstructionIndex> {
     let all_tokens: u64 = routing.tokens.iter().product();
     let fewest = all_tokens as f64 * routing.experts as f64 * ELEMENTS_PER_PAIR;

@@ -1,12 +1,13 @@
 //! The program computes a whole matrix of second derivatives.
 //!
-//! Ops whose paths contain a derivative of a derivative inside `vmap` (`vmap(jvp(transpose(jvp(f))))`) take at least 20 % of
-//! the op time (twice the JAX guide's limit for overheads). `jax.hessian`, and `jacfwd` or `jacrev` of a gradient, produce such
-//! paths: they compute one row of the matrix for each of n values. Two more conditions exclude a `vmap` over a batch. The
-//! program must contain an array whose dimensions repeat those of the differentiated variable (`f32[697,697]`,
-//! `f32[24,8,24,8]`), with n of at least 32 (ours: small matrices are cheap). One of the ops must also have a dimension of size
-//! n. Severity: warning, critical from 80 % (ours). Confidence: medium, because the program may need the whole matrix. Remedy:
-//! compute products with the matrix instead of the matrix. The rule is not checked without the compiled program.
+//! Ops whose paths contain a derivative of a derivative inside `vmap` (`vmap(jvp(transpose(jvp(f))))`) take at least 20
+//! % of the op time (twice the JAX guide's limit for overheads). `jax.hessian`, and `jacfwd` or `jacrev` of a gradient,
+//! produce such paths: they compute one row of the matrix for each of n values. Two more conditions exclude a `vmap`
+//! over a batch. The program must contain an array whose dimensions repeat those of the differentiated variable
+//! (`f32[697,697]`, `f32[24,8,24,8]`), with n of at least 32 (ours: small matrices are cheap). One of the ops must also
+//! have a dimension of size n. Severity: warning, critical from 80 % (ours). Confidence: medium, because the program
+//! may need the whole matrix. Remedy: compute products with the matrix instead of the matrix. The rule is skipped if
+//! the compiled program is missing.
 
 use std::collections::BTreeSet;
 
@@ -26,11 +27,11 @@ pub(super) static RULE: Rule = Rule {
     ..Rule::checked_by(check)
 };
 
-/// Minimum share of the op time for the rule to fire (ours).
+/// Minimum share of the op time for the rule to fire.
 const LEAST_PERCENT: f64 = 2.0 * OVERHEAD_PERCENT.good;
-/// Minimum share of the op time for a critical finding (ours).
+/// Minimum share of the op time for a critical finding.
 const CRITICAL_PERCENT: f64 = 80.0;
-/// Minimum number of values with respect to which the program differentiates (ours).
+/// Minimum number of values with respect to which the program differentiates.
 const FEWEST_VALUES: u64 = 32;
 
 /// A matrix of derivatives.

@@ -1,12 +1,12 @@
-//! The clocks of host and device disagree.
+//! The host and device clocks disagree.
 //!
-//! The measure is the longest time by which an op starts before the call that launched it. On TPUs, the uncertainty of the
-//! clock alignment is subtracted ([Clocks](metrics.md#clocks)). The clocks differ by at least this much. Ops are matched to
-//! calls by correlation id on GPUs and by run id on TPUs. Severity: note from 50 us, warning from 1 ms (ours: launch delays are
-//! tens of microseconds, and short steps take a millisecond). On GPUs, a note is also reported from 1 us if one in 10 ops
-//! starts that early, because the delays of these launches are unknown. Confidence: high on GPUs, but medium on TPUs, because a
-//! program is matched to the call that enqueued it. Remedy: synchronise the clocks, or compare durations only. The rule is not
-//! checked if the capture links no op to its launch.
+//! The measure is the longest time by which an op starts before the call that launched it. On TPUs, the uncertainty of
+//! the clock alignment is subtracted ([Clocks](metrics.md#clocks)). The clocks differ by at least this much. Ops are
+//! matched to calls by correlation id on GPUs and by run id on TPUs. Severity: note from 50 us, warning from 1 ms
+//! (ours: launch delays are tens of microseconds, and short steps take a millisecond). On GPUs, a note is also reported
+//! from 1 us if one in 10 ops starts that early, because the delays of these launches are unknown. Confidence: high on
+//! GPUs, but medium on TPUs, because a program is matched to the call that enqueued it. Remedy: synchronise the clocks,
+//! or compare durations only. The rule is skipped if the capture links no op to its launch.
 
 use super::draft::{Draft, lacks};
 use super::numbers::Numbers;
@@ -17,13 +17,15 @@ use report::{Confidence, FindingSeverity, View};
 pub(super) static RULE: Rule =
     Rule { id: "device_clock_skew", title: "Host and device clocks disagree", ..Rule::checked_by(check) };
 
-/// Maximum time by which an op may start before its launch without a finding (ours: launch delays are tens of microseconds).
+/// Maximum time by which an op may start before its launch without a finding. We chose this limit because launch delays
+/// are tens of microseconds.
 const NOTE_US: f64 = 50.0;
-/// The lower limit on GPUs if many ops start before their launch. It is lower because the delays of those launches are unknown.
+/// The limit on GPUs if many ops start before their launch. It is lower because the delays of those launches are
+/// unknown.
 const LEAST_US: f64 = 1.0;
-/// If one op in this number starts early, many do (ours).
+/// If one op in this number starts early, many ops do.
 const USUAL: u64 = 10;
-/// Minimum skew for a warning (ours: as long as a short step).
+/// Minimum skew for a warning. A short step takes this long.
 const WARNING_US: f64 = 1000.0;
 
 fn check(numbers: &Numbers<'_>) -> Verdict {

@@ -55,7 +55,7 @@ pub(super) static RULE: Rule = Rule {
     ..Rule::checked_by(check)
 };
 
-/// Minimum number of ops that a program needs for one to dominate (ours).
+/// Minimum number of ops that a program needs for one to dominate.
 const FEWEST_OPS: usize = 3;
 
 fn check(numbers: &Numbers<'_>) -> Verdict {

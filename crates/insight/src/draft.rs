@@ -73,7 +73,7 @@ impl Draft {
     }
 }
 
-/// Returns the verdict of a rule that lacks an input. `sentence` names the input and tells the user how to capture it.
+/// Returns the verdict for a rule that lacks an input. `sentence` names the input and tells the user how to capture it.
 pub(super) fn lacks(sentence: &str) -> Verdict {
     Verdict::NotChecked(sentence.to_owned())
 }

@@ -1,11 +1,11 @@
 //! In a run that trains, a program without gradients takes much of the time.
 //!
 //! One program computes gradients (an op has a path of a backward pass). Another program runs a model but computes no
-//! gradients: it evaluates or samples. A program runs a model if the paths of its ops show that it spends at least 10 % of its
-//! time in products. Severity: note if the second program takes at least 20 % of the op time, warning from 50 %, critical from
-//! 80 % (ours). Confidence: medium, because sampling may be the purpose of the run (reinforcement learning). The message states
-//! how often the second program runs for each run of the training program. Remedy: evaluate less often. The rule is not
-//! reported if the paths of ops are unknown.
+//! gradients, because it evaluates or samples. A program runs a model if the paths of its ops show that it spends at
+//! least 10 % of its time in products. Severity: note if the second program takes at least 20 % of the op time, warning
+//! from 50 %, critical from 80 % (ours). Confidence: medium, because sampling may be the purpose of the run
+//! (reinforcement learning). The message states how often the second program runs for each run of the training program.
+//! Remedy: evaluate less often. The rule is not reported if the paths of ops are unknown.
 
 use super::draft::{Draft, equals};
 use super::numbers::{Numbers, shown};
@@ -23,11 +23,12 @@ pub(super) static RULE: Rule = Rule {
     ..Rule::checked_by(check)
 };
 
-/// Minimum share of the op time for a note (ours: a validation after each epoch takes a few percent).
+/// Minimum share of the op time for a note. We chose this limit because a validation after each epoch takes a few
+/// percent.
 const NOTE_PERCENT: f64 = 20.0;
-/// Minimum share of the op time for a warning (ours: more than training).
+/// Minimum share of the op time for a warning. Evaluation then takes longer than training.
 const WARNING_PERCENT: f64 = 50.0;
-/// Minimum share of the op time for a critical finding (ours: training is a small part of the run).
+/// Minimum share of the op time for a critical finding. Training is then a small part of the run.
 const CRITICAL_PERCENT: f64 = 80.0;
 
 /// Ops of one program.
@@ -43,7 +44,8 @@ struct Program<'a> {
 
 /// Operations that every model contains, but no optimizer update.
 const PRODUCTS: [&str; 2] = ["dot_general", "conv_general_dilated"];
-/// Minimum share of products in the time of a program that runs a model (ours: in every model, the share is much larger).
+/// Minimum share of products in the time of a program that runs a model. We chose this limit because in every model,
+/// the share is much larger.
 const PRODUCT_SHARE: f64 = 0.1;
 
 impl Program<'_> {

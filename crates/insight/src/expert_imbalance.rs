@@ -1,9 +1,9 @@
 //! Some devices have more work for their experts than others.
 //!
-//! The measure is `experts.lost_percent`: the time that an equal share of the work for each device would save. Severity: note
-//! from 5 %, warning from 10 %, critical from 50 % of the window (the JAX guide's limit for overheads). The confidence is that
-//! of the measured imbalance. The rule is not checked for a single device, because its experts do not wait for each other.
-//! Remedy: balance the routing, or the placement of experts.
+//! The measure is `experts.lost_percent`: the time that an equal share of the work for each device would save.
+//! Severity: note from 5 %, warning from 10 %, critical from 50 % of the window (the JAX guide's limit for overheads).
+//! The confidence equals the confidence of the measured imbalance. The rule is skipped for a single device, because its
+//! experts do not wait for each other. Remedy: balance the routing, or the placement of experts.
 
 use super::draft::Draft;
 use super::limits::{OVERHEAD_NOTED_PERCENT, OVERHEAD_PERCENT};

@@ -1,9 +1,10 @@
 //! Ops compute in float64.
 //!
-//! Ops with a float64 result take at least 10 % of the op time (JAX guide: limit for overheads). Severity: warning, critical
-//! from 50 %. Confidence: medium, because a solver may need the precision. The rule is not reported if more than 95 % of the op
-//! time is in float64 and no argument has a narrower floating-point type, because the program then uses float64 on purpose.
-//! Remedy: use float32 constants and inputs. Data types come from the HLO. The rule is not checked without them.
+//! Ops with a float64 result take at least 10 % of the op time (JAX guide: limit for overheads). Severity: warning,
+//! critical from 50 %. Confidence: medium, because a solver may need the precision. The rule is not reported if more
+//! than 95 % of the op time is in float64 and no argument has a narrower floating-point type, because the program then
+//! uses float64 on purpose. Remedy: use float32 constants and inputs. Data types come from the HLO. The rule is skipped
+//! if they are unknown.
 
 use super::draft::{Draft, equals, lacks};
 use super::limits::OVERHEAD_PERCENT;
@@ -17,7 +18,7 @@ use trace::Framework;
 pub(super) static RULE: Rule =
     Rule { id: "float64", title: "Ops compute in float64", needs: Needs::AllOps, ..Rule::checked_by(check) };
 
-/// Share of the op time above which float64 is treated as intended, unless the program also has float32 arguments (ours).
+/// Share of the op time above which float64 is treated as intended, unless the program also has float32 arguments.
 const ALL_PERCENT: f64 = 95.0;
 
 fn check(numbers: &Numbers<'_>) -> Verdict {
@@ -70,8 +71,8 @@ fn has_narrow_input(numbers: &Numbers<'_>) -> bool {
     numbers.context.arguments().iter().any(|argument| narrow.iter().any(|kind| argument.shape.starts_with(kind)))
 }
 
-/// Names the largest op that computes float64 values only from narrower operands, as a sentence that starts with a space. Empty
-/// if there is none.
+/// Names the largest op whose operands are all narrower than its float64 result, as a sentence that starts with a
+/// space. Empty if there is none.
 fn origin(numbers: &Numbers<'_>) -> String {
     let ops = &numbers.context.analysis.ops;
     let converts = |op: &&Op| {

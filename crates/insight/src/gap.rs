@@ -5,7 +5,7 @@ use super::numbers::{Numbers, shown};
 use base::format;
 use report::{Gap, View};
 
-/// Share of a device's idle time above which one gap dominates (ours: it is longer than all others together).
+/// Share of a device's idle time above which one gap dominates: it is longer than all other gaps together.
 const MOST: f64 = 0.5;
 
 /// Returns the gap that makes up most of the idle time, if there is one.

@@ -1,10 +1,11 @@
 //! Each device collects the whole batch for an op that XLA does not split.
 //!
-//! An FFT, a sort, or a matrix decomposition or solve reads the result of an all-gather along a batch dimension, possibly after
-//! copies and transposes. XLA does not split such ops over devices, so each device receives the whole batch and repeats the
-//! work on all of it. A batch dimension is one that the op does not transform. The impact is the time of these all-gathers plus
-//! the repeated part of the ops. Severity: warning from 10 % of the op time (JAX guide, overheads), critical from 50 %.
-//! Confidence: high. Remedy: use `jax.shard_map`. The rule is not checked without the compiled program.
+//! An FFT, a sort, or a matrix decomposition or solve reads the result of an all-gather along a batch dimension,
+//! possibly after copies and transposes. XLA does not split such ops over devices, so each device receives the whole
+//! batch and repeats the work on all of it. A batch dimension is one that the op does not transform. The impact is the
+//! time of these all-gathers plus the repeated part of the ops. Severity: warning from 10 % of the op time (JAX guide,
+//! overheads), critical from 50 %. Confidence: high. Remedy: use `jax.shard_map`. The rule is skipped if the compiled
+//! program is missing.
 
 use std::collections::BTreeSet;
 
@@ -25,8 +26,8 @@ pub(super) static RULE: Rule = Rule {
     ..Rule::checked_by(check)
 };
 
-/// Maximum number of ops between an all-gather and the op that reads it (ours: a copy, a transpose and the parts of an
-/// asynchronous collective).
+/// Maximum number of ops between an all-gather and the op that reads its result. We chose this limit because there may
+/// be a copy, a transpose and the parts of an asynchronous collective.
 const MOST_BETWEEN: usize = 8;
 /// Ops that do not change values.
 const MOVES: [&str; 10] = [

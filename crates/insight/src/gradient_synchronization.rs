@@ -26,7 +26,7 @@ pub(super) static RULE: Rule = Rule {
     ..Rule::checked_by(check)
 };
 
-/// Minimum share of reductions in all communication for the exposed time to be attributed to reductions (ours).
+/// Minimum share of reductions in all communication for the exposed time to be attributed to reductions.
 const MOSTLY_PERCENT: f64 = 50.0;
 
 /// Returns true for collectives that sum over devices. Data-parallel training sums gradients with such collectives.
@@ -121,7 +121,7 @@ mod tests {
         assert_eq!(finding(communicating(reduce, 110), &RULE).severity, Warning);
         fine(communicating(reduce, 95), &RULE);
         fine(communicating("ncclDevKernel_AllGather_RING_LL(ncclDevComm*)", 310), &RULE);
-        // Nothing shows that this is training.
+        // Nothing shows that the program trains.
         assert_eq!(says(communicating_beside("gemm", reduce, 310), &RULE), Verdict::Irrelevant);
         // The paths of a program without a backward pass show that it sums no gradients.
         let with_path = |path: &'static str| {

@@ -1,12 +1,13 @@
 //! Grouped convolutions run far slower than the other products of the run.
 //!
-//! Convolutions with several feature groups (`feature_group_count`, or `batch_group_count` in their gradients) take at least
-//! 20 % of the op time. They reach less than a tenth of the FLOP rate of the run's matrix products and other convolutions. Only
-//! ops of at least 10 us are compared (all limits are ours). If the peaks of the device are known, the grouped convolutions
-//! must also be below 35 % of their roofline bound (the limit of `low_flop_rate`), because they compute little per byte. The
-//! impact is the time that they would save at the rate of the other products. Severity: warning, critical from 50 %.
-//! Confidence: medium, because FLOPs come from the compiled program. Remedy: use shifted products or a dense convolution. The
-//! rule is not checked without the compiled program.
+//! Convolutions with several feature groups (`feature_group_count`, or `batch_group_count` in their gradients) take at
+//! least 20 % of the op time. They reach less than a tenth of the FLOP rate of the run's matrix products and other
+//! convolutions. Only ops of at least 10 us are compared (all limits are ours). If the peaks of the device are known,
+//! the grouped convolutions must also be below 35 % of their roofline bound (the limit of `low_flop_rate`). Otherwise,
+//! memory may limit them, because they compute little per byte. The impact is the time that the grouped convolutions
+//! would save at the rate of the other products. Severity: warning, critical from 50 %. Confidence: medium, because
+//! FLOPs come from the compiled program. Remedy: use shifted products or a dense convolution. The rule is skipped if
+//! the compiled program is missing.
 
 use super::draft::{Draft, equals};
 use super::limits::{OVERHEAD_PERCENT, SHORTEST_OP_US, SLOW_OP_PERCENT};
@@ -27,8 +28,8 @@ pub(super) static RULE: Rule = Rule {
 
 /// Minimum share of the op time for the rule to fire (twice the JAX guide's limit for overheads).
 const LEAST_PERCENT: f64 = 20.0;
-/// Percentage of the other products' FLOP rate below which grouped convolutions are slow (ours: a tuned kernel that reads each
-/// value once reaches more on all platforms).
+/// Percentage of the other products' FLOP rate below which grouped convolutions are slow. We chose this limit because a
+/// tuned kernel that reads each value once reaches more on all platforms.
 const RATE_PERCENT: f64 = 10.0;
 
 /// FLOPs and time of ops.

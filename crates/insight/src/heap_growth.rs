@@ -1,12 +1,13 @@
 //! Memory in use on the devices has grown since an earlier memory profile.
 //!
-//! The rule compares two device memory profiles. `growth_percent` is the growth of the live bytes, relative to the earlier
-//! profile. Of two given profiles, the first is the earlier one. In a run with a trace, the last profile in its folder is
-//! compared with the first one ([docs/capture.md](capture.md#memory)). Severity: note from 10 %, warning from 50 % (ours), and
-//! 1 MiB. Confidence: medium, because memory may differ by design between two points of a loop. The message names the source
-//! lines that grew most. If the earlier profile contains more bytes, a note of low confidence reports this instead, because
-//! only the names of the files give their order. Remedy: find the code that keeps arrays alive. The rule is not checked for a
-//! memory profile without an earlier one, and not reported for other files.
+//! The rule compares two device memory profiles. `growth_percent` is the growth of the live bytes, relative to the
+//! earlier profile. Of two given profiles, the first is the earlier one. In a run with a trace, the last profile in its
+//! folder is compared with the first one ([docs/capture.md](capture.md#memory)). Severity: note from 10 %, warning from
+//! 50 % (ours), each with at least 1 MiB. Confidence: medium, because memory may differ by design between two points of
+//! a loop. The message names the source lines that grew most. If the earlier profile contains more bytes, a note
+//! reports the decrease. Its confidence is low, because only the names of the files give their order. Remedy: find the
+//! code that keeps arrays alive. The rule is skipped for a memory profile without an earlier one. It is not reported
+//! for other files.
 
 use std::collections::BTreeMap;
 
@@ -22,9 +23,10 @@ use report::{Confidence, FindingSeverity, View};
 pub(super) static RULE: Rule =
     Rule { id: "heap_growth", title: "Memory has grown since the earlier profile", ..Rule::checked_by(check) };
 
-/// Minimum growth for a note, in percent of the earlier bytes (ours: caches with only a few arrays grow less).
+/// Minimum growth for a note, in percent of the earlier bytes. We chose this limit because caches with only a few
+/// arrays grow less.
 const NOTE_PERCENT: f64 = 10.0;
-/// Minimum growth for a warning (ours: a steady program does not grow by half).
+/// Minimum growth for a warning. We chose this limit because a steady program does not grow by half.
 const WARNING_PERCENT: f64 = 50.0;
 /// Number of source lines that the message names.
 const NAMED: usize = 3;

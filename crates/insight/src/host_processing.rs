@@ -1,10 +1,10 @@
 //! Devices wait for input, and the host spends most of its input time on preparing batches.
 //!
 //! Devices wait for input for at least 10 % of the window (idle or in infeed). The measure is
-//! `host_processing_percent = 100 * input / (input + transfer)`. `input` and `transfer` are the times that host threads spend
-//! in these roles ([metrics.md](metrics.md), host threads). Severity: note from 50 % (XProf, host-processing-bound).
-//! Confidence: medium, because waiting and working spans look alike. Remedy: make preprocessing parallel, cached and lighter.
-//! The rule is not checked without host events.
+//! `host_processing_percent = 100 * input / (input + transfer)`. `input` and `transfer` are the times that host threads
+//! spend in these roles ([metrics.md](metrics.md), host threads). Severity: note from 50 % (XProf,
+//! host-processing-bound). Confidence: medium, because waiting and working spans look alike. Remedy: parallelise
+//! preprocessing, cache its results, or make it cheaper. The rule is skipped if there are no host events.
 
 use super::draft::Draft;
 use super::numbers::Numbers;

@@ -8,18 +8,18 @@ use facts::python_waits::{self, PythonWait};
 use metrics::{StepPart, WithoutInput, without_input};
 use report::{HostCall, HostMeanwhile, HostRangeTime};
 
-/// Minimum share of the idle time for an activity of the host to be named (ours).
+/// Minimum share of the idle time for an activity of the host to be named.
 const NAMED_PERCENT: f64 = 5.0;
-/// Number of activities that a sentence names (ours).
+/// Number of activities that a sentence names.
 const MOST_NAMED: usize = 3;
-/// Minimum number of calls for a sentence to state this number (ours: several in each of the usual 5 to 10 steps).
+/// Minimum number of calls for a sentence to state this number: several in each of the usual 5 to 10 steps.
 const MANY_CALLS: u64 = 50;
-/// Share of the idle time above which a range is the host's main activity (ours: more than all others together).
+/// Share of the idle time above which a range is the host's main activity: it takes longer than all others together.
 const MOST_PERCENT: f64 = 50.0;
-/// Minimum share of the idle time for reads of results to matter (ours).
+/// Minimum share of the idle time for reads of results to matter.
 const READS_PERCENT: f64 = 20.0;
-/// Minimum mean size in bytes of copies to the host that the host may compute on (ours: training losses and other metrics are
-/// smaller).
+/// Minimum mean size in bytes of copies to the host that the host may compute on. We chose this limit because training
+/// losses and other metrics are smaller.
 const RESULT_BYTES: u64 = 4096;
 
 /// Activities of the host while devices are idle.
@@ -67,8 +67,8 @@ impl<'a> Numbers<'a> {
         self.host_side().map_or(String::new(), HostSide::sentences)
     }
 
-    /// Returns the host's activities during the idle time that the input pipeline does not explain. `None` if the pipeline
-    /// explains no idle time, because [`Numbers::host_side`] then describes all of it.
+    /// Returns the host's activities during the idle time that the input pipeline does not explain. `None` if the
+    /// pipeline explains no idle time, because [`Numbers::host_side`] then describes all idle time.
     pub fn besides_input(&self) -> Option<BesidesInput> {
         self.part_percent(StepPart::InputBound).filter(|share| *share >= INPUT_BOUND_PERCENT.good)?;
         let found = without_input(&self.context.run.trace, self.context.analysis)?;
@@ -196,8 +196,8 @@ impl<'a> HostSide<'a> {
         self.main_range().map(|range| format!("{}{}", shown(&range.name), source(range)))
     }
 
-    /// Returns the innermost call inside the host's main activity that is defined in one of these files, with its place and its
-    /// share of the activity's time: `__getitem__ (data.py:16)`.
+    /// In the host's main activity, returns the innermost call that is defined in one of these files, with its place
+    /// and its share of the activity's time: `__getitem__ (data.py:16)`.
     pub fn innermost(self, is_file: impl Fn(&str) -> bool) -> Option<(&'a str, String, f64)> {
         let is_wanted = |call: &&HostCall| {
             let file = call.place.as_ref().and_then(|place| place.rsplit_once(':')).map(|(file, _)| file);
@@ -208,9 +208,9 @@ impl<'a> HostSide<'a> {
         Some((&call.name, format!("{}{place}", shown(&call.name)), call.percent))
     }
 
-    /// Returns the advice to move a computation to the devices. This advice applies if the host's main activity is a NumPy
-    /// function and the host reads device results, because the function then works on these results. `None` for other
-    /// activities.
+    /// Returns the advice to move a computation to the devices. The advice applies if the host's main activity is a
+    /// NumPy function and the host reads device results, because the function then probably works on these results.
+    /// `None` for other activities.
     pub fn to_device(self) -> Option<String> {
         let range = self.main_range().filter(|range| self.reads_results && range.other_thread.is_none())?;
         let call = public_calls(range).find_map(numpy_function).filter(|_| !formats(range))?;
@@ -462,7 +462,7 @@ fn inside(range: &HostRangeTime, steps: Option<f64>) -> String {
     let Some(first) = calls.next() else { return String::new() };
     let name = shown(&range.name);
     let mut text = format!(" {name} spends {} of its time in {}", format::percent(first.percent), named(first));
-    // A NumPy function calls another function of the same name, which is not written in Python.
+    // A NumPy function calls another function that has the same name and is not written in Python.
     if let Some(last) = calls.rfind(|call| call.name != first.name) {
         text.push_str(&format!(", and {} in {} inside it", format::percent(last.percent), named(last)));
     }
@@ -551,7 +551,7 @@ mod tests {
         assert_eq!(title, "the host converts Python numbers to arrays in work()");
         assert!(text.contains("90.0 % of its time in jax.numpy.array (array_constructors.py:107)"), "{text}");
         assert!(remedy.contains("np.asarray(x, dtype=np.float32)"), "{remedy}");
-        // The same call may wait for a copy.
+        // The `array` call may wait for a copy.
         let (title, _, remedy) = words(vec![array(), call("device_put", "api.py:1", 10)]);
         assert_eq!(title, "the host is in work() (jax.numpy.array)");
         assert!(!remedy.contains("Python list"), "{remedy}");

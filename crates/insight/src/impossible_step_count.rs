@@ -1,8 +1,8 @@
 //! The step count from the user implies steps that are shorter than one of their ops.
 //!
-//! The user specifies the number of steps (`--num-steps`), the trace does not confirm it, and the mean step is shorter than the
-//! longest self time of one op. Severity: critical. Confidence: medium, because that op may have run outside the steps. Remedy:
-//! count only the steps that were captured.
+//! Three facts contradict each other: the user specifies the number of steps (`--num-steps`), the trace does not
+//! confirm this number, and the mean step is shorter than the longest self time of one op. Severity: critical.
+//! Confidence: medium, because that op may have run outside the steps. Remedy: count only the steps that were captured.
 
 use super::draft::Draft;
 use super::numbers::Numbers;
@@ -15,12 +15,12 @@ pub(super) static RULE: Rule =
 
 fn check(numbers: &Numbers<'_>) -> Verdict {
     let timing = &numbers.profile.step_timing;
-    // Steps that the trace marks are not in doubt.
+    // Steps that the trace marks are certain.
     let is_given = timing.step_count_source == "user" && timing.max_step_time_us.is_none();
     let Some(step_us) = timing.avg_step_time_us.filter(|_| is_given) else {
         return Verdict::Irrelevant;
     };
-    // Compares self times, because a loop over all steps is one op, which contains all steps.
+    // Uses self times, because a loop over all steps is one op with a longer duration than a step.
     let kernels = numbers.profile.kernels.top_kernels.iter().filter_map(|kernel| Some((kernel, kernel.max_us?)));
     let Some((longest, longest_us)) = kernels.max_by(|a, b| a.1.total_cmp(&b.1)) else { return Verdict::Irrelevant };
     if longest_us <= step_us {

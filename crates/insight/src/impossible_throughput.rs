@@ -1,11 +1,12 @@
 //! The user's batch size implies a throughput that needs more FLOPs than the devices can compute.
 //!
-//! The rule computes the needed FLOP rate as `tokens_per_sec` x parameters x 2 FLOPs for a forward pass, or 6 for training
-//! (Kaplan et al. 2020). If `tokens_per_sec` is unknown, it uses `samples_per_sec`, because a sample has at least one token. It
-//! compares this rate with the number of devices x the peak rate of their fastest data type. The number of parameters excludes
-//! embeddings, which may be looked up. Severity: critical with high confidence if even a forward pass exceeds the peak, or
-//! warning with medium confidence if only training does. Remedy: check the batch size, the sequence length, the steps and the
-//! model dimensions. The rule is not reported without a batch size or parameters. It is not checked if the peak is unknown.
+//! The rule computes the needed FLOP rate as `tokens_per_sec` x parameters x 2 FLOPs for a forward pass, or 6 for
+//! training (Kaplan et al. 2020). If `tokens_per_sec` is unknown, it uses `samples_per_sec`, because a sample has at
+//! least one token. It compares this rate with the number of devices x the peak rate of their fastest data type. The
+//! number of parameters excludes embeddings, which may be looked up. Severity: critical with high confidence if even a
+//! forward pass exceeds the peak, or warning with medium confidence if only training does. Remedy: check the batch
+//! size, the sequence length, the steps and the model dimensions. The rule is not reported if the batch size or the
+//! number of parameters is unknown. It is skipped if the peak is unknown.
 
 use super::draft::Draft;
 use super::numbers::Numbers;
@@ -80,8 +81,9 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         .fires()
 }
 
-/// Returns a lower bound for the number of parameters that each token is multiplied with. It excludes embeddings: those of the
-/// input are looked up, and those of the output may be applied only to the last token. `None` if the count is unknown.
+/// Returns a lower bound for the number of parameters that each token is multiplied with. The number excludes
+/// embeddings: the program looks up input embeddings, and may apply output embeddings only to the last token. `None` if
+/// the count is unknown.
 fn multiplied(numbers: &Numbers<'_>) -> Option<f64> {
     let counts = numbers.profile.parameter_counts.as_ref()?;
     let model = &numbers.profile.model_config;

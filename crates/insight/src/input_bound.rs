@@ -1,6 +1,6 @@
 //! TPU cores wait for input in infeed ops.
 //!
-//! The measure is the self time of the category `infeed` as a share of the window. Severity: warning from 10 % (XProf),
+//! The measure is the self time of the `infeed` category as a share of the window. Severity: warning from 10 % (XProf),
 //! critical from 40 % (ours). Confidence: high. The rule covers TPUs only.
 
 use super::draft::{Draft, lacks};

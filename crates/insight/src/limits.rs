@@ -1,7 +1,7 @@
 //! Limits that several rules share, or that a rule shares with the headlines or the checklist. The limit of each quantity is
 //! declared once.
 //!
-//! Comments name the source of a limit. "Ours" marks a limit that no source defines, followed by the reason for our choice.
+//! Comments name the source of a limit. If no source defines a limit, the comment says why we chose it.
 
 use report::{FindingSeverity, Level, Platform, UnifiedProfile};
 
@@ -50,23 +50,23 @@ pub const IDLE_PERCENT: Limits = Limits::new(100.0 - BUSY_PERCENT.good, 100.0 - 
 /// Minimum idle share for a note about the gaps of devices that are otherwise busy enough, percent (JAX guide: device idle
 /// time; XProf: TensorCore idle).
 pub const IDLE_NOTED_PERCENT: f64 = 10.0;
-/// Share of the time that an avoidable activity takes, percent. The limit for good is the JAX guide's limit for host overhead,
-/// which we apply to all overheads. The limit for bad is ours: beyond it, most of the time is lost.
+/// Share of the time that an avoidable activity takes, percent. The limit for good is the JAX guide's limit for host
+/// overhead, which we apply to all overheads. We chose the limit for bad because most of the time is lost beyond it.
 pub const OVERHEAD_PERCENT: Limits = Limits::new(10.0, 50.0);
-/// Minimum share of the time for a note about an overhead, percent (ours: half of the limit for a warning).
+/// Minimum share of the time for a note about an overhead, percent. We chose half of the limit for a warning.
 pub const OVERHEAD_NOTED_PERCENT: f64 = OVERHEAD_PERCENT.good / 2.0;
 /// Share of the time during which devices wait for the host, percent.
 pub const HOST_BOUND_PERCENT: Limits = OVERHEAD_PERCENT;
 /// Share of the time in ops on the host, percent (good: XProf's debug-print suggestion; bad: as for all overheads).
 pub const HOST_OPS_PERCENT: Limits = Limits::new(5.0, OVERHEAD_PERCENT.bad);
 /// Minimum share of the time for communication to be the bottleneck, percent (XProf's collective-bound and data-shuffle
-/// suggestions; ours for copies and launch gaps).
+/// suggestions). We chose the same limit for copies and launch gaps.
 pub const BOTTLENECK_PERCENT: f64 = 30.0;
 /// Minimum share of the time in the done ops of asynchronous copies or collectives for a finding, percent (XProf,
 /// `kAsyncDoneThresholdInPercent`).
 pub const ASYNC_DONE_PERCENT: f64 = 10.0;
 /// Share of the time during which devices wait for input, percent. The limit for good comes from XProf's input-bound
-/// suggestion. The limit for bad is ours: beyond it, input is most of the time that could be saved.
+/// suggestion. We chose the limit for bad because input is most of the time that could be saved beyond it.
 pub const INPUT_BOUND_PERCENT: Limits = Limits::new(10.0, 40.0);
 /// Duration below which a kernel is short, microseconds (JAX guide: "many small kernels, below 0.1 ms each").
 pub const SHORT_KERNEL_US: f64 = 100.0;
@@ -84,30 +84,32 @@ pub const BANDWIDTH_PERCENT: Limits = Limits::new(60.0, 40.0);
 pub const UTILIZED_PERCENT: f64 = 70.0;
 /// Share of the other peak below which the other resource does not limit the run, percent (XProf, as above).
 pub const UNDERUTILIZED_PERCENT: f64 = 50.0;
-/// Share of its roofline bound below which an op is slow, percent (ours: half the rate of a tuned library kernel).
+/// Share of its roofline bound below which an op is slow, percent. We chose half of the rate of a tuned library kernel.
 pub const SLOW_OP_PERCENT: f64 = 35.0;
-/// Minimum mean number of calls or runs per step for every step to be assumed to make them (ours: the edge of the window may
-/// cut a step).
+/// Minimum mean number of calls or runs per step above which every step is assumed to have one. We chose a limit below
+/// 1 because the edge of the window may cut a step.
 pub const EACH_STEP: f64 = 0.9;
 /// Theoretical occupancy below which a kernel's occupancy is low, percent (JAX guide).
 pub const OCCUPANCY_PERCENT: f64 = 50.0;
 /// Minimum share of the op time for one op to dominate, percent (JAX guide).
 pub const DOMINANT_OP_PERCENT: f64 = 50.0;
-/// Minimum share of the window for one op to dominate, percent (ours: below it, devices mostly wait, and the op is not the
-/// cause).
+/// Minimum share of the window for one op to dominate, percent. We chose this limit because devices mostly wait below
+/// it, and the op is not the cause.
 pub const DOMINANT_OP_OF_WINDOW_PERCENT: f64 = 20.0;
-/// Minimum excess of a slow layer over the median of equal layers, in percent (ours: less is noise).
+/// Minimum excess of a slow layer over the median of layers that do the same work, in percent. We chose this limit
+/// because a smaller excess may be noise.
 pub const UNEVEN_LAYER_PERCENT: f64 = 20.0;
-/// Minimum time that a slow layer must lose for the rule to fire, as a share of the op time in percent (ours: less is not worth
-/// a search).
+/// Minimum time that a slow layer must lose for the rule to fire, as a share of the op time in percent. We chose this
+/// limit because a smaller loss is not worth a search.
 pub const UNEVEN_OF_OPS_PERCENT: f64 = 1.0;
 /// Minimum used share of a device's memory that is nearly full, percent (JAX guide: peak memory below 90 %).
 pub const NEARLY_FULL_PERCENT: f64 = 90.0;
-/// Share of a program's peak memory that a change could save, percent (ours: the memory of a batch that is a tenth or a third
-/// larger).
+/// Share of a program's peak memory that a change could save, percent. We chose these limits because they make room for
+/// a batch that is a tenth or a third larger.
 pub const OF_PEAK_MEMORY_PERCENT: Limits = Limits::new(10.0, 25.0);
-/// Increase of the step time under tracing, percent. Beyond the first limit, a note reports it (ours: the checklist accepts 5
-/// to 10 % for a profiler). Beyond the second, the times no longer represent the program (ours).
+/// Increase of the step time under tracing, percent. Beyond the first limit, a note reports it. We chose that limit
+/// because the checklist accepts 5 to 10 % for a profiler. Beyond the second limit, which is also our choice, the times
+/// no longer represent the program.
 pub const SLOWED_PERCENT: Limits = Limits::new(10.0, 50.0);
 
 /// Returns the mean duration of a GPU kernel in microseconds, and the number of kernels. On other platforms, and for profiles
@@ -122,8 +124,9 @@ pub fn mean_kernel(profile: &UnifiedProfile) -> Option<(f64, u64)> {
     (count > 0).then(|| (time_us / count as f64, count))
 }
 
-/// Returns true if short kernels may cost time. The host launches the kernels of a GPU one by one, but not the ops of TPUs and
-/// CPUs. A GPU that is busy anyway loses no time. If its busy share is unknown, short kernels are treated as costly.
+/// Returns true if short kernels may cost time. The host launches the kernels of a GPU one by one, but not the ops of
+/// TPUs and CPUs. Short kernels cost no time on a GPU that is always busy. If its busy share is unknown, short kernels
+/// are treated as costly.
 pub fn are_short_kernels_costly(profile: &UnifiedProfile) -> bool {
     let busy = profile.compute_utilization.as_ref().map(|usage| usage.compute_util_percent);
     profile.metadata.platform() == Some(Platform::Gpu) && busy.is_none_or(|busy| busy < BUSY_PERCENT.good)

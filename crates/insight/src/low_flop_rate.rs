@@ -1,11 +1,12 @@
 //! Matrix products, convolutions or attention run far below the roofline bound.
 //!
-//! The rule considers ops of at least 10 us whose FLOPs and peak are known. It fires if the ops of a family reach less than 35
-//! % of their roofline bound (mean weighted by self time) and take at least 20 % of the window (both limits are ours). The
-//! bound is the peak rate of the op's data type or the memory bandwidth. The rule reports the family with the largest possible
-//! saving. The impact is the time of its ops above the roofline bound. Severity: warning. Confidence: medium, because FLOPs
-//! come from the compiler or a library call. The FLOPs of attention include the products that a mask removes. Calls to cuDNN
-//! and Transformer Engine with a causal mask are an exception: only half of the products are counted.
+//! The rule considers ops of at least 10 us whose FLOPs and peak are known. It fires if the ops of a family reach less
+//! than 35 % of their roofline bound (mean weighted by self time) and take at least 20 % of the window (both limits are
+//! ours). The bound is the peak rate of the op's data type or the memory bandwidth. The rule reports the family with
+//! the largest possible saving. The impact is the time of its ops above the roofline bound. Severity: warning.
+//! Confidence: medium, because FLOPs come from the compiler or a library call. The FLOPs of attention include the
+//! products that a mask removes, except for calls to cuDNN and Transformer Engine with a causal mask, for which half of
+//! the products are included.
 //!
 //! If the precision of float32 products forbids the fast arithmetic, the products are compared with the peak of the slower
 //! arithmetic that they use: float32 without tensor cores, or several bfloat16 passes. `bf16_in_fp32` reports the precision.
@@ -15,7 +16,7 @@
 //! FlashAttention-3 paper measures 17 to 50 % of an H100's peak for a head dimension of 64, depending on mask, sequence length
 //! and direction).
 //!
-//! Remedy: change the shapes or the data type, or use another kernel. The rule is not checked if the peak is unknown.
+//! Remedy: change the shapes or the data type, or use another kernel. The rule is skipped if the peak is unknown.
 
 use super::draft::{Draft, equals, lacks};
 use super::limits::{OVERHEAD_PERCENT, SHORTEST_OP_US, SLOW_OP_PERCENT};
@@ -44,8 +45,8 @@ const FAMILIES: [(OpFamily, &str); 3] = [
     (OpFamily::Convolution, "Convolutions"),
 ];
 
-/// Share of its roofline bound that a fused attention kernel should reach, percent (ours: below the rates that the
-/// FlashAttention-3 paper measures for a head dimension of 64 on an H100).
+/// Share of its roofline bound that a fused attention kernel should reach, percent. We chose a limit below the rates
+/// that the FlashAttention-3 paper measures for a head dimension of 64 on an H100.
 const FUSED_ATTENTION_PERCENT: f64 = 15.0;
 
 /// Returns the advice for a family.

@@ -1,10 +1,10 @@
 //! Kernels leave most threads of the GPU's multiprocessors unused.
 //!
-//! GPU only: elementwise, reduction and other arithmetic kernels with an occupancy below 50 % (JAX guide) take at least 10 % of
-//! the kernel time (ours). Matrix products, convolutions and attention are excluded, because they keep their tiles in
-//! registers. Kernels that the compiler runs during compilation are excluded too. Severity: note. Confidence: low, because the
-//! occupancy is the maximum that the launch allows, not a measurement. The rule is not checked if no kernel has a known
-//! occupancy (AMD's profiler writes 0).
+//! GPU only: elementwise, reduction and other arithmetic kernels with an occupancy below 50 % (JAX guide) take at least
+//! 10 % of the kernel time (ours). Matrix products, convolutions and attention are excluded, because they keep their
+//! tiles in registers. Kernels that the compiler runs during compilation are excluded too. Severity: note. Confidence:
+//! low, because the occupancy is the maximum that the launch allows, not a measurement. The rule is skipped if no
+//! kernel has a known occupancy (AMD's profiler writes 0).
 
 use super::draft::{Draft, equals, lacks};
 use super::limits::{OCCUPANCY_PERCENT, OVERHEAD_PERCENT};

@@ -2,16 +2,17 @@
 //!
 //! The rule has two forms. Both need samples of the clock or of throttling in the capture:
 //!
-//! * Slow steps: counted steps with a low clock (at most 97 % of the highest clock of a step) take at least 1.05 times the
-//!   median duration of steps at the full clock (at least 98 %). The clock explains `compute_us * (1 - clock / highest clock)`
-//!   of their excess. The rule fires if this part is at least half of the excess of all such long steps, and at least 2 % of
-//!   the time of all counted steps. It does not fire if the steps with a low clock grew by less than half of the predicted
-//!   excess. Severity: warning. Confidence: high.
+//! * Slow steps: counted steps with a low clock (at most 97 % of the highest clock of a step) take at least 1.05 times
+//!   the median duration of steps at the full clock (at least 98 %). The clock explains
+//!   `compute_us * (1 - clock / highest clock)` of the excess of these steps. The rule fires if the explained excess is
+//!   at least half of the excess of all such long steps, and at least 2 % of the time of all counted steps. It does not
+//!   fire if the steps with a low clock are longer by less than half of the predicted excess. Severity: warning.
+//!   Confidence: high.
 //! * All steps: a reason for a lower clock is active for at least 10 % of the window and the mean clock is at most 95 % of the
 //!   device's highest clock, or the device skips at least 5 % of its clock cycles. Severity: note. Confidence: high.
 //!
-//! All limits are ours. The rule is not reported if the capture has no such samples. Remedy: compare runs at equal clocks, and
-//! raise the limit or improve the cooling.
+//! All limits are ours. The rule is not reported if the capture has no such samples. Remedy: compare runs at the same
+//! clock, and raise the limit or improve the cooling.
 
 use super::draft::Draft;
 use super::numbers::Numbers;

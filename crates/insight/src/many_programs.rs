@@ -1,12 +1,13 @@
 //! Each step calls many small compiled functions.
 //!
 //! JAX only: each step calls at least 30 compiled functions per host from Python (`PjitFunction(...)` on host threads,
-//! excluding nested calls; ours: a loop with a jitted step calls only a few). The impact is the share of the windows during
-//! which devices are idle within a streak of such calls. A streak has at least 10 calls on one thread, and each call begins at
-//! most 1 ms after the previous one ends (ours). The idle time during calls that compile is excluded, because launches do not
-//! cause it. If this excluded time is longer than the rest, and the rest is below the limit for a warning, the rule does not
-//! fire. Severity: note, warning from 10 % (JAX guide, overheads), critical from 50 %. Confidence: high. Remedy: put one
-//! `jax.jit` around these functions. The rule is not checked without host events or steps.
+//! excluding nested calls; ours: a loop with a jitted step calls only a few). The impact is the share of the windows
+//! during which devices are idle within a streak of such calls. A streak has at least 10 calls on one thread, and each
+//! call begins at most 1 ms after the previous one ends (ours). Idle time during calls that compile is excluded,
+//! because launches do not cause it. The rule does not fire if the excluded time is longer than the remaining idle time
+//! and the remaining time is below the limit for a warning. Severity: note, warning from 10 % (JAX guide, overheads),
+//! critical from 50 %. Confidence: high. Remedy: put one `jax.jit` around these functions. The rule is skipped if there
+//! are no host events or no steps.
 
 use std::collections::BTreeMap;
 
@@ -27,7 +28,8 @@ pub(super) static RULE: Rule = Rule {
     ..Rule::checked_by(check)
 };
 
-/// Minimum number of calls of compiled functions per step (ours: a loop with a jitted step calls only a few).
+/// Minimum number of calls of compiled functions per step. We chose this limit because a loop with a jitted step calls
+/// only a few.
 const FEWEST_CALLS: f64 = 30.0;
 /// Compiled functions that an index expression on an array calls.
 const INDEXING: [&str; 6] = ["dynamic_slice", "slice", "squeeze", "gather", "_gather", "_take"];
@@ -39,7 +41,7 @@ const MOST_NAMED: usize = 4;
 /// Calls of compiled functions, if there are many.
 struct ManyCalls {
     found: CompiledCalls,
-    /// Calls per step and host.
+    /// Calls per step per host.
     calls: f64,
     steps: f64,
     /// Share of the window during which devices wait for the next call, percent.
@@ -68,9 +70,9 @@ fn many_calls(numbers: &Numbers<'_>) -> Result<ManyCalls, Verdict> {
     Ok(ManyCalls { found, calls, steps, idle, compiling })
 }
 
-/// Returns true if the calls of many small programs explain most of the time in which devices wait for the host
-/// (`host_bound_percent`). The calls do not explain it if the host reads results between them, because each read waits for the
-/// devices.
+/// Returns true if calls of many small programs explain most of the time that devices wait for the host
+/// (`host_bound_percent`). The calls do not explain it if the host reads results between them, because each read waits
+/// for the devices.
 pub(super) fn explains(numbers: &Numbers<'_>, host_bound_percent: f64) -> bool {
     let reads = || numbers.host_side().is_some_and(HostSide::waits_for_devices);
     many_calls(numbers).is_ok_and(|calls| calls.idle >= MOST * host_bound_percent) && !reads()

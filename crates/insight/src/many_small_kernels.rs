@@ -22,9 +22,9 @@ pub(super) static RULE: Rule = Rule {
     ..Rule::checked_by(check)
 };
 
-/// Minimum number of short kernels on a device (ours).
+/// Minimum number of short kernels on a device.
 const FEWEST: usize = 50;
-/// Minimum share of short kernels for the rule to fire (ours: short kernels are the rule, not the exception).
+/// Minimum share of short kernels for the rule to fire. At this share, short kernels are the norm.
 const SHORT_SHARE_PERCENT: f64 = 50.0;
 
 fn check(numbers: &Numbers<'_>) -> Verdict {

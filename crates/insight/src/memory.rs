@@ -1,4 +1,5 @@
-//! Helpers that the memory rules share: the program and the device that they check, and the verdict if there is none.
+//! Helpers that the memory rules share: the program and the device that they check, and the verdict if neither is
+//! known.
 
 use super::Verdict;
 use super::draft::lacks;
@@ -9,7 +10,7 @@ use memory::ProgramUse;
 use report::DeviceMemory;
 use trace::{Framework, Platform, SourceFormat};
 
-/// Minimum number of bytes that are worth a change of the program (ours).
+/// Minimum number of bytes that are worth a change of the program.
 pub(super) const LEAST_BYTES: u64 = 1 << 20;
 
 /// Advice for smaller padding.

@@ -1,8 +1,8 @@
 //! The memory bandwidth limits the run.
 //!
-//! In the devices' windows, all ops together (including recomputed ones) use more than 70 % of the main memory's bandwidth but
-//! less than 50 % of the peak FLOP rate (XProf). Severity: note. Confidence: medium. Remedy: move fewer bytes. The rule is not
-//! checked if peaks or costs are unknown.
+//! In the devices' windows, all ops together (including recomputed ones) use more than 70 % of the main memory's
+//! bandwidth but less than 50 % of the peak FLOP rate (XProf). Severity: note. Confidence: medium. Remedy: move fewer
+//! bytes. The rule is skipped if peaks or costs are unknown.
 
 use super::draft::Draft;
 use super::limits::{UNDERUTILIZED_PERCENT, UTILIZED_PERCENT};

@@ -1,8 +1,8 @@
 //! Merges findings about the same lost time, so that each loss is reported once.
 //!
-//! A finding names a cause or a symptom. If the causes that fire explain at least half of a symptom's impact, the symptom is
-//! omitted. If they explain less, all are reported, because there is another cause to find. A finding about a part of some lost
-//! time is merged into the finding about all of it.
+//! A finding names a cause or a symptom. If the causes that fire explain at least half of a symptom's impact, the
+//! symptom is omitted. If they explain less, the symptom is reported too, because there is another cause to find. A
+//! finding about a part of some lost time is merged into the finding about all of it.
 
 use super::long_steps::evidence_of;
 use super::{Fired, Rule, rules};
@@ -10,7 +10,7 @@ use super::{Fired, Rule, rules};
 /// Share of a symptom's impact that its causes must account for.
 pub(super) const MOST: f64 = 0.5;
 
-/// Omits findings that others explain. `findings` contains those that fired, in any order.
+/// Omits findings that other findings explain. `findings` contains the findings that fired, in any order.
 pub(super) fn merge(findings: &mut Vec<Fired>) {
     let impacts: Vec<Impact> = findings.iter().map(|it| (it.rule, it.finding.time_at_stake_percent)).collect();
     add_long_steps(findings, &impacts);
@@ -149,7 +149,7 @@ mod tests {
         assert_eq!(with(StepPart::Compile, &recompilation::RULE), 1);
     }
 
-    /// Two rules that explain each other would both be omitted.
+    /// Rules that explain each other would all be omitted.
     #[test]
     fn no_rules_explain_each_other() {
         for rule in rules() {

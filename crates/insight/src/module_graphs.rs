@@ -1,11 +1,12 @@
 //! Flax NNX takes modules apart and rebuilds them in Python on each call.
 //!
-//! Some functions of Flax NNX convert module graphs to trees of arrays and back (`crates/facts/src/module_graphs.csv`). The
-//! rule fires if a thread that launches device work runs such functions in each step, and devices are idle during them for at
-//! least 10 % of the window (JAX guide, overheads). On each call of the compiled function, `nnx.jit` runs them for each module
-//! and optimizer that it takes or returns. Severity: warning, critical from 50 %. Confidence: high. The Python tracer slows
-//! these functions down, so the loss is smaller without it. Remedy: split the module once, and use `jax.jit` on the state. The
-//! rule is not reported without the Python tracer, and not checked without host events or steps.
+//! Some functions of Flax NNX convert module graphs to trees of arrays and back (`crates/facts/src/module_graphs.csv`).
+//! The rule fires if a thread that launches device work runs such functions in each step, and devices are idle during
+//! them for at least 10 % of the window (JAX guide, overheads). On each call of a function that `nnx.jit` compiled,
+//! these functions run for each module and optimizer that the function takes or returns. Severity: warning, critical
+//! from 50 %. Confidence: high. The Python tracer slows these functions down, so the loss is smaller without it.
+//! Remedy: split the module once, and use `jax.jit` on the state. The rule is not reported if the Python tracer was
+//! off, and skipped if there are no host events or no steps.
 
 use super::draft::Draft;
 use super::limits::{EACH_STEP, OVERHEAD_PERCENT};

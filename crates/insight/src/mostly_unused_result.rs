@@ -1,13 +1,13 @@
 //! A program computes a large array but reads only a small part of it.
 //!
-//! The program reads an op's result only through slices and gathers, which together select at most a quarter of it (our limit:
-//! a smaller saving is not worth a change). Only elementwise ops, broadcasts, reshapes, transposes, and reductions along other
-//! dimensions come between the op and the selection. For example, a language model computes logits for all positions of a
-//! prompt, but reads only those of the last position. The op must compute each element independently. Elementwise ops,
-//! reductions, matrix products and convolutions do so; sorts and loops do not. The impact is the time that such ops spend on
-//! elements that are never read. Severity: warning from 10 % of the window (JAX guide, overheads), critical from 50 %.
-//! Confidence: high. Remedy: select first, then compute. Slices that divide an array among devices are excluded. The rule is
-//! not checked without the compiled program.
+//! The program reads an op's result only through slices and gathers, which together select at most a quarter of it (our
+//! limit: a smaller saving is not worth a change). Between the op and the selection, there are only elementwise ops,
+//! broadcasts, reshapes, transposes, and reductions along other dimensions. For example, a language model computes
+//! logits for all positions of a prompt, but reads only those of the last position. The op must compute each element
+//! independently. Elementwise ops, reductions, matrix products and convolutions do so; sorts and loops do not. The
+//! impact is the time that such ops spend on elements that are never read. Severity: warning from 10 % of the window
+//! (JAX guide, overheads), critical from 50 %. Confidence: high. Remedy: select first, then compute. Slices that divide
+//! an array among devices are excluded. The rule is skipped if the compiled program is missing.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -30,9 +30,11 @@ pub(super) static RULE: Rule = Rule {
 
 /// Maximum part of the result that is read.
 const MOST_USED: f64 = 0.25;
-/// Minimum share of the op time for an op to be examined, percent (ours: smaller ops change nothing).
+/// Minimum share of the op time for an op to be examined, percent. We chose this limit because smaller ops change
+/// nothing.
 const EXAMINED_PERCENT: f64 = 1.0;
-/// Maximum number of instructions between an op and the selection (ours: a user cannot change a longer path in one place).
+/// Maximum number of instructions between an op and the selection. We chose this limit because a user cannot change a
+/// longer path in one place.
 const MOST_BETWEEN: usize = 100;
 /// Ops that are not elementwise, and whose results can be computed in parts.
 const IN_PARTS: [&str; 12] = [

@@ -1,10 +1,11 @@
 //! The memory of a device is nearly full.
 //!
 //! The rule considers the device whose memory is fullest. The measure is its `memory.devices[].peak_percent`
-//! ([metrics.md](metrics.md), memory). Severity: warning from 90 % (JAX guide: peak memory below 90 %), critical above 100 %,
-//! which only figures of programs can reach. Confidence: high if the device's allocator reported the peak, medium if the peak
-//! is that of the largest program, which is a lower bound. The remedy depends on the largest class of memory. The rule is not
-//! checked if the file has neither allocator events nor a program together with the size of the device's memory.
+//! ([metrics.md](metrics.md), memory). Severity: warning from 90 % (JAX guide: peak memory below 90 %), critical above
+//! 100 %. Only the figures of programs can exceed 100 %. Confidence: high if the device's allocator reported the peak,
+//! medium if the peak comes from the largest program, because such a peak is a lower bound. The remedy depends on the
+//! largest class of memory. The rule is skipped if the file has neither allocator events nor a program together with
+//! the size of the device's memory.
 
 use super::draft::Draft;
 use super::limits::NEARLY_FULL_PERCENT;

@@ -1,6 +1,6 @@
 //! Numbers that several rules share. Each is computed in one place, so that two rules never disagree.
 //!
-//! Shares are relative to the *window* ([`report::WindowKind`]), summed over the used devices.
+//! Shares are relative to the *window* ([`report::WindowKind`]), summed over the devices that ran ops.
 
 use std::cell::OnceCell;
 use std::collections::BTreeSet;
@@ -23,7 +23,7 @@ pub(super) struct Numbers<'a> {
     pub profile: &'a UnifiedProfile,
     /// The events of the run.
     pub trace: &'a Trace,
-    /// Platform of the used devices. `None` if nothing ran.
+    /// Platform of the devices that ran ops. `None` if nothing ran.
     pub platform: Option<Platform>,
     short_gaps: OnceCell<Option<f64>>,
 }
@@ -35,7 +35,8 @@ pub(super) struct Window {
     pub steps: bool,
     /// Kind of the window.
     pub kind: WindowKind,
-    /// Length of the window per step and device, or per device if the window does not consist of steps. In microseconds.
+    /// Length of the window per step per device, or per device if the window does not consist of steps. In
+    /// microseconds.
     pub length_us: f64,
     /// Share of the window during which a device runs at least one op, percent.
     pub busy_percent: f64,
@@ -47,7 +48,7 @@ impl Window {
         100.0 - self.busy_percent
     }
 
-    /// Converts a share of the window to microseconds per step (or window) and device.
+    /// Converts a share of the window to microseconds per step (or window) per device.
     pub fn us(self, percent: f64) -> f64 {
         self.length_us * percent / 100.0
     }
@@ -84,11 +85,12 @@ impl InputWait {
     }
 }
 
-/// Minimum number of ops that show how busy a device usually is (ours: a capture of one launch has no gaps).
+/// Minimum number of ops needed to judge how busy a device usually is. We chose this limit because a capture of a
+/// single launch has no gaps.
 const FEWEST_OPS: usize = 10;
 
-/// Minimum number of runs per step of an op that repeats (ours: a value between one and two means one run per step, and a cut
-/// step).
+/// Minimum number of runs per step of an op that repeats. A value between one and this limit means one run per step,
+/// and a cut step.
 pub(super) const REPEATED: f64 = 1.5;
 
 impl<'a> Numbers<'a> {
@@ -102,15 +104,16 @@ impl<'a> Numbers<'a> {
         }
     }
 
-    /// Returns the verdict of a rule that lacks an input. If the file is XLA's trace JSON, advises the user to open the xplane,
-    /// which contains more.
+    /// Returns the verdict for a rule that lacks an input. If the file is XLA's trace JSON, advises the user to open
+    /// the xplane, which contains more.
     pub(super) fn lacks_in_json(&self, sentence: &str) -> Verdict {
         let is_export =
             self.trace.format == Some(SourceFormat::ChromeJson) && self.trace.framework != Framework::PyTorch;
         if is_export { lacks(&format!("{sentence} Open the xplane of the same run.")) } else { lacks(sentence) }
     }
 
-    /// Returns the verdict of a rule that needs device ops and their compiled programs, if the capture lacks them.
+    /// Returns the verdict for a rule that needs device ops and their compiled programs. `None` if the capture contains
+    /// both.
     pub(super) fn lacks_program(&self) -> Option<Verdict> {
         if self.context.analysis.ops.rows.is_empty() {
             return Some(lacks("no device op ran. Capture while the program runs on the device."));
@@ -130,12 +133,12 @@ impl<'a> Numbers<'a> {
         self.trace.framework.words()
     }
 
-    /// Returns the verdict of a rule that lacks host events.
+    /// Returns the verdict for a rule that lacks host events.
     pub fn lacks_host_events(&self) -> Verdict {
         lacks(&format!("the capture contains no host events. Capture with {}.", self.words().host_events))
     }
 
-    /// Returns the verdict of a rule that lacks the peaks of the device.
+    /// Returns the verdict for a rule that lacks the peaks of the device.
     pub fn lacks_peaks(&self) -> Verdict {
         match self.platform {
             Some(Platform::Cpu) => lacks("crossprof has no peak rates for CPUs."),
@@ -143,8 +146,8 @@ impl<'a> Numbers<'a> {
         }
     }
 
-    /// Returns the verdict of a rule that lacks an input of [`Numbers::utilization`]: the device's peaks or the costs of
-    /// the ops.
+    /// Returns the verdict for a rule that lacks an input of [`Numbers::utilization`]: the device's peaks or the costs
+    /// of the ops.
     pub fn lacks_utilization(&self) -> Verdict {
         match self.context.analysis.roofline.peaks {
             None => self.lacks_peaks(),
@@ -188,7 +191,7 @@ impl<'a> Numbers<'a> {
         })
     }
 
-    /// Returns the verdict of a rule that lacks steps, with advice to mark them in the program.
+    /// Returns the verdict for a rule that lacks steps, with advice to mark them in the program.
     pub(super) fn lacks_steps(&self, sentence: &str) -> Verdict {
         lacks(&format!("{sentence} {}.", self.words().mark_steps))
     }
@@ -253,8 +256,8 @@ impl<'a> Numbers<'a> {
         self.context.analysis.roofline.unknown_custom_call_percent.unwrap_or(0.0)
     }
 
-    /// Returns a sentence about the custom calls that FLOPs and bytes exclude. It starts with a space. Empty if they take less
-    /// than a percent of the op time (ours).
+    /// Returns a sentence about the custom calls that FLOPs and bytes exclude. It starts with a space. Empty if these
+    /// calls take less than a percent of the op time.
     pub fn left_out(&self) -> String {
         let calls = self.uncosted_calls_percent();
         if calls < 1.0 {
@@ -471,7 +474,8 @@ impl<'a> Numbers<'a> {
         causes.iter().map(text).collect::<Vec<_>>().join(", ")
     }
 
-    /// Returns the share of the communication in flight that computation overlaps, percent. `None` without communication.
+    /// Returns the share of the communication in flight that computation overlaps, percent. `None` if there is no
+    /// communication.
     pub fn communication_overlap_percent(&self) -> Option<f64> {
         self.context.analysis.step_breakdown.mean.as_ref()?.communication_overlap_percent()
     }
@@ -481,8 +485,8 @@ impl<'a> Numbers<'a> {
         self.profile.kernels.kernels_by_category.keys().any(|name| is_communication(name))
     }
 
-    /// Returns the share of the window in gaps between ops that are shorter than 100 microseconds, percent. In these gaps the
-    /// device waits for the next launch. `None` if nothing ran.
+    /// Returns the share of the window in gaps between ops that are shorter than 100 microseconds, percent. During
+    /// these gaps, the device waits for the next launch. `None` if nothing ran.
     pub fn short_gap_percent(&self) -> Option<f64> {
         *self.short_gaps.get_or_init(|| {
             let (mut window, mut short) = (Ps::ZERO, Ps::ZERO);

@@ -19,11 +19,12 @@ use report::{Confidence, FindingSeverity, View};
 pub(super) static RULE: Rule =
     Rule { id: "one_hot_lookup", title: "One-hot matrices take much of the time", ..Rule::checked_by(check) };
 
-/// Minimum share of the op time for a note (ours).
+/// Minimum share of the op time for a note.
 const NOTE_PERCENT: f64 = 5.0;
-/// Minimum share of the op time for a warning (ours: a lookup takes less than a percent).
+/// Minimum share of the op time for a warning. We chose this limit because a lookup takes less than a percent.
 const WARNING_PERCENT: f64 = 20.0;
-/// Minimum number of elements of the one-hot matrix (ours: a small one-hot matrix is a fair way to select).
+/// Minimum number of elements of the one-hot matrix. We chose this limit because a small one-hot matrix is a fair way
+/// to select.
 const FEWEST_ELEMENTS: f64 = 1e6;
 
 fn check(numbers: &Numbers<'_>) -> Verdict {

@@ -26,10 +26,10 @@ use report::{Confidence, FindingSeverity, View};
 
 pub(super) static RULE: Rule = Rule { id: "out_of_memory", title: "Memory ran out", ..Rule::checked_by(check) };
 
-/// Minimum share of the needed memory for padding to be the cause (ours: it takes more than the values).
+/// Minimum share of the needed memory for padding to be the cause: padding takes more than the values.
 const PADDING_PERCENT: f64 = 50.0;
-/// Maximum share of the capacity that a small program needs. Others must then have used the memory (ours: a small program fits
-/// twice).
+/// Maximum share of the capacity that a small program needs: it fits twice. Other programs or arrays must then have
+/// used the memory.
 const SMALL_PERCENT: f64 = 50.0;
 /// Maximum number of characters of an error that the message quotes.
 const STATEMENT: usize = 160;

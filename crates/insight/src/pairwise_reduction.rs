@@ -1,12 +1,13 @@
 //! A reduction over all pairs of rows runs without the matrix units.
 //!
 //! A fusion broadcasts two operands to an array of all their pairs, computes each element, and reduces the array:
-//! `((a[:, None] - b[None]) ** 2).sum(-1)`. Such a sum of squared differences, like a sum of products, can be written as a
-//! matrix product, which the matrix units compute many times faster. The rule considers fusions that reduce at least 100
-//! million elements, computed from two broadcasts of the same size. The fusion must reduce at least 16 times as many elements
-//! as it reads (all limits are ours: a normalisation or a softmax reads about as many as it reduces). Severity: note if these
-//! fusions take at least 10 % of the op time, warning from 20 % (the JAX guide's limit for overheads, and twice that limit).
-//! Confidence: high. Remedy: use a matrix product. The rule is not checked without the compiled program.
+//! `((a[:, None] - b[None]) ** 2).sum(-1)`. Such a sum of squared differences, like a sum of products, can be written
+//! as a matrix product, which the matrix units compute many times faster. The rule considers fusions that reduce at
+//! least 100 million elements, computed from two broadcasts of the same size. The fusion must reduce at least 16 times
+//! as many elements as it reads (all limits are ours: a normalisation or a softmax reads about as many as it reduces).
+//! Severity: note if these fusions take at least 10 % of the op time, warning from 20 % (the JAX guide's limit for
+//! overheads, and twice that limit). Confidence: high. Remedy: use a matrix product. The rule is skipped if the
+//! compiled program is missing.
 
 use super::draft::{Draft, equals};
 use super::limits::OVERHEAD_PERCENT;
@@ -20,13 +21,14 @@ use report::{Confidence, FindingSeverity, View};
 pub(super) static RULE: Rule =
     Rule { id: "pairwise_reduction", title: "A reduction over all pairs", ..Rule::checked_by(check) };
 
-/// Minimum number of elements of the reduced array (ours).
+/// Minimum number of elements of the reduced array.
 const FEWEST_ELEMENTS: f64 = 1e8;
-/// Minimum ratio of the reduced array's size to the elements that the fusion reads (ours).
+/// Minimum ratio of the reduced array's size to the elements that the fusion reads.
 const ELEMENTS_PER_INPUT: f64 = 16.0;
-/// Minimum share of the op time for an op to be examined (ours: smaller ops hardly change the sum).
+/// Minimum share of the op time for an op to be examined. We chose this limit because smaller ops hardly change the
+/// sum.
 const EXAMINED_PERCENT: f64 = 0.1;
-/// Minimum share of the op time for a warning (ours).
+/// Minimum share of the op time for a warning.
 const WARNING_PERCENT: f64 = 2.0 * OVERHEAD_PERCENT.good;
 
 /// A fusion that reduces an array of all pairs.

@@ -7,12 +7,12 @@
 //! activations [B, T, I], gradients of outputs [B, T, O]  --product-->  gradients [B, I, O]  --reduce-->  [I, O]
 //! ```
 //!
-//! The rule looks for a matrix product below `vmap(transpose(jvp(...)))` whose result has the dimensions of a weight (an argument of
-//! the program) and one dimension more. The result must have at least 10 million elements, and at least 4 times as many as the
-//! product's operands (both limits are ours). The cost is the time of the ops that read or write arrays of that size. Severity:
-//! warning from 10 % of the op time (JAX guide, overheads), critical from 50 %. Confidence: medium, because the program may need
-//! each gradient. Remedy: compute norms without the gradients, or reduce over the batch first. The rule is not checked without the
-//! compiled program.
+//! The rule looks for a matrix product below `vmap(transpose(jvp(...)))` whose result has the dimensions of a weight
+//! (an argument of the program) and one dimension more. The result must have at least 10 million elements, and at least
+//! 4 times as many as the product's operands (both limits are ours). The cost is the time of the ops that read or write
+//! arrays of that size. Severity: warning from 10 % of the op time (JAX guide, overheads), critical from 50 %.
+//! Confidence: medium, because the program may need each gradient. Remedy: compute norms without the gradients, or
+//! reduce over the batch first. The rule is skipped if the compiled program is missing.
 
 use super::draft::{Draft, equals};
 use super::limits::OVERHEAD_PERCENT;
@@ -30,9 +30,9 @@ pub(super) static RULE: Rule = Rule {
     ..Rule::checked_by(check)
 };
 
-/// Minimum number of elements of the gradients (ours: fewer stay in a device's caches).
+/// Minimum number of elements of the gradients. We chose this limit because fewer stay in a device's caches.
 const MIN_ELEMENTS: f64 = 1e7;
-/// Minimum ratio of the gradients to the operands of their product (ours).
+/// Minimum ratio of the gradients to the operands of their product.
 const GRADIENTS_PER_OPERAND: f64 = 4.0;
 
 /// Gradients of single examples, and the time of the ops that read or write arrays of their size.

@@ -1,9 +1,10 @@
 //! Stages of a pipeline wait for each other's microbatches.
 //!
-//! Formula: `pipeline.bubble_percent`. Note from 5 %, warning from 10 %, critical from 50 % of the time from the first to the last work
-//! of a step (the JAX guide's limit for overheads). The loss is the bubbles. Confidence is that of the pipeline. With `p` stages of equal length and
-//! `m` microbatches, the schedules `gpipe` and `1f1b` have bubbles of `(p - 1) / (m + p - 1)`. Remedy: more microbatches, an
-//! interleaved schedule, or stages of equal length. Not checked if the devices do not form a pipeline.
+//! The measure is `pipeline.bubble_percent`. Severity: note from 5 %, warning from 10 %, critical from 50 % of the time
+//! from the first to the last work of a step (the JAX guide's limit for overheads). The impact is the time of the
+//! bubbles. The confidence equals the confidence of the pipeline. With `p` stages of equal length and `m` microbatches,
+//! the bubbles of the `gpipe` and `1f1b` schedules take `(p - 1) / (m + p - 1)` of the time. Remedy: more microbatches,
+//! an interleaved schedule, or stages of equal length. The rule is skipped if the devices do not form a pipeline.
 
 use super::draft::Draft;
 use super::limits::{OVERHEAD_NOTED_PERCENT, OVERHEAD_PERCENT};
@@ -19,7 +20,8 @@ pub(super) static RULE: Rule = Rule {
     ..Rule::checked_by(check)
 };
 
-/// Minimum ratio of the slowest stage's work to the mean for the remedy to name the stage (ours: a smaller ratio may be noise).
+/// Minimum ratio of the slowest stage's work to the mean for the remedy to name the stage. We chose this limit because
+/// a smaller ratio may be noise.
 const UNEVEN: f64 = 1.1;
 
 fn check(numbers: &Numbers<'_>) -> Verdict {

@@ -1,12 +1,13 @@
 //! JAX reserves most of a GPU's memory at start, and the program uses little of it.
 //!
-//! JAX on GPUs only: the process has used less than 50 % of the memory that JAX's allocator holds, and at least 1 GiB of it was
-//! never used (ours: another small program would fit). By default, the allocator takes three quarters of the device's memory at
-//! start, and nvidia-smi shows all of that as used. With `XLA_PYTHON_CLIENT_PREALLOCATE=false`, the allocator has the same
-//! limit but takes memory only when it needs it, and the rule does not fire. `memory.devices[].is_preallocated` distinguishes
-//! the two cases by the sizes of free blocks. Severity: note. Confidence: high. Remedy: set `XLA_PYTHON_CLIENT_MEM_FRACTION` or
-//! `XLA_PYTHON_CLIENT_PREALLOCATE`. The program itself needs no change. The rule is not checked without allocator events, or if
-//! they do not show how much memory the allocator holds.
+//! JAX on GPUs only: the process has used less than 50 % of the memory that JAX's allocator holds, and at least 1 GiB
+//! of it was never used (ours: another small program would fit). By default, the allocator takes three quarters of the
+//! device's memory at start, and nvidia-smi shows all of that as used. With `XLA_PYTHON_CLIENT_PREALLOCATE=false`, the
+//! allocator has the same limit but takes memory only when it needs it, and the rule does not fire.
+//! `memory.devices[].is_preallocated` distinguishes the two cases by the sizes of free blocks. Severity: note.
+//! Confidence: high. Remedy: set `XLA_PYTHON_CLIENT_MEM_FRACTION` or `XLA_PYTHON_CLIENT_PREALLOCATE`. The program
+//! itself needs no change. The rule is skipped if there are no allocator events, or if they do not show how much memory
+//! the allocator holds.
 
 use super::draft::{Draft, lacks};
 use super::numbers::Numbers;
@@ -18,9 +19,9 @@ use trace::Framework;
 pub(super) static RULE: Rule =
     Rule { id: "preallocated_memory", title: "Most of the preallocated memory is unused", ..Rule::checked_by(check) };
 
-/// Used share of the reserved memory below which the rule fires (ours).
+/// Used share of the reserved memory below which the rule fires.
 const USED_PERCENT: f64 = 50.0;
-/// Minimum unused memory for the rule to fire (ours: another small program would fit).
+/// Minimum unused memory for the rule to fire. Another small program would fit into it.
 const LEAST_BYTES: u64 = 1 << 30;
 
 fn check(numbers: &Numbers<'_>) -> Verdict {

@@ -1,8 +1,9 @@
 //! Matrix products run in an order that needs more work than another.
 //!
-//! A product forms a matrix that is only multiplied by thin matrices, as in `C = x.T @ g`, `C @ b`. Multiplying in the order
-//! `x.T @ (g @ b)` needs a small part of the FLOPs. The backward pass of an adapter of low rank that is added to the weights does
-//! this: `x @ (w + a @ b)` forms the gradient of all weights, and projects it on `a` and `b`.
+//! A product forms a matrix that is only multiplied by thin matrices, as in `C = x.T @ g`, `C @ b`. The order
+//! `x.T @ (g @ b)` needs only a small part of the FLOPs. The backward pass of an adapter of low rank that is added to
+//! the weights forms such a product: for `x @ (w + a @ b)`, it computes the gradient of all weights, and then projects
+//! this gradient on `a` and `b`.
 //!
 //! ```text
 //! [m, k] x [k, n], then [m, n] x [n, r]      2 m k n + 2 m n r FLOPs
@@ -11,17 +12,18 @@
 //!
 //! The rule looks for two cases:
 //!
-//! * a product whose result is only read by other products, directly or through conversions, changes of shape, and factors that
-//!   are one number. The other order needs at most a quarter of the FLOPs of all these products (ours). Its time is estimated as
-//!   that of the reading products, multiplied by the ratio of the bytes, or by the ratio of the FLOPs if this is more.
+//! * a product whose result is only read by other products, directly or through conversions, changes of shape, and
+//!   factors that are one number. The other order needs at most a quarter of the FLOPs of all these products (ours).
+//!   The time of the other order is estimated as the time of the reading products multiplied by the ratio of the bytes,
+//!   or by the ratio of the FLOPs if this is more.
 //! * a product with a short contraction (at most an eighth of both sides, ours) whose result is added to a matrix that only other
 //!   products read: `w + a @ b`. The other order, `x @ w + (x @ a) @ b`, does not form the sum, but reads and writes rows as long
 //!   as those of `x` and the result. It is faster if `x` has few rows.
 //!
-//! The impact is the difference. Severity: note from 5 % of the op time (ours: half of the limit for a warning), warning from
-//! 10 % (JAX guide, overheads), critical from 50 %, or a note if the loss is less than 10 % of the window. Confidence: medium,
-//! because the time of the other order is estimated. Remedy: change the order. The rule is not checked without the compiled
-//! program.
+//! The impact is the difference between the times of the two orders. Severity: note from 5 % of the op time (ours: half
+//! of the limit for a warning), warning from 10 % (JAX guide, overheads), critical from 50 %, or a note if the loss is
+//! less than 10 % of the window. Confidence: medium, because the time of the other order is estimated. Remedy: change
+//! the order. The rule is skipped if the compiled program is missing.
 
 use std::collections::BTreeMap;
 
@@ -43,13 +45,16 @@ pub(super) static RULE: Rule = Rule {
     ..Rule::checked_by(check)
 };
 
-/// Smallest ratio of the FLOPs of the two orders (ours: less is hardly faster, because thin products are limited by memory).
+/// Minimum ratio of the FLOPs of the two orders. We chose this limit because a smaller ratio hardly saves time: thin
+/// products are limited by memory.
 const FLOPS_RATIO: f64 = 4.0;
-/// Smallest ratio of the sides of a product to its contraction, for a product that is added to a matrix (ours).
+/// Minimum ratio of the sides of a product to its contraction, for a product that is added to a matrix.
 const SIDES_PER_CONTRACTION: f64 = 8.0;
-/// Share of the op time from which an op is examined (ours: smaller ones hardly change the sum).
+/// Minimum share of the op time for an op to be examined. We chose this limit because smaller ops hardly change the
+/// sum.
 const EXAMINED_PERCENT: f64 = 0.1;
-/// Most instructions between a product and those that read its result (ours: longer paths are not worth a search).
+/// Maximum number of instructions between a product and those that read its result. Longer paths are not worth a
+/// search.
 const MOST_STEPS: usize = 64;
 
 /// Sizes of a product `[batches, rows, contraction] x [batches, contraction, columns]`.
@@ -248,7 +253,8 @@ impl<'a> Program<'a> {
         Some(Avoidable { op, product, readers: count, is_added: readers.is_added, thin, flops, time })
     }
 
-    /// Returns the time that a sum with a product of low rank costs more than two thin products for each product that reads it.
+    /// For a sum with a low-rank product, returns the time that the sum costs in excess of two thin products for each
+    /// product that reads it.
     fn without_sum(&self, op: &Op, sizes: Sizes, readers: &[Reader]) -> Option<Saving> {
         let Sizes { rows, contraction, columns, .. } = sizes;
         if contraction * SIDES_PER_CONTRACTION > rows.min(columns) || readers.is_empty() {
@@ -394,10 +400,10 @@ impl<'a> Program<'a> {
     }
 }
 
-/// A product that reads a matrix, seen from the matrix.
+/// A product that reads a matrix, described from the matrix's side.
 struct Read {
     sizes: Sizes,
-    /// Rows of the matrix, which the result has, too.
+    /// Rows of the matrix, and of the product's result.
     rows: f64,
     /// Columns of the other operand.
     columns: f64,
@@ -511,7 +517,7 @@ mod tests {
             main
         };
         fine(steps(300, activated, &["dot.2"]), &RULE);
-        // The result is the program's.
+        // The program returns the result.
         let returned = || {
             let mut main = arguments("f32[1024,16]");
             main.push(dot("dot.1", "f32[1024,1024]", &["x.1", "g.1"], (0, 0)));
@@ -569,7 +575,7 @@ mod tests {
         assert!(few.message.starts_with(start), "{}", few.message);
         // As many rows as the weights: the sum is as cheap as the thin products.
         fine(steps(300, || adapted("f32[1024,1024]", "f32[1024,1024]", "w.1"), &["dot.2"]), &RULE);
-        // The other addend is no argument.
+        // The other addend is not an argument.
         fine(steps(300, || adapted("f32[8,1024]", "f32[8,1024]", "exp.1"), &["dot.2"]), &RULE);
     }
 }

@@ -5,7 +5,7 @@ use facts::Arithmetic;
 use hlo::Precision;
 use metrics::{Op, OpFamily, is_amd};
 
-/// Arithmetic that a product of float32 operands uses because its precision forbids a faster one.
+/// Arithmetic of a float32 product whose precision forbids a faster arithmetic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Slower {
     /// Full float32 on an NVIDIA GPU. Other precisions use TF32 on the tensor cores.
@@ -87,7 +87,7 @@ pub(super) mod tests {
         trace
     }
 
-    /// Builds TPU steps of 1000 us in which such a product takes 500 us.
+    /// Builds TPU steps of 1000 us in which the product of [`with_precision`] takes 500 us.
     pub fn on_tpu(precision: i64) -> Trace {
         tpu_steps(12, |b, at| {
             if at == 0 {

@@ -23,8 +23,9 @@ use trace::Interval;
 pub(super) static RULE: Rule =
     Rule { id: "profiler_overhead", title: "The profiler slows the host down", ..Rule::checked_by(check) };
 
-/// Minimum number of frames of the Python tracer per millisecond of active device time for the rule to fire (ours: a frame
-/// costs about a microsecond, so 50 of them take 5 %, the lower end of the checklist's "5 to 10 %").
+/// Minimum number of frames of the Python tracer per millisecond of active device time for the rule to fire. We chose
+/// this limit because a frame costs about a microsecond, so 50 of them take 5 %, the lower end of the checklist's "5 to
+/// 10 %".
 const FRAMES_PER_MS: f64 = 50.0;
 
 /// First words of the host calls that launch graphs (`cuGraphLaunch (CudaGraph:97)`).

@@ -1,11 +1,11 @@
 //! Drawing random numbers takes much of the time.
 //!
-//! Ops that draw random numbers take at least 10 % of the window (JAX guide, overheads). An op draws random numbers if its path
-//! contains a sampling function of `jax.random` (`jit(_bernoulli)`, `threefry2x32`, `random_bits`). If a loop has such a path,
-//! the ops inside it are included, and so are copies of the loop's state. A fusion is included if at least half of its
-//! instructions have such a path (our limit: the other instructions use the numbers). Severity: warning, critical from 50 %.
-//! Confidence: high. Remedy: use the faster generator `rbg`, and draw smaller masks. The rule is not checked if no op has a
-//! path.
+//! Ops that draw random numbers take at least 10 % of the window (JAX guide, overheads). An op draws random numbers if
+//! its path contains a sampling function of `jax.random` (`jit(_bernoulli)`, `threefry2x32`, `random_bits`). If a loop
+//! has such a path, the ops inside it are included, and so are copies of the loop's state. A fusion is included if at
+//! least half of its instructions have such a path (our limit: the other instructions use the numbers). Severity:
+//! warning, critical from 50 %. Confidence: high. Remedy: use the faster generator `rbg`, and draw smaller masks. The
+//! rule is skipped if no op has a path.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -58,7 +58,7 @@ const BITS: [&str; 10] = [
     "random_seed",
     RBG,
 ];
-/// Primitive of the generator `rbg`.
+/// Primitive of the `rbg` generator.
 const RBG: &str = "rng_bit_generator";
 /// Number of source lines that the message names.
 const MOST_NAMED: usize = 3;
@@ -107,7 +107,7 @@ impl Draws {
         Draws(programs.into_iter().filter_map(|id| Some((id, Loops::of(numbers.module(id)?)))).collect())
     }
 
-    /// Returns the source line that asks for an op's random numbers. Empty if unknown. `None` if the op draws no random
+    /// Returns the source line that draws an op's random numbers. Empty if unknown. `None` if the op draws no random
     /// numbers.
     pub fn source<'a>(&'a self, numbers: &'a Numbers<'_>, op: &Op) -> Option<&'a str> {
         let ops = &numbers.context.analysis.ops;

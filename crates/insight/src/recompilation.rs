@@ -5,15 +5,16 @@
 //! 20 % (ours: steps of a steady run compile nothing). Confidence: high. Remedy: use `jax_explain_cache_misses` to find the
 //! reason, and fix the shapes.
 //!
-//! The message compares the arguments of programs that were compiled from the same function: first their number, then their
-//! shapes and types. If these are equal, something else differs (a static argument, a constant, a new function object). If the
-//! programs differ only in a constant, the message lists its values. If they differ only in the shape of the result (`x[:n]`
-//! outside of `jax.jit`), it lists these shapes. The message names the functions that are compiled most often, with their
-//! number of compilations per step and the source line of their longest op. The names come from calls of compiled functions on
-//! the host (`PjitFunction(f)`), else from compiler passes. If a recompiled program is a `jax.lax` loop or branch that runs
-//! outside `jax.jit`, the title names it, because JAX reuses such a program only if its body is the same function object. If
-//! the compiler ran kernels on the devices to choose the fastest (autotuning), the message states the time of these kernels.
-//! The rule is not checked without host events, or with fewer than two steps.
+//! The message compares the arguments of programs that were compiled from the same function: first their number, then
+//! their shapes and types. If the arguments are the same, something else differs (a static argument, a constant, a new
+//! function object). If the programs differ only in a constant, the message lists its values. If they differ only in
+//! the shape of the result (`x[:n]` outside of `jax.jit`), it lists these shapes. The message names the functions that
+//! are compiled most often, with their number of compilations per step and the source line of their longest op. The
+//! names come from calls of compiled functions on the host (`PjitFunction(f)`), else from compiler passes. If a
+//! recompiled program is a `jax.lax` loop or branch that runs outside `jax.jit`, the title names it, because JAX reuses
+//! such a program only if its body is the same function object. If the compiler ran kernels on the devices to choose
+//! the fastest (autotuning), the message states the time of these kernels. The rule is skipped if there are no host
+//! events or fewer than two steps.
 
 use super::changed_arguments;
 use super::draft::Draft;
@@ -28,9 +29,9 @@ use trace::{Framework, Interval, IntervalSet};
 pub(super) static RULE: Rule =
     Rule { id: "recompilation", title: "Compilation between steps", ..Rule::checked_by(check) };
 
-/// Minimum share for a warning, relative to the time from the second step's start to the last step's end (ours).
+/// Minimum share for a warning, relative to the time from the second step's start to the last step's end.
 const WARNING_PERCENT: f64 = 1.0;
-/// Minimum share for a critical finding (ours).
+/// Minimum share for a critical finding.
 const CRITICAL_PERCENT: f64 = 20.0;
 
 fn check(numbers: &Numbers<'_>) -> Verdict {
@@ -147,8 +148,8 @@ fn autotuning(numbers: &Numbers<'_>) -> String {
 
 /// Maximum number of functions whose programs are compared.
 const MOST_EXPLAINED: usize = 2;
-/// Minimum number of compiled functions for the advice to combine them (ours: operations outside of `jax.jit` are compiled one
-/// by one).
+/// Minimum number of compiled functions for the advice to combine them. We chose this limit because operations outside
+/// of `jax.jit` are compiled one by one.
 const SEVERAL: usize = 3;
 /// Number of functions and steps that a sentence names.
 const MOST_NAMED: usize = 5;

@@ -1,9 +1,9 @@
 //! Ops run a second time to save memory.
 //!
-//! The measure is the self time of rematerialised ops (`.remat` in the name, or `rematted_computation` in the path) as a share
-//! of the op time. Severity: note from 10 % (JAX guide: limit for overheads). Recomputing a whole forward pass takes about a
-//! quarter of the time. Confidence: high. Remedy: use a checkpoint policy that keeps more activations. The rule is not checked
-//! if the file contains neither names nor paths.
+//! The measure is the self time of rematerialised ops (`.remat` in the name, or `rematted_computation` in the path) as
+//! a share of the op time. Severity: note from 10 % (JAX guide: limit for overheads). Recomputing a whole forward pass
+//! takes about a quarter of a training step. Confidence: high. Remedy: use a checkpoint policy that keeps more
+//! activations. The rule is skipped if the file contains neither names nor paths.
 
 use super::draft::{Draft, lacks};
 use super::limits::OVERHEAD_PERCENT;

@@ -1,11 +1,11 @@
 //! Each step creates a new data loader iterator.
 //!
-//! The rule fires if three conditions hold: a thread that launches device work calls `iter` at least 0.9 times per step and
-//! host; such a call spends at least half of its time in an `__iter__` written in Python; and devices are idle during these
-//! calls for at least 10 % of the window (JAX guide, overheads). For example, `next(iter(loader))` in the step creates such
-//! iterators. The loader then repeats its once-per-epoch work, such as shuffling all examples, for each batch. Severity:
-//! warning, critical from 50 %. Confidence: high. Remedy: create one iterator per epoch. The rule is not reported without the
-//! Python tracer, and not checked without host events or steps.
+//! The rule fires if three conditions hold: a thread that launches device work calls `iter` at least 0.9 times per step
+//! per host; such a call spends at least half of its time in an `__iter__` written in Python; and devices are idle
+//! during these calls for at least 10 % of the window (JAX guide, overheads). For example, `next(iter(loader))` in the
+//! step creates such iterators. The loader then repeats its once-per-epoch work, such as shuffling all examples, for
+//! each batch. Severity: warning, critical from 50 %. Confidence: high. Remedy: create one iterator per epoch. The rule
+//! is not reported if the Python tracer was off, and skipped if there are no host events or no steps.
 
 use super::draft::Draft;
 use super::limits::{EACH_STEP, OVERHEAD_PERCENT};

@@ -1,12 +1,12 @@
 //! Several programs compute the gradients of the same model.
 //!
-//! Two or more programs compute gradients, and at least half of the backward paths of one program also occur in another program
-//! if the program's name is ignored (our limit: the same layers are differentiated twice). Each step then runs the forward and
-//! backward passes once per program, for example once to train and once to log the gradient norm. The impact is the time of
-//! these programs, excluding the longest one. Severity: warning from 10 % of the op time (JAX guide, overheads), critical from
-//! 50 %. Confidence: medium, because the programs may differentiate different losses on purpose, such as those of a generator
-//! and a discriminator. Remedy: compute gradients once, and return everything else from that program. The rule is not reported
-//! if the paths of ops are unknown.
+//! Two or more programs compute gradients, and at least half of the backward paths of one program also occur in another
+//! program (our limit: the same layers are differentiated twice). The comparison ignores the programs' names. Each step
+//! then runs the forward and backward passes once per program, for example once to train and once to log the gradient
+//! norm. The impact is the time of these programs, excluding the longest one. Severity: warning from 10 % of the op
+//! time (JAX guide, overheads), critical from 50 %. Confidence: medium, because the programs may differentiate
+//! different losses on purpose, such as those of a generator and a discriminator. Remedy: compute gradients once, and
+//! return everything else from that program. The rule is not reported if the paths of ops are unknown.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -18,7 +18,8 @@ pub(super) static RULE: Rule = Rule {
     ..Rule::checked_by(check)
 };
 
-/// Minimum share of the peak that sharding must save for the rule to fire (ours: below it, the added communication costs more).
+/// Minimum share of the peak that sharding must save for the rule to fire. Below this share, the added communication
+/// costs more.
 const PERCENT: f64 = 25.0;
 
 fn check(numbers: &Numbers<'_>) -> Verdict {

@@ -7,12 +7,12 @@
 //! f: 3 inputs -> 64 outputs      jacrev: 64 backward passes      jacfwd: 3 forward passes
 //! ```
 //!
-//! Such a program contains the rows of an identity matrix (a comparison of two counters of n x n) as seeds, and ops below
-//! `vmap(transpose(jvp(...)))`. The number of outputs is n, at least 8. The number of inputs is the smallest last dimension of a
-//! matrix product below such a path. The rule fires if n is at least 4 times as large (both limits are ours), and these ops
-//! take at least 10 % of the op time. Severity: warning, critical from 50 % (JAX guide, overheads). The impact is the share of
-//! passes that forward mode saves. Confidence: medium, because forward mode may need other derivatives again. Remedy: use
-//! `jax.jacfwd`. The rule is not checked without the compiled program.
+//! Such a program contains the rows of an identity matrix (a comparison of two counters of n x n) as seeds, and ops
+//! below `vmap(transpose(jvp(...)))`. The number of outputs is n, at least 8. The number of inputs is the smallest last
+//! dimension of a matrix product below such a path. The rule fires if n is at least 4 times as large (both limits are
+//! ours), and these ops take at least 10 % of the op time. Severity: warning, critical from 50 % (JAX guide,
+//! overheads). The impact is the share of passes that forward mode saves. Confidence: medium, because forward mode may
+//! need other derivatives again. Remedy: use `jax.jacfwd`. The rule is skipped if the compiled program is missing.
 
 use super::draft::{Draft, equals};
 use super::limits::OVERHEAD_PERCENT;
@@ -30,9 +30,9 @@ pub(super) static RULE: Rule = Rule {
     ..Rule::checked_by(check)
 };
 
-/// Minimum number of outputs (ours: fewer passes cost little).
+/// Minimum number of outputs. We chose this limit because fewer passes cost little.
 const MIN_OUTPUTS: u64 = 8;
-/// Minimum ratio of outputs to inputs (ours: a forward pass for each input has its own costs).
+/// Minimum ratio of outputs to inputs. We chose this limit because a forward pass for each input has its own costs.
 const OUTPUTS_PER_INPUT: u64 = 4;
 
 /// The backward passes of a Jacobian.

@@ -1,21 +1,21 @@
 //! A loop copies whole slices of its state to change a small part of each.
 //!
-//! A loop over layers reads a slice of a stacked array, changes a small part of it, and writes the whole slice to a stacked array.
-//! The cache of a decoder that passes through `jax.lax.scan` as `xs`, and is returned as `ys`, is such an array: each token moves
-//! the whole cache several times, although it adds one position.
+//! A loop over layers reads a slice of a stacked array, changes a small part of it, and writes the whole slice to a
+//! stacked array. An example is the cache of a decoder that passes through `jax.lax.scan` as `xs` and is returned as
+//! `ys`: each token moves the whole cache several times, although it adds one position.
 //!
 //! ```text
 //! dynamic-slice of old [L, ...] -> dynamic-update-slice of a small part -> dynamic-update-slice of new [L, ...]
 //! ```
 //!
-//! The rule looks for elements of a loop's state that each iteration writes with a `dynamic-update-slice`. The written slice must
-//! be a `dynamic-slice` of an array of the state with the same shape, in which a `dynamic-update-slice` or a `scatter` has changed
-//! at most a quarter of the elements (ours). The cost is the time of the ops of the loop that read or write these slices. If the
-//! new array is another element of the state than the old one, the ops that fill it before the loop, and those that copy it after
-//! the loop (to the memory of a donated argument), are part of the cost. Severity: warning from 10 % of the op time (JAX guide,
-//! overheads), critical from 50 %, or a note if the cost is less than 10 % of the window. Confidence: high. Remedy: keep the state
-//! of each layer in its own array, or carry the stacked array and change only the part. The rule is not checked without the
-//! compiled program.
+//! The rule looks for elements of a loop's state that each iteration writes with a `dynamic-update-slice`. The written
+//! slice must be a `dynamic-slice` of an array of the state with the same shape, in which a `dynamic-update-slice` or a
+//! `scatter` has changed at most a quarter of the elements (ours). The cost is the time of the ops of the loop that
+//! read or write these slices. If the new array is a different element of the state from the old one, the cost also
+//! includes the ops that fill the new array before the loop, and the ops that copy it after the loop (to the memory of
+//! a donated argument). Severity: warning from 10 % of the op time (JAX guide, overheads), critical from 50 %, or a
+//! note if the cost is less than 10 % of the window. Confidence: high. Remedy: keep the state of each layer in its own
+//! array, or carry the stacked array and change only the part. The rule is skipped if the compiled program is missing.
 
 use std::collections::BTreeSet;
 
@@ -36,9 +36,9 @@ pub(super) static RULE: Rule = Rule {
     ..Rule::checked_by(check)
 };
 
-/// Largest share of a slice that an iteration changes (ours: beyond it, little can be saved).
+/// Largest share of a slice that an iteration changes. Beyond this share, little can be saved.
 const CHANGED_SHARE: f64 = 0.25;
-/// Most instructions and levels of calls that are read for one value (ours: longer paths are not worth a search).
+/// Maximum number of instructions and call levels that are read for one value. Longer paths are not worth a search.
 const MOST_STEPS: usize = 64;
 
 /// A stacked array that a loop rewrites.
@@ -212,8 +212,8 @@ struct Path<'a, 'b> {
 type Calls = Vec<InstructionIndex>;
 
 impl<'a> Path<'a, '_> {
-    /// Returns the instruction that computes a value, behind changes of shape and the boundaries of fusions, and the calls that
-    /// contain it.
+    /// Returns the instruction that computes a value, and the calls that contain it. Looks through changes of shape and
+    /// the boundaries of fusions.
     fn source(&mut self, value: InstructionIndex, calls: Calls) -> Option<(&'a Instruction, Calls)> {
         let (mut value, mut calls) = (value, calls);
         // Elements of results to take, innermost last.
@@ -252,7 +252,7 @@ impl<'a> Path<'a, '_> {
         None
     }
 
-    /// Returns the number of an element of the loop's state if a value is one, possibly with other dimensions.
+    /// If a value is an element of the loop's state, possibly with other dimensions, returns the element's number.
     fn element(&mut self, value: InstructionIndex, calls: Calls) -> Option<usize> {
         let (source, _) = self.source(value, calls)?;
         element_index(source).filter(|_| self.is_state(source))

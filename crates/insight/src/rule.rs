@@ -16,11 +16,11 @@ pub struct Rule {
     pub needs: Needs,
     /// Lists of the rules that explain a finding of this rule: its causes, or more specific rules.
     pub explained_by: &'static [&'static [&'static Rule]],
-    /// Rules about a part of the lost time that this rule covers. If such a part does not explain the whole, the finding about
-    /// it is merged into the finding of this rule.
+    /// Rules about a part of the lost time that this rule covers. If a part does not explain the whole, the finding
+    /// about the part is merged into the finding of this rule.
     pub parts: &'static [&'static Rule],
-    /// For a rule about some steps: the rules about the same part of all steps. If one of them fires, its finding also reports
-    /// these steps.
+    /// For a rule about some steps: the rules about the same part of all steps. If one of those rules fires, its
+    /// finding also reports the steps.
     pub of_all_steps: &'static [(StepPart, &'static [&'static Rule])],
     /// Checks a run.
     pub(super) check: Check,

@@ -1,11 +1,12 @@
 //! A loop on the device runs many short iterations in sequence.
 //!
-//! GPU only: each step runs at least 200 iterations of a loop of the program (`jax.lax.scan`, `while_loop`, `fori_loop`), and
-//! the kernels of its body take less than 10 µs on average (both limits are ours: a kernel of this length uses a small part of
-//! the device). Loops are recognised by the path of their ops. The impact is the time of these kernels, plus a part of the time
-//! in gaps shorter than 0.1 ms: the share of these kernels in all kernels. Severity: warning from 10 % of the window (JAX
-//! guide, overheads), critical from 50 %. Confidence: medium, because gaps are divided by the number of kernels. Remedy:
-//! compute the iterations in parallel, or do more work in each. The rule is not checked without steps.
+//! GPU only: each step runs at least 200 iterations of a loop of the program (`jax.lax.scan`, `while_loop`,
+//! `fori_loop`), and the kernels of its body take less than 10 µs on average (both limits are ours: a kernel of this
+//! length uses a small part of the device). Loops are recognised by the path of their ops. The impact is the time of
+//! these kernels, plus a part of the time in gaps shorter than 0.1 ms: the share of these kernels in all kernels.
+//! Severity: warning from 10 % of the window (JAX guide, overheads), critical from 50 %. Confidence: medium, because
+//! gaps are divided by the number of kernels. Remedy: compute the iterations in parallel, or do more work in each. The
+//! rule is skipped if there are no steps.
 
 use std::collections::BTreeMap;
 
@@ -25,9 +26,9 @@ pub(super) static RULE: Rule = Rule {
     ..Rule::checked_by(check)
 };
 
-/// Minimum number of iterations per step (ours: a loop over layers or micro-batches has fewer).
+/// Minimum number of iterations per step. We chose this limit because a loop over layers or micro-batches has fewer.
 const FEWEST_ITERATIONS: f64 = 200.0;
-/// Mean duration below which kernels are too short to use the device, microseconds (ours).
+/// Mean duration below which kernels are too short to use the device, microseconds.
 const SHORT_US: f64 = 10.0;
 
 /// The ops of one loop.

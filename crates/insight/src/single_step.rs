@@ -1,6 +1,7 @@
 //! The statistics cover a single step.
 //!
-//! Only one step is included in the statistics. Severity: note. Confidence: high. The rule is not checked if steps are unknown.
+//! Only one step is included in the statistics. Severity: note. Confidence: high. The rule is skipped if steps are
+//! unknown.
 
 use super::draft::Draft;
 use super::numbers::{Numbers, plural};

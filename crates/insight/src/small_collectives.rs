@@ -1,10 +1,10 @@
 //! Many small collectives take most of the communication time.
 //!
-//! Collectives of one source line that move at most 16 KiB per call run at least 10 times per step on each device, and take at
-//! least half of the communication time. These limits are ours: at 20 GB/s, such a transfer takes less than a microsecond, so a
-//! call spends its time on the launch and the wait for the slowest device. The impact is the exposed time of these collectives.
-//! Severity: warning from 10 % of the window (JAX guide, overheads), critical from 30 % (XProf, collective-bound). Confidence:
-//! high. Remedy: make fewer calls. The rule is not checked without steps.
+//! Collectives of one source line that move at most 16 KiB per call run at least 10 times per step on each device, and
+//! take at least half of the communication time. These limits are ours: at 20 GB/s, such a transfer takes less than a
+//! microsecond, so a call spends its time on the launch and the wait for the slowest device. The impact is the exposed
+//! time of these collectives. Severity: warning from 10 % of the window (JAX guide, overheads), critical from 30 %
+//! (XProf, collective-bound). Confidence: high. Remedy: make fewer calls. The rule is skipped if there are no steps.
 
 use std::collections::BTreeMap;
 
@@ -26,7 +26,7 @@ pub(super) static RULE: Rule = Rule {
 
 /// Maximum number of bytes per call of a small collective.
 const SMALL_BYTES: u64 = 16 << 10;
-/// Minimum number of calls per step and device.
+/// Minimum number of calls per step per device.
 const FEWEST_CALLS: f64 = 10.0;
 /// Minimum share of these collectives in the communication time.
 const MOSTLY_PERCENT: f64 = 50.0;
@@ -43,7 +43,7 @@ impl Small<'_> {
         self.ops.iter().map(|op| time(op)).sum()
     }
 
-    /// Returns true if the collective with this name is one of these collectives, and if there are many of them.
+    /// Returns true if there are many of these collectives, and one of them has this name.
     pub fn are_many_with(&self, numbers: &Numbers<'_>, name: &str) -> bool {
         let steps = numbers.steps_in_window().unwrap_or(f64::INFINITY);
         let devices = numbers.context.analysis.devices.used.len().max(1) as f64;
@@ -56,8 +56,8 @@ impl Small<'_> {
     }
 }
 
-/// Returns the small collectives of the source line on which they take the most time. Collectives without a source line are
-/// treated as one line.
+/// Groups the small collectives by source line, and returns the group with the most time. Collectives without a source
+/// line are treated as one line.
 pub(super) fn largest<'a>(numbers: &Numbers<'a>) -> Option<Small<'a>> {
     let analysis = &numbers.context.analysis;
     let mut lines: BTreeMap<String, Vec<&CollectiveOp>> = BTreeMap::new();

@@ -7,13 +7,14 @@
 //! instructions that only add to accumulators and of repeated conversions ([converted_in_loop](#converted_in_loop)). The impact
 //! is the part of this time that fewer iterations would save.
 //!
-//! The rule fires if `k` times as many examples per iteration would fit into memory. The estimate is the peak plus `k - 1`
-//! times the memory for temporary values, which must be at most half of the device's memory (ours: the rest is a reserve for
-//! fragmentation and other programs). `k` is the largest divisor of the number of iterations for which this is true. The
-//! estimate is too high, because weights and accumulators do not grow. Severity: note from 5 % of the op time (ours: half of
-//! the limit for a warning), warning from 10 % (JAX guide, overheads). Confidence: medium, because the time of matrix products
-//! also falls with larger batches, and the batch may be a choice of the model. Remedy: use fewer and larger micro-batches. The
-//! rule is not checked without the compiled program and its buffers, or if the size of the memory is unknown.
+//! The rule fires if `k` times as many examples per iteration would fit into memory. The estimated peak is the measured
+//! peak plus `k - 1` times the temporary memory. It must not exceed half of the device's memory (ours: the other half
+//! is reserved for fragmentation and other programs). `k` is the largest divisor of the number of iterations that meets
+//! this condition. The estimate is too high, because weights and accumulators do not grow. Severity: note from 5 % of
+//! the op time (ours: half of the limit for a warning), warning from 10 % (JAX guide, overheads). Confidence: medium,
+//! because the time of matrix products also falls with larger batches, and the batch may be a choice of the model.
+//! Remedy: use fewer and larger micro-batches. The rule is skipped if the compiled program or its buffers are missing,
+//! or if the size of the memory is unknown.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -40,8 +41,8 @@ pub(super) static RULE: Rule = Rule {
     ..Rule::checked_by(check)
 };
 
-/// Maximum share of the device's memory that the larger batch may take (ours: the rest is a reserve for fragmentation and other
-/// programs).
+/// Maximum share of the device's memory that the larger batch may take. The rest is a reserve for fragmentation and
+/// other programs.
 const MOST_OF_CAPACITY: f64 = 0.5;
 
 /// A loop that accumulates gradients.

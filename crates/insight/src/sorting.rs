@@ -1,8 +1,9 @@
 //! Sorts take much of the step.
 //!
-//! Sorts (the category `sort`, which includes kernels that find the largest k values) take at least 20 % of the op time (ours:
-//! sorting is rarely the purpose of a model). Severity: warning. Confidence: high. The message names the largest op with its
-//! source line. Remedy: find the largest k values without a full sort, sort fewer keys, or sort once instead of once per layer.
+//! Sorts (the `sort` category, which includes kernels that find the largest k values) take at least 20 % of the op time
+//! (ours: sorting is rarely the purpose of a model). Severity: warning. Confidence: high. The message names the largest
+//! op with its source line. Remedy: find the largest k values without a full sort, sort fewer keys, or sort once
+//! instead of once per layer.
 
 use super::draft::{Draft, lacks};
 use super::numbers::Numbers;
@@ -15,7 +16,7 @@ use report::{Confidence, FindingSeverity};
 pub(super) static RULE: Rule =
     Rule { id: "sorting", title: "Sorting takes much of the time", ..Rule::checked_by(check) };
 
-/// Minimum share of sorts in the op time (ours).
+/// Minimum share of sorts in the op time.
 const LEAST_PERCENT: f64 = 20.0;
 
 fn check(numbers: &Numbers<'_>) -> Verdict {

@@ -46,8 +46,8 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     .fires()
 }
 
-/// Returns the time during which any SparseCore of a chip is busy, as a share of the chip's window, over all chips that use
-/// SparseCores.
+/// Over all chips that use SparseCores, returns the time during which any SparseCore of the chip is busy, as a share of
+/// the chip's window.
 fn busy_percent(numbers: &Numbers<'_>) -> f64 {
     let (mut busy, mut span) = (Ps::ZERO, Ps::ZERO);
     let (trace, devices) = (numbers.trace, &numbers.context.analysis.devices);

@@ -1,15 +1,15 @@
-//! Step times vary. The finding states how much time long steps lose, and why.
+//! Step times vary. The finding states how much time the long steps lose, and why.
 //!
 //! The measure is the standard deviation of the counted steps divided by their mean. Severity: note from 5 %, warning from 20 %
 //! (ours: such variation hides a change of 5 %). For an inference engine, only forward passes that decode are compared, because
 //! the time of other passes depends on the length of their prompts.
 //!
-//! Steps that exceed the median step by more than 5 % are grouped by cause. The cause is the part of the step that exceeds its
-//! median by the most time. The cause also includes a name. For idle time, it is the range that the host is in meanwhile
-//! (`step_breakdown.steps[].host_range`). For other parts, it is the op whose self time has grown most, compared with the step
-//! nearest to the median. The title names the group with the largest loss. The impact is that loss as a share of all counted
-//! steps. If CPU ops take longer, the finding is at most a note, because other programs use the same cores. Confidence: high.
-//! The rule is not checked with fewer than 5 counted steps.
+//! Steps that exceed the median step by more than 5 % are grouped by cause. The cause is the part of the step that
+//! exceeds its median by the most time. The cause also includes a name. For idle time, the name is the range that the
+//! host is in meanwhile (`step_breakdown.steps[].host_range`). For other parts, the name is the op whose self time has
+//! grown most, compared with the step nearest to the median. The title names the group with the largest loss. The
+//! impact is that loss as a share of all counted steps. If CPU ops take longer, the finding is at most a note, because
+//! other programs use the same cores. Confidence: high. The rule is skipped if there are fewer than 5 counted steps.
 
 use super::draft::{Draft, lacks};
 use super::long_steps::{Loss, comparable, losses};
@@ -55,11 +55,12 @@ pub(super) static RULE: Rule = Rule {
     ..Rule::checked_by(check)
 };
 
-/// Minimum ratio of standard deviation to mean for a note (ours: it hides a change of 5 %).
+/// Minimum ratio of standard deviation to mean for a note. We chose this limit because a larger variation hides a
+/// change of 5 %.
 const NOTE_PERCENT: f64 = 5.0;
-/// Minimum ratio of standard deviation to mean for a warning (ours).
+/// Minimum ratio of standard deviation to mean for a warning.
 const WARNING_PERCENT: f64 = 20.0;
-/// Minimum number of steps for a meaningful standard deviation (ours).
+/// Minimum number of steps for a meaningful standard deviation.
 const FEWEST_STEPS: u64 = 5;
 /// Number of causes that the message describes.
 const MOST_SENTENCES: usize = 2;
@@ -102,7 +103,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     let is_noise = losses.first().is_some_and(|loss| is_on_shared_cores(numbers, loss));
     let severity = if lost && !is_noise { FindingSeverity::Warning } else { FindingSeverity::Note };
     let Some(first) = losses.first() else {
-        // No step is long. The impact is the time saved if every step were as short as the shortest.
+        // No step is long. The impact is the time that the steps would save if all were as short as the shortest.
         let title = format!("Step times vary by {}", format::percent(variation));
         let draft = passed(Draft::new(severity, Confidence::High, &title, message).remedy(&usual_remedy()));
         return if lost { draft.at_stake(100.0 * (mean - shortest) / mean) } else { draft }.fires();

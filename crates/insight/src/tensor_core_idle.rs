@@ -1,8 +1,8 @@
 //! The TensorCores of a TPU are idle for part of the step.
 //!
-//! TPU only: the measure is the idle share of the step. Severity: note from 10 % (XProf, TensorCore-idle), warning above 20 %
-//! (the JAX guide calls devices well used if they are busy for more than 80 %). Confidence: high. The rule is not checked if
-//! steps are unknown.
+//! TPU only: the measure is the idle share of the step. Severity: note from 10 % (XProf, TensorCore-idle), warning
+//! above 20 % (the JAX guide calls devices well used if they are busy for more than 80 %). Confidence: high. The rule
+//! is skipped if steps are unknown.
 
 use super::draft::Draft;
 use super::gap;

@@ -1,11 +1,11 @@
 //! Matrix products do not use the tensor cores of a GPU, although they could.
 //!
-//! The rule covers GPUs with tensor or matrix cores (NVIDIA from compute capability 7.0, AMD from gfx908). It considers kernels
-//! of matrix products, convolutions and attention whose op could use these cores, but whose name shows that they do not. The
-//! measure is their share of the kernel time. Severity: warning from 10 % (ours). Products with a vector (`gemv`) and kernels
-//! that rearrange the input of a convolution (`im2col`) are excluded. Confidence: medium, because the rule relies on names
-//! (`crates/facts/src/tensor_cores.csv`). Remedy: use 16-bit types or TF32, and dimensions that are multiples of 8. The rule is
-//! not checked if the GPU is unknown.
+//! The rule covers GPUs with tensor or matrix cores (NVIDIA from compute capability 7.0, AMD from gfx908). It considers
+//! kernels of matrix products, convolutions and attention whose op could use these cores, but whose name shows that
+//! they do not. The measure is their share of the kernel time. Severity: warning from 10 % (ours). Products with a
+//! vector (`gemv`) and kernels that rearrange the input of a convolution (`im2col`) are excluded. Confidence: medium,
+//! because the rule relies on names (`crates/facts/src/tensor_cores.csv`). Remedy: use 16-bit types or TF32, and
+//! dimensions that are multiples of 8. The rule is skipped if the GPU is unknown.
 
 use super::draft::{Draft, equals, lacks};
 use super::limits::OVERHEAD_PERCENT;

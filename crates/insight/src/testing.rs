@@ -1,4 +1,4 @@
-//! Synthetic runs just above and just below the limits of rules, for their tests.
+//! Synthetic runs just above and just below the rules' limits.
 
 use super::{Rule, Verdict, cut, examine};
 use crate::numbers::Numbers;

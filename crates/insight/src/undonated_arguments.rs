@@ -2,16 +2,18 @@
 //!
 //! The rule finds two kinds of arguments of the largest program:
 //!
-//! * arguments that the program returns updated (`hlo::arguments`): a result of the argument's type is computed from it element
-//!   by element (`p - rate * g`), or is the argument with a part replaced. The gradient of an argument is not such a result. If
-//!   the program computes no gradients, only arguments that are named like a state are included;
+//! * arguments that the program returns updated (`hlo::arguments`): a result of the argument's type is computed from
+//!   the argument element by element (`p - rate * g`), or is the argument with a part replaced. The gradient of an
+//!   argument is not such a result. If the program computes no gradients, only arguments that are named like a state
+//!   are included;
 //! * donated arguments for which the compiler found no result (`buffer_donor` of the module).
 //!
-//! `undonated_percent` is the share of these arguments in the peak. Severity: note from 10 %, warning from 25 % (ours: donating
-//! them makes room for a batch that is a tenth or a third larger) and 64 MiB (ours: smaller arguments seldom limit a program,
-//! even if they are a large share of a small peak). For donated arguments, the finding is a note from 1 MiB. Confidence: high
-//! for donated arguments, else medium, because the caller may need the old value. Remedy: use `donate_argnums`. The rule is not
-//! reported for TensorFlow, which updates variables in place. It is not checked without a program and its buffers.
+//! `undonated_percent` is the share of these arguments in the peak. Severity: note from 10 %, warning from 25 % (ours:
+//! donating them makes room for a batch that is a tenth or a third larger) and 64 MiB (ours: smaller arguments seldom
+//! limit a program, even if they are a large share of a small peak). For donated arguments, the finding is a note from
+//! 1 MiB. Confidence: high for donated arguments, else medium, because the caller may need the old value. Remedy: use
+//! `donate_argnums`. The rule is not reported for TensorFlow, which updates variables in place. It is skipped if the
+//! file contains no program with its buffers.
 
 use super::draft::Draft;
 use super::limits::OF_PEAK_MEMORY_PERCENT;
@@ -26,8 +28,8 @@ use trace::Framework;
 pub(super) static RULE: Rule =
     Rule { id: "undonated_arguments", title: "Arguments that are not donated", ..Rule::checked_by(check) };
 
-/// Minimum number of bytes for a warning (ours: smaller arguments seldom limit a program, even if they are a large share of a
-/// small peak).
+/// Minimum number of bytes for a warning. We chose this limit because smaller arguments seldom limit a program, even if
+/// they are a large share of a small peak.
 const WARNING_BYTES: u64 = 64 << 20;
 
 fn check(numbers: &Numbers<'_>) -> Verdict {

@@ -1,4 +1,4 @@
-//! Devices that do not exchange data have unequal work, so some are idle while one works.
+//! Devices that do not exchange data have different amounts of work, so some are idle while one works.
 //!
 //! The measure is the busy share of the busiest device in its window, minus the mean busy share of all devices. An even split
 //! of the work would save this difference. Severity: warning from 20 %, critical from 50 % (ours: devices that are measured one
@@ -20,8 +20,8 @@ pub(super) static RULE: Rule = Rule {
     ..Rule::checked_by(check)
 };
 
-/// Minimum share of the time that an even split of the work would save, for a warning (ours: devices that are measured one by
-/// one differ by only a few percent).
+/// Minimum share of the time that an even split of the work would save, for a warning. We chose this limit because
+/// devices that are measured one by one differ by only a few percent.
 const WARNING_PERCENT: f64 = 20.0;
 
 fn check(numbers: &Numbers<'_>) -> Verdict {

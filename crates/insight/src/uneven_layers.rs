@@ -1,12 +1,13 @@
-//! One of several equal layers takes longer than the others.
+//! One of several layers that do the same work takes longer than the others.
 //!
-//! Numbered layers (`layer_0`, `layer_1`, ...) do equal work if their known FLOPs are within 5 % of the median. The rule fires
-//! if at least four layers do equal work, the slowest of them takes at least 20 % more time than the median, and the difference
-//! is at least 1 % of the op time (our limits: less is noise, or not worth a search). The finding names the innermost part of
-//! the layer with at least 80 % of the difference. Layers that mostly communicate are not compared, because a collective waits
-//! for the slowest device. Severity: note, or a warning if the difference reaches 10 % of the window (JAX guide, overheads).
-//! Confidence: medium, because the first and the last layer of a model often prepare or reduce data as well. Remedy: compare
-//! the layer's ops with those of another layer. The rule is not checked without paths of ops.
+//! Numbered layers (`layer_0`, `layer_1`, ...) do the same work if their known FLOPs are within 5 % of the median. The
+//! rule fires if at least four layers do the same work, the slowest of them takes at least 20 % more time than the
+//! median, and the difference is at least 1 % of the op time (our limits: less is noise, or not worth a search). The
+//! finding names the innermost part of the layer with at least 80 % of the difference. Layers that mostly communicate
+//! are not compared, because a collective waits for the slowest device. Severity: note, or a warning if the difference
+//! reaches 10 % of the window (JAX guide, overheads). Confidence: medium, because the first and the last layer of a
+//! model often prepare or reduce data as well. Remedy: compare the layer's ops with those of another layer. The rule is
+//! skipped if the paths of ops are unknown.
 
 use super::draft::{Draft, lacks};
 use super::limits::{OVERHEAD_PERCENT, UNEVEN_LAYER_PERCENT, UNEVEN_OF_OPS_PERCENT};
@@ -18,11 +19,11 @@ use report::{Confidence, FindingSeverity, LayerTime, View};
 pub(super) static RULE: Rule =
     Rule { id: "uneven_layers", title: "One layer is slower", needs: Needs::AllOps, ..Rule::checked_by(check) };
 
-/// Minimum share of a layer's excess time for the finding to name a part of the layer instead (ours: below it, several parts
-/// are slow).
+/// Minimum share of a layer's excess time for the finding to name a part of the layer instead. Below this share,
+/// several parts are slow.
 const MOST_OF_EXCESS: f64 = 0.8;
 
-/// Share of exposed communication above which layers are not compared (ours: the layers then mostly wait).
+/// Share of exposed communication above which layers are not compared. Such layers mostly wait.
 const MOST_EXPOSED: f64 = 0.5;
 
 fn check(numbers: &Numbers<'_>) -> Verdict {
@@ -64,8 +65,9 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         .fires()
 }
 
-/// Returns the time by which the slowest of equal layers exceeds the median, as a share of the op time in percent. `None` if
-/// the layers are about equal, or if they mostly communicate: the first collective waits for the slowest device.
+/// Returns the time by which the slowest of the layers that do the same work exceeds the median, as a share of the op
+/// time in percent. `None` if the layers take about the same time. Also `None` if they mostly communicate, because the
+/// first collective waits for the slowest device.
 fn excess(layer: &LayerTime) -> Option<f64> {
     let ratio = layer.slowest_ratio.filter(|ratio| 100.0 * (ratio - 1.0) >= UNEVEN_LAYER_PERCENT)?;
     let exposed_us = layer.exposed_communication_us.unwrap_or_default();
@@ -131,7 +133,7 @@ mod tests {
     fn small_differences_and_other_work_are_fine() {
         // 8 of 1000 us are less than 1 % of the op time.
         fine(steps(58, 100), &RULE);
-        // A layer with more FLOPs is not an equal layer.
+        // A layer with more FLOPs does not do the same work.
         fine(steps(400, 900), &RULE);
         let bare = tpu_steps(12, |b, at| tpu_op(b, "convolution", at, 900));
         assert!(matches!(says(bare, &RULE), Verdict::NotChecked(_)));

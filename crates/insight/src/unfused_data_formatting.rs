@@ -1,8 +1,8 @@
 //! Transposes, copies and reshapes run as separate ops.
 //!
-//! Such ops take at least 10 % of the op time (JAX guide: limit for overheads). Copies that change no layout are excluded (see
-//! `copied_arguments`). Severity: warning, or a note if the ops take less than 10 % of the window, because devices mostly wait.
-//! Confidence: high. Remedy: store arrays in the layout that the ops compute in.
+//! Such ops take at least 10 % of the op time (JAX guide: limit for overheads). Copies that change no layout are
+//! excluded (see `copied_arguments`). Severity: warning, or a note if the ops take less than 10 % of the window,
+//! because devices then mostly wait. Confidence: high. Remedy: store arrays in the layout that the ops compute in.
 
 use super::draft::{Draft, lacks};
 use super::limits::OVERHEAD_PERCENT;

@@ -1,7 +1,8 @@
 //! Communication is exposed: no computation overlaps it.
 //!
-//! Severity: note from 5 %, warning from 10 %, critical from 30 % of the window (the last limit is XProf's, the others follow
-//! the JAX guide's limit for overheads). Confidence: high. Remedy: change the sharding, or use the latency-hiding scheduler.
+//! Communication is *exposed* if no computation runs at the same time. Severity: note from 5 %, warning from 10 %,
+//! critical from 30 % of the window (the last limit is XProf's, the others follow the JAX guide's limit for overheads).
+//! Confidence: high. Remedy: change the sharding, or use the latency-hiding scheduler.
 
 use super::draft::{Draft, lacks};
 use super::limits::{BOTTLENECK_PERCENT, OVERHEAD_NOTED_PERCENT, OVERHEAD_PERCENT};

@@ -1,7 +1,7 @@
 //! The program does not use all devices of the host.
 //!
-//! The profile contains devices of the platform that ran no op. Severity: warning, even for a single device. Confidence:
-//! medium, because other programs may use these devices.
+//! The profile contains devices that ran no op, although they belong to the run's platform. Severity: warning, even for
+//! a single device. Confidence: medium, because other programs may use these devices.
 
 use super::draft::{Draft, lacks};
 use super::numbers::Numbers;

@@ -1,4 +1,5 @@
-//! Checks that rules about waiting devices share: do devices wait at all, and does the capture contain the reason?
+//! Checks that rules about waiting devices share: whether devices wait at all, and whether the capture contains the
+//! reason.
 
 use super::Verdict;
 use super::draft::lacks;

@@ -1,7 +1,7 @@
 //! The capture contains warm-up steps.
 //!
-//! Some steps compile or start slowly. Severity: note, or a warning if these steps are included in the statistics because there
-//! are no others. Confidence: high. The rule is not checked if steps are unknown.
+//! Some steps compile or start slowly. Severity: note, or a warning if these steps are included in the statistics
+//! because there are no others. Confidence: high. The rule is skipped if steps are unknown.
 
 use super::draft::Draft;
 use super::numbers::{Numbers, plural};

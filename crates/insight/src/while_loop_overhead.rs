@@ -1,7 +1,8 @@
 //! Loops spend time outside the ops of their bodies.
 //!
-//! TPU only: the measure is the self time of `while` ops, during which no op of the loop body runs. Severity: note from 5 % of
-//! the op time, warning from 10 % (the JAX guide's limit for overheads, and half of it for the note). Confidence: medium.
+//! TPU only: the measure is the self time of `while` ops, during which no op of the loop body runs. Severity: note from
+//! 5 % of the op time, warning from 10 % (the JAX guide's limit for overheads; the limit for the note is half of it).
+//! Confidence: medium.
 
 use super::draft::{Draft, lacks};
 use super::limits::{OVERHEAD_NOTED_PERCENT, OVERHEAD_PERCENT};

@@ -1,21 +1,22 @@
 //! A step updates a whole table, although it reads only a few of its rows.
 //!
-//! The gradient of a lookup (`table[ids]`) with respect to the table is an array of the table's size. Only the rows that were
-//! looked up are not zero. Each step fills this array with zeros, scatters the rows into it, and updates all rows of the table
-//! and of the optimizer's state.
+//! The gradient of a lookup (`table[ids]`) with respect to the table is an array of the table's size. Only the
+//! looked-up rows are not zero. Each step fills this array with zeros, scatters the rows into it, and updates all rows
+//! of the table and of the optimizer's state.
 //!
 //! ```text
 //! zeros [V, D] -> scatter (N rows) -> update of table [V, D], first moment [V, D], second moment [V, D]
 //! ```
 //!
-//! The rule looks for a scatter of the backward pass whose result has the shape of an argument that the program updates. The
-//! argument must have at least a million elements and at least four times as many rows as the scatter writes (both limits are
-//! ours). A table that a matrix product also contributes to (an embedding that the output layer shares) has a gradient in all
-//! rows, so it is excluded. The cost is the time of all ops that write an array of the table's shape, multiplied by the share of
-//! the rows that the scatter does not write. Severity: warning from 10 % of the op time (JAX guide, overheads), critical from
-//! 50 %, or a note if the cost is less than 10 % of the window. Confidence: medium, because an optimizer with momentum or weight
-//! decay changes rows without a gradient, too. Remedy: differentiate with respect to the rows, and update only these. The rule is
-//! not checked without the compiled program.
+//! The rule looks for a scatter of the backward pass whose result has the shape of an argument that the program
+//! updates. The argument must have at least a million elements and at least four times as many rows as the scatter
+//! writes (both limits are ours). Tables to which a matrix product also contributes (an embedding that the output layer
+//! shares) are excluded, because all of their rows have a gradient. The cost is the time of all ops that write an array
+//! of the table's shape, multiplied by the share of the rows that the scatter does not write. Severity: warning from 10
+//! % of the op time (JAX guide, overheads), critical from 50 %, or a note if the cost is less than 10 % of the window.
+//! Confidence: medium, because an optimizer with momentum or weight decay changes rows without a gradient, too. Remedy:
+//! differentiate with respect to the rows, and update only these. The rule is skipped if the compiled program is
+//! missing.
 
 use super::draft::{Draft, equals};
 use super::limits::OVERHEAD_PERCENT;
@@ -34,9 +35,10 @@ pub(super) static RULE: Rule = Rule {
     ..Rule::checked_by(check)
 };
 
-/// Minimum number of elements of a table (ours: a smaller one costs little).
+/// Minimum number of elements of a table. We chose this limit because a smaller one costs little.
 const FEWEST_ELEMENTS: f64 = 1e6;
-/// Minimum ratio of the table's rows to the rows that a step looks up (ours: updating single rows also has a cost).
+/// Minimum ratio of the table's rows to the rows that a step looks up. We chose this limit because updating single rows
+/// also has a cost.
 const ROWS_PER_UPDATE: f64 = 4.0;
 
 /// A table that a program updates as a whole.

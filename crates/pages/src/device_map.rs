@@ -206,7 +206,8 @@ fn values(context: &Context<'_>, shown: &[u32], quantity: Quantity) -> Vec<f64> 
     values
 }
 
-/// Share of a step by which a device must differ from the others for the strongest colour (our limit: less is noise).
+/// Share of a step by which a device must differ from the others for the strongest colour. We chose this limit because
+/// a smaller difference may be noise.
 const LEAST_DIFFERENCE: f64 = 0.01;
 
 /// Returns the smallest difference that may get the strongest colour, in microseconds.

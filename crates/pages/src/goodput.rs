@@ -12,7 +12,8 @@ pub(super) fn blocks(source: Source<'_>) -> Option<Block> {
     source.profile().goodput.as_ref().map(|goodput| Block::Bars(bars(goodput)))
 }
 
-/// Minimum share of the capture for a loss to be named, percent (ours: less is noise).
+/// Minimum share of the capture for a loss to be named, percent. We chose this limit because a smaller loss may be
+/// noise.
 const NOTED_PERCENT: f64 = 5.0;
 
 /// Describes the productive time and the largest losses. Returns `None` if the capture loses little, unless a price is given.

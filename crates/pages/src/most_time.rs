@@ -26,8 +26,8 @@ const SCOPE_OVER_LINE: f64 = 1.5;
 const OTHER_SCOPE_PERCENT: f64 = 1.0;
 /// Minimum number of iterations of a loop that is named (our limit).
 const FEWEST_ITERATIONS: u64 = 4;
-/// If the listed ops take more than this share of the busy time, in percent, the profile lists all ops that matter (our
-/// limit: the rest is rounding).
+/// If the listed ops take more than this share of the busy time, in percent, the profile lists all ops that matter. The
+/// rest is rounding.
 const ALL_LISTED_PERCENT: f64 = 99.9;
 /// Minimum share of the busy time, in percent, for the shapes of the largest op to be named.
 const NAMED_OP_PERCENT: f64 = 10.0;
