@@ -123,7 +123,7 @@ fn every_report_shows_the_layers() {
     let subjects = [MODEL.subject("main"), Model { attention: 80, ..MODEL }.subject("new")];
     let found = compare(&subjects, &Options::default());
     for report in [html(&found, &subjects), markdown(&found)] {
-        assert!(report.contains("Time by phase and layer, per step and device"), "{report}");
+        assert!(report.contains("Time by phase and layer, per step per device"), "{report}");
         let plain = report.replace('\\', "");
         assert!(plain.contains("jit_train/layer_*/attn") && !plain.contains("attn/dot_general, 3 layers"), "{report}");
     }

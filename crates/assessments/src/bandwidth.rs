@@ -74,8 +74,7 @@ mod tests {
     use super::*;
     use report::OpStatistics;
 
-    /// Limits of the table of key performance indicators in the JAX guide: above 60 %, 40 to 60 %,
-    /// below 40 %.
+    /// Uses the limits of the table of key performance indicators in the JAX guide: above 60 %, 40 to 60 %, below 40 %.
     #[test]
     fn memory_bandwidth_is_judged_by_the_limits_of_the_guide() {
         let of = |percent| level(percent, 50.0, 1.0).ok();

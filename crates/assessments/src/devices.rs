@@ -152,7 +152,7 @@ pub fn memory_bandwidth(profile: &UnifiedProfile) -> Assessment {
         let counted = profile.op_statistics.as_ref().and_then(|ops| ops.known_cost_percent).unwrap_or_default() / 100.0;
         return answer(asked, share, counted);
     }
-    // The TPU runtime itself measured it.
+    // The TPU runtime measured this number.
     match roofline.and_then(|roofline| roofline.hbm_utilization_percent) {
         Some(share) => {
             let asked = super::Question { metric: Some(metric!("roofline.hbm_utilization_percent")), ..asked };

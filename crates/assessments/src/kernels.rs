@@ -203,7 +203,7 @@ pub(super) fn long_ops(profile: &UnifiedProfile) -> Assessment {
     let asked = question(
         "long_ops",
         "Which ops take more than 50 ms of a step?",
-        "Number of ops that take more than 50 ms per step and device.",
+        "Number of ops that take more than 50 ms per step per device.",
         Unit::Count,
         Some(metric!("op_statistics.top_ops")),
         (View::Ops, ""),
@@ -227,7 +227,7 @@ pub(super) fn long_ops(profile: &UnifiedProfile) -> Assessment {
             named(first.0),
             time_us(per_step(first))
         ),
-        _ => format!("{}, per step and device.", long.iter().take(5).cloned().collect::<Vec<_>>().join(", ")),
+        _ => format!("{}, per step per device.", long.iter().take(5).cloned().collect::<Vec<_>>().join(", ")),
     };
     let level = if long.is_empty() { Level::Good } else { Level::Warning };
     asked.answer(

@@ -1,5 +1,6 @@
-//! Assessments of a run. Each fact about a run is judged once, here. Cards, the checklist and its table show the same
-//! assessment, so they cannot disagree. Earlier results have the same assessments, if they contain the numbers.
+//! Assessments of a run. Each fact about a run is judged once, in this crate. Cards, the checklist and its table show
+//! the same assessment, so they cannot disagree. Results that were saved earlier have the same assessments if they
+//! contain the numbers.
 //!
 //! ```text
 //! profile --question--> number ---+--> level     good, note, warning, bad
@@ -7,10 +8,10 @@
 //!         limits of the rules ----+    remedy    of the finding about the same fact
 //! ```
 //!
-//! The questions come from a guide to reading JAX profiles, in its order, followed by our own. The limits are those of the
-//! rules ([`insight::limits`]). A value between good and bad is a warning. If a question has no limit for bad values, every
-//! value that is not good is a warning. If a finding covers the same fact, its severity and remedy apply. A question without
-//! limits is judged only by findings.
+//! The questions come from a guide to reading JAX profiles, in the order of the guide, followed by our own questions.
+//! The limits are the limits of the rules ([`insight::limits`]). A value between good and bad is a warning. If a
+//! question has no limit for bad values, every value that is not good is a warning. If a finding covers the same fact,
+//! its severity and remedy apply. A question without limits is judged only by findings.
 
 #![warn(clippy::indexing_slicing, clippy::panic, clippy::unwrap_used)]
 
@@ -97,8 +98,8 @@ impl Question {
         Question { caveat: caveat.into(), ..self }
     }
 
-    /// Returns the level that the findings of these rules give to a value. If none of them applied, returns the level by
-    /// the limits. Returns `None` if the first rule could not be checked, for example because too few ops ran.
+    /// Returns the level that the findings of these rules give to a value. If no rule fired, returns the level by the
+    /// limits. Returns `None` if the first rule could not be checked, for example because too few ops ran.
     fn level(&self, profile: &UnifiedProfile, rules: &[&str], value: f64) -> Option<Level> {
         if rules.first().is_some_and(|id| is_unchecked(profile, id)) {
             return None;
@@ -281,7 +282,7 @@ mod tests {
         let dominant = of("dominant_op");
         assert_eq!((dominant.value, dominant.level), (Some(60.0), Some(Level::Warning)), "{}", dominant.answer);
         assert_eq!(of("top_ops").answer, "By self time, matmul 60.0 %, add 40.0 %: 100 % of all op time.");
-        assert_eq!(of("long_ops").answer, "None. The longest is matmul, with 50.0 µs per step and device.");
+        assert_eq!(of("long_ops").answer, "None. The longest is matmul, with 50.0 µs per step per device.");
     }
 
     #[test]
@@ -319,7 +320,7 @@ mod tests {
         }
     }
 
-    /// The guide's table of key performance indicators: at, below and above each of its limits.
+    /// Uses the guide's table of key performance indicators: values at, below and above each limit.
     #[test]
     fn the_limits_are_those_of_the_guide() {
         let with = |busy: f64, compiled: f64, kernel_us: f64| {
@@ -423,7 +424,7 @@ mod tests {
         assert!(answer.remedy.contains("torch.compile") && !answer.remedy.contains("jax"), "{}", answer.remedy);
     }
 
-    /// Only 6 of 138 us of idle time have a known cause, so the largest cause explains hardly anything.
+    /// Only 6 of 138 us of idle time have a known cause, so the largest known cause explains very little.
     #[test]
     fn idle_time_without_a_cause_is_not_given_one() {
         let mut profile = report::example::profile();

@@ -60,7 +60,7 @@ pub(super) fn share_of_step(profile: &UnifiedProfile, part: impl Fn(&report::Ste
     Some(100.0 * part(&steps.parts)? / steps.duration_us)
 }
 
-/// Names the base of such a percentage: a step, or the window if no steps were found.
+/// Names the base of a percentage of [`share_of_step`]: a step, or the window if no steps were found.
 pub(super) fn of_what(profile: &UnifiedProfile) -> &'static str {
     if profile.step_timing.avg_step_time_us.is_some() { "of a step" } else { "of the time" }
 }

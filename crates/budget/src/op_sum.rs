@@ -7,7 +7,7 @@
 //!
 //! A scope is an op's full framework path (`step_ops.ops[].framework_op`). A scope sum covers the ops that the profile
 //! lists, which are the top 300 by time. A family is a class of ops (`step_ops.families[]`), and a family sum covers
-//! all ops. Both sums are means per step and device.
+//! all ops. Both sums are means per step per device.
 
 use serde_json::Value;
 
@@ -40,7 +40,7 @@ pub enum OpQuantity {
     Occurrences,
 }
 
-/// A sum over the ops of a step that match a pattern: a mean per step and device.
+/// A sum over the ops of a step that match a pattern: a mean per step per device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OpSum {
     /// Criterion that selects the ops.
@@ -65,7 +65,7 @@ pub(super) struct Summed {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Unlisted {
     pub ops: f64,
-    /// Self time of these ops per step and device, in microseconds.
+    /// Self time of these ops per step per device, in microseconds.
     pub self_time_us: f64,
 }
 

@@ -1,4 +1,4 @@
-//! Decides if the runs of a comparison have the same value for a condition.
+//! Decides whether the runs of a comparison have the same value for a condition.
 
 use super::{FairnessStatus, Subject};
 
@@ -13,8 +13,8 @@ pub fn missing(subjects: &[Subject], values: &[Option<String>]) -> String {
     }
 }
 
-/// Returns whether the runs have the same value. If two values differ, the result is `Differs`,
-/// even if a third run has no value.
+/// Returns `Same` if all runs have the same value, and `Differs` if two values differ, even if a third run has no
+/// value.
 pub fn status(values: &[Option<String>]) -> FairnessStatus {
     let mut known = values.iter().flatten();
     let first = known.next();

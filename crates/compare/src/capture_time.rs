@@ -6,11 +6,10 @@
 //! lost                         |============|             |............|
 //! ```
 //!
-//! The time of a step is lost to the first of these that applies: *compilation* if the host
-//! compiles during the step, *warm-up* if it is one of the slow steps at the beginning, or a
-//! *stall* if it is an extreme outlier: more than three interquartile ranges above the third
-//! quartile (Tukey's outer fence) and at least 5 % above the typical step. The lost time of a step
-//! is its duration minus the typical step. Partial steps are ignored.
+//! The time of a step is lost to the first of these that applies: *compilation* if the host compiles during the step,
+//! *warm-up* if it is one of the slow steps at the beginning, or a *stall* if the step is an extreme outlier, that is,
+//! more than three interquartile ranges above the third quartile (Tukey's outer fence) and at least 5 % above the
+//! typical step. The lost time of a step is its duration minus the typical step. Partial steps are ignored.
 
 use super::level::Level;
 use super::{CaptureTime, Subject, TimeLoss, TimeLossKind};
@@ -90,9 +89,9 @@ fn fence(steps: &[&Step], typical: f64) -> f64 {
     (third + FENCE * (third - first)).max((1.0 + LEAST_STALL) * typical)
 }
 
-/// Returns the part of the step that exceeds its own mean over all steps by the most time. If that part is idle time, also
-/// returns the range that the host was in, unless this range is the step's annotation. Both are `None` if the profile has no
-/// breakdown of steps.
+/// Returns the part of the step whose time exceeds the part's mean over all steps by the most. If that part is idle
+/// time, also returns the range that the host was in, unless this range is the step's annotation. Both are `None` if
+/// the profile has no breakdown of steps.
 fn longest_part(profile: &UnifiedProfile, index: u64) -> (Option<&'static str>, Option<&str>) {
     let Some(breakdown) = profile.step_breakdown.as_ref() else { return (None, None) };
     let Some(step) = breakdown.steps.iter().find(|step| step.index == index) else { return (None, None) };

@@ -1,5 +1,5 @@
-//! Compares the communication of runs. If a run lacks a kind of collective, it runs a different program, even if the times are
-//! equal.
+//! Compares the communication of runs. If a run lacks a kind of collective, it runs a different program, even if the
+//! times are the same.
 
 use super::{CollectiveChange, Subject};
 use base::sort;

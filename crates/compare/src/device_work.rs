@@ -1,7 +1,7 @@
 //! Compares the work of the devices in a step, separately from the step time.
 //!
-//! A step time includes noise from the host: launch delays, late input, waits. The work that a step launches does not include
-//! this noise. So the step time and the work each have their own confidence:
+//! A step time includes noise from the host: launch delays, late input, waits. The work that a step launches does not
+//! include this noise, so the step time and the work each have their own confidence:
 //!
 //! ```text
 //! step time       82  109  166  126     against   84  75  77  79      not proven
@@ -16,7 +16,7 @@ use report::{Step, UnifiedProfile};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Quantity that a [`WorkChange`] compares, per step and device.
+/// Quantity that a [`WorkChange`] compares, per step per device.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum WorkMeasure {
@@ -39,7 +39,7 @@ pub enum WorkVerdict {
     Less,
     /// Differs from the baseline by less than the threshold.
     Same,
-    /// Exactly equal to the baseline.
+    /// Identical to the baseline.
     Equal,
     /// No difference is proven.
     WithinNoise,
@@ -57,7 +57,7 @@ pub struct WorkChange {
     pub measure: WorkMeasure,
     /// Display name of the measure.
     pub title: String,
-    /// Typical value of the run and of the baseline, per step and device.
+    /// Typical value of the run and of the baseline, per step per device.
     pub values: [f64; 2],
     /// Half the width of the 95 % confidence interval of the difference. Absent if the noise is
     /// unknown.
@@ -81,7 +81,7 @@ const COPIES: [(&str, &str); 4] = [
     ("p2p", "copies between devices"),
 ];
 
-/// Returns the changes of the work per step and device: time of the ops, number of ops, and copies by direction.
+/// Returns the changes of the work per step per device: time of the ops, number of ops, and copies by direction.
 pub fn changes(run: usize, subject: &Subject, baseline: &Subject, threshold: f64) -> Vec<WorkChange> {
     let of = |measure, title: &str, difference: Option<Difference>| {
         difference.map(|difference| change(run, measure, title, &difference, threshold))
@@ -127,7 +127,7 @@ fn level(profile: &UnifiedProfile, value: fn(&Step) -> Option<f64>) -> Option<Le
     Level::of_values(&values?)
 }
 
-/// Returns the number of copies in one direction, per step and device. Returns `None` if the steps are unknown.
+/// Returns the number of copies in one direction, per step per device. Returns `None` if the steps are unknown.
 fn copies_per_step(profile: &UnifiedProfile, direction: &str) -> Option<f64> {
     let device_steps = profile.step_ops.as_ref()?.device_steps;
     profile.step_timing.num_steps_counted.filter(|_| device_steps > 0)?;

@@ -1,10 +1,10 @@
 //! Tests whether the steps of two runs differ, and computes the smallest difference that the test
 //! could prove.
 //!
-//! With one capture per side, the result is about these two captures, and the noise is the noise of their steps ([`Level`]).
-//! But the level of every capture also depends on clocks, placement, memory and neighbours. A single capture does not reveal
-//! this effect. Only several captures per side show whether the *programs* differ. The noise is then the variation among the
-//! captures of one side:
+//! With one capture per side, the result is about these two captures, and the noise is the noise of their steps
+//! ([`Level`]). But the level of every capture also depends on clocks, placement, memory and other programs on the
+//! machine. A single capture does not reveal these effects. Only several captures per side show whether the *programs*
+//! differ. The noise is then the variation among the captures of one side:
 //!
 //! ```text
 //! main   10.0    10.2    9.9        s = 0.15 within the sides
@@ -26,10 +26,10 @@ pub const DEFAULT_THRESHOLD: f64 = 0.01;
 /// A comparison is unstable if its smallest provable difference exceeds this many thresholds.
 const UNSTABLE_THRESHOLDS: f64 = 5.0;
 
-/// Factor by which a difference must exceed Student's limit. The noise of a capture is estimated from a few steps, and one
-/// number does not fully describe how the steps depend on each other. With this factor, at most one in twenty pairs of captures
-/// of the same program is reported as different. This holds for independent steps, for correlated steps, and for captures with
-/// different levels.
+/// Factor by which a difference must exceed Student's limit. The noise of a capture is estimated from a few steps, and
+/// one number does not fully describe how the steps depend on each other. With this factor, at most one in twenty pairs
+/// of captures of the same program is reported as different. The factor works for independent steps, for correlated
+/// steps, and for captures with different levels.
 const CAUTION: f64 = 1.17;
 
 /// Largest correlation that is used. In a short capture, a larger correlation cannot be distinguished from a drift, and
@@ -82,8 +82,8 @@ impl Difference {
         self.noise.map(|(error, df)| CAUTION * t_quantile_975(df) * error)
     }
 
-    /// Returns the smallest difference that such captures would prove in four out of five attempts, in
-    /// microseconds.
+    /// Returns the smallest difference that captures like these would prove in four out of five attempts (80 % power),
+    /// in microseconds.
     pub fn least_provable_us(&self) -> Option<f64> {
         self.noise.map(|(error, df)| (CAUTION * t_quantile_975(df) + NORMAL_80) * error)
     }

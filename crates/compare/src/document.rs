@@ -47,9 +47,9 @@ pub struct Comparison {
     /// includes noise from the host.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub device_work: Vec<WorkChange>,
-    /// Rate of work compared with the baseline's, if the work is the same. The unit is tokens if all runs record them, or else
-    /// samples. If neither is known but the power or the price is, the unit is steps. The first sentence of the summary is
-    /// about this rate.
+    /// Rate of work compared with the baseline's, if the work is the same. The unit is tokens if all runs record them,
+    /// or else samples. If neither tokens nor samples are known, but the power or the price is, the unit is steps. The
+    /// first sentence of the summary is about this rate.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rates: Vec<WorkRate>,
     /// Time of all steps of each run that lists its steps, including the time that the typical step
@@ -58,8 +58,8 @@ pub struct Comparison {
     pub capture_time: Vec<CaptureTime>,
     /// Numbers that mean the same in all runs.
     pub metrics: Vec<ComparedMetric>,
-    /// Numbers that only one platform has, or that mean different things on different platforms. They are shown, but never
-    /// scored.
+    /// Numbers that only one platform has, or that mean different things on different platforms. Reports show these
+    /// numbers but never score them.
     pub platform_metrics: Vec<ComparedMetric>,
     /// Difference between the typical steps, by part. The deltas of one run add up to `step_time[].typical_delta_us`, to the
     /// picosecond. If the batch sizes differ, times are per token or sample.
@@ -82,11 +82,13 @@ pub struct Comparison {
     pub kernels: Vec<Change>,
     /// Communication by kind: count and time.
     pub collectives: Vec<CollectiveChange>,
-    /// Memory of the devices by content. Present only if at least two runs record it. Comparisons made by the web page lack it.
+    /// Memory of the devices by content. Present only if at least two runs record it. Absent in comparisons that the
+    /// web page made.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory: Option<MemoryComparison>,
-    /// Compiled programs of each run compared with the programs of the baseline, most device time first. Present only if the
-    /// files of both runs contain their programs (HLO); results that were read from JSON contain no programs.
+    /// Differences between the compiled programs of each run and the programs of the baseline, most device time first.
+    /// Present only if the files of both runs contain their programs (HLO); results that were read from JSON contain no
+    /// programs.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub programs: Vec<ProgramChange>,
     /// Results of matching the ops of each run to the ops of the baseline: one entry per run other than the baseline.
@@ -106,7 +108,8 @@ pub struct Comparison {
 }
 
 impl Comparison {
-    /// Returns true if all runs are files that contain only memory. Their comparison has no conditions, steps or ops.
+    /// Returns true if all runs are files that contain only memory. A comparison of such runs has no conditions, steps
+    /// or ops.
     pub fn is_of_memory_alone(&self) -> bool {
         self.fairness.is_empty()
     }
@@ -170,7 +173,7 @@ pub struct Answer {
     /// Verdicts: which run is faster, by how much, in which unit, and how certain that is. One sentence
     /// per run other than the baseline.
     pub verdict: Vec<String>,
-    /// Limits of the verdict. No other part of a report repeats them.
+    /// Limits of the verdict. Other parts of a report do not repeat these limits.
     pub caveats: Vec<String>,
     /// Three most important sentences that explain the difference of two runs.
     pub causes: Vec<String>,
@@ -190,7 +193,7 @@ pub struct FairnessCheck {
     pub check: String,
     /// Display name of the condition.
     pub title: String,
-    /// Result: `same`, `differs` or `unknown`. It is never `same` if any run lacks the value.
+    /// Result: `same`, `differs` or `unknown`. The result is never `same` if a run lacks the value.
     pub status: FairnessStatus,
     /// Value of each run, as text. Absent if unknown.
     pub values: Vec<Option<String>>,
@@ -222,8 +225,8 @@ pub struct StepTimeChange {
     /// Half the width of the 95 % confidence interval of `typical_delta_us`. Absent if each side is one capture, and one of
     /// these captures has fewer than two steps.
     pub margin_us: Option<f64>,
-    /// Smallest difference between typical steps that such captures prove in four out of five attempts. Absent if `margin_us`
-    /// is absent.
+    /// Smallest difference between typical steps that captures like these would prove in four out of five attempts (80
+    /// % power). Absent if `margin_us` is absent.
     #[serde(default)]
     pub least_provable_us: Option<f64>,
     /// Verdict on the times alone, regardless of the work: `faster` or `slower` beyond the noise and
@@ -240,8 +243,8 @@ pub struct StepTimeChange {
     pub captures: [u64; 2],
     /// Degrees of freedom of the test.
     pub degrees_of_freedom: Option<f64>,
-    /// Sum of the listed causes, in percent of the difference of the typical steps. Excludes stragglers and the scopes of two
-    /// platforms, because other causes also include their time. Absent without causes.
+    /// Sum of the listed causes, in percent of the difference of the typical steps. Excludes stragglers and the scopes
+    /// of two platforms, because other causes also include their time. Absent if there are no causes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub explained_percent: Option<f64>,
     /// Result of the check that both runs do the same work in a step: `same`, `differs` or `unknown`. If the work differs or is
@@ -277,16 +280,16 @@ pub struct RateMeasure {
     /// 95 % confidence interval of the run's advantage, in percent of the baseline's rate. Absent if
     /// the noise is unknown or unbounded.
     pub interval_percent: Option<[f64; 2]>,
-    /// Smallest difference that such captures prove in four out of five attempts, in percent.
+    /// Smallest difference that captures like these would prove in four out of five attempts (80 % power), in percent.
     pub least_provable_percent: Option<f64>,
-    /// `faster` or `slower` if the run's rate is higher or lower, beyond the noise and the threshold. The other values are
-    /// those of `step_time`.
+    /// `faster` or `slower` if the run's rate is higher or lower, beyond the noise and the threshold. The other values
+    /// have the same meaning as in `step_time`.
     pub verdict: StepTimeVerdict,
 }
 
 impl StepTimeChange {
-    /// Returns true if neither a step nor a token represents the same work in both runs. The numbers of the runs are then shown
-    /// without a verdict.
+    /// Returns true if neither a step nor a token represents the same work in both runs. Reports then show the numbers
+    /// of the runs without a verdict.
     pub fn is_of_other_work(&self) -> bool {
         self.work == FairnessStatus::Differs && self.work_evidence != ["batch_size"]
     }
@@ -316,8 +319,8 @@ pub struct TimeLoss {
     /// Reason: `compilation`, `warm_up` (the slow steps at the beginning) or `stall` (a step that is an
     /// extreme outlier).
     pub kind: TimeLossKind,
-    /// Part of the step that exceeds its own mean by the most time (`input_bound`, `host_bound`, ...). Absent if the step has
-    /// no breakdown.
+    /// Part of the step whose time exceeds the part's mean by the most (`input_bound`, `host_bound`, ...). Absent if
+    /// the step has no breakdown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub part: Option<String>,
     /// Range or user function that the host is in for most of the idle time of these steps, if the
@@ -432,11 +435,11 @@ pub struct LayerChange {
     /// Number of layers that the path stands for, in the run and in the baseline. 0 for phases, and if a run does not list the
     /// layer.
     pub members: [u64; 2],
-    /// Self time per step and device, in the run and in the baseline. Null if a run does not list the layer, because the
-    /// program lacks it or it takes less than 0.5 % of the op time.
+    /// Self time per step per device, in the run and in the baseline. Null if a run does not list the layer, because
+    /// the program lacks it or it takes less than 0.5 % of the op time.
     pub time_us: [Option<f64>; 2],
-    /// Time of the layer's collectives during which their device computes nothing, per step and device, in the run and in the
-    /// baseline. Absent if neither has a collective.
+    /// Time of the layer's collectives during which their device computes nothing, per step per device, in the run and
+    /// in the baseline. Absent if neither has a collective.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exposed_us: Option<[f64; 2]>,
     /// Self time of the run minus the baseline's. Absent if either is unknown.
@@ -474,7 +477,7 @@ pub struct Cause {
     pub text: String,
 }
 
-/// A class of ops, an op (or a group of equal ops) or a kernel, compared with the baseline's.
+/// A class of ops, an op (or a group of ops that are compared together) or a kernel, compared with the baseline's.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Change {
     /// Index of the run.
@@ -504,19 +507,18 @@ pub struct Change {
     pub change: ChangeKind,
     /// Number of ops that are compared together, in the run and in the baseline.
     pub ops: [u64; 2],
-    /// Executions of the op per step and device, in the run and in the baseline.
+    /// Executions of the op per step per device, in the run and in the baseline.
     pub per_step: [f64; 2],
-    /// Self time per step and device, in the run and in the baseline. For exposed communication see
-    /// `exposed_us`.
+    /// Self time per step per device, in the run and in the baseline. For exposed communication see `exposed_us`.
     pub time_us: [f64; 2],
-    /// Exposed time per step and device, if the op is communication.
+    /// Exposed time per step per device, if the op is communication.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exposed_us: Option<[f64; 2]>,
     /// Self time of the run minus the baseline's.
     pub delta_us_per_step: f64,
-    /// Smallest `delta_us_per_step` that exceeds the noise (at 99.9 %, because many ops are tested). The noise is the variation
-    /// among the captures of one side or, if each side is one capture, among the steps of the captures. Absent if the noise is
-    /// unknown.
+    /// Smallest `delta_us_per_step` that exceeds the noise (at 99.9 %, because many ops are tested). The noise is the
+    /// variation among the captures of one side. If each side is one capture, the noise is the variation among the
+    /// steps of the captures. Absent if the noise is unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub margin_us: Option<f64>,
     /// Mean time of one execution in the run divided by the mean time in the baseline. Absent across platforms, and if only one
@@ -542,7 +544,7 @@ pub struct CollectiveChange {
 pub struct Matching {
     /// Index of the run.
     pub run: u32,
-    /// Self time per step and device of the run's matched ops, by method of matching.
+    /// Self time per step per device of the run's matched ops, by method of matching.
     pub matched_us: Vec<MatchedTime>,
     /// Self time of ops without a match, in the run and in the baseline.
     pub unmatched_us: [f64; 2],
@@ -551,7 +553,7 @@ pub struct Matching {
 }
 
 impl Matching {
-    /// Returns true if both runs list ops but no op has a match. The runs are then different programs.
+    /// Returns true if both runs list ops but no op has a match, which means that the runs ran different programs.
     pub fn is_of_strangers(&self) -> bool {
         self.matched_us.is_empty() && self.unmatched_us.iter().all(|time_us| *time_us > 0.0)
     }
@@ -562,6 +564,6 @@ impl Matching {
 pub struct MatchedTime {
     /// Method: `name`, `fingerprint`, `framework_path`, `similar_name` or `class`.
     pub matched_by: MatchedBy,
-    /// Self time per step and device, of the run.
+    /// Self time per step per device, of the run.
     pub time_us: f64,
 }

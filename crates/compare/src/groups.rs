@@ -1,5 +1,6 @@
-//! Compares groups of captures by their typical steps alone. A store of thousands of captures keeps these, not the profiles. The
-//! statistics are those of a comparison of profiles: [`Difference`] tests the groups, and the trend finds the changes.
+//! Compares groups of captures by their typical steps alone, because a store of thousands of captures keeps the typical
+//! steps and not the profiles. The statistics are the same as for a comparison of profiles: [`Difference`] tests the
+//! groups, and the trend finds the changes.
 
 use super::StepTimeVerdict;
 use super::difference::{Difference, of_values};
@@ -17,7 +18,8 @@ pub struct GroupDifference {
     pub theirs_us: f64,
     /// Half the width of the 95 % confidence interval of the difference, in microseconds. `None` if the noise is unknown.
     pub margin_us: Option<f64>,
-    /// Smallest difference that such captures would prove in four out of five attempts, in microseconds.
+    /// Smallest difference that captures like these would prove in four out of five attempts (80 % power), in
+    /// microseconds.
     pub least_provable_us: Option<f64>,
     /// Verdict on the later group.
     pub verdict: StepTimeVerdict,

@@ -1,5 +1,5 @@
-//! Writes the first sentence about two runs: which run does more work in the same time, beyond the noise, and whether both do
-//! the same work.
+//! Writes the first sentence about two runs: which run does more work in the same time, whether the difference exceeds
+//! the noise, and whether both runs do the same work.
 
 use super::fairness;
 use super::{
@@ -20,7 +20,7 @@ struct Claim {
     per: String,
     /// Numbers of both runs, with their difference and its confidence interval.
     numbers: String,
-    /// Smallest difference that such captures could prove, in percent.
+    /// Smallest difference that captures like these could prove, in percent.
     least_percent: Option<f64>,
 }
 
@@ -174,7 +174,7 @@ fn of_rate(change: &StepTimeChange, rate: &WorkRate, measure: &RateMeasure, [ste
     }
 }
 
-/// Note for a verdict if a side has only one step.
+/// Note for a verdict if a run has fewer than two counted steps.
 const NO_NOISE: &str = "the noise is unknown: a run has fewer than two counted steps";
 
 fn sample_size(change: &StepTimeChange) -> String {

@@ -1,5 +1,5 @@
-//! Names compared ops for display: a single op by its name, several equal ops by their kind, place
-//! and number.
+//! Names compared ops for display: a single op by its name, and several ops of one kind by their kind, place and
+//! number.
 //!
 //! ```text
 //! custom-call.2                                      one op

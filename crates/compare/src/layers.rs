@@ -1,7 +1,7 @@
 //! Compares the time spent in each phase of a training step and in each layer of the model.
 //!
-//! A profile lists only the layers with a certain share of its op time. The time of a layer that one run does not list is
-//! unknown there: the layer is smaller, or not in the program.
+//! A profile lists only the layers with a certain share of its op time. If a run does not list a layer, the layer's
+//! time in that run is unknown: the layer is smaller, or not in the program.
 
 use super::difference::of_values;
 use super::subject::mean;
@@ -95,7 +95,7 @@ fn device_steps(profile: &UnifiedProfile) -> Option<f64> {
     profile.step_ops.as_ref().map(|it| it.device_steps).filter(|&it| it > 0).map(|it| it as f64)
 }
 
-/// Adds the times per step and device, which `time` and `exposed` read from the section of each capture.
+/// Adds the times per step per device, which `time` and `exposed` read from the section of each capture.
 fn timed(
     change: LayerChange,
     sides: [&Subject; 2],

@@ -10,9 +10,9 @@
 //! winsorized       9.9  9.9   9.9  10.0  10.0  10.05  10.1  10.1   10.1  10.1
 //! ```
 //!
-//! Steps are not independent: a slow host slows several of them in a row, so twenty steps may contain no more information than
-//! five independent steps. The dependence is measured by the correlation between the distances of consecutive steps from the
-//! mean, after winsorizing the outermost tenths ([`Correlation`]).
+//! Steps are not independent: a slow host slows several consecutive steps, so twenty steps may contain no more
+//! information than five independent steps. The dependence is measured by the correlation between the distances of
+//! consecutive steps from the mean, after winsorizing the outermost tenths ([`Correlation`]).
 
 use base::sort;
 use report::{Step, UnifiedProfile};

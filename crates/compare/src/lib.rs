@@ -91,8 +91,8 @@ use work::OpsAlike;
 pub const MOST_RUNS: usize = 16;
 
 impl Comparison {
-    /// Returns the runs that are compared in detail. If there are more than [`MOST_RUNS`], these are the baseline, the first
-    /// and the last run in time, the runs at which the step time changes, and outliers.
+    /// Returns the runs that are compared in detail. If there are more than [`MOST_RUNS`], returns the baseline, the
+    /// first and the last run in time, the runs at which the step time changes, and outliers.
     pub fn detailed(&self) -> BTreeSet<u32> {
         if self.runs.len() <= MOST_RUNS {
             return (0..).zip(&self.runs).map(|(run, _)| run).collect();
@@ -128,8 +128,8 @@ fn name_ops_differently(ours: &Subject, theirs: &Subject) -> bool {
 }
 
 impl Options {
-    /// Returns the options that the runs of a report were compared with. For other runs, the first is
-    /// the baseline.
+    /// Returns the options that the runs of a report were compared with. If the runs do not come from a report, the
+    /// first run is the baseline.
     pub fn of(subjects: &[Subject]) -> Options {
         let is_baseline = |it: &Subject| it.profile.metadata.compared.comparison_baseline == Some(true);
         let scaling = subjects.iter().find_map(|it| it.profile.metadata.compared.comparison_scaling.as_deref());

@@ -97,7 +97,7 @@ impl<'a> Peak<'a> {
     /// Returns the peak of the device that uses the most bytes. If no device is known, returns the peak of the program that
     /// needs the most bytes.
     fn of(section: &'a Memory) -> Peak<'a> {
-        // The order is reversed, so that the first of several equal peaks is used.
+        // The order is reversed, so that the first of several identical peaks is used.
         let fullest = section.devices.iter().rev().filter(|it| it.peak_bytes.is_some()).max_by_key(|it| it.peak_bytes);
         let Some(device) = fullest else {
             return section

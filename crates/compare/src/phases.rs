@@ -39,7 +39,7 @@ const REST: [(&str, &str, &str, &[&str]); 4] = [
     ("not_attributed", "Not attributed", "other_idle", &["not_attributed"]),
 ];
 
-/// Class of ops, self time in microseconds and count, per step and device.
+/// Class of ops, self time in microseconds and count, per step per device.
 type Classes = [(String, f64, f64)];
 
 /// Returns the phases of a run and of the baseline, computation first. Empty if there are no parts.

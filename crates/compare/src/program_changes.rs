@@ -57,7 +57,8 @@ pub struct ProgramChange {
 /// Size of a compiled program and the cost of one execution.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ProgramNumbers {
-    /// Self time of the program's ops per execution and device, in microseconds. Absent if the window contains no execution.
+    /// Self time of the program's ops per execution per device, in microseconds. Absent if the window contains no
+    /// execution.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub time_us: Option<f64>,
     /// Number of instructions, including those inside fusions and reductions.
@@ -90,10 +91,10 @@ pub struct InstructionChange {
     pub shape: String,
     /// Pass and name scopes: `forward/layer_3/attn`. Empty if the program does not record them.
     pub scope: String,
-    /// Self time per execution of the program and device, in microseconds. Absent if it was not measured.
+    /// Self time per execution of the program per device, in microseconds. Absent if it was not measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub time_us: Option<f64>,
-    /// Self time in the baseline, per execution of the program and device, in microseconds.
+    /// Self time in the baseline, per execution of the program per device, in microseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub baseline_time_us: Option<f64>,
     /// Bytes that one execution of the instruction reads and writes. Absent if unknown.

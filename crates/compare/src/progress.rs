@@ -22,8 +22,8 @@ pub struct Progress {
     pub wall_us: f64,
     /// Time that the steps in between take, at the typical step times of the captures.
     pub productive_us: f64,
-    /// `100 * productive_us / wall_us`. The rest is lost to restarts and repeated steps, checkpoints, evaluation, compilation and slow
-    /// steps: captures do not separate these.
+    /// `100 * productive_us / wall_us`. The rest is lost to restarts and repeated steps, checkpoints, evaluation,
+    /// compilation and slow steps. Captures do not show how the loss is divided among these causes.
     pub goodput_percent: f64,
     /// Lost device hours: lost time times the number of devices.
     pub lost_device_hours: f64,
@@ -181,7 +181,7 @@ mod tests {
 
     #[test]
     fn other_runs_have_no_progress() {
-        // Equal steps, more steps than fit in the time, and no time.
+        // The same step twice, more steps than fit in the time, and no time.
         assert_eq!(progress(&[at("10:00:00", 5), at("10:00:01", 1_000_000)]), None);
         assert_eq!(progress(&[at("10:10:00", 7), at("10:20:00", 3)]), None);
         assert_eq!(progress(&[at("x", 7), at("10:20:00", 9)]), None);

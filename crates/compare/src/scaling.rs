@@ -63,7 +63,7 @@ pub fn scaling(subjects: &[Subject], weak: Option<bool>) -> Option<Scaling> {
             let share = work(most, reference, mode) * reference.devices as f64 / most.devices as f64;
             let ops = excess::excess_ops(most, reference, share);
             scaling.excess_ops.extend(ops.into_iter().map(|op| ExcessOp { series: name.clone(), ..op }));
-            // If steps get longer with more devices, the law does not fit the runs, so it cannot predict other runs.
+            // If steps get longer with more devices, the law does not fit the runs, and so cannot predict other runs.
             let law = fit.filter(|_| series.turns_at().is_none());
             let forecast = match mode {
                 ScalingMode::Strong => {
@@ -107,7 +107,8 @@ struct Series<'a> {
 }
 
 impl Series<'_> {
-    /// Returns true if a run lists its ops and has none in common with the reference. The run is then a different program.
+    /// Returns true if a run lists its ops but has no op in common with the reference, which means that it ran a
+    /// different program.
     fn has_strangers(&self) -> bool {
         let Some(known) = self.runs.first().and_then(|reference| steps::ops(reference.profile)) else { return false };
         let is_stranger = |run: &ScaledRun<'_>| {
@@ -123,8 +124,8 @@ impl Series<'_> {
         self.runs.iter().find(|run| run.devices == most)
     }
 
-    /// Returns the fastest run if it does not have the most devices, and is faster beyond the noise of the steps. Amdahl's law
-    /// has no such minimum.
+    /// Returns the fastest run if it does not have the most devices, and is faster beyond the noise of the steps.
+    /// Amdahl's law does not allow this.
     fn turns_at(&self) -> Option<&ScaledRun<'_>> {
         let last = self.on_most_devices()?;
         let best = self.runs.iter().min_by(|a, b| a.step_time_us.total_cmp(&b.step_time_us))?;
@@ -376,8 +377,8 @@ fn reached(mode: ScalingMode, last: &ScalingPoint, reference: &ScalingPoint) -> 
     format!("On {} {what}: {:.0} % parallel efficiency{lost}.", devices(last.devices), last.efficiency_percent)
 }
 
-/// Describes the case in which fewer devices are faster than the most devices, beyond the noise of the steps. Amdahl's law has
-/// no such minimum.
+/// Describes the case in which fewer devices are faster than the most devices, beyond the noise of the steps. Amdahl's
+/// law does not allow this.
 fn turning_point(points: &[&ScalingPoint], last: &ScalingPoint, subjects: &[Subject]) -> Option<String> {
     let profile = |point: &ScalingPoint| Some(&subjects.get(point.run as usize)?.profile);
     let faster = |a: &&ScalingPoint, b: &&ScalingPoint| a.step_time_us.total_cmp(&b.step_time_us);

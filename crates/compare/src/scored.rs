@@ -40,7 +40,7 @@ const SHARE: &[&str] = &["capture_faults", "window"];
 const KERNELS: &[&str] = &["batch_size", "model_dimensions", "capture_faults"];
 const WORK: &[&str] = &["model_dimensions", "capture_faults"];
 
-/// Smallest difference of two percentages that matters to users, in percentage points.
+/// Smallest difference between two percentages that matters to users, in percentage points.
 pub const LEAST_POINTS: f64 = 0.1;
 
 /// Definition of a compared metric.
@@ -59,7 +59,7 @@ struct Metric {
 /// Source of a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Basis {
-    /// Typical step, or work per typical step. The headline has the same value and the same test.
+    /// Typical step, or work per typical step. The headline uses the same value and the same test.
     TypicalStep,
     /// Another statistic of the steps. Shown without a ratio, because a second ratio of step times
     /// would contradict the headline's.
@@ -139,7 +139,7 @@ const COMMON: [Metric; 14] = [
     ),
     metric(
         "throughput.samples_per_sec_per_device",
-        "Samples per second and device",
+        "Samples per second per device",
         ("1/s", Direction::Higher),
         SAMPLES_PER_DEVICE,
         Basis::TypicalStep,
@@ -147,7 +147,7 @@ const COMMON: [Metric; 14] = [
     ),
     metric(
         "throughput.tokens_per_sec_per_device",
-        "Tokens per second and device",
+        "Tokens per second per device",
         ("1/s", Direction::Higher),
         SAMPLES_PER_DEVICE,
         Basis::TypicalStep,
@@ -464,7 +464,7 @@ fn compare(
     };
     let comparable = same_work && (0..values.len()).all(is_comparable) && values.iter().all(Option::is_some);
     let ratio = |value: &Option<f64>| {
-        // Two zeros are equal, although their ratio does not exist.
+        // Two zeros are equal, although their ratio is undefined.
         if metric.direction != Direction::Neither && value.is_some() && *value == base {
             return Some(1.0);
         }

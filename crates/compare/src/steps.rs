@@ -38,7 +38,7 @@ pub fn ops(profile: &UnifiedProfile) -> Option<Cow<'_, StepOps>> {
     })
 }
 
-/// Returns class, time in microseconds and count, per step and device.
+/// Returns class, time in microseconds and count, per step per device.
 pub fn families(profile: &UnifiedProfile) -> Vec<(String, f64, f64)> {
     if let Some(ops) = &profile.step_ops {
         return ops.families.iter().map(|it| (it.family.clone(), it.self_time_us, it.occurrences)).collect();
@@ -55,7 +55,7 @@ pub fn window(profile: &UnifiedProfile) -> &str {
     let told = profile.step_breakdown.as_ref().map(|it| it.window.as_str());
     let has_steps = profile.step_timing.avg_step_time_us.is_some();
     let known = if has_steps { WindowKind::Steps } else { WindowKind::ActiveSpan };
-    // Steps that the user defines count as steps.
+    // Steps that the user defines are treated as steps.
     let is_given = told.and_then(WindowKind::named) == Some(WindowKind::GivenSteps);
     let told = told.map(|window| if is_given { WindowKind::Steps.label() } else { window });
     told.filter(|window| !window.is_empty()).unwrap_or(known.label())

@@ -25,7 +25,7 @@ pub struct Subject {
     /// Compiled programs with the most device time, if the files of the run are available. For several captures, the programs
     /// of the first.
     pub programs: Vec<ComparedProgram>,
-    /// Differences between these programs and the programs of the baseline. Their `run` is ignored.
+    /// Differences between these programs and the programs of the baseline. The field `run` of each change is ignored.
     pub program_changes: Vec<ProgramChange>,
     /// Power of one device in watts, if the user gives it.
     pub watts_per_device: Option<f64>,
@@ -130,8 +130,8 @@ fn combined(first: &UnifiedProfile, captures: &[UnifiedProfile]) -> UnifiedProfi
     };
     // The spread of one capture's steps is not the spread of the group.
     profile.step_timing.stddev_step_time_us = None;
-    // If a capture has no busy time, the group has no busy time, because a mean over the other captures would be a different
-    // number.
+    // If a capture has no busy time, the group has no busy time, because a mean over the remaining captures would not
+    // describe the group.
     profile.compute_utilization = profile.compute_utilization.and_then(|busy| {
         let of =
             |value: fn(&ComputeUtilization) -> f64| mean(captures, |it| it.compute_utilization.as_ref().map(value));

@@ -7,7 +7,7 @@ use super::{
 use super::{device_work, headline};
 use base::format;
 
-/// Number of causes that the answer names for two runs. The list of causes contains all of them.
+/// Number of causes that the answer names for two runs. The list of causes contains all causes.
 const MOST_CAUSES: usize = 3;
 
 /// Returns the answer: the verdict on each run and, for two runs, its limits and causes.
@@ -44,7 +44,7 @@ pub fn answer(comparison: &Comparison, subjects: &[Subject]) -> Answer {
             continue;
         }
         let whole = whole_capture::sentence(comparison, change);
-        // If the typical steps are the same, only the interruptions make a difference.
+        // If the typical steps are the same, only interruptions can make the runs differ.
         let (before, after) = if is_different { (None, whole) } else { (whole, None) };
         answer.verdict.extend(before);
         answer.verdict.push(verdict);

@@ -34,8 +34,8 @@ const TABLE: [Row; 27] = [
     (f64::INFINITY, 1.960, 3.291),
 ];
 
-/// Quantile of the normal distribution at 80 %. A difference found in four out of five attempts is
-/// this many standard errors larger than one that is just proven.
+/// Quantile of the normal distribution at 80 %. A difference that is proven in four out of five attempts is this many
+/// standard errors larger than a difference that is just proven.
 pub const NORMAL_80: f64 = 0.842;
 
 /// Returns the quantile at 97.5 %: 95 % of values are within plus and minus it.
@@ -43,8 +43,8 @@ pub fn t_quantile_975(df: f64) -> f64 {
     quantile(df, |row| row.1)
 }
 
-/// Returns the quantile at 99.95 %: 99.9 % of values are within plus and minus it. A report makes many of these tests. If a
-/// report makes 100 comparisons of equal values, one report in ten has a value outside.
+/// Returns the quantile at 99.95 %: 99.9 % of values are within plus and minus it. A report makes many of these tests.
+/// If each report makes 100 comparisons of values that do not differ, one report in ten has a value outside.
 pub fn t_quantile_9995(df: f64) -> f64 {
     quantile(df, |row| row.2)
 }

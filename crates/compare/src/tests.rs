@@ -331,7 +331,7 @@ fn no_run_is_faster_if_the_work_differs_or_is_unknown() {
     let found = |a: &Subject, b: &Subject| compare(&[twice(a), twice(b)], &Options::default());
     let winner = |found: &Comparison| metric(found, "step_time.typical_us").winner;
     let said = |found: &Comparison| (found.step_time[0].work.label(), found.step_time[0].work_evidence.join(" "));
-    // Both runs execute the same ops, equally often.
+    // Both runs execute the same ops, the same number of times.
     let same = found(&a, &b);
     assert_eq!((said(&same), winner(&same)), (("same", "ops".to_owned()), Some(0)));
     assert!(same.summary[0].starts_with("b is 2.00x slower than a"), "{:?}", same.summary);
@@ -378,8 +378,8 @@ fn ops_of_one_path_with_other_shapes_are_not_the_same_work() {
     assert_eq!((work("1", "1"), work("1", "2")), (FairnessStatus::Same, FairnessStatus::Unknown));
 }
 
-/// Different parameters mean different work, even if everything else is equal. Equal parameters mean the same work, even if the
-/// compiler's output differs.
+/// Different parameters mean different work, even if everything else is the same. The same parameters mean the same
+/// work, even if the compiler's output differs.
 #[test]
 fn parameters_identify_the_work() {
     let with = |name: &str, step_us: f64, fingerprint: &str, shape: &str| {

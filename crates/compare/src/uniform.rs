@@ -21,7 +21,7 @@ const BAND: f64 = 0.3;
 /// Change that nearly all ops share.
 #[derive(Clone, Debug, PartialEq)]
 pub struct UniformChange {
-    /// Increase of the time of each op, as a share.
+    /// Relative increase of the time of each op.
     pub longer: f64,
     /// Difference of the time of these ops per step between the runs, in microseconds.
     pub delta_us: f64,

@@ -46,7 +46,7 @@ base::words! {
         WithinNoise = "within_noise",
         /// The captures of a side differ so much that only a large difference could have been proven.
         Unstable = "unstable",
-        /// The step times are equal to the picosecond.
+        /// The step times are identical to the picosecond.
         Equal = "equal",
         /// The steps of a run are unknown.
         #[default]
@@ -116,7 +116,7 @@ base::words! {
         Better = "better",
         /// Worse by more than the noise.
         Worse = "worse",
-        /// The values are equal.
+        /// The values are identical.
         #[default]
         Equal = "equal",
         /// The difference is too small to matter.
@@ -125,7 +125,7 @@ base::words! {
 
     /// Kind of cause.
     pub enum CauseKind {
-        /// An op, or a group of equal ops.
+        /// An op, or a group of ops that are compared together.
         #[default]
         Op = "op",
         /// Ops of a name scope.

@@ -6,10 +6,10 @@
 //!           compute +0, communication -2, idle +20 =  +18
 //! ```
 //!
-//! Parts are exclusive and add up to the step, so their differences add up to the difference between the steps. All times are
-//! whole picoseconds, so that the sums are exact. The parts of the typical step are means over the same steps as the typical
-//! step. If only one of two profiles records a part, the part is not assumed to be zero in the other: causes of idle time that
-//! require launches or host threads become "idle: other" on both sides.
+//! Parts are exclusive and add up to the step, so their differences add up to the difference between the steps. All
+//! times are whole picoseconds, so that the sums are exact. The parts of the typical step are means over the steps of
+//! the typical step. If only one of two profiles records a part, the part is not assumed to be zero in the other:
+//! causes of idle time that require launches or host threads become "idle: other" on both sides.
 
 use super::level::Level;
 use super::{PartChange, Subject, WorkUnit, us_to_ps};
@@ -158,7 +158,7 @@ fn fold_unrecorded(ours: &mut [WaterfallPart], theirs: &mut [WaterfallPart]) {
     }
 }
 
-/// Makes the parts add up to the time of the step, which may cover different devices or steps than the parts do.
+/// Makes the parts add up to the time of the step. The step time may cover different devices or steps than the parts.
 fn complete(parts: &mut [WaterfallPart], subject: &Subject, step: StepKind) {
     let sum: Ps = parts.iter().map(|part| part.time).sum();
     let step_us = mean(subject.captures().iter().map(|it| step.time_us(it)));

@@ -11,7 +11,7 @@ pub fn beyond_typical(comparison: &Comparison, change: &StepTimeChange) -> Optio
     Some(ours.us_per_step / theirs.us_per_step - ours.typical_us / theirs.typical_us)
 }
 
-/// Describes the time over the whole capture, if individual steps give it a different result than the typical step has.
+/// Describes the time over the whole capture, if individual steps give a different result than the typical step.
 pub fn sentence(comparison: &Comparison, change: &StepTimeChange) -> Option<String> {
     let (ours, theirs) = times(comparison, change)?;
     if beyond_typical(comparison, change)?.abs() < comparison.threshold {

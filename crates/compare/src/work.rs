@@ -1,5 +1,4 @@
-//! Decides whether two runs do the same work in a step. Only then does a shorter step mean a faster
-//! run.
+//! Decides whether two runs do the same work in a step. A shorter step means a faster run only if they do.
 //!
 //! ```text
 //! differs   if a condition of the work differs (batch size, shapes, types), or if the runs have no op in common
@@ -12,14 +11,14 @@ use super::fairness::{WORKLOAD, fairness};
 use super::{Change, FairnessStatus, MatchedBy, Matching, Subject};
 use report::StepOps;
 
-/// Smallest share of the op time that must belong to equal ops.
+/// Smallest share of the op time that must belong to ops that both runs have.
 const ALIKE: f64 = 0.99;
 
-/// Fairness checks. One that passes is enough to prove that the work is the same, unless something else differs.
+/// Fairness checks that can prove that the work is the same. One that passes is enough, unless something else differs.
 const EVIDENCE: [&str; 3] = ["program", "parameter_shapes", "batch_size"];
 
-/// Decides if a run does the same work as the baseline. Also returns the names of the fairness checks that prove the result
-/// (`ops` if the ops prove it).
+/// Decides whether a run does the same work as the baseline. Also returns the names of the fairness checks that prove
+/// the result (`ops` if the ops prove it).
 pub fn work(subject: &Subject, baseline: &Subject, ops: OpsAlike) -> (FairnessStatus, Vec<String>) {
     let checks = fairness(&[baseline.clone(), subject.clone()]);
     let with = |names: &[&str], status: FairnessStatus| -> Vec<String> {
@@ -41,7 +40,7 @@ pub fn work(subject: &Subject, baseline: &Subject, ops: OpsAlike) -> (FairnessSt
 /// Agreement of the ops of two runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OpsAlike {
-    /// Both runs have the same ops, which run equally often.
+    /// Both runs have the same ops, which run the same number of times.
     All,
     /// No op has a match.
     None,

@@ -52,7 +52,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         format::percent(share)
     );
     if let Some(bytes) = moved {
-        let each = if window.steps { " per step and device" } else { " per device" };
+        let each = if window.steps { " per step per device" } else { " per device" };
         message.push_str(&format!(
             ": {}{each}, at {}",
             format::bytes(bytes as u64),
@@ -187,7 +187,7 @@ mod tests {
         // 2^30 bytes in 500 us.
         for found in [&hidden, &exposed] {
             assert!(
-                found.message.contains("have finished: 1.00 GiB per step and device, at 2.15 TB/s."),
+                found.message.contains("have finished: 1.00 GiB per step per device, at 2.15 TB/s."),
                 "{}",
                 found.message
             );

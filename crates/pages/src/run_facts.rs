@@ -148,7 +148,7 @@ fn steps(profile: &UnifiedProfile) -> String {
 fn device_work(profile: &UnifiedProfile) -> Option<String> {
     let timing = &profile.step_timing;
     timing.device_work_tied_by.as_deref().filter(|tie| matches!(*tie, "correlation" | "group" | "dispatch"))?;
-    let mut text = format!("{} per step and device", time_us(timing.device_work_us?));
+    let mut text = format!("{} per step per device", time_us(timing.device_work_us?));
     if let Some(spread) = timing.stddev_device_work_us {
         text += &format!(", ± {}", time_us(spread));
     }

@@ -159,7 +159,7 @@ fn add_comparison(answer: &mut Answer, comparison: &Comparison) {
     }
     answer
         .definitions
-        .insert("rows".to_owned(), "Ops by self time per step and device, largest difference first.".to_owned());
+        .insert("rows".to_owned(), "Ops by self time per step per device, largest difference first.".to_owned());
     answer.define("num_ops", "", "Number of similar ops that are compared together. The id names one of them.");
     let changed: Vec<_> = comparison.ops.iter().filter(|it| it.delta_us_per_step != 0.0).collect();
     answer.leave_out("rows", changed.len().saturating_sub(MOST_OPS) as u64);

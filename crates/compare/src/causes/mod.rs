@@ -54,8 +54,7 @@ pub struct Evidence<'a> {
     pub classes: &'a [Change],
     /// Communication of all runs by kind.
     pub collectives: &'a [CollectiveChange],
-    /// True if the runs are from different platforms. Only parts, scopes and classes are then
-    /// comparable.
+    /// True if the runs are from different platforms, so that only parts, scopes and classes are comparable.
     pub across: bool,
 }
 
@@ -145,8 +144,8 @@ pub fn causes(evidence: &Evidence<'_>) -> (Vec<Cause>, Option<f64>) {
     (causes, explained.filter(|percent| percent.is_finite()))
 }
 
-/// Checks of the compiler. If such a check differs, different ops do the same work. Different types or shapes mean different
-/// work, which has no causes.
+/// Checks of the compiler. If such a check differs, different ops do the same work. Different types or shapes mean
+/// different work. A difference between different work has no causes.
 const OF_COMPILATION: [&str; 2] = ["compiler", "compiler_flags"];
 
 /// Returns a cause for each compiler setting that differs. The cost of these causes is unknown, so they come after the causes
@@ -219,8 +218,8 @@ fn of_op(kind: CauseKind, op: &Change, delta: f64, ops: &[Change], names: (&str,
     }
 }
 
-/// Adds the changes of step parts that the listed causes do not explain, in whole or in part. Data movement ops do not record
-/// which of the [`DATA_PARTS`] they belong to, so these parts form one entry.
+/// Adds the changes of step parts that the listed causes do not explain, in whole or in part. The [`DATA_PARTS`] form
+/// one entry, because data movement ops do not record which of these parts they belong to.
 fn of_parts<'a>(evidence: &Evidence<'a>, total: f64, found: &mut CauseList<'a>) {
     let moves: Vec<&PartChange> =
         evidence.parts.iter().filter(|part| DATA_PARTS.contains(&part.part.as_str())).collect();

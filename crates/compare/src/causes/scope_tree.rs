@@ -10,8 +10,9 @@
 //! listed           dot.2                dot.1 and dot.2       layer_*/attn and layer_*/mlp
 //! ```
 //!
-//! A scope is one entry if many of its ops change alike. If only a few ops make up most of the difference, or some change in
-//! the opposite direction, each scope and op inside it is an entry. All layers of a model are treated as one scope.
+//! A scope is one entry if many of its ops change alike. If only a few ops make up most of the difference, or if some
+//! ops change in the opposite direction, each scope and op inside the scope is a separate entry. All layers of a model
+//! are treated as one scope.
 
 use crate::Change;
 use base::{framework_path, sort};
@@ -19,7 +20,7 @@ use base::{framework_path, sort};
 /// Smallest number of ops that are listed as a scope. Fewer ops are listed individually.
 const LEAST_TOGETHER: usize = 4;
 
-/// Maximum number of members of a scope that are listed individually, if together they make up [`MOST_OF_IT`].
+/// Maximum number of members of a scope that are listed individually, if these members make up [`MOST_OF_IT`].
 const FEW: usize = 3;
 
 /// Share of a difference that is treated as most of it.

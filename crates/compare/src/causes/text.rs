@@ -48,8 +48,9 @@ pub(super) fn of_op(op: &Change, delta: f64, all: &[Change], (ours, theirs): (&s
     }
 }
 
-/// For an op that is new or gone, names a fusion that took over the work or gave it up: an op of the same scope that changed in
-/// the opposite direction and was compiled differently. Returns an empty string if there is no such fusion.
+/// For a new op, names the fusion that gave up its work; for an op that is gone, the fusion that took over its work.
+/// This is an op of the same scope that changed in the opposite direction and was compiled differently. Returns an
+/// empty string if there is no such fusion.
 fn took_over(op: &Change, all: &[Change]) -> String {
     let Some(scope) = scope(op) else { return String::new() };
     let delta = op.delta_us_per_step;
@@ -108,9 +109,9 @@ pub(super) fn of_part(part: &PartChange, evidence: &Evidence<'_>) -> String {
     )
 }
 
-/// Describes the host range whose share of the idle time changes most. Returns an empty string if the range explains little of
-/// the part's change. The time of the range covers all counted steps and all causes of idle time, so it is not a share of the
-/// part.
+/// Describes the host range whose share of the idle time changes most. Returns an empty string if the range explains
+/// little of the part's change. The time of the range is not a share of the part, because it covers all counted steps
+/// and all causes of idle time.
 fn host(part: &PartChange, subject: &Subject, baseline: &Subject) -> String {
     let ranges = |of: &Subject| -> Vec<(String, f64)> {
         let meanwhile = of.profile.step_breakdown.as_ref().and_then(|it| it.host_meanwhile.as_ref());

@@ -63,8 +63,8 @@ pub(super) const ACROSS: [(MatchedBy, MatchKey); 2] = [
     (MatchedBy::Class, |item, _| Some(item.family.to_owned())),
 ];
 
-/// Returns the fingerprint and the framework path of an op, if both sides have them. An op whose
-/// path or expression contradicts its name is a different op.
+/// Returns the fingerprint and the framework path of an op, if both sides have them. If the path or the expression
+/// contradicts the op's name, it is a different op.
 fn detail(item: &Item<'_>, witnesses: Witnesses) -> String {
     let fingerprint = item.fingerprint.filter(|_| witnesses.fingerprints).unwrap_or_default();
     let path = item.framework_op.filter(|_| witnesses.paths).unwrap_or_default();

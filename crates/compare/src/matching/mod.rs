@@ -12,8 +12,8 @@
 //! | `similar_name` | name without its number, class, and scope | probably the same |
 //! | `scope` | the scope, for the remaining ops on both sides | the same work, rewritten |
 //!
-//! Ops with the same key are compared together: 24 layers have 24 equal fusions, which cannot be paired one by one. Across
-//! platforms, only scopes and classes are meaningful. Kernel names are not.
+//! Ops with the same key are compared together, because the 24 identical fusions of 24 layers cannot be paired one by
+//! one. Across platforms, scopes and classes are meaningful, but kernel names are not.
 
 mod keys;
 
@@ -191,9 +191,9 @@ fn changes(run: usize, sides: &[Vec<Item<'_>>; 2], noise: &OpNoise, passes: &[(M
     changes
 }
 
-/// Splits a small group of ops that have the same framework path but compute different things. If both sides have the same
-/// number of ops, pairs them by time, longest with longest, which minimizes the changes. Equal ops are interchangeable and stay
-/// together.
+/// Splits a small group of ops that have the same framework path but compute different things. If both sides have the
+/// same number of ops, pairs them by time, longest with longest, which minimizes the changes. Identical ops are
+/// interchangeable and stay together.
 fn split(sides: &[Vec<Item<'_>>; 2], group: [Vec<usize>; 2]) -> Vec<[Vec<usize>; 2]> {
     let [ours, theirs] = &group;
     let items = || {

@@ -24,12 +24,12 @@ pub struct ExcessOp {
     pub matched_by: MatchedBy,
     /// Number of ops that are compared together, in the run and in the reference.
     pub ops: [u64; 2],
-    /// Self time per step and device, in the reference.
+    /// Self time per step per device, in the reference.
     pub reference_us: f64,
     /// `reference_us` times the growth of the work, divided by the growth of the devices. For strong scaling, this is
     /// `reference_us` divided by the growth of the devices; for weak scaling, it is `reference_us`.
     pub ideal_us: f64,
-    /// Self time per step and device, in the run.
+    /// Self time per step per device, in the run.
     pub measured_us: f64,
     /// `measured_us - ideal_us`, at least 0.1 % of the run's step.
     pub excess_us: f64,
@@ -63,13 +63,14 @@ pub struct Scaling {
     pub mode: ScalingMode,
     /// Source of the mode: `given`, `batch_size`, or `assumed` if the runs do not show it.
     pub mode_source: ScalingSource,
-    /// Index of the run that speed-ups are relative to: the run with the fewest devices. If there are several series, it
-    /// belongs to the first.
+    /// Index of the run that speed-ups are relative to: the run with the fewest devices. If there are several series,
+    /// it is the reference of the first series.
     pub reference: u32,
     /// Points by device count, grouped by series if there are several.
     pub points: Vec<ScalingPoint>,
-    /// Share of the reference's step that more devices do not shorten, fitted by least squares (Amdahl's law; strong scaling
-    /// only). If there are several series, this is the value of the first. Absent if more devices are slower overall.
+    /// Share of the reference's step that more devices do not shorten, fitted by least squares (Amdahl's law; strong
+    /// scaling only). If there are several series, this is the value of the first series. Absent if more devices are
+    /// slower overall.
     pub serial_fraction: Option<f64>,
     /// 95 % confidence interval of `serial_fraction` from the residuals of the fit (Student's t). It is clamped to the range 0
     /// to 1. Absent if fewer than two runs have more devices than the reference.
@@ -78,7 +79,7 @@ pub struct Scaling {
     /// Programs or platforms that scale separately. Empty if there is only one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub series: Vec<ScalingSeries>,
-    /// Ops that, on the most devices, take longer than with ideal scaling, largest excess first; at most 20 per series.
+    /// Ops that take longer on the most devices than with ideal scaling, largest excess first, at most 20 per series.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub excess_ops: Vec<ExcessOp>,
     /// Forecast by the fitted law for two and four times the most devices that were measured. Empty if no law fits (mixed

@@ -133,7 +133,7 @@ fn lost_efficiency_adds_up() {
     assert!(close(reference.lost_to_idle_percent.unwrap(), 0.0));
 }
 
-/// Adds ops to the run: name and self time per step and device.
+/// Adds ops to the run: name and self time per step per device.
 fn with_ops(mut subject: Subject, ops: &[(&str, f64)]) -> Subject {
     let op = |&(name, time): &(&str, f64)| json!({"name": name, "family": "fusion", "self_time_us": time, "occurrences": 1.0});
     let total: f64 = ops.iter().map(|(_, time)| time).sum();

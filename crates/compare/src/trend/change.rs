@@ -1,9 +1,9 @@
 //! Finds the points at which the level of a series of step times changes.
 //!
-//! For each number of changes there is an optimal placement, which minimizes the squared distances of the runs from the means
-//! of their levels. It is found exactly, by dynamic programming over the end of the last level. Splitting the series repeatedly
-//! would not find this placement, because a single split cannot detect a level that rises and falls again: both sides have
-//! similar means.
+//! For each number of changes there is an optimal placement, which minimizes the squared distances of the runs from the
+//! means of their levels. Dynamic programming over the end of the last level finds this placement exactly. Splitting
+//! the series repeatedly would not find it, because a single split cannot detect a level that rises and falls again:
+//! both sides have similar means.
 //!
 //! ```text
 //!   us |          .  . .                     error(j, k) = least error of the first j runs with k changes
@@ -21,8 +21,8 @@
 //! to 40 runs of pure noise has a change (a test counts them). Levels must also differ by 1 %, because long series reveal
 //! differences that do not matter in practice.
 //!
-//! A level contains at least two runs, so that one outlier is not a change. The first and the last
-//! level may contain one run.
+//! A level contains at least two runs, so that a single outlier is not a level. The exceptions are the first and the
+//! last level, which may contain one run.
 
 use super::super::noise::{LEAST_RELATIVE_DIFFERENCE, Sample, t_quantile_975};
 
@@ -110,7 +110,7 @@ fn is_beyond_noise(sums: &RunningSums, places: &[Places], taken: usize, more: us
     gain > limit * limit * variance && sums.levels_differ(&places.firsts)
 }
 
-/// Sums of all values before an index, so that the sum over any level is one subtraction.
+/// Sums of all values before each index, so that the sum over any level is one subtraction.
 struct RunningSums {
     runs: usize,
     /// Sums of the times minus the first time, because smaller numbers lose fewer digits.

@@ -44,9 +44,9 @@ pub struct LevelChange {
     pub name: String,
     /// True for an op, false for a part of the step.
     pub is_op: bool,
-    /// Time per step and device before the change.
+    /// Time per step per device before the change.
     pub before_us: f64,
-    /// Time per step and device after the change.
+    /// Time per step per device after the change.
     pub after_us: f64,
 }
 

@@ -6,7 +6,8 @@ use super::drift::error_of_means;
 /// Largest number of runs on each side that a run is compared with.
 const NEIGHBOURS: usize = 3;
 
-/// Smallest number of runs on each side. The first and the last runs could begin a new level.
+/// Smallest number of neighbours on each side. Runs with fewer neighbours are not tested, because the first and the
+/// last runs could begin a new level.
 const FEWEST_NEIGHBOURS: usize = 2;
 
 /// Factor on the 95 % limit of a single test, because every run is tested.
@@ -21,10 +22,10 @@ pub(super) struct Outlier {
     pub neighbours_us: f64,
 }
 
-/// Returns the runs that differ from the mean of their neighbours (up to three on each side) by more than `2.5 * t * sqrt(v + v
-/// / n)` and by a percent. `n` is the number of neighbours, and `v` their variance or, if larger, the squared standard error of
-/// the means over their steps. If the neighbours contain a jump or another outlier, they vary widely, and an outlier next to
-/// them is not detected.
+/// Returns the runs that differ from the mean of their neighbours (up to three on each side) by more than
+/// `2.5 * t * sqrt(v + v / n)` and by a percent. `n` is the number of neighbours. `v` is the variance of the neighbours
+/// or, if larger, the squared standard error of the means over their steps. If the neighbours contain a jump or another
+/// outlier, they vary widely, and an outlier next to them is not detected.
 pub(super) fn outliers(samples: &[Sample]) -> Vec<Outlier> {
     (0..samples.len()).filter_map(|at| outlier(samples, at)).collect()
 }

@@ -128,7 +128,7 @@ pub struct PartDigest {
     pub id: String,
     /// Display name.
     pub title: String,
-    /// Mean time per step and device, in microseconds.
+    /// Mean time per step per device, in microseconds.
     pub time_us: f64,
     /// Share of the step.
     pub percent: f64,

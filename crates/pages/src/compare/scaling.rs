@@ -13,7 +13,7 @@ pub(super) fn sections(comparison: &Comparison) -> Vec<Section> {
     let curve = Block::Scatter(speed_up(scaling, comparison));
     let mut sections = vec![section("scaling", "Scaling", Place::Front, vec![note(&[basis(scaling)]), curve, points])];
     if !scaling.excess_ops.is_empty() {
-        let title = "Ops that do not shrink as devices are added (per step and device, in the run on the most devices)";
+        let title = "Ops that do not shrink as devices are added (per step per device, in the run on the most devices)";
         let grid = Block::Grid(excess_ops(scaling));
         sections.push(section("excess-ops", title, Place::Detail, vec![grid]));
     }

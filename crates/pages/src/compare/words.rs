@@ -58,7 +58,7 @@ pub fn time_of_parts(comparison: &Comparison, run: u32) -> &'static str {
 
 /// Returns a description of what op times refer to.
 pub fn time_basis(comparison: &Comparison) -> &'static str {
-    of_steps(comparison, "per step and device", "per device over the window")
+    of_steps(comparison, "per step per device", "per device over the window")
 }
 
 /// Describes the ops that could not be matched between a run and the baseline. Returns `None` if
