@@ -219,7 +219,7 @@ const OF_A_PLATFORM: [Metric; 13] = [
     }),
     metric(
         "kernel_statistics.tensor_core_percent",
-        "Matrix time on matrix units",
+        "Share of matmul time on matrix units",
         ("percent", Direction::Higher),
         SHARE,
         Basis::Own,

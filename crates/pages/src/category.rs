@@ -26,7 +26,7 @@ pub(super) fn link_of_category(source: Source<'_>, category: &str) -> Option<Lin
     } else if ops.rows.iter().any(|op| op.family == family) {
         Link::equal(View::Ops, "family", family.label())
     } else if category == Direction::Fill.label() {
-        // Fills that library calls launch are in the rows of these calls.
+        // Fills that library calls launch belong to the rows of these calls.
         Link::equal(View::Transfers, "direction", category)
     } else {
         None

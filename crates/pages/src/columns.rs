@@ -1,5 +1,5 @@
-//! Selects and orders the columns of a table on a page: the leading columns, or those that the user chose. Columns that the
-//! table is sorted or filtered by are always visible. Step parts that occur in no row are hidden.
+//! Selects and orders the columns of a table on a page: the leading columns, or the columns that the user chose.
+//! Columns by which the table is sorted or filtered are always visible. Step parts that occur in no row are hidden.
 
 use crate::PageQuery;
 use document::{ColumnBlock, TableBlock};

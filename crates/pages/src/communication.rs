@@ -308,8 +308,8 @@ fn kinds(all: &Collectives) -> Bars {
     }
 }
 
-/// Draws the communication of each device: the time for waiting for other devices, the time for transfers, and the time
-/// that could not be split into these two.
+/// Draws the communication of each device: the time for waiting for other devices, the time for transfers, and the
+/// remaining time, which could not be attributed to either.
 fn devices(context: &Context<'_>) -> Stack {
     let series = |label: &str, class: ColourClass| Series { label: label.to_owned(), class, link: None };
     let rows = context.analysis.devices.used.iter().zip(&context.analysis.collectives.devices).map(|(device, it)| {
@@ -338,7 +338,7 @@ fn devices(context: &Context<'_>) -> Stack {
     }
 }
 
-/// Draws the load of the devices. Unequal work is the cause of waiting.
+/// Draws the load of the devices. Devices wait if their work is unequal.
 fn balance(context: &Context<'_>) -> Bars {
     let used = &context.analysis.devices.used;
     let most = used.iter().map(|device| device.busy.length()).max().unwrap_or(Ps::ZERO).as_ps().max(1) as f64;

@@ -16,7 +16,7 @@ use trace::EventId;
 const QUANTITY: &str = "quantity";
 const SCALE: &str = "scale";
 
-/// Largest number of cells of a map. A map with more devices or steps is too large to see.
+/// Largest number of cells of a map. Larger maps cannot be displayed.
 const MOST_CELLS: usize = 1 << 23;
 
 /// Quantity of a map.
@@ -121,7 +121,7 @@ pub(super) fn blocks(context: &Context<'_>, asked: &PageQuery) -> Vec<Block> {
     ]
 }
 
-/// Returns the devices that pass the page's filter, as indices of used devices.
+/// Returns the devices that pass the page's filter, as indices into the devices that ran ops.
 fn shown_devices(context: &Context<'_>, asked: &PageQuery) -> Vec<u32> {
     let used = &context.analysis.devices.used;
     let all = || (0..used.len() as u32).collect();
@@ -227,8 +227,8 @@ fn subtract_medians(values: &mut [f64], num_columns: usize) {
     }
 }
 
-/// Returns the times of the steps on one device, and by how much the other devices are later. Clocks of devices may be
-/// unrelated, so every device has its own shift.
+/// Returns the times of the steps on one device, and the delay of each other device relative to it. Every device has
+/// its own delay, because the devices' clocks may be unrelated.
 fn times(context: &Context<'_>, shown: &[u32]) -> CellTimes {
     let analysis = context.analysis;
     let origin = analysis.devices.capture.map_or(Ps::ZERO, |capture| capture.start);

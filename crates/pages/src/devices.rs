@@ -153,7 +153,7 @@ fn busy(profile: &UnifiedProfile, most: usize) -> Bars {
     Bars { title: "Devices, busy share".to_owned(), unit: Unit::Percent, bars, whole: Some(100.0), ..Bars::default() }
 }
 
-/// Returns bars for devices that did nothing. These devices are in no measurement, and have no rows in the table.
+/// Returns bars for devices that did nothing. These devices were not measured, and have no rows in the table.
 fn unused(profile: &UnifiedProfile) -> impl Iterator<Item = Bar> {
     let names = profile.multi_device.iter().flat_map(|devices| &devices.unused_devices);
     names.map(|name| Bar {
@@ -184,8 +184,8 @@ fn between(profile: &UnifiedProfile, devices: &MultiDevice, most: usize) -> Stri
     if let Some(imbalance) = devices.busy_imbalance_percent {
         facts.push(format!("imbalance {}", format::percent(imbalance)));
     }
-    // The first ops of a capture may belong to a helper program that only one device runs, so the
-    // starts of steps are more informative.
+    // The starts of steps are more informative than the first ops of a capture, which may belong to a helper program
+    // that only one device runs.
     match (profile.step_timing.step_start_skew_us, devices.start_skew_us) {
         (Some(skew), _) => facts.push(format!("starts of a step {} apart (median)", format::time_us(skew))),
         (None, Some(skew)) => facts.push(format!("first ops of the capture {} apart", format::time_us(skew))),
@@ -207,8 +207,8 @@ fn between(profile: &UnifiedProfile, devices: &MultiDevice, most: usize) -> Stri
     sentences.join(" ")
 }
 
-/// Describes the work of the devices without communication. Communication includes waiting for other devices, so a device that
-/// waits looks as busy as one that computes. `None` without communication.
+/// Describes the work of the devices without communication. Communication includes waiting for other devices, so a
+/// device that waits looks as busy as one that computes. `None` if there is no communication.
 fn work_outside_communication(profile: &UnifiedProfile) -> Option<String> {
     let breakdown = profile.step_breakdown.as_ref()?;
     let has_communication = breakdown.devices.iter().any(|device| device.parts.communication_us > 0.0);

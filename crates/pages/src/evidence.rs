@@ -1,5 +1,4 @@
-//! Formats the numbers behind a finding for display: `recompilation_percent` of 75.9 becomes
-//! "Recompilation" and "75.9 %".
+//! Formats the evidence of a finding for display: `recompilation_percent` of 75.9 becomes "Recompilation" and "75.9 %".
 
 use base::format;
 use report::{Evidence, Finding};
@@ -36,7 +35,7 @@ fn label(evidence: &Evidence) -> String {
     letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
 }
 
-/// Formats the value of a number behind a finding with its unit and the limit that it exceeded.
+/// Formats the value of a piece of evidence with its unit and the limit that it exceeded.
 fn value(evidence: &Evidence) -> String {
     let (_, unit) = stem_and_unit(&evidence.name);
     let limit = evidence.threshold.map(|limit| format!(" (limit {})", with_unit(limit, unit)));

@@ -97,9 +97,9 @@ pub(super) fn first(source: Source<'_>) -> Vec<FindingBlock> {
     with_most_time(source, source.profile().findings.iter().filter(is_checked).take(FIRST))
 }
 
-/// Returns the findings in their order, and an entry for the categories that take most of the time. If devices are mostly
-/// busy, improving the ops helps most, so the entry comes before notes. If the entry names source lines, it also comes
-/// before minor warnings. If devices are not mostly busy, the entry comes last.
+/// Returns the findings in their order, and an entry for the categories that take most of the time. If devices are
+/// mostly busy, the entry comes before notes, because improving the ops helps most. If the entry names source lines, it
+/// also comes before minor warnings. If devices are not mostly busy, the entry comes last.
 fn with_most_time<'a>(source: Source<'_>, findings: impl Iterator<Item = &'a Finding>) -> Vec<FindingBlock> {
     let breakdown = source.profile().step_breakdown.as_ref();
     let are_busy = breakdown.is_some_and(|it| it.device_busy_us > MOSTLY * it.duration_us);

@@ -7,7 +7,7 @@ use metrics::StepPart;
 use report::{Goodput, GoodputPart};
 use table::Unit;
 
-/// Returns the block, if a device was used.
+/// Returns the block, if a device ran an op.
 pub(super) fn blocks(source: Source<'_>) -> Option<Block> {
     source.profile().goodput.as_ref().map(|goodput| Block::Bars(bars(goodput)))
 }
@@ -16,7 +16,8 @@ pub(super) fn blocks(source: Source<'_>) -> Option<Block> {
 /// noise.
 const NOTED_PERCENT: f64 = 5.0;
 
-/// Describes the productive time and the largest losses. Returns `None` if the capture loses little, unless a price is given.
+/// Describes the productive time and the largest losses. Returns `None` if the capture loses little and no price is
+/// given.
 pub(super) fn in_words(goodput: &Goodput) -> Option<String> {
     let is_loss = |part: &&GoodputPart| !matches!(part.part.as_str(), "productive" | "outside_steps" | "idle");
     let losses: Vec<String> = goodput

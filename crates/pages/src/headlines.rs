@@ -87,8 +87,8 @@ fn uneven(timing: &StepTiming) -> Option<String> {
     (most - least > UNEVEN * mean).then(|| format!("median {median}, {least_time} to {most_time}"))
 }
 
-/// Describes the warm-up: the first steps, which are slower than the others. They are not counted, because they would cause
-/// most of the spread.
+/// Describes the warm-up: the first steps, which are slower than the others. The warm-up steps are not counted, because
+/// they would cause most of the spread.
 fn warm_up(steps: &[Step]) -> String {
     let slow = || steps.iter().filter(|step| step.warm_up && !step.compiles && !step.counted && !step.partial);
     let longest = slow().map(|step| step.duration_us).fold(0.0, f64::max);
@@ -99,8 +99,8 @@ fn warm_up(steps: &[Step]) -> String {
     }
 }
 
-/// Returns the number and the mean duration of complete steps that compile after a counted step. The mean over the counted
-/// steps does not show them.
+/// Returns the number and the mean duration of complete steps that compile after a counted step. The mean over the
+/// counted steps does not show these steps.
 fn late_compilations(steps: &[Step]) -> Option<(usize, f64)> {
     let late = steps.iter().skip_while(|step| !step.counted);
     let late = late.filter(|step| step.compiles && !step.counted && !step.partial);
@@ -108,8 +108,8 @@ fn late_compilations(steps: &[Step]) -> Option<(usize, f64)> {
     (count > 0).then(|| (count, sum / count as f64))
 }
 
-/// Returns the figure for the slowdown by tracing, for captures that measured it. It shows how far
-/// the times can be trusted.
+/// Returns the figure for the slowdown by tracing, for captures that measured it. The slowdown shows how far the times
+/// can be trusted.
 fn slowed_by_tracing(profile: &UnifiedProfile, measured: &Tracing) -> Figure {
     let (traced, untraced) = (measured.traced_step_time_us, measured.untraced_step_time_us);
     let figure = Figure {
@@ -139,7 +139,7 @@ fn busy(source: Source<'_>) -> Figure {
     } else {
         note.push_str(&format!("; {} without a device op", format::time_us(usage.overhead_time_us)));
     }
-    // If ops are missing, the idle time may not be real. For the same reason, findings do not judge it.
+    // If ops are missing, the idle time may not be real. For the same reason, findings do not judge the idle time.
     if base::cut(&source.profile().warnings).is_some_and(|cut| cut > Cut::Earliest) {
         note.push_str("; not judged, since events are missing");
         return Figure { value: Some(share), note, ..figure };

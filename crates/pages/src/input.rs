@@ -10,7 +10,7 @@ use report::{InputPipeline, Metric, UnifiedProfile, View, metric};
 use table::Unit;
 use tables::TableName;
 
-/// Field of the profile that is absent for the same reason as the pipeline.
+/// Field of the profile that is absent whenever the pipeline is absent, for the same reason.
 const INPUT_TIME: &str = "io_operations.io_total_time_us";
 
 /// Returns the blocks of the page.
@@ -34,7 +34,8 @@ pub(super) fn blocks(source: Source<'_>, query: &PageQuery) -> Vec<Block> {
     blocks
 }
 
-/// Explains why there is no pipeline. Names the host's activity while devices are idle, because this may be the pipeline.
+/// Explains why there is no pipeline. Names the host's activity while devices are idle, because this activity may be
+/// the pipeline.
 fn without_spans(source: Source<'_>) -> Vec<Block> {
     let mut blocks = vec![source.not_measured(INPUT_TIME)];
     let breakdown = source.profile().step_breakdown.as_ref();

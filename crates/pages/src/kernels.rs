@@ -174,7 +174,7 @@ fn figures(context: &Context<'_>, stats: &KernelStats, all: &Occurrences) -> Vec
 
 fn tensor_cores(context: &Context<'_>, stats: &KernelStats) -> Figure {
     let (matrix, fast) = (stats.matrix.time.as_us(), stats.matrix_on_tensor_cores.time.as_us());
-    let label = format!("Matrix time on {}", matrix_units(&context.profile.metadata.device_type));
+    let label = format!("Matmul time on {}", matrix_units(&context.profile.metadata.device_type));
     if !may_have_tensor_cores(context) {
         return figure(
             &label,
@@ -192,8 +192,8 @@ fn tensor_cores(context: &Context<'_>, stats: &KernelStats) -> Figure {
     Figure { link: Some(Link::to(View::Kernels, &filter)), ..figure(&label, share(fast, matrix), Unit::Percent, note) }
 }
 
-/// Returns true if the device may have tensor cores. NVIDIA GPUs have them from compute capability 7.0 on; traces of other
-/// devices do not record this.
+/// Returns true if the device may have tensor cores. NVIDIA GPUs have them from compute capability 7.0 on. Traces of
+/// other devices do not record whether they have any.
 fn may_have_tensor_cores(context: &Context<'_>) -> bool {
     let trace = context.trace();
     let plane = context.analysis.devices.used.first().and_then(|device| trace.planes.get(device.plane));

@@ -9,7 +9,7 @@ use table::Unit;
 use tables::TableName;
 
 const GROUP: &str = "layers";
-/// Largest number of spans of the chart. More could not be distinguished.
+/// Largest number of spans of the chart. More spans could not be distinguished.
 const MOST_NODES: usize = 400;
 /// Smallest share of the total time at which the chart shows a layer.
 const LEAST_SHARE: f64 = 0.001;
@@ -98,8 +98,8 @@ fn figures(section: &report::Layers) -> Vec<Figure> {
     figures
 }
 
-/// Returns the time that the slowest of several equal layers loses: its excess over the others, weighted with its share of
-/// the time.
+/// Returns the time that the slowest of several layers with the same work loses: its excess over the other layers,
+/// weighted by its share of the time.
 fn excess(layer: &report::LayerTime) -> f64 {
     let one = layer.busy_self_time_percent.unwrap_or_default() / layer.members.max(1) as f64;
     (layer.slowest_ratio.unwrap_or(1.0) - 1.0) * one

@@ -1,5 +1,5 @@
-//! Pages of a run as values: the figures, charts and tables of each. Each page is one file, and has the same name in code,
-//! docs and URLs. The web page only draws the blocks.
+//! Pages of a run as values: the figures, charts and tables of each. Each page has one source file, and the same name
+//! in code, docs and URLs. The web page only draws the blocks.
 //!
 //! The same code makes the pages of runs that were read from a trace and of runs that only have a profile. If the profile
 //! contains a number, pages show that number and do not compute it again. Without events, pages omit data that requires
@@ -64,7 +64,7 @@ use metrics::{Context, family_of};
 use table::{Cell, Column, Query, Sorts, Table, query};
 use tables::TableName;
 
-/// Largest number of rows of a table on a page. A filter finds the others.
+/// Largest number of rows of a table on a page. The user can find other rows with a filter.
 const TABLE_ROWS: u32 = 1000;
 
 /// Request for a page: the filter of the view and the selected options.

@@ -12,7 +12,7 @@ use tables::TableName;
 const DEVICES: usize = 8;
 const BY_LINE: &str = "Memory by line of code";
 
-/// Returns the blocks. Empty without a section about memory.
+/// Returns the blocks. Empty if the profile has no memory section.
 pub(super) fn blocks(source: Source<'_>, query: &PageQuery) -> Vec<Block> {
     let Some(memory) = &source.profile().memory else { return Vec::new() };
     let mut figures: Vec<Figure> = memory.live.iter().flat_map(of_live).collect();
@@ -27,7 +27,7 @@ pub(super) fn blocks(source: Source<'_>, query: &PageQuery) -> Vec<Block> {
     blocks
 }
 
-/// Returns the blocks of the device memory profile that was saved next to a trace. Empty without one.
+/// Returns the blocks of the device memory profile that was saved next to a trace. Empty if there is no such profile.
 pub(super) fn beside_trace(source: Source<'_>, query: &PageQuery) -> Vec<Block> {
     let profile = source.profile();
     let memory = profile.memory.as_ref().filter(|_| !profile.is_of_memory_alone());
@@ -74,7 +74,7 @@ fn kind(kind: &LiveMemoryKind) -> Figure {
     figure(title_of_kind(&kind.kind), kind.bytes, note)
 }
 
-/// Returns the bytes that a device uses, needs or lacks, depending on the file.
+/// Returns a figure of the bytes that a device uses, needs or lacks. Which of these applies depends on the file.
 fn device(device: &DeviceMemory) -> Option<Figure> {
     let of_capacity = || match device.capacity_bytes {
         Some(capacity) => format!("of {}", format::bytes(capacity)),

@@ -29,7 +29,7 @@ const FEWEST_ITERATIONS: u64 = 4;
 /// If the listed ops take more than this share of the busy time, in percent, the profile lists all ops that matter. The
 /// rest is rounding.
 const ALL_LISTED_PERCENT: f64 = 99.9;
-/// Minimum share of the busy time, in percent, for the shapes of the largest op to be named.
+/// Minimum share of the busy time, in percent, for the largest op to be described by its shapes.
 const NAMED_OP_PERCENT: f64 = 10.0;
 
 /// Categories that take most of the time of device ops.
@@ -160,7 +160,8 @@ fn scope_of_most(profile: &UnifiedProfile, lines: &[LineTime<'_>]) -> Option<Fun
 /// Returns the share of the busy time that a scope takes, as in the layers table, and the words before it in a sentence.
 /// The profile lists only the largest ops, so the share of its ops (`listed`) is a lower bound.
 fn share_of_scope(profile: &UnifiedProfile, scope: &str, listed: f64) -> (&'static str, f64) {
-    // A row of the table stands for all equal layers, so its time is longer than that of a scope with a number.
+    // A row of the table stands for all layers that differ only in their numbers, so it takes longer than a single
+    // numbered scope.
     let is_of_scope = |path: &str| path.split_once('/').is_some_and(|(_, inner)| inner == scope);
     let layers = profile.layers.iter().flat_map(|found| &found.layers).filter(|layer| is_of_scope(&layer.path));
     let counted: f64 = layers.filter_map(|layer| layer.busy_self_time_percent).sum();
@@ -181,8 +182,8 @@ fn function_with_name(mut function: &str) -> &str {
     function
 }
 
-/// Returns the source lines that the title names, most time first, until they cover [`NAMED_PERCENT`] of the busy time. Empty
-/// if the first [`MOST_NAMED`] cover less than [`TITLE_LINES_PERCENT`].
+/// Returns the source lines that the title names, most time first, until they cover [`NAMED_PERCENT`] of the busy time.
+/// Empty if the first [`MOST_NAMED`] lines cover less than [`TITLE_LINES_PERCENT`].
 fn named<'a>(lines: &[LineTime<'a>]) -> Vec<LineTime<'a>> {
     let mut before = 0.0;
     let is_needed = |line: &&LineTime<'_>| {

@@ -11,8 +11,8 @@ use timeline::Change;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct OpChanges {
     by_name: BTreeMap<String, Change>,
-    /// Changes of the ops that represent the equal ops of all layers, by name without its number. [`Change::Same`] if several
-    /// ops have this name and their changes differ.
+    /// Changes of the ops that represent the corresponding ops of all layers, by name without its number.
+    /// [`Change::Same`] if several ops have this name and their changes differ.
     by_stem: BTreeMap<String, Change>,
 }
 
@@ -60,9 +60,9 @@ impl OpChanges {
         (has_partners && !comparison.is_of_other_work(of)).then(|| OpChanges::new(comparison, run))
     }
 
-    /// Returns the change of an event that runs the HLO instruction `op` or, if it has none, is the op `name`. Returns
-    /// `None` for events that are not ops. `is_op` is true if the event is an op even though the comparison lists no
-    /// difference for it.
+    /// Returns the change of an event that runs the HLO instruction `op`. If the event has no instruction, returns the
+    /// change of the op `name`. Returns `None` for events that are not ops. `is_op` is true if the event is an op even
+    /// though the comparison lists no difference for it.
     pub fn of(&self, op: &str, name: &str, is_op: bool) -> Option<Change> {
         let of_layers = || self.by_stem.get(stem(if op.is_empty() { name } else { op }));
         let known = self.by_name.get(op).or_else(|| self.by_name.get(name)).or_else(of_layers);

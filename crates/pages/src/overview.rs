@@ -1,9 +1,9 @@
 //! Overview: the headline figures, the first findings, the steps, and the categories, kernels and
 //! devices with the most time, each with a link to its rows.
 //!
-//! The report groups categories and names by kernel, whereas tables list ops and what XProf calls kernels. A copy is an op
-//! but not a kernel, and an op that runs a library kernel has the category `custom-call`. Each link is therefore chosen so
-//! that its target has rows.
+//! The report groups categories and names by kernel, whereas tables list ops and what XProf calls kernels. A copy is an
+//! op but not a kernel, and an op that runs a library kernel has the category `custom-call`. Each link therefore leads
+//! to a table that has rows for it.
 
 use crate::category::link_of_category;
 use crate::{
@@ -112,7 +112,7 @@ pub(super) fn categories(report: &UnifiedProfile, link: &dyn Fn(&str) -> Option<
     }
 }
 
-/// Draws the categories with links to their rows. The small ones share a bar.
+/// Draws the categories with links to their rows. The small categories share a bar.
 fn largest_categories(source: Source<'_>) -> Bars {
     let mut all = categories(source.profile(), &|category| link_of_category(source, category));
     all.about = Some(About::new(metric!("kernels.kernels_by_category.*.time_us"), View::Kernels));
@@ -153,8 +153,8 @@ fn share(part: f64, whole: f64) -> String {
     if whole > 0.0 { format::percent(100.0 * part / whole) } else { String::new() }
 }
 
-/// Returns the ops with the most self time, with equal ops of repeated layers merged. For an
-/// earlier result, which lists no ops, returns its kernels.
+/// Returns the ops with the most self time, with the corresponding ops of repeated layers merged. For an earlier
+/// result, which lists no ops, returns its kernels.
 fn top_ops(source: Source<'_>, query: &PageQuery) -> Option<TableBlock> {
     let mut table =
         source.measured_or_recorded(|context| Some(top_groups(context, query)), |_| top_kernels(source, query))?;

@@ -13,7 +13,7 @@ use table::{Filter, Query, Unit, query as ask_table, query_passing};
 use tables::{self, TableName};
 use trace::{Framework, Platform, SourceFormat};
 
-/// Largest number of points in the chart. Keeps those with the most time.
+/// Largest number of points in the chart. Keeps the points with the most time.
 const MOST_POINTS: usize = 200;
 /// Share of a bandwidth above which an op cannot have moved its bytes during its own time, so it starts an asynchronous
 /// copy or waits for one.
@@ -77,7 +77,7 @@ fn of_trace(context: &Context<'_>, query: &PageQuery) -> Vec<Block> {
     blocks
 }
 
-/// Explains why there are no roofs, and what to do.
+/// Explains why the chart has no roofline, and what to do.
 fn no_peaks(context: &Context<'_>) -> Block {
     if context.analysis.kernel_stats.platform == Some(Platform::Cpu) {
         let reason = "The peaks of this CPU are unknown, so there is no roofline. Choose a device to compare with on \
@@ -116,8 +116,7 @@ fn figure(label: &str, value: Option<f64>, unit: Unit, note: String, metric: Met
 struct RooflineFigures<'a> {
     mfu: Result<f64, &'a str>,
     hfu: Result<f64, &'a str>,
-    /// Percentage of the op time for which FLOPs are known. The next field is the percentage of the op time in custom calls
-    /// with unknown cost.
+    /// Percentage of the op time for which FLOPs are known.
     known_percent: Option<f64>,
     unknown_calls_percent: Option<f64>,
     gflops: Option<f64>,
@@ -126,7 +125,7 @@ struct RooflineFigures<'a> {
     /// Roof that the program is closest to.
     bound_by: Option<&'a str>,
     hbm_gibps: Option<f64>,
-    /// Percentage of the memory's peak bandwidth.
+    /// Percentage of the peak memory bandwidth that the program uses.
     hbm_percent: Option<f64>,
     profile: &'a UnifiedProfile,
 }

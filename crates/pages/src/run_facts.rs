@@ -143,8 +143,8 @@ fn steps(profile: &UnifiedProfile) -> String {
     text
 }
 
-/// Describes the work that a step launches, and how far the devices lag behind the host. Returns
-/// `None` if no launches connect work to steps.
+/// Describes the work that a step launches, and how far the devices lag behind the host. Returns `None` if there are no
+/// launches that link the work to steps.
 fn device_work(profile: &UnifiedProfile) -> Option<String> {
     let timing = &profile.step_timing;
     timing.device_work_tied_by.as_deref().filter(|tie| matches!(*tie, "correlation" | "group" | "dispatch"))?;

@@ -1,7 +1,7 @@
 //! Report of a run, section by section. This is the only list of the contents of terminal output, Markdown, HTML and
 //! notebook card.
 //!
-//! The blocks are those of the pages, made from the profile alone. As a result, imported results also have a report, and
+//! The report uses the blocks of the pages, made from the profile alone. So imported results also have a report, and
 //! the same profile always gives the same bytes.
 
 use crate::warning::warning_line;
@@ -17,7 +17,7 @@ use tables::{TableName, top_ops_or_kernels};
 
 /// Largest number of devices that get a bar.
 const DEVICES: usize = 64;
-/// Largest number of warnings that are listed. The profile contains all of them.
+/// Largest number of warnings that are listed. The profile contains all warnings.
 const WARNINGS: usize = 20;
 /// Columns of the table of largest ops that are only shown in the details of an op.
 const OP_DETAILS: [&str; 3] = ["min_us", "max_us", "program"];

@@ -11,13 +11,13 @@ use table::{Rows, query};
 use tables::{self, AreaError, AreaQuery, TableName};
 use timeline::{StepPicture, Timeline};
 
-/// Statement that a run only has a profile.
+/// Sentence that states that a run only has a profile.
 const EARLIER_RESULT: &str = "This run is an earlier result, which contains numbers but no events.";
-/// Remedy for such a run.
+/// Remedy for a run that only has a profile.
 const OPEN_ORIGINAL: &str = "Open the profile that the result was made from.";
 
-/// Parts of a run that pages and tables read. Every run has a profile. A run that was imported from an earlier result has
-/// no other parts. Requests for other parts return `None`, or the [reason](Source::events).
+/// Parts of a run that pages and tables read. Every run has a profile. A run that was imported from an earlier result
+/// has no other parts. Requests for missing parts return `None`, or the [reason](Source::events).
 #[derive(Clone, Copy, Debug)]
 pub struct Source<'a> {
     profile: &'a UnifiedProfile,
@@ -36,7 +36,7 @@ pub(super) struct Absent {
 }
 
 impl From<Absent> for Block {
-    /// The remedies of a profile are sentences, and those of a block are code.
+    /// In a profile, a remedy is a sentence. In a block, it is code.
     fn from(Absent { reason, remedy }: Absent) -> Block {
         let reason = remedy.map_or(reason.clone(), |remedy| format!("{reason} {remedy}"));
         Block::Empty { reason, remedy: None }
@@ -88,8 +88,8 @@ impl<'a> Source<'a> {
         self.context.ok_or_else(|| self.why_absent(section))
     }
 
-    /// Returns the result of the first function if the run has events, and of the second function otherwise. Pages use this
-    /// function if events give more detail than the profile.
+    /// Returns the result of the first function if the run has events, and of the second function otherwise. Pages call
+    /// this function if events provide more detail than the profile.
     pub(super) fn measured_or_recorded<T>(
         self,
         of_events: impl FnOnce(&Context<'a>) -> T,

@@ -240,8 +240,8 @@ fn every_figure_of_the_overview_that_is_a_field_has_its_definition() {
     assert!(metrics.iter().all(|figure| figure.definition.ends_with('.')), "{metrics:?}");
 }
 
-/// By hand: 3 MB move in the 15 µs from 20 to 35, which is 200 GB/s. The profile contains only the 20 µs of both transfers,
-/// which gives 150 GB/s.
+/// Computed by hand: 3 MB move in the 15 µs from 20 to 35, which is 200 GB/s. The profile contains only the 20 µs of
+/// both transfers, which gives 150 GB/s.
 #[test]
 fn a_bandwidth_states_its_time() {
     let mut b = TraceBuilder::new();
@@ -259,8 +259,8 @@ fn a_bandwidth_states_its_time() {
     assert_eq!(said(&of_profile), (150.0, "2 transfers: 2.86 MiB in 20.0 µs, added up".to_owned()));
 }
 
-/// By hand: four fusions with a duration, and four starts of copies without one. Nothing repeats at
-/// regular intervals.
+/// Computed by hand: four fusions with a duration, and four starts of copies without one. Nothing repeats at regular
+/// intervals.
 #[test]
 fn ops_without_duration_are_not_counted_as_kernels() {
     let mut b = TraceBuilder::new();

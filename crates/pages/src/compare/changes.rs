@@ -8,7 +8,7 @@ use compare::{Cause, CauseKind, Change, Comparison, MOST_RUNS, MatchedBy, Matche
 use document::{Judgement, Place, Section};
 use table::Filter;
 
-/// Largest number of rows in a list of ops or kernels of one run. The JSON contains all of them.
+/// Largest number of rows in a list of ops or kernels of one run. The JSON contains all rows.
 const MOST_ROWS: usize = 40;
 
 /// Returns the causes that the answer omits.
@@ -119,7 +119,7 @@ fn row(change: &Change, most: f64) -> Vec<GridCell> {
     ]
 }
 
-/// Describes the name of the op in the baseline, the method that matched both ops, and the place in the program.
+/// Describes how the op was matched: its name in the baseline, the matching method, and its place in the program.
 fn how_matched(change: &Change) -> String {
     let renamed = change.baseline_name.as_deref().filter(|other| *other != change.name);
     let was = renamed.map(|other| format!("was {other}"));

@@ -1,11 +1,13 @@
-//! Conditions under which the runs were captured: the equal, different and unknown ones, and the consequences.
+//! Conditions under which the runs were captured: which are the same, which differ, which are unknown, and the
+//! consequences.
 
 use super::{Block, CellStatus, Grid, GridCell, headings, words};
 use base::format;
 use compare::{Comparison, FairnessCheck, FairnessStatus, MOST_RUNS};
 use document::{Place, Section};
 
-/// Largest number of runs that get one column each. For more runs, equal values are counted.
+/// Largest number of runs that get one column each. For more runs, each value is shown once, with the number of runs
+/// that have it.
 const COLUMNS: usize = 5;
 
 /// Returns the conditions, with those that differ first.
@@ -16,7 +18,7 @@ pub(super) fn section(comparison: &Comparison) -> Section {
     super::section("fairness", &title(comparison), Place::Appendix, blocks)
 }
 
-/// Returns the number of equal and unknown conditions, and the names of those that differ.
+/// Returns the number of conditions that are the same or unknown, and the names of the conditions that differ.
 fn title(comparison: &Comparison) -> String {
     let of = |status: FairnessStatus| comparison.fairness.iter().filter(move |check| check.status == status);
     let differs: Vec<String> = of(FairnessStatus::Differs).map(|check| check.title.to_lowercase()).collect();

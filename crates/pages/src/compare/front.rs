@@ -6,10 +6,10 @@ use base::format;
 use compare::{ComparedMetric, Comparison, PhaseChange};
 use document::{Judgement, Place, Section};
 
-/// Largest number of runs whose phases are shown. The JSON contains all of them.
+/// Largest number of runs whose phases are shown. The JSON contains the phases of all runs.
 const PHASES: usize = 3;
 
-/// Returns the blocks, most important first. Later blocks do not repeat a caveat.
+/// Returns the blocks, most important first. A caveat appears only once.
 pub(super) fn section(comparison: &Comparison) -> Section {
     let answer = &comparison.answer;
     let mut blocks = vec![note(&answer.verdict)];

@@ -6,7 +6,7 @@ use compare::{Comparison, LayerChange, LayerKind};
 use document::{Judgement, Place, Section};
 use report::Phase;
 
-/// Largest number of layers that are shown for each run. The JSON contains all of them.
+/// Largest number of layers that are shown for each run. The JSON contains all layers.
 const MOST_ROWS: usize = 40;
 
 /// Returns the time by phase and layer. Empty unless the ops of both runs have framework paths.
@@ -32,8 +32,8 @@ pub(super) fn section(comparison: &Comparison) -> Section {
     super::section("layers", &format!("Time by phase and layer, {}", words::time_basis(comparison)), place, blocks)
 }
 
-/// Returns true if `change` takes all of the time of the enclosing layer `around`. Most such rows are the only primitive of
-/// a layer.
+/// Returns true if `change` takes all of the time of the enclosing layer `around`. Usually, such a row is the only
+/// primitive of the layer.
 fn repeats(change: &LayerChange, around: &LayerChange) -> bool {
     let outer = change.name.rsplit_once('/').map(|(outer, _)| outer);
     outer == Some(around.name.as_str()) && change.time_us == around.time_us

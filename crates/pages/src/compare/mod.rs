@@ -1,8 +1,8 @@
 //! Comparison: the answer in sentences, the causes, and every number with one column per run.
 //!
-//! [`sections`] is the only list of the contents of a comparison. The page, terminal output, Markdown and the HTML report
-//! show the same sections. They only display a [`Comparison`], which already contains the winner and the noise. A word, a
-//! sign and a symbol mark better and worse, and the colour only repeats this.
+//! [`sections`] is the only list of the contents of a comparison. The page, terminal output, Markdown and the HTML
+//! report show the same sections. They only display a [`Comparison`], and do not compute the winner or the noise. A
+//! word, a sign and a symbol mark better and worse. The colour only repeats the mark.
 
 mod changes;
 mod conditions;
@@ -23,7 +23,7 @@ use compare::Comparison;
 use document::{Block, CellStatus, Grid, GridCell, Judgement, Page, Place, Section};
 use table::Filter;
 
-/// Largest number of runs that are shown side by side as columns. If there are more, runs are rows.
+/// Largest number of runs that are shown side by side as columns. A table of more runs has one row per run.
 const BESIDE: usize = 3;
 
 /// Returns the page. `filter` selects ops and kernels. Details are folded.

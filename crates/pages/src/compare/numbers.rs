@@ -1,4 +1,4 @@
-//! Numbers of the runs side by side: step times with their noise, the most important numbers, and all of them.
+//! Numbers of the runs side by side: step times with their noise, the most important numbers, and then all numbers.
 
 use super::{
     BESIDE, Block, CellStatus, Grid, GridCell, headings, largest, name_of, note, others, run_columns, section, status,

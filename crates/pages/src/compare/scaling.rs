@@ -168,7 +168,7 @@ fn excess_cells(op: &ExcessOp) -> [String; 6] {
     ]
 }
 
-/// Returns the cells of a forecast size, with the name of its series as recorded in the profiles.
+/// Returns the cells of a forecast, with the name of its series as recorded in the profiles.
 fn forecast_cells(size: &ScalingForecast) -> [String; 5] {
     let interval = size.interval_us.map(|[low, high]| format!("{} to {}", format::time_us(low), format::time_us(high)));
     [

@@ -10,14 +10,14 @@ use compare::{
 };
 use document::Judgement;
 
-/// Largest distance from 1 at which a ratio is shown as equal.
+/// Largest distance from 1 at which a ratio is shown as "equal".
 const SAME: f64 = 0.005;
 
 /// Minus sign with the width of a plus sign.
 pub const MINUS: &str = "−";
 
-/// Judges the change of an op or a kernel. The change is noise if the captures of one run differ from each other by as
-/// much.
+/// Judges the change of an op or a kernel. The change is noise if the captures of one run differ from each other by the
+/// same amount.
 pub fn judgement_of(change: &Change) -> Judgement {
     let delta = change.delta_us_per_step;
     let is_noise = change.margin_us.is_some_and(|margin| delta != 0.0 && delta.abs() <= margin);
@@ -39,14 +39,14 @@ pub fn parts_title(comparison: &Comparison, run: u32, name: &str, baseline: &str
     }
 }
 
-/// Returns the sum of the parts for the baseline and for a run, in microseconds.
+/// Returns the sums of the parts of the baseline and of a run, in microseconds.
 pub fn sums_of_parts(comparison: &Comparison, run: u32) -> [f64; 2] {
     let of_run = || comparison.waterfall.iter().filter(|part| part.run == run);
     [of_run().map(|part| part.baseline_us).sum(), of_run().map(|part| part.run_us).sum()]
 }
 
-/// Returns the name of the whole that the parts of a run and of the baseline add up to: a step, a token or a sample, or the
-/// window if the steps are unknown.
+/// Returns the name of the whole that the parts of a step add up to, in a run and in the baseline: a step, a token or a
+/// sample, or the window if the steps are unknown.
 pub fn time_of_parts(comparison: &Comparison, run: u32) -> &'static str {
     let per = comparison.waterfall.iter().find(|part| part.run == run).map(|part| part.per);
     match per {
@@ -56,7 +56,7 @@ pub fn time_of_parts(comparison: &Comparison, run: u32) -> &'static str {
     }
 }
 
-/// Returns a description of what op times refer to.
+/// Describes the base of op times: a step of one device, or the window of one device.
 pub fn time_basis(comparison: &Comparison) -> &'static str {
     of_steps(comparison, "per step per device", "per device over the window")
 }

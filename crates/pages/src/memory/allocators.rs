@@ -111,7 +111,7 @@ fn figures(allocator: &Allocator) -> Option<Vec<Figure>> {
     Some(figures)
 }
 
-/// Describes how the peak of the whole process differs from the peak in the capture. Either may be larger.
+/// Describes how the peak of the whole process differs from the peak in the capture. Either peak may be larger.
 pub(super) fn of_process(process_bytes: u64, peak_bytes: u64, reserved_bytes: u64) -> String {
     let reserved = format::bytes(reserved_bytes);
     match (process_bytes < peak_bytes, reserved_bytes) {

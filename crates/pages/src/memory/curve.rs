@@ -12,7 +12,7 @@ pub fn unit_of(most_bytes: u64) -> (&'static str, f64) {
     UNITS.into_iter().find(|(_, bytes)| most_bytes as f64 >= *bytes).unwrap_or(("bytes", 1.0))
 }
 
-/// Returns a line through these points. If there are many, keeps the lowest and the highest of each
+/// Returns a line through these points. If there are many points, keeps the lowest and the highest point of each
 /// segment, so that no peak is lost:
 ///
 /// ```text

@@ -28,7 +28,7 @@ pub fn chosen(
     buttons.into_iter().chain(block(kept, name, &form, title, asked)).collect()
 }
 
-/// Returns a table with the page's filter and order. Returns `None` without rows.
+/// Returns a table with the page's filter and order. Returns `None` if there are no rows.
 pub fn block(kept: &KeptMemory, name: TableName, variant: &str, title: &str, asked: &PageQuery) -> Option<Block> {
     let of_rows = |rows: &dyn Rows| {
         let Applied { filter, lacking } = applied(&asked.filter, rows.columns());

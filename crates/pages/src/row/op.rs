@@ -119,7 +119,7 @@ impl<'a> Op<'a> {
             let keys = &keys;
             it.ops.iter().filter_map(move |&id| Some((run_of(trace, keys, id)?, device, id)))
         });
-        // The first of several equally long runs.
+        // If several runs are equally long, takes the first.
         let (run, device, id) = runs.reduce(|a, b| if b.0.length() > a.0.length() { b } else { a })?;
         let origin = analysis.captured.capture?.start;
         let link = Link {

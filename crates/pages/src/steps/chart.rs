@@ -11,8 +11,8 @@ use table::Unit;
 /// Largest number of rows of a chart.
 const MOST_ROWS: usize = 200;
 
-/// Draws the steps in order. More than 200 steps are grouped into equal groups, each shown as its
-/// mean.
+/// Draws the steps in order. More than 200 steps are divided into groups of the same size, and the chart shows the mean
+/// of each group.
 pub(super) fn by_step(source: Source<'_>, device: Option<u32>) -> Stack {
     let (series, steps) = steps(source, device);
     let size = steps.len().div_ceil(MOST_ROWS).max(1);
@@ -194,8 +194,8 @@ fn step_source(timing: &StepTiming) -> String {
     }
 }
 
-/// Describes the number of steps, the marked steps, and the steps that the statistics include only because there are no
-/// better ones.
+/// Describes the number of steps, the marked steps, and the partial or warm-up steps that the statistics include
+/// because there are no other steps.
 fn summary(steps: &[Step]) -> String {
     let noun = if steps.len() == 1 { "step" } else { "steps" };
     let mut text = format!("{} {noun}, start to start.", steps.len());

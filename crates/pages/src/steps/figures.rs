@@ -19,7 +19,7 @@ struct Shown<'a> {
     has_steps: bool,
     knows_launches: bool,
     duty_percent: Option<f64>,
-    /// Position and duration of the longest counted step. Absent without steps.
+    /// Position and duration of the longest counted step. Absent if there are no steps.
     longest: Option<(u64, f64)>,
     /// Column of steps in the table of the page.
     step_key: &'static str,
@@ -114,7 +114,7 @@ fn figures(shown: &Shown<'_>) -> Vec<Figure> {
     figures.extend(shown.has_steps.then(|| worst(shown)));
     figures.extend(device_work(&shown.profile.step_timing));
     figures.push(biggest(BIGGEST, mean, mean.biggest_part()));
-    // If the largest part is idle time, its cause is already named.
+    // If the largest part is idle time, the cause of idle time already names it.
     if mean.biggest_idle_cause() != mean.biggest_part() {
         let mut cause = biggest("Biggest idle cause", mean, mean.biggest_idle_cause());
         if !shown.knows_launches {
@@ -154,8 +154,8 @@ fn length(shown: &Shown<'_>) -> Figure {
     figure(label, Some(shown.mean.duration_us), Unit::TimeUs, note, metric!("step_breakdown.duration_us"))
 }
 
-/// Returns the figure for the work of a step and the lag of the devices. Requires links from device work to the step that
-/// launched it.
+/// Returns the figure for the work of a step and the lag of the devices. `None` if no link connects the device work to
+/// the steps that launched it.
 fn device_work(timing: &StepTiming) -> Option<Figure> {
     timing.device_work_tied_by.as_deref().filter(|tie| matches!(*tie, "correlation" | "group" | "dispatch"))?;
     let lag = timing
@@ -194,7 +194,7 @@ fn worst(shown: &Shown<'_>) -> Figure {
     Figure { link, ..figure("Longest step", value, Unit::TimeUs, note, metric!("step_timing.max_step_time_us")) }
 }
 
-/// Returns a figure whose hover text describes the figure first, and then the part named below the figure.
+/// Returns a figure whose tooltip describes first the figure, and then the part that is named below it.
 fn biggest(label: &str, mean: &MeanPart, part: Option<StepPart>) -> Figure {
     let of = part.map_or_else(Figure::default, |part| Figure::of(part_metric(part)));
     let which = if label == BIGGEST { "part of a step" } else { "cause of idle time" };

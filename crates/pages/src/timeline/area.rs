@@ -13,14 +13,13 @@ use timeline::{Bookmark, Origin, RowContent, Scene, Shows, Timeline};
 /// Option for the grouping of events.
 const OPTION: &str = "area";
 
-/// Number of rows in a first response, which is more than fit on the screen.
+/// Number of rows in the first response. More than fit on the screen.
 const FIRST_ROWS: u32 = 50;
-/// Largest number of counters that are listed below the table. The form by counter lists all of
-/// them.
+/// Largest number of counters that are listed below the table. The table grouped by counter lists all counters.
 const MAX_COUNTERS: u32 = 50;
 
-/// Returns the statistics of a time range. `rows` contains the top and bottom of the selected lines in the picture; without it,
-/// all lines count.
+/// Returns the statistics of a time range. `rows` contains the top and bottom of the selected lines in the picture;
+/// without it, the statistics cover all lines.
 pub fn outcome(
     context: Context<'_>,
     kept: &Timeline,

@@ -1,4 +1,4 @@
-//! Colours ops by the change of their time against another run, as matched by the comparison.
+//! Colours ops by the change of their time relative to another run, as matched by the comparison.
 
 use compare::Comparison;
 use timeline::{Paint, Source};

@@ -14,7 +14,7 @@ use trace::{EventColumn, EventId, Interval, LineId, NumberArg, TextArg, Trace};
 
 const DERIVED: &str = "This track is derived from the events of the file. The file itself does not contain it.";
 
-/// Returns the blocks of an event.
+/// Returns the blocks that describe an event.
 pub fn page(context: Context<'_>, kept: &Timeline, scene: &Scene<'_>, event: EventRef) -> Page {
     let source = scene.source(event.origin);
     let Some((kind, name, time)) = source.event(event.id()) else { return Page::default() };
@@ -90,7 +90,7 @@ fn nested(scene: &Scene<'_>, origin: Origin, line: LineId, id: EventId, time: In
     (time.length() - trace::IntervalSet::union_of(inside).length(), depth)
 }
 
-/// Returns the op that the event is a run of.
+/// Returns the op of which the event is a run.
 fn op_of<'a>(context: Context<'a>, trace: &Trace, id: EventId) -> Option<&'a metrics::Op> {
     let event = trace.events.get(id)?;
     let ops = &context.analysis.ops;

@@ -5,10 +5,10 @@ use metrics::Context;
 use timeline::extent;
 use trace::Interval;
 
-/// If the devices' work takes less than this fraction of the capture (as its denominator), the initial range shows only the
-/// work.
+/// Denominator of a fraction of the capture. If the devices' work takes a smaller part of the capture, the initial
+/// range shows only the work.
 const LEAST_PART: i64 = 4;
-/// Margin on each side of the work, as the denominator of a fraction of the work.
+/// Denominator of the margin on each side of the work, which is a fraction of the work.
 const MARGIN_PART: i64 = 10;
 
 /// Returns the start and end of the devices' work with a margin, in picoseconds from the start of the capture. Returns

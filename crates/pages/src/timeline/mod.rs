@@ -51,7 +51,7 @@ pub enum Action {
         range_ps: (i64, i64),
         /// Heights among the rows at which the range begins and ends. Absent for all tracks.
         rows: Option<(u32, u32)>,
-        /// True to return only the first rows of the range's table, which takes a fraction of the time.
+        /// True to return only the first rows of the range's table. This takes a fraction of the time for all rows.
         first_look: bool,
     },
     /// Returns the time of a step, without a selection.
@@ -111,8 +111,8 @@ pub struct Outcome {
     pub has_more_rows: bool,
 }
 
-/// Returns the blocks below the picture. A run with events has no such blocks. Earlier results and other runs without
-/// events have no picture, and one block states why.
+/// Returns the blocks below the picture. Empty for a run with events. Earlier results and other runs without events
+/// have no picture, and get one block that states why.
 ///
 /// # Errors
 ///
@@ -219,7 +219,8 @@ pub fn scene<'a>(context: Context<'a>, kept: &'a Timeline, stage: &'a mut Stage,
     stage.scene(kept, context, sight, &|trace, kind| place::passes(&filter, trace, devices_of(trace), kind))
 }
 
-/// Returns the lines of the tooltip at the pointer: the event or, if the pointer is on a name, the track and its meaning.
+/// Returns the lines of the tooltip at the pointer: they describe the event or, if the pointer is on the name of a
+/// track, the track.
 pub fn tip(scene: &Scene<'_>, sight: &Sight) -> Vec<String> {
     let pointer = sight.pointer.filter(|_| !sight.is_dragging);
     let hit = pointer.and_then(|(x, y)| scene.hit(x, y)).map(|hit| on_name(sight, hit));

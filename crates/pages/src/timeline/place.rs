@@ -30,7 +30,7 @@ pub const EVENT: &str = "event";
 /// See [`RANGE`].
 pub const SELECTION: &str = "selection";
 
-/// Evidence of findings that refers to a time in the capture, as pairs of start and duration.
+/// Evidence of findings that refers to a time in the capture: pairs of a start and a duration.
 const TIMES: [(&str, &str); 2] =
     [("longest_gap_start_us", "longest_gap_us"), ("longest_step_start_us", "longest_step_us")];
 
