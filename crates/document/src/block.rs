@@ -1,7 +1,7 @@
-//! Content of a page as a list of blocks. Each block determines its content, but not its appearance. The web page and
-//! HTML reports draw the same blocks.
+//! Content of a page as a list of blocks. A block determines its content, but not its appearance. The web page and HTML
+//! reports draw the same blocks.
 //!
-//! Numbers are in the unit given with them. Texts from a trace are plain text, never markup. `class` is one of the page's
+//! Each number comes with its unit. Text from a trace is plain text, never markup. `class` is one of the page's
 //! colours.
 
 use serde::{Deserialize, Serialize};
@@ -33,9 +33,9 @@ pub enum Block {
         /// Text of the sentence.
         text: String,
     },
-    /// Reason why there is nothing to show, and Python code that captures the missing data.
+    /// Explanation of why there is nothing to show, with Python code that captures the missing data.
     Empty {
-        /// Reason why there is nothing to show.
+        /// Reason for the absence of content.
         reason: String,
         /// Code to run.
         remedy: Option<String>,
@@ -61,8 +61,7 @@ pub enum Block {
     Choice(Choice),
     /// First rows of a table. The page requests other rows by the table's name.
     Table(TableBlock),
-    /// Small table with cells that carry more than text: a note below the value, a bar, better or
-    /// worse.
+    /// Small table whose cells contain more than text: a note below the value, a bar, or a colour for better and worse.
     Grid(Grid),
     /// Steps that lead from one number to another.
     Waterfall(Waterfall),
@@ -96,7 +95,7 @@ pub struct Figure {
     pub value: Option<f64>,
     /// Unit of `value`.
     pub unit: Unit,
-    /// Line below the value. If `value` is absent, the reason, and how to obtain the value.
+    /// Line below the value. If `value` is absent, this line gives the reason, and how to obtain the value.
     pub note: String,
     /// Rating of the value, if there are limits for it.
     pub level: Option<Level>,
@@ -358,9 +357,9 @@ pub struct FindingBlock {
     pub text: String,
     /// Recommended action.
     pub remedy: String,
-    /// Labels and values of the numbers behind the finding, its confidence and its rule. Empty if there are no numbers.
+    /// Evidence of the finding as labels and values, with its confidence and its rule. Empty if there is no evidence.
     pub evidence: Vec<(String, String)>,
-    /// Link to the events behind the finding.
+    /// Link to the events that the finding is about.
     pub link: Option<Link>,
     /// Link to the same events on the timeline.
     pub in_timeline: Option<Link>,

@@ -21,8 +21,8 @@ impl ColourClass {
         self.0
     }
 
-    /// Returns the colour of an op family, a step part or a role of host threads, as spelled in a profile. Other words
-    /// share one colour.
+    /// Returns the colour of an op family, a step part or a role of host threads, as spelled in a profile. All other
+    /// words share one colour.
     pub fn of_label(label: &str) -> ColourClass {
         let families = OpFamily::ALL.into_iter().map(ColourClass::from);
         let parts = StepPart::ALL.into_iter().map(ColourClass::from);

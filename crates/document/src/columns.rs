@@ -2,7 +2,7 @@
 
 use base::format::shorten;
 
-/// Maximum number of characters in a cell. A terminal can still show a line whose column is padded to this width.
+/// Maximum number of characters in a cell. A terminal can still show a column of this width.
 const CELL: usize = 300;
 
 /// Maximum number of characters in a sentence. Only imported documents contain longer sentences.

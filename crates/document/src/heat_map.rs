@@ -42,7 +42,7 @@ pub struct HeatMap {
     /// Values at the ends of the colours. `None` if no value is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ends: Option<(f64, f64)>,
-    /// Level of the value 0 if cells may be above or below 0, such as differences from a median.
+    /// Level of the value 0. Present if values may be above or below 0, such as differences from a median.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub middle: Option<u8>,
     /// Value of each cell, row by row. Empty for large maps, which only have levels.
@@ -58,17 +58,17 @@ pub struct HeatMap {
 pub struct CellTimes {
     /// Start and end of each column in one row.
     pub columns: Vec<(i64, i64)>,
-    /// Time by which each row is later than `columns`.
+    /// Delay of each row relative to `columns`.
     pub shifts: Vec<i64>,
-    /// Number of the first event of each cell, row by row. `None` without an event. Empty for large maps.
+    /// Number of the first event of each cell, row by row. `None` if the cell has no event. Empty for large maps.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub events: Vec<Option<u32>>,
 }
 
 impl HeatMap {
-    /// Creates the cells of a map from values, row by row. Values that are not finite are absent. With `least_end`, values are
-    /// differences: levels are symmetric around 0, and the colours reach from at least `-least_end` to `least_end`, so that
-    /// smaller differences stay pale.
+    /// Creates the cells of a map from values, row by row. Values that are not finite are absent. If `least_end` is
+    /// given, the values are differences. Levels are then symmetric around 0, and the colours reach from at least
+    /// `-least_end` to `least_end`, so that smaller differences stay pale.
     pub fn with_cells(self, values: &[f64], least_end: Option<f64>) -> HeatMap {
         let scale = Scale::of(values, least_end);
         let mut sums = vec![(0.0, 0u64); usize::from(LEVELS)];
@@ -113,8 +113,8 @@ impl HeatMap {
         (f64::from(level) - middle) / (f64::from(LEVELS) - middle)
     }
 
-    /// Returns a link to the time of a cell on the timeline: to the first event of the cell, or to its time if the event is
-    /// unknown.
+    /// Returns a link to the time of a cell on the timeline: to the first event of the cell, or to the cell's time if
+    /// the event is unknown.
     pub fn link(&self, row: usize, column: usize) -> Option<Link> {
         let times = self.times.as_ref().filter(|_| self.level(row, column) > 0)?;
         let (start, end) = *times.columns.get(column)?;

@@ -7,7 +7,7 @@ pub enum Judgement {
     Better,
     /// Worse than the baseline's number.
     Worse,
-    /// As good as the baseline's number.
+    /// Same as the baseline's number.
     Same,
     /// The difference is negligible or within the noise.
     Noise,

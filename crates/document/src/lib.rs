@@ -8,7 +8,7 @@
 //! ```
 //!
 //! A renderer determines only the layout. The content of a section, with its numbers and its wording, comes from the
-//! functions in `pages` that the web page also uses, so the two cannot disagree.
+//! functions in `pages` that the web page also uses, so reports and the web page cannot disagree.
 
 #![warn(clippy::indexing_slicing, clippy::panic, clippy::unwrap_used)]
 
@@ -56,7 +56,7 @@ pub enum Place {
     /// Shown unfolded in every report.
     #[default]
     Front,
-    /// Unfolded in formats that can draw. Markdown shows only the numbers, and folds the section.
+    /// Unfolded in formats that can draw. In Markdown, the section is folded and shows only the numbers.
     Drawn,
     /// Folded in formats that can fold. A terminal shows the first rows.
     Detail,
@@ -116,8 +116,8 @@ pub fn shown_columns(table: &TableBlock) -> Vec<(usize, &ColumnBlock)> {
     columns.filter(|(at, column)| !column.is_folded && has_values(*at)).collect()
 }
 
-/// Returns true if a column of a grid contains numbers, which are right-aligned. This is the case if every cell begins with
-/// a digit, possibly after a sign or a symbol.
+/// Returns true if a column of a grid contains numbers, which are right-aligned. A column contains numbers if every
+/// cell begins with a digit, possibly after a sign or a symbol.
 pub fn is_of_numbers(grid: &Grid, column: usize) -> bool {
     let begins_with_number = |cell: &GridCell| {
         cell.text == format::DASH

@@ -9,7 +9,7 @@ use table::{Cell, Unit, display};
 const ROWS: usize = 50;
 /// Maximum number of rows of a grid.
 const GRID_ROWS: usize = 20;
-/// Maximum number of findings. The profile contains all of them.
+/// Maximum number of findings. The profile contains all findings.
 const FINDINGS: usize = 3;
 
 /// Renders the front sections, one below the other.
@@ -81,7 +81,7 @@ fn block(block: &Block) -> String {
         Block::Grid(grid) => of_grid(grid),
         Block::Waterfall(waterfall) => of_waterfall(waterfall),
         Block::HeatMap(map) => {
-            // A label cannot end the code block, because cells follow the label on the same line.
+            // A label cannot end the code block, because the cells follow on the same line.
             format!("```text\n{}```\n\n{}\n", crate::terminal::heat_map_text(map), escape(&map.note))
         }
         Block::Findings { findings } => {

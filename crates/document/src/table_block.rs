@@ -46,7 +46,7 @@ pub struct TableBlock {
     /// Filter that a click on a row sets. Absent if rows have no link.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub row_name: Option<RowName>,
-    /// Target of a click on each row, if it is another view. Empty if [`TableBlock::row_name`] applies.
+    /// Target of a click on each row, if the target is another view. Empty if [`TableBlock::row_name`] applies.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub links: Vec<Option<Link>>,
 }
@@ -97,7 +97,7 @@ pub struct ColumnBlock {
     pub definition: String,
     /// Reason why the column is empty, if it has no values.
     pub empty: Option<String>,
-    /// True if the values are times that depend on when ops end, so that they may be upper bounds.
+    /// True if the values are times that depend on when ops end. Such times may be upper bounds.
     #[serde(default, skip_serializing_if = "is_false")]
     pub may_be_bound: bool,
     /// True if the column is only visible in the details of a row, until the user selects it.
@@ -110,7 +110,8 @@ fn is_false(value: &bool) -> bool {
 }
 
 impl TableBlock {
-    /// Returns true if the table contains sentences. These are wrapped instead of shortened, and the table has few rows.
+    /// Returns true if the table contains sentences. Sentences are wrapped instead of shortened, and such a table has
+    /// few rows.
     pub fn is_of_sentences(&self) -> bool {
         self.table.shown().has_sentences
     }

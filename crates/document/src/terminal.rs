@@ -10,7 +10,7 @@ use tables::TableName;
 
 /// Width of the report, in columns of the terminal.
 pub const WIDTH: usize = 100;
-/// Maximum number of rows of a table. `crossprof table` prints all of them.
+/// Maximum number of rows of a table. `crossprof table` prints all rows.
 const ROWS: usize = 8;
 /// Maximum number of rows of a grid at the front of a report.
 const FRONT_ROWS: usize = 16;
@@ -20,7 +20,7 @@ const DETAIL_ROWS: usize = 6;
 const GRID_WIDTH: usize = 130;
 /// Length of the longest bar of a waterfall.
 const BAR: f64 = 24.0;
-/// Maximum number of findings. `crossprof table findings` prints all of them.
+/// Maximum number of findings. `crossprof table findings` prints all findings.
 const FINDINGS: usize = 3;
 /// Maximum number of sentences of a note.
 const SENTENCES: usize = 8;
@@ -265,7 +265,7 @@ fn note_text(note: &str) -> String {
     text
 }
 
-/// Prints the first findings. Prints the remedy of the first finding only, so that the report fits on one screen. Another
+/// Prints the first findings, but only the remedy of the very first, so that the report fits on one screen. Another
 /// command prints all remedies.
 fn findings_text(findings: &[FindingBlock]) -> String {
     let mut rules = 0_usize;

@@ -30,7 +30,7 @@ impl Kind {
         }
     }
 
-    /// Returns the type of values in this unit. A column can declare another type.
+    /// Returns the type of values in this unit. A column can declare a different type.
     const fn of(unit: Unit) -> Kind {
         match unit {
             Unit::Text => Kind::Text,
@@ -54,8 +54,8 @@ pub struct Column {
     pub kind: Kind,
     /// Definition of the values in one sentence, with the formula if there is one.
     pub definition: &'static str,
-    /// Source of the values, if the table's introduction does not name it. Empty in the page's program, like `caveat`
-    /// and `xprof`.
+    /// Source of the values, if the table's introduction does not name it. Empty in the WebAssembly of the page, like
+    /// `caveat` and `xprof`.
     pub source: &'static str,
     /// Limits of the values, or their difference from XProf's.
     pub caveat: &'static str,
@@ -118,8 +118,8 @@ impl Column {
     }
 }
 
-/// Returns text for the documentation only. The page shows only the definition, so its program does
-/// not contain this text.
+/// Returns text for the documentation only. The page shows only the definition, so its WebAssembly does not contain
+/// this text.
 const fn documented(text: &'static str) -> &'static str {
     if cfg!(target_family = "wasm") { "" } else { text }
 }

@@ -12,7 +12,7 @@ pub fn display(cell: &Cell, unit: Unit) -> String {
         (Cell::Flag(false), _) => String::new(),
         (Cell::Int(value), Unit::Bytes) => format::bytes(*value),
         (Cell::Int(value), Unit::Text | Unit::Count | Unit::Number | Unit::Flag) => format::count(*value),
-        // In any unit, a number without a fraction may be an integer cell.
+        // A number without a fraction may be an integer cell, whatever its unit.
         (Cell::Int(value), _) => unit::short(*value as f64, unit),
         (Cell::Float(value), _) => unit::short(*value, unit),
     }

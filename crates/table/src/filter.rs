@@ -8,9 +8,9 @@
 //! mean>50us  "self time" > 1.5 ms headings instead of keys, numbers with units, spaces around the sign and before the unit
 //! ```
 //!
-//! Comparison signs and numbers with units are the same as in every expression ([`expression`]). The rest differs, because
-//! a filter is applied while the user types: every text is a valid filter, and a text that is not a condition is a search
-//! word.
+//! Comparison signs and numbers with units are the same as in every expression ([`expression`]). The rest of the syntax
+//! differs, because a filter is applied while the user types: every text is a valid filter, and a text that is not a
+//! condition is a search word.
 
 use std::ops::Range;
 
@@ -80,14 +80,14 @@ impl Filter {
         self.terms.iter().filter_map(|term| Some(term.condition.as_ref()?.column.as_str()))
     }
 
-    /// Returns true if a row with these texts passes. The texts have no column names.
+    /// Returns true if a row with these texts passes. The texts do not belong to columns.
     pub fn passes_texts(&self, texts: &[&str]) -> bool {
         let holds = |term: &Term| texts.iter().any(|text| term.as_word().is_in(text));
         self.terms.iter().all(|term| term.negated != holds(term))
     }
 
     /// Returns, for each text in these tables, true if a row with only this text passes. A table consists of the
-    /// concatenated texts and the end of each.
+    /// concatenated texts and the end of each text.
     pub fn passing_texts(&self, tables: &[(&str, &[usize])]) -> Vec<bool> {
         let count = tables.iter().map(|(_, ends)| ends.len()).sum();
         let (mut passing, mut found) = (vec![true; count], vec![false; count]);
@@ -247,8 +247,7 @@ impl Condition {
     }
 }
 
-/// Returns true if this name refers to a column with this key and heading. Ignores spaces and signs
-/// in headings.
+/// Returns true if `name` refers to the column with this key and heading. Ignores spaces and signs in headings.
 pub fn is_called(key: &str, title: &str, name: &str) -> bool {
     fn bare(text: &str) -> impl Iterator<Item = char> {
         text.chars().filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_lowercase())

@@ -12,8 +12,8 @@ const MOST: usize = 4;
 impl Filter {
     /// Returns the filter's mistakes for a table with these columns. `matched_rows` rows of the table passed.
     ///
-    /// A word with a colon or an equals sign may be part of a name (`layer:3`, `dim_labels=b01f`). If a
-    /// row contains it, it is not a mistake.
+    /// A word with a colon or an equals sign may be part of a name (`layer:3`, `dim_labels=b01f`). If a row contains
+    /// the word, it is not a mistake.
     pub fn mistakes(&self, columns: &[Column], matched_rows: u64) -> Vec<Error> {
         let mut found = Vec::new();
         for (at, term) in self.terms.iter().enumerate() {
@@ -58,7 +58,7 @@ fn similar(columns: &[Column], name: &str) -> Vec<String> {
             (0..words.len()).any(|from| words.get(from..).unwrap_or_default().concat().starts_with(&wanted))
         })
     };
-    // The text contains the heading on the screen, and the name in commands and exports.
+    // The text contains the heading that the user sees, and the name in commands and exports.
     let named = |column: &Column| format!("{} ({})", column.title, column.key);
     let found: Vec<String> = columns.iter().filter(begins).take(MOST).map(named).collect();
     if !found.is_empty() && !wanted.is_empty() {

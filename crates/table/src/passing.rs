@@ -22,7 +22,7 @@ impl Filter {
                 None => any_text(rows, &texts, term, &passing, &mut hits),
                 Some((condition, (column, stand_in))) => {
                     one_column(rows, &texts, condition, column, stand_in, &mut hits);
-                    // An op that reports place in the family matmul may have the category custom-call in the trace.
+                    // An op of the family matmul may have the category custom-call in the trace.
                     if let Some(family) = family_beside(rows.columns(), column) {
                         let mut others = vec![false; rows.len()];
                         one_column(rows, &texts, condition, family, None, &mut others);
@@ -137,13 +137,13 @@ fn mark_cells(
     }
 }
 
-/// Shared texts that contain a word.
+/// Search for a word in the shared texts, with its results so far.
 struct TextsWithWord<'a> {
     texts: &'a SharedTexts<'a>,
     word: Word<'a>,
     /// Search result for each text, by its number. Valid only for texts that were searched.
     found: Vec<bool>,
-    /// Texts that were searched, if not all of them were searched at once.
+    /// Texts that were searched so far. `None` if all texts were searched at once.
     searched: Option<Vec<bool>>,
     /// False if no text contains the word, so that no row must be examined.
     any: bool,

@@ -1,7 +1,7 @@
-//! Answers queries for rows: filters and sorts the rows, and returns the first ones.
+//! Answers queries for rows: filters and sorts the rows, and returns the first rows.
 //!
-//! A page shows a few hundred rows of a table that may have a million, so most rows are neither sorted nor stored. The
-//! requested rows are selected in linear time, and only these are sorted and copied.
+//! A page shows a few hundred rows of a table that may have a million rows. The requested rows are selected in linear
+//! time, and only the selected rows are sorted and copied.
 //!
 //! A sort by shared texts reads each text once, in memory order, without reading texts row by row:
 //!
@@ -317,8 +317,7 @@ fn offer_texts<'a>(
     }
 }
 
-/// Keeps the first `top` rows by key, or all of them if `top` is absent. Equal rows keep their
-/// order.
+/// Keeps the first `top` rows by key, or all rows if `top` is absent. Rows with equal keys keep their order.
 ///
 /// Stores up to `2 top` rows. When the storage is full, only the better half is kept. From then on, rows that are not
 /// better than the worst stored row are skipped immediately. In a table with a million rows, this applies to nearly all of

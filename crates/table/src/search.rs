@@ -38,7 +38,7 @@ impl Word<'_> {
             .any(|at| text.get(at + 1..at + 1 + rest.len()).is_some_and(|found| found.eq_ignore_ascii_case(rest)))
     }
 
-    /// Sets `found` for each text of a table that contains the word. Returns true if any text does.
+    /// Sets `found` for each text of a table that contains the word. Returns true if any text contains the word.
     pub fn mark(self, texts: TextTable<'_>, found: &mut [bool]) -> bool {
         let TextTable { text, ends } = texts;
         let rarest = rarest(self.word.as_bytes(), text.as_bytes());

@@ -10,8 +10,8 @@
 //! category  2 2 5
 //! ```
 
-/// Tables of texts, numbered consecutively. The first begins with the empty text, which has number
-/// 0. No other text has two numbers.
+/// Tables of texts, numbered consecutively. Number 0 is the empty text, with which the first table begins. No other text
+/// has two numbers.
 #[derive(Clone, Debug, Default)]
 pub struct SharedTexts<'a> {
     tables: Vec<TextTable<'a>>,
@@ -91,8 +91,8 @@ impl<'a> SharedColumn<'a> {
         }
     }
 
-    /// Calls `visit` with runs of rows: the index of the first row, and the numbers from there on. Runs
-    /// are blocks, see [`trace::in_blocks`].
+    /// Calls `visit` with blocks of rows (see [`trace::in_blocks`]): the index of the first row of a block, and the
+    /// numbers of the texts in the block.
     pub(super) fn for_blocks(&self, visit: &mut dyn FnMut(usize, &[u32])) {
         let mut row = 0;
         for block in self.first.as_slice().chunks(1).chain(self.rest.chunks(BLOCK)) {

@@ -1,5 +1,5 @@
-//! Units of values, and the format of numbers with a unit: three digits on the page, four on hover,
-//! every digit in exports.
+//! Units of values, and the format of numbers with a unit: three digits on the page, four in tooltips, every digit in
+//! exports.
 
 use base::format;
 

@@ -1,4 +1,4 @@
-//! Requested area of the timeline that the tables `events` and `range` cover.
+//! Requested area of the timeline that the `events` and `range` tables cover.
 
 use base::Ps;
 use metrics::Context;

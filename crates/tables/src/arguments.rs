@@ -5,7 +5,6 @@ use crate::shown::Shown;
 use metrics::{Argument, Context};
 use table::{CellRef, Column, Rows, Unit, column, columns};
 
-/// Record of the table.
 pub(super) const TABLE: TableRecord = TableRecord {
     shown: Shown {
         leading: &["argument", "shape", "bytes_per_device", "placement", "copies", "module"],

@@ -9,7 +9,6 @@ use base::{Ps, sort};
 use metrics::{Context, GroupRun, SortedWindows};
 use table::{Cell, Column, Table, Unit, column};
 
-/// Record of the table.
 pub(super) const TABLE: TableRecord = TableRecord {
     forms: &["op", "run"],
     columns_of_form: Some(columns_of_form),

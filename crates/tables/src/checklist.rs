@@ -7,7 +7,6 @@ use assessments::Assessment;
 use report::UnifiedProfile;
 use table::{Cell, Table, Unit, column, columns, unit};
 
-/// Record of the table.
 pub(super) const TABLE: TableRecord = TableRecord {
     shown: Shown {
         leading: &["question", "judgement", "shown", "answer", "remedy"],

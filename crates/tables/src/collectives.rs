@@ -1,5 +1,6 @@
-//! Table of collectives, sends and receives, in four forms: by op (the default), by kind (`kind`), run by run (`run`), or
-//! communication that is measured separately (`apart`). The suffix `:0-3` keeps only data sent from device 0 to device 3.
+//! Table of collectives, sends and receives, in four forms: by op (the default), by kind (`kind`), run by run (`run`),
+//! or communication that is measured separately (`apart`). The suffix `:0-3` keeps only the ops that send data from
+//! device 0 to device 3.
 
 use crate::record::{Made, TableRecord};
 use crate::shown::{RowKey, Shown};
@@ -7,7 +8,6 @@ use base::format;
 use metrics::{CollectiveOp, CollectiveSums, Collectives, Context};
 use table::{Cell, Column, Table, Unit, column};
 
-/// Record of the table.
 pub(super) const TABLE: TableRecord = TableRecord {
     forms: &["op", "kind", "run", "apart"],
     columns_of_form: Some(columns_of_form),

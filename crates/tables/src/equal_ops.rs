@@ -1,4 +1,5 @@
-//! Merges equal ops of repeated layers for reports, so that one op of a model with 64 layers does not fill a list.
+//! Merges the corresponding ops of repeated layers for reports, so that one op of a model with 64 layers does not fill
+//! a list.
 
 use super::op_groups::equal_name;
 use base::sort;

@@ -8,7 +8,6 @@ use super::area::AreaOf;
 use table::{CellRef, Column, Rows, Unit, column, columns};
 use trace::{Event, EventId, Interval, Trace};
 
-/// Record of the table.
 pub(super) const TABLE: TableRecord =
     TableRecord::new("events", || columns(&COLUMNS), Made::Area(|area, _, _| Box::new(EventRows::new(area))));
 

@@ -1,4 +1,4 @@
-//! Table of findings: recommended actions, with the numbers behind them.
+//! Table of findings: recommended actions, with their evidence.
 
 use super::profile_table::{ProfileColumns, float, of_rows, text};
 use crate::record::{Made, TableRecord};
@@ -6,7 +6,6 @@ use crate::shown::Shown;
 use report::{Evidence, Finding, UnifiedProfile};
 use table::{Cell, Column, Table, Unit, column, columns};
 
-/// Record of the table.
 pub(super) const TABLE: TableRecord = TableRecord {
     shown: Shown {
         leading: &["severity", "title", "message", "remedy", "time_at_stake_percent"],

@@ -14,7 +14,6 @@ use metrics::roofline::Bound;
 use metrics::{Context, Op, Text, rate};
 use table::{CellRef, Column, Rows, Unit, column, columns};
 
-/// Record of the table.
 pub(super) const TABLE: TableRecord = TableRecord {
     shown: Shown {
         leading: &[
@@ -354,7 +353,8 @@ fn op_type(text: &str) -> &str {
 struct TensorCores<'a> {
     on_gpu: bool,
     by_path: FxHashMap<&'a str, Ps>,
-    /// True if a kernel of an op without a path uses tensor cores. The op itself is not recorded.
+    /// True if some kernel that uses tensor cores has no framework path. The op to which the kernel belongs is then
+    /// unknown, so ops without a path show no percentage.
     without_path: bool,
 }
 

@@ -6,7 +6,6 @@ use crate::shown::Shown;
 use report::{GoodputPart, UnifiedProfile};
 use table::{Cell, Column, Table, Unit, columns};
 
-/// Record of the table.
 pub(super) const TABLE: TableRecord =
     TableRecord { shown: Shown::WHOLE, ..TableRecord::new("goodput", || columns(&COLUMNS), Made::Profile(table)) };
 

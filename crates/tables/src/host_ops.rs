@@ -6,7 +6,6 @@ use metrics::{Context, HostOp, HostOps};
 use table::{CellRef, Column, Rows, Unit, column, columns};
 use trace::Trace;
 
-/// Record of the table.
 pub(super) const TABLE: TableRecord = TableRecord {
     shown: Shown { row_keys: &[RowKey::new("host_op_name", &["host_op_name"])], ..Shown::WHOLE },
     ..TableRecord::new(

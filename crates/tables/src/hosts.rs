@@ -8,7 +8,6 @@ use metrics::StepPart;
 use report::{HostStats, STEP_PARTS, UnifiedProfile};
 use table::{Cell, Column, Table, Unit, column};
 
-/// Record of the table.
 pub(super) const TABLE: TableRecord = TableRecord {
     shown: Shown {
         leading: &[
@@ -62,7 +61,7 @@ fn columns() -> Vec<Column> {
     FIRST.into_iter().chain(StepPart::ALL.map(part)).chain(LAST).collect()
 }
 
-/// Returns the hosts with used devices.
+/// Returns the hosts with devices that ran ops.
 fn hosts(profile: &UnifiedProfile) -> Table {
     let hosts = profile.multi_device.iter().flat_map(|devices| &devices.hosts);
     Table::new("hosts", columns(), hosts.map(row).collect())

@@ -8,7 +8,6 @@ use report::{InputOpTime, InputStageTime, UnifiedProfile};
 use table::{Cell, Column, Table, Unit, column};
 use trace::Interval;
 
-/// Record of the table.
 pub(super) const TABLE: TableRecord = TableRecord {
     forms: &["ops", "stages", "steps"],
     columns_of_form: Some(columns_of_form),

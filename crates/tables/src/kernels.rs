@@ -6,7 +6,6 @@ use metrics::{Context, KernelColumns, KernelRow, KernelStats, Text};
 use table::{CellRef, Column, Rows, SharedColumn, SharedTexts, Unit, column, columns};
 use trace::Trace;
 
-/// Record of the table.
 pub(super) const TABLE: TableRecord = TableRecord {
     shown: Shown {
         leading: &[

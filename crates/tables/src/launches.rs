@@ -6,7 +6,6 @@ use metrics::{Context, LaunchGroup, LaunchStatistics, demangle};
 use table::{CellRef, Column, Rows, Unit, column, columns};
 use trace::Trace;
 
-/// Record of the table.
 pub(super) const TABLE: TableRecord = TableRecord {
     shown: Shown {
         leading: &[

@@ -7,7 +7,6 @@ use metrics::{Context, Layer, LayerGrouping, Layers, rate};
 use report::{LayerTime, Phase, UnifiedProfile};
 use table::{Cell, Column, Table, Unit, column, columns};
 
-/// Record of the table.
 pub(super) const TABLE: TableRecord = TableRecord {
     forms: &["layer", "each-layer", "phase", "source"],
     shown: Shown {

@@ -1,5 +1,5 @@
-//! Tables of a run: `crossprof table` prints them, the page shows them, and both export them. One
-//! table is one file.
+//! Tables of a run: `crossprof table` prints them, the page shows them, and both export them. Each table has one source
+//! file.
 //!
 //! Column keys are the field names of the unified profile or XProf's column ids, with units, so that a CSV, the JSON and
 //! XProf's own export can be joined. Each column declares its definition, which docs/metrics.md and the page's tooltips show.
@@ -67,8 +67,9 @@ use record::{Made, TableRecord};
 /// Form of the range table that lists counters instead of events.
 pub const COUNTER: &str = "counter";
 
-/// Declares the tables, each with a line about its contents and with its [record](TableRecord). Each function below uses one
-/// part of the records as a constant, so that a program that does not make tables does not link the functions that make them.
+/// Declares the tables, each with a line about its contents and with its [record](TableRecord). Each function below
+/// uses one part of the records as a constant. So a program that makes no tables does not link the functions that make
+/// them.
 macro_rules! tables {
     ($($(#[doc = $doc:literal])+ $name:ident = $record:path;)+) => {
         /// Table of a run.

@@ -6,7 +6,6 @@ use crate::shown::Shown;
 use report::{MegascaleCollective, UnifiedProfile};
 use table::{Cell, Column, Table, Unit, columns};
 
-/// Record of the table.
 pub(super) const TABLE: TableRecord = TableRecord {
     shown: Shown {
         leading: &[
@@ -26,7 +25,7 @@ pub(super) const TABLE: TableRecord = TableRecord {
     ..TableRecord::new("megascale", || columns(&COLUMNS), Made::Profile(table))
 };
 
-/// Declares a column of a field. XProf names its columns without units.
+/// Declares a column for a field. XProf's column names contain no units.
 macro_rules! field {
     ($key:literal, $title:literal, $unit:ident) => {
         Column::of_field($key, $title, Unit::$unit, concat!("megascale.collectives[].", $key))

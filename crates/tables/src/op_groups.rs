@@ -1,5 +1,5 @@
-//! Table of ops grouped by a common property: equal ops of repeated layers, or the ops of a name
-//! scope, a category, a program or a source line.
+//! Table of ops grouped by a common property: the corresponding ops of repeated layers, or the ops of a name scope, a
+//! category, a program or a source line.
 
 use std::borrow::Cow;
 
@@ -11,7 +11,6 @@ use base::Ps;
 use metrics::{Context, Op, OpText, WorkTime, rate};
 use table::{Cell, Column, Filter, Table, Unit, column, columns};
 
-/// Record of the table.
 pub(super) const TABLE: TableRecord = TableRecord {
     forms: &["name", "scope", "category", "program", "source"],
     shown: Shown {
@@ -215,7 +214,7 @@ impl OpGroup {
             self.largest = (op.self_time, name.to_owned());
             self.source = source.to_owned();
         }
-        // The work of an asynchronous pair is counted once.
+        // The work of an asynchronous pair is included once.
         let known = |value: Option<f64>| value.filter(|_| !op.is_left_out());
         for (sum, value) in [(&mut self.flops, known(op.flops)), (&mut self.bytes, known(op.bytes))] {
             *sum += value.unwrap_or(0.0);
@@ -237,8 +236,8 @@ fn stem(name: &str) -> Cow<'_, str> {
     Cow::Owned(parts.collect::<Vec<_>>().join("."))
 }
 
-/// Returns the common name of equal ops: `fusion` for `fusion` (the first of these ops), `fusion.1` and `fusion.2`. Also
-/// returns true if the name ends in a number.
+/// Returns the common name of the corresponding ops of repeated layers: `fusion` for `fusion` (the first of these ops),
+/// `fusion.1` and `fusion.2`. Also returns true if the name ends in a number.
 pub(super) fn equal_name(name: &str) -> (Cow<'_, str>, bool) {
     let stem = stem(name);
     match stem.strip_suffix(".*") {

@@ -5,7 +5,6 @@ use crate::shown::{RowKey, Shown};
 use metrics::{Context, Placement, PlacementRow};
 use table::{CellRef, Column, Rows, Unit, column, columns};
 
-/// Record of the table.
 pub(super) const TABLE: TableRecord = TableRecord {
     shown: Shown { row_keys: &[RowKey::new("op_type", &["op_type"])], ..Shown::WHOLE },
     ..TableRecord::new(

@@ -4,7 +4,6 @@ use crate::record::{Made, TableRecord};
 use metrics::{Context, Grouping, NodeText, OpNode, OpTree, TreeColumns, rate};
 use table::{CellRef, Column, Rows, SharedColumn, SharedTexts, Unit, column, columns};
 
-/// Record of the table.
 pub(super) const TABLE: TableRecord = TableRecord {
     forms: &["program", "category", "scope", "source"],
     ..TableRecord::new(

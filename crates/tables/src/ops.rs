@@ -9,7 +9,6 @@ use metrics::{Context, Op, OpColumns, OpText, Ops, rate};
 use table::{CellRef, Column, Rows, SharedColumn, SharedTexts, Unit, column, columns};
 use trace::{MemoryBytes, Trace};
 
-/// Record of the table.
 pub(super) const TABLE: TableRecord = TableRecord {
     shown: Shown {
         leading: &[

@@ -6,7 +6,6 @@ use crate::shown::Shown;
 use report::{PipelineStage, UnifiedProfile};
 use table::{Cell, Column, Table, Unit, column, columns};
 
-/// Record of the table.
 pub(super) const TABLE: TableRecord =
     TableRecord { shown: Shown::WHOLE, ..TableRecord::new("pipeline", || columns(&COLUMNS), Made::Profile(table)) };
 

@@ -14,7 +14,6 @@ use crate::record::{Made, TableRecord};
 use crate::shown::{RowKey, Shown};
 use table::{CellRef, Column, Rows, SharedColumn, SharedTexts, Unit, column, columns};
 
-/// Record of the table.
 pub(super) const TABLE: TableRecord = TableRecord {
     forms: &["name", "op", "category", "scope", "line", "counter"],
     columns_of_form: Some(columns_of_form),
@@ -174,7 +173,7 @@ impl<'a> RangeRows<'a> {
     fn percentiles(&self, row: usize) -> Option<Percentiles> {
         let known = |row: usize| self.known().get(row).copied().flatten();
         known(row).or_else(|| {
-            // A sort or filter on percentiles requests all of them.
+            // A sort or filter on percentiles requests the percentiles of all groups.
             self.ask(0..self.groups.len());
             known(row)
         })

@@ -35,8 +35,8 @@ pub(crate) enum Made {
     Area(AreaMaker),
     /// From the memory data, in the requested form.
     Memory(MemoryMaker),
-    /// From the memory data. Making the table is expensive, so callers keep it. The second function returns true if the table
-    /// has rows, without making it.
+    /// From the memory data. Making the table is expensive, so callers cache it. The second function returns true if
+    /// the table has rows, without making it.
     KeptMemory(KeptMaker, fn(&Recorded, &str) -> bool),
 }
 

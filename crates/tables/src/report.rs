@@ -308,7 +308,7 @@ pub(super) static DEVICES: ProfileColumns<DeviceStats, 31> = [
     }),
 ];
 
-/// Returns the used devices.
+/// Returns the devices that ran ops.
 pub fn devices(profile: &UnifiedProfile) -> Table {
     of_rows("devices", &DEVICES, profile.multi_device.iter().flat_map(|devices| &devices.device_stats))
 }

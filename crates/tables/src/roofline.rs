@@ -9,7 +9,6 @@ use metrics::roofline::{Bound, Level, OpLabel, OpLabels, Point, Roofline, Work};
 use metrics::{Context, Op, OpColumns, OpText, PROGRAM, Texts, rate};
 use table::{CellRef, Column, Rows, SharedColumn, SharedTexts, Unit, column, columns};
 
-/// Record of the table.
 pub(super) const TABLE: TableRecord = TableRecord {
     shown: Shown {
         leading: &[

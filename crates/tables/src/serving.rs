@@ -6,7 +6,6 @@ use crate::shown::{RowKey, Shown};
 use report::{PhaseStats, UnifiedProfile};
 use table::{Cell, Column, Table, Unit, columns};
 
-/// Record of the table.
 pub(super) const TABLE: TableRecord = TableRecord {
     shown: Shown { row_keys: &[RowKey::new("phase", &["phase"])], ..Shown::WHOLE },
     ..TableRecord::new("serving", || columns(&COLUMNS), Made::Profile(table))

@@ -7,7 +7,6 @@ use metrics::{Breakdown, Context, Devices, MeanPart, StepPart, StepRow};
 use report::{Metric, Step, metric};
 use table::{CellRef, Column, Rows, Unit, column};
 
-/// Record of the table.
 pub(super) const TABLE: TableRecord = TableRecord {
     shown: Shown {
         leading: &[
@@ -291,7 +290,7 @@ mod tests {
             (rows.cell(3, at("step")), rows.cell(3, at("other_idle_us"))),
             (CellRef::Int(0), CellRef::Float(60.0))
         );
-        // Without host threads, host activity and the times of launches are unknown.
+        // If there are no host threads, host activity and the times of launches are unknown.
         assert_eq!(
             (rows.cell(3, at("host_bound_us")), rows.cell(3, at("compile_us"))),
             (CellRef::Absent, CellRef::Absent)

@@ -9,7 +9,6 @@ use metrics::{Analysis, Context, StepEvent, StepRow};
 use table::{CellRef, Column, Rows, Unit, column, columns};
 use trace::Trace;
 
-/// Record of the table.
 pub(super) const TABLE: TableRecord = TableRecord {
     shown: Shown {
         leading: &["name", "device_name", "part", "hlo_op_name", "kernel_name", "before", "start_us", "time_us"],

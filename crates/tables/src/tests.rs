@@ -48,7 +48,7 @@ fn the_columns_of_a_form_are_those_of_its_table() {
         assert!(name.about().ends_with('.') && name.about().len() < 120, "{}", name.about());
         for form in name.forms().iter().chain(&[""]) {
             let rows = rows_of_memory(&recorded, name, form).unwrap_or_else(|| rows(&context, name, form));
-            // Another function makes tables of an area.
+            // Another function makes the tables that cover an area.
             if !name.is_of_area() {
                 assert_eq!(rows.columns(), columns_of_form(name, form), "{} by {form}", name.key());
             }

@@ -6,7 +6,6 @@ use crate::shown::{RowKey, Shown};
 use metrics::{Context, CopyRow};
 use table::{CellRef, Column, Rows, Unit, column, columns};
 
-/// Record of the table.
 pub(super) const TABLE: TableRecord = TableRecord {
     shown: Shown {
         leading: &[

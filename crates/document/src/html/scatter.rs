@@ -31,7 +31,7 @@ struct Axis {
 }
 
 impl Axis {
-    /// Creates an axis that contains all values. Returns `None` without finite values.
+    /// Creates an axis that contains all values. Returns `None` if no value is finite.
     fn of(values: impl Iterator<Item = f64>, logarithmic: bool, pixels: [f64; 2]) -> Option<Axis> {
         let known = values.filter(|value| value.is_finite() && (!logarithmic || *value > 0.0));
         let [low, high] = known.fold([f64::INFINITY, f64::NEG_INFINITY], |[low, high], it| [low.min(it), high.max(it)]);

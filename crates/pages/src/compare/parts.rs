@@ -6,10 +6,10 @@ use compare::{Comparison, PartChange};
 use document::{ColourClass, Place, Section, Waterfall, WaterfallPart};
 use table::Unit;
 
-/// Returns the parts of each run.
+/// Returns the section that compares the parts of a step between each run and the baseline.
 pub(super) fn section(comparison: &Comparison) -> Section {
     let blocks: Vec<Block> = others(comparison).filter_map(|run| of_run(comparison, run)).collect();
-    // The chart of a series already shows this.
+    // The chart of a series already shows these differences.
     let is_series = comparison.scaling.is_some() || comparison.trend.is_some();
     let place = match (has_many(comparison), is_series) {
         (true, _) => Place::Appendix,
@@ -20,7 +20,7 @@ pub(super) fn section(comparison: &Comparison) -> Section {
     super::section("waterfall", title, place, blocks)
 }
 
-/// Returns the parts of a run. Returns `None` if no part differs.
+/// Compares the parts of a run's step with the parts of the baseline's step. Returns `None` if no part differs.
 fn of_run(comparison: &Comparison, run: u32) -> Option<Block> {
     let is_known = |part: &&PartChange| part.run == run && (part.baseline_us != 0.0 || part.run_us != 0.0);
     let parts: Vec<&PartChange> = comparison.waterfall.iter().filter(is_known).collect();

@@ -1,11 +1,12 @@
-//! Compiled programs of each run against those of the baseline: their numbers, and the instructions that differ.
+//! Compiled programs of each run compared with the programs of the baseline: their numbers, and the instructions that
+//! differ.
 
 use super::{Block, Grid, GridCell, delta_cell, has_many, headings, name_of, note, others, words};
 use base::format;
 use compare::{AspectChange, Comparison, InstructionChange, ProgramChange, ProgramNumbers};
 use document::{Judgement, Place, Section};
 
-/// Largest number of instructions that are shown for one program. The JSON contains more.
+/// Largest number of instructions that are shown for one program. The JSON contains more instructions.
 const MOST_ROWS: usize = 20;
 /// Largest number of programs whose instructions are shown for one run.
 const MOST_PROGRAMS: usize = 4;
@@ -183,7 +184,7 @@ fn difference(change: &AspectChange) -> String {
         "" => "none".to_owned(),
         text => format::cut(text, WIDTH),
     });
-    // The names of called computations and operands differ between compilations, so equal texts prove nothing.
+    // The names of called computations and operands differ between compilations, so identical texts prove nothing.
     if run == baseline { aspect } else { format!("{aspect}: {baseline} → {run}") }
 }
 

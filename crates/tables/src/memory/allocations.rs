@@ -60,7 +60,7 @@ const BYTES: Column = column("bytes", "Bytes", Unit::Bytes, "Total bytes of thes
 const PERCENT: Column =
     column("peak_percent", "Share of peak", Unit::Percent, "Bytes as a share of the bytes used at the peak.");
 
-/// Columns of events that also apply to one allocation or to several equal allocations.
+/// Columns of events that also apply to one allocation, or to several identical allocations.
 fn of_event() -> impl Iterator<Item = Column> {
     const KEYS: [&str; 6] = ["requested_bytes", "allocation_bytes", "address", "tf_op_name", "region_type", "shape"];
     timeline::COLUMNS.iter().map(|(column, _)| *column).filter(|column| KEYS.contains(&column.key))

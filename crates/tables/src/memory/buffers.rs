@@ -12,7 +12,6 @@ use memory::{
 };
 use table::{Cell, Column, Table, Unit, column};
 
-/// Record of the table.
 pub(crate) const TABLE: TableRecord = TableRecord {
     forms: &["buffer", "class", "scope", "source"],
     shown: Shown {

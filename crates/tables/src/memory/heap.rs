@@ -8,7 +8,6 @@ use crate::record::{Made, TableRecord};
 use crate::shown::{RowKey, Shown};
 use table::{Cell, Column, Table, Unit, column};
 
-/// Record of the table.
 pub(crate) const TABLE: TableRecord = TableRecord {
     forms: &["line", "stack", "kind", "device"],
     shown: Shown { row_keys: &[RowKey::new("line", &["line"]).of_form("line")], ..Shown::WHOLE },

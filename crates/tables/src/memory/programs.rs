@@ -8,7 +8,6 @@ use base::sort;
 use memory::{MAIN, ProgramMemory, Recorded, RecordedProgram, SpaceMemory, space_name, xla_peak};
 use table::{Cell, Column, Table, Unit, column};
 
-/// Record of the table.
 pub(crate) const TABLE: TableRecord = TableRecord {
     forms: &["program", "space"],
     shown: Shown {

@@ -9,7 +9,6 @@ use crate::record::{Made, TableRecord};
 use crate::shown::{RowKey, Shown};
 use table::{self, CellRef, Column, Rows, Unit, column};
 
-/// Record of the table.
 pub(crate) const TABLE: TableRecord = TableRecord {
     shown: Shown {
         leading: &[

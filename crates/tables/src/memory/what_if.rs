@@ -6,7 +6,6 @@ use memory::{Change, Recorded, RecordedProgram, WhatIf};
 use crate::profile_table::{float, text};
 use table::{Cell, Column, Table, Unit, column};
 
-/// Record of the table.
 pub(crate) const TABLE: TableRecord = TableRecord {
     forms: &["scope", "buffer", "argument", "batch"],
     ..TableRecord::new("memory-what-if", columns, Made::KeptMemory(table, has_rows))
