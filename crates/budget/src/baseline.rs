@@ -7,10 +7,11 @@ use report::SourceFormat;
 /// Message if a multiple of the baseline overflows.
 pub(super) const UNBOUNDED: &str = "The bound computed from the baseline is not a finite number.";
 
-/// A number of the baseline, over all of its runs.
+/// A number of the baseline, taken over all of its runs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Reference {
-    /// Number of the only run, or the median of several runs. For an even number of runs, the mean of the middle two.
+    /// Number of the only run, or the median of the numbers of several runs. For an even number of runs, the mean of
+    /// the middle two.
     pub median: f64,
     /// Smallest number among the runs.
     pub least: f64,
@@ -51,7 +52,7 @@ pub(super) fn of_baseline(reason: &str) -> String {
     }
 }
 
-/// Returns true if another tool wrote the profile. Such a tool does not look for findings.
+/// Returns true if another tool wrote the profile. Other tools do not look for findings.
 pub(super) fn is_imported(profile: &Value) -> bool {
     let format = profile.pointer("/metadata/source_format").and_then(Value::as_str);
     format.and_then(SourceFormat::named) == Some(SourceFormat::UnifiedProfile)

@@ -1,7 +1,7 @@
 //! The fields that a profile can have, from its JSON Schema: the existing paths and their targets.
 //!
-//! A path that is not in the schema is a mistake in the rule. A path that is in the schema but not in a run was not
-//! measured. Therefore paths are checked against the schema, not against a profile.
+//! Paths are checked against the schema, not against a profile. A path that is not in the schema is a mistake in the
+//! rule. A path that is in the schema but not in a run was not measured.
 
 use std::ops::Range;
 
@@ -130,7 +130,7 @@ impl Catalogue {
         }
     }
 
-    /// Follows a path. If it is wrong, `known` provides the paths to suggest.
+    /// Follows a path. If the path is wrong, suggests similar paths from `known`.
     fn follow(&self, path: &Path, known: &[Path]) -> Result<PathEnd<'_>, Error> {
         let mut place = PathEnd { node: &self.root, unit: None, is_entry: false };
         for (index, part) in path.parts.iter().enumerate() {

@@ -77,7 +77,7 @@ pub struct LimitReport {
     /// and for `!=`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub margin_percent: Option<f64>,
-    /// Number of values that the rule leads to and compares.
+    /// Number of values that the rule leads to and that were compared.
     pub matches: u64,
     /// True if an absent number does not fail the limit.
     pub optional: bool,
@@ -110,7 +110,7 @@ pub struct RunReport {
     /// The baseline run, if there is exactly one. Absent if no limit uses a baseline.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub baseline: Option<RunName>,
-    /// The baseline runs, if there are several: the baseline is their median. Added in 1.1.0.
+    /// The baseline runs, if there are several. The baseline is their median. Added in 1.1.0.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub baseline_group: Vec<RunName>,
     /// True if no limit fails.

@@ -6,8 +6,8 @@
 //!           | "unstable"
 //! ```
 //!
-//! A condition describes a failure. A budget describes a requirement, so it uses the opposite relation: `slower <= 3
-//! %`.
+//! A condition describes a failure. A budget describes a requirement, so the same limit has the opposite relation
+//! there: `slower <= 3 %`.
 
 use std::ops::Range;
 
@@ -41,7 +41,7 @@ enum Test {
 /// Result of a condition for one run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConditionReport {
-    /// True if the condition is met or cannot be checked, because a check that cannot run must not pass.
+    /// True if the condition is met. Also true if it cannot be checked, because a check that cannot run must not pass.
     pub is_met: bool,
     /// Result as a sentence.
     pub message: String,

@@ -9,11 +9,11 @@ use super::measured::Measured;
 use super::path::{Path, PathPart};
 use report::FindingSeverity;
 
-/// The compared numbers, and the reasons why other numbers could not be compared.
+/// The compared numbers, and for each number that could not be compared, the reason.
 type Outcome = (Vec<Measured>, Vec<String>);
 
-/// Counts all entries of a path, which gives one number. An absent list is treated as empty, unless its content was not
-/// measured.
+/// Counts all entries of a path. The result is a single number. An absent list is treated as empty, unless its content
+/// was not measured.
 pub(super) fn all(limit: &Limit, path: &Path, profile: &Value, baselines: &[&Value]) -> Outcome {
     let none = |reason: String| (Vec::new(), vec![reason]);
     let (value, counted) = match entries(profile, path) {
@@ -81,7 +81,7 @@ fn has_checked(profile: &Value, id: &str) -> bool {
 ///
 /// Fails with the reason if the number is unknown.
 fn entries(profile: &Value, path: &Path) -> Result<(f64, Vec<String>), String> {
-    // crossprof's own profiles leave out empty lists. Other tools' profiles never had these lists.
+    // crossprof's own profiles leave out empty lists. Profiles of other tools never have these lists.
     let first = path.parts.first();
     if let Some(PathPart::Key(list)) = first
         && is_imported(profile)

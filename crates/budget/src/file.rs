@@ -48,7 +48,7 @@ pub struct Mistake {
     pub excerpt: String,
 }
 
-/// A text of the file, with the position of its content if the file contains it literally.
+/// A text of the file. Also has the position of its content, if the file contains the content literally.
 struct Text<'a> {
     value: &'a str,
     span: Range<usize>,
@@ -63,7 +63,7 @@ impl BudgetFile {
     ///
     /// Returns all mistakes of the file: its syntax errors or, if there are none, every wrong key, rule, path and unit.
     pub fn parse(text: &str, catalogue: &Catalogue) -> Result<BudgetFile, Vec<Mistake>> {
-        // The TOML parser does not handle the byte order mark that some editors write.
+        // The TOML parser does not accept the byte order mark that some editors write.
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         let table = match DeTable::parse(text) {
             Ok(table) => table,

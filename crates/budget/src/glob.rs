@@ -61,7 +61,7 @@ mod tests {
         assert_eq!(literals("*/attn?x*").collect::<Vec<_>>(), ["attn", "x"]);
     }
 
-    /// The definition, character by character.
+    /// Defines the match character by character, without the loop of [`fits`].
     fn by_definition(pattern: &[char], text: &[char]) -> bool {
         match (pattern.split_first(), text.split_first()) {
             (None, None) => true,

@@ -1,8 +1,8 @@
 //! Renders the result of a check as JUnit XML, which CI systems read: one suite per run, one test case per limit.
 //!
-//! Readers do not agree on one schema. This module uses the part that they share (`testsuites`, `testsuite`,
-//! `testcase`, `failure`, `skipped`, `properties`, `system-out`). All times are 0, because limits take no time, and
-//! some readers show "NaN" if the attribute is absent.
+//! Readers do not agree on one schema. This module uses only the elements and attributes that they share (`testsuites`,
+//! `testsuite`, `testcase`, `failure`, `skipped`, `properties`, `system-out`). All times are 0, because limits take no
+//! time, and some readers show "NaN" if the attribute is absent.
 
 use super::check_report::{CheckReport, Counts, LimitReport, RunReport, Status, counts};
 use super::text::baseline_text;
@@ -60,8 +60,8 @@ fn push_outcome(limit: &LimitReport, text: &mut String) {
     }
 }
 
-/// Escapes text for XML elements and attributes. Control characters, which XML cannot contain in any form, and the two
-/// forbidden code points are written out.
+/// Escapes text for XML elements and attributes. XML cannot contain control characters and two code points in any form,
+/// so these are written out.
 fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in printable(text).chars() {

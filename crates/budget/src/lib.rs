@@ -17,7 +17,7 @@
 //! baseline's beyond the noise. The conditions of a comparison (`--fail-on`) use the same words.
 //!
 //! A mistake in a rule is an [`expression::Error`] with its position. The reason why a number is missing is a sentence
-//! (`String`). Reports only show this sentence.
+//! (`String`). Reports only show the sentence.
 
 #![warn(clippy::indexing_slicing, clippy::panic, clippy::unwrap_used)]
 
@@ -85,7 +85,8 @@ impl Document {
     ///
     /// # Errors
     ///
-    /// Fails if JSON cannot represent the profile. Without its numbers, all limits would be missing for the wrong reason.
+    /// Fails if JSON cannot represent the profile. If the document lacked its numbers, all limits would be missing for
+    /// the wrong reason.
     pub fn of(profile: &UnifiedProfile, file: &str) -> Result<Document, NoDocument> {
         let metadata = profile.metadata.clone();
         let name = Some(metadata.name()).filter(|name| !name.is_empty()).unwrap_or(file);

@@ -5,8 +5,8 @@ use serde_json::{Map, Value};
 use super::path::{Path, PathPart};
 use base::{sort, suggest};
 
-/// Fields that distinguish the entries of a list, the best first. The first field that all entries have and that is
-/// unique names the entries of `[*]`.
+/// Fields that distinguish the entries of a list, the best first. The first of these fields that all entries have, with
+/// a different value in each, names the entries of `[*]`.
 const IDENTITIES: [&str; 16] = [
     "device_name",
     "name",
@@ -89,7 +89,7 @@ fn follow<'a>(hit: Hit<'a>, part: &PathPart, found: &mut Reached<'a>) {
     match (part, value) {
         (PathPart::Key(name), Value::Object(fields)) => match fields.get(name) {
             Some(value) => found.hits.push(Hit { path: path.with(part.clone()), value }),
-            // The profile itself has fields, but it is not a map.
+            // The root of the profile has fields, but is not a map.
             None if path.parts.is_empty() => found.lacks.push(absent(part.clone(), String::new())),
             None => found.lacks.push(absent(part.clone(), siblings(fields, name))),
         },
@@ -115,7 +115,7 @@ fn follow<'a>(hit: Hit<'a>, part: &PathPart, found: &mut Reached<'a>) {
                 .collect();
             match chosen.as_slice() {
                 [] => found.lacks.push(absent(part.clone(), values_text(entries, key))),
-                // Keeps the writer's own selector, because it also matches in the baseline.
+                // Keeps the selector that the user wrote, because it also matches in the baseline.
                 [only] => {
                     found.hits.extend(entries.get(*only).map(|value| Hit { path: path.with(part.clone()), value }));
                 }
@@ -191,7 +191,7 @@ fn entries_text(count: usize) -> String {
 }
 
 /// Returns the profile's own reason for an absent value. The reason comes from the longest field of `not_measured` that
-/// contains the rule's `whole` path. If all of `path` is absent, the field may also be inside `path`, because the
+/// contains the rule's `whole` path. If `path` is completely absent, the field may also be inside `path`, because the
 /// profile names only one headline number for an absent section.
 fn not_measured(profile: &Value, path: &Path, whole: &Path) -> Option<String> {
     let mut best: Option<(usize, &Value)> = None;

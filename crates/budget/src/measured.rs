@@ -1,11 +1,11 @@
-//! Compares one number with its bound: determines its side of the bound and its distance from the bound.
+//! Compares one number with its bound: determines whether the bound holds, and by what margin.
 
 use super::baseline::Reference;
 use super::limit::Limit;
 use super::op_sum::Unlisted;
 use expression::Relation;
 
-/// One number, compared with its bound.
+/// A number that was compared with its bound.
 #[derive(Clone, Debug)]
 pub(super) struct Measured {
     /// Path that leads to this number only, or the text of the sum.

@@ -116,7 +116,7 @@ impl std::fmt::Display for OpSum {
 }
 
 impl OpSum {
-    /// Reads a sum. Backtracks if something else comes next.
+    /// Reads a sum. Backtracks if the text does not begin with a sum.
     pub(super) fn parser(input: &mut Input<'_>) -> Parsed<OpSum> {
         let group = |group: OpGroup| keyword(group.word()).value(group);
         let group = alt((group(OpGroup::Scope), group(OpGroup::Family))).parse_next(input)?;

@@ -31,7 +31,7 @@ pub enum SlowdownOf {
 /// Slowdown of a run compared with its baseline.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Slowdown {
-    /// Slowdown in percent of the baseline's time. It is zero if the slowdown is not proven.
+    /// Slowdown in percent of the baseline's time. Zero if the slowdown is not proven.
     pub percent: f64,
     /// Describes the times of the run and the baseline, their difference, and its proof. Ends without a full stop.
     pub sentence: String,
@@ -48,7 +48,7 @@ impl std::fmt::Display for SlowdownOf {
 }
 
 impl SlowdownOf {
-    /// Reads the keywords. Backtracks if something else comes next.
+    /// Reads the keywords. Backtracks if the text does not begin with the keywords.
     pub(super) fn parser(input: &mut Input<'_>) -> Parsed<SlowdownOf> {
         const EXPECTED: &str = "The word slower is expected after capture, as in capture slower <= 5 %.";
         let capture = (keyword("capture"), blank, expected(keyword("slower"), EXPECTED));

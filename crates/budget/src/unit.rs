@@ -58,7 +58,7 @@ pub fn show_exactly(value: f64, unit: Option<Unit>) -> String {
     unit.map_or_else(|| digits.clone(), |unit| format!("{digits} {}", unit.symbol))
 }
 
-/// Formats two numbers. Uses all digits if their short forms are equal.
+/// Formats two numbers. Uses all digits if their short forms are identical.
 pub fn show_apart(a: f64, b: f64, unit: Option<Unit>) -> (String, String) {
     let short = (show(a, unit), show(b, unit));
     if a != b && short.0 == short.1 { (show_exactly(a, unit), show_exactly(b, unit)) } else { short }

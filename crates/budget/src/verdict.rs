@@ -88,7 +88,7 @@ fn numbers(limit: &Limit, path: &Path, profile: &Value, baselines: &[&Value]) ->
     (measured, absent)
 }
 
-/// Judges a sum over ops, which is one number.
+/// Judges a sum over ops. The sum is a single number, so there is at most one result.
 fn ops(limit: &Limit, sum: &OpSum, profile: &Value, baselines: &[&Value]) -> (Vec<Measured>, Vec<String>) {
     let judged = sum.of(profile).and_then(|summed| {
         let of_baseline = |it: &&Value| sum.of(it).map(|it| it.value).map_err(|reason| of_baseline(&reason));
@@ -102,7 +102,7 @@ fn ops(limit: &Limit, sum: &OpSum, profile: &Value, baselines: &[&Value]) -> (Ve
     }
 }
 
-/// Judges the slowdown of the run compared with its baseline, which is one number.
+/// Judges the run's slowdown relative to its baseline. The slowdown is a single number, so there is at most one result.
 fn slower(limit: &Limit, of: SlowdownOf, profile: &Value, baselines: &[&Value]) -> (Vec<Measured>, Vec<String>) {
     let judged = of.of_documents(profile, baselines).and_then(|slowdown| {
         let measured = against(limit, of.to_string(), slowdown.percent, None)?;

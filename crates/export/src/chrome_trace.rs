@@ -8,9 +8,9 @@
 //! ]}
 //! ```
 //!
-//! Times are counted from the start of the capture, in microseconds with all digits of a picosecond. If an event crosses an
-//! edge of the range, only the part inside the range is written, with the full duration as an argument. Arguments have the
-//! names that Chrome traces use or, if there is no such name, the names in xplanes.
+//! Times are counted from the start of the capture, in microseconds with all digits of a picosecond. If an event
+//! crosses an edge of the range, only the part inside the range is written, and an argument contains the full duration.
+//! Arguments have the names that Chrome traces use or, if there is no such name, the names in xplanes.
 
 use std::fmt::Write as _;
 
@@ -32,7 +32,7 @@ pub fn write(source: Source<'_>, zero: Ps, range: Interval, chosen: Option<&[Lin
     let (text, threads) = (String::new(), threads(trace));
     let mut writer = Writer { trace, zero, range, chosen, text, threads, is_first: true, out };
     writer.text.push_str("{\"displayTimeUnit\":\"ns\",");
-    // Readers identify the framework that wrote a trace by these fields.
+    // From these fields, readers recognise the framework that wrote a trace.
     writer.text.push_str(match trace.framework {
         Framework::Jax | Framework::TensorFlow => "\"metadata\":{\"highres-ticks\":true},",
         Framework::PyTorch => "\"schemaVersion\":1,",

@@ -1,10 +1,10 @@
 //! Writes tables as CSV (RFC 4180): a header of column keys, CRLF line ends, and quotes where
 //! required.
 //!
-//! Numbers are exact: the shortest decimal that reads back as the same value, never with an exponent. Values that were not
-//! measured are empty fields. Spreadsheets evaluate text that starts with `=`, `+`, `-` or `@` as a formula, and names may
-//! come from untrusted files. For this reason, such text gets a leading apostrophe, which spreadsheets hide. Control
-//! characters (except line breaks) and marks that reorder text are escaped.
+//! Numbers are exact: the shortest decimal that reads back as the same value, never with an exponent. Values that were
+//! not measured are empty fields. Spreadsheets evaluate text that starts with `=`, `+`, `-` or `@` as a formula, and
+//! names may come from untrusted files. For this reason, such text gets a leading apostrophe. Spreadsheets hide the
+//! apostrophe. Control characters (except line breaks) and marks that reorder text are escaped.
 
 use base::format::printable;
 use base::home::shared;

@@ -2,8 +2,8 @@
 //! a digest for agents, and a web page. Comparisons export as text, Markdown, JSON and a web page, and a range of the
 //! timeline as a trace.
 //!
-//! Exports are meant to be shared, so each exporter ends with [`shared`](base::home::shared), which replaces home folders
-//! by `~`. The rest of the path is enough to find source lines.
+//! Exports are meant to be shared, so each exporter ends with [`shared`](base::home::shared), which replaces home
+//! folders by `~`. The rest of a path is enough to find source lines.
 
 #![warn(clippy::indexing_slicing, clippy::panic, clippy::unwrap_used)]
 

@@ -54,7 +54,8 @@ impl std::fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
-/// Creates the error of a parser that found something else. Callers replace it with an error that names what they expected.
+/// Creates the error of a parser that did not find its construct. Callers replace this error with an error that names
+/// the expected construct.
 impl<'t> ParserError<Input<'t>> for Error {
     type Inner = Error;
 

@@ -13,8 +13,8 @@
 //!
 //! This crate reads the parts above, converts amounts between units, and reports errors with a position and the nearest
 //! names. Code that uses the crate combines the parts, and defines the meaning of names. Parsers are functions for
-//! `winnow`: they backtrack if something else comes next ([`ErrMode::Backtrack`]), and fail for good if the text is wrong
-//! ([`ErrMode::Cut`]).
+//! `winnow`. They backtrack if the text does not begin with their construct ([`ErrMode::Backtrack`]), and fail for good
+//! if the construct contains a mistake ([`ErrMode::Cut`]).
 
 #![warn(clippy::indexing_slicing, clippy::panic, clippy::unwrap_used)]
 

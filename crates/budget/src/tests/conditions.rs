@@ -60,7 +60,7 @@ fn slower_is_beyond_the_noise_and_the_bound() {
         ("slower >= 3 %", steady(102.0), false, "new is slower than main"),
         ("slower > 0 %", steady(100.5), false, "take the same time"),
         ("slower > 3 %", steady(90.0), false, "new is faster than main"),
-        // Its typical step is 25 % longer, but that may be chance.
+        // The typical step is 25 % longer, but this may be by chance.
         (
             "slower > 3 %",
             steps(&wild),

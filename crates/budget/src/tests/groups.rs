@@ -16,7 +16,7 @@ fn the_baseline_of_a_group_is_its_median() {
         (&[9.0, 7.0, 8.0][..], 8.0, Status::Pass),
         // The median is the mean of the middle two: 8.5.
         (&[9.0, 7.0, 8.0, 20.0], 8.5, Status::Fail),
-        // One slow run does not lower the bound.
+        // A single slow run does not lower the bound.
         (&[1.0, 9.0, 9.0], 9.0, Status::Fail),
     ] {
         let runs: Vec<Value> = speeds.iter().copied().map(of_speed).collect();
@@ -63,7 +63,7 @@ fn findings_are_new_where_no_run_of_the_baseline_has_them() {
         ("new findings[id=recompilation] absent", &[&one], Status::Missing, None),
         ("new findings absent", &[&blind], Status::Missing, None),
         ("new findings absent if measured", &[&blind], Status::Pass, Some(0.0)),
-        // One of the two runs could check both rules.
+        // Both rules were checked in one of the two runs.
         ("count(new findings) == 2", &[&blind, &findings(&[])], Status::Pass, Some(2.0)),
         ("new findings absent", &[&imported], Status::Missing, None),
         ("new findings absent", &[], Status::Missing, None),

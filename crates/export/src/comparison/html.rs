@@ -8,8 +8,8 @@
 //!
 //! The sections are those of the page, plus data that only the profiles contain: every step, and data of single runs.
 //!
-//! The output does not depend on the time or the place where the page is made: the same comparison
-//! gives the same bytes in the browser and on the command line.
+//! The output does not depend on the time or the machine: the same comparison gives the same bytes in the browser and
+//! on the command line.
 
 use super::{median_steps, runs, step_charts};
 use crate::html::frame::{self, Frame};
@@ -157,8 +157,8 @@ fn efficiency(metric: &str) -> Option<&'static str> {
     })
 }
 
-/// Returns the profiles, so that loading the page reproduces the comparison. Each has its name in the comparison and the user's
-/// options. If there are many runs, includes only those that are compared in detail.
+/// Returns the profiles, so that loading the page reproduces the comparison. Each has its name in the comparison and
+/// the user's options. If there are many runs, includes only the runs that are compared in detail.
 fn profiles(comparison: &Comparison, subjects: &[Subject]) -> Vec<UnifiedProfile> {
     let given = comparison.scaling.as_ref().filter(|scaling| scaling.mode_source == ScalingSource::Given);
     let mut profiles = Vec::new();

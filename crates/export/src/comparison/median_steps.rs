@@ -22,7 +22,7 @@ use pages::op_changes::OpChanges;
 const MOST_RUNS: usize = 8;
 /// Width of the space for the names of lines.
 const NAMES: f64 = 128.0;
-/// Number of letters that fit there.
+/// Number of letters that fit into this space.
 const NAME_LETTERS: usize = 16;
 const AXIS: f64 = 20.0;
 const TITLE: f64 = 22.0;
@@ -168,7 +168,8 @@ fn lane(drawn: &Drawn, lane: &StepLane, names: &[MarkName], scale: &Scale, top: 
     }
 }
 
-/// Adds a mark to a path. The height shows the busy share of the mark. If the mark is wide enough, a thin gap follows it.
+/// Adds a mark to a path. The height of the mark shows its busy share. If the mark is wide enough, a thin gap follows
+/// it.
 fn add(path: &mut String, mark: &StepMark, scale: &Scale, y: f64) {
     let (x, width) = (scale.x(mark.start), scale.width(mark.length));
     let height = LANE * mark.busy.as_ps() as f64 / mark.length.as_ps().max(1) as f64;

@@ -38,7 +38,7 @@ pub struct CaptureDigest {
     /// `complete`, `cut_in_time` (every event up to a certain time is present), `ops_missing` (the profiler did not record some
     /// device ops) or `events_missing` (events of some devices or threads are missing).
     pub completeness: String,
-    /// Part of the capture that all numbers cover. Absent if no device was used.
+    /// Part of the capture that all numbers cover. Absent if no device ran an op.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub window: Option<String>,
     /// Caution about the window.

@@ -34,7 +34,7 @@ pub const VERSION: &str = "1.0.0";
 /// Default size of a digest in bytes.
 pub const DEFAULT_BYTES: usize = 2000;
 
-/// Minimum size of a digest in bytes. A smaller digest could not name the capture.
+/// Minimum size of a digest in bytes. A smaller digest would have no room for the name of the capture.
 pub const LEAST_BYTES: usize = 800;
 
 /// Tells readers how to treat texts that come from a trace.
@@ -63,13 +63,13 @@ pub struct Digest {
     pub note: String,
     /// Contents and completeness of the capture.
     pub capture: CaptureDigest,
-    /// Time of a step and its parts. Absent if no device was used.
+    /// Time of a step and its parts. Absent if no device ran an op.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub step: Option<StepDigest>,
     /// Memory of the device with the largest peak. Absent if the capture contains no memory data.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory: Option<MemoryDigest>,
-    /// First findings: most severe first, then those that affect the largest share of the step.
+    /// The first findings, sorted by severity, then by the share of the step that they affect.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub findings: Vec<FindingDigest>,
     /// Name scopes with the most self time. A scope that contains little more than one listed scope is left out.
@@ -106,7 +106,7 @@ pub struct StepDigest {
     /// Number of steps that the means cover. Absent if no steps are known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub num_counted: Option<u64>,
-    /// Number of steps in which the host compiled, counted or not.
+    /// Number of steps during which the host compiled, whether they are counted or not.
     pub num_compiling: u64,
     /// Number of steps that the capture contains only partly.
     pub num_partial: u64,
@@ -361,7 +361,7 @@ fn step(profile: &UnifiedProfile) -> Option<StepDigest> {
 /// Returns the memory of the device with the largest peak or, if there are no peaks, with the most live memory.
 fn memory(profile: &UnifiedProfile) -> Option<MemoryDigest> {
     let devices = profile.memory.iter().flat_map(|memory| &memory.devices);
-    // If several devices are equal, the first is used.
+    // If several devices have the same number of bytes, the first is used.
     let fuller = |a: &&report::DeviceMemory, b: &&report::DeviceMemory| {
         (a.peak_bytes, a.live_bytes) < (b.peak_bytes, b.live_bytes)
     };
@@ -386,8 +386,8 @@ fn finding_of(finding: &report::Finding) -> FindingDigest {
     }
 }
 
-/// Returns the scopes with the most time. The scope of a whole program, and other scopes that contain little more than one
-/// scope inside them, are left out.
+/// Returns the scopes with the most time. Omits the scope of a whole program, and scopes that contain little more than
+/// one inner scope.
 fn scopes(profile: &UnifiedProfile) -> Vec<ScopeDigest> {
     let Some(layers) = &profile.layers else { return Vec::new() };
     let is_inside = |inner: &str, outer: &str| inner.strip_prefix(outer).is_some_and(|rest| rest.starts_with('/'));

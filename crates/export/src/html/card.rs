@@ -7,8 +7,8 @@ use maud::{DOCTYPE, PreEscaped, html};
 use pages::sections::{summary, what_to_do};
 use report::UnifiedProfile;
 
-/// Nothing is fetched and no script runs. Inline styles are allowed because this program wrote the
-/// only style sheet of the page.
+/// The page fetches nothing and runs no script. Inline styles are allowed, because this program wrote the only style
+/// sheet of the page.
 const POLICY: &str = "default-src 'none'; base-uri 'none'; form-action 'none'; style-src 'unsafe-inline'";
 
 /// Renders headline figures, findings and, if given, `step`: an SVG of a step that this program drew.

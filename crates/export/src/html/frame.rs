@@ -4,9 +4,9 @@
 //! ```text
 //! head       kind of document (identifies it when it is loaded again), Content-Security-Policy, style
 //! main       sections of the report
-//! profiles   profiles of the report as JSON, with every "<" escaped: read when the page is dropped on crossprof, saved by the button
-//! steps      pictures of their median steps, if any: read when the page is dropped on crossprof
-//! script     for the button only
+//! profiles   profiles of the report as JSON, with every "<" escaped: read if the report is dropped onto crossprof's page
+//! steps      pictures of their median steps, if any: read if the report is dropped onto crossprof's page
+//! script     for the button only, which saves the profiles
 //! ```
 //!
 //! `maud` escapes all text that is inserted into markup. Text that is already markup, or that must

@@ -35,7 +35,7 @@ pub fn report(profile: &UnifiedProfile) -> String {
 
 /// Renders the name and origin of the run, then the sections.
 fn body(profile: &UnifiedProfile, mut sections: Vec<Section>) -> Markup {
-    // If the next block has a title, a terminal needs no heading, but a page does.
+    // A page needs a heading even if the next block has a title. A terminal does not.
     for (id, title) in [("summary", "Summary"), ("host", "Hosts and other devices"), ("ops", "Ops")] {
         sections.iter_mut().filter(|section| section.id == id).for_each(|section| section.title = title.to_owned());
     }
