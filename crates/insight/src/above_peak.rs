@@ -16,7 +16,7 @@ use metrics::{Op, OpFamily};
 use report::{Confidence, FindingSeverity, View};
 
 pub(super) static RULE: Rule =
-    Rule { id: "above_peak", title: "Ops exceed the device's peak", ..Rule::checked_by(check) };
+    Rule { id: "above_peak", title: "Ops exceed the device's peak FLOP rate", ..Rule::checked_by(check) };
 
 /// Share of the peak above which the excess cannot come from an inaccurate clock.
 const PEAK_PERCENT: f64 = 110.0;
@@ -63,7 +63,11 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         true => (FindingSeverity::Critical, Confidence::High),
         false => (FindingSeverity::Warning, Confidence::Medium),
     };
-    let title = if chosen { "Ops exceed the peak of the selected device" } else { "Ops exceed the device's peak" };
+    let title = if chosen {
+        "Ops exceed the peak FLOP rate of the selected device"
+    } else {
+        "Ops exceed the device's peak FLOP rate"
+    };
     Draft::new(severity, confidence, title, message)
         .remedy("Select the device that the program ran on (Model page). Until then, MFU, HFU and all shares of a peak are wrong.")
         .passed("compute_efficiency_percent", percent, PEAK_PERCENT)

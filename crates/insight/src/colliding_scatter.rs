@@ -25,7 +25,7 @@ use report::{Confidence, View};
 
 pub(super) static RULE: Rule = Rule {
     id: "colliding_scatter",
-    title: "A scatter adds many rows into few",
+    title: "A scatter adds many rows into a few rows",
     needs: Needs::AllOps,
     ..Rule::checked_by(check)
 };
@@ -70,7 +70,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         shown(&largest.scatter.shape.text(false)),
         format::count(largest.rows_per_row().round() as u64),
     );
-    let title = format!("Adding many rows into few takes {} of the op time", format::percent(share));
+    let title = format!("Adding many rows into a few rows takes {} of the op time", format::percent(share));
     Draft::new(severity, Confidence::Medium, &title, message)
         .remedy(
             "If the result has few rows, replace the lookup by a product: jax.nn.one_hot(ids, rows) @ table. Its gradient is a \
@@ -152,7 +152,7 @@ mod tests {
     #[test]
     fn fires_above_its_limits() {
         let found = finding(steps(400, "4194304", "add"), &RULE);
-        let title = "Adding many rows into few takes 40.0 % of the op time";
+        let title = "Adding many rows into a few rows takes 40.0 % of the op time";
         assert_eq!((found.severity, found.title.as_str()), (Warning, title));
         assert!(
             found.message.starts_with("fusion.1 adds f32[4194304,16] into f32[32,16]: 131\u{202f}072 rows to each row"),

@@ -29,7 +29,7 @@ use trace::Framework;
 
 pub(super) static RULE: Rule = Rule {
     id: "converted_weights",
-    title: "Weights are converted to a narrower type in each run",
+    title: "Weights are converted to a narrower type on every execution",
     needs: Needs::AllOps,
     ..Rule::checked_by(check)
 };
@@ -82,9 +82,9 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     let devices = u64::from(largest.op.devices.max(1));
     let time = found.avoidable().as_us() / (found.runs * devices) as f64;
     let message = format!(
-        "The program converts {} arguments from {wide} to {narrow} in each run. The ops that read them take {} of the \
-         op time; the largest is {}. They read {} per run in {wide}. With arguments in {narrow}, they would read {} \
-         less. This would save about {} per run.",
+        "The program converts {} arguments from {wide} to {narrow} on every execution. The ops that read them take {} of the \
+         op time; the largest is {}. They read {} per execution in {wide}. With arguments in {narrow}, they would read {} \
+         less. This would save about {} per execution.",
         format::count(found.arguments as u64),
         format::percent(numbers.op_percent(time_of_ops(&found.conversions))),
         numbers.op_with_source(largest.op),
@@ -92,8 +92,10 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         per_run(|it| it.saved_bytes),
         format::time_us(time)
     );
-    let title =
-        format!("Converting weights to {narrow} in each run costs about {} of the op time", format::percent(share));
+    let title = format!(
+        "Converting weights to {narrow} on every execution costs about {} of the op time",
+        format::percent(share)
+    );
     Draft::new(severity, Confidence::Medium, &title, message)
         .remedy(&remedy(numbers.trace.framework, wide, narrow))
         .passed("converted_weights_percent", share, limit)
@@ -178,10 +180,10 @@ mod tests {
     #[test]
     fn fires_above_its_limits() {
         let found = finding(steps(3, "f32[1024,256]", 300, FORWARD), &RULE);
-        let title = "Converting weights to bfloat16 in each run costs about 30.0 % of the op time";
+        let title = "Converting weights to bfloat16 on every execution costs about 30.0 % of the op time";
         assert_eq!((found.severity, found.title.as_str()), (Warning, title));
         assert!(
-            found.message.starts_with("The program converts 3 arguments from float32 to bfloat16 in each run."),
+            found.message.starts_with("The program converts 3 arguments from float32 to bfloat16 on every execution."),
             "{}",
             found.message
         );
@@ -239,7 +241,7 @@ mod tests {
     #[test]
     fn a_product_that_converts_its_weights_saves_the_bytes() {
         let found = finding(fused(false), &RULE);
-        let title = "Converting weights to bfloat16 in each run costs about 45.0 % of the op time";
+        let title = "Converting weights to bfloat16 on every execution costs about 45.0 % of the op time";
         assert_eq!((found.severity, found.title.as_str()), (Warning, title));
         assert!(found.message.contains("take 90.0 % of the op time; the largest is f."), "{}", found.message);
         assert!(found.message.contains("They read 3.00 MiB per run in float32"), "{}", found.message);

@@ -12,8 +12,12 @@ use super::{Needs, Rule, Verdict};
 use base::format;
 use report::{FindingSeverity, View};
 
-pub(super) static RULE: Rule =
-    Rule { id: "expert_imbalance", title: "Experts have unequal load", needs: Needs::Whole, ..Rule::checked_by(check) };
+pub(super) static RULE: Rule = Rule {
+    id: "expert_imbalance",
+    title: "Experts have unequal loads",
+    needs: Needs::Whole,
+    ..Rule::checked_by(check)
+};
 
 fn check(numbers: &Numbers<'_>) -> Verdict {
     let Some(experts) = &numbers.context.profile.experts else { return Verdict::Irrelevant };
@@ -28,13 +32,13 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         false => (FindingSeverity::Note, OVERHEAD_NOTED_PERCENT),
     };
     let message = format!(
-        "The device with the most work for its experts takes {} longer for it than the mean device, which costs up to {} of the \
-         time. {}",
+        "The device whose experts have the most work spends {} longer on them than the average device. This costs up to {} of \
+         the time. {}",
         format::percent(100.0 * (ratio - 1.0)),
         format::percent(lost),
         format::printable(&experts.evidence)
     );
-    Draft::new(severity, experts.confidence, &format!("Unequal experts cost {} of the time", format::percent(lost)), message)
+    Draft::new(severity, experts.confidence, &format!("Unequal loads of experts cost {} of the time", format::percent(lost)), message)
         .remedy(
             "Balance the routing: an auxiliary load-balancing loss, or a bias of the router per expert. Limit the tokens of an \
              expert with a capacity factor, or place experts with many tokens on different devices and replicate the most loaded.",

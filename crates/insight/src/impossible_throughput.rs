@@ -21,9 +21,9 @@ pub(super) static RULE: Rule = Rule {
     ..Rule::checked_by(check)
 };
 
-/// FLOPs per parameter and token of a forward pass: a multiplication and an addition (Kaplan et al. 2020, scaling laws).
+/// FLOPs per parameter per token of a forward pass: a multiplication and an addition (Kaplan et al. 2020, scaling laws).
 const FORWARD: f64 = 2.0;
-/// FLOPs per parameter and token of a training step: the backward pass takes twice the forward one (the same source).
+/// FLOPs per parameter per token of a training step: the backward pass takes twice the forward one (the same source).
 const TRAINING: f64 = 6.0;
 
 fn check(numbers: &Numbers<'_>) -> Verdict {
@@ -50,7 +50,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     };
     let message = format!(
         "{} {what}/s through {} parameters need {FORWARD} x {} x {} = {} for the forward pass alone ({} for training, 6 FLOPs \
-         per parameter and token). {} of type {} reach at most {}, in {} fastest data type.{}",
+         per parameter per token). {} of type {} reach at most {}, in {} fastest data type.{}",
         format::number(rate),
         format::si(params, ""),
         format::si(params, ""),

@@ -142,7 +142,7 @@ impl SlowSteps {
     }
 }
 
-const REMEDY: &str = "Compare runs only at equal clocks. Check the power limit and the temperature of the device, its cooling, and the \
+const REMEDY: &str = "Compare runs only at the same clock. Check the power limit and the temperature of the device, its cooling, and the \
                       other devices of the machine. Ops that are limited by memory hardly depend on this clock.";
 
 /// Returns the reasons for a lower clock that are active in the window, the longest first.

@@ -59,7 +59,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         message,
     )
     .remedy(
-        "Use equal blocks (jax.lax.scan over layers instead of a Python loop), so that XLA can place buffers of equal size in \
+        "Use identical blocks (jax.lax.scan over layers instead of a Python loop), so that XLA can place buffers of the same size in \
          one allocation. Keep fewer values alive at once.",
     )
     .passed("free_at_peak_percent", percent, OF_PEAK_MEMORY_PERCENT.good)

@@ -90,17 +90,20 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     let shape =
         it.producer.shape.array().map_or_else(String::new, |array| Shape::Array(array.clone()).text(false).to_owned());
     let used = format::percent(100.0 * it.used);
+    let selection = shown(&it.selection.opcode);
     let others = match found.len() {
-        1 => "The op takes".to_owned(),
-        2 => "The op and another one before the selection take".to_owned(),
-        count => format!("The op and {} others before the selection take", format::count(count as u64 - 1)),
+        1 => "It takes".to_owned(),
+        2 => format!("Together with one other op that feeds the same {selection}, it takes"),
+        count => {
+            let others = format::count(count as u64 - 1);
+            format!("Together with {others} other ops that feed the same {selection}, it takes")
+        }
     };
     let message = format!(
-        "{} computes {}, and the program reads only {used} of it: the part that {} selects with a {}. {others} {} of the time.",
+        "{} computes {}, and the program reads only {used} of it: the part that {} selects with a {selection}. {others} {} of the time.",
         numbers.op_with_source(it.op),
         shown(&shape),
         file_and_line(&place),
-        shown(&it.selection.opcode),
         format::percent(taken),
     );
     let title = format!(

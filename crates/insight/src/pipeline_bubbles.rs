@@ -60,7 +60,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
 fn expected(pipeline: &Pipeline) -> String {
     match pipeline.num_microbatches.zip(pipeline.schedule_bubble_percent) {
         Some((microbatches, percent)) => format!(
-            " With {} and equal stages, the schedule has bubbles of {}.",
+            " With {} and stages of equal length, the bubbles of the schedule would take {}.",
             if microbatches == 1 { "1 microbatch".to_owned() } else { format!("{microbatches} microbatches") },
             format::percent(percent)
         ),
@@ -86,7 +86,7 @@ fn remedy(pipeline: &Pipeline) -> String {
             let idle = pipeline.num_stages.saturating_sub(1) as f64;
             let doubled = 100.0 * idle / (2.0 * microbatches as f64 + idle).max(1.0);
             format!(
-                "Use more microbatches: twice as many have bubbles of {} if the stages are equal. ",
+                "Use more microbatches. With twice as many, the bubbles would shrink to {}, assuming stages of equal length. ",
                 format::percent(doubled)
             )
         }

@@ -165,8 +165,8 @@ fn message(numbers: &Numbers<'_>, found: &[Avoidable<'_>], largest: &Avoidable<'
     let source = numbers.op_with_source(largest.op);
     let first = match largest.flops {
         Some((now, then)) => format!(
-            "{source}{scope} multiplies two matrices to {shape}, which only {of} with a dimension of at most {thin} read. All of \
-             them need {}, the other order {}.",
+            "{source}{scope} multiplies two matrices to {shape}, which only {of} with a dimension of at most {thin} read. \
+             Together they need {}. In the other order, they would need {}.",
             format::si(now, "FLOP"),
             format::si(then, "FLOP"),
         ),

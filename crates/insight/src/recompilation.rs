@@ -266,10 +266,15 @@ fn steps_of(numbers: &Numbers<'_>, inside: &IntervalSet) -> Vec<String> {
 
 /// Lists the steps that overlap compilation: `, in steps 5, 6, 7`.
 fn in_steps(names: &[String]) -> String {
-    match names.len() {
+    let more = match names.len().saturating_sub(MOST_NAMED) {
         0 => String::new(),
-        1 => format!(", in step {}", names.concat()),
-        _ => format!(", in steps {}", listed(names, ", ")),
+        1 => " and in 1 more step".to_owned(),
+        more => format!(" and in {} more steps", format::count(more as u64)),
+    };
+    match names {
+        [] => String::new(),
+        [name] => format!(", in step {name}"),
+        _ => format!(", in steps {}{more}", names.get(..MOST_NAMED).unwrap_or(names).join(", ")),
     }
 }
 
@@ -305,8 +310,7 @@ mod tests {
         // Computed by hand: 10 later steps of 1 ms compile for 5 µs each. The last step ends with its kernel after 0.9 ms,
         // before it compiles.
         let few = finding(compiling(900, 5), &RULE).message;
-        let said =
-            "50.0 µs of the 10.9 ms after the first step (0.5 %): 10 compilations, in steps 1, 2, 3, 4, 5 and 5 more.";
+        let said = "50.0 µs of the 10.9 ms after the first step (0.5 %): 10 compilations, in steps 1, 2, 3, 4, 5 and in 5 more steps.";
         assert!(few.contains(said), "{few}");
         // The first step may compile.
         let first = gpu_steps(12, |b, at| {

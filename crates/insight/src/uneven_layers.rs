@@ -51,7 +51,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         format::percent(percent),
         format::percent(excess)
     );
-    let title = format!("{name} takes {} more time than equal layers", format::percent(percent));
+    let title = format!("{name} takes {} more time than layers with the same work", format::percent(percent));
     Draft::new(severity, Confidence::Medium, &title, message)
         .remedy(
             "Compare its ops with those of another layer (page Layers, grouped by each layer): layouts, copies, fusions and \

@@ -13,7 +13,7 @@ use report::{Confidence, FindingSeverity, View};
 
 pub(super) static RULE: Rule = Rule {
     id: "while_loop_overhead",
-    title: "Loops cost time outside their bodies",
+    title: "Loops spend time outside their bodies",
     explained_by: &[&[&small_micro_batches::RULE]],
     ..Rule::checked_by(check)
 };
@@ -37,7 +37,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
          state.",
         format::percent(share)
     );
-    Draft::new(severity, Confidence::Medium, "Loops cost time outside their bodies", message)
+    Draft::new(severity, Confidence::Medium, "Loops spend time outside their bodies", message)
         .remedy(
             "Do more work in each iteration: unroll several iterations into one (jax.lax.scan(..., unroll=4)), use fewer and \
              larger iterations, and carry less state between them.",
