@@ -85,7 +85,7 @@ test("the verdict comes first, then figures and caveats, then details that unfol
   assert.equal(text.split("Conditions that are unknown for some runs").length, 2, "a caveat is said once");
   assert.match(text, /by phase[\s\S]*Matmul/);
   assert.doesNotMatch(text, /\b(new|gone)\b\n/, "no op is new or gone on another platform");
-  assert.match(await page.locator(".fold summary").first().innerText(), /^Fairness: \d+ of \d+ conditions are equal, \d+ differ \(.+\), \d+ are unknown$/);
+  assert.match(await page.locator(".fold summary").first().innerText(), /^Fairness: \d+ of \d+ conditions are the same, \d+ differ \(.+\), \d+ are unknown$/);
   const conditions = page.locator(".fold .grid-box").first();
   assert.ok(!(await conditions.isVisible()), "details are folded");
   await page.locator(".fold summary").first().click();

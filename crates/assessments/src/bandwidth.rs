@@ -7,7 +7,7 @@ use metrics::roofline;
 use report::{Kernels, Level, Metadata, TopOp, UnifiedProfile};
 use trace::{Framework, SourceFormat};
 
-/// Minimum share of ops with a known cost in the op time for a low utilization to be judged (our limit).
+/// Minimum share of ops with a known cost in the op time for a low utilisation to be judged (our limit).
 const COUNTED: f64 = 0.95;
 /// The bandwidth is judged if memory-bound ops take more than this percentage of the measured time: most of it (our
 /// limit).

@@ -111,7 +111,7 @@ pub(super) fn peak_memory(profile: &UnifiedProfile) -> Assessment {
                     format::bytes(bytes),
                     format::percent(percent)
                 ),
-                "Find the largest buffers on the Memory page. Then rematerialize activations, or shard more arrays.",
+                "Find the largest buffers on the Memory page. Then rematerialise activations, or shard more arrays.",
             )
             .advised_by(profile, &["near_memory_limit"]),
         (None, Some(bytes)) => {

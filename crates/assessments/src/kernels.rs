@@ -222,7 +222,7 @@ pub(super) fn long_ops(profile: &UnifiedProfile) -> Assessment {
         .collect();
     let answer = match long.len() {
         0 => format!(
-            "None. The longest is {}, with {} per step and \
+            "None. The longest is {}, with {} per step per \
             device.",
             named(first.0),
             time_us(per_step(first))

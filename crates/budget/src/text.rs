@@ -56,7 +56,7 @@ pub(super) fn baseline_text(run: &RunReport) -> Option<String> {
     Some(format!("the median of {} runs: {}", names.len(), names.join(", ")))
 }
 
-/// Summarizes the limits: "5 limits: 3 hold, 1 fails, 1 was not measured".
+/// Summarises the limits: "5 limits: 3 hold, 1 fails, 1 was not measured".
 pub(super) fn counts_text(counts: Counts) -> String {
     let all = counts.pass + counts.fail + counts.missing + counts.skipped;
     let mut parts = Vec::new();

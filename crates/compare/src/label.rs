@@ -3,8 +3,8 @@
 //!
 //! ```text
 //! custom-call.2                                      one op
-//! 64 copies in decoder/layer_*/attn                  equal ops of a scope
-//! 64 copies (data movement)                          equal ops without a known scope
+//! 64 copies in decoder/layer_*/attn                  matching ops of a scope
+//! 64 copies (data movement)                          matching ops without a known scope
 //! matmul in decoder/layer_*/attn                     ops that two platforms name differently
 //! ```
 

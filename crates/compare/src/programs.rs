@@ -131,7 +131,7 @@ fn parameter_shapes(subjects: &[Subject]) -> FairnessCheck {
         let [ours, theirs] = [(program, other), (other, program)].map(|(of, against)| without(of, against));
         if !are_of_another_batch(&ours, &theirs, [&subject.profile, &other_subject.profile]) {
             only.extend(ours.iter().chain(&theirs).map(|(shape, _)| *shape));
-            // If the listed shapes are equal, unlisted ones differ.
+            // If the listed shapes are the same, unlisted shapes differ.
             if ours.is_empty() && theirs.is_empty() {
                 only.insert("");
             }

@@ -187,8 +187,12 @@ mod tests {
             "{}",
             found.message
         );
-        assert!(found.message.contains("They read 3.00 MiB per run in float32"), "{}", found.message);
-        assert!(found.message.contains("1.50 MiB less. This would save about 300 µs per run."), "{}", found.message);
+        assert!(found.message.contains("They read 3.00 MiB per execution in float32"), "{}", found.message);
+        assert!(
+            found.message.contains("1.50 MiB less. This would save about 300 µs per execution."),
+            "{}",
+            found.message
+        );
         assert_eq!(finding(steps(3, "f32[1024,256]", 600, FORWARD), &RULE).severity, Critical);
         assert_eq!(finding(steps(3, "f32[1024,256]", 102, FORWARD), &RULE).severity, Warning);
         fine(steps(3, "f32[1024,256]", 99, FORWARD), &RULE);
@@ -244,7 +248,7 @@ mod tests {
         let title = "Converting weights to bfloat16 on every execution costs about 45.0 % of the op time";
         assert_eq!((found.severity, found.title.as_str()), (Warning, title));
         assert!(found.message.contains("take 90.0 % of the op time; the largest is f."), "{}", found.message);
-        assert!(found.message.contains("They read 3.00 MiB per run in float32"), "{}", found.message);
+        assert!(found.message.contains("They read 3.00 MiB per execution in float32"), "{}", found.message);
         fine(fused(true), &RULE);
     }
 

@@ -59,7 +59,7 @@ impl Quantity {
     fn about(self) -> &'static str {
         match self {
             Quantity::Work => "Work is the time during which a device is neither idle nor in exposed communication.",
-            Quantity::Duration => "Devices that wait for each other have equal step times, so compare their work.",
+            Quantity::Duration => "Devices that wait for each other have the same step time, so compare their work.",
             Quantity::Communication => "Exposed communication includes waiting for other devices.",
             Quantity::Wait => "A device that never waits is the last to arrive.",
             Quantity::Idle => "No op runs on the device.",

@@ -252,7 +252,7 @@ fn graphs(stats: &KernelStats) -> String {
     let (with, without) = (&stats.graph_with_op, &stats.graph_without_op);
     format!(
         "{} kernels ran in CUDA graphs (XLA's command buffers), whose events do not name the op. {} of these \
-            kernels ({}) were matched with an op by graph node or name; {} ({}) were not.",
+            kernels ({}) were matched to an op by graph node or name; {} ({}) were not.",
         format::count(with.count + without.count),
         format::count(with.count),
         format::time_us(with.time.as_us()),
@@ -267,7 +267,7 @@ fn launch_blocks(context: &Context<'_>, launches: &Launches, query: &PageQuery) 
         let reason = match context.analysis.kernel_stats.platform {
             Some(Platform::Cpu) => "XLA's CPU backend calls its ops directly, so there are no launches.",
             _ => {
-                "No call on the host could be matched with a device op. The host was not traced, or its events were \
+                "No call on the host could be matched to a device op. The host was not traced, or its events were \
                     dropped."
             }
         };
@@ -315,7 +315,7 @@ fn delays(launches: &Launches, total: &LaunchStatistics) -> String {
 fn launch_figures(launches: &Launches, total: &LaunchStatistics) -> Vec<Figure> {
     let count = total.launches as f64;
     let joined = format!(
-        "{} of {} device ops are matched with their call",
+        "{} of {} device ops are matched to their calls",
         format::count(launches.joined_ops),
         format::count(launches.device_ops)
     );

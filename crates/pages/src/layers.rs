@@ -87,7 +87,7 @@ fn figures(section: &report::Layers) -> Vec<Figure> {
     if let Some(uneven) = uneven.max_by(|a, b| excess(a).total_cmp(&excess(b))) {
         let name = uneven.slowest_member.as_deref().unwrap_or_default();
         figures.push(percent(
-            "Slowest of equal layers",
+            "Slowest of layers with the same work",
             uneven.slowest_ratio.map(|ratio| 100.0 * (ratio - 1.0)),
             &format!("{name}: above the median of {}", inner(&uneven.path)),
         ));

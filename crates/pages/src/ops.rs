@@ -21,7 +21,7 @@ const GROUPINGS: [(Grouping, &str); 2] = [(Grouping::Program, "Program"), (Group
 const ROW_KINDS: [(&str, &str); 5] = [
     ("ops", "Ops"),
     ("groups", "Groups"),
-    ("equal", "Equal ops merged"),
+    ("equal", "Repeated ops merged"),
     ("framework-ops", "Framework ops"),
     ("arguments", "Arguments of programs"),
 ];

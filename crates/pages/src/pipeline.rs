@@ -34,7 +34,9 @@ fn figures(pipeline: &Pipeline) -> Vec<Figure> {
         value: Some(pipeline.bubble_percent),
         unit: Unit::Percent,
         note: match pipeline.schedule_bubble_percent {
-            Some(percent) => format!("of the stages' time; {} if all stages were equal", format::percent(percent)),
+            Some(percent) => {
+                format!("of the stages' time; {} if all stages took equally long", format::percent(percent))
+            }
             None => "of the stages' time".to_owned(),
         },
         ..Figure::of(metric!("pipeline.bubble_percent"))

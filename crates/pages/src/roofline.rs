@@ -30,7 +30,7 @@ pub(super) fn blocks(source: Source<'_>, query: &PageQuery) -> Vec<Block> {
     )
 }
 
-/// Returns the figure for model FLOPs utilization.
+/// Returns the figure for model FLOPs utilisation.
 pub(super) fn mfu(source: Source<'_>) -> Option<Figure> {
     RooflineFigures::of(source).map(|sums| sums.mfu())
 }

@@ -130,7 +130,7 @@ fn untitled(block: Block) -> Block {
 
 /// Lists the definitions of the headline numbers that the profile contains.
 fn definitions(profile: &UnifiedProfile) -> Option<Block> {
-    // Converts the profile to text first, because serializing it as a tree would duplicate the code for all its types.
+    // Converts the profile to text first, because serialising it as a tree would duplicate the code for all its types.
     let document: serde_json::Value = serde_json::from_str(&json_text::compact(profile)).unwrap_or_default();
     let is_in = |path: &str| document.pointer(&format!("/{}", path.replace('.', "/"))).is_some();
     let fact = |(path, definition): (&str, base::fields::Definition)| Fact {

@@ -211,7 +211,7 @@ impl Serialize for Cell {
     }
 }
 
-/// Reads the output of the serializer. Integers become [`Cell::Int`], including real numbers
+/// Reads the output of the serialiser. Integers become [`Cell::Int`], including real numbers
 /// without a fraction.
 impl<'de> Deserialize<'de> for Cell {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Cell, D::Error> {

@@ -384,7 +384,7 @@ pub fn top_ops_or_kernels(profile: &UnifiedProfile) -> (&'static str, Table) {
             let ops = equal_ops(&found.top_ops);
             let heading = match (are_bounds, ops.len() < found.top_ops.len()) {
                 (true, _) => "Top ops (times are upper bounds)",
-                (false, true) => "Top ops (equal ops among the 50 largest are merged)",
+                (false, true) => "Top ops (repeated ops among the 50 largest are merged)",
                 (false, false) => "Top ops",
             };
             (heading, of_rows("ops", &TOP_OPS, &ops))

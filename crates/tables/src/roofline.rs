@@ -275,7 +275,7 @@ pub(super) static COLUMNS: [(Column, RooflineValue); 40] = [
             "roofline_efficiency_percent",
             "Roofline efficiency",
             Unit::Percent,
-            "Greater of compute efficiency and memory utilization.",
+            "Greater of compute efficiency and memory utilisation.",
         )
         .caveat(
             "May be far above 100 for `copy-start` and `copy-done`, because the bytes move between these two ops. \

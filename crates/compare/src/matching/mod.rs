@@ -192,7 +192,7 @@ fn changes(run: usize, sides: &[Vec<Item<'_>>; 2], noise: &OpNoise, passes: &[(M
 }
 
 /// Splits a small group of ops that have the same framework path but compute different things. If both sides have the
-/// same number of ops, pairs them by time, longest with longest, which minimizes the changes. Identical ops are
+/// same number of ops, pairs them by time, longest with longest, which minimises the changes. Identical ops are
 /// interchangeable and stay together.
 fn split(sides: &[Vec<Item<'_>>; 2], group: [Vec<usize>; 2]) -> Vec<[Vec<usize>; 2]> {
     let [ours, theirs] = &group;

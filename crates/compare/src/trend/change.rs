@@ -1,6 +1,6 @@
 //! Finds the points at which the level of a series of step times changes.
 //!
-//! For each number of changes there is an optimal placement, which minimizes the squared distances of the runs from the
+//! For each number of changes there is an optimal placement, which minimises the squared distances of the runs from the
 //! means of their levels. Dynamic programming over the end of the last level finds this placement exactly. Splitting
 //! the series repeatedly would not find it, because a single split cannot detect a level that rises and falls again:
 //! both sides have similar means.

@@ -24,7 +24,7 @@ fn title(comparison: &Comparison) -> String {
     let differs: Vec<String> = of(FairnessStatus::Differs).map(|check| check.title.to_lowercase()).collect();
     let names = if differs.is_empty() { String::new() } else { format!(" ({})", differs.join(", ")) };
     format!(
-        "Fairness: {} of {} conditions are equal, {} differ{names}, {} are unknown",
+        "Fairness: {} of {} conditions are the same, {} differ{names}, {} are unknown",
         of(FairnessStatus::Same).count(),
         comparison.fairness.len(),
         differs.len(),

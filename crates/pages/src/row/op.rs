@@ -53,7 +53,7 @@ impl<'a> Op<'a> {
         self.context.analysis.ops.text(self.context.trace(), text)
     }
 
-    /// Returns the utilization of the device's peaks.
+    /// Returns the utilisation of the device's peaks.
     pub fn figures(&self) -> Option<Block> {
         let rows = tables::rows(&self.context, TableName::Roofline, "");
         let cell = |key: &str| {
