@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 /// Communication between devices. Absent if there was none. Added in 1.1.0.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct Communication {
-    /// Number of runs of collectives, sends and receives: one per device and execution.
+    /// Number of runs of collectives, sends and receives: one per device per execution.
     pub num_collectives: u64,
     /// Summed durations of collectives, sends and receives.
     pub total_time_us: f64,

@@ -49,7 +49,7 @@ pub(super) const NAME: Column = column(
         `scope`, `line`); or the name of the counter.",
 )
 .caveat(
-    "The op, category and name scope of device ops come from the table [ops](#table-ops). For other events, they \
+    "The op, category and name scope of device ops come from the [`ops` table](#table-ops). For other events, they \
         are the HLO op, category and framework path that the event records, if any.",
 );
 

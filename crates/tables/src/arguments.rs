@@ -75,13 +75,8 @@ pub(super) static COLUMNS: [(Column, CellOf); 12] = [
         |it| CellRef::int(it.argument.devices),
     ),
     (
-        column(
-            "whole_bytes",
-            "Bytes of the whole",
-            Unit::Bytes,
-            "`bytes_per_device` times the number of different parts.",
-        )
-        .real(),
+        column("whole_bytes", "Total bytes", Unit::Bytes, "`bytes_per_device` times the number of different parts.")
+            .real(),
         |it| CellRef::float(it.argument.whole_bytes()),
     ),
     (column("sharding", "Sharding", Unit::Text, "Sharding in HLO text syntax."), |it| {

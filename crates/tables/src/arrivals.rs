@@ -29,7 +29,7 @@ const STEP: Column = column(
     "step",
     "Step",
     Unit::Count,
-    "Position of the step in which the last device began the collective, from 0. Absent outside steps.",
+    "Zero-based index of the step in which the last device began the collective. Absent outside steps.",
 );
 const START: Column =
     column("start_us", "Start", Unit::TimeUs, "Arrival of the last device, from the start of the capture.");
@@ -51,13 +51,13 @@ const WAIT: Column = column(
      summed.",
 );
 const MEAN: Column =
-    column("mean_wait_us", "Mean wait", Unit::TimeUs, "Wait per run and waiting device (all but the last).");
+    column("mean_wait_us", "Mean wait", Unit::TimeUs, "Wait per run per waiting device (all devices but the last).");
 const LONGEST: Column = column("max_wait_us", "Longest wait", Unit::TimeUs, "Longest wait of one device in one run.");
 const DELAY: Column = column(
     "delay_us",
     "Delay",
     Unit::TimeUs,
-    "Time from the arrival of the second-last device to that of the last one. By collective, the sum over the runs.",
+    "Time between the arrivals of the second-last device and the last device. By collective, the sum over the runs.",
 );
 const TRANSFER: Column = column(
     "transfer_time_us",
@@ -96,7 +96,7 @@ fn device(context: &Context<'_>, device: u32) -> Cell {
     device.map_or(Cell::Absent, |device| Cell::Text(device.name.clone()))
 }
 
-/// Returns the wait per run and waiting device.
+/// Returns the wait per run per waiting device.
 fn mean(waited: Ps, waits: u64) -> Cell {
     if waits > 0 { Cell::Float(waited.as_us() / waits as f64) } else { Cell::Absent }
 }

@@ -50,7 +50,7 @@ const SUMS: [Column; 8] = [
         "occurrences",
         "Count",
         Unit::Count,
-        "Number of runs, one per device and execution. For separate measurements, the number of spans in flight or \
+        "Number of runs, one per device per execution. For separate measurements, the number of spans in flight or \
             of messages.",
     ),
     column("total_time_us", "Time", Unit::TimeUs, "Summed durations."),

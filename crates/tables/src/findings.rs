@@ -32,7 +32,7 @@ pub(super) static COLUMNS: ProfileColumns<Finding, 8> = [
             "evidence",
             "Evidence",
             Unit::Text,
-            "Names and values of the numbers behind the finding, as `name = \
+            "Names and values of the evidence, as `name = \
             value`.",
         ),
         |it| Cell::Text(it.evidence.iter().map(evidence).collect::<Vec<_>>().join(", ")),

@@ -64,7 +64,7 @@ pub(super) static COLUMNS: [(Column, CellOf); 24] = [
     (column("depth", "Depth", Unit::Count, "Depth of the layer. 1 for a program, phase or file."), |it| {
         Cell::Int(u64::from(it.layer.depth))
     }),
-    (column("num_ops", "Different ops", Unit::Count, "Number of ops, as listed in the table ops."), |it| {
+    (column("num_ops", "Different ops", Unit::Count, "Number of ops, as listed in the `ops` table."), |it| {
         Cell::Int(it.layer.ops)
     }),
     (

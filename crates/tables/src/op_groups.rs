@@ -73,7 +73,7 @@ pub(super) static COLUMNS: [(Column, CellOf); 12] = [
         |it, _| text(&it.name),
     ),
     (
-        column("num_ops", "Different ops", Unit::Count, "Number of ops in the group, as listed in the table ops."),
+        column("num_ops", "Different ops", Unit::Count, "Number of ops in the group, as listed in the `ops` table."),
         |it, _| Cell::Int(it.ops),
     ),
     (

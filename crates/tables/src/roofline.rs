@@ -240,7 +240,7 @@ pub(super) static COLUMNS: [(Column, RooflineValue); 40] = [
             "total_time_per_core_us",
             "Time per device",
             Unit::TimeUs,
-            "Total time divided by the number of used devices.",
+            "Total time divided by the number of devices that ran ops.",
         )
         .caveat("XProf divides by the number of devices in the profile.")
         .xprof("total_time_per_core"),

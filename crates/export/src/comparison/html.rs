@@ -50,7 +50,7 @@ pub fn html(comparison: &Comparison, subjects: &[Subject]) -> String {
         title: &title,
         body,
         go_on: html! {
-            "Drop this page on crossprof, or pass it to " code { "crossprof compare" } ", to continue with the \
+            "Drop this page onto crossprof, or pass it to " code { "crossprof compare" } ", to continue with the \
                 profiles that it contains."
         },
         download: "Download the profiles (JSON)",

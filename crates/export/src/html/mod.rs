@@ -24,7 +24,7 @@ pub fn report(profile: &UnifiedProfile) -> String {
         title: &profile.metadata.full_name(),
         body: body(profile, sections(profile)),
         go_on: html! {
-            "Drop this page on crossprof, or pass it to " code { "crossprof" } "as a file, to continue with the \
+            "Drop this page onto crossprof, or pass it to " code { "crossprof" } "as a file, to continue with the \
                 profile that it contains."
         },
         download: "Download the profile (JSON)",

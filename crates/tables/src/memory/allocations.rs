@@ -55,8 +55,9 @@ const COUNT: Column = column(
     "Number of allocations that differ only in address and \
     time.",
 );
-const BYTES: Column = column("bytes", "Bytes", Unit::Bytes, "Total bytes of these allocations.")
-    .caveat("The rows of an allocator add up to `peak_bytes` of the table allocators, unless the capture lost events.");
+const BYTES: Column = column("bytes", "Bytes", Unit::Bytes, "Total bytes of these allocations.").caveat(
+    "The rows of an allocator add up to `peak_bytes` in the `allocators` table, unless the capture lost events.",
+);
 const PERCENT: Column =
     column("peak_percent", "Share of peak", Unit::Percent, "Bytes as a share of the bytes used at the peak.");
 
@@ -155,7 +156,7 @@ pub fn allocator_columns() -> Vec<Column> {
             "peak_time_us",
             "Peak at",
             Unit::TimeUs,
-            "Time of the peak, from the start of the capture. If there are several equal peaks, the first.",
+            "Time of the peak, from the start of the capture. If several peaks are equally high, the first.",
         )
         .caveat("XProf shows the time of the last peak, from the start of the line."),
         column(

@@ -128,7 +128,7 @@ static COLUMNS: [(Column, CellOf); 27] = [
     ),
     (
         column("output_bytes", "Results", Unit::Bytes, "Bytes of allocations that hold results.")
-            .caveat("Results that reuse the memory of an argument are included in both.")
+            .caveat("Results that reuse the memory of an argument are included in both `parameter_bytes` and `output_bytes`.")
             .xprof("maybeLiveOutMib"),
         |row| row.bytes(|space| space.output_bytes),
     ),
@@ -206,7 +206,7 @@ static COLUMNS: [(Column, CellOf); 27] = [
             "Alive at the peak",
             Unit::Count,
             "Number of buffers that are alive at the peak: the \
-        rows of the table buffers.",
+        rows of the `buffers` table.",
         ),
         |row| int(row.space.map(|(memory, space)| memory.live_at_peak(space).count() as u64)),
     ),
