@@ -152,7 +152,7 @@ impl Question {
 }
 
 impl Assessment {
-    /// Replaces the remedy by the remedy of the finding about the same fact, if there is such a finding.
+    /// Replaces the remedy with the remedy of the finding about the same fact, if there is such a finding.
     fn advised_by(mut self, profile: &UnifiedProfile, rules: &[&str]) -> Assessment {
         if let Some(finding) =
             fired(profile, rules).max_by_key(|finding| finding.severity).filter(|_| !self.remedy.is_empty())

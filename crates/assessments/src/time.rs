@@ -246,7 +246,7 @@ pub fn device_utilization(profile: &UnifiedProfile) -> Assessment {
     )
 }
 
-/// Assesses how much tracing slowed the run down, which shows how reliable its times are.
+/// Assesses how much tracing slowed the run down. The slowdown shows how reliable the run's times are.
 pub fn slowed_by_tracing(profile: &UnifiedProfile) -> Assessment {
     let asked = question(
         "slowed_by_tracing",

@@ -1,4 +1,4 @@
-//! Budgets: limits on the numbers of a profile, which a CI job can check for every run.
+//! Budgets: limits on the numbers of a profile. A CI job can check these limits for every run.
 //!
 //! ```text
 //! "step_timing.avg_step_time_us < 150 ms"

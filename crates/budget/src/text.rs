@@ -31,7 +31,7 @@ pub(super) fn row(limit: &LimitReport) -> TextRow {
     let bound = bound.map_or_else(dash, |bound| format!("{} {bound}", limit.relation));
     let margin = limit.margin_percent.map_or_else(dash, |margin| {
         let sign = if margin > 0.0 { "+" } else { "" };
-        // A narrow failure must not read "<0.1 %", which looks like a small margin.
+        // A narrow failure must not read "<0.1 %", because that looks like a small margin.
         if margin < 0.0 {
             format!("-{}", format::percent(-margin))
         } else {

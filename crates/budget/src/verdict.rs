@@ -130,8 +130,8 @@ fn against(
     Ok(Measured::new(limit, path, [value, bound], reference, Vec::new()))
 }
 
-/// The baseline run's numbers for a rule's path, by the exact path of each number. They are collected once, because
-/// searching a long list for each entry would take quadratic time.
+/// The baseline run's numbers for a rule's path, by the exact path of each number. The numbers are collected once,
+/// because searching a long list for each entry would take quadratic time.
 struct KnownNumbers<'a> {
     baseline: &'a Value,
     known: BTreeMap<String, &'a Value>,

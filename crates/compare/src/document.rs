@@ -37,8 +37,8 @@ pub struct Comparison {
     pub baseline: u32,
     /// Checks that the runs did the same work under the same conditions.
     pub fairness: Vec<FairnessCheck>,
-    /// Smallest relative difference that is treated as a change, even if smaller differences are certain. It is 0.01 unless the
-    /// user sets another threshold.
+    /// Smallest relative difference that is treated as a change, even if smaller differences are certain. The default
+    /// is 0.01.
     #[serde(default)]
     pub threshold: f64,
     /// Step times with their noise: one entry per run other than the baseline.
@@ -170,8 +170,8 @@ pub struct ComparedCapture {
 /// Answer of a comparison.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Answer {
-    /// Verdicts: which run is faster, by how much, in which unit, and how certain that is. One sentence
-    /// per run other than the baseline.
+    /// Verdicts: which run is faster, by how much, in which unit, and how certain the difference is. One sentence per
+    /// run other than the baseline.
     pub verdict: Vec<String>,
     /// Limits of the verdict. Other parts of a report do not repeat these limits.
     pub caveats: Vec<String>,
@@ -445,8 +445,8 @@ pub struct LayerChange {
     /// Self time of the run minus the baseline's. Absent if either is unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delta_us_per_step: Option<f64>,
-    /// Smallest `delta_us_per_step` that exceeds the noise (at 99.9 %), which is the variation among the captures of one side.
-    /// Absent if each side has only one capture.
+    /// Smallest `delta_us_per_step` that exceeds the noise (at 99.9 %). The noise is the variation among the captures
+    /// of one side. Absent if each side has only one capture.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub margin_us: Option<f64>,
 }

@@ -26,7 +26,7 @@ struct Claim {
 
 /// Verdict in one sentence, with its limits.
 pub struct Headline {
-    /// Verdict: which run is faster, by how much, in which unit, and how certain that is.
+    /// Verdict: which run is faster, by how much, in which unit, and how certain the difference is.
     pub verdict: String,
     /// Limits of the verdict, one sentence each.
     pub caveats: Vec<String>,
@@ -105,7 +105,7 @@ pub fn headline(comparison: &Comparison, change: &StepTimeChange) -> Headline {
     Headline { verdict: format!("{body}{}.", others.collect::<String>()), caveats }
 }
 
-/// Returns the name of a run. Across platforms, adds the device, which is more important than the name of a file.
+/// Returns the name of a run. Across platforms, adds the device, because it is more important than the name of a file.
 fn name(comparison: &Comparison, run: u32) -> String {
     comparison.runs.get(run as usize).map_or(String::new(), |run| {
         if comparison.kind == ComparisonKind::AcrossPlatforms {

@@ -1,8 +1,8 @@
 //! Computes the typical step time of one capture, and its uncertainty.
 //!
-//! *The typical step* is the mean of the middle half of the steps (trimmed by a quarter at both ends), so that single outliers
-//! neither create nor hide a difference. Its variance is Yuen's: the variance of the steps after winsorizing, which replaces
-//! each trimmed step by the nearest remaining step.
+//! *The typical step* is the mean of the middle half of the steps (trimmed by a quarter at both ends), so that single
+//! outliers neither create nor hide a difference. Its variance is Yuen's: the variance of the winsorized steps.
+//! Winsorizing replaces each trimmed step with the nearest remaining step.
 //!
 //! ```text
 //! steps, sorted    9.8  9.9 | 9.9  10.0  10.0  10.05  10.1  10.1 | 10.2  13.0

@@ -207,8 +207,8 @@ fn are_of_another_batch(ours: &[(&str, u64)], theirs: &[(&str, u64)], profiles: 
     !ours.is_empty() && ours.iter().all(has_partner) && left.is_empty()
 }
 
-/// Compares the types that programs compute with. Skipped across platforms, which store
-/// intermediate results in different types.
+/// Compares the types that programs compute with. Skipped across platforms, because platforms store intermediate
+/// results in different types.
 fn operand_types(subjects: &[Subject]) -> FairnessCheck {
     let types = |subject: &Subject| -> Option<BTreeMap<String, f64>> {
         let listed = subject.profile.step_ops.as_ref().map_or(&[][..], |it| &it.operand_types);

@@ -37,7 +37,7 @@ pub fn answer(comparison: &Comparison, subjects: &[Subject]) -> Answer {
         let mut causes = comparison.causes.iter().filter(|cause| is_different && cause.run == change.run);
         let first = causes.next();
         if comparison.runs.len() > 2 {
-            // With several runs, each has one sentence, which also names its cause.
+            // With several runs, each has one sentence. The sentence also names the cause.
             verdict.extend(work.map(|work| format!(" {work}")));
             verdict.extend(first.map(|cause| format!(" {}", because(cause, change))));
             answer.verdict.push(verdict);

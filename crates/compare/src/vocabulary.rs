@@ -40,7 +40,8 @@ base::words! {
         Faster = "faster",
         /// The run's step is longer, beyond the noise.
         Slower = "slower",
-        /// The steps differ by less than the threshold. This is proven, or the margin is at most twice the threshold.
+        /// The steps differ by less than the threshold. Either the test proves this, or the margin is at most twice the
+        /// threshold.
         Same = "same",
         /// No difference is proven, but the noise could hide one.
         WithinNoise = "within_noise",

@@ -1,8 +1,8 @@
 //! Map of coloured cells: a value for each row and column, for example the time of each step on each device.
 //!
-//! A map may have millions of cells, so each cell is one letter, which names one of 90 levels. The levels cover the middle 96 %
-//! of the values evenly. The remaining values on either side share the outermost levels, so that one extreme value does not
-//! hide the differences between all other values.
+//! A map may have millions of cells, so each cell is one letter for one of 90 levels. The levels cover the middle 96 %
+//! of the values evenly. The remaining values on either side share the outermost levels, so that one extreme value does
+//! not hide the differences between all other values.
 
 use serde::{Deserialize, Serialize};
 use table::Unit;

@@ -50,7 +50,7 @@ pub struct Section {
     pub place: Place,
 }
 
-/// Importance of a section, which decides where a report shows it.
+/// Importance of a section. It decides where a report shows the section.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Place {
     /// Shown unfolded in every report.
@@ -116,7 +116,7 @@ pub fn shown_columns(table: &TableBlock) -> Vec<(usize, &ColumnBlock)> {
     columns.filter(|(at, column)| !column.is_folded && has_values(*at)).collect()
 }
 
-/// Returns true if a column of a grid contains numbers, which are right-aligned. A column contains numbers if every
+/// Returns true if a column of a grid contains numbers, and so is right-aligned. A column contains numbers if every
 /// cell begins with a digit, possibly after a sign or a symbol.
 pub fn is_of_numbers(grid: &Grid, column: usize) -> bool {
     let begins_with_number = |cell: &GridCell| {

@@ -28,7 +28,7 @@ const SENTENCES: usize = 8;
 const CELL: usize = 44;
 /// Maximum number of characters in a name.
 const NAME: usize = 60;
-/// Minimum width of figure labels, which aligns the labels of all sections.
+/// Minimum width of figure labels. It aligns the labels of all sections.
 const LABEL: usize = 13;
 
 /// Renders the front sections, and the first rows of the details.
@@ -62,7 +62,7 @@ pub fn blocks(blocks: &[Block]) -> String {
     blocks.iter().filter(|block| is_shown(block)).map(|it| block(it, FRONT_ROWS)).collect()
 }
 
-/// Returns true if a terminal can show the block. It cannot draw a plane of points.
+/// Returns true if a terminal can show the block. A terminal cannot draw a plane of points.
 fn is_shown(block: &Block) -> bool {
     !is_empty(block) && !matches!(block, Block::Scatter(_) | Block::Fold { .. })
 }
@@ -80,8 +80,8 @@ fn block(block: &Block, rows: usize) -> String {
         Block::Note { text } => note_text(text),
         Block::Heading { note, .. } => note.as_deref().map_or_else(String::new, |note| sentence(note, 2)),
         Block::Empty { reason, .. } => sentence(reason, 2),
-        // A chart of steps has one picture column per row, which a terminal cannot draw. Folds contain
-        // details that are available on request.
+        // A terminal cannot draw a chart of steps, which has one picture column per row. Folds contain details that are
+        // available on request.
         Block::Stack(stack) if stack.rows.is_empty() => sentence(&stack.note, 2),
         _ => return String::new(),
     };

@@ -172,7 +172,7 @@ mod tests {
     use report::FindingSeverity::Warning;
     use trace::Trace;
 
-    /// Builds steps of 1000 us with a loop of `iterations`, which takes `time`, over `lanes`.
+    /// Builds steps of 1000 us with a loop of `iterations` over `lanes` that takes `time`.
     fn steps(lanes: &'static str, iterations: i64, time: i64) -> Trace {
         let mut is_first = true;
         tpu_steps(12, move |b, at| {

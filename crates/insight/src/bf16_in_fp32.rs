@@ -3,15 +3,15 @@
 //! Matrix products, convolutions and attention with float32 operands take at least 10 % of the op time (ours) on a
 //! device with bfloat16 matrix units: TPUs, NVIDIA from compute capability 8.0, AMD from gfx908. Data types come from
 //! the HLO, else from the kernels' names. Severity: warning. Confidence: medium, because the model may need the
-//! precision, but low on TPUs, which multiply float32 in one bfloat16 pass by default. Remedy: use bfloat16
-//! activations. The rule is skipped if the device or the data types are unknown.
+//! precision. On TPUs, the confidence is low, because by default they multiply float32 in one bfloat16 pass. Remedy:
+//! use bfloat16 activations. The rule is skipped if the device or the data types are unknown.
 //!
 //! Some products request a slower arithmetic than the default. If such products take at least 10 % of the op time
 //! (ours), the finding names their precision. Precision `HIGHEST` (`jax_default_matmul_precision` = `float32`) keeps
-//! float32 products off the tensor cores of NVIDIA's GPUs, which would compute them as TF32. A TPU needs 3 bfloat16
-//! passes for `HIGH` and 6 for `HIGHEST`. The precision comes from the HLO, and is known for dots, convolutions,
-//! fusions that contain them, and cuBLAS calls. The remedy then starts with the setting that allows the faster
-//! arithmetic.
+//! float32 products off the tensor cores of NVIDIA's GPUs. The tensor cores would compute them as TF32. A TPU needs 3
+//! bfloat16 passes for `HIGH` and 6 for `HIGHEST`. The precision comes from the HLO, and is known for dots,
+//! convolutions, fusions that contain them, and cuBLAS calls. The remedy then starts with the setting that allows the
+//! faster arithmetic.
 
 use super::draft::Draft;
 use super::limits::OVERHEAD_PERCENT;
@@ -159,7 +159,7 @@ fn products<'a>(numbers: &Numbers<'a>) -> Vec<(Option<&'a str>, Ps, String)> {
     let ops = analysis.ops.rows.iter().filter(|op| is_product(op.family));
     ops.map(|op| {
         let text = |text| analysis.ops.text(numbers.trace, text);
-        // Without embedded HLO, the type comes from the result, which may be wider than the operands.
+        // Without embedded HLO, the type comes from the result. The result may be wider than the operands.
         let narrow = ["bf16[", "f16[", "f8e"].iter().any(|word| text(op.expression).contains(word));
         let data_type = op.data_type.map(|data_type| if narrow { "bf16" } else { data_type.name() });
         (data_type, op.self_time, text(op.name).to_owned())

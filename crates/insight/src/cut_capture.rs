@@ -1,6 +1,6 @@
 //! The program that wrote the file kept only the earliest events.
 //!
-//! The file contains exactly 1,000,000 or 5,000,000 complete events. These are the limits of XLA's JSON exporter, which keeps
+//! The file contains exactly 1,000,000 or 5,000,000 complete events. XLA's JSON exporter has these limits, and keeps
 //! the earliest events. Severity: critical. Confidence: high. Remedy: open the xplane of the same run.
 
 use super::draft::Draft;

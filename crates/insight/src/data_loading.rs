@@ -1,13 +1,13 @@
 //! Devices wait for the input pipeline.
 //!
 //! Meanwhile, the host is in tf.data, Grain, DataLoader, or an annotated range. `input_bound_percent` is the share of
-//! the window during which devices wait for it ([metrics.md](metrics.md), parts of a step). Severity: warning from 10 %
-//! (XProf, input-bound), critical from 40 % (ours: without the wait, a step would take at most 60 % of its time). If
-//! fewer than half of the counted steps wait for at least 10 % of their time, the title states how many do. These steps
-//! are reported as a note even if the mean over all steps is below 10 %. Confidence: high. The message names the op
-//! that limits the pipeline ([metrics.md](metrics.md), input_pipeline), and the host's activity during the wait.
-//! Remedy: prepare and copy batches ahead of time, and make that op faster. The rule is skipped if the capture has no
-//! spans of an input pipeline, or too few ops.
+//! the window during which devices wait for the pipeline ([metrics.md](metrics.md), parts of a step). Severity: warning
+//! from 10 % (XProf, input-bound), critical from 40 % (ours: without the wait, a step would take at most 60 % of its
+//! time). If fewer than half of the counted steps wait for at least 10 % of their time, the title states how many do.
+//! These steps are reported as a note even if the mean over all steps is below 10 %. Confidence: high. The message
+//! names the op that limits the pipeline ([metrics.md](metrics.md), input_pipeline), and the host's activity during the
+//! wait. Remedy: prepare and copy batches ahead of time, and make that op faster. The rule is skipped if the capture
+//! has no spans of an input pipeline, or too few ops.
 
 use super::draft::{Draft, lacks};
 use super::gap;

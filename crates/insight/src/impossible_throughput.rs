@@ -1,12 +1,12 @@
 //! The user's batch size implies a throughput that needs more FLOPs than the devices can compute.
 //!
 //! The rule computes the needed FLOP rate as `tokens_per_sec` x parameters x 2 FLOPs for a forward pass, or 6 for
-//! training (Kaplan et al. 2020). If `tokens_per_sec` is unknown, it uses `samples_per_sec`, because a sample has at
-//! least one token. It compares this rate with the number of devices x the peak rate of their fastest data type. The
-//! number of parameters excludes embeddings, which may be looked up. Severity: critical with high confidence if even a
-//! forward pass exceeds the peak, or warning with medium confidence if only training does. Remedy: check the batch
-//! size, the sequence length, the steps and the model dimensions. The rule is not reported if the batch size or the
-//! number of parameters is unknown. It is skipped if the peak is unknown.
+//! training (Kaplan et al. 2020). If `tokens_per_sec` is unknown, the rule uses `samples_per_sec`, because a sample has
+//! at least one token. The rule compares the needed FLOP rate with the number of devices x the peak rate of their
+//! fastest data type. The number of parameters excludes embeddings, because a program may look them up. Severity:
+//! critical with high confidence if even a forward pass exceeds the peak, or warning with medium confidence if only
+//! training does. Remedy: check the batch size, the sequence length, the steps and the model dimensions. The rule is
+//! not reported if the batch size or the number of parameters is unknown. It is skipped if the peak is unknown.
 
 use super::draft::Draft;
 use super::numbers::Numbers;

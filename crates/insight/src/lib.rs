@@ -148,7 +148,7 @@ pub enum Verdict {
     Fires(Box<Finding>),
     /// The rule was checked and does not apply.
     Fine,
-    /// The rule has no meaning for this kind of run (a rule about GPU kernels on a TPU). It is not reported.
+    /// The rule has no meaning for this kind of run (a rule about GPU kernels on a TPU). The rule is not reported.
     Irrelevant,
     /// The rule lacks an input. The sentence names the input and tells the user how to capture it.
     NotChecked(String),

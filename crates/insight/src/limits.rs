@@ -108,8 +108,8 @@ pub const NEARLY_FULL_PERCENT: f64 = 90.0;
 /// a batch that is a tenth or a third larger.
 pub const OF_PEAK_MEMORY_PERCENT: Limits = Limits::new(10.0, 25.0);
 /// Increase of the step time under tracing, percent. Beyond the first limit, a note reports it. We chose that limit
-/// because the checklist accepts 5 to 10 % for a profiler. Beyond the second limit, which is also our choice, the times
-/// no longer represent the program.
+/// because the checklist accepts 5 to 10 % for a profiler. We chose the second limit because the times no longer
+/// represent the program beyond it.
 pub const SLOWED_PERCENT: Limits = Limits::new(10.0, 50.0);
 
 /// Returns the mean duration of a GPU kernel in microseconds, and the number of kernels. On other platforms, and for profiles

@@ -1,11 +1,12 @@
 //! Memory-bound ops do not come near the peak memory bandwidth.
 //!
 //! The rule considers elementwise, reduction and other arithmetic ops that take at least 10 us each and whose intensity
-//! is below their ridge point (peak FLOP rate of the op's data type divided by the peak bandwidth). It excludes matrix
-//! products, whose traffic depends on their tiling. If these ops take at least 10 % of the op time (ours), the rule
-//! compares their bytes per second with the peak bandwidth. Severity: note below 60 % of the peak, warning below 40 %
-//! (JAX guide). Confidence: medium, because bytes are the compiler's estimate, and a cache may serve some of them.
-//! Remedy: access memory contiguously, and use larger shapes. The rule is skipped if the peak or the bytes are unknown.
+//! is below their ridge point (peak FLOP rate of the op's data type divided by the peak bandwidth). The rule excludes
+//! matrix products, because their traffic depends on their tiling. If these ops take at least 10 % of the op time
+//! (ours), the rule compares their bytes per second with the peak bandwidth. Severity: note below 60 % of the peak,
+//! warning below 40 % (JAX guide). Confidence: medium, because bytes are the compiler's estimate, and a cache may serve
+//! some of them. Remedy: access memory contiguously, and use larger shapes. The rule is skipped if the peak or the
+//! bytes are unknown.
 
 use super::draft::{Draft, equals};
 use super::limits::{BANDWIDTH_PERCENT, OVERHEAD_PERCENT, SHORTEST_OP_US};

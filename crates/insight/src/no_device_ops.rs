@@ -1,9 +1,9 @@
 //! The capture contains no op of a device that crossprof supports.
 //!
-//! The capture contains events, but no op of a TPU, a GPU or XLA's CPU backend. Severity: note. Confidence: high. The message
-//! lists what the capture contains instead: devices that crossprof has no rules for, host threads, other processes. This
-//! finding replaces the list of rules that are not checked. Remedy: capture in the process that uses the devices, while they
-//! compute.
+//! The capture contains events, but no op of a TPU, a GPU or XLA's CPU backend. Severity: note. Confidence: high. The
+//! message lists what the capture contains instead: devices that crossprof has no rules for, host threads, other
+//! processes. This finding replaces the list of rules that were skipped. Remedy: capture in the process that uses the
+//! devices, while they compute.
 
 use super::draft::Draft;
 use super::numbers::Numbers;

@@ -2,12 +2,12 @@
 //!
 //! A fusion broadcasts two operands to an array of all their pairs, computes each element, and reduces the array:
 //! `((a[:, None] - b[None]) ** 2).sum(-1)`. Such a sum of squared differences, like a sum of products, can be written
-//! as a matrix product, which the matrix units compute many times faster. The rule considers fusions that reduce at
-//! least 100 million elements, computed from two broadcasts of the same size. The fusion must reduce at least 16 times
-//! as many elements as it reads (all limits are ours: a normalisation or a softmax reads about as many as it reduces).
-//! Severity: note if these fusions take at least 10 % of the op time, warning from 20 % (the JAX guide's limit for
-//! overheads, and twice that limit). Confidence: high. Remedy: use a matrix product. The rule is skipped if the
-//! compiled program is missing.
+//! as a matrix product. The matrix units compute such a product many times faster. The rule considers fusions that
+//! reduce at least 100 million elements, computed from two broadcasts of the same size. The fusion must reduce at least
+//! 16 times as many elements as it reads (all limits are ours: a normalisation or a softmax reads about as many as it
+//! reduces). Severity: note if these fusions take at least 10 % of the op time, warning from 20 % (the JAX guide's
+//! limit for overheads, and twice that limit). Confidence: high. Remedy: use a matrix product. The rule is skipped if
+//! the compiled program is missing.
 
 use super::draft::{Draft, equals};
 use super::limits::OVERHEAD_PERCENT;

@@ -16,9 +16,9 @@
 //!   factors that are one number. The other order needs at most a quarter of the FLOPs of all these products (ours).
 //!   The time of the other order is estimated as the time of the reading products multiplied by the ratio of the bytes,
 //!   or by the ratio of the FLOPs if this is more.
-//! * a product with a short contraction (at most an eighth of both sides, ours) whose result is added to a matrix that only other
-//!   products read: `w + a @ b`. The other order, `x @ w + (x @ a) @ b`, does not form the sum, but reads and writes rows as long
-//!   as those of `x` and the result. It is faster if `x` has few rows.
+//! * a product with a short contraction (at most an eighth of both sides, ours) whose result is added to a matrix that
+//!   only other products read: `w + a @ b`. The other order, `x @ w + (x @ a) @ b`, does not form the sum, but reads
+//!   and writes rows as long as those of `x` and the result. The other order is faster if `x` has few rows.
 //!
 //! The impact is the difference between the times of the two orders. Severity: note from 5 % of the op time (ours: half
 //! of the limit for a warning), warning from 10 % (JAX guide, overheads), critical from 50 %, or a note if the loss is

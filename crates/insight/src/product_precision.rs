@@ -1,4 +1,4 @@
-//! Precision of float32 products. It may forbid the device's fast arithmetic.
+//! Precision of float32 products, which may forbid the device's fast arithmetic.
 
 use super::numbers::Numbers;
 use facts::Arithmetic;

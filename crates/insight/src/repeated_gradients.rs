@@ -96,8 +96,8 @@ mod tests {
     use report::FindingSeverity::{Critical, Warning};
     use trace::Trace;
 
-    /// Builds steps of 1000 us. Each step trains, and runs another program for `other` us, which has a backward pass of the
-    /// layer.
+    /// Builds steps of 1000 us. Each step trains. Each step also runs another program for `other` us, with a backward
+    /// pass of the layer.
     fn steps(other: i64, layer: &'static str) -> Trace {
         tpu_steps(12, move |b, at| {
             let line = b.line("/device:TPU:0", "XLA Ops");

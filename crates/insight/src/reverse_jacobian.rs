@@ -9,8 +9,8 @@
 //!
 //! Such a program contains the rows of an identity matrix (a comparison of two counters of n x n) as seeds, and ops
 //! below `vmap(transpose(jvp(...)))`. The number of outputs is n, at least 8. The number of inputs is the smallest last
-//! dimension of a matrix product below such a path. The rule fires if n is at least 4 times as large (both limits are
-//! ours), and these ops take at least 10 % of the op time. Severity: warning, critical from 50 % (JAX guide,
+//! dimension of a matrix product below such a path. The rule fires if n is at least 4 times the number of inputs (both
+//! limits are ours), and these ops take at least 10 % of the op time. Severity: warning, critical from 50 % (JAX guide,
 //! overheads). The impact is the share of passes that forward mode saves. Confidence: medium, because forward mode may
 //! need other derivatives again. Remedy: use `jax.jacfwd`. The rule is skipped if the compiled program is missing.
 
@@ -119,7 +119,8 @@ mod tests {
 
     const PATH: &str = "jit(f)/jvp(vmap(vmap(transpose(jvp(g)))))/dot_general";
 
-    /// Builds steps of 1000 us with a pullback of this shape and path, which takes `time` us, in a program with this identity.
+    /// Builds steps of 1000 us in which a pullback of this shape and path takes `time` us, in a program with this
+    /// identity.
     fn steps(time: i64, identity: &'static str, shape: &'static str, path: &'static str) -> Trace {
         tpu_steps(12, move |b, at| {
             if at == 0 {

@@ -44,7 +44,7 @@ const MOST_STEPS: usize = 64;
 /// A stacked array that a loop rewrites.
 struct Rewritten<'a> {
     shape: String,
-    /// Elements of a slice, and those of them that an iteration changes.
+    /// Number of elements of a slice, and number of elements that an iteration changes.
     elements: (f64, f64),
     /// True if the loop reads one stacked array and writes another one.
     is_new: bool,

@@ -181,8 +181,8 @@ mod tests {
     use report::FindingSeverity::{Critical, Warning};
     use trace::{Trace, TraceBuilder};
 
-    /// Builds steps of 1000 us on two devices. Each step has `calls` reductions of `elements` floats in layers, which take
-    /// `each` us each, a sum of gradients that takes 50 us, and a product that takes the rest.
+    /// Builds steps of 1000 us on two devices. In each step, `calls` reductions of `elements` floats in layers take
+    /// `each` us each, a sum of gradients takes 50 us, and a product takes the rest.
     fn steps(calls: i64, elements: i64, each: i64, layer: &'static str) -> Trace {
         let mut b = TraceBuilder::new();
         for step in 0..12 {

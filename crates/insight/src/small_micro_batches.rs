@@ -8,13 +8,13 @@
 //! is the part of this time that fewer iterations would save.
 //!
 //! The rule fires if `k` times as many examples per iteration would fit into memory. The estimated peak is the measured
-//! peak plus `k - 1` times the temporary memory. It must not exceed half of the device's memory (ours: the other half
-//! is reserved for fragmentation and other programs). `k` is the largest divisor of the number of iterations that meets
-//! this condition. The estimate is too high, because weights and accumulators do not grow. Severity: note from 5 % of
-//! the op time (ours: half of the limit for a warning), warning from 10 % (JAX guide, overheads). Confidence: medium,
-//! because the time of matrix products also falls with larger batches, and the batch may be a choice of the model.
-//! Remedy: use fewer and larger micro-batches. The rule is skipped if the compiled program or its buffers are missing,
-//! or if the size of the memory is unknown.
+//! peak plus `k - 1` times the temporary memory. The estimate must not exceed half of the device's memory (ours: the
+//! other half is reserved for fragmentation and other programs). `k` is the largest divisor of the number of iterations
+//! that meets this condition. The estimate is too high, because weights and accumulators do not grow. Severity: note
+//! from 5 % of the op time (ours: half of the limit for a warning), warning from 10 % (JAX guide, overheads).
+//! Confidence: medium, because the time of matrix products also falls with larger batches, and the batch may be a
+//! choice of the model. Remedy: use fewer and larger micro-batches. The rule is skipped if the compiled program or its
+//! buffers are missing, or if the size of the memory is unknown.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -342,7 +342,7 @@ mod tests {
 
     #[test]
     fn loops_that_accumulate_gradients_need_their_memory() {
-        // The test's program has no buffers. So if the loop costs enough, the rule is not checked.
+        // The test's program has no buffers. So if the loop costs enough, the rule is skipped.
         let is_found =
             |trace| matches!(says(trace, &RULE), Verdict::NotChecked(text) if text.contains("accumulates gradients"));
         assert!(is_found(steps(10, 6, "f32[1024,256]", "add", BACKWARD)));

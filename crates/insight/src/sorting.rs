@@ -1,9 +1,9 @@
 //! Sorts take much of the step.
 //!
-//! Sorts (the `sort` category, which includes kernels that find the largest k values) take at least 20 % of the op time
-//! (ours: sorting is rarely the purpose of a model). Severity: warning. Confidence: high. The message names the largest
-//! op with its source line. Remedy: find the largest k values without a full sort, sort fewer keys, or sort once
-//! instead of once per layer.
+//! Sorts (the `sort` category) take at least 20 % of the op time (ours: sorting is rarely the purpose of a model). The
+//! category includes kernels that find the largest k values. Severity: warning. Confidence: high. The message names the
+//! largest op with its source line. Remedy: find the largest k values without a full sort, sort fewer keys, or sort
+//! once instead of once per layer.
 
 use super::draft::{Draft, lacks};
 use super::numbers::Numbers;

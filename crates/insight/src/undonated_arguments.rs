@@ -12,8 +12,8 @@
 //! donating them makes room for a batch that is a tenth or a third larger) and 64 MiB (ours: smaller arguments seldom
 //! limit a program, even if they are a large share of a small peak). For donated arguments, the finding is a note from
 //! 1 MiB. Confidence: high for donated arguments, else medium, because the caller may need the old value. Remedy: use
-//! `donate_argnums`. The rule is not reported for TensorFlow, which updates variables in place. It is skipped if the
-//! file contains no program with its buffers.
+//! `donate_argnums`. The rule is not reported for TensorFlow, because TensorFlow updates variables in place. It is
+//! skipped if the file contains no program with its buffers.
 
 use super::draft::Draft;
 use super::limits::OF_PEAK_MEMORY_PERCENT;

@@ -1,14 +1,14 @@
 //! Attention writes its scores to memory.
 //!
 //! Attention multiplies queries and keys, takes the softmax of these scores, and multiplies the result by the values. A
-//! fused kernel computes this block by block and never writes the scores, whose size grows with the square of the
-//! sequence length. The rule looks for programs that write the scores. Such a program has a batched matrix product
-//! whose result has at least 4 million elements and at least 4 times as many as its operands, an exponential of an
-//! array of this size, and a product that reduces an array of this size (all limits are ours: smaller scores cost
-//! little). Severity: note if the ops that read or write arrays of this size take at least 10 % of the op time, warning
-//! from 20 % (the JAX guide's limit for overheads, and twice that limit). Confidence: medium, because there may be no
-//! fused kernel for the mask, the bias and the device. Remedy: use `jax.nn.dot_product_attention` or another fused
-//! kernel. The rule is skipped if the compiled program is missing.
+//! fused kernel computes attention block by block and never writes the scores. The size of the scores grows with the
+//! square of the sequence length. The rule looks for programs that write the scores. Such a program has a batched
+//! matrix product whose result has at least 4 million elements and at least 4 times as many as its operands, an
+//! exponential of an array of this size, and a product that reduces an array of this size (all limits are ours: smaller
+//! scores cost little). Severity: note if the ops that read or write arrays of this size take at least 10 % of the op
+//! time, warning from 20 % (the JAX guide's limit for overheads, and twice that limit). Confidence: medium, because
+//! there may be no fused kernel for the mask, the bias and the device. Remedy: use `jax.nn.dot_product_attention` or
+//! another fused kernel. The rule is skipped if the compiled program is missing.
 
 use super::draft::{Draft, equals};
 use super::limits::OVERHEAD_PERCENT;
@@ -23,7 +23,7 @@ use trace::Platform;
 pub(super) static RULE: Rule =
     Rule { id: "unfused_attention", title: "Attention writes its scores to memory", ..Rule::checked_by(check) };
 
-/// Minimum number of elements of the scores: 16 MiB in float32, which is less than the caches of a large GPU.
+/// Minimum number of elements of the scores: 16 MiB in float32, less than the caches of a large GPU.
 const FEWEST_SCORES: f64 = 4.0 * 1024.0 * 1024.0;
 /// Minimum ratio of the scores' size to that of their product's operands. Below this ratio, the sequence is short and a
 /// fused kernel gains little.

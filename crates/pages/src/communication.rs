@@ -308,8 +308,8 @@ fn kinds(all: &Collectives) -> Bars {
     }
 }
 
-/// Draws the communication of each device: the time for waiting for other devices, the time for transfers, and the
-/// remaining time, which could not be attributed to either.
+/// Draws the communication of each device: the time for waiting for other devices, the time for transfers, and the time
+/// that could not be attributed to either.
 fn devices(context: &Context<'_>) -> Stack {
     let series = |label: &str, class: ColourClass| Series { label: label.to_owned(), class, link: None };
     let rows = context.analysis.devices.used.iter().zip(&context.analysis.collectives.devices).map(|(device, it)| {

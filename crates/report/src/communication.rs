@@ -26,13 +26,15 @@ pub struct Communication {
     /// once per device of the group. Absent if no run was compared.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub transfer_time_us: Option<f64>,
-    /// Device that arrives last far more often than the other devices. It had the shortest duration, and so arrived
-    /// last, in at least twice its fair share of its compared runs. The fair share in a group of four is a quarter. The
-    /// required share is never below 10 % or above 75 %. If several devices qualify, it is the device that the other
-    /// devices waited for the longest. Absent if no device qualifies, or if waiting is below 1 % of the compared time.
+    /// Device that arrives last far more often than the other devices. The device with the shortest run of a collective
+    /// arrived last. The straggler arrives last in at least twice its fair share of its compared runs. The fair share
+    /// in a group of four is a quarter. The required share is never below 10 % or above 75 %. If several devices
+    /// qualify, it is the device that the other devices waited for the longest. Absent if no device qualifies, or if
+    /// waiting is below 1 % of the compared time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub straggler: Option<String>,
-    /// Share of the straggler's compared runs in which it arrived last and another device of the group waited.
+    /// Share of the straggler's compared runs in which the straggler arrived last and another device of the group
+    /// waited.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub straggler_percent: Option<f64>,
     /// Kinds of communication, most time first.
@@ -60,7 +62,8 @@ pub struct CommunicationApart {
     pub count: u64,
     /// Summed durations. The duration of a message comes from its `duration_us`, because its mark shows only its end.
     pub total_time_us: f64,
-    /// Time during which the device communicates without computing. Absent for messages, which belong to no device.
+    /// Time during which the device communicates without computing. Absent for messages, because they belong to no
+    /// device.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exposed_time_us: Option<f64>,
     /// Payload of all messages. Absent if unknown.

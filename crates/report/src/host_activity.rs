@@ -11,8 +11,8 @@ pub struct HostActivity {
     pub num_threads: u64,
     /// Time during which at least one thread of a host works rather than waits, summed over hosts.
     pub busy_time_us: f64,
-    /// Share of the capture during which at least one thread of a host is busy. It is `busy_time_us` divided by the capture's
-    /// duration, both summed over hosts.
+    /// Share of the capture during which at least one thread of a host is busy. The share is `busy_time_us` divided by
+    /// the capture's duration, both summed over hosts.
     pub busy_percent: f64,
     /// The threads with the most busy time, at most 50.
     pub threads: Vec<HostThread>,
@@ -37,8 +37,8 @@ pub struct HostThread {
     pub num_events: u64,
     /// Length of the union of the thread's events, including waits.
     pub busy_time_us: f64,
-    /// Share of the capture during which the thread is in an event, including waits. It is `busy_time_us` divided by the
-    /// duration of the capture.
+    /// Share of the capture during which the thread is in an event, including waits. The share is `busy_time_us`
+    /// divided by the duration of the capture.
     pub busy_percent: f64,
     /// Name of the events with the most self time on the thread.
     pub top_span: String,

@@ -43,17 +43,18 @@ pub struct DeviceSteps {
     /// Index in `steps` of the device's longest counted step. Absent if the steps are unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slowest_step: Option<u64>,
-    /// Work of the device: time of a step during which the device is neither idle nor in exposed communication, because both
-    /// include waiting for other devices. It is the median over the device's counted steps. If the steps are unknown, it is the
-    /// work in the device's window.
+    /// Work of the device: time of a step during which the device is neither idle nor in exposed communication, because
+    /// both include waiting for other devices. The value is the median over the device's counted steps. If the steps
+    /// are unknown, the value is the work in the device's window.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub work_us: Option<f64>,
-    /// Score of the device relative to the best device: `100 * (least work_us of the devices that exchange data with each
-    /// other) / work_us`. It is 100 for the device with the least work. Absent for devices that do not communicate.
+    /// Score of the device relative to the best device:
+    /// `100 * (least work_us of the devices that exchange data with each other) / work_us`. The score is 100 for the
+    /// device with the least work. Absent for devices that do not communicate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub relative_score_percent: Option<f64>,
-    /// Score of the device relative to its own best step: `100 * (least work of its counted steps) / work_us`. It is low if the
-    /// device's steps differ. Absent for fewer than two steps.
+    /// Score of the device relative to its own best step: `100 * (least work of its counted steps) / work_us`. The
+    /// score is low if the device's steps differ. Absent for fewer than two steps.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub individual_score_percent: Option<f64>,
 }
@@ -68,8 +69,8 @@ pub struct DeviceArrivals {
     pub last: u64,
     /// Share of the compared runs in which the device arrived last.
     pub last_percent: f64,
-    /// Share of the compared runs in which the device would arrive last if all devices of its groups arrived last equally
-    /// often: 25 % in a group of four.
+    /// Fair share: the share of the compared runs in which the device would arrive last if all devices of its groups
+    /// arrived last equally often. In a group of four, 25 %.
     pub fair_percent: f64,
     /// Time that this device waited for the last device, over all compared runs.
     pub wait_time_us: f64,

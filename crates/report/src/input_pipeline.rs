@@ -16,9 +16,9 @@ pub struct InputPipeline {
     /// Stage of the op that limits the pipeline: see `limiting_op`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limiting_stage: Option<String>,
-    /// Op with the largest `busy_percent`. Of all ops, this op's threads work for the largest share of the time during which
-    /// the threads that feed devices wait. So the pipeline cannot be faster than this op. Ops that run ahead in other threads
-    /// are idle for part of that time.
+    /// Op with the largest `busy_percent`. This op's threads work for a larger share of the time during which the
+    /// threads that feed devices wait than the threads of any other op. So the pipeline cannot be faster than this op.
+    /// Ops that run ahead in other threads are idle for part of that time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limiting_op: Option<String>,
     /// `busy_percent` of the op that limits the pipeline.

@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 /// GPU kernels by name, launch shape and op. On other platforms, ops instead of kernels. Added in 1.1.0.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct KernelStatistics {
-    /// Number of kernels that start in the window and have a duration, on all devices. Ops with a duration of 0, which
-    /// occur on TPUs, are included in `step_timing.total_kernels`, but not here.
+    /// Number of kernels that start in the window and have a duration, on all devices. TPUs have ops with a duration of
+    /// 0. `step_timing.total_kernels` includes these ops, but `count` does not.
     pub count: u64,
     /// Sum of the kernels' durations. Kernels on several streams may overlap.
     pub total_time_us: f64,

@@ -108,8 +108,8 @@ pub struct DeviceMemory {
     /// Share of the pool's free memory outside its largest free block, at the peak.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fragmentation_percent: Option<f64>,
-    /// True if the allocator holds all memory up to `capacity_bytes`. False if it takes memory from the device only when it
-    /// needs more. Absent if its events do not show this. Added in 1.1.0.
+    /// True if the allocator holds all memory up to `capacity_bytes`. False if the allocator takes memory from the
+    /// device only when it needs more. Absent if the allocator's events do not show which is true. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub is_preallocated: Option<bool>,
     /// Bytes of the allocation that failed, from the text of an out-of-memory error.
@@ -139,7 +139,7 @@ pub struct MemoryClass {
     pub class: String,
     /// Bytes at the peak.
     pub bytes: u64,
-    /// Share of the peak, which is the sum of all classes.
+    /// Share of the peak. The classes add up to the peak.
     pub percent: f64,
 }
 

@@ -99,8 +99,8 @@ pub struct ProgramPoint {
     /// FLOPs per byte of main memory traffic.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hbm_operational_intensity: Option<f64>,
-    /// Limit that the program is closest to: `Compute`, a level of memory, or `Unknown`. It has the largest ratio of FLOP/s to
-    /// peak, or of bytes per second to the level's bandwidth.
+    /// Limit that the program is closest to: `Compute`, a level of memory, or `Unknown`. For this limit, the ratio of
+    /// FLOP/s to peak, or of bytes per second to the level's bandwidth, is the largest.
     pub bound_by: String,
     /// Share of the limit `bound_by` that the program reaches: the largest ratio of FLOP/s to peak, or of bytes per second to a
     /// level's bandwidth.

@@ -28,7 +28,7 @@ pub struct StepTiming {
     /// Source of the steps: `user`, `forward_passes`, `step_num`, `steps_line`, `pipeline`, `module_runs`, `host_spans`,
     /// `device_ops` or `unknown`. See [Steps](#steps). Imported profiles keep their own value; results of a benchmark have `benchmark`.
     pub step_count_source: String,
-    /// Number of counted steps, which the statistics cover. Added in 1.1.0.
+    /// Number of counted steps. The statistics cover these steps. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub num_steps_counted: Option<u64>,
     /// Median step time. For an even number of steps, the mean of the middle two. Added in 1.1.0.
@@ -59,8 +59,9 @@ pub struct StepTiming {
     /// devices. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub step_start_skew_us: Option<f64>,
-    /// Time during which a device runs at least one op of a step: the mean of `steps[].device_work_us` over the counted steps.
-    /// It does not depend on the time at which the host started the step. Absent if steps are unknown. Added in 1.1.0.
+    /// Time during which a device runs at least one op of a step: the mean of `steps[].device_work_us` over the counted
+    /// steps. The device work does not depend on the time at which the host started the step. Absent if steps are
+    /// unknown. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device_work_us: Option<f64>,
     /// Sample standard deviation of `steps[].device_work_us` over the counted steps (n - 1). Added in 1.1.0.
@@ -96,8 +97,9 @@ impl StepTiming {
 /// Work per second. A number is absent if one of its inputs is unknown.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct Throughput {
-    /// Samples per second times the sequence length, so padding tokens are included. `samples_per_sec *
-    /// model_config.seq_length`. Absent if a step would have more than 2^53 samples or tokens, which must be a typo.
+    /// Samples per second times the sequence length, so padding tokens are included.
+    /// `samples_per_sec * model_config.seq_length`. Absent if a step would have more than 2^53 samples or tokens,
+    /// because such a number must be a typo.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tokens_per_sec: Option<f64>,
     /// Batch size times steps per second. `model_config.batch_size * steps_per_sec`. The batch covers all devices. Absent if
@@ -117,9 +119,9 @@ pub struct Throughput {
     /// Samples per second per device. `samples_per_sec / metadata.num_devices`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub samples_per_sec_per_device: Option<f64>,
-    /// Steps per second of all devices together. It is the number of steps that have a successor, divided by the time during
-    /// which at least one device runs such a step (union over the devices). Present only if `step_timing.devices_in_step` is
-    /// `independent` or `one_after_another`. Added in 1.1.0.
+    /// Steps per second of all devices together. The rate is the number of steps that have a successor, divided by the
+    /// time during which at least one device runs one of these steps (union over the devices). Present only if
+    /// `step_timing.devices_in_step` is `independent` or `one_after_another`. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub all_devices_steps_per_sec: Option<f64>,
 }
@@ -140,8 +142,8 @@ pub struct ComputeUtilization {
     /// Window that these numbers cover: `window.kind`. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub window: Option<String>,
-    /// Mean number of concurrent ops: the sum of op durations divided by the busy time, over all devices. It is 1 if ops never
-    /// overlap. Nested ops of a TPU (`while`) increase it too. Added in 1.1.0.
+    /// Mean number of concurrent ops: the sum of op durations divided by the busy time, over all devices. The mean is 1
+    /// if ops never overlap. Nested ops of a TPU (`while`) increase it too. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub avg_concurrent_kernels: Option<f64>,
 }
@@ -164,7 +166,7 @@ pub struct Kernel {
     /// Category, see [kernel categories](#kernel-categories). If ops with one name have different categories, the category with
     /// the most self time.
     pub category: String,
-    /// Sum of self times. XProf's GPU tables sum durations, which differ if kernels of one stream overlap.
+    /// Sum of self times. XProf's GPU tables sum durations. The sums differ if kernels of one stream overlap.
     pub total_us: f64,
     /// Number of occurrences on all devices.
     pub count: u64,
@@ -274,10 +276,11 @@ pub struct MultiDevice {
     /// Sample standard deviation of `kernel_count`. Absent for one device.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kernel_count_stddev: Option<f64>,
-    /// Share of the busiest device's work that perfect balance would save. `100 * (1 - mean busy time / largest busy time)`.
-    /// Absent for one device. In a capture that was cut, it covers only the time that the windows of all devices share, from the
-    /// latest start to the earliest end. This number, `utilization_stddev`, `utilization_range` and `kernel_count_stddev` exclude
-    /// devices without a counted step. Added in 1.1.0.
+    /// Share of the busiest device's work that perfect balance would save.
+    /// `100 * (1 - mean busy time / largest busy time)`. Absent for one device. In a capture that was cut, the share
+    /// covers only the time that the windows of all devices have in common, from the latest start to the earliest end.
+    /// This number, `utilization_stddev`, `utilization_range` and `kernel_count_stddev` exclude devices without a
+    /// counted step. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub busy_imbalance_percent: Option<f64>,
     /// Time from the earliest to the latest start of the devices' first ops in the capture. Absent for one device. With several
@@ -439,8 +442,8 @@ pub struct Step {
     /// Number of ops of the step, per device: ops that the host launched in the step, or ops that start in it if launches are
     /// unknown.
     pub num_kernels: f64,
-    /// Time during which at least one op of the step runs (union over streams), mean over devices. It covers the ops that the
-    /// host launched in the step, even if they run later. Equal to `busy_us` if launches are unknown.
+    /// Time during which at least one op of the step runs (union over streams), mean over devices. The time covers the
+    /// ops that the host launched in the step, even if they run later. Equal to `busy_us` if launches are unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device_work_us: Option<f64>,
     /// Start of the step's annotation on the host, from the start of the capture. Absent if the host annotates no steps.

@@ -18,8 +18,8 @@ pub struct Serving {
     /// Prompt tokens per second, over the time of all counted passes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prefill_tokens_per_sec: Option<f64>,
-    /// Median time between the ends of consecutive passes that decode: the time after which a request gets its next token. It
-    /// includes passes in between that only prefill.
+    /// Median time between the ends of consecutive passes that decode: the time after which a request gets its next
+    /// token. The time includes the passes in between that only prefill.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub median_token_interval_us: Option<f64>,
     /// 95th percentile of the times between the ends of consecutive passes that decode.

@@ -42,11 +42,12 @@ pub struct StepBreakdown {
     /// always busy and the device is idle, the step waits for the host. Absent if the trace has no host thread.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host_busy_us: Option<f64>,
-    /// Share of the window during which a TPU chip works, by XProf's definition (`device_duty_cycle_percent`): waiting for the
-    /// host is not work. It is the union over all chips of `XLA Ops` except infeed, outfeed, host sends and receives,
-    /// `async-done` and megacore fusions. XProf's window is the span of `XLA Ops` and `XLA Modules` by event times
-    /// ([Clocks](#clocks)), which is the active span here. With `--window active`, the number equals the percentage that XProf
-    /// prints. `compute_utilization` contains crossprof's own busy share. SparseCores are excluded.
+    /// Share of the window during which a TPU chip works, by XProf's definition (`device_duty_cycle_percent`): waiting
+    /// for the host is not work. It is the union over all chips of `XLA Ops` except infeed, outfeed, host sends and
+    /// receives, `async-done` and megacore fusions. XProf's window is the span of `XLA Ops` and `XLA Modules` by event
+    /// times ([Clocks](#clocks)). crossprof calls this span the active span. With `--window active`, the number equals
+    /// the percentage that XProf prints. `compute_utilization` contains crossprof's own busy share. SparseCores are
+    /// excluded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duty_cycle_percent: Option<f64>,
     /// Idle share of the window, as XProf defines `device_idle_time_percent`. `100 * (1 - union of the ops / window)`. TPU only.
@@ -125,7 +126,7 @@ pub struct HostRoleTime {
     /// do not add up. The capture contains host spans only if the profiler's host tracer was on. XProf considers only
     /// TensorFlow ops, so it reports JAX hosts as 100 % idle.
     pub time_us: f64,
-    /// Time in this role as a share of the window, which is summed over hosts.
+    /// Time in this role as a share of the window. The window is summed over hosts.
     pub percent: f64,
 }
 

@@ -70,9 +70,9 @@ pub struct StepOp {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
     /// Hash of the op's HLO expression. The hash is the same for the same instruction in another build, even if its
-    /// number differs. The hash differs if a shape differs. It is the 64-bit FNV-1a of the expression without its name,
-    /// names of operands and computations, layouts, channel, metadata and backend configuration, as 16 hexadecimal
-    /// digits. Absent if the trace contains no expression.
+    /// number differs. The hash differs if a shape differs. The hash is the 64-bit FNV-1a of the expression without its
+    /// name, names of operands and computations, layouts, channel, metadata and backend configuration, as 16
+    /// hexadecimal digits. Absent if the trace contains no expression.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fingerprint: Option<String>,
     /// Self time.

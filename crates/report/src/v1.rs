@@ -101,8 +101,8 @@ pub struct UnifiedProfile {
     /// Ops and kernels of a step, for the comparison of runs. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub step_ops: Option<StepOps>,
-    /// Compiled programs that ran in the window. They show whether runs ran the same program and did the same work. Empty if the
-    /// capture embeds no HLO. Added in 1.1.0.
+    /// Compiled programs that ran in the window. The programs show whether two runs executed the same program and did
+    /// the same work. Empty if the capture embeds no HLO. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub programs: Vec<Program>,
     /// Communication between devices. Added in 1.1.0.
@@ -173,12 +173,12 @@ impl UnifiedProfile {
 /// Program, devices, files and start time of the capture.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct Metadata {
-    /// Start of the capture, ISO 8601. Source: the start time in the profile (UTC, with `Z`). If the profile has none, the name
-    /// of its folder (local time of the capturing machine, without zone). Absent if neither contains it. It is never the time
-    /// of the analysis.
+    /// Start of the capture, ISO 8601. Source: the start time in the profile (UTC, with `Z`). If the profile has none,
+    /// the name of its folder (local time of the capturing machine, without zone). Absent if neither contains it. The
+    /// value is never the time of the analysis.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timestamp: Option<String>,
-    /// `TPU`, `GPU`, `CPU`, or `Unknown` if no op ran. It depends only on the planes that ran ops.
+    /// `TPU`, `GPU`, `CPU`, or `Unknown` if no op ran. The platform depends only on the planes that ran ops.
     pub platform: String,
     /// Model of the first device that ran ops (`TPU v6 Lite`, `NVIDIA H100 80GB HBM3`). Source: `gpu_device_name` (in
     /// PyTorch's JSON, the name in `deviceProperties`), `device_type_string`, or the model that the compute capability
@@ -237,8 +237,8 @@ pub struct Metadata {
     pub generator: Option<String>,
     /// Versions, drivers and device capabilities from the planes (first device that ran ops, then hosts, then others).
     /// The units are the profiler's units: `clock_rate` is in kHz, `memory_bandwidth` in bytes/s, and `memory_size` in
-    /// bytes. It also contains the values that the capture kit of the Python package stores with the capture: versions,
-    /// `argv`, `git_commit`, `mesh` and `XLA_FLAGS`. Added in 1.1.0.
+    /// bytes. The map also contains the values that the capture kit of the Python package stores with the capture:
+    /// versions, `argv`, `git_commit`, `mesh` and `XLA_FLAGS`. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub environment: BTreeMap<String, String>,
     /// Settings of the run in the comparison whose report contains this profile. The document lists these fields directly in
@@ -308,7 +308,7 @@ pub struct ModelConfig {
     /// Number of norm vectors per block (2 for Llama, 4 for Gemma 2). Default: 2. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub norms_per_layer: Option<u64>,
-    /// Total number of parameters, entered by the user. It overrides the computed number. Added in 1.1.0.
+    /// Total number of parameters, entered by the user. This number overrides the computed number. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub total_params: Option<u64>,
     /// Number of trainable parameters, entered by the user. Added in 1.1.0.
@@ -352,9 +352,9 @@ impl ModelConfig {
 /// Parameters of the model.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct ParameterCounts {
-    /// Number of all parameters. It is the first of these that is known: the user's number, the sum of trainable and frozen
-    /// parameters if the user gives both, the computed number, and the number of parameters of the compiled training step. See
-    /// [layer_freezing](#layer_freezing). Absent if unknown.
+    /// Number of all parameters. The value is the first of these numbers that is known: the user's number, the sum of
+    /// trainable and frozen parameters if the user gives both, the computed number, and the number of parameters of the
+    /// compiled training step. See [layer_freezing](#layer_freezing). Absent if unknown.
     pub total_params: u64,
     /// Number of parameters that training changes: the user's number, or else total minus frozen, or else the number in the
     /// training step if its total is the same.

@@ -69,7 +69,7 @@ impl View {
         View::Model,
     ];
 
-    /// Returns the name in URLs, which is also the name of the page's file.
+    /// Returns the name in URLs. The page's file has the same name.
     pub fn key(self) -> &'static str {
         match self {
             View::Overview => "overview",

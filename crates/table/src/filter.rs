@@ -262,8 +262,8 @@ const SAME: [&[&str]; 3] =
 /// Column that names the kernel of an op without an instruction.
 const KERNEL: &str = "kernel_name";
 
-/// Finds the column with this key or an equivalent key, and a column that replaces empty cells of the first. This lets a
-/// filter also work on tables with other columns.
+/// Finds the column with this key or an equivalent key, and a column that replaces empty cells of the first. With this
+/// fallback, a filter also works on tables with other columns.
 pub(super) fn place_of(columns: &[Column], key: &str) -> Option<(usize, Option<usize>)> {
     let place = |key: &str| columns.iter().position(|column| column.key == key);
     let group = SAME.iter().find(|group| group.contains(&key));

@@ -121,8 +121,7 @@ fn first_rows(rows: usize, passing: Option<&[bool]>, top: Option<usize>) -> Vec<
     all.filter(|&row| passes(passing, row as usize)).take(top.unwrap_or(usize::MAX)).collect()
 }
 
-/// Sorts by the cells of a column. Most columns are numbers, which are sorted by keys that compare
-/// as integers.
+/// Sorts by the cells of a column. Most columns are numbers. These are sorted by keys that compare as integers.
 fn by_cell(rows: &dyn Rows, column: usize, passing: Option<&[bool]>, top: Option<usize>, descending: bool) -> Vec<u32> {
     let all = u32::try_from(rows.len()).unwrap_or(u32::MAX);
     let blocks = || (0..all).step_by(BLOCK).map(|first| first..first.saturating_add(BLOCK as u32).min(all));

@@ -5,9 +5,9 @@ use super::op_groups::equal_name;
 use base::sort;
 use report::TopOp;
 
-/// Returns the ops listed in a profile, sorted by self time. Ops are merged if they have the same category and their names
-/// differ only in numbers. A merged op has no value in a field if the values of its ops differ or some ops lack the field. Its
-/// path and line are those of the op with the most time.
+/// Returns the ops listed in a profile, sorted by self time. Ops are merged if they have the same category and their
+/// names differ only in numbers. A merged op has no value in a field if the values of its ops differ or some ops lack
+/// the field. The path and the line come from the op with the most time.
 pub(crate) fn equal_ops(ops: &[TopOp]) -> Vec<TopOp> {
     let mut groups: Vec<(String, u64, TopOp)> = Vec::new();
     for op in ops {

@@ -113,7 +113,7 @@ pub fn columns() -> Vec<Column> {
     FIRST.into_iter().chain(StepPart::ALL.map(part_column)).chain(LAST).collect()
 }
 
-/// Returns the column of a part, which has the key and definition of the field in the profile.
+/// Returns the column of a part, with the key and definition of the field in the profile.
 fn part_column(part: StepPart) -> Column {
     let Metric { path, definition } = part_metric(part);
     let key = path.rsplit('.').next().unwrap_or(path);

@@ -49,8 +49,8 @@ pub(super) fn of_op(op: &Change, delta: f64, all: &[Change], (ours, theirs): (&s
 }
 
 /// For a new op, names the fusion that gave up its work; for an op that is gone, the fusion that took over its work.
-/// This is an op of the same scope that changed in the opposite direction and was compiled differently. Returns an
-/// empty string if there is no such fusion.
+/// Such a fusion is in the same scope, changed in the opposite direction and was compiled differently. Returns an empty
+/// string if there is no such fusion.
 fn took_over(op: &Change, all: &[Change]) -> String {
     let Some(scope) = scope(op) else { return String::new() };
     let delta = op.delta_us_per_step;

@@ -295,8 +295,8 @@ fn a_law_that_does_not_hold_is_not_fitted() {
             "More than 1 device make a step longer: 100 µs on 1, 130 µs on 4."
         ]
     );
-    // The times differ by less than 1 %, which is treated as equal because the noise of the steps is unknown. The law still
-    // does not apply.
+    // The times differ by less than 1 %. Such times are treated as equal, because the noise of the steps is unknown.
+    // The law still does not apply.
     let alike = [subject("a", 1, 100.0), subject("b", 4, 100.5)];
     let words = sentences(&scaling(&alike, Some(false)).unwrap(), &alike);
     assert_eq!(words[1], "More devices make a step longer, which Amdahl's law does not describe.");

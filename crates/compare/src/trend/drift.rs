@@ -1,7 +1,7 @@
 //! Detects a step time that changes a little with every run, instead of jumping.
 //!
-//! Fits a least-squares line through the step times by position in time. It is a drift if its slope
-//! exceeds the noise and it fits the times better than levels do.
+//! Fits a least-squares line through the step times by position in time. The line is a drift if its slope exceeds the
+//! noise and the line fits the times better than levels do.
 
 use super::super::noise::{LEAST_RELATIVE_DIFFERENCE, Sample, t_quantile_975};
 

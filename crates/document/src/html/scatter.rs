@@ -110,7 +110,7 @@ pub(super) fn scatter(scatter: &Scatter) -> Markup {
     }
 }
 
-/// Formats a value on an axis without its unit, which is in the name of the axis.
+/// Formats a value on an axis without its unit, because the name of the axis contains the unit.
 fn plain(value: f64) -> String {
     let is_whole = value >= 0.0 && value % 1.0 == 0.0 && value < 1e15;
     if is_whole { format::count(value as u64) } else { format::number(value) }

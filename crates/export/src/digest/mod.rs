@@ -7,8 +7,9 @@
 //! The digest repeats facts that the profile already contains: findings with their severity, parts of the step, reasons of
 //! missing numbers. It adds no judgement. Items are dropped whole, least important first, and `left_out` counts them.
 //!
-//! Names, paths and sentences may contain text from the trace, which may come from an untrusted source. They are quoted, have
-//! no control characters, and cannot close their quotation marks. Commands contain a name only if it is harmless in a shell.
+//! Names, paths and sentences may contain text from the trace, and the trace may come from an untrusted source. Such
+//! texts are quoted, have no control characters, and cannot close their quotation marks. Commands contain a name only
+//! if it is harmless in a shell.
 
 mod capture;
 mod commands;
@@ -141,7 +142,7 @@ pub struct MemoryDigest {
     pub device: String,
     /// Source of the figures: `allocator`, `programs`, `memory_profile` or `error`.
     pub source: String,
-    /// Largest number of bytes in use at once. Absent for a memory profile, which covers a single moment.
+    /// Largest number of bytes in use at once. Absent for a memory profile, because it covers a single moment.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub peak_bytes: Option<u64>,
     /// Bytes of live arrays when a memory profile was saved.

@@ -59,7 +59,7 @@ pub fn blocks(source: Source<'_>) -> Vec<Block> {
     }
     if let Some(program) = memory.programs.first() {
         let name = format::printable(&program.module);
-        // If the device names a program, the device's classes are those of the program.
+        // If the device names a program, the device's classes are the classes of the program.
         if fullest.is_none_or(|device| device.by_class.is_empty()) {
             blocks.extend(by_class(&format!("What {name} fills memory with at its peak"), &program.by_class));
         }

@@ -1,7 +1,8 @@
 //! Caches the memory data of a run, and the charts and tables made from it.
 //!
 //! A request from the page changes the form, filter or order of one table. The other tables and all charts stay the
-//! same. They are cached because making them takes most of the time for a program with 100,000 buffers.
+//! same. These tables and charts are cached, because making them takes most of the time for a program with 100,000
+//! buffers.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};

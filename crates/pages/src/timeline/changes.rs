@@ -10,8 +10,8 @@ pub fn tells_apart(comparison: &Comparison) -> bool {
     OpChanges::telling(comparison, comparison.baseline).is_some()
 }
 
-/// Returns the colour of each kind of event in `source`, which belongs to the run of `changes`.
-/// Returns `None` for events that are not ops.
+/// Returns the colour of each kind of event in `source`, the source of the run of `changes`. Returns `None` for events
+/// that are not ops.
 pub fn colours(source: Source<'_>, changes: &OpChanges) -> Vec<Option<Paint>> {
     let trace = source.trace;
     let colour = |(index, kind): (usize, &trace::EventKind)| {

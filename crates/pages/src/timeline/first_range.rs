@@ -5,10 +5,9 @@ use metrics::Context;
 use timeline::extent;
 use trace::Interval;
 
-/// Denominator of a fraction of the capture. If the devices' work takes a smaller part of the capture, the initial
-/// range shows only the work.
+/// The initial range shows only the devices' work if the work is shorter than the capture divided by this number.
 const LEAST_PART: i64 = 4;
-/// Denominator of the margin on each side of the work, which is a fraction of the work.
+/// Margin on each side of the work: the work divided by this number.
 const MARGIN_PART: i64 = 10;
 
 /// Returns the start and end of the devices' work with a margin, in picoseconds from the start of the capture. Returns
