@@ -235,7 +235,6 @@ fn collect(node: &Node, path: &Path, found: &mut Vec<Path>) {
     }
 }
 
-/// Returns the paths of all lists.
 fn lists(root: &Node) -> Vec<Path> {
     let mut found = Vec::new();
     let mut open = vec![(root, Path::default())];

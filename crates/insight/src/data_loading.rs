@@ -108,7 +108,6 @@ fn fired(numbers: &Numbers<'_>, window: Window, share: f64, steps: &Waiting) -> 
 struct Waiting {
     /// Number of steps that wait for at least 10 % of their time.
     count: u64,
-    /// Number of counted steps.
     counted: u64,
     /// Time that the devices wait in these steps, in microseconds.
     time_us: f64,

@@ -34,7 +34,6 @@ const CRITICAL_PERCENT: f64 = 80.0;
 /// Minimum number of values with respect to which the program differentiates.
 const FEWEST_VALUES: u64 = 32;
 
-/// A matrix of derivatives.
 struct Matrix {
     shape: String,
     /// Number of rows.

@@ -52,7 +52,6 @@ struct Gathered<'a> {
     reader: &'a Instruction,
     part: &'a ArrayShape,
     whole: &'a ArrayShape,
-    /// Number of parts.
     parts: u64,
 }
 

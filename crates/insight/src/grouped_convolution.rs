@@ -134,7 +134,6 @@ fn remedy(numbers: &Numbers<'_>, product: &Instruction) -> String {
     )
 }
 
-/// Returns the number of groups of a convolution.
 fn groups(product: &Instruction) -> i64 {
     let own = product.attributes();
     own.feature_group_count.max(own.batch_group_count)

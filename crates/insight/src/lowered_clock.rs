@@ -163,7 +163,6 @@ struct Lowered<'a> {
     device: &'a str,
     /// Mean clock, percent of the device's highest clock.
     clock_percent: f64,
-    /// Evidence in a sentence.
     evidence: String,
     /// Name and value of the evidence.
     number: (&'static str, f64),

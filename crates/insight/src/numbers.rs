@@ -65,7 +65,6 @@ impl Window {
     }
 }
 
-/// Vendor of a GPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Vendor {
     Nvidia,

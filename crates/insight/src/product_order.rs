@@ -96,7 +96,6 @@ impl Sizes {
 struct Reader {
     /// The instruction that runs: the product, or the fusion that contains it.
     runs: InstructionIndex,
-    /// The product.
     product: InstructionIndex,
     /// Number of the operand that is the result.
     operand: usize,

@@ -31,7 +31,6 @@ const FEWEST_ITERATIONS: f64 = 200.0;
 /// Mean duration below which kernels are too short to use the device, microseconds.
 const SHORT_US: f64 = 10.0;
 
-/// The ops of one loop.
 #[derive(Default)]
 struct Loop<'a> {
     ops: Vec<&'a Op>,

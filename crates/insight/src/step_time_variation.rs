@@ -144,7 +144,6 @@ fn is_on_shared_cores(numbers: &Numbers<'_>, loss: &Loss<'_>) -> bool {
     numbers.profile.metadata.platform() == Some(Platform::Cpu) && loss.part.is_some_and(|part| !part.is_idle())
 }
 
-/// Returns the advice for a loss.
 fn remedy(numbers: &Numbers<'_>, loss: &Loss<'_>) -> String {
     let step = loss
         .steps

@@ -8,7 +8,6 @@ use report::Level;
 use table::query;
 use tables::{self, TableName};
 
-/// Returns the blocks of the page.
 pub(super) fn blocks(source: Source<'_>, asked: &PageQuery) -> Vec<Block> {
     let profile = source.profile();
     let all = assessments::all(profile);

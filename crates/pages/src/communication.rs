@@ -39,7 +39,6 @@ fn why_no_matrix(all: &Collectives) -> String {
     format!("The bytes between each pair of devices are unknown: {reason}.")
 }
 
-/// Returns the blocks of the page.
 pub(super) fn blocks(source: Source<'_>, query: &PageQuery) -> Vec<Block> {
     let between_slices = source.table_block(TableName::Megascale, "Collectives between slices", query);
     let between_slices = between_slices.or_else(|| why_no_slices(source.profile()));

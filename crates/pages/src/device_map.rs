@@ -19,7 +19,6 @@ const SCALE: &str = "scale";
 /// Largest number of cells of a map. Larger maps cannot be displayed.
 const MOST_CELLS: usize = 1 << 23;
 
-/// Quantity of a map.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Quantity {
     Work,
@@ -217,7 +216,6 @@ fn least_end_us(context: &Context<'_>) -> f64 {
     LEAST_DIFFERENCE * median(&durations).unwrap_or_default()
 }
 
-/// Subtracts the median of each column from its values.
 fn subtract_medians(values: &mut [f64], num_columns: usize) {
     for column in 0..num_columns {
         let of_column = || values.iter().skip(column).step_by(num_columns.max(1)).copied();
@@ -256,7 +254,6 @@ fn times(context: &Context<'_>, shown: &[u32]) -> CellTimes {
     }
 }
 
-/// Returns the first op of a step on a device.
 fn first_op(context: &Context<'_>, device: u32, step: usize) -> Option<EventId> {
     let analysis = context.analysis;
     let window = analysis.steps.windows.get(device as usize)?.get(step).copied().flatten()?.interval;

@@ -12,7 +12,6 @@ use tables::TableName;
 /// Page option for the form of the arrivals table.
 const ARRIVALS: &str = "arrivals";
 
-/// Returns the blocks of the page.
 pub(super) fn blocks(source: Source<'_>, query: &PageQuery) -> Vec<Block> {
     let profile = source.profile();
     let mut blocks = Vec::new();

@@ -17,7 +17,6 @@ pub fn lines(evidence: &[Evidence]) -> Vec<(String, String)> {
     lines
 }
 
-/// Returns the label of a number.
 fn label(evidence: &Evidence) -> String {
     let (stem, _) = stem_and_unit(&evidence.name);
     if stem == "copy_done" {

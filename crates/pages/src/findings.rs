@@ -22,7 +22,6 @@ const SMALL_PERCENT: f64 = 20.0;
 const FORM: &str = "form";
 const FORMS: [(&str, &str); 2] = [("cards", "Cards"), ("table", "Table")];
 
-/// Returns the blocks of the page.
 pub(super) fn blocks(source: Source<'_>, query: &PageQuery) -> Vec<Block> {
     let table = source.table(TableName::Findings, "Findings", query);
     let chosen = query.chosen(FORM, &FORMS.map(|(form, _)| form));

@@ -13,7 +13,6 @@ use tables::TableName;
 /// Field of the profile that is absent whenever the pipeline is absent, for the same reason.
 const INPUT_TIME: &str = "io_operations.io_total_time_us";
 
-/// Returns the blocks of the page.
 pub(super) fn blocks(source: Source<'_>, query: &PageQuery) -> Vec<Block> {
     let profile = source.profile();
     let Some(found) = &profile.input_pipeline else { return without_spans(source) };

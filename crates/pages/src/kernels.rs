@@ -14,7 +14,6 @@ use table::Unit;
 use tables::TableName;
 use trace::{Platform, StatValue};
 
-/// Returns the blocks of the page.
 pub(super) fn blocks(source: Source<'_>, query: &PageQuery) -> Vec<Block> {
     source.measured_or_recorded(|context| of_trace(context, query), |profile| of_profile(source, profile, query))
 }

@@ -17,7 +17,6 @@ const LEAST_SHARE: f64 = 0.001;
 const OF_OVERVIEW: usize = 3;
 const OF_REPORT: usize = 12;
 
-/// Returns the blocks of the page.
 pub(super) fn blocks(source: Source<'_>, query: &PageQuery) -> Vec<Block> {
     let profile = source.profile();
     let Some(section) = &profile.layers else {

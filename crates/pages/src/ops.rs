@@ -209,7 +209,6 @@ fn counted(context: &Context<'_>, events: u64) -> String {
     format!("{} {}", format::count(events), if is_gpu { "device ops" } else { "runs" })
 }
 
-/// Input for the figures.
 struct OpFigures<'a> {
     coverage: Coverage,
     op_time: Ps,

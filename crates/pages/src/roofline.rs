@@ -19,7 +19,6 @@ const MOST_POINTS: usize = 200;
 /// copy or waits for one.
 const MOST_SHARE: f64 = 1.25;
 
-/// Returns the blocks of the page.
 pub(super) fn blocks(source: Source<'_>, query: &PageQuery) -> Vec<Block> {
     source.measured_or_recorded(
         |context| of_trace(context, query),

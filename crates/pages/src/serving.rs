@@ -7,7 +7,6 @@ use report::{Serving, View, metric};
 use table::{Unit, unit};
 use tables::TableName;
 
-/// Returns the blocks of the page.
 pub(super) fn blocks(source: Source<'_>, query: &PageQuery) -> Vec<Block> {
     let Some(serving) = &source.profile().serving else { return vec![nothing()] };
     let mut blocks = vec![Block::Figures { figures: figures(serving) }, Block::Bars(phases(serving))];

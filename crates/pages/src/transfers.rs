@@ -14,7 +14,6 @@ use trace::copies::Direction;
 /// Largest number of steps in the chart. The steps table contains all steps.
 const MOST_STEPS: usize = 200;
 
-/// Returns the blocks of the page.
 pub(super) fn blocks(source: Source<'_>, query: &PageQuery) -> Vec<Block> {
     source.measured_or_recorded(|context| of_trace(context, query), |profile| of_profile(source, profile, query))
 }

@@ -139,7 +139,6 @@ fn by_cell(rows: &dyn Rows, column: usize, passing: Option<&[bool]>, top: Option
 
 /// Rows of a numeric column.
 struct Numbers {
-    /// Kind of the cells.
     kind: Option<std::mem::Discriminant<CellRef<'static>>>,
     best: Best<u64>,
     /// Rows without a number, up to the number of requested rows.

@@ -10,7 +10,6 @@
 
 use super::shared::TextTable;
 
-/// Word to search for.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Word<'w> {
     /// Word in lower case.

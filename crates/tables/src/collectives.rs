@@ -44,7 +44,6 @@ const OP: Column =
 
 const KIND: Column = Column::of_field("kind", "Kind", Unit::Text, "communication.kinds[].kind");
 
-/// Columns of sums.
 const SUMS: [Column; 8] = [
     column(
         "occurrences",

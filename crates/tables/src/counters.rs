@@ -44,7 +44,6 @@ pub(super) fn table(of: &AreaOf<'_>, asked: &AreaQuery) -> Table {
     Table::new("range", std::iter::once(NAME).chain(COLUMNS).collect(), counters(of, asked).filter_map(row).collect())
 }
 
-/// Returns the counters of the area, each with its trace.
 fn counters<'a>(of: &'a AreaOf<'a>, asked: &'a AreaQuery) -> impl Iterator<Item = (&'a Trace, &'a CounterTrack)> {
     let lines = || of.area.lines.iter().filter_map(|line| of.source.trace.lines.get(line.index()));
     let is_meant = move |origin: Origin, place: u32, track: &CounterTrack| match (&asked.counters, &asked.lines) {

@@ -9,7 +9,6 @@ use report::{KernelUnitStats, MeterStats, UnifiedProfile, UnitStats};
 use table::{Cell, CellRef, Column, Rows, Table, Unit, column, columns};
 use trace::{Args, Platform, Trace};
 
-/// Record of the table of units.
 pub(super) const UTILIZATION_TABLE: TableRecord = TableRecord {
     shown: Shown {
         leading: &["device_name", "node", "name", "use_percent", "achieved", "peak", "unit"],
@@ -31,7 +30,6 @@ pub(super) const KERNEL_UNITS_TABLE: TableRecord = TableRecord {
     ..TableRecord::new("kernel-units", || columns(&KERNELS), Made::Profile(kernel_units))
 };
 
-/// Record of the table of readings.
 pub(super) const PERF_COUNTERS_TABLE: TableRecord = TableRecord {
     shown: Shown { row_keys: &[RowKey::new("counter", &["counter"])], ..Shown::WHOLE },
     ..TableRecord::new(

@@ -8,25 +8,21 @@ use crate::shown::{RowKey, Shown};
 use report::{HostProgram, HostThread, OtherDevice, OtherDeviceEvent, UnifiedProfile};
 use table::{Cell, Column, Table, Unit, column, columns};
 
-/// Record of the table of host threads.
 pub(super) const HOST_THREADS_TABLE: TableRecord = TableRecord {
     shown: Shown { row_keys: &[RowKey::new("thread_name", &["thread_name"])], ..Shown::WHOLE },
     ..TableRecord::new("host-threads", || columns(&THREADS), Made::Profile(threads))
 };
 
-/// Record of the table of host programs.
 pub(super) const HOST_PROGRAMS_TABLE: TableRecord = TableRecord {
     shown: Shown { row_keys: &[RowKey::new("program", &["program"])], ..Shown::WHOLE },
     ..TableRecord::new("host-programs", || columns(&PROGRAMS), Made::Profile(programs))
 };
 
-/// Record of the table of other devices.
 pub(super) const OTHER_DEVICES_TABLE: TableRecord = TableRecord {
     shown: Shown { row_keys: &[RowKey::new("device_name", &["device_name"])], ..Shown::WHOLE },
     ..TableRecord::new("other-devices", || columns(&OTHER_DEVICES), Made::Profile(other_devices))
 };
 
-/// Record of the table of other device events.
 pub(super) const OTHER_DEVICE_EVENTS_TABLE: TableRecord = TableRecord {
     shown: Shown { row_keys: &[RowKey::new("device_name", &["device_name"])], ..Shown::WHOLE },
     ..TableRecord::new("other-device-events", || columns(&OTHER_DEVICE_EVENTS), Made::Profile(other_device_events))

@@ -83,7 +83,6 @@ pub(super) static OPS: [(Column, OpCell); 13] = [
     ),
 ];
 
-/// Columns of stages.
 pub(super) static STAGES: ProfileColumns<InputStageTime, 6> = [
     (STAGE, |it| text(&it.stage)),
     (Column::of_field("time_us", "Stage time", Unit::TimeUs, "input_pipeline.stages[].time_us"), |it| {
@@ -187,7 +186,6 @@ fn of_profile(profile: &UnifiedProfile, form: &str) -> Table {
     Table::new(TABLE.key, columns_of_form(form), rows)
 }
 
-/// Returns the rows of steps.
 fn steps(context: &Context<'_>) -> Vec<Vec<Cell>> {
     let Some(found) = &context.analysis.input_pipeline else { return Vec::new() };
     let breakdown = &context.analysis.step_breakdown;

@@ -252,7 +252,6 @@ fn slowest(row: &Row<'_>) -> Option<(String, f64)> {
     Some((slowest.name.clone(), slowest.ratio()?))
 }
 
-/// Returns the layers that a profile lists.
 fn of_profile(profile: &UnifiedProfile) -> Table {
     let listed = profile.layers.iter().flat_map(|section| &section.layers);
     let wanted: Vec<usize> = COLUMNS_OF_PROFILE.iter().filter_map(|(key, _)| place(key)).collect();

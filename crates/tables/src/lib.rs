@@ -131,7 +131,6 @@ macro_rules! tables {
                 }
             }
 
-            /// Returns the whole record.
             fn record(self) -> TableRecord {
                 match self {
                     $(TableName::$name => $record,)+

@@ -29,7 +29,6 @@ pub(super) const TABLE: TableRecord = TableRecord {
 
 /// Source of a cell.
 pub(super) enum OpValue {
-    /// Text of an op.
     Text(OpText),
     /// Label from a short list.
     Label(OpLabel),

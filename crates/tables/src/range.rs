@@ -117,7 +117,6 @@ pub(super) fn all_columns() -> Vec<Column> {
     columns(&COLUMNS).into_iter().chain(counters::COLUMNS).collect()
 }
 
-/// Returns the columns of one form.
 pub(super) fn columns_of_form(variant: &str) -> Vec<Column> {
     if variant == super::COUNTER { counters::COLUMNS.to_vec() } else { columns(&COLUMNS) }
 }

@@ -8,15 +8,12 @@ use base::{Warning, WarningCode, sort};
 use report::{DeviceStats, Gap, Kernel, KernelCategory, LiveMemoryLine, Step, TopOp, Transfer, UnifiedProfile};
 use table::{Cell, Column, Table, Unit, column, columns};
 
-/// Record of the table of warnings.
 pub(super) const WARNINGS_TABLE: TableRecord =
     TableRecord::new("warnings", || columns(&WARNINGS), Made::Profile(warnings));
 
-/// Record of the table of live memory.
 pub(super) const LIVE_MEMORY_TABLE: TableRecord =
     TableRecord::new("live-memory", || columns(&LIVE_MEMORY), Made::Profile(live_memory));
 
-/// Record of the table of steps.
 pub(super) const STEPS_TABLE: TableRecord = TableRecord {
     shown: Shown {
         leading: &[
@@ -38,7 +35,6 @@ pub(super) const STEPS_TABLE: TableRecord = TableRecord {
     ..TableRecord::new("steps", || columns(&STEPS), Made::Profile(steps))
 };
 
-/// Record of the table of top kernels.
 pub(super) const TOP_KERNELS_TABLE: TableRecord = TableRecord {
     shown: Shown {
         leading: &["name", "category", "total_us", "percent", "count", "framework_op"],
@@ -48,13 +44,11 @@ pub(super) const TOP_KERNELS_TABLE: TableRecord = TableRecord {
     ..TableRecord::new("top-kernels", || columns(&KERNELS), Made::Profile(kernels))
 };
 
-/// Record of the table of categories.
 pub(super) const CATEGORIES_TABLE: TableRecord = TableRecord {
     shown: Shown { row_keys: &[RowKey::new("category", &["category"])], ..Shown::WHOLE },
     ..TableRecord::new("categories", || columns(&CATEGORIES), Made::Profile(categories))
 };
 
-/// Record of the table of devices.
 pub(super) const DEVICES_TABLE: TableRecord = TableRecord {
     shown: Shown {
         leading: &[
@@ -78,7 +72,6 @@ pub(super) const DEVICES_TABLE: TableRecord = TableRecord {
     ..TableRecord::new("devices", || columns(&DEVICES), Made::Profile(devices))
 };
 
-/// Record of the table of gaps.
 pub(super) const GAPS_TABLE: TableRecord = TableRecord {
     shown: Shown { row_keys: &[RowKey::new("device_name", &["device_name"])], ..Shown::WHOLE },
     ..TableRecord::new("gaps", || columns(&GAPS), Made::Profile(gaps))

@@ -227,7 +227,6 @@ pub(super) fn step_names(steps: &[Step]) -> Vec<String> {
     steps.iter().map(|step| step.name.clone().unwrap_or_else(|| step.index.to_string())).collect()
 }
 
-/// Returns the name of the step at a position.
 pub(super) fn step_name(names: &[String], step: Option<u32>) -> CellRef<'_> {
     step.and_then(|at| names.get(at as usize)).map_or(CellRef::Absent, |name| CellRef::text(name))
 }

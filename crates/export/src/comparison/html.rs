@@ -77,7 +77,6 @@ fn header(comparison: &Comparison) -> Markup {
     }
 }
 
-/// Returns the runs that are compared in detail.
 fn in_detail(comparison: &Comparison) -> impl Iterator<Item = (u32, &ComparedRun)> {
     let detailed = comparison.detailed();
     (0..).zip(&comparison.runs).filter(move |(run, _)| detailed.contains(run))

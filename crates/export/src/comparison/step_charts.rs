@@ -19,7 +19,6 @@ const MOST_LINES: usize = 200;
 /// the other steps.
 const LONG: f64 = 1.5;
 
-/// Steps of a run.
 struct RunSteps<'a> {
     name: &'a str,
     /// Durations of the counted steps in microseconds, shortest first.

@@ -2,7 +2,6 @@
 
 use super::{Digest, LEAST_BYTES};
 
-/// A list of a digest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum List {
     Findings,

@@ -5,7 +5,6 @@ use base::home::shared;
 
 use super::{CaptureDigest, DATA_NOTE, Digest, MemoryDigest, OpDigest, StepDigest, VERSION};
 
-/// Returns the text of a digest.
 pub(super) fn render(digest: &Digest) -> String {
     let mut lines = vec![format!("crossprof digest {VERSION}. {DATA_NOTE}")];
     capture(&digest.capture, &mut lines);

@@ -22,7 +22,6 @@ use serde::Serialize;
 
 /// Style sheet of the page.
 pub(super) const STYLE: &str = include_str!("report.css");
-/// Script of the button.
 const SCRIPT: &str = include_str!("download.js");
 /// Policy that allows only the script and the style with these hashes. A test checks the hashes. The page fetches nothing.
 const POLICY: &str = "default-src 'none'; base-uri 'none'; form-action 'none'; \

@@ -63,7 +63,6 @@ fn named(name: &str, values: impl Iterator<Item = String>) -> Vec<String> {
     [format::printable(name)].into_iter().chain(values).collect()
 }
 
-/// Returns the heading of the figures.
 fn heading(comparison: &Comparison) -> &'static str {
     let has_peaks = comparison.memory.as_ref().is_some_and(|memory| memory.peak_bytes.iter().any(Option::is_some));
     if has_peaks { "Memory at the peak" } else { "Live memory" }

@@ -91,12 +91,10 @@ fn has_many(comparison: &Comparison) -> bool {
     others(comparison).count() >= BESIDE
 }
 
-/// Returns headings from words.
 fn headings(words: &[&str]) -> Vec<String> {
     words.iter().map(|word| (*word).to_owned()).collect()
 }
 
-/// Returns a section with this title.
 fn section(id: &'static str, title: &str, place: Place, blocks: Vec<Block>) -> Section {
     Section { id, title: title.to_owned(), blocks, place }
 }

@@ -19,7 +19,6 @@ const LONGEST_NAME: usize = 40;
 /// Largest number of devices and of kernels that are listed.
 const MOST_ROWS: usize = 16;
 
-/// Op of a run.
 pub(super) struct Op<'a> {
     pub(super) context: Context<'a>,
     /// Index of the op in [`metrics::Ops::rows`].
@@ -140,7 +139,6 @@ impl<'a> Op<'a> {
         Some((format!("Timeline: longest {name}{}", step.unwrap_or_default()), link))
     }
 
-    /// Returns the name of a step.
     fn step(&self, at: usize) -> String {
         let name = self.context.analysis.steps.names.get(at).and_then(Option::as_deref);
         name.map_or_else(|| format!("step {at}"), |name| format!("step {name}"))

@@ -240,7 +240,6 @@ fn host_busy(mean: &MeanPart) -> Figure {
     }
 }
 
-/// Returns a link to the events of a part.
 fn part_link(part: StepPart) -> Link {
     match part {
         StepPart::Compute => Link::to(View::Ops, ""),

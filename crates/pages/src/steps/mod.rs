@@ -23,7 +23,6 @@ const MOST_CHOICES: usize = 64;
 /// Label for the time during which every host thread waits or is idle.
 const ALL_IDLE: &str = "All threads idle";
 
-/// Returns the blocks of the page.
 pub(super) fn blocks(source: Source<'_>, query: &PageQuery) -> Vec<Block> {
     let blocks = source.measured_or_recorded(
         |context| of_events(source, context, query),

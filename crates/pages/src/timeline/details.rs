@@ -90,7 +90,6 @@ fn nested(scene: &Scene<'_>, origin: Origin, line: LineId, id: EventId, time: In
     (time.length() - trace::IntervalSet::union_of(inside).length(), depth)
 }
 
-/// Returns the op of which the event is a run.
 fn op_of<'a>(context: Context<'a>, trace: &Trace, id: EventId) -> Option<&'a metrics::Op> {
     let event = trace.events.get(id)?;
     let ops = &context.analysis.ops;
@@ -98,7 +97,6 @@ fn op_of<'a>(context: Context<'a>, trace: &Trace, id: EventId) -> Option<&'a met
     ops.rows.get(*row as usize)
 }
 
-/// Returns the figure of all runs of an op.
 fn op_figure(context: Context<'_>, trace: &Trace, op: &metrics::Op) -> Figure {
     let ops = &context.analysis.ops;
     let total = ops.op_time;

@@ -9,7 +9,6 @@ use crate::record::{Made, TableRecord};
 use crate::shown::{RowKey, Shown};
 use table::{Cell, Column, Table, Unit, column};
 
-/// Record of the table of allocators.
 pub(crate) const ALLOCATORS_TABLE: TableRecord = TableRecord {
     shown: Shown {
         leading: &[
@@ -28,7 +27,6 @@ pub(crate) const ALLOCATORS_TABLE: TableRecord = TableRecord {
     ..TableRecord::new("allocators", allocator_columns, Made::Memory(|recorded, _| Box::new(allocator_table(recorded))))
 };
 
-/// Record of the table of allocations.
 pub(crate) const ALLOCATIONS_TABLE: TableRecord = TableRecord {
     forms: &["peak", "xprof"],
     shown: Shown {

@@ -65,7 +65,6 @@ const SCOPE: Column = column(
 const SOURCE: Column = column("source", "Source", Unit::Text, "Source line that creates the value: `file:line`.")
     .caveat("Absent if the file does not record the line, as for arguments.");
 
-/// Columns of sizes, in all forms.
 const SIZES: [Column; 4] = [
     column("bytes", "Bytes", Unit::Bytes, "Bytes of the buffer. The buffers of a memory space add up to its peak.")
         .caveat("Buffers that share memory are counted once. XProf merges buffers under 16 KiB into one row."),
