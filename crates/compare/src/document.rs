@@ -225,8 +225,8 @@ pub struct StepTimeChange {
     /// Half the width of the 95 % confidence interval of `typical_delta_us`. Absent if each side is one capture, and one of
     /// these captures has fewer than two steps.
     pub margin_us: Option<f64>,
-    /// Smallest difference between typical steps that captures like these would prove in four out of five attempts (80
-    /// % power). Absent if `margin_us` is absent.
+    /// Smallest difference between typical steps that captures like these would prove in four out of five attempts
+    /// (80 % power). Absent if `margin_us` is absent.
     #[serde(default)]
     pub least_provable_us: Option<f64>,
     /// Verdict on the times alone, regardless of the work: `faster` or `slower` beyond the noise and

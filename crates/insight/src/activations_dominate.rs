@@ -1,10 +1,10 @@
 //! Activations fill the memory: values that the forward pass keeps for the backward pass.
 //!
 //! `activation_percent` is the share of the largest program's peak in activations: values of the forward pass that are
-//! alive at the peak and that the backward pass frees. Severity: note if this is at least 50 % (ours: more than
-//! everything else together) and at least 1 MiB, warning if the memory is also nearly full (see `near_memory_limit`).
-//! Confidence: high. The message names the scopes that keep the most bytes. Remedy: put `jax.checkpoint` around the
-//! largest scopes, or use smaller batches. The rule is skipped if the file contains no program with its buffers.
+//! alive at the peak and that the backward pass frees. Severity: note from 50 % (ours: more than everything else
+//! together) with at least 1 MiB, warning if the memory is also nearly full (see `near_memory_limit`). Confidence:
+//! high. The message names the scopes that keep the most bytes. Remedy: put `jax.checkpoint` around the largest scopes,
+//! or use smaller batches. The rule is skipped if the file contains no program with its buffers.
 
 use super::draft::Draft;
 use super::limits::NEARLY_FULL_PERCENT;

@@ -125,8 +125,8 @@ fn bytes_per_wait_us(numbers: &Numbers<'_>) -> Option<f64> {
     (time_us > 0.0).then_some(bytes / time_us)
 }
 
-/// Returns true if most of the copies read or write host memory. XLA's layouts call host memory memory space 5. `None`
-/// if the trace has no instruction text.
+/// Returns true if most of the copies read or write host memory. In XLA's layouts, host memory is memory space 5.
+/// `None` if the trace has no instruction text.
 fn copies_host_memory(numbers: &Numbers<'_>) -> Option<bool> {
     let (mut host, mut all) = (0_u32, 0_u32);
     for args in (0..numbers.trace.args.len()).filter_map(|index| numbers.trace.args.set(index)) {

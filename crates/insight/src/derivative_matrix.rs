@@ -1,9 +1,9 @@
 //! The program computes a whole matrix of second derivatives.
 //!
-//! Ops whose paths contain a derivative of a derivative inside `vmap` (`vmap(jvp(transpose(jvp(f))))`) take at least 20
-//! % of the op time (twice the JAX guide's limit for overheads). `jax.hessian`, and `jacfwd` or `jacrev` of a gradient,
-//! produce such paths: they compute one row of the matrix for each of n values. Two more conditions exclude a `vmap`
-//! over a batch. The program must contain an array whose dimensions repeat those of the differentiated variable
+//! Ops whose paths contain a derivative of a derivative inside `vmap` (`vmap(jvp(transpose(jvp(f))))`) take at least
+//! 20 % of the op time (twice the JAX guide's limit for overheads). `jax.hessian`, and `jacfwd` or `jacrev` of a
+//! gradient, produce such paths: they compute one row of the matrix for each of n values. Two more conditions exclude a
+//! `vmap` over a batch. The program must contain an array whose dimensions repeat those of the differentiated variable
 //! (`f32[697,697]`, `f32[24,8,24,8]`), with n of at least 32 (ours: small matrices are cheap). One of the ops must also
 //! have a dimension of size n. Severity: warning, critical from 80 % (ours). Confidence: medium, because the program
 //! may need the whole matrix. Remedy: compute products with the matrix instead of the matrix. The rule is skipped if

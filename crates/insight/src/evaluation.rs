@@ -44,8 +44,8 @@ struct Program<'a> {
 
 /// Operations that every model contains, but no optimizer update.
 const PRODUCTS: [&str; 2] = ["dot_general", "conv_general_dilated"];
-/// Minimum share of products in the time of a program that runs a model. We chose this limit because in every model,
-/// the share is much larger.
+/// Minimum share of products in the time of a program that runs a model. We chose this limit because the share is much
+/// larger in every model.
 const PRODUCT_SHARE: f64 = 0.1;
 
 impl Program<'_> {

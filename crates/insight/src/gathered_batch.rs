@@ -26,8 +26,8 @@ pub(super) static RULE: Rule = Rule {
     ..Rule::checked_by(check)
 };
 
-/// Maximum number of ops between an all-gather and the op that reads its result. We chose this limit because there may
-/// be a copy, a transpose and the parts of an asynchronous collective.
+/// Maximum number of ops between an all-gather and the op that reads its result. We chose a limit that allows a copy, a
+/// transpose and the parts of an asynchronous collective.
 const MOST_BETWEEN: usize = 8;
 /// Ops that do not change values.
 const MOVES: [&str; 10] = [

@@ -3,8 +3,9 @@
 //! An op reads the result of an all-gather, possibly after copies and transposes, and reduces it along the dimension in
 //! which the parts were joined (`jax.lax.all_gather(x, axis).mean(0)`). Each device then receives and adds up the
 //! arrays of all devices. An all-reduce would send and add each part once. The impact is the time of these all-gathers
-//! and of the ops that read them. Severity: warning from 10 % of the op time (JAX guide, overheads), critical from 50
-//! %. Confidence: high. Remedy: use `jax.lax.psum` or `pmean`. The rule is skipped if the compiled program is missing.
+//! and of the ops that read them. Severity: warning from 10 % of the op time (JAX guide, overheads), critical from
+//! 50 %. Confidence: high. Remedy: use `jax.lax.psum` or `pmean`. The rule is skipped if the compiled program is
+//! missing.
 
 use std::collections::BTreeSet;
 

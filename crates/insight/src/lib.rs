@@ -313,7 +313,7 @@ struct Fired {
     finding: Finding,
 }
 
-/// Checks all rules and returns the findingssorted by severity, then by impact, then in the order of the rules. Omits
+/// Checks all rules and returns the findings, sorted by severity, then by impact, then in the order of the rules. Omits
 /// findings that another finding explains; see `merge`.
 pub fn findings(context: &Context<'_>) -> Vec<Finding> {
     let numbers = Numbers::new(context);

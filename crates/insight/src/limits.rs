@@ -51,7 +51,7 @@ pub const IDLE_PERCENT: Limits = Limits::new(100.0 - BUSY_PERCENT.good, 100.0 - 
 /// time; XProf: TensorCore idle).
 pub const IDLE_NOTED_PERCENT: f64 = 10.0;
 /// Share of the time that an avoidable activity takes, percent. The limit for good is the JAX guide's limit for host
-/// overhead, which we apply to all overheads. We chose the limit for bad because most of the time is lost beyond it.
+/// overhead, which we apply to all overheads. We chose the limit for bad: beyond it, most of the time is lost.
 pub const OVERHEAD_PERCENT: Limits = Limits::new(10.0, 50.0);
 /// Minimum share of the time for a note about an overhead, percent. We chose half of the limit for a warning.
 pub const OVERHEAD_NOTED_PERCENT: f64 = OVERHEAD_PERCENT.good / 2.0;
@@ -66,7 +66,7 @@ pub const BOTTLENECK_PERCENT: f64 = 30.0;
 /// `kAsyncDoneThresholdInPercent`).
 pub const ASYNC_DONE_PERCENT: f64 = 10.0;
 /// Share of the time during which devices wait for input, percent. The limit for good comes from XProf's input-bound
-/// suggestion. We chose the limit for bad because input is most of the time that could be saved beyond it.
+/// suggestion. We chose the limit for bad: beyond it, input is most of the time that could be saved.
 pub const INPUT_BOUND_PERCENT: Limits = Limits::new(10.0, 40.0);
 /// Duration below which a kernel is short, microseconds (JAX guide: "many small kernels, below 0.1 ms each").
 pub const SHORT_KERNEL_US: f64 = 100.0;
@@ -93,8 +93,8 @@ pub const EACH_STEP: f64 = 0.9;
 pub const OCCUPANCY_PERCENT: f64 = 50.0;
 /// Minimum share of the op time for one op to dominate, percent (JAX guide).
 pub const DOMINANT_OP_PERCENT: f64 = 50.0;
-/// Minimum share of the window for one op to dominate, percent. We chose this limit because devices mostly wait below
-/// it, and the op is not the cause.
+/// Minimum share of the window for one op to dominate, percent. Below this limit, devices mostly wait, and the op is
+/// not the cause.
 pub const DOMINANT_OP_OF_WINDOW_PERCENT: f64 = 20.0;
 /// Minimum excess of a slow layer over the median of layers that do the same work, in percent. We chose this limit
 /// because a smaller excess may be noise.
@@ -108,8 +108,8 @@ pub const NEARLY_FULL_PERCENT: f64 = 90.0;
 /// a batch that is a tenth or a third larger.
 pub const OF_PEAK_MEMORY_PERCENT: Limits = Limits::new(10.0, 25.0);
 /// Increase of the step time under tracing, percent. Beyond the first limit, a note reports it. We chose that limit
-/// because the checklist accepts 5 to 10 % for a profiler. We chose the second limit because the times no longer
-/// represent the program beyond it.
+/// because the checklist accepts 5 to 10 % for a profiler. We chose the second limit: beyond it, the times no longer
+/// represent the program.
 pub const SLOWED_PERCENT: Limits = Limits::new(10.0, 50.0);
 
 /// Returns the mean duration of a GPU kernel in microseconds, and the number of kernels. On other platforms, and for profiles

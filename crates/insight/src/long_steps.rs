@@ -11,8 +11,8 @@ use base::{format, sort};
 use metrics::{StepPart, StepRow, grown_op, median};
 use report::{Step, StepParts, UnifiedProfile};
 
-/// Minimum share by which a long step exceeds the median step. We chose this limit because users look for changes of 5
-/// %.
+/// Minimum share by which a long step exceeds the median step. We chose this limit because users look for changes of
+/// 5 %.
 const LONG: f64 = 0.05;
 /// Number of steps that a sentence lists by name.
 const MOST_LISTED: usize = 3;

@@ -2,11 +2,11 @@
 //!
 //! `busy_percent` of the window is below 80 % (warning) or below 50 % (critical). Both limits come from the JAX guide.
 //! Confidence: high, or medium if steps are unknown, because idle time then also includes the time between steps. If
-//! the host spends more than half of the idle time in one of the user's ranges or functions, the title names it,
-//! together with the call that takes at least half of its time (`host_meanwhile.ranges[].calls`). If that call waits
-//! for a lock, the message names the functions that another thread runs during the wait, because that other thread may
-//! hold the lock. Remedy: look at the host's activity in the gaps. The rule is skipped if no device ran at least 10 ops
-//! (ours: a capture of one launch has no gaps).
+//! the host spends more than half of the idle time in one of the user's ranges or functions, the title names this range
+//! or function, together with the call that takes at least half of its time (`host_meanwhile.ranges[].calls`). If that
+//! call waits for a lock, the message names the functions that another thread runs during the wait, because that other
+//! thread may hold the lock. Remedy: look at the host's activity in the gaps. The rule is skipped if no device ran at
+//! least 10 ops (ours: a capture of one launch has no gaps).
 
 use super::draft::{Draft, lacks};
 use super::gap;

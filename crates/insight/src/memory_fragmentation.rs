@@ -4,8 +4,8 @@
 //! of the capacity is in use (ours: below it, a large block is always free), and at least 50 % of the free memory is
 //! outside its largest block (ours: a request for half of the free memory fails). Otherwise, the finding is a note if
 //! at least 10 % of the largest program's allocations and 1 MiB are free even at its peak
-//! (`free_at_peak_percent = 100 * (total - peak) / total`). Confidence: high. Remedy: use blocks of equal size, shapes
-//! that do not change, or preallocation. The rule is skipped if neither the allocator nor a program is known.
+//! (`free_at_peak_percent = 100 * (total - peak) / total`). Confidence: high. Remedy: use blocks of the same size,
+//! shapes that do not change, or preallocation. The rule is skipped if neither the allocator nor a program is known.
 
 use super::draft::Draft;
 use super::limits::OF_PEAK_MEMORY_PERCENT;

@@ -160,8 +160,8 @@ pub(super) fn three_ops(category: &'static str, length: i64) -> Trace {
     })
 }
 
-/// Builds TPU steps of 1000 us with a loop fusion of `time` that moves `bytes` and computes `flops`, on a device with 100
-/// GB/s and 1 TFLOP/s.
+/// Builds TPU steps of 1000 us with a loop fusion of `time` that moves `bytes` and computes `flops`, on a device with
+/// 100 GB/s and 1 TFLOP/s.
 pub(super) fn with_costs(time: i64, bytes: i64, flops: i64) -> Trace {
     let mut b = TraceBuilder::new();
     for step in 0..12 {

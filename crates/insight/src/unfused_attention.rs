@@ -169,8 +169,8 @@ mod tests {
     use report::FindingSeverity::{Note, Warning};
     use trace::Trace;
 
-    /// Builds attention with 4 heads over `length` tokens, with or without a batch dimension. Its softmax takes `time` of 1000
-    /// us.
+    /// Builds attention with 4 heads over `length` tokens, with or without a batch dimension. Its softmax takes `time`
+    /// of 1000 us.
     fn attention(length: &'static str, time: i64, batched: bool) -> Trace {
         let shape = |text: String| -> &'static str { Box::leak(text.into_boxed_str()) };
         let head = if batched { "4," } else { "" };

@@ -12,11 +12,11 @@
 //! updates. The argument must have at least a million elements and at least four times as many rows as the scatter
 //! writes (both limits are ours). Tables to which a matrix product also contributes (an embedding that the output layer
 //! shares) are excluded, because all of their rows have a gradient. The cost is the time of all ops that write an array
-//! of the table's shape, multiplied by the share of the rows that the scatter does not write. Severity: warning from 10
-//! % of the op time (JAX guide, overheads), critical from 50 %, or a note if the cost is less than 10 % of the window.
-//! Confidence: medium, because an optimizer with momentum or weight decay changes rows without a gradient, too. Remedy:
-//! differentiate with respect to the rows, and update only these. The rule is skipped if the compiled program is
-//! missing.
+//! of the table's shape, multiplied by the share of the rows that the scatter does not write. Severity: warning from
+//! 10 % of the op time (JAX guide, overheads), critical from 50 %, or a note if the cost is less than 10 % of the
+//! window. Confidence: medium, because an optimizer with momentum or weight decay changes rows without a gradient, too.
+//! Remedy: differentiate with respect to the rows, and update only these. The rule is skipped if the compiled program
+//! is missing.
 
 use super::draft::{Draft, equals};
 use super::limits::OVERHEAD_PERCENT;

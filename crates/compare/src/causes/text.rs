@@ -68,8 +68,8 @@ fn took_over(op: &Change, all: &[Change]) -> String {
     })
 }
 
-/// Describes the change of a scope: `layer_*/mlp: 8 ops take 4.20 ms per step, 3.90 ms in a0: +300
-/// us, most of it gelu (+80 us), ...`.
+/// Describes the change of a scope:
+/// `layer_*/mlp: 8 ops take 4.20 ms per step, 3.90 ms in a0: +300 us, most of it gelu (+80 us), ...`.
 pub(super) fn of_scope(path: &str, ops: &[&Change], delta: f64, baseline: &str) -> String {
     let sum = |side: fn(&Change) -> f64| format::time_us(ops.iter().map(|op| side(op)).sum());
     let named: Vec<String> =

@@ -215,8 +215,8 @@ pub fn metric_difference(metric: &ComparedMetric, run: u32) -> Option<String> {
     Some(difference(found, &metric.unit))
 }
 
-/// Describes how a step time differs from the baseline's step time, with the interval: "50.0 ms less per step, ± 1.2 ms (95
-/// %)".
+/// Describes how a step time differs from the baseline's step time, with the interval: "50.0 ms less per step, ± 1.2 ms
+/// (95 %)".
 pub fn step_time(change: &StepTimeChange) -> (Judgement, String) {
     let interval = match change.margin_us {
         Some(margin) => format!(" ± {} (95 %)", format::time_us(margin)),
