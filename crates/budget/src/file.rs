@@ -48,7 +48,8 @@ pub struct Mistake {
     pub excerpt: String,
 }
 
-/// A text of the file. Also has the position of its content, if the file contains the content literally.
+/// A text of the file with the position of its content. The position is absent if the file does not contain the content
+/// literally.
 struct Text<'a> {
     value: &'a str,
     span: Range<usize>,

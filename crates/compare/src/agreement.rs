@@ -13,8 +13,7 @@ pub fn missing(subjects: &[Subject], values: &[Option<String>]) -> String {
     }
 }
 
-/// Returns `Same` if all runs have the same value, and `Differs` if two values differ, even if a third run has no
-/// value.
+/// Compares the values of the runs. If two values differ, the result is `Differs`, even if a third run has no value.
 pub fn status(values: &[Option<String>]) -> FairnessStatus {
     let mut known = values.iter().flatten();
     let first = known.next();

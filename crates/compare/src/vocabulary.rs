@@ -84,7 +84,7 @@ base::words! {
         Captures = "captures",
         /// Variation among the steps of one capture. The verdict is about these two captures only.
         Steps = "steps",
-        /// Unknown, because a side has only one step.
+        /// Unknown, because a run has fewer than two counted steps.
         #[default]
         None = "none",
     }

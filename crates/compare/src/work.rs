@@ -14,7 +14,8 @@ use report::StepOps;
 /// Smallest share of the op time that must belong to ops that both runs have.
 const ALIKE: f64 = 0.99;
 
-/// Fairness checks that can prove that the work is the same. One that passes is enough, unless something else differs.
+/// Fairness checks that can prove that the work is the same. A single passing check is enough, unless something else
+/// differs.
 const EVIDENCE: [&str; 3] = ["program", "parameter_shapes", "batch_size"];
 
 /// Decides whether a run does the same work as the baseline. Also returns the names of the fairness checks that prove

@@ -244,7 +244,7 @@ pub struct Point {
     pub extent: Option<(f64, f64)>,
     /// Colour of the point.
     pub class: ColourClass,
-    /// Lines that are shown on hover, in addition to the name.
+    /// Lines of the tooltip, in addition to the name.
     pub notes: Vec<String>,
     /// Target of a click.
     pub link: Option<Link>,
@@ -301,7 +301,7 @@ pub struct Node {
     pub value: f64,
     /// Colour of the node.
     pub class: ColourClass,
-    /// Lines that are shown on hover, in addition to name and value.
+    /// Lines of the tooltip, in addition to name and value.
     pub notes: Vec<String>,
     /// Target of a click.
     pub link: Option<Link>,
@@ -384,7 +384,7 @@ pub struct Fact {
     pub label: String,
     /// Value of the fact, with its unit.
     pub value: String,
-    /// Text that is shown on hover over the label. May be empty.
+    /// Text of the label's tooltip. May be empty.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub definition: String,
 }

@@ -6,7 +6,7 @@
 //! precision. On TPUs, the confidence is low, because by default they multiply float32 in one bfloat16 pass. Remedy:
 //! use bfloat16 activations. The rule is skipped if the device or the data types are unknown.
 //!
-//! Some products request a slower arithmetic than the default. If such products take at least 10 % of the op time
+//! Some products request a slower precision than the default. If such products take at least 10 % of the op time
 //! (ours), the finding names their precision. Precision `HIGHEST` (`jax_default_matmul_precision` = `float32`) keeps
 //! float32 products off the tensor cores of NVIDIA's GPUs. The tensor cores would compute them as TF32. A TPU needs 3
 //! bfloat16 passes for `HIGH` and 6 for `HIGHEST`. The precision comes from the HLO, and is known for dots,
@@ -78,7 +78,7 @@ fn filter(name: &str) -> &str {
     name.get(..end).unwrap_or_default()
 }
 
-/// Float32 products that request a slower arithmetic than the default.
+/// Float32 matrix products that request a slower precision than the default.
 struct AtPrecision<'a> {
     largest: &'a Op,
     /// Arithmetic of the largest op.
@@ -87,7 +87,8 @@ struct AtPrecision<'a> {
     percent: f64,
 }
 
-/// Finds the float32 products that request a slower arithmetic than the default. `None` if these products take little time.
+/// Finds the float32 matrix products that request a slower precision than the default. `None` if these products take
+/// little time.
 fn at_precision<'a>(numbers: &Numbers<'a>) -> Option<AtPrecision<'a>> {
     let rows = &numbers.context.analysis.ops.rows;
     let slower: Vec<(&Op, Slower)> = rows.iter().filter_map(|op| Some((op, Slower::of(numbers, op)?))).collect();

@@ -85,9 +85,9 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     }
     let lost = variation >= WARNING_PERCENT;
     let shortest = durations.iter().copied().fold(mean, f64::min);
-    let of_decoding = if counted == all { "" } else { " that only decode" };
+    let kind = if counted == all { "" } else { "decode-only " };
     let message = format!(
-        "The {} counted steps{of_decoding} take {} on average, with a standard deviation of {} ({}).",
+        "The {} counted {kind}steps take {} on average, with a standard deviation of {} ({}).",
         format::count(counted),
         format::time_us(mean),
         format::time_us(spread),

@@ -186,7 +186,7 @@ fn between(profile: &UnifiedProfile, devices: &MultiDevice, most: usize) -> Stri
     // The starts of steps are more informative than the first ops of a capture, which may belong to a helper program
     // that only one device runs.
     match (profile.step_timing.step_start_skew_us, devices.start_skew_us) {
-        (Some(skew), _) => facts.push(format!("starts of a step {} apart (median)", format::time_us(skew))),
+        (Some(skew), _) => facts.push(format!("step starts {} apart (median)", format::time_us(skew))),
         (None, Some(skew)) => facts.push(format!("first ops of the capture {} apart", format::time_us(skew))),
         (None, None) => {}
     }
@@ -233,7 +233,7 @@ mod tests {
         profile.step_timing.step_start_skew_us = None;
         assert_eq!(between(&profile, &devices, 1), "Between devices: first ops of the capture 2.00 s apart.");
         profile.step_timing.step_start_skew_us = Some(12.0);
-        assert_eq!(between(&profile, &devices, 1), "Between devices: starts of a step 12.0 µs apart (median).");
+        assert_eq!(between(&profile, &devices, 1), "Between devices: step starts 12.0 µs apart (median).");
         let stats = |busy| report::DeviceStats { utilization_percent: Some(busy), ..report::DeviceStats::default() };
         let device_stats = vec![stats(90.0), stats(80.5)];
         let busy = MultiDevice { device_stats, utilization_range: Some(9.5), ..MultiDevice::default() };

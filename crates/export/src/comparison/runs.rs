@@ -30,7 +30,7 @@ fn with_name<'a>(
     shown.map(|(run, subject)| (name_of(comparison, run), &subject.profile))
 }
 
-/// Renders the devices of each run that ran ops.
+/// Renders, for each run, the devices that ran ops.
 pub fn devices(comparison: &Comparison, subjects: &[Subject]) -> Markup {
     let body = html! {
         @for (name, profile) in with_name(comparison, subjects) {
