@@ -16,7 +16,7 @@ use super::{CaptureTime, Subject, TimeLoss, TimeLossKind};
 use base::sort;
 use report::{STEP_PARTS, Step, UnifiedProfile};
 
-/// Smallest excess of a stall over the typical step, as a share of the typical step.
+/// Minimum excess of a stall over the typical step, as a share of the typical step.
 const LEAST_STALL: f64 = 0.05;
 
 /// Distance of Tukey's outer fence from the third quartile, in interquartile ranges.

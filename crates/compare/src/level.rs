@@ -24,7 +24,7 @@ const TRIMMED: f64 = 0.25;
 /// correlation.
 const DRAWN_IN: f64 = 0.1;
 
-/// Smallest number of steps for which a correlation is computed.
+/// Minimum number of steps for which a correlation is computed.
 const LEAST_STEPS_OF_CORRELATION: usize = 10;
 
 /// Mean step time of one capture, with its noise.

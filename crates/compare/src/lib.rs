@@ -87,7 +87,7 @@ use report::{Framework, Naming, distinct_names};
 use std::collections::BTreeSet;
 use work::OpsAlike;
 
-/// Largest number of runs that are compared in detail. A trend may have more runs.
+/// Maximum number of runs that are compared in detail. A trend may have more runs.
 pub const MOST_RUNS: usize = 16;
 
 impl Comparison {
@@ -346,7 +346,7 @@ fn add_run(comparison: &mut Comparison, index: usize, subject: &Subject, base: &
     comparison.step_time.push(StepTimeChange { explained_percent, ..step_time });
 }
 
-/// Largest number of ops that are listed for one run.
+/// Maximum number of ops that are listed for one run.
 const MOST_CHANGES: usize = 100;
 
 /// Returns the subjects with unique names.

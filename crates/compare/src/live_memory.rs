@@ -8,7 +8,7 @@ use report::{LiveMemory, LiveMemoryLine, Memory};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Largest number of lines of code that are listed for one run.
+/// Maximum number of lines of code that are listed for one run.
 const MOST_LINES: usize = 20;
 
 /// Change in the live memory of one line of code, compared with the baseline.

@@ -8,7 +8,7 @@ use report::{Memory, MemoryBuffers, MemoryClass, ProgramMemory};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Largest number of buffers that are listed for one run.
+/// Maximum number of buffers that are listed for one run.
 const MOST_BUFFERS: usize = 20;
 
 /// Memory of each run. Lists have one entry per run.

@@ -5,7 +5,7 @@ use super::Subject;
 use super::level::Level;
 pub use super::t_quantile::t_quantile_975;
 
-/// Smallest relative difference that is treated as a change if the noise is unknown.
+/// Minimum relative difference that is treated as a change if the noise is unknown.
 pub const LEAST_RELATIVE_DIFFERENCE: f64 = 0.01;
 
 /// Step times of a run.

@@ -8,7 +8,7 @@ use super::{FairnessCheck, FairnessStatus, Subject, are_of_several_platforms};
 use base::{format, sort};
 use report::{Program, UnifiedProfile};
 
-/// Largest number of shapes, versions or flags that are listed for one run if they differ.
+/// Maximum number of shapes, versions or flags that are listed for one run if they differ.
 const MOST_LISTED: usize = 3;
 
 /// An operand type with at least this share of the bytes in one run and less than

@@ -26,7 +26,7 @@ pub use document::{ExcessOp, Scaling, ScalingForecast, ScalingPoint, ScalingSeri
 use doubling::DoublingFit;
 use report::{StepBreakdown, UnifiedProfile, methods_of_paths};
 
-/// Smallest percentage that a sentence mentions.
+/// Minimum percentage that a sentence mentions.
 const LEAST_PERCENT: f64 = 1.0;
 
 /// Compares runs with different device counts on one platform. Returns `None` if there are no such runs.

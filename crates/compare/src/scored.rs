@@ -40,7 +40,7 @@ const SHARE: &[&str] = &["capture_faults", "window"];
 const KERNELS: &[&str] = &["batch_size", "model_dimensions", "capture_faults"];
 const WORK: &[&str] = &["model_dimensions", "capture_faults"];
 
-/// Smallest difference between two percentages that matters to users, in percentage points.
+/// Minimum difference between two percentages that matters to users, in percentage points.
 pub const LEAST_POINTS: f64 = 0.1;
 
 /// Definition of a compared metric.

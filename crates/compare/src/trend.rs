@@ -17,10 +17,10 @@ pub use document::{ChangePoint, Drift, LevelChange, OutlierRun, Trend, TrendPoin
 use order::OrderedRun;
 pub use order::step_of as training_step;
 
-/// Smallest number of runs of a trend.
+/// Minimum number of runs of a trend.
 const FEWEST_RUNS: usize = 3;
 
-/// Largest number of changes that the summary names.
+/// Maximum number of changes that the summary names.
 const MOST_SENTENCES: usize = 5;
 
 /// Returns the trend of runs whose names or times give an order. Returns `None` if they do not.

@@ -9,7 +9,7 @@
 
 use super::{Change, ChangeKind};
 
-/// Smallest number of ops that are examined. Fewer ops may change in the same way by chance.
+/// Minimum number of ops that are examined. Fewer ops may change in the same way by chance.
 const LEAST_OPS: usize = 4;
 
 /// Share of the baseline's op time that must be in the band.

@@ -11,7 +11,7 @@ use super::fairness::{WORKLOAD, fairness};
 use super::{Change, FairnessStatus, MatchedBy, Matching, Subject};
 use report::StepOps;
 
-/// Smallest share of the op time that must belong to ops that both runs have.
+/// Minimum share of the op time that must belong to ops that both runs have.
 const ALIKE: f64 = 0.99;
 
 /// Fairness checks that can prove that the work is the same. A single passing check is enough, unless something else

@@ -16,7 +16,7 @@ pub const LEVELS: u8 = 90;
 const OUTER: u8 = 5;
 /// Letter of a cell without a value. The next letters stand for the levels.
 const ABSENT: u8 = b'#';
-/// Largest number of cells for which the map contains each value and its event.
+/// Maximum number of cells for which the map contains each value and its event.
 pub const MOST_EXACT: usize = 16_384;
 
 /// Map of coloured cells.

@@ -13,7 +13,7 @@ use tables::TableName;
 
 pub use pages::warning::warning_line;
 
-/// Largest number of characters of a name in a whole table on a terminal.
+/// Maximum number of characters of a name in a whole table on a terminal.
 const NAME: usize = 60;
 
 /// Largest width to which the cells of a column are padded. Longer cells exceed the column.

@@ -36,7 +36,7 @@ pub(super) static RULE: Rule = Rule {
     ..Rule::checked_by(check)
 };
 
-/// Largest share of a slice that an iteration changes. Beyond this share, little can be saved.
+/// Maximum share of a slice that an iteration changes. Beyond this share, little can be saved.
 const CHANGED_SHARE: f64 = 0.25;
 /// Maximum number of instructions and call levels that are read for one value. Longer paths are not worth a search.
 const MOST_STEPS: usize = 64;

@@ -10,7 +10,7 @@ use table::Unit;
 use tables::TableName;
 
 const TABLE: &str = "by";
-/// Largest number of devices whose matrix is readable.
+/// Maximum number of devices whose matrix is readable.
 const MOST_DEVICES: usize = 64;
 
 /// Explains why there is no matrix of senders and receivers.

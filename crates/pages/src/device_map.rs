@@ -16,7 +16,7 @@ use trace::EventId;
 const QUANTITY: &str = "quantity";
 const SCALE: &str = "scale";
 
-/// Largest number of cells of a map. Larger maps cannot be displayed.
+/// Maximum number of cells of a map. Larger maps cannot be displayed.
 const MOST_CELLS: usize = 1 << 23;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

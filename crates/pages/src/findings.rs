@@ -160,8 +160,8 @@ fn block(source: Source<'_>, finding: &Finding) -> FindingBlock {
     }
 }
 
-/// Smallest share of a step, in percent, for which a finding states its impact as a time. A smaller share does not change
-/// what to do first.
+/// Minimum share of a step, in percent, for which a finding states its impact as a time. A smaller share does not
+/// change what to do first.
 const STATED_PERCENT: f64 = 1.0;
 
 /// Returns a sentence with the time of each step that a finding about ops costs at most. Other findings already state

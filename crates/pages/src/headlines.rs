@@ -147,7 +147,7 @@ fn busy(source: Source<'_>) -> Figure {
     judged(Figure { value: Some(share), note, ..figure }, assessments::device_utilization(source.profile()))
 }
 
-/// Smallest share of waiting that is mentioned with the busy share. A smaller share does not change the judgement.
+/// Minimum share of waiting that is mentioned with the busy share. A smaller share does not change the judgement.
 const LEAST_WAITING: f64 = 0.01;
 
 /// Returns the mean kernel duration for GPUs, as on the Kernels page. For other platforms, returns the mean self time of ops,

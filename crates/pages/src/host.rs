@@ -10,7 +10,7 @@ use report::{HostActivity, Metric, OtherDevice, metric};
 use table::Unit;
 use tables::TableName;
 
-/// Largest number of devices that get a separate figure.
+/// Maximum number of devices that get a separate figure.
 const MOST_FIGURES: usize = 4;
 
 /// Returns the blocks of the page, known data first.

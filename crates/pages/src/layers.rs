@@ -9,11 +9,11 @@ use table::Unit;
 use tables::TableName;
 
 const GROUP: &str = "layers";
-/// Largest number of spans of the chart. More spans could not be distinguished.
+/// Maximum number of spans of the chart. More spans could not be distinguished.
 const MOST_NODES: usize = 400;
-/// Smallest share of the total time at which the chart shows a layer.
+/// Minimum share of the total time at which the chart shows a layer.
 const LEAST_SHARE: f64 = 0.001;
-/// Largest numbers of layers that the overview and a report show.
+/// Maximum numbers of layers that the overview and a report show.
 const OF_OVERVIEW: usize = 3;
 const OF_REPORT: usize = 12;
 

@@ -64,7 +64,7 @@ use metrics::{Context, family_of};
 use table::{Cell, Column, Query, Sorts, Table, query};
 use tables::TableName;
 
-/// Largest number of rows of a table on a page. The user can find other rows with a filter.
+/// Maximum number of rows of a table on a page. The user can find other rows with a filter.
 const TABLE_ROWS: u32 = 1000;
 
 /// Request for a page: the filter of the view and the selected options.

@@ -8,7 +8,7 @@ use report::{DeviceMemory, LiveMemory, LiveMemoryKind, NotMeasured, UnifiedProfi
 use table::Unit;
 use tables::TableName;
 
-/// Largest number of devices that get a figure.
+/// Maximum number of devices that get a figure.
 const DEVICES: usize = 8;
 const BY_LINE: &str = "Memory by line of code";
 

@@ -25,7 +25,7 @@ const ROW_KINDS: [(&str, &str); 5] = [
     ("framework-ops", "Framework ops"),
     ("arguments", "Arguments of programs"),
 ];
-/// Largest number of spans in the icicle. More spans could not be distinguished.
+/// Maximum number of spans in the icicle. More spans could not be distinguished.
 const MOST_NODES: usize = 400;
 
 /// Returns the blocks of the page.

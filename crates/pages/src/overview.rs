@@ -18,9 +18,9 @@ use table::{Cell, Unit};
 use tables::TableName;
 use trace::{Framework, Platform};
 
-/// Largest number of categories that get a separate bar.
+/// Maximum number of categories that get a separate bar.
 const MAX_CATEGORIES: usize = 9;
-/// Largest number of devices that get a bar.
+/// Maximum number of devices that get a bar.
 const MAX_DEVICES: usize = 10;
 
 /// Returns the blocks of the page. Without device ops, shows the hosts and no chart of steps.
@@ -162,7 +162,7 @@ fn top_ops(source: Source<'_>, query: &PageQuery) -> Option<TableBlock> {
     Some(table)
 }
 
-/// Largest number of op groups on the overview.
+/// Maximum number of op groups on the overview.
 const MAX_GROUPS: usize = 20;
 /// Columns that fit next to the findings, until the user chooses others.
 const GROUP_COLUMNS: [&str; 5] = ["name", "total_self_time_us", "busy_self_time_percent", "executions", "source_info"];

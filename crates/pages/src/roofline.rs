@@ -13,7 +13,7 @@ use table::{Filter, Query, Unit, query as ask_table, query_passing};
 use tables::{self, TableName};
 use trace::{Framework, Platform, SourceFormat};
 
-/// Largest number of points in the chart. Keeps the points with the most time.
+/// Maximum number of points in the chart. Keeps the points with the most time.
 const MOST_POINTS: usize = 200;
 /// Share of a bandwidth above which an op cannot have moved its bytes during its own time, so it starts an asynchronous
 /// copy or waits for one.

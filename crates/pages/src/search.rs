@@ -12,9 +12,9 @@ use document::Link;
 use report::View;
 use table::Filter;
 
-/// Largest number of results of one kind.
+/// Maximum number of results of one kind.
 const MOST: usize = 8;
-/// Largest number of characters of a name that are shown.
+/// Maximum number of characters of a name that are shown.
 const LONGEST: usize = 160;
 
 /// Kind of a search result.

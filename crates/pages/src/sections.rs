@@ -15,9 +15,9 @@ use report::UnifiedProfile;
 use table::Table;
 use tables::{TableName, top_ops_or_kernels};
 
-/// Largest number of devices that get a bar.
+/// Maximum number of devices that get a bar.
 const DEVICES: usize = 64;
-/// Largest number of warnings that are listed. The profile contains all warnings.
+/// Maximum number of warnings that are listed. The profile contains all warnings.
 const WARNINGS: usize = 20;
 /// Columns of the table of largest ops that are only shown in the details of an op.
 const OP_DETAILS: [&str; 3] = ["min_us", "max_us", "program"];

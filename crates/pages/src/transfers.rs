@@ -11,7 +11,7 @@ use tables::TableName;
 use trace::Platform;
 use trace::copies::Direction;
 
-/// Largest number of steps in the chart. The steps table contains all steps.
+/// Maximum number of steps in the chart. The steps table contains all steps.
 const MOST_STEPS: usize = 200;
 
 pub(super) fn blocks(source: Source<'_>, query: &PageQuery) -> Vec<Block> {

@@ -91,7 +91,7 @@ pub(super) static COLUMNS: [(Column, CellOf); 9] = [
     ),
 ];
 
-/// Largest number of events of a device that are reported, because a capture may contain millions.
+/// Maximum number of events of a device that are reported, because a capture may contain millions.
 const MOST_EVENTS: usize = 200_000;
 
 /// Events of some steps.

@@ -23,15 +23,14 @@ use super::{
 use base::{format, framework_path, sort};
 pub use text::{per_step, signed};
 
-/// Largest number of ops, scopes and classes that are reported for one run, in addition to the
-/// parts of the step.
+/// Maximum number of ops, scopes and classes that are reported for one run, in addition to the parts of the step.
 const MOST: usize = 10;
 
-/// Smallest difference that is a cause, as a share of the step. A smaller difference is still a cause if it exceeds
+/// Minimum difference that is a cause, as a share of the step. A smaller difference is still a cause if it exceeds
 /// [`LEAST_REST`].
 const LEAST_SHARE: f64 = 0.002;
 
-/// Smallest unexplained remainder of a part that is listed, as a share of the difference.
+/// Minimum unexplained remainder of a part that is listed, as a share of the difference.
 const LEAST_REST: f64 = 0.05;
 
 /// Data that is searched for the causes of one run's difference.

@@ -17,7 +17,7 @@
 use crate::Change;
 use base::{framework_path, sort};
 
-/// Smallest number of ops that are listed as a scope. Fewer ops are listed individually.
+/// Minimum number of ops that are listed as a scope. Fewer ops are listed individually.
 const LEAST_TOGETHER: usize = 4;
 
 /// Maximum number of members of a scope that are listed individually, if these members make up [`MOST_OF_IT`].
@@ -26,7 +26,7 @@ const FEW: usize = 3;
 /// Share of a difference that is treated as most of it.
 const MOST_OF_IT: f64 = 0.8;
 
-/// Largest share of changes in the opposite direction for which a scope is still one entry.
+/// Maximum share of changes in the opposite direction for which a scope is still one entry.
 const MOST_AGAINST: f64 = 0.2;
 
 /// Entry in the list of causes.

@@ -138,8 +138,7 @@ fn host(part: &PartChange, subject: &Subject, baseline: &Subject) -> String {
     })
 }
 
-/// Smallest change of a host range that explains a part of the step, as a share of the part's
-/// change.
+/// Minimum change of a host range that explains a part of the step, as a share of the part's change.
 const LEAST_OF_HOST: f64 = 0.3;
 
 /// Describes the change of a part that no other cause explains.

@@ -213,7 +213,8 @@ fn split(sides: &[Vec<Item<'_>>; 2], group: [Vec<usize>; 2]) -> Vec<[Vec<usize>;
     vec![group]
 }
 
-/// Largest number of ops that are paired. If more ops have the same path, they belong to layers that the path does not name.
+/// Maximum number of ops that are paired. If more ops have the same path, they belong to layers that the path does not
+/// name.
 const MOST_PAIRED: usize = 8;
 
 /// Returns an upper bound of the variation of a group of ops from step to step, as if all of them
@@ -282,7 +283,7 @@ fn change<'i>(run: usize, sides: &'i [Vec<Item<'i>>; 2], group: &[Vec<usize>; 2]
     }
 }
 
-/// Smallest change that is not treated as `same`, as a share of the longer time.
+/// Minimum change that is not treated as `same`, as a share of the longer time.
 const SAME_SHARE: f64 = 0.01;
 
 /// Splits the difference into a change of the count (at the old mean time) and a change of the mean time. The larger of the two

@@ -91,7 +91,7 @@ pub struct Scaling {
     pub forecast_assumption: Option<String>,
 }
 
-/// Largest number of ops above their ideal time that are listed per series.
+/// Maximum number of ops above their ideal time that are listed per series.
 pub(crate) const MAX_EXCESS_OPS: usize = 20;
 
 /// One program on one platform.

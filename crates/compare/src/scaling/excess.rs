@@ -6,7 +6,7 @@ use super::document::MAX_EXCESS_OPS;
 use super::{ExcessOp, ScaledRun};
 use base::sort;
 
-/// Smallest excess of an op that is listed, as a share of the step.
+/// Minimum excess of an op that is listed, as a share of the step.
 const LEAST_SHARE: f64 = 0.001;
 
 /// Returns the ops of `run` that take longer than `share` times their time in the reference,

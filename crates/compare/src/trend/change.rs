@@ -29,7 +29,7 @@ use super::super::noise::{LEAST_RELATIVE_DIFFERENCE, Sample, t_quantile_975};
 /// Factor by which the best of all placements must exceed the 95 % limit of one test.
 const SEARCH_FACTOR: f64 = 2.5;
 
-/// Largest number of changes that are searched.
+/// Maximum number of changes that are searched.
 const MOST_CHANGES: usize = 12;
 
 /// Maximum number of runs that are searched, counted from the latest. The work grows with the square of this number.

@@ -5,7 +5,7 @@
 
 use super::super::noise::{LEAST_RELATIVE_DIFFERENCE, Sample, t_quantile_975};
 
-/// Smallest number of runs for which a drift can be distinguished from a jump.
+/// Minimum number of runs for which a drift can be distinguished from a jump.
 const FEWEST_RUNS: usize = 6;
 
 /// Factor by which the slope must exceed the 95 % limit. Together with the search for jumps, 1.5

@@ -9,7 +9,7 @@ use base::{format, sort};
 /// Number of parts of the step, and of ops, that are named for a change.
 const MOST_NAMED: usize = 3;
 
-/// Smallest change of a part or op that is named, as a share of the whole change.
+/// Minimum change of a part or op that is named, as a share of the whole change.
 const LEAST_SHARE: f64 = 0.05;
 
 /// Returns the change points of runs whose levels begin at `firsts`.

@@ -3,11 +3,11 @@
 use super::super::noise::{LEAST_RELATIVE_DIFFERENCE, Sample, t_quantile_975};
 use super::drift::error_of_means;
 
-/// Largest number of runs on each side that a run is compared with.
+/// Maximum number of runs on each side that a run is compared with.
 const NEIGHBOURS: usize = 3;
 
-/// Smallest number of neighbours on each side. Runs with fewer neighbours are not tested, because the first and the
-/// last runs could begin a new level.
+/// Minimum number of neighbours on each side. Runs with fewer neighbours are not tested, because the first and the last
+/// runs could begin a new level.
 const FEWEST_NEIGHBOURS: usize = 2;
 
 /// Factor on the 95 % limit of a single test, because every run is tested.

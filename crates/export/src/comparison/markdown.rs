@@ -7,7 +7,7 @@ use compare::Comparison;
 use document::markdown::render_all;
 use pages::compare::sections;
 
-/// Largest number of runs that are named in the title.
+/// Maximum number of runs that are named in the title.
 const NAMED: usize = 8;
 
 /// Returns the comparison as Markdown.

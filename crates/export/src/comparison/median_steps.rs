@@ -18,7 +18,7 @@ use document::html::parts::{Px, WIDTH, colour, drawing, join};
 use pages::compare::{name_of, others};
 use pages::op_changes::OpChanges;
 
-/// Largest number of runs that are drawn.
+/// Maximum number of runs that are drawn.
 const MOST_RUNS: usize = 8;
 /// Width of the space for the names of lines.
 const NAMES: f64 = 128.0;

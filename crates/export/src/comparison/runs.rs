@@ -10,10 +10,10 @@ use pages::environment::facts;
 use pages::sections;
 use report::{Finding, FindingSeverity, UnifiedProfile};
 
-/// Largest number of runs whose details are unfolded.
+/// Maximum number of runs whose details are unfolded.
 const UNFOLDED: usize = 5;
 
-/// Largest number of findings that are listed for one run.
+/// Maximum number of findings that are listed for one run.
 const FINDINGS: usize = 10;
 
 /// Returns true if there are too many runs to unfold the details of each.

@@ -10,10 +10,10 @@ use pages::compare::{name_of, words};
 const NAMES: f64 = 190.0;
 const RIGHT: f64 = 90.0;
 const ROW: f64 = 26.0;
-/// Largest number of runs that fit. If there are more, the intervals are given as text.
+/// Maximum number of runs that fit. If there are more, the intervals are given as text.
 const MOST_RUNS: usize = 6;
-/// Largest number of lines for one run. If there are more steps, evenly spaced steps from the shortest to the longest are
-/// drawn.
+/// Maximum number of lines for one run. If there are more steps, evenly spaced steps from the shortest to the longest
+/// are drawn.
 const MOST_LINES: usize = 200;
 /// Steps longer than this multiple of the typical step are listed next to the chart, because they would leave no room for
 /// the other steps.

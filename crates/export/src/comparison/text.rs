@@ -6,7 +6,7 @@ use compare::Comparison;
 use document::terminal;
 use pages::compare::sections;
 
-/// Largest number of runs that are introduced by name.
+/// Maximum number of runs that are introduced by name.
 const NAMED: usize = 8;
 
 /// Returns the comparison as text.

@@ -8,7 +8,7 @@ use compare::{Cause, CauseKind, Change, Comparison, MOST_RUNS, MatchedBy, Matche
 use document::{Judgement, Place, Section};
 use table::Filter;
 
-/// Largest number of rows in a list of ops or kernels of one run. The JSON contains all rows.
+/// Maximum number of rows in a list of ops or kernels of one run. The JSON contains all rows.
 const MOST_ROWS: usize = 40;
 
 /// Returns the causes that the answer omits.

@@ -6,7 +6,7 @@ use base::format;
 use compare::{Comparison, FairnessCheck, FairnessStatus, MOST_RUNS};
 use document::{Place, Section};
 
-/// Largest number of runs that get one column each. For more runs, each value is shown once, with the number of runs
+/// Maximum number of runs that get one column each. For more runs, each value is shown once, with the number of runs
 /// that have it.
 const COLUMNS: usize = 5;
 

@@ -6,7 +6,7 @@ use base::format;
 use compare::{ComparedMetric, Comparison, PhaseChange};
 use document::{Judgement, Place, Section};
 
-/// Largest number of runs whose phases are shown. The JSON contains the phases of all runs.
+/// Maximum number of runs whose phases are shown. The JSON contains the phases of all runs.
 const PHASES: usize = 3;
 
 /// Returns the blocks, most important first. A caveat appears only once.

@@ -6,7 +6,7 @@ use compare::{Comparison, LayerChange, LayerKind};
 use document::{Judgement, Place, Section};
 use report::Phase;
 
-/// Largest number of layers that are shown for each run. The JSON contains all layers.
+/// Maximum number of layers that are shown for each run. The JSON contains all layers.
 const MOST_ROWS: usize = 40;
 
 /// Returns the time by phase and layer. Empty unless the ops of both runs have framework paths.

@@ -5,7 +5,7 @@ use base::format;
 use compare::{Comparison, MemoryBuffersChange, MemoryComparison};
 use document::{Place, Section};
 
-/// Largest number of buffers that are shown for each run.
+/// Maximum number of buffers that are shown for each run.
 const BUFFERS: usize = 8;
 
 /// Returns the figures, and the changes of each run. Empty if the memory of fewer than two runs is known.

@@ -23,7 +23,7 @@ use compare::Comparison;
 use document::{Block, CellStatus, Grid, GridCell, Judgement, Page, Place, Section};
 use table::Filter;
 
-/// Largest number of runs that are shown side by side as columns. A table of more runs has one row per run.
+/// Maximum number of runs that are shown side by side as columns. A table of more runs has one row per run.
 const BESIDE: usize = 3;
 
 /// Returns the page. `filter` selects ops and kernels. Details are folded.

@@ -6,9 +6,9 @@ use base::format;
 use compare::{AspectChange, Comparison, InstructionChange, ProgramChange, ProgramNumbers};
 use document::{Judgement, Place, Section};
 
-/// Largest number of instructions that are shown for one program. The JSON contains more instructions.
+/// Maximum number of instructions that are shown for one program. The JSON contains more instructions.
 const MOST_ROWS: usize = 20;
-/// Largest number of programs whose instructions are shown for one run.
+/// Maximum number of programs whose instructions are shown for one run.
 const MOST_PROGRAMS: usize = 4;
 /// Length of a text in a cell.
 const WIDTH: usize = 90;

@@ -6,7 +6,7 @@ use base::number::decimal;
 use compare::{Comparison, ComparisonKind, OrderedBy, Progress, ProgressInterval, Trend, TrendPoint};
 use document::{Line, LineKind, Place, Scatter, Section};
 
-/// Largest number of runs that are listed. The JSON contains all runs.
+/// Maximum number of runs that are listed. The JSON contains all runs.
 const MOST_ROWS: usize = 500;
 
 /// Returns the sections of a comparison over time.

@@ -90,10 +90,10 @@ pub fn value(value: Option<f64>, unit: &str) -> String {
     value_of_digits(value, unit, format::DIGITS)
 }
 
-/// Largest number of digits used to distinguish two values. Values that still look equal are treated as equal.
+/// Maximum number of digits used to distinguish two values. Values that still look equal are treated as equal.
 const MOST_DIGITS: usize = 7;
 
-/// Largest number of runs for which values get additional digits to distinguish them.
+/// Maximum number of runs for which values get additional digits to distinguish them.
 const MOST_BESIDE: usize = 16;
 
 /// Formats the value of one run with its unit, like [`values`].

@@ -2,7 +2,7 @@
 
 use document::{Line, LineKind};
 
-/// Largest number of points in a line: two for each pixel of a wide chart.
+/// Maximum number of points in a line: two for each pixel of a wide chart.
 const MOST_POINTS: usize = 2_000;
 
 /// Returns the name of the unit for values up to `most_bytes`, and the number of bytes in the unit.

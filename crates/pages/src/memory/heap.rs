@@ -13,7 +13,7 @@ use document::{Block, ColourClass, Figure, Icicle, Node};
 use table::Unit;
 use tables::TableName;
 
-/// Largest number of spans of the flame chart. Keeps the largest spans.
+/// Maximum number of spans of the flame chart. Keeps the largest spans.
 const MOST_NODES: usize = 2_000;
 
 /// Returns the blocks. Empty if the run is not a device memory profile.

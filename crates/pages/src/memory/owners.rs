@@ -9,7 +9,7 @@ use document::{ColourClass, Icicle, Link, Node};
 use report::View;
 use table::Unit;
 
-/// Largest number of spans. The smallest buffers are shown only as a part of their class.
+/// Maximum number of spans. The smallest buffers are shown only as a part of their class.
 const MOST_NODES: usize = 2_000;
 
 /// Draws the buffers that are alive at a peak of `peak_bytes` bytes, as nested spans.

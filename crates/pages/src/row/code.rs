@@ -12,9 +12,9 @@ pub(super) const COLUMNS: [&str; 5] = ["hlo_op_name", "operation", "source_info"
 /// Number of call stack frames that are visible, and the largest number of frames in total.
 const FIRST_FRAMES: usize = 8;
 const MOST_FRAMES: usize = 50;
-/// Largest number of operands that are listed.
+/// Maximum number of operands that are listed.
 const MOST_OPERANDS: usize = 32;
-/// Largest number of instructions of a fusion that are listed.
+/// Maximum number of instructions of a fusion that are listed.
 const MOST_INSTRUCTIONS: usize = 100;
 
 impl<'a> Op<'a> {

@@ -12,11 +12,11 @@ use tables::{self, TableName};
 use timeline::EventRef;
 use trace::{ArgsId, EventId, Interval, Platform, StrId, Trace};
 
-/// Largest number of steps that are listed. The steps in which the op takes the most time are kept.
+/// Maximum number of steps that are listed. The steps in which the op takes the most time are kept.
 const MOST_STEPS: usize = 12;
-/// Largest number of characters of a name in a link.
+/// Maximum number of characters of a name in a link.
 const LONGEST_NAME: usize = 40;
-/// Largest number of devices and of kernels that are listed.
+/// Maximum number of devices and of kernels that are listed.
 const MOST_ROWS: usize = 16;
 
 pub(super) struct Op<'a> {

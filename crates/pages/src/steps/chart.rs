@@ -8,7 +8,7 @@ use metrics::{Breakdown, StepPart};
 use report::{Step, StepTiming, UnifiedProfile, View, metric};
 use table::Unit;
 
-/// Largest number of rows of a chart.
+/// Maximum number of rows of a chart.
 const MOST_ROWS: usize = 200;
 
 /// Draws the steps in order. More than 200 steps are divided into groups of the same size, and the chart shows the mean

@@ -18,7 +18,7 @@ use tables::TableName;
 const DEVICE: &str = "device";
 /// First value of [`DEVICE`]: the mean.
 const ALL: &str = "mean";
-/// Largest number of devices that can be selected individually. The table contains all devices.
+/// Maximum number of devices that can be selected individually. The table contains all devices.
 const MOST_CHOICES: usize = 64;
 /// Label for the time during which every host thread waits or is idle.
 const ALL_IDLE: &str = "All threads idle";

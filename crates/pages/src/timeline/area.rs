@@ -15,7 +15,7 @@ const OPTION: &str = "area";
 
 /// Number of rows in the first response. More than fit on the screen.
 const FIRST_ROWS: u32 = 50;
-/// Largest number of counters that are listed below the table. The table grouped by counter lists all counters.
+/// Maximum number of counters that are listed below the table. The table grouped by counter lists all counters.
 const MAX_COUNTERS: u32 = 50;
 
 /// Returns the statistics of a time range. `rows` contains the top and bottom of the selected lines in the picture;

@@ -11,7 +11,7 @@ pub(crate) const TABLE: TableRecord = TableRecord {
     ..TableRecord::new("memory-what-if", columns, Made::KeptMemory(table, has_rows))
 };
 
-/// Largest number of rows for each program.
+/// Maximum number of rows for each program.
 const MOST: usize = 20;
 
 const REMATERIALIZED: &str = "Nothing else changes. A scope is computed again when its backward pass begins, and \
