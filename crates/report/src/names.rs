@@ -287,7 +287,7 @@ mod tests {
         let steps = of("2026_01_31_12_00_00_steps_000011-000015", &file("scaling/4_devices/"));
         assert_eq!(steps.full_name(), "4_devices (2026_01_31_12_00_00_steps_000011-000015)");
         assert_eq!(of("host", "logs/host.xplane.pb").name(), "host");
-        // Any other name comes from the userand is kept.
+        // Any other name comes from the user, and is kept.
         for own in ["mine", "2026_01_31", "2026_01_31_12_00_0x", "2026_01_31_12_00_00_decoder", "my_steps_1-2"] {
             let run = of(own, &file("logs/"));
             assert_eq!((run.name(), run.other_name()), (own, Some("logs")));
