@@ -1,4 +1,4 @@
-//! Budgets in TOML. Needs the feature `cli`, because the web page reads no budgets.
+//! Budgets in TOML. Needs the `cli` feature, because the web page reads no budgets.
 //!
 //! ```toml
 //! baseline = "main.json"

@@ -25,7 +25,7 @@ pub struct Subject {
     /// Compiled programs with the most device time, if the files of the run are available. For several captures, the programs
     /// of the first.
     pub programs: Vec<ComparedProgram>,
-    /// Differences between these programs and the programs of the baseline. The field `run` of each change is ignored.
+    /// Differences between these programs and the programs of the baseline. The `run` field of each change is ignored.
     pub program_changes: Vec<ProgramChange>,
     /// Power of one device in watts, if the user gives it.
     pub watts_per_device: Option<f64>,

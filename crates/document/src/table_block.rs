@@ -40,7 +40,7 @@ pub struct TableBlock {
     /// Reason why no row passes the filter. Empty if some row passes.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub why_none: String,
-    /// Values of the column `category` with their colours.
+    /// Values of the `category` column with their colours.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub classes: Vec<(String, ColourClass)>,
     /// Filter that a click on a row sets. Absent if rows have no link.

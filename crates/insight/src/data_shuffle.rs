@@ -1,7 +1,7 @@
 //! Ops that only move data take much of the step.
 //!
 //! Ops that only move data within the memory of a device (formatting, copies, slices, concatenation, padding; all in
-//! the family `data_movement`) take at least 30 % of the op time. Severity: warning. Confidence: high. XProf applies
+//! the `data_movement` family) take at least 30 % of the op time. Severity: warning. Confidence: high. XProf applies
 //! this limit to the ops' share of the step. We apply it to their share of the op time, so that idle time does not hide
 //! the lost time. XProf also includes `broadcast`, `select`, sorts, gathers and scatters, although these compute, and
 //! all-to-all, although it is communication. The message names the largest op with its source line.
@@ -20,7 +20,7 @@ pub(super) static RULE: Rule = Rule {
     ..Rule::checked_by(check)
 };
 
-/// Categories from XProf's list that belong to the family `data_movement`: they move data within a device and compute nothing.
+/// Categories from XProf's list that belong to the `data_movement` family: they move data within a device and compute nothing.
 /// Sorts, gathers and scatters compute positions and have separate rules; all-to-all is communication.
 const CATEGORIES: [&str; 10] = [
     "data formatting",

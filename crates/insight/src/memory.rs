@@ -55,7 +55,7 @@ pub(super) fn largest_program<'a>(numbers: &Numbers<'a>) -> Result<&'a ProgramUs
 ///
 /// Returns a verdict if the share is unknown for all devices.
 pub(super) fn fullest_device<'a>(numbers: &Numbers<'a>) -> Result<(&'a DeviceMemory, f64), Verdict> {
-    // The rule `out_of_memory` explains memory errors.
+    // The `out_of_memory` rule explains memory errors.
     let run = numbers.context.run;
     if run.memory_error.is_some() || run.heap_profile.is_some() && numbers.trace.format.is_none() {
         return Err(Verdict::Irrelevant);

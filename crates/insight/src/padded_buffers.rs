@@ -23,7 +23,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         Ok(program) => program,
         Err(verdict) => return verdict,
     };
-    // The rule `out_of_memory` reports padding that caused an error.
+    // The `out_of_memory` rule reports padding that caused an error.
     if numbers.context.analysis.memory.errors.first().is_some_and(out_of_memory::is_for_padding) {
         return Verdict::Irrelevant;
     }

@@ -2,7 +2,7 @@
 //! devices with the most time, each with a link to its rows.
 //!
 //! The report groups categories and names by kernel, whereas tables list ops and what XProf calls kernels. A copy is an
-//! op but not a kernel, and an op that runs a library kernel has the category `custom-call`. Each link therefore leads
+//! op but not a kernel, and an op that runs a library kernel has the `custom-call` category. Each link therefore leads
 //! to a table that has rows for it.
 
 use crate::category::link_of_category;

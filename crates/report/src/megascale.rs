@@ -19,7 +19,7 @@ pub struct Megascale {
 /// `recv-done`. Times are means over runs on all devices. XProf averages over the first device of each host.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct MegascaleCollective {
-    /// Name that XLA gives the collective: the attribute `_xla_host_transfer_rendezvous` of its sends and receives.
+    /// Name that XLA gives the collective: the `_xla_host_transfer_rendezvous` attribute of its sends and receives.
     pub rendezvous_name: String,
     /// Name of its `recv-done`.
     pub recv_op_name: String,

@@ -134,8 +134,8 @@ pub struct DeviceMemory {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct MemoryClass {
     /// Class: `parameter`, `optimizer state`, `gradient`, `activation`, `input`, `output`, `constant`, `collective scratch`,
-    /// `temporary`, `unknown`, or `outside the program`. A device memory profile also has the class `array`. The text of an
-    /// error also has the class `not listed`, for memory that the text does not list.
+    /// `temporary`, `unknown`, or `outside the program`. A device memory profile also has the `array` class. The text of an
+    /// error also has the `not listed` class, for memory that the text does not list.
     pub class: String,
     /// Bytes at the peak.
     pub bytes: u64,

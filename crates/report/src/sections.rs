@@ -181,7 +181,7 @@ pub struct Kernel {
     /// Share of the self time of all ops. Absent if no op has a duration. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub percent: Option<f64>,
-    /// Framework path of the first occurrence that has one. Source: the stat `tf_op`, or `name` on GPUs. Added in 1.1.0.
+    /// Framework path of the first occurrence that has one. Source: the `tf_op` stat, or `name` on GPUs. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub framework_op: Option<String>,
 }

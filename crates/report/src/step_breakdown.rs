@@ -18,7 +18,7 @@ pub struct StepBreakdown {
     pub parts: StepParts,
     /// Share of the communication in flight that overlaps with computation. `100 * overlapped / in flight`, both summed like
     /// the parts. Communication is *in flight* while a collective, send or receive runs on the device's lines. On a TPU, it is
-    /// also in flight from the `-start` op to the end of the `-done` op. These times come from the line `Async XLA Ops` if the
+    /// also in flight from the `-start` op to the end of the `-done` op. These times come from the `Async XLA Ops` line if the
     /// chip has that line (only in an xplane, and often for only one chip). If not, they come from the `-start` op that the
     /// `-done` op names. Communication is *overlapped* while an op also computes; the rest is `parts.communication_us`. Absent
     /// without communication. Holistic Trace Analysis defines `comp_comm_overlap` in the same way, with two differences. Its

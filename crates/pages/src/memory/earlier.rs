@@ -1,4 +1,4 @@
-//! Memory page of an earlier result, made from its section `memory`. The result contains neither the programs nor the
+//! Memory page of an earlier result, made from its `memory` section. The result contains neither the programs nor the
 //! allocations.
 
 use super::figures::{bytes_figure, fullness};

@@ -44,7 +44,7 @@ const KIND: Column = column(
     "`allocation`, `before the capture` (in use, but allocated earlier: weights, optimizer state, ...) or \
         `reserved` (the stack of programs).",
 )
-.caveat("In the form `xprof`, the last two have XProf's names: `unused preallocated device memory` and `stack`.");
+.caveat("In the `xprof` form, the last two have XProf's names: `unused preallocated device memory` and `stack`.");
 
 const COUNT: Column = column(
     "count",
@@ -71,7 +71,7 @@ pub fn columns() -> Vec<Column> {
     [allocator, host, KIND, COUNT, BYTES, PERCENT, TIME].into_iter().chain(of_event()).collect()
 }
 
-/// Lists the allocations that are alive at an allocator's peak, largest first. The variant `xprof` lists the allocations that
+/// Lists the allocations that are alive at an allocator's peak, largest first. The `xprof` variant lists the allocations that
 /// XProf lists.
 pub fn table(recorded: &Recorded, variant: &str) -> Table {
     let mut cells = Vec::new();

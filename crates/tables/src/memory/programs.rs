@@ -304,7 +304,7 @@ pub fn columns() -> Vec<Column> {
 }
 
 /// Returns the table of a run, sorted by peak, largest first: the main memory of each program, or
-/// each of its memory spaces for the variant `space`.
+/// each of its memory spaces for the `space` variant.
 pub fn table(recorded: &Recorded, variant: &str) -> Table {
     let mut rows = Vec::new();
     for program in &recorded.programs {
