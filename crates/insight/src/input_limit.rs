@@ -46,7 +46,7 @@ pub(super) fn remedy(pipeline: &InputPipeline) -> Option<String> {
                 .to_owned()
         }
         InputStage::Other => format!("Make {} faster, or run it in more threads or processes.", name(op)),
-        // The view of the input pipeline says how to record stages.
+        // The view of the input pipeline explains how to record stages.
         InputStage::Wait => return None,
     })
 }

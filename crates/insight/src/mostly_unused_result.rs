@@ -92,11 +92,11 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     let used = format::percent(100.0 * it.used);
     let selection = shown(&it.selection.opcode);
     let others = match found.len() {
-        1 => "It takes".to_owned(),
-        2 => format!("Together with one other op that feeds the same {selection}, it takes"),
+        1 => "The op takes".to_owned(),
+        2 => format!("Together with one other op that feeds the same {selection}, the op takes"),
         count => {
             let others = format::count(count as u64 - 1);
-            format!("Together with {others} other ops that feed the same {selection}, it takes")
+            format!("Together with {others} other ops that feed the same {selection}, the op takes")
         }
     };
     let message = format!(
