@@ -38,7 +38,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         format::percent(lost),
         format::printable(&experts.evidence)
     );
-    Draft::new(severity, experts.confidence, &format!("Unequal loads of experts cost {} of the time", format::percent(lost)), message)
+    Draft::new(severity, experts.confidence, &format!("Unequal expert loads cost {} of the time", format::percent(lost)), message)
         .remedy(
             "Balance the routing: an auxiliary load-balancing loss, or a bias of the router per expert. Limit the tokens of an \
              expert with a capacity factor, or place experts with many tokens on different devices and replicate the most loaded.",

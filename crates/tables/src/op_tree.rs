@@ -84,7 +84,7 @@ pub(super) static COLUMNS: [(Column, NodeValue); 15] = [
         )
         .caveat(
             "XProf's \"FLOPS utilization\" of programs, categories and ops of a TPU. Its root excludes idle time; \
-                this root includes it. XProf derives wasted time from this number alone, so it treats a copy at full \
+                crossprof's root includes it. XProf derives wasted time from this number alone, so it treats a copy at full \
                 bandwidth as wasted time; `utilization_percent` uses the limit that applies to the op.",
         ),
         NodeValue::Cell(|rows, node| CellRef::float(rows.of_peak(node))),
