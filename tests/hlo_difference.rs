@@ -116,7 +116,7 @@ fn programs_of_one_input_and_of_captures_compare() {
     let text = printed(&folder, &[train, "--program", "jit_train_step", "--against-program", &other]);
     assert!(text.contains(&format!("\nB  {other} of ")) && text.contains("Gone from A: "), "{text}");
     let message = refused(&folder, &[train, "--program", "jit_train_step", "--against", train, "--format", "svg"]);
-    assert!(message.contains("the difference of two programs can only be text or json"), "{message}");
+    assert!(message.contains("the difference between two programs can only be text or json"), "{message}");
     let message = refused(&folder, &[train, "--program", "jit_train_step", "--against", "tests/data/README.md"]);
     assert!(!message.is_empty(), "{message}");
     refused(&folder, &[train, "--against", train, "--op", "dot.1"]);

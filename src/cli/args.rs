@@ -246,26 +246,26 @@ pub struct Table {
     /// the page shows first, and `all` selects every column. On a terminal, the default is `leading`
     #[arg(long, value_name = "COLUMNS", conflicts_with = "columns")]
     pub select: Option<String>,
-    /// For the tables events and range: start at this time, measured from the start of the capture (1.20s, 15ms, 800us, 30ns,
-    /// 5ps; a plain number is in microseconds)
+    /// For the events and range tables: start at this time, measured from the start of the capture (1.20s, 15ms, 800us,
+    /// 30ns, 5ps; a plain number is in microseconds)
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     pub from: Option<Time>,
-    /// For the tables events and range: end at this time
+    /// For the events and range tables: end at this time
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     pub to: Option<Time>,
-    /// For the tables events and range: include only the track with this name, the tracks of the process with this name
-    /// ('GPU:0', 'GPU:*/Stream #13*'), or the tracks that ran ops of the device with this name ('CPU:2'). * matches any text.
-    /// May be given several times
+    /// For the events and range tables: include only the track with this name, the tracks of the process with this name
+    /// ('GPU:0', 'GPU:*/Stream #13*'), or the tracks that ran ops of the device with this name ('CPU:2'). * matches any
+    /// text. May be given several times
     #[arg(long, value_name = "PATTERN")]
     pub line: Vec<String>,
-    /// For the table events: also print all arguments of each listed event. This reads the file a second time
+    /// For the events table: also print all arguments of each listed event. This reads the file a second time
     #[arg(long)]
     pub arguments: bool,
-    /// Form of a table that has several. [`forms`] lists them
+    /// Form of the table, if it has several. [`forms`] lists them
     #[arg(long, value_name = "FORM", default_value = "", hide_default_value = true, help = forms())]
     pub by: String,
-    /// For the table memory-what-if: the change to evaluate, as `rematerialize=SCOPE,...; donate=NUMBER,...; batch=SIZE;
-    /// without=BUFFER,...`
+    /// For the memory-what-if table: the change to evaluate, as
+    /// `rematerialize=SCOPE,...; donate=NUMBER,...; batch=SIZE; without=BUFFER,...`
     #[arg(long, value_name = "CHANGE", conflicts_with = "by")]
     pub change: Option<String>,
     /// Format of the printed table
@@ -360,7 +360,7 @@ pub struct Check {
     /// Check only this run, if there are several
     #[arg(long, value_name = "NAME")]
     pub run: Vec<String>,
-    /// Format of the printed result, or of the file of --output
+    /// Format of the printed result, or of the file that --output names
     #[arg(long, value_enum)]
     pub format: Option<CheckFormat>,
     /// Also write the result to this file. --format selects the format or, without it, the file's extension (.xml for JUnit,

@@ -221,8 +221,8 @@ fn chosen(runs: Vec<(Document, String)>, names: &[String]) -> Result<Vec<(Docume
     Ok(runs.into_iter().filter(|(run, _)| names.is_empty() || names.iter().any(|name| run.is_called(name))).collect())
 }
 
-/// Returns the baseline of a run. This is the named run, or all runs that match a pattern. If no name is given, it is the only
-/// run or the run with the same name.
+/// Returns the baseline of a run. If `name` is given, returns the named run, or all runs that match the pattern.
+/// Otherwise, returns the only run, or the run with the same name.
 fn paired<'a>(baselines: &'a [Document], run: &Document, name: Option<&str>) -> Result<Vec<&'a Document>, String> {
     // If several runs have the same name, choosing one would be a guess.
     let called = |name: &str| {

@@ -36,7 +36,7 @@ pub fn run(command: &Compare) -> u8 {
     }
 }
 
-/// Returns the exit status (which shows damage), the comparison, and its runs.
+/// Returns the exit status (not 0 if a file is damaged), the comparison, and its runs.
 fn compared(command: &Compare) -> Result<(u8, Comparison, Vec<Subject>), String> {
     for path in &command.output {
         OutputFormat::of_name(path)?;

@@ -78,7 +78,7 @@ fn printed(command: &Hlo) -> Result<u8, String> {
     Ok(print_result(&shown, status))
 }
 
-/// Returns the program that the command names, and the result. `against` are the runs of `--against`.
+/// Returns the program that the command names, and the result. `against` contains the runs of `--against`.
 pub fn made(command: &Hlo, runs: &mut Runs<'_>, against: Option<&mut Runs<'_>>) -> Result<(Found, String), String> {
     let found = find::program(command, runs)?;
     let text = if against.is_some() || command.compares() {

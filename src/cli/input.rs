@@ -50,14 +50,14 @@ pub struct Input {
     pub path: PathBuf,
     /// Name of the file in the session.
     pub name: String,
-    /// Stored size in bytes. `None` if it is unknown, as that of a pipe.
+    /// Stored size in bytes. `None` if it is unknown, for example for a pipe.
     pub size: Option<u64>,
     /// Kind of the file's content.
     pub kind: FileKind,
     /// True if the file is named on the command line or has the name of a profile. It is an error if such a file contains
     /// no run.
     pub expected: bool,
-    /// The content at its start, until it is read. `None` for a file, which is opened when it is read.
+    /// Content of a stream, until it is read. `None` for a file, because files are opened when they are read.
     stream: Option<Mutex<Option<Box<dyn Read + Send>>>>,
 }
 

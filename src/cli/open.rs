@@ -104,7 +104,7 @@ impl Opened {
         Ok(Opened { session, settings, profiles, problems })
     }
 
-    /// Opens the run of a profile's JSON.
+    /// Opens the run in a profile's JSON.
     ///
     /// # Errors
     ///

@@ -4,7 +4,8 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
-/// Standard output as a file. It is written through the same handle as the printed result, which follows it.
+/// Path of standard output. This file is written through the same handle as the printed result, so the result follows
+/// it.
 const STANDARD_OUTPUT: &str = "/dev/stdout";
 
 /// The files that a command writes.
@@ -37,7 +38,7 @@ impl Outputs {
     }
 }
 
-/// Returns an identifier that is equal for all paths of one regular file, including links.
+/// Returns an identifier that is the same for all paths of one regular file, including links.
 #[cfg(unix)]
 fn identity(path: &Path) -> Option<(u64, u64)> {
     use std::os::unix::fs::MetadataExt;
@@ -45,7 +46,7 @@ fn identity(path: &Path) -> Option<(u64, u64)> {
     Some((metadata.dev(), metadata.ino()))
 }
 
-/// Returns an identifier that is equal for all paths of one regular file.
+/// Returns an identifier that is the same for all paths of one regular file.
 #[cfg(not(unix))]
 fn identity(path: &Path) -> Option<PathBuf> {
     fs::canonicalize(path).ok().filter(|path| path.is_file())

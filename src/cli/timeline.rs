@@ -28,8 +28,8 @@ const NAMES_WIDTH: u32 = 220;
 /// Width in pixels of the picture of one step on a page.
 const STEP_WIDTH: u32 = 1000;
 
-/// Maximum height of a run's picture in pixels: some hundred lanes. Larger pictures are unreadable, and browsers cannot draw
-/// them.
+/// Maximum height of a run's picture in pixels: a few hundred lanes. Larger pictures are unreadable, and browsers
+/// cannot draw them.
 const MOST_HEIGHT: u32 = 8_000;
 
 /// Reads the inputs, draws the timeline, and returns the exit status.
@@ -72,8 +72,9 @@ pub struct DrawnTimeline {
     longest: crossprof::Ps,
 }
 
-/// Draws the `runs` of a session as an SVG. If the name of the output is that of a Chrome trace, returns the range of a run as
-/// a trace instead. `profiles` are the profiles of the runs. Adds a message to `complaints` for each picture that is cut.
+/// Draws the `runs` of a session as an SVG. If the extension of the output selects a Chrome trace, returns the range of
+/// a run as a trace instead. `profiles` are the profiles of the runs. Adds a message to `complaints` for each picture
+/// that is cut.
 ///
 /// # Errors
 ///
@@ -137,7 +138,7 @@ fn is_trace(path: &Path) -> bool {
     name.ends_with(".json") || name.ends_with(".json.gz")
 }
 
-/// Returns a range as a Chrome trace, compressed if the file's extension is that of a compressed file.
+/// Returns a range as a Chrome trace, compressed if the file's extension asks for it.
 fn trace_bytes(
     command: &Timeline,
     context: Context<'_>,

@@ -83,7 +83,7 @@ impl Session {
             earlier_heap_profile: earlier.as_ref().map(|earlier| (earlier.name.clone(), own_bytes)),
         };
         let heap_profiles = [heap_profile, earlier.map(|earlier| earlier.bytes)];
-        // Serialization fails only for maps with keys that are not strings, and there are none.
+        // Serialisation fails only for maps with keys that are not strings, and there are none.
         let mut notes = serde_json::to_vec(&notes).unwrap_or_default();
         if heap_profiles.iter().any(Option::is_some) {
             notes.push(END_OF_TEXT);
@@ -96,7 +96,7 @@ impl Session {
     ///
     /// # Errors
     ///
-    /// [`Damaged`] if the bytes are not a complete image.
+    /// Returns [`Damaged`] if the bytes are not a complete image.
     pub fn take_over(&mut self, image: Reader) -> Result<(), Damaged> {
         let (mut trace, notes) = image.finish()?;
         let mut parts = notes.splitn(2, |&byte| byte == END_OF_TEXT);

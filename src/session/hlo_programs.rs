@@ -29,7 +29,7 @@ pub struct HloProgram {
     /// Text that identifies the program in links: the name. If another program of the run has the same name and number, the
     /// host follows the number.
     pub key: String,
-    /// Number of the program. The columns `program_id` show it without a sign.
+    /// Number of the program. The `program_id` columns show it as an unsigned number.
     pub id: i64,
     /// Host whose file contains the program.
     pub host: u16,
@@ -265,8 +265,8 @@ pub fn jax_script_of(program: &Program, op: &str, measured: Option<&OpNumbers>) 
     Some(reproduce::script(program.module(), program.name(), instruction, measured))
 }
 
-/// Returns the ops of a program. The rows of the ops table belong to the programs of one host. A program of another host
-/// has their numbers only if it consists of the same bytes.
+/// Returns the ops of a program. The rows of the ops table belong to the programs of one host. A program of another
+/// host has their numbers only if its bytes are identical.
 pub(super) fn ops<'a>(context: &Context<'a>, program: &HloProgram) -> impl Iterator<Item = (&'a str, &'a Op, Numbers)> {
     let (trace, analysis) = (context.trace(), context.analysis);
     let modules = &context.run.programs().modules;
@@ -274,7 +274,7 @@ pub(super) fn ops<'a>(context: &Context<'a>, program: &HloProgram) -> impl Itera
     // An earlier stage did not run.
     let own = program.stage.is_none().then(|| modules.find(program.host, program.id)).flatten();
     let id = program.id;
-    // A small number of programs has many ops, so each module is looked up once.
+    // A few programs have many ops, so each module is looked up only once.
     let mut known: FxHashMap<(Option<i64>, Text), bool> = FxHashMap::default();
     analysis.ops.rows.iter().filter_map(move |op| {
         let key = (op.program_id, op.module);

@@ -39,7 +39,7 @@ impl Imported {
             };
             profile.throughput.all_devices_steps_per_sec = None;
             if let Some(busy) = &mut profile.compute_utilization {
-                // The utilization stays the same, but the length of a step changes.
+                // The utilisation stays the same, but the length of a step changes.
                 busy.kernel_time_us = average * busy.compute_util_percent / 100.0;
                 busy.overhead_time_us = average - busy.kernel_time_us;
             }
@@ -59,8 +59,8 @@ impl Imported {
     }
 }
 
-/// Returns the runs of one document. Runs without a name get the name of the file. If there are several runs, their
-/// position follows.
+/// Returns the runs of one document. Runs without a name get the name of the file. If the document has several runs,
+/// the name also contains the run's position.
 pub(super) fn runs(
     profiles: Vec<NamedProfile>,
     file_name: &str,
@@ -72,7 +72,7 @@ pub(super) fn runs(
     let named = profiles.into_iter().enumerate().map(|(index, NamedProfile { name, mut profile, median_step })| {
         let of_file = || if several { format!("{file_name} {}", index + 1) } else { file_name.to_owned() };
         let name = name.unwrap_or_else(of_file);
-        // A document without a name is named after its file. Without a trace path, the file is the trace path.
+        // A document without a name is named after its file. If it has no trace path, the file's path is used.
         let metadata = &mut profile.metadata;
         metadata.run_name.get_or_insert_with(|| name.clone());
         if metadata.trace_file.is_empty() {

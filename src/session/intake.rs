@@ -53,7 +53,7 @@ pub(super) enum Content {
     /// Runs of a document, at least one.
     Profiles(Vec<NamedProfile>),
     Model(Box<Sidecar>),
-    /// Serialized `xla.HloProto` or HLO text of a compiled program, or its buffer assignment as text.
+    /// Serialised `xla.HloProto` or HLO text of a compiled program, or its buffer assignment as text.
     Program(Vec<u8>),
     /// Device memory profile (pprof).
     MemoryProfile(Vec<u8>),

@@ -238,8 +238,8 @@ fn build_runs(members: &mut [Member], planned: &PlannedRun) -> Vec<LoadedRun> {
     vec![LoadedRun::new(run, None)]
 }
 
-/// Adds the device memory profiles of a planned run, or the text of an error. The last profile is the run's own. The first
-/// profile is the earlier one, with which the run's own is compared.
+/// Adds the device memory profiles of a planned run, or the text of an error. The last profile is the run's own. It is
+/// compared with the first profile.
 fn add_memory(members: &mut [Member], planned: &PlannedRun, run: &mut Run) {
     let mut own_name = String::new();
     for &file in &planned.memory {

@@ -250,7 +250,7 @@ pub fn value(cell: CellRef<'_>) -> Value {
     }
 }
 
-/// Returns the first sentence of a definition, which is understandable alone.
+/// Returns the first sentence of a definition. It can be understood without the others.
 fn first_sentence(definition: &str) -> &str {
     definition.find(". ").and_then(|end| definition.get(..=end)).unwrap_or(definition)
 }

@@ -8,7 +8,7 @@ use crate::cli::input::walk;
 use crate::cli::open::{Known, Opened};
 use crate::cli::progress::Progress;
 
-/// Maximum number of open captures. More of them would fill the memory.
+/// Maximum number of open captures. More would fill the memory.
 const KEPT: usize = 3;
 
 /// Captures by path, most recently used last.

@@ -46,7 +46,7 @@ pub struct Request {
 /// Answers a request.
 pub fn call(captures: &mut Captures, request: &Request) -> Result<(Answer, Option<usize>), String> {
     if request.baseline.is_none() && request.limits.is_empty() {
-        return Err("Give a baseline to compare with, or limits to check.".to_owned());
+        return Err("Specify a baseline to compare with, or limits to check.".to_owned());
     }
     let mut answer = Answer::of("compare");
     let window = request.window.as_deref();
@@ -127,7 +127,8 @@ fn add_comparison(answer: &mut Answer, comparison: &Comparison) {
             "µs",
             "Half the width of the 95 % confidence interval of delta_us.",
         );
-        let least = "Smallest difference that such captures prove in four out of five attempts.";
+        let least =
+            "Smallest difference that captures like these would prove in four out of five attempts (80 % power).";
         answer.number("least_provable_us", change.least_provable_us, "µs", least);
         answer.fact("noise_from", change.basis.label());
         answer.fact("same_work", change.work.label());

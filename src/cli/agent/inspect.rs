@@ -12,9 +12,11 @@ use super::answer::{Answer, text};
 use super::captures::no_run;
 use crate::cli::open::Opened;
 
-/// Minimum number of counted steps for their spread to be known well enough to compare captures (our limit).
+/// Minimum number of counted steps for comparing captures. We chose this limit because the spread of fewer steps is too
+/// uncertain.
 const FEW_STEPS: u64 = 3;
-/// Share of ops with known costs in the op time above which rates describe the program (our limit).
+/// Minimum share of the op time, in percent, that ops with known costs need so that rates describe the program. We
+/// chose this limit.
 const MOST_COSTS: f64 = 90.0;
 
 /// State of a gate.
@@ -262,7 +264,7 @@ fn checked(gate: Gate, profile: &UnifiedProfile, has_counters: Option<bool>) -> 
                 "The peaks of the device are known.",
                 "The peaks of the device are unknown.",
             ),
-            "Give the device when reading: --device NAME.".to_owned(),
+            "Specify the device: --device NAME.".to_owned(),
         ),
         Gate::Counters => {
             let has = has_counters == Some(true);

@@ -146,7 +146,7 @@ fn find(opened: &mut Opened, run: u32, wanted: &str, program: Option<&str>) -> R
         programs.truncate(MOST_PROGRAMS);
         Ok((found, programs))
     });
-    looked.unwrap_or_else(|| Err("This run has no table of ops.".to_owned()))
+    looked.unwrap_or_else(|| Err("This run has no ops table.".to_owned()))
 }
 
 /// Returns the lines of source around `file:line`. Reads only Python files below the folders of the registry or, without
@@ -163,7 +163,8 @@ fn snippet(captures: &Captures, place: &str) -> Result<Vec<String>, String> {
         real.extension().is_some_and(|end| end == "py") && folders.iter().any(is_inside)
     });
     let real = real.ok_or("The source file is not a Python file below a folder that may be read.")?;
-    let bytes = read_small(&real, MOST_SOURCE_BYTES).map_err(|error| format!("The source cannot be read: {error}."))?;
+    let bytes =
+        read_small(&real, MOST_SOURCE_BYTES).map_err(|error| format!("The source could not be read: {error}."))?;
     let content = String::from_utf8_lossy(&bytes);
     let first = line.saturating_sub(AROUND).max(1);
     let numbered = content.lines().enumerate().map(|(at, text)| (at + 1, text));

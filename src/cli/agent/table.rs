@@ -26,9 +26,9 @@ pub struct Request {
     /// Index of the run. 0 if absent.
     #[serde(default)]
     run: usize,
-    /// Name of the table: `ops`, `steps`, `collectives`, ... The tool `open` lists all.
+    /// Name of the table: `ops`, `steps`, `collectives`, ... The `open` tool lists all of them.
     table: String,
-    /// Group or form of a table that has several (`op-tree` by `scope`).
+    /// Form of the table, if it has several forms (`op-tree` by `scope`).
     #[serde(default)]
     by: String,
     /// Words that rows must contain. `column:word` and `column>number` test one column, and a minus excludes.
@@ -127,7 +127,7 @@ pub fn of_table(
     Ok(answer)
 }
 
-/// Returns the id of each row. Empty for a table whose rows have none.
+/// Returns the id of each row. Empty if the table's rows have no ids.
 fn row_ids(name: TableName, table: &Table) -> Vec<String> {
     let (kind, key) = match name {
         TableName::Ops | TableName::Roofline => ("op", "hlo_op_name"),

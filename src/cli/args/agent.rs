@@ -112,7 +112,7 @@ pub struct Baseline {
 /// Actions of `crossprof baseline`.
 #[derive(Debug, Subcommand)]
 pub enum BaselineAction {
-    /// Name captures. An earlier baseline of the name is replaced
+    /// Name captures. An earlier baseline with this name is replaced
     Set {
         /// Name of the baseline: letters, digits, dots, _ and -
         #[arg(value_name = "NAME")]

@@ -99,7 +99,7 @@ pub enum HloFormat {
 /// Groups of a graph.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum HloGroups {
-    /// Name scopes. Equal numbered layers are one group
+    /// Name scopes. Numbered layers with the same structure are one group
     Layers,
     /// Name scopes, with a separate group for each layer
     Scopes,

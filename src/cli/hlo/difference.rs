@@ -35,7 +35,7 @@ struct Compared {
 pub fn of(command: &Hlo, runs: &mut Runs<'_>, found: &Found, against: Option<&mut Runs<'_>>) -> Result<String, String> {
     let format = command.format();
     if !matches!(format, HloFormat::Text | HloFormat::Json) {
-        return Err("--format: the difference of two programs can only be text or json".to_owned());
+        return Err("--format: the difference between two programs can only be text or json".to_owned());
     }
     let metadata_a = metadata(runs, found)?;
     let a = side(found, runs)?;

@@ -13,7 +13,7 @@ use crate::cli::args::Hlo;
 /// Maximum number of programs that an error lists.
 const MOST_LISTED: usize = 20;
 
-/// Runs whose programs are named.
+/// Runs to search for programs.
 pub struct Runs<'a> {
     /// Session of the runs.
     pub session: &'a mut Session,
@@ -130,8 +130,8 @@ fn named(option: &str, wanted: &str, all: Vec<Found>, runs: &mut Runs<'_>) -> Re
     Ok(found)
 }
 
-/// Returns the only program, or the only program that was measured. `option` is the option that the user can set to name a
-/// program. `None` if it was given.
+/// Returns the only program, or the only program that was measured. `option` is the option with which the user can name
+/// a program. `None` if the user has already set it.
 fn only(mut matching: Vec<Found>, option: Option<&str>, verb: &str) -> Result<Found, String> {
     let mut measured = (0..).zip(&matching).filter(|(_, it)| it.program.time.is_some()).map(|(at, _)| at);
     if let (Some(one), None) = (measured.next(), measured.next()) {

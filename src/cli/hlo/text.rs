@@ -7,7 +7,7 @@ use crossprof::Ps;
 use crossprof::graph::{Measured, Selection, critical_path as longest};
 use crossprof::hlo::{ComputationIndex, InstructionIndex, Line, Module, print, print_computation};
 
-/// Width of the time in the margin.
+/// Width of the time column in the margin.
 const MARGIN: usize = 11;
 
 /// Returns the text of a program, of one computation, or of the neighbourhood of an op.

@@ -40,7 +40,7 @@ fn places_of(name: TableName, columns: &[Column], word: &str) -> Result<Vec<usiz
     if word == ALL || (word == LEADING && leading.is_empty()) {
         return Ok((0..columns.len()).collect());
     }
-    // A key comes first, because the heading of another column may be equal.
+    // Keys are searched first, because a key may also be the heading of another column.
     let place = |key: &str| {
         let keyed = columns.iter().position(|column| column.key == key);
         keyed.or_else(|| columns.iter().position(|column| is_called(column.key, column.title, key)))

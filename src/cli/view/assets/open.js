@@ -1,4 +1,5 @@
-// Passes the files of the runs in the page's address (?open=<id>&open=<id>) to the page, as if the user had picked them.
+// Passes the files of the runs that the page's URL names (?open=<id>&open=<id>) to the page, as if the user had picked
+// them.
 "use strict";
 
 (async () => {
