@@ -72,7 +72,7 @@ pub fn App() -> impl IntoView {
     }
 }
 
-/// Renders the view of a run below its header. The header stays when the view changes.
+/// Renders the view of a run below its header. The header stays in place when the view changes.
 fn page(state: State, run: Run) -> AnyView {
     let view = Memo::new(move |_| state.view());
     let header = run.clone();

@@ -89,7 +89,7 @@ where
     ask(run.load, To::Analyst, request, None, &[], heard);
 }
 
-/// Colors a run's timeline by the time that its ops gained or lost. `changes` is the document [`Form::Changes`].
+/// Colours a run's timeline by the time that its ops gained or lost. `changes` is the document [`Form::Changes`].
 pub fn colour(run: &Run, changes: JsValue, heard: Heard<()>) {
     ask(run.load, To::Analyst, ColourRequest { run: run.index }, None, &[changes], heard);
 }

@@ -51,7 +51,7 @@ pub const EXAMPLES: [Example; 3] = [
 pub enum Program {
     /// Inspects, unpacks and decodes files.
     Reader,
-    /// Analyzes runs, compares them, and makes their pages.
+    /// Analyses runs, compares them, and makes their pages.
     Analyst,
     /// Draws and prints compiled programs.
     Graph,

@@ -27,12 +27,12 @@ use crate::state::{FileRow, Load, Phase, Report, Run, State};
 use crate::teams::{self, Source, Team};
 use crate::{ask, browser, second_analyst};
 
-/// Delay before the timeline of a run is prepared. The first view is ready earlier than that.
+/// Delay before the timeline of a run is prepared. By then, the first view is ready.
 const REST: Duration = Duration::from_secs(1);
 
 const REPEATED: &str = "Not read, because another file of this host contains these events and more.";
 
-/// Loads files that belong together. Runs appear in the state as soon as they are analyzed. Files in `left_out` are
+/// Loads files that belong together. Runs appear in the state as soon as they are analysed. Files in `left_out` are
 /// skipped, because another file of the same host is read. If that file contains no profile, the skipped files are read
 /// after all.
 pub fn load(state: State, sources: Vec<Source>, left_out: Vec<Source>) -> u32 {
@@ -223,8 +223,8 @@ fn ask_for_reports(state: State, load: u32, Received { runs, newest }: Received)
     let of_memory = |kind| matches!(kind, FileKind::Program | FileKind::MemoryProfile | FileKind::MemoryError);
     let is_of_memory = |row: &FileRow| row.kind.is_some_and(of_memory);
     if state.load(load).is_some_and(|load| load.files.with_untracked(|files| files.iter().all(is_of_memory))) {
-        // For such a load, the memory page is shown first, so the second analyst makes it while the first analyst makes the
-        // report. The request for the page reports errors.
+        // The memory page of such a load is shown first, so the second analyst makes this page while the first analyst
+        // makes the report. The request for the page reports errors.
         wasm_bindgen_futures::spawn_local(second_analyst::of(load, Some(0)).map(drop));
     }
     // Show the newest run first.

@@ -82,7 +82,7 @@ impl Connection {
                 _ => return hear(&hears, message),
             };
             if let Some(neighbour) = neighbour {
-                // If the neighbor is gone, the load was cancelled, and the message does not matter.
+                // If the neighbour is gone, the load was cancelled, and the message does not matter.
                 let _ = neighbour.post_message_with_transfer(&event.data(), &message.attachments);
             }
         });

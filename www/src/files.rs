@@ -40,7 +40,7 @@ pub async fn walk(entries: Vec<FileSystemEntry>) -> Vec<PickedFile> {
         let path = entry.full_path().trim_start_matches('/').to_owned();
         if entry.is_directory() {
             let reader = entry.unchecked_into::<FileSystemDirectoryEntry>().create_reader();
-            // A folder that cannot be read (for example, because it was removed) is treated as empty.
+            // A folder that cannot be read, for example because it was removed, is treated as empty.
             while let Ok(more) = read_entries(&reader).await {
                 if more.is_empty() {
                     break;

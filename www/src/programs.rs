@@ -1,5 +1,5 @@
-//! Requests about compiled programs. The analyst of a load lists its programs. The graph worker of the load, which the page
-//! starts on the first request, receives one program and draws it.
+//! Requests about compiled programs. The analyst of a load lists the load's programs. The graph worker of the load
+//! receives one program and draws it. The page starts this worker on the first request.
 //!
 //! ```text
 //! page -- ProgramsRequest, ProgramRequest ---> analyst
@@ -85,8 +85,8 @@ pub fn script(run: &Run, program: &HloProgram, op: String, heard: Heard<Document
     ask::of_programs(run, OpNumbersRequest { run: run.index, program: program.clone(), op }, Box::new(received));
 }
 
-/// Compares the programs of a run with those of the baseline. The response is an attachment for a comparison. It is empty
-/// if a run has no programs.
+/// Compares the programs of a run with those of the baseline. The response is an attachment for a comparison. The
+/// response is empty if a run has no programs.
 pub fn changes(baseline: &Run, run: &Run, heard: Heard<Document>) {
     let (load, run) = (baseline.load, run.clone());
     let both = move |theirs: Result<Document, String>| {
@@ -107,7 +107,7 @@ fn unpacked<T: 'static>(heard: Heard<T>) -> Heard<Packed<T>> {
     Box::new(move |made| heard(made.map(|Packed(made)| made)))
 }
 
-/// Sends a request to the graph worker, which is started if needed.
+/// Sends a request to the graph worker, and starts the worker if needed.
 fn tell<Q: Request<Worker = GraphRequest> + 'static>(
     load: u32,
     request: Q,

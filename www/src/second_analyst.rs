@@ -1,6 +1,7 @@
-//! The second analyst of a load: another worker with the analyst's program. The second analyst handles requests that need
-//! no events, so that they do not wait for the analysis of events. The page starts it on the first such request. It
-//! receives the memory records of a run when the user first opens the memory view, or when nothing else is left to prepare.
+//! The second analyst of a load: another worker with the analyst's program. The second analyst handles requests that
+//! need no events, so that they do not wait for the analysis of events. The page starts this worker on the first such
+//! request. The worker receives the memory records of a run when the user first opens the memory view, or when nothing
+//! else is left to prepare.
 //!
 //! ```text
 //! page -- MemoryRequest ---------------------------------> analyst

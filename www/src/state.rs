@@ -58,7 +58,7 @@ pub struct Load {
     pub id: u32,
     /// Files, in the order in which they are read.
     pub files: RwSignal<Vec<FileRow>>,
-    /// True until the last run is analyzed, or the load fails or is cancelled.
+    /// True until the last run is analysed, or the load fails or is cancelled.
     pub busy: RwSignal<bool>,
 }
 
@@ -184,7 +184,7 @@ impl State {
         })
     }
 
-    /// Returns the display name of a run, which is unique on this page.
+    /// Returns the display name of a run. It is unique on this page.
     pub fn name_of(&self, run: u32) -> String {
         let name = |names: &Vec<(u32, String)>| names.iter().find(|(id, _)| *id == run).map(|(_, name)| name.clone());
         self.names.with(name).unwrap_or_default()
@@ -313,7 +313,7 @@ impl State {
         next
     }
 
-    /// Returns the route to a view of a run, with the current filter, which applies to all views.
+    /// Returns the route to a view of a run. Keeps the current filter, because it applies to all views.
     pub fn route_to(&self, view: View, run: u32) -> Route {
         self.route.with(|route| Route::filtered(view, run, &route.query.filter))
     }

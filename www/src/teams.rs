@@ -122,7 +122,7 @@ pub fn left_out(load: u32) -> Vec<Source> {
     with(load, |team| team.left_out.clone()).unwrap_or_default()
 }
 
-/// Ends the readers and frees their memory, after they have passed on all data.
+/// Ends the readers of a load, which have passed on all data, and frees their memory.
 pub fn end_readers(load: u32) {
     let readers = with(load, |team| team.readers.take());
     drop(readers);

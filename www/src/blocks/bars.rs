@@ -1,4 +1,4 @@
-//! Labeled bars. A bar with a link is clickable.
+//! Labelled bars. A click on a bar follows its link, if it has one.
 
 use std::sync::Arc;
 

@@ -1,6 +1,6 @@
 //! Exports a chart as a file: reads the rendered elements and writes them as SVG. One traversal of the elements
 //! handles every chart on every page. Boxes become rectangles, text stays text, and drawings keep their shapes. The
-//! file contains all colors and fonts of the current theme, so it does not depend on the page. A PNG is the same SVG,
+//! file contains all colours and fonts of the current theme, so it does not depend on the page. A PNG is the same SVG,
 //! rendered at twice the size.
 
 use crossprof::text::number::decimal;
@@ -95,7 +95,7 @@ impl Pen {
         self.number("height", height);
     }
 
-    /// Writes a color, and its opacity if it is less than 1.
+    /// Writes a colour, and its opacity if it is less than 1.
     fn paint(&mut self, name: &str, (colour, strength): (String, f64)) {
         self.attribute(name, &colour);
         if strength < 1.0 {
@@ -190,7 +190,7 @@ impl Pen {
         }
     }
 
-    /// Copies an SVG drawing of the page and sets its colors explicitly.
+    /// Copies an SVG drawing of the page and sets its colours explicitly.
     fn drawing(&mut self, svg: &Element, place: &DomRect) {
         self.open("svg", place.left(), place.top(), place.width(), place.height());
         for name in ["viewBox", "preserveAspectRatio"] {

@@ -1,5 +1,5 @@
-//! Findings, most important first. Word, shape and color show the severity. The numbers behind a finding are in a fold, and
-//! links lead to the events of the finding.
+//! Findings, most important first. Word, shape and colour show the severity. The numbers behind a finding are folded,
+//! and links lead to the events of the finding.
 
 use crossprof::document::{FindingBlock, Link};
 use crossprof::report::FindingSeverity;

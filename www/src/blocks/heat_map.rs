@@ -16,7 +16,7 @@ use crate::components::tip::Name;
 use crate::components::warnings::{bounded, bounded_lines};
 use crate::state::State;
 
-/// Colors (red, green, blue) of cells above the middle, below the middle, and without a value. The colours are visible on light
+/// Colours (red, green, blue) of cells above the middle, below the middle, and without a value. The colours are visible on light
 /// and dark backgrounds. The background shows through weak colours.
 const ABOVE: [u8; 3] = [214, 88, 10];
 const BELOW: [u8; 3] = [22, 122, 206];

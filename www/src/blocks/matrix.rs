@@ -1,4 +1,4 @@
-//! A number for every pair, as a grid of colored cells. Larger numbers have stronger colors.
+//! A matrix with one coloured cell for each pair. Larger numbers have stronger colours.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::components::warnings::bounded;
 use crate::state::State;
 use crate::table::terms::{terms, toggled};
 
-/// Number of color levels.
+/// Number of colour levels.
 const LEVELS: usize = 8;
 /// Maximum size of a cell, and the approximate width of the labels next to the cells, in pixels.
 const CELL_PX: usize = 72;

@@ -1,5 +1,5 @@
-//! Stacked bars. A small number of rows becomes horizontal bars with labels. Many rows, such as the steps of a long run, become
-//! columns.
+//! Stacked bars. If there are few rows, each is a horizontal bar with a label. If there are many, such as the steps of
+//! a long run, each is a column.
 
 use std::sync::Arc;
 
@@ -66,7 +66,7 @@ fn legend(stack: &Stack) -> AnyView {
     view! { <ul class="legend" aria-hidden="true">{names.collect_view()}</ul> }.into_any()
 }
 
-/// Returns the opacity of a series. Series with the same color class differ in opacity.
+/// Returns the opacity of a series. Series with the same colour class differ in opacity.
 fn opacity(stack: &Stack, at: usize) -> &'static str {
     let class = stack.series.get(at).map(|series| series.class);
     let before = stack.series.iter().take(at).filter(|series| Some(series.class) == class).count();
@@ -79,7 +79,7 @@ fn size(stack: &Stack, row: usize, series: usize) -> f64 {
     if value.is_finite() { value.max(0.0) } else { 0.0 }
 }
 
-/// Returns the path of a line below every marked column.
+/// Returns the path that underlines every marked column.
 fn underlines(stack: &Stack) -> String {
     let odd = stack.rows.iter().enumerate().filter(|(_, row)| !row.mark.is_empty());
     odd.map(|(at, _)| format!("M{:.2} 0h0.78v4h-0.78z", at as f64 + 0.11)).collect()

@@ -55,8 +55,8 @@ pub fn TableView(
     let tips = Tips::get();
     let scroll = RwSignal::new(0.0);
     let active = RwSignal::new(None::<usize>);
-    // Cells of the row whose details are open. They identify the row even after sorting, and distinguish rows with equal
-    // names.
+    // Cells of the row whose details are open. They identify the row even after sorting, and distinguish rows with the
+    // same name.
     let chosen = RwSignal::new(None::<Vec<Cell>>);
     let details: Blocks = RwSignal::new(Vec::new());
     let scroller = NodeRef::<html::Div>::new();
@@ -332,8 +332,7 @@ fn heading(column: ColumnBlock, fixed: bool, shown: Signal<Shown>) -> AnyView {
 /// Appearance of the rows.
 #[derive(Clone, Default, PartialEq)]
 struct Look {
-    /// Each visible column with its index and the number at which a cell's bar is full: 100, or the largest value if that
-    /// is above 100.
+    /// Each visible column, with its index and the value of a full bar: 100, or the largest value if that is above 100.
     columns: Vec<(usize, ColumnBlock, f64)>,
     /// Index of the column that stays visible while scrolling: the column that names the rows, or the first column if
     /// no column names them.
@@ -347,8 +346,8 @@ struct Look {
 }
 
 impl Look {
-    /// Selects the visible columns. Columns without any value are hidden, unless they give a reason. While the details of a
-    /// row are open, these columns are also hidden, because there is no room for them.
+    /// Selects the visible columns. Hides columns without any value, unless they give a reason. While the details of a
+    /// row are open, there is no room for those either, so they are also hidden.
     fn of(table: Option<&TableBlock>, has_details: bool) -> Look {
         let Some(table) = table else { return Look::default() };
         let has_value = |index: usize| {

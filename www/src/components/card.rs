@@ -1,4 +1,4 @@
-//! A headline figure: value, spread, and a rating by color, word and shape.
+//! A headline figure: value, spread, and a rating by colour, word and shape.
 
 use crossprof::report::Level;
 use crossprof::text::{fields, format};
@@ -63,7 +63,7 @@ pub fn card(card: CardText) -> AnyView {
     .into_any()
 }
 
-/// Renders a rating as a shape, a color and a word.
+/// Renders a rating as a shape, a colour and a word.
 fn badge(level: Level) -> AnyView {
     let shape = match level {
         Level::Good => "M6 1a5 5 0 1 1 0 10A5 5 0 1 1 6 1z",

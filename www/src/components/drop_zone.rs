@@ -71,7 +71,7 @@ fn newest<'s>(loads: impl Iterator<Item = &'s [Source]> + Clone) -> Option<usize
     }
 }
 
-/// Returns the index of the latest time. If several times are equal, returns the first.
+/// Returns the index of the latest time, and the first such index if several times are equal.
 fn last<T>(times: &[T], is_later: impl Fn(&T, &T) -> bool) -> Option<usize> {
     times.iter().enumerate().reduce(|best, it| if is_later(it.1, best.1) { it } else { best }).map(|(at, _)| at)
 }

@@ -1,4 +1,4 @@
-//! The footer: version, build, licenses, and the counter of requests, which shows that no data leaves the tab.
+//! The footer: version, build, licences, and the counter of requests. The counter shows that no data leaves the tab.
 
 use leptos::prelude::*;
 use wasm_bindgen::prelude::*;

@@ -1,4 +1,4 @@
-//! Icons: line drawings of 16 by 16 pixels in the color of the surrounding text.
+//! Icons: line drawings of 16 by 16 pixels in the colour of the surrounding text.
 
 use crossprof::pages::View as Page;
 use leptos::prelude::*;

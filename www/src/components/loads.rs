@@ -15,7 +15,7 @@ use crate::state::{FileRow, Load, Phase, State};
 pub fn Loads() -> impl IntoView {
     let state = State::get();
     let loads = move || state.loads.with(|loads| loads.iter().rev().cloned().collect::<Vec<_>>());
-    // Loads that have ended and left no run.
+    // Loads that ended without a run.
     let ended = move || -> Vec<u32> {
         let is_ended =
             |load: &Load| !load.busy.get() && state.runs.with(|runs| runs.iter().all(|run| run.load != load.id));

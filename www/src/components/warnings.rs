@@ -39,7 +39,7 @@ pub fn bounded(text: &str) -> String {
     format::printable(&format::shorten(text, WHOLE_CHARS))
 }
 
-/// Does the same as [`bounded`], and keeps numbers and their units on one line.
+/// Like [`bounded`], but also keeps numbers and their units on one line.
 pub fn tied(text: &str) -> String {
     let text = bounded(text);
     let mut out = String::with_capacity(text.len());

@@ -85,7 +85,7 @@ pub fn Window(
         }
     });
     let options = NAMED.map(|(name, _)| view! { <option value=name></option> }).collect_view();
-    // An imported report cannot be analyzed again.
+    // An imported report cannot be analysed again.
     let is_measured = move || report.with(|report| report.profile.window.is_some() && report.profile.is_from_events());
     view! {
         <p class="window">

@@ -1,5 +1,5 @@
-//! The graph view: a compiled program as a graph and as text. The graph worker draws. This module shows the picture and
-//! turns clicks into URLs, so that the back button returns to every step.
+//! The graph view: a compiled program as a graph and as text. The graph worker draws the picture. This module shows it
+//! and turns clicks into URLs, so that the back button returns to every step.
 
 pub mod address;
 pub mod bar;

@@ -30,10 +30,10 @@ use crate::{ask, browser, programs};
 thread_local! {
     /// Settings of the comparison, restored when the user returns to it.
     static KEPT: RefCell<BTreeMap<String, String>> = const { RefCell::new(BTreeMap::new()) };
-    /// Differences between the programs of a run and those of a baseline. The key consists of the reports of both. Empty while
-    /// the programs are being compared.
+    /// Differences between the programs of a run and those of a baseline, by the reports of both. The bytes are empty
+    /// while the programs are being compared.
     static CHANGES: RefCell<Vec<(Pair, Vec<u8>)>> = const { RefCell::new(Vec::new()) };
-    /// Highest run number that was already added or skipped.
+    /// Highest number among the runs that were added or skipped.
     static SEEN: Cell<u32> = const { Cell::new(0) };
     /// True if runs were added automatically, and their folders have not been checked for groups yet.
     static NEW: Cell<bool> = const { Cell::new(false) };

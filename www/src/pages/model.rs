@@ -122,7 +122,7 @@ struct TextField {
     label: &'static str,
     /// Returns the value from the user.
     given: Box<dyn Fn() -> String + Send>,
-    /// Returns the default value, shown in gray.
+    /// Returns the default value, shown in grey.
     found: Box<dyn Fn() -> String + Send>,
     /// Applies the typed text. Returns false if it is invalid.
     accept: Box<dyn Fn(&str) -> bool + Send>,
@@ -155,7 +155,7 @@ fn text_field(field: TextField, cleared: RwSignal<bool>) -> AnyView {
     .into_any()
 }
 
-/// Returns an integer field. Shows the value from the profile or from a configuration file in gray.
+/// Returns an integer field. Shows the value from the profile or from a configuration file in grey.
 fn number_field(field: &'static FormField, run: &Run, changed: Callback<Settings>, cleared: RwSignal<bool>) -> AnyView {
     let (settings, report) = (run.settings, run.report);
     let text = |value: Option<u64>| value.map(|value| value.to_string()).unwrap_or_default();

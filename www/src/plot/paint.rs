@@ -1,9 +1,9 @@
-//! Converts colors computed by a browser to a form that all SVG readers accept, and escapes text for XML.
+//! Converts colours computed by a browser to a form that all SVG readers accept, and escapes text for XML.
 
 use crossprof::text::number::decimal;
 
-/// Converts a computed color (`rgb(1, 2, 3)`, `rgba(1, 2, 3, 0.5)`, `color(srgb 0.1 0.2 0.3 / 0.5)`) to `#rrggbb` and
-/// an opacity. Returns `None` if it is fully transparent or not a color.
+/// Converts a computed colour (`rgb(1, 2, 3)`, `rgba(1, 2, 3, 0.5)`, `color(srgb 0.1 0.2 0.3 / 0.5)`) to `#rrggbb` and
+/// an opacity. Returns `None` if it is fully transparent or not a colour.
 pub fn paint(text: &str) -> Option<(String, f64)> {
     let (kind, rest) = text.split_once('(')?;
     let unit = match kind {

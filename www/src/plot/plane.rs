@@ -17,7 +17,7 @@ pub struct Plane {
 pub type Place = (f64, f64);
 
 impl Plane {
-    /// Creates a plane that shows all points and all corners of lines, without unneeded empty space.
+    /// Creates a plane that shows all points and all corners of lines, with as little empty space as possible.
     pub fn of(points: &[(f64, f64)], lines: &[Vec<(f64, f64)>], logarithmic: bool) -> Plane {
         let shown = || points.iter().chain(lines.iter().flatten());
         let x = Scale::covering(shown().map(|point| point.0), logarithmic);

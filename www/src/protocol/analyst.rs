@@ -79,7 +79,7 @@ pub struct RehearseRequest;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AnalyseRequest;
 
-/// Analyzes a run.
+/// Analyses a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ReportRequest {
     /// Index of the run within the load.
@@ -242,7 +242,7 @@ pub struct MedianStepRequest {
     pub run: u32,
 }
 
-/// Colors the timeline by the time that ops gained or lost. Attached: the document [`Form::Changes`].
+/// Colours the timeline by the time that ops gained or lost. Attached: the document [`Form::Changes`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ColourRequest {
     /// Index of the run within the load.
@@ -319,13 +319,13 @@ requests! {
 /// Messages from the decoder to the analyst.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum RunChunk {
-    /// The attached buffer contains the next bytes of the serialized run. The number is the length of these bytes, which
+    /// The attached buffer contains the next bytes of the serialised run. The number is the length of these bytes, which
     /// are at the start of the buffer.
     Bytes(u32),
     /// The attached buffer contains the next events of the run. They may arrive while the decoder still reads the
     /// run.
     Rows,
-    /// The serialized run is complete.
+    /// The serialised run is complete.
     End,
     /// No run follows.
     Done,

@@ -30,7 +30,7 @@ pub struct Programs {
     pub found: Option<usize>,
 }
 
-/// Returns a program for an [`OpenRequest`]. Sent to the analyst.
+/// Requests a program for an [`OpenRequest`]. Sent to the analyst.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ProgramRequest {
     /// Index of the run within the load.
@@ -39,14 +39,14 @@ pub struct ProgramRequest {
     pub program: HloProgram,
 }
 
-/// Returns the programs of a run for a [`ChangesRequest`]. Sent to the analyst.
+/// Requests the programs of a run for a [`ChangesRequest`]. Sent to the analyst.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ComparedProgramsRequest {
     /// Index of the run within the load.
     pub run: u32,
 }
 
-/// Returns the numbers of an op for a [`ScriptRequest`]. Sent to the analyst.
+/// Requests the numbers of an op for a [`ScriptRequest`]. Sent to the analyst.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct OpNumbersRequest {
     /// Index of the run within the load.

@@ -1,9 +1,9 @@
 //! Binary encoding of JSON trees, for data that is too large to convert to JavaScript values one by one. Writer and
 //! reader belong to the same build, so there is no version number. Does not access the browser.
 //!
-//! A value is a tag followed by its content. Numbers take eight bytes. Strings, lists and objects begin with a length of four
-//! bytes. All numbers are little-endian. Unlike JSON, this format needs no number parser. The page would need one only for this
-//! purpose.
+//! A value is a tag followed by its content. Numbers take eight bytes. Strings, lists and objects begin with a length
+//! of four bytes. All numbers are little-endian. Unlike JSON, this format needs no number parser, and the page needs
+//! none for anything else.
 
 use serde_json::{Map, Number, Value};
 
@@ -20,7 +20,7 @@ const OBJECT: u8 = 8;
 /// Maximum nesting of lists and objects, as in `serde_json`. The reader is recursive.
 const MAX_DEPTH: u32 = 128;
 
-/// Serializes a tree. Returns `None` if a string or list is longer than `u32::MAX`.
+/// Serialises a tree. Returns `None` if a string or list is longer than `u32::MAX`.
 pub fn write(tree: &Value) -> Option<Vec<u8>> {
     let mut out = Vec::new();
     value(tree, &mut out)?;

@@ -17,7 +17,7 @@ pub struct Pending<T> {
 pub struct Opened {
     /// Number of the request.
     pub id: RequestId,
-    /// Earlier request for the same place, which is now cancelled.
+    /// Earlier request for the same place. It is now cancelled.
     pub superseded: Option<RequestId>,
 }
 

@@ -25,7 +25,7 @@ pub enum ReaderRequest {
 }
 
 /// Warms up a reader: unpacks and decodes files repeatedly, and discards the result, until another request arrives.
-/// The browser then has optimized code for the first load. Attached: the list of files.
+/// The browser then has optimised code for the first load. Attached: the list of files.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RehearseReadingRequest {
     /// Paths of the files, in the order of the list.

@@ -17,8 +17,8 @@ use crate::state::State;
 /// Output formats: form, label, description, suffix of the file name, and media type. The last two are empty for Perfetto,
 /// because no file is saved.
 const FORMS: [(PictureForm, &str, &str, &str, &str); 4] = [
-    (PictureForm::Svg, "SVG", "Save the picture as SVG", "timeline.svg", "image/svg+xml"),
-    (PictureForm::Png, "PNG", "Save the picture as PNG", "timeline.png", "image/png"),
+    (PictureForm::Svg, "SVG", "Save as SVG", "timeline.svg", "image/svg+xml"),
+    (PictureForm::Png, "PNG", "Save as PNG", "timeline.png", "image/png"),
     (
         PictureForm::Trace,
         "Trace",
@@ -35,7 +35,7 @@ const FORMS: [(PictureForm, &str, &str, &str, &str); 4] = [
     ),
 ];
 
-/// The surface in a form that views can store.
+/// Handle of a surface that views can store.
 type Held = StoredValue<Rc<Surface>, LocalStorage>;
 
 /// Renders a button with a label, a description and an action.

@@ -1,5 +1,5 @@
 //! A second run below the timeline of the first run. The two timelines move together, aligned at the start of a step or at
-//! the selected events. Colors show the time that ops gained or lost.
+//! the selected events. Colours show the time that ops gained or lost.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -120,7 +120,7 @@ fn pair(state: State, run: &Run, upper: Rc<Surface>, other: Run) -> AnyView {
     .into_any()
 }
 
-/// Requests the comparison of the runs from the second analyst. Each run's analyst then colors the ops of its run.
+/// Requests the comparison of the runs from the second analyst. Each run's analyst then colours the ops of its run.
 fn colour(state: State, runs: [(&Run, &Rc<Surface>); 2]) {
     let entry = |(run, _): (&Run, _)| SubjectEntry { name: state.name_of(run.id), ..SubjectEntry::default() };
     let subjects = Subjects { subjects: runs.map(entry).to_vec(), baseline: 0, weak_scaling: None };
@@ -129,7 +129,7 @@ fn colour(state: State, runs: [(&Run, &Rc<Surface>); 2]) {
         |(run, _): (&Run, _)| JsValue::from(run.report.with_untracked(|report| browser::buffer(&report.document)));
     for ((of, surface), side) in runs.into_iter().zip(0..) {
         let (run, surface) = (of.clone(), surface.clone());
-        // If the comparison fails, the ops keep their own colors.
+        // If the comparison fails, the ops keep their own colours.
         let coloured = move |done: Result<(), String>| surface.update(|sight| sight.by_change = done.is_ok());
         let colour = move |changes: Result<Document, String>| match changes {
             Ok(changes) => ask::colour(&run, changes.buffer().into(), Box::new(coloured)),

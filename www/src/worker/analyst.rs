@@ -1,5 +1,6 @@
-//! The analyst: receives decoded runs, makes their reports, pages and tables, and keeps the runs while the page shows them. The
-//! second analyst of a load runs the same program. It does not store runs. It only stores the memory records of some runs.
+//! The analyst: receives decoded runs, makes their reports, pages and tables, and keeps the runs while the page shows
+//! them. The second analyst of a load runs the same program. The second analyst does not store runs, only the memory
+//! records of some runs.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -166,7 +167,7 @@ fn receive(analyst: Rc<RefCell<Analyst>>, asker: Asker) {
     });
 }
 
-/// Analyzes the runs of one load.
+/// Analyses the runs of one load.
 #[derive(Default)]
 pub struct Analyst {
     session: Session,
@@ -186,7 +187,7 @@ pub struct Analyst {
 }
 
 impl Analyst {
-    /// Adds bytes of a serialized run.
+    /// Adds bytes of a serialised run.
     fn bytes(&mut self, bytes: &Uint8Array) {
         self.block.resize(bytes.length() as usize, 0);
         bytes.copy_to(&mut self.block);
@@ -202,7 +203,7 @@ impl Analyst {
         }
     }
 
-    /// Completes a serialized run.
+    /// Completes a serialised run.
     fn run(&mut self) {
         self.damaged |= self.session.take_over(std::mem::take(&mut self.reader)).is_err();
         self.settings.push(Settings::default());

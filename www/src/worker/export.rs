@@ -15,7 +15,7 @@ use crate::protocol::wire::Document;
 pub enum Made {
     Svg(String),
     Png(Raster, f64),
-    /// Chunks of text, which are compressed together.
+    /// Chunks of text that are compressed together.
     Trace(Array),
 }
 

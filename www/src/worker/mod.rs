@@ -1,7 +1,7 @@
-//! The workers. There are three programs. The reader inspects, unpacks and decodes files. The analyst analyses the decoded
-//! runs. The graph worker draws and prints compiled programs. A load has two readers, one analyst and, on demand, a second
-//! analyst, which handles requests that need no events. Both analysts run the same program. The request to a worker
-//! determines its task.
+//! The workers. There are three programs. The reader inspects, unpacks and decodes files. The analyst analyses the
+//! decoded runs. The graph worker draws and prints compiled programs. A load has two readers, one analyst and, on
+//! demand, a second analyst for requests that need no events. Both analysts run the same program. The request to a
+//! worker determines its task.
 
 pub mod analyst;
 pub mod arguments;

@@ -1,6 +1,6 @@
-//! Transfers bytes from one worker to the next. Blocks are transferred instead of copied, and come back to be filled again.
-//! Only a few blocks are in transit at any time, so memory stays bounded without shared memory. The page forwards all
-//! messages, so there is no port between the workers (see [`protocol`](crate::protocol)).
+//! Transfers bytes from one worker to the next. Blocks are transferred instead of copied, and come back to be filled
+//! again. Only a few blocks are in transit at any time, so memory stays bounded without shared memory. The page
+//! forwards all messages: there is no port between the workers (see [`protocol`](crate::protocol)).
 //!
 //! One post contains a list of messages, and a block with the bytes of all these messages in order. In this way, thousands
 //! of small archive members share a block.
@@ -35,7 +35,7 @@ struct Inboxes {
     behind: Inbox,
 }
 
-/// Receives messages from a neighbor. Keeps them until there is a listener.
+/// Receives messages from a neighbour. Keeps them until there is a listener.
 enum Inbox {
     Kept(Vec<Message>),
     Listening(Box<dyn FnMut(Message)>),
@@ -67,7 +67,7 @@ thread_local! {
     static INBOXES: RefCell<Inboxes> = RefCell::default();
 }
 
-/// Handles a message from a neighbor.
+/// Handles a message from a neighbour.
 pub fn hear(message: Message) {
     INBOXES.with_borrow_mut(|inboxes| match message.kind {
         Kind::Onward => inboxes.before.hear(message),
@@ -75,7 +75,7 @@ pub fn hear(message: Message) {
     });
 }
 
-/// Sends a message to a neighbor. Ignores errors, because if the neighbor is gone, the load was cancelled.
+/// Sends a message to a neighbour. Ignores errors, because if the neighbour is gone, the load was cancelled.
 fn post(kind: Kind, body: &JsValue, transferred: &Array) {
     let scope: DedicatedWorkerGlobalScope = js_sys::global().unchecked_into();
     let message = wire::message(RequestId::UNAWAITED, kind, body, &transferred.to_vec());
@@ -121,8 +121,8 @@ impl<M: Serialize + DeserializeOwned> Pipe<M> {
         }
     }
 
-    /// Queues a message after the bytes that were queued before it. [`flush`](Pipe::flush) sends the message, or a full
-    /// block does.
+    /// Queues a message after the bytes that were queued before it. The message is sent by [`flush`](Pipe::flush), or
+    /// when the block is full.
     pub fn send(&mut self, message: M) {
         self.announce_bytes();
         self.messages.push(message);

@@ -1,7 +1,7 @@
 //! Reads the bytes of a file as a stream.
 //!
-//! Most browsers can fill a given buffer, which needs no extra memory and no copy. Other browsers return their own
-//! buffers.
+//! Most browsers can fill a buffer that the caller provides, without extra memory or a copy. Other browsers return
+//! their own buffers.
 
 use js_sys::{ArrayBuffer, Uint8Array};
 use wasm_bindgen::prelude::*;

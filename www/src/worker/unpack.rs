@@ -17,7 +17,7 @@ use crate::worker::asker::Asker;
 use crate::worker::pipe::Pipe;
 use crate::worker::stream::FileStream;
 
-/// Bytes per read of uncompressed data, which is sent in the buffer of the read.
+/// Bytes per read of uncompressed data. The data is sent in the buffer that it was read into.
 const PLAIN_READ_BYTES: u32 = 4 << 20;
 /// Bytes per read of compressed data. Small reads return early, while the browser reads ahead.
 const PACKED_READ_BYTES: u32 = 512 << 10;

@@ -25,8 +25,8 @@ pub(super) fn filter_field(shown: Signal<Shown>, title: Memo<String>) -> AnyView
     let key = shown.with_untracked(|shown| shown.table().map_or("", |table| table.table.key()));
     let list = format!("completions-{key}");
     let typed = move || state.route.with(|route| route.query.filter.clone());
-    // While the user types a value, the first letters may match no row, so the table offers no values. So keep the last table
-    // that had rows.
+    // The first letters of a value may match no row, and a table without rows offers no values. Therefore, keep the
+    // last table that had rows.
     let with_rows = StoredValue::new(shown.get_untracked());
     // When the list is opened on an empty field, it offers all columns.
     let all = Memo::new(move |_| {

@@ -73,7 +73,7 @@ const INPUTS: [Input; 4] = [
     },
 ];
 
-/// Renders the fields of all runs, labeled with the runs' names. The section is open if a field has a value.
+/// Renders the fields of all runs, labelled with the runs' names. The section is open if a field has a value.
 pub fn inputs(choice: &Choice, runs: &[(String, Option<Run>)]) -> AnyView {
     let is_given = choice.runs.iter().any(|run| INPUTS.iter().any(|input| !(input.text)(run).is_empty()));
     let fieldset = |((at, chosen), (called, run)): ((usize, &Chosen), &(String, Option<Run>))| {
