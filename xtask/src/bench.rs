@@ -45,7 +45,8 @@ pub fn command(words: &[String]) -> Result {
         match word {
             "--events" => {
                 let number = rest.next().unwrap_or_default();
-                events = number.replace('_', "").parse().map_err(|_| format!("{number:?} is no number of events."))?;
+                events =
+                    number.replace('_', "").parse().map_err(|_| format!("{number:?} is not a number of events."))?;
             }
             "--native" => native_only = true,
             "--xprof" => xprof = Some(rest.next().ok_or("`--xprof` needs a Python.")?),
@@ -64,7 +65,7 @@ pub fn command(words: &[String]) -> Result {
     let packed = traces.first().ok_or("There is no trace.")?;
     inflate::compare(&packed.json, !native_only)?;
     against_xprof(&annotations, xprof)?;
-    println!("\nQuestions to a table of {OPS} ops, and searches, native:");
+    println!("\nQueries on a table of {OPS} ops, and searches, native:");
     process::run(Command::new(cache::target().join("release/examples/table_speed")).arg(&ops))?;
     if native_only { Ok(()) } else { in_tab(&traces, &annotations, &ops) }
 }

@@ -51,7 +51,7 @@ pub fn write(path: &Path, bytes: impl AsRef<[u8]>) -> Result {
     std::fs::write(path, bytes).map_err(|error| format!("{} cannot be written: {error}", path.display()))
 }
 
-/// Writes a marker file, which shows that the folder with this file is complete.
+/// Writes a marker file. It shows that its folder is complete.
 pub fn mark(file: &Path) -> Result {
     write(file, "")
 }

@@ -19,7 +19,7 @@ pub fn command(words: &[String]) -> Result {
     let variant = Variant::take(&mut words, Variant::Quick);
     let port = match words.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         [] => PORT,
-        ["--port", port] => port.parse().map_err(|_| format!("{port:?} is no port."))?,
+        ["--port", port] => port.parse().map_err(|_| format!("{port:?} is not a port."))?,
         _ => return Err(format!("`serve` has no option {:?}.", words.join(" "))),
     };
     let dist = build::page(variant)?;

@@ -93,7 +93,7 @@ fn cargo_tool(name: &str, version: &str, programs: &[&str], more: &[&str]) -> Re
         .arg(&root)
         .args(programs.iter().flat_map(|program| ["--bin", program]))
         .args(more)
-        // Run cargo outside this checkout, whose .cargo/config.toml applies only to the page.
+        // Run cargo outside this checkout, because the checkout's .cargo/config.toml applies only to the page.
         .current_dir(&scratch)
         .env("CARGO_TARGET_DIR", &scratch)
         .env("CARGO_PROFILE_RELEASE_LTO", "false")

@@ -22,7 +22,7 @@ fn samples_keep_the_promises() {
     let found = std::fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("found")).into_iter().flatten().flatten();
     for path in found.map(|entry| entry.path()) {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let format = Format::of_file_name(&name).unwrap_or_else(|| panic!("{name}: of which format?"));
+        let format = Format::of_file_name(&name).unwrap_or_else(|| panic!("{name}: unknown format"));
         assert_eq!(drive::drive(format, &std::fs::read(path).expect("a readable case")), Ok(()), "{name}");
     }
 }

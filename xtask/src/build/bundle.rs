@@ -1,4 +1,4 @@
-//! Builds everything that index.html names into a folder. The result is exactly that of `trunk build`.
+//! Builds everything that index.html names into a folder. The result is identical to that of `trunk build`.
 //!
 //! ```text
 //! index.html ── links ──┬─ files, folders, style sheets ─────────────────────────────┐
@@ -23,7 +23,7 @@ use wasm_bindgen_cli_support::Bindgen;
 /// Tools that build the programs.
 pub struct Tools {
     pub toolchain: Toolchain,
-    /// Optimises programs for size and speed, which takes minutes. Absent in quick builds.
+    /// Optimises programs for size and speed. This takes minutes, so quick builds have none.
     pub wasm_opt: Option<WasmOpt>,
 }
 

@@ -1,8 +1,8 @@
 //! Orders the functions of a WebAssembly module so that gzip compresses them best.
 //!
-//! gzip finds repetitions within 32 kB. Generic code has many nearly equal instances. An instance near a similar one takes only
-//! a few bytes, whereas an instance far from similar ones takes all of its bytes. Therefore, the functions are arranged in a
-//! chain:
+//! gzip finds repetitions within 32 kB. Generic code has many nearly identical instances. An instance near a similar
+//! one takes only a few bytes, whereas an instance far from similar ones takes all of its bytes. Therefore, the
+//! functions are arranged in a chain:
 //!
 //! ```text
 //! placed       … f17 f3 f90 | next: of the remaining functions, the one with the largest

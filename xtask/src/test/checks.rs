@@ -55,7 +55,7 @@ const ALL_BUT_PAGE: &[&str] = &["--workspace", "--exclude", "www", "--features",
 /// The complete command line. The page is not embedded, because tests pass it as a folder.
 const VIEW: &str = "crossprof/view,crossprof/mcp";
 
-/// Returns cargo of the toolchain that runs this program, for this checkout.
+/// Returns a command for this checkout with the cargo that belongs to the toolchain of this program.
 fn cargo(words: &[&str]) -> Command {
     let mut command = Command::new(toolchain::own_cargo());
     command.args(words).current_dir(cache::repository());
@@ -134,8 +134,8 @@ fn native(run: &mut Run) -> Result {
         (true, true) => &["--run-ignored", "all"],
         (true, false) => &["--", "--include-ignored"],
     };
-    // The tests of those parts of the page that do not use the browser, and of the other inflater, which a feature selects.
-    // The page's browser tests are a separate check.
+    // Tests of the parts of the page that do not use the browser, and of the inflater that only a feature selects. The
+    // page's browser tests are a separate check.
     let miniz = &["--package", "input", "--lib", "--no-default-features", "--features", "miniz"];
     let outcome = start(all_but_page, &[targets, real].concat())
         .and(start(&["--package", "www", "--lib"], &[]))

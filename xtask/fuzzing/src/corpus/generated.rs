@@ -2,7 +2,7 @@
 
 use crate::Format;
 
-// The packages that contain these generators are not libraries.
+// These generators are included as files, because their packages are not libraries.
 #[allow(dead_code, missing_docs)]
 #[path = "../../../../tests/support"]
 mod tests {

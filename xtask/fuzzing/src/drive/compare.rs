@@ -30,7 +30,7 @@ pub fn with_others(profile: &UnifiedProfile, random: &mut Random) -> Kept {
     let file = session.begin("again.html", Some(page.len() as u64));
     session.push(file, page.as_bytes());
     match session.finish(file).error {
-        Some(error) => Err(format!("Our own comparison cannot be read: {error}")),
+        Some(error) => Err(format!("The written comparison cannot be read again: {error}")),
         None => promise::equal("runs of a comparison that was read again", &session.runs().len(), &subjects.len()),
     }
 }

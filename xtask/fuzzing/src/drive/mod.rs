@@ -76,13 +76,13 @@ fn profile(path: &str, bytes: &[u8], measured: bool, random: &mut Random) -> Kep
     let (whole, mut session) = load(path, bytes, &[bytes.len()]);
     let sizes: Vec<usize> = (0..16).map(|_| 1 + random.size(16)).collect();
     let (in_pieces, mut other) = load(path, bytes, &sizes);
-    promise::equal("what a file gives, read in pieces of other sizes", &whole, &in_pieces)?;
-    promise::equal("runs, read in pieces of other sizes", &session.runs(), &other.runs())?;
+    promise::equal("the result of a file, read in chunks of other sizes", &whole, &in_pieces)?;
+    promise::equal("the runs, read in chunks of other sizes", &session.runs(), &other.runs())?;
     let mut other = if random.once_in(2) { handed_over(other)? } else { other };
     for run in session.runs().iter().take(MOST_RUNS) {
         let settings = Settings::default();
         let reports = (session.report(run.index, &settings), other.report(run.index, &settings));
-        promise::equal("a report, read in other pieces or handed over", &reports.0, &reports.1)?;
+        promise::equal("a report, read in other chunks or handed over", &reports.0, &reports.1)?;
         run::examine(&mut session, run.index, measured, random)?;
         arguments::read_again(&mut session, run.index, path, bytes, &sizes)?;
     }
@@ -94,12 +94,12 @@ fn of_memory(path: &str, bytes: &[u8], random: &mut Random) -> Kept {
     let (whole, mut session) = load(path, bytes, &[bytes.len()]);
     let sizes: Vec<usize> = (0..16).map(|_| 1 + random.size(16)).collect();
     let (in_pieces, mut other) = load(path, bytes, &sizes);
-    promise::equal("what a file gives, read in pieces of other sizes", &whole, &in_pieces)?;
+    promise::equal("the result of a file, read in chunks of other sizes", &whole, &in_pieces)?;
     for run in session.runs().iter().take(MOST_RUNS) {
         let settings = Settings::default();
         other.runs();
         let reports = (session.report(run.index, &settings), other.report(run.index, &settings));
-        promise::equal("a report, read in other pieces", &reports.0, &reports.1)?;
+        promise::equal("a report, read in other chunks", &reports.0, &reports.1)?;
         run::examine(&mut session, run.index, false, random)?;
     }
     Ok(())
@@ -126,7 +126,7 @@ fn push(session: &mut Session, file: crossprof::FileId, bytes: &[u8], sizes: &[u
     }
 }
 
-/// Reads the file as from disk, which first skips the lines of large planes.
+/// Reads the file as the command line reads a file on disk: the lines of large planes are skipped at first.
 fn outlined(bytes: &[u8]) {
     let mut outliner = Outliner::new(bytes.len() as u64);
     while let Some(wanted) = outliner.wanted() {
@@ -168,7 +168,7 @@ fn beside_a_trace(document: &[u8]) -> Kept {
     Ok(())
 }
 
-/// Passes the runs to another session, like the page, which decodes in one worker and analyses in another.
+/// Passes the runs to another session, because the page decodes in one worker and analyses in another.
 fn handed_over(mut from: Session) -> Kept<Session> {
     let mut to = Session::new();
     while let Some(image) = from.hand_over() {

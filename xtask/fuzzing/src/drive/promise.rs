@@ -16,7 +16,7 @@ pub fn equal<T: PartialEq + Debug>(what: &str, ours: &T, theirs: &T) -> Kept {
     let around = |text: &str| {
         String::from_utf8_lossy(&text.as_bytes()[same.saturating_sub(150)..text.len().min(same + 150)]).into_owned()
     };
-    Err(format!("There are two answers to {what}:\n  {}\n  {}", around(&ours), around(&theirs)))
+    Err(format!("The two results differ for {what}:\n  {}\n  {}", around(&ours), around(&theirs)))
 }
 
 /// Checks that no number of the value is infinite or NaN. JSON cannot show this, because serde writes null, but the debug
@@ -54,7 +54,7 @@ pub fn plain(what: &str, text: &str) -> Kept {
     match text.lines().find_map(|line| line.chars().find(acts).map(|found| (found, line))) {
         Some((found, line)) => {
             let line: String = line.chars().take(300).collect();
-            Err(format!("{what} holds {found:?}: {line:?}"))
+            Err(format!("{what} contains {found:?}: {line:?}"))
         }
         None => Ok(()),
     }
@@ -62,12 +62,12 @@ pub fn plain(what: &str, text: &str) -> Kept {
 
 /// Checks a document for programs: valid JSON in which every number is present.
 pub fn json(what: &str, text: &str, nulls: bool) -> Kept {
-    let value: Value = serde_json::from_str(text).map_err(|error| format!("{what} is no JSON: {error}"))?;
+    let value: Value = serde_json::from_str(text).map_err(|error| format!("{what} is not JSON: {error}"))?;
     if nulls {
         return Ok(());
     }
     match path_of_null(&value) {
-        Some(path) => Err(format!("{what} holds null at {path}")),
+        Some(path) => Err(format!("{what} contains null at {path}")),
         None => Ok(()),
     }
 }
@@ -100,8 +100,9 @@ pub fn shares(what: &str, text: &str) -> Kept {
             _ => None,
         }
     }
-    let value: Value = serde_json::from_str(text).map_err(|error| format!("{what} is no JSON: {error}"))?;
-    outside("", &value).map_or(Ok(()), |found| Err(format!("{what} holds a share outside of 0 to 100: {found}")))
+    let value: Value = serde_json::from_str(text).map_err(|error| format!("{what} is not JSON: {error}"))?;
+    outside("", &value)
+        .map_or(Ok(()), |found| Err(format!("{what} contains a percentage outside of 0 to 100: {found}")))
 }
 
 /// Checks that markup stays text on a page. Mutations write markup into names.
@@ -109,7 +110,7 @@ pub fn inert(what: &str, page: &str) -> Kept {
     match page.find(crate::mutate::MARKUP) {
         Some(at) => {
             let around = String::from_utf8_lossy(&page.as_bytes()[at.saturating_sub(80)..page.len().min(at + 80)]);
-            Err(format!("{what} holds markup of the input: {around}"))
+            Err(format!("{what} contains markup of the input: {around}"))
         }
         None => Ok(()),
     }

@@ -125,7 +125,7 @@ fn tables(session: &mut Session, run: u32, settings: &Settings, random: &mut Ran
         if asked.rows.len() as u64 != most || asked.matched_rows > asked.total_rows {
             return Err(format!("{}: {} rows of {} for {query:?}", asked.name, asked.rows.len(), asked.matched_rows));
         }
-        promise::equal("how many rows a table has", &table.total_rows, &asked.total_rows)?;
+        promise::equal("the number of rows of a table", &table.total_rows, &asked.total_rows)?;
         promise::plain("the text of a table", &export::text::table_text(&asked, true))?;
         promise::inert("the Markdown of a table", &export::markdown::to_markdown(&asked))?;
         promise::json("a table", &export::json::table(&asked), true)?;

@@ -112,7 +112,7 @@ fn tokens(text: &[u8]) -> Vec<Token> {
     found
 }
 
-/// Returns the token that ends the value which starts at `start`.
+/// Returns the last token of the value that starts at `start`.
 fn end_of_value(tokens: &[Token], start: usize) -> usize {
     let mut depth = 0usize;
     for (at, token) in tokens.iter().enumerate().skip(start) {

@@ -46,7 +46,7 @@ impl Options {
         let (mut first, mut step, mut corpus) = (0, 1, None);
         while let Some(word) = words.next() {
             let mut value = || words.next().ok_or(format!("{word} needs a value."));
-            let number = |text: String| text.parse::<u64>().map_err(|_| format!("{text:?} is no whole number."));
+            let number = |text: String| text.parse::<u64>().map_err(|_| format!("{text:?} is not a whole number."));
             match word.as_str() {
                 "--seconds" => options.seconds = number(value()?)?,
                 "--seed" => options.seed = number(value()?)?,
