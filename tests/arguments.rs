@@ -1,4 +1,4 @@
-//! Arguments of programs, compared with the shardings in the capturing script (tests/data/capture.py): `x` is 1024 x 256
+//! Program arguments, compared with the shardings in the capturing script (tests/data/capture.py): `x` is 1024 x 256
 //! floats, split over 8 devices by rows, and `w` is 256 x 256 floats on each device.
 
 use crossprof::table::{Cell, Query, Table};

@@ -129,7 +129,8 @@ fn a_slower_op_is_named_first_with_its_scope() {
 #[test]
 fn an_op_that_is_within_its_noise_is_no_cause() {
     let found = against_main(&Change { slower: vec![("custom-call.2", 1.3)], ..Change::default() });
-    // All ops vary by half a percent with their step. Over 20 steps this is a millisecond that belongs to no op.
+    // All ops vary by half a percent with their step. Over 20 steps, this noise adds up to a millisecond that belongs
+    // to no op.
     let named: Vec<&str> = found.causes.iter().map(|cause| cause.name.as_str()).collect();
     assert!(!named.iter().any(|name| name.starts_with("gemm") || name.starts_with("loop")), "{named:?}");
 }

@@ -45,7 +45,7 @@ impl Job {
         let mut now = 1000 * US;
         for step in 0..self.steps {
             json.event((701, 4001), "train", now, 50 * US, &[("step_num", &step.to_string())]);
-            // The collective ends on both devices after the slower one has joined.
+            // The collective ends on both devices after the slower device has arrived.
             let joined = now + (self.matmul_us + self.behind_us + 50) * US;
             let mut end = 0;
             for device in 1..=2 {
@@ -294,7 +294,7 @@ fn runs_with_and_without_steps_are_not_compared() {
     assert!(found.metrics.iter().any(|metric| metric.metric == "compute_utilization.compute_util_percent"));
 }
 
-/// Checks, for pairs of real captures, the verdict whether their steps do the same work, and its evidence.
+/// For pairs of real captures, checks the verdict on whether their steps do the same work, and the evidence for it.
 #[test]
 #[ignore = "reads real profiles"]
 fn equal_and_different_work_of_real_captures_is_detected() {

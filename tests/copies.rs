@@ -1,4 +1,5 @@
-//! Copies whose direction is only known from the host call (on ROCm) are treated equally in every section, table and page.
+//! Copies whose direction is only known from the host call (on ROCm) are treated alike in every section, table and
+//! page.
 //!
 //! The expected values were counted in the files by a separate program: the events named `__amd_rocclr_copyBuffer` or
 //! `__amd_rocclr_fillBufferAligned` on streams, classified by the name of the first host event with the same correlation id.

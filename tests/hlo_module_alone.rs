@@ -1,4 +1,4 @@
-//! Serialized modules without the surrounding `HloProto`, as JAX returns them (`as_serialized_hlo_module_proto()`): recognised
+//! Serialised modules without the surrounding `HloProto`, as JAX returns them (`as_serialized_hlo_module_proto()`): recognised
 //! among the other protobufs, and read like the same program inside an `HloProto`.
 
 use crossprof::hlo::{self, Module};

@@ -1,4 +1,4 @@
-//! HLO text, compared with the serialized modules from which XLA printed it, and with XLA's own numbers. The programs are
+//! HLO text, compared with the serialised modules from which XLA printed it, and with XLA's own numbers. The programs are
 //! in tests/data/hlo-text, and make.py in that folder wrote them.
 
 use std::collections::BTreeMap;

@@ -1,4 +1,4 @@
-//! The ops of a trace JSON, compared with the ops of the xplane file from which it was exported. They are equal in every
+//! The ops of a trace JSON, compared with the ops of the xplane file from which it was exported. Both agree in every
 //! column that both files have.
 //!
 //! The JSON next to `mi300x-8gpu-conv` comes from another program on one of its GPUs. A test confirms that the two have

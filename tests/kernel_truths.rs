@@ -97,9 +97,9 @@ fn every_row_of_xprofs_kernel_stats() {
     assert_eq!(compared, 40);
 }
 
-/// For each profile: the numbers of launches, device events, short kernels, runtime outliers and launch delay outliers, and the
-/// total times in calls, on the device and between the two, in microseconds. A separate script computed them, with the
-/// definitions of Holistic Trace Analysis.
+/// For each profile: the numbers of launches, device events, short kernels, runtime outliers and launch delay outliers,
+/// and the total time in calls, on the device, and between call and device work, in microseconds. A separate script
+/// computed them, with the definitions of Holistic Trace Analysis.
 const LAUNCHES: &[(&str, [u64; 5], [f64; 3])] = &[
     ("kineto/h100-owlv2.json.gz", [5165, 5165, 2143, 23, 4975], [42_720.509, 566_759.477, 277_132_663.528]),
     ("kineto/rank-0.json.gz", [1204, 1204, 280, 2, 937], [11_050.0, 607_844.0, 20_539_698.0]),

@@ -1,4 +1,4 @@
-//! The section `memory` of the unified profile, compared with XProf's memory profile and with XLA, and read back.
+//! The `memory` section of the unified profile, compared with XProf's memory profile and with XLA, and read back.
 
 use crate::support::{load, samples, xprof};
 use crossprof::{Session, Settings, UnifiedProfile, export};

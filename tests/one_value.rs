@@ -95,7 +95,7 @@ fn self_times_are(kernels: &[(&str, u32, u64, u64)], truth: &[(&str, f64)]) {
             assert_eq!(found.len(), 1, "{name} in {:?}: {values:?}", table.0);
             near(&format!("{name} in {:?}", table.0), found[0], us);
         }
-        // All steps are equal.
+        // All steps take the same time.
         near(name, step_ops.ops.iter().find(|it| it.name == format!("{name}.1")).unwrap().stddev_us.unwrap(), 0.0);
     }
     // The duration of a kernel is a different quantity, with its own name.
@@ -124,7 +124,8 @@ fn self_times_of_kernels_that_overlap_are_the_same_everywhere() {
     self_times_are(&kernels, &[("gemm", 90.0), ("norm", 60.0), ("adam", 50.0), ("other", 40.0)]);
 }
 
-/// A kernel covers three others on its stream, which is impossible on a real stream. Each instant is still included only once.
+/// A kernel covers three others on its stream. This is impossible on a real stream, but each instant must still be
+/// included only once.
 #[test]
 fn self_times_of_a_kernel_over_others_add_up_to_the_busy_time() {
     let kernels = [("whole", 13, 0, 500), ("first", 13, 100, 50), ("second", 13, 200, 100), ("last", 13, 490, 30)];

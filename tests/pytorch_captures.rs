@@ -1,4 +1,4 @@
-//! Lessons from public PyTorch captures: Kineto files with the same situations, and expected values counted by hand.
+//! Problems of public PyTorch captures, reproduced in small Kineto files. The expected values are counted by hand.
 
 use crate::support;
 use crossprof::UnifiedProfile;
@@ -73,7 +73,7 @@ fn a_kernel_that_starts_after_its_late_launch_waited_for_the_host() {
     assert_eq!((parts.host_bound_us, parts.other_idle_us), (Some(8915.0), 0.0));
 }
 
-/// In a capture with `torch.profiler`'s CUDA synchronization events, streams contain `Stream Sync` and `Context Sync`.
+/// In a capture with `torch.profiler`'s CUDA synchronisation events, streams contain `Stream Sync` and `Context Sync`.
 #[test]
 fn no_more_ops_have_calls_than_there_are() {
     let profile = profile(&[

@@ -25,8 +25,8 @@ fn page(name: &str) -> String {
 
 /// Returns the lines of a page's code blocks that call crossprof.
 ///
-/// `view` and `mcp` run until they are stopped (tests/view.rs and tests/agents.rs test them), and `scale` needs JAX (python/tests). Code blocks with a
-/// language are not shell commands.
+/// Leaves out `view` and `mcp`, which run until they are stopped (tests/view.rs and tests/agents.rs test them), and
+/// `scale`, which needs JAX (python/tests). Code blocks with a language are not shell commands.
 fn commands(text: &str) -> Vec<&str> {
     let mut commands = Vec::new();
     let mut fence = None;

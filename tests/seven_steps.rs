@@ -55,9 +55,9 @@ fn steps_have_their_length_and_their_parts() {
     assert_eq!(utilization.compute_util_percent, 39.0);
 }
 
-/// 35 us of idle time are between ops that were all launched in advance, and 575 us are before the host launches a step's
-/// first kernel. The step's annotation covers 100 of these. The last step's annotation continues for 375 us after its last
-/// op.
+/// 35 us of idle time are between ops that were all launched in advance, and 575 us are before the host launches a
+/// step's first kernel. The step's annotation covers 100 of these 575 us. The last step's annotation continues for 375
+/// us after its last op.
 #[test]
 fn idle_time_has_its_causes() {
     let analysis = analysis(WindowChoice::Main);

@@ -59,7 +59,7 @@ fn compilation_is_in_the_steps_that_compile() {
     assert_eq!(profile.step_timing.num_steps_counted, Some(5));
 }
 
-/// The JSON has no program numbers. Everything else is equal.
+/// The JSON has no program numbers. Everything else is identical.
 #[test]
 fn the_json_of_the_capture_agrees() {
     let (xplane, json) = (profile("recompile"), profile_of(&recording("recompile.trace.json.gz")));

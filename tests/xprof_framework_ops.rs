@@ -1,4 +1,4 @@
-//! XProf's `framework_op_stats` compared with the table `framework-ops`, row by row, for every trace that has it.
+//! XProf's `framework_op_stats` compared with the `framework-ops` table, row by row, for every trace that has it.
 //!
 //! XProf's host rows come from its own preprocessing (`IDLE`, unnamed rows), except `XlaModule`, which
 //! `tests/xprof_host_ops.rs` compares.

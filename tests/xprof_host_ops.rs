@@ -1,5 +1,5 @@
-//! The table `host-ops`, compared with XProf's `XlaModule` row, which contains the calls that launch kernels, and with sums
-//! over a trace's JSON. XProf's table of host ops has no rows in any of these profiles.
+//! The `host-ops` table, compared with XProf's `XlaModule` row (the calls that launch kernels), and with sums over a
+//! trace's JSON. XProf's table of host ops has no rows in any of these profiles.
 
 use crate::support;
 use crate::support::samples;

@@ -1,5 +1,6 @@
-//! The table `megascale` compared with XProf's `megascale_stats`, for synthetic captures of a TPU with five collectives between
-//! slices (tests/data/megascale). XProf cuts every time of a run to whole microseconds, and the mean again.
+//! The `megascale` table compared with XProf's `megascale_stats`, for synthetic captures of a TPU with five collectives
+//! between slices (tests/data/megascale). XProf truncates every time of a run to whole microseconds, and truncates the
+//! mean again.
 
 use crate::support::{samples, xprof};
 
@@ -15,8 +16,8 @@ const TIMES: [(&str, &str); 6] = [
     ("recv_done_stall", "recv_done_stall_us"),
     ("stall_duration", "stall_duration_us"),
 ];
-/// Tolerated difference in microseconds. XProf's means may be smaller, because times are cut twice, or larger, because the start
-/// and the end are cut separately.
+/// Tolerated difference in microseconds. XProf's means may be smaller, because times are truncated twice, or larger,
+/// because the start and the end are truncated separately.
 const CUT: std::ops::Range<f64> = -1.0..3.0;
 
 #[test]

@@ -53,7 +53,7 @@ def check_processes(processes: str | int | Sequence[int]) -> None:
     if processes != "all" and not is_number and not is_list:
         raise ValueError(f'processes must be "all", a number or a list of numbers, not {processes!r}.')
     if processes not in ("all", 0, [0], (0,)):
-        # Process 0 exists in every job. To find the others, JAX must initialize its devices.
+        # Process 0 exists in every job. To find the others, JAX must initialise its devices.
         chosen(processes, identity()[1])
 
 

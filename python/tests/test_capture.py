@@ -209,7 +209,7 @@ def test_a_touched_file_asks_all_processes_and_the_folder_has_their_steps(progra
     (session,) = sessions(tmp_path / "profiles")
     xplanes = sorted(session.glob("*.xplane.pb"))
     assert [path.name.split("_p")[-1] for path in xplanes] == ["000.xplane.pb", "001.xplane.pb"]
-    # The processes are not synchronized, so the name contains the steps of the first one.
+    # The processes are not synchronised, so the name contains the steps of the first one.
     names = [f"_steps_{numbers[0]:06}-{numbers[-1]:06}_requested" for numbers in map(step_numbers, xplanes)]
     assert session.name.endswith(tuple(names)), (session.name, names)
 

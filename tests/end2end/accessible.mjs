@@ -1,4 +1,4 @@
-// Checks accessibility with axe-core: use without sight and without a mouse, if a program can test it.
+// Checks with axe-core, if a program can test it, that the page can be used without sight and without a mouse.
 
 import assert from "node:assert/strict";
 import { createRequire } from "node:module";

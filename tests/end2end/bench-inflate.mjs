@@ -9,7 +9,7 @@ import { basename, join, resolve } from "node:path";
 import { launch } from "./browser.mjs";
 import { serve } from "./server.mjs";
 
-/** Number of rounds, of which the fastest counts: the first rounds run poorly compiled code, and others may be disturbed. */
+/** Number of rounds. The fastest is reported: the first rounds run poorly compiled code, and others may be disturbed. */
 const ROUNDS = 9;
 const [folder, file] = process.argv.slice(2);
 

@@ -111,7 +111,7 @@ test("runs are named, ordered and left out by keys, and the link names missing r
   await name.fill("<b>mine</b>");
   await name.press("Enter");
   await until("the name is used", async () => (await sentences(page)).includes("<b>mine</b>"));
-  assert.equal(await page.locator(".blocks b").count(), 0, "a name is no markup");
+  assert.equal(await page.locator(".blocks b").count(), 0, "a name is not markup");
   await page.locator("[data-do=right]").first().press("Enter");
   await until("the order changes", async () => (await page.locator(".compare-name").nth(1).inputValue()) === "<b>mine</b>");
   const address = await page.evaluate(() => location.href);

@@ -7,7 +7,7 @@ const puppeteer = createRequire(import.meta.url)("puppeteer-core");
 
 /**
  * Returns a tab of a new browser:
- *   goto    opens an address
+ *   goto    opens a URL
  *   run     runs a function in the page with these arguments, and returns its (awaited) result
  *   choose  sets the files (absolute paths) of a file input
  *   close   ends the browser

@@ -11,7 +11,7 @@
 export const tests = [];
 
 /**
- * Adds a test. Tests run beside each other, each in its own context. A test that uses what all contexts share (the clipboard, a
+ * Adds a test. Tests run in parallel, each in its own context. A test that uses what all contexts share (the clipboard, a
  * fixed port), or that measures time, runs alone.
  */
 export function test(name, run, { alone = false } = {}) {

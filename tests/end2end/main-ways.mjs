@@ -91,7 +91,7 @@ const ways = {
 
 const site = await serve(resolve(dist), "/some/sub-path/");
 
-/** Tries all ways in a new tab. Each continues where the one before ended. Returns how many failed. */
+/** Tests all features in a new tab. Each test continues where the previous test ended. Returns the number of failures. */
 async function tryAll() {
   const tab = await opened(browser, site);
   let failed = 0;

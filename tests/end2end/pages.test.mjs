@@ -111,7 +111,7 @@ test("links of the overview lead to their rows", async ({ page, site }) => {
   await open(page, site);
   await load(page, path);
   const row = page.locator(".page.overview .table-box tbody tr:not(.pad)").first();
-  // Equal ops of repeated layers, such as `copy-done.*`.
+  // Corresponding ops of repeated layers, such as `copy-done.*`.
   const stem = (await row.locator("td, th").first().innerText()).trim().replace(/\.\*$/, "");
   await row.locator("td").nth(1).click();
   await page.locator(".page.ops").waitFor();

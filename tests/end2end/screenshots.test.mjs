@@ -43,7 +43,7 @@ for (const scheme of ["light", "dark"]) {
       await page.locator("tr[data-row='0']").first().click();
       await page.locator(".row-details .facts").first().waitFor();
       await page.locator(".row-details").first().scrollIntoViewIfNeeded();
-      // The hovered row shows a tip, which is outside the page's landmarks.
+      // The hovered row shows a tooltip outside the page's landmarks.
       await page.locator("#main").hover({ position: { x: 2, y: 2 } });
       await shoot("row");
       await accessible(page, "details of a row");

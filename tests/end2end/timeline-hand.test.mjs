@@ -41,7 +41,7 @@ const option = (page, key) => new URLSearchParams(page.url().split("?")[1] ?? ""
 
 const name = (page) => page.locator(".timeline-name");
 
-/** Moves the pointer to a height and a fraction of the width, and waits for the tip about that place. */
+/** Moves the pointer to a height and a fraction of the width, and waits for the tooltip at that position. */
 async function pointAt(page, share, y, tip) {
   const box = await page.locator(".timeline-window").boundingBox();
   await page.mouse.move(box.x + box.width * share, box.y + y);

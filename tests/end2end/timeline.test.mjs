@@ -26,10 +26,10 @@ function colours(page, selector) {
   }, selector);
 }
 
-/** Returns an option of the address. */
+/** Returns an option of the URL. */
 const option = (page, key) => new URLSearchParams(page.url().split("?")[1] ?? "").get(`by.${key}`);
 
-/** Returns the edges of a range in picoseconds, as in an address. */
+/** Returns the edges of a range in picoseconds, as in the URL. */
 const edges = (text) => text.split("@")[0].split("-").map(Number);
 
 for (const [what, name] of [["a TPU", TPU], ["a GPU and its host", "kineto/rank-0.json.gz"]]) {

@@ -22,7 +22,7 @@ function addRun(log, run, files) {
   }
 }
 
-/** Runs `crossprof view` on a log folder with two runs. Calls `act` with the printed address and the folder. */
+/** Runs `crossprof view` on a log folder with two runs. Calls `act` with the printed URL and the folder. */
 async function viewed(cli, act) {
   const log = mkdtempSync(join(tmpdir(), "crossprof-view-"));
   addRun(log, "cpu", { "host.xplane.pb": "jax-cpu-train.xplane.pb" });

@@ -137,7 +137,7 @@ fn the_document_has_the_text_of_every_rule() {
     assert!(current.contains("\n| `host_overhead` | `many_small_kernels`"), "tables are missing");
 }
 
-/// A line that names the finding, then the formula, the limits and the remedy.
+/// Each text has a line that names the finding, then the formula, the limits and the remedy.
 #[test]
 fn every_rule_has_a_summary_and_a_text() {
     for rule in rules() {

@@ -91,7 +91,7 @@ fn two_chips(steps_of_second: i64, code: Option<WarningCode>) -> Trace {
 fn a_truncated_capture_is_not_judged_by_missing_events() {
     // In a complete file the finding is correct, because the second chip has less work.
     assert!(matches!(says(two_chips(12, None), "straggler_device"), Verdict::Fires(_)));
-    // Missing ops in a complete file are not counted for the chip either.
+    // If ops are missing from a complete file, the chip is not judged either.
     lacks(two_chips(5, None), "straggler_device", "did not record all device ops");
     for (code, word) in [(WarningCode::JsonTruncated, "earliest part"), (WarningCode::JsonCutOff, "events are missing")]
     {

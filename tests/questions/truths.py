@@ -22,7 +22,7 @@ questions = []
 
 
 def ask(name, question, truth, calls, pick, source, trap=None, tolerance=1e-5):
-    """Adds a question. ``pick`` says where in the answers the value is."""
+    """Adds a question. ``pick`` gives the position of the value in the answers."""
     questions.append(
         {
             "id": name,
@@ -42,12 +42,12 @@ def call(tool, capture, **arguments):
 
 
 def at(pointer, of=0):
-    """The value at a JSON pointer of an answer."""
+    """Returns the value at a JSON pointer of an answer."""
     return {"call": of, "at": pointer}
 
 
 def cell(column, of=0, **where):
-    """The cell of the first row with these values."""
+    """Returns the cell of the first row with these values."""
     return {"call": of, "column": column, "where": where}
 
 
@@ -253,7 +253,7 @@ PLACES = {"fusion.1": "embed/mul", "fusion.2": "attention/exp", "fusion.9": "hea
 
 
 def capture(host_name, device, step_us, ops_of_step, steps=6):
-    """A host with one TPU whose steps consist of these ops, each a name and a time."""
+    """Returns a host with one TPU whose steps consist of these ops, each with a name and a time."""
     events = []
     for pid, process, lines in [(1, f"/device:TPU:{device}", {2: "XLA Modules", 3: "XLA Ops"}), (701, "/host:CPU", {1: "python"})]:
         events.append({"ph": "M", "pid": pid, "name": "process_name", "args": {"name": process}})

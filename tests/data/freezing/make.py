@@ -117,7 +117,7 @@ def several_steps():
 
 
 def conditional():
-    """The block changes in a branch, as the state of an optimizer does that is refreshed only in some steps."""
+    """The block changes inside a branch, like an optimizer state that is refreshed only in some steps."""
 
     def step(params, number, x, y):
         loss, grads = jax.value_and_grad(loss_of)(params, x, y, ("embed",))

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes programs.tar.gz: HLO text, as XLA prints it, next to the serialized module that it was printed from.
+"""Makes programs.tar.gz: HLO text, as XLA prints it, next to the serialised module that it was printed from.
 
     pip install jax==0.10.2
     python make.py

@@ -4,7 +4,7 @@
     pip install jax==0.10.2 xprof==2.24.2
     python make.py
 
-programs.hlo.txt holds HLO modules as text, separated by `---`; random_fusions.py makes one more. For each module, this writes
+programs.hlo.txt contains HLO modules as text, separated by `---`; random_fusions.py makes one more. For each module, this writes
 
 * NAME.pb          the module as xla.HloModuleProto;
 * expected.json    general: FLOPs, transcendentals and bytes of the whole module by XLA's HloCostAnalysis (from jaxlib);

@@ -54,7 +54,7 @@ def call(stage, milliseconds, annotation=contextlib.nullcontext):
 
 
 def truth(case, stages):
-    """Returns the time of each stage in each step, from a step's start to the next one's, and the whole."""
+    """Returns the time of each stage in each step, and the length of each step. A step ends when the next step starts."""
     ends = [start for start, _ in steps[1:]] + [steps[-1][1]]
     inside = lambda a, b, start, end: max(0.0, min(b, end) - max(a, start))
     rows = []
@@ -286,7 +286,7 @@ def with_torch(case, stages, out):
 
 
 def scrub(data):
-    """Replaces this machine's name and paths by others of the same length."""
+    """Replaces this machine's name and paths with others of the same length."""
     for private in {socket.gethostname(), os.path.dirname(os.path.abspath(__file__)), sys.prefix, sys.base_prefix, os.getcwd()}:
         data = data.replace(private.encode(), (("/" if private[0] == "/" else "") + "x" * 500)[: len(private)].encode())
     return data

@@ -153,7 +153,7 @@ def gpt(layers=4, d=512, b=8, t=512, vocab=8192):
 
     tokens = jax.random.randint(key(1), (b, t), 0, vocab)
     analyse("train_step", train_step, *state, tokens)
-    # Products of the forward pass, three times for both passes. All pairs of causal attention count.
+    # Products of the forward pass, three times for both passes. All pairs of causal attention are included.
     products = layers * (2 * b * t * d * 12 * d + 4 * b * t * t * d) + 2 * b * t * d * vocab
     truth["model_flops_per_step"] = 3 * products
     truth["tokens_per_step"] = b * t

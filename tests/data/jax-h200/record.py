@@ -63,7 +63,7 @@ for row in rows.read().splitlines():
 
 
 def mean(begun, ended, column):
-    """Returns the mean of a column. A sample holds until the next one."""
+    """Returns the mean of a column. A sample is valid until the next sample."""
     weighted = length = 0.0
     for sample, following in zip(samples, samples[1:]):
         inside = min(ended, following[0]) - max(begun, sample[0])

@@ -5,7 +5,7 @@
 Each function wraps its parts in the name scopes `truth_forward`, `truth_update` and `truth_other`. JAX adds `transpose(...)` to
 the path of an instruction that computes a gradient, and `rematted_computation` to the path of one that is computed again.
 An instruction inside `truth_forward` therefore belongs to the forward pass, unless its path names one of these. The file
-`<name>.pb.gz` contains the program before XLA's optimizations (in which every instruction has its own path), and
+`<name>.pb.gz` contains the program before XLA's optimisations (in which every instruction has its own path), and
 `<name>.optimized.pb.gz` the program that runs. Needs jax, flax and optax.
 """
 

@@ -4,7 +4,7 @@
     pip install jax==0.10.2
     python make.py
 
-* CASE/a, CASE/b    the dumps of both sides: the program before XLA's optimizations, the program that runs, and its memory
+* CASE/a, CASE/b    the dumps of both sides: the program before XLA's optimisations, the program that runs, and its memory
 * truth.json        the difference of each case, as this script made it
 
 The truth names what the script changed in the training step. Numbers of instructions are counted in XLA's text by their
@@ -169,7 +169,7 @@ def opcodes(text):
 
 
 def truth(files):
-    """Returns the difference of each case, in the program before optimizations and in the one that runs."""
+    """Returns the difference of each case, in the program before the optimisations and in the program that runs."""
 
     def text(case, side, stage):
         found, = [it for name, it in files.items() if name.startswith('%s/%s/' % (case, side)) and stage in name

@@ -3,7 +3,7 @@
     python make.py OUT
 
 Needs the package `xprof` (2.24.2 made the files). The ids and names of the counters come from its headers
-`xprof/utils/tpu_counter_ids_*.h`; the values are pseudorandom. `xprof.json` holds the rows of `utilization_viewer`, and of
+`xprof/utils/tpu_counter_ids_*.h`; the values are pseudorandom. `xprof.json` contains the rows of `utilization_viewer`, and of
 `perf_counters` every 97th row.
 """
 
