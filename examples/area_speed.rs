@@ -1,4 +1,5 @@
-//! Measures the sums of areas of the timeline: `cargo run --release --example area_speed -- FILE`, of an xplane or a trace JSON.
+//! Measures the sums of timeline areas: `cargo run --release --example area_speed -- FILE`. FILE is an xplane or a
+//! trace JSON.
 
 use std::time::Instant;
 

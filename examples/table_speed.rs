@@ -1,4 +1,4 @@
-//! Measures questions to the tables of ops, and the search of `Ctrl K`: `cargo run --release --example table_speed -- FILE`.
+//! Measures queries on the ops tables, and the search of `Ctrl K`: `cargo run --release --example table_speed -- FILE`.
 
 use std::time::Instant;
 

@@ -1,7 +1,7 @@
-//! How long the timeline of a profile takes, natively: `cargo run --release --example timeline_speed -- FILE`.
+//! Measures the timeline of a profile natively: `cargo run --release --example timeline_speed -- FILE`.
 //!
-//! Prints milliseconds for what the first picture needs, for pictures at several zooms, and the bytes that each event takes beyond the
-//! trace. `cargo xtask bench` measures the same in a browser.
+//! Prints the milliseconds for the first picture and for pictures at several zooms, and the bytes per event that the
+//! timeline stores in addition to the trace. `cargo xtask bench` measures these values in a browser.
 
 use std::error::Error;
 use std::time::Instant;

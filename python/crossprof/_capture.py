@@ -343,7 +343,7 @@ class Capture:
             return
         cut = None
         if reason != "schedule" and self._done > self._first_recorded:
-            # An annotation that never ends is not recorded, so an interrupted step does not count.
+            # An annotation that never ends is not recorded, so an interrupted step is not included.
             cut, self._annotation = self._annotation, None
         self._end_annotation()
         if cut is None and window.is_running:
@@ -405,7 +405,7 @@ def capture(
 
     Args:
         folder: A local folder. All processes must use the same one. If None, the captures are only in memory: ``profiles()`` returns
-            them. In each process, they cover its own devices.
+            them. In each process, the profiles cover the devices of that process.
         wait: Steps before the first window. The last ones are timed, for comparison with the traced steps. None: record only on
             request.
         warmup: Steps to record and discard, because the first start of the profiler is slow.
@@ -430,7 +430,7 @@ def capture(
         perfetto: Also write ``perfetto_trace.json.gz``.
         argv: Also record the values of the program's flags. By default, the sidecar contains only their names. Values that look like
             secrets are never recorded.
-        power: Also sample the power, clocks and temperature of NVIDIA GPUs during a window, on a thread of its own.
+        power: Also sample the power, clocks and temperature of NVIDIA GPUs during a window, on a separate thread.
 
     Raises:
         ValueError, TypeError: An argument is invalid, or the folder cannot be written. Nothing was started.

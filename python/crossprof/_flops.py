@@ -18,7 +18,7 @@ _peak_of = peak_flops
 
 
 class FlopCounter:
-    """Converts tokens per second to FLOP/s and model FLOP utilisation. Assumes 6 FLOPs per parameter and token in a training step."""
+    """Converts tokens per second to FLOP/s and model FLOP utilisation. Assumes 6 FLOPs per parameter per token in a training step."""
 
     def __init__(self, num_params: int, *, peak_flops: float | None = None, num_devices: int | None = None) -> None:
         """

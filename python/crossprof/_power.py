@@ -1,6 +1,6 @@
 """Samples power, clocks, temperature and memory of NVIDIA GPUs during a capture, because no trace contains them.
 
-A thread of its own calls NVML, the library behind ``nvidia-smi``. The program's threads never wait for it.
+A separate thread calls NVML, the library behind ``nvidia-smi``. The program's threads never wait for it.
 """
 
 from __future__ import annotations

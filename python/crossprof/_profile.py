@@ -218,7 +218,7 @@ class Profile:
             against: A profile or its path. Return the instructions that are new, gone or changed in its program.
             against_program: The program of ``against``. By default, the one with the same name. Without ``against``, a program of this
                 run.
-            format: ``"text"``, ``"json"`` (for Model Explorer; of a difference, all its instructions), ``"node-data"``, ``"dot"``,
+            format: ``"text"``, ``"json"`` (for Model Explorer; for a difference, all its instructions), ``"node-data"``, ``"dot"``,
                 ``"svg"`` or ``"jax"`` (a script that runs ``op`` alone).
 
         Raises:
@@ -373,7 +373,7 @@ def open(  # noqa: A001
     Args:
         path: ``*.xplane.pb``, ``*.trace.json.gz``, a log folder, a profile's JSON, a report, a list of these (the files of several
             hosts), or a pattern (``"~/runs/*/profiles"``). Also the URL of one of these (``"gs://bucket/runs/*"``; needs
-            ``crossprof[remote]``), the bytes of a file, or a file that was opened for reading bytes.
+            ``crossprof[remote]``), the bytes of a file, or a file that was opened in binary mode.
         num_steps: Number of steps in the capture. Replaces the number found in it.
         batch_size: Samples per step over all devices.
         seq_length: Tokens per sample.

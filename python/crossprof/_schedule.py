@@ -42,7 +42,7 @@ class Schedule:
 
     def baseline_steps(self, window: int) -> int:
         """Returns the number of untraced steps before the window that are timed for comparison: as many as the window records, if
-        there are enough. The first step of the program never counts, because it compiles.
+        there are enough. The first step of the program is never included, because it compiles.
         """
         start = self.start(window)
         if start is None:

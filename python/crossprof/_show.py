@@ -45,9 +45,9 @@ class Shown:
 def show(
     what: Profile | str | os.PathLike[str], *, height: int = 800, page: str | os.PathLike[str] | None = None
 ) -> Shown:
-    """Shows a profile, or all profiles below a folder, as the page in a notebook. It runs ``crossprof view`` in the background, which
-    only this machine can reach. A browser on another machine needs a tunnel to the port in ``address``. In Colab, the notebook's proxy
-    forwards it.
+    """Shows a profile, or all profiles below a folder, as the page in a notebook. It runs ``crossprof view`` in the background. Only
+    this machine can reach that server. A browser on another machine needs a tunnel to the port in ``address``. In Colab, the
+    notebook's proxy forwards it.
 
     Args:
         what: A profile that was read, a file or a folder.

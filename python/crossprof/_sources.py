@@ -1,4 +1,4 @@
-"""What callers read: paths, URLs, bytes and opened files, alone or in lists."""
+"""Sources that callers can read: paths, URLs, bytes and opened files, alone or in lists."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ._paths import expanded
 if TYPE_CHECKING:
     from . import _native
 
-#: A path, a URL, the content of a file, or a file that was opened for reading bytes.
+#: A path, a URL, the content of a file, or a file that was opened in binary mode.
 Source = Union[str, "os.PathLike[str]", bytes, bytearray, memoryview, BinaryIO]
 #: A source, or several sources.
 Sources = Union[Source, Iterable[Source]]

@@ -174,7 +174,7 @@ fn ask(py: Python<'_>, tool: &str, arguments: &str) -> PyResult<String> {
     called.map(|answer| answer.to_string()).map_err(PyValueError::new_err)
 }
 
-/// Opens the run of a profile's JSON.
+/// Opens the run in a profile's JSON.
 #[pyfunction]
 fn of_document(py: Python<'_>, text: &str) -> PyResult<Runs> {
     py.detach(|| Opened::of_document(text)).map(|opened| Runs(Mutex::new(opened))).map_err(PyValueError::new_err)
@@ -198,8 +198,8 @@ fn is_model(bytes: &[u8]) -> bool {
     describes_model(bytes)
 }
 
-/// Reads and analyses files, folders and streams. Ctrl+C interrupts it. Calls `watch` periodically with the bytes read and the total
-/// bytes (0 while unknown).
+/// Reads and analyses files, folders and streams. Ctrl+C interrupts the read. Calls `watch` periodically with the bytes
+/// read and the total bytes (0 while unknown).
 #[pyfunction]
 #[pyo3(signature = (paths, given, watch, *, num_steps=None, batch_size=None, seq_length=None, device=None, model_config=None, window=None))]
 #[expect(clippy::too_many_arguments, reason = "each is a keyword of the Python function")]

@@ -226,7 +226,7 @@ def test_an_exception_inside_the_window_saves_it_and_goes_on(program, tmp_path: 
     assert "ArithmeticError: diverged" in err
     (session,) = sessions(tmp_path / "profiles")
     (xplane,) = session.glob("*.xplane.pb")
-    # The interrupted step does not count.
+    # The interrupted step is not included.
     assert step_numbers(xplane) == [3, 4, 5, 6]
     capture = json.loads((session / "crossprof.json").read_text())["capture"]
     assert capture["ended_by"] == "ArithmeticError"

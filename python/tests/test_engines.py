@@ -1,6 +1,6 @@
 """Lakes that Ray and Spark write. Real engines run on this machine; without them, the tests are skipped.
 
-``cargo xtask test engines`` runs them in an environment of their own. By hand: ``pip install "ray[data]" pyspark s3fs pyarrow``, a Java
+``cargo xtask test engines`` runs them in a separate environment. By hand: ``pip install "ray[data]" pyspark s3fs pyarrow``, a Java
 runtime, and ``pytest python/tests/test_engines.py``.
 """
 
@@ -189,7 +189,7 @@ def test_a_killed_driver_loses_nothing(name: str, logs: Path, tmp_path: Path) ->
     def driver() -> subprocess.Popen[str]:
         environment = {**os.environ, "PYSPARK_PYTHON": sys.executable, "RAY_USAGE_STATS_ENABLED": "0", "SPARK_LOCAL_IP": "127.0.0.1"}
         call = [sys.executable, "-c", text, str(logs), str(tmp_path / "lake")]
-        # A session of its own, to end what the killed driver leaves.
+        # A separate session, so that the test can end what the killed driver leaves.
         return subprocess.Popen(
             call, env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, start_new_session=True
         )

@@ -68,7 +68,7 @@ def test_a_training_that_tf_data_feeds_is_captured(tmp_path: Path) -> None:
     report = crossprof.open(tmp_path / "profiles").report
     assert report["parameter_counts"]["total_params"] == 16 + 1
     assert fetched_batches(session) == 4
-    # The whole capture, because the machine determines which of these very short steps count.
+    # The whole capture, because the machine determines which of these very short steps are counted.
     whole = crossprof.open(tmp_path / "profiles", window="all").report
     assert 0 < whole["io_operations"]["io_total_time_us"] < whole["step_timing"]["total_time_us"]
 

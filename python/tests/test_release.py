@@ -63,7 +63,7 @@ def test_a_release_packs_the_page_tries_the_wheels_and_publishes_both(tmp_path: 
     (checkout / "dist" / "index.html").write_text("the page")
     (checkout / "dist" / "assets" / "page.wasm").write_bytes(b"\0asm")
     build, pack = [step["run"] for step in job("page") if "run" in step]
-    # The folder above replaces this step, which the check `build` runs.
+    # The folder above replaces this step, which the `build` check runs.
     assert build == "cargo xtask build"
     bash(pack, checkout)
     page = of_action(job("page"), "actions/upload-artifact")

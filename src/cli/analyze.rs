@@ -124,8 +124,8 @@ pub fn read(inputs: &Inputs, outputs: &Outputs, progress: &mut Progress) -> Resu
     read_with(inputs, Vec::new(), inputs.model.checkpoint_dir.is_none(), outputs, progress)
 }
 
-/// Loads the inputs and the streams, and analyses every run. If `search`, also reads the files that describe the model next to the profiles and
-/// in the folders above them.
+/// Loads the inputs and the streams, and analyses every run. If `search`, also reads the files that describe the model
+/// next to the profiles, and in the folders above them.
 ///
 /// # Errors
 ///

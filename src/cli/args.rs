@@ -353,8 +353,8 @@ pub struct Check {
     /// is given several times, the baseline is the median of the given profiles
     #[arg(long, value_name = "FILE|DIR")]
     pub baseline: Vec<PathBuf>,
-    /// Baseline run to compare with, if there are several. The default is the run with the same name. A pattern ('main-*') selects
-    /// all matching runs, and the baseline is their median
+    /// Baseline run to compare with, if the baseline has several. The default is the run with the same name. A pattern
+    /// ('main-*') selects all matching runs, and the baseline is their median
     #[arg(long, alias = "baseline_run", value_name = "NAME")]
     pub baseline_run: Option<String>,
     /// Check only this run, if there are several

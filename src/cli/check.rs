@@ -94,8 +94,8 @@ impl Budget {
     }
 }
 
-/// Returns the result and the digest of each run, or all mistakes that prevent them. The budget is read first, because errors in it do not depend on the
-/// profile.
+/// Returns the result and the digest of each run, or all mistakes that prevent them. The budget is read first, because
+/// its errors do not depend on the profile.
 fn check(command: &Check) -> Result<(CheckReport, Vec<String>), Vec<String>> {
     let budget = read_budget(&Asked {
         budget: command.budget.clone(),

@@ -70,8 +70,8 @@ impl Opened {
         Opened::read_with(paths, streams, known, true, &mut Progress::watched(watched))
     }
 
-    /// Reads and analyses the files below `paths`, and the `streams`. If `searches`, also reads the sidecar files that describe the model next to
-    /// the profiles and in the folders above them.
+    /// Reads and analyses the files below `paths`, and the `streams`. If `searches`, also reads the sidecar files that
+    /// describe the model, next to the profiles and in the folders above them.
     ///
     /// # Errors
     ///
@@ -351,8 +351,8 @@ pub enum Against<'a> {
     RunOf(&'a mut Opened, usize),
 }
 
-/// Compares runs, each given with its compiled programs, and returns the comparison as JSON. With `output`, also writes the comparison to that file, in the format
-/// that its extension selects.
+/// Compares runs, each given with its compiled programs, and returns the comparison as JSON. With `output`, also writes
+/// the comparison to that file. Its extension selects the format.
 ///
 /// # Errors
 ///
