@@ -41,7 +41,7 @@
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
 
-// The façade, which the page and the Python package use.
+// The façade that the page and the Python package use.
 pub mod session;
 pub use {compare, document, export, graph, pages, report, timeline};
 

@@ -171,7 +171,7 @@ impl Session {
         runs::wanted(&mut self.members)
     }
 
-    /// Returns true if the run is an imported result, which has no events.
+    /// Returns true if the run is an imported result. Such a run has no events.
     pub fn is_imported(&self, run: u32) -> bool {
         self.runs.get(run as usize).is_some_and(LoadedRun::is_imported)
     }

@@ -276,7 +276,7 @@ mod mcp {
         std::fs::create_dir_all(&outside).unwrap();
         std::fs::copy(root().join(TPU), outside.join("a.trace.json.gz")).unwrap();
         std::fs::copy(root().join(TPU), inside.join("b.trace.json.gz")).unwrap();
-        // The folder above contains a sidecar, which must not be read either.
+        // The folder above contains a sidecar. It must not be read either.
         std::fs::write(folder.join("crossprof.json"), r#"{"batch_size": 77}"#).unwrap();
         std::os::unix::fs::symlink(outside.join("a.trace.json.gz"), inside.join("run/link.trace.json.gz")).unwrap();
         std::os::unix::fs::symlink(&outside, inside.join("folder")).unwrap();

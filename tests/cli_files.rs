@@ -77,8 +77,8 @@ fn a_reader_that_stops_early_is_no_failure() {
 fn a_leftover_file_of_a_killed_process_does_no_harm() {
     let folder = scratch("left");
     fs::write(folder.join("tpu.gz"), sample(TPU)).expect("a file");
-    // The process keeps the process id of its shell. This is like the only process in a container, which always has the
-    // same id.
+    // `exec` keeps the process id of the shell, so crossprof finds a file of an earlier process with its own id. In a
+    // container, the only process always has the same id.
     let script = "touch .crossprof-$$.tmp && exec \"$0\" analyze tpu.gz --output report.md";
     let output = shell(&folder, script);
     assert_eq!(status(&output), Some(0), "{}", cli::stderr(&output));

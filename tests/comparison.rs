@@ -25,7 +25,7 @@ struct Job {
     /// Additional time of the matmul on the second device.
     behind_us: u64,
     gap_us: u64,
-    /// The number in the names, which each build changes.
+    /// The number in the names. Each build changes it.
     number: u32,
 }
 

@@ -87,7 +87,7 @@ fn rates_of_ops_that_end_later_are_possible() {
     assert_eq!(rates, 2);
 }
 
-/// Iterations of the loop in `jit_random`, which XLA counts once.
+/// Iterations of the loop in `jit_random`. XLA counts the loop once.
 const TRIPS: f64 = 5.0;
 
 #[test]

@@ -8,8 +8,8 @@ use crossprof::{Settings, UnifiedProfile, WindowChoice};
 
 const PS_PER_US: f64 = 1e6;
 
-/// Returns the profile of the committed example, which must contain exactly `text`. The expected values of the generators cover
-/// everything that the devices did.
+/// Returns the profile of the committed example. The example must contain exactly `text`. The expected values of the
+/// generators cover everything that the devices did.
 fn committed(name: &str, text: &str) -> UnifiedProfile {
     let path = support::samples::root().join("www/assets/examples").join(name);
     if std::env::var_os("CROSSPROF_WRITE_EXAMPLES").is_some() {

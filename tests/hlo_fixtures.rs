@@ -125,8 +125,8 @@ fn categories_and_expressions_match_xprof() {
     println!("{rows} rows equal");
 }
 
-/// Under the general conventions, whole modules cost the same as in XLA. Custom calls, which XLA counts as -1, and the
-/// ragged dot, for which XLA ignores the summed dimension, are excluded.
+/// Under the general conventions, whole modules cost the same as in XLA. Two ops are excluded: XLA counts custom calls
+/// as -1, and ignores the summed dimension of the ragged dot.
 #[test]
 fn module_costs_match_xla() {
     let mut compared = 0;

@@ -236,7 +236,7 @@ fn programs(session: &mut Session) -> Vec<(String, Option<ProgramMemory>, usize)
     found
 }
 
-/// Returns the assignment without ids and without the order of its lists, which the text does not have.
+/// Returns the assignment without ids and without the order of its lists, because the text has neither.
 fn assigned(program: &ProgramMemory) -> Vec<String> {
     let Assignment { buffers, allocations, .. } = &program.assignment;
     let mut facts: Vec<String> = allocations

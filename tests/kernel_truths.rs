@@ -159,7 +159,8 @@ fn offloaded_arrays_of_a_tpu() {
     }
 }
 
-/// The expected values are calls and bytes by direction, which a short program in another language summed from the files.
+/// The expected values are calls and bytes by direction. A short program in another language summed them from the
+/// files.
 #[test]
 #[ignore = "reads real profiles"]
 fn transfer_calls_of_tpu_hosts_have_their_bytes() {

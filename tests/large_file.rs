@@ -1,5 +1,5 @@
-//! A file so large that the metadata is read before the events. The result must match that of the same bytes in an archive,
-//! which can only be read from start to end.
+//! A file so large that the metadata is read before the events. The result must match that of the same bytes in an
+//! archive, although an archive can only be read from start to end.
 
 use std::io::Write;
 use std::path::Path;

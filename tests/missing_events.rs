@@ -47,7 +47,7 @@ fn warning<'p>(profile: &'p UnifiedProfile, code: &str) -> Option<&'p crossprof:
     profile.warnings.iter().find(|warning| warning.code == code)
 }
 
-/// Returns the message of a warning, which must exist.
+/// Returns the message of a warning. The warning must exist.
 fn message<'p>(profile: &'p UnifiedProfile, code: &str) -> &'p str {
     warning(profile, code).unwrap_or_else(|| panic!("no {code} in {:?}", profile.warnings)).message.as_str()
 }

@@ -95,7 +95,8 @@ fn a_convolution_stays_one_whatever_kernels_do_it() {
     assert!(path.is_some_and(|path| path.ends_with("conv_general_dilated")));
 }
 
-/// The expected values are counts and times by `cat` and name, which a short program in another language summed from the file.
+/// The expected values are counts and times by `cat` and name. A short program in another language summed them from the
+/// file.
 #[test]
 #[ignore = "reads real profiles"]
 fn kineto_copies_and_library_kernels_are_distinguished() {

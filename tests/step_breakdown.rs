@@ -33,8 +33,8 @@ fn total_ms(breakdown: &Breakdown, device: u32, part: StepPart) -> f64 {
     breakdown.rows.iter().filter(|row| row.device == device).map(|row| row.parts.get(part)).sum::<Ps>().as_us() / 1e3
 }
 
-/// xprof_overview.rs compares the one-digit numbers that XProf prints. This output has six digits and uses event times,
-/// which run fast by 1.5 in 100,000 compared with the chips' clocks.
+/// xprof_overview.rs compares the one-digit numbers that XProf prints. This output has six digits and uses event times.
+/// Event times run fast by 1.5 in 100,000 compared with the chips' clocks.
 #[test]
 #[ignore = "reads real profiles"]
 fn the_idle_time_of_a_tpu_is_xprofs() {

@@ -1,7 +1,8 @@
 //! XProf's `overview_page` compared with the unified profile, figure by figure, for every trace that has it.
 //!
-//! crossprof has no counterpart for the percentage of framework ops, eager execution, inference latency, and the idle time
-//! of "host ops", which JAX programs do not have. Printed numbers are compared with ours at the same number of digits.
+//! crossprof has no counterpart for the percentage of framework ops, eager execution, inference latency, and the idle
+//! time of "host ops" (JAX programs have no host ops). Printed numbers are compared with ours at the same number of
+//! digits.
 
 use crate::support;
 use crate::support::xprof::{

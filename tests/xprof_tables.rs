@@ -211,7 +211,8 @@ fn leaf(comparison: &mut Comparison, folder: &str, program: &str, op: &Value, op
         comparison.number(&format!("{name}: FLOPs"), number_of(&metrics["rawFlops"]), number(row, "flops"), &[]);
         let theirs = number_of(&metrics["rawBytesAccessedArray"][0]);
         let is_pair = name.contains("-start") || name.contains("-done");
-        // The rates of a pair use the pair's own time, which is unknown here, so bytes come from their fraction of all bytes.
+        // The rates of a pair use the pair's own time. That time is unknown here, so bytes come from their fraction of
+        // all bytes.
         let share = if is_pair { number(row, "hbm_bw_gibps") / number(row, "measured_memory_bw_gibps") } else { 1.0 };
         let bytes = if is_pair {
             share * number(row, "bytes_accessed")

@@ -13,7 +13,7 @@ const STANDARD_OUTPUT: &str = "/dev/stdout";
 pub struct Outputs(Vec<PathBuf>);
 
 impl Outputs {
-    /// Creates the outputs at these paths, which need not exist.
+    /// Creates the outputs at these paths. The paths need not exist.
     pub fn new<'a>(paths: impl IntoIterator<Item = &'a PathBuf>) -> Outputs {
         Outputs(paths.into_iter().cloned().collect())
     }

@@ -33,7 +33,7 @@ pub struct Progress {
 }
 
 enum Shown {
-    /// A bar, which is created if the load takes longer than [`PATIENCE`].
+    /// A bar. It is created only if the load takes longer than [`PATIENCE`].
     Bar(Option<ProgressBar>),
     Elsewhere(Arc<Watched>),
 }

@@ -168,7 +168,7 @@ fn profiles_of_older_tools_are_checked_and_are_baselines() {
         (&["old.json"][..], "step_timing.avg_step_time_us == 100 ms", 0),
         (&["old.json"], "compute_utilization.compute_util_percent == 50 %", 0),
         (&["old.json"], "kernels.kernels_by_category.Fusion.count == 3", 0),
-        // The 1.0.0 tools did not look for findings, which is different from finding nothing.
+        // The 1.0.0 tools did not look for findings. That is not the same as finding nothing.
         (&["old.json"], "count(findings[severity=warning]) == 0", 1),
         (&["old.json"], "count(findings[severity=warning]) == 0 if measured", 0),
         (&["new.trace.json", "--baseline", "old.json"], "throughput.steps_per_sec == baseline", 0),

@@ -3,7 +3,8 @@
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 
-// `cargo xtask` keeps playwright-core outside the checkout and names its folder in NODE_PATH, which only require() reads.
+// `cargo xtask` keeps playwright-core outside the checkout and names its folder in NODE_PATH. Only require() reads this
+// variable.
 const { chromium } = createRequire(import.meta.url)("playwright-core");
 
 const FLAGS = [

@@ -42,7 +42,7 @@ test("a capture's memory is that of the command line", async ({ page, site, cli,
   assert.equal((await saved(page, "Every allocation and release")).length - 1, events.length);
   assert.ok(await fits(page), "the page scrolls sideways");
   assert.doesNotMatch(await page.locator(".blocks").innerText(), /NaN|undefined|Infinity/);
-  // A click on a row opens its details, which a worker renders.
+  // A click on a row opens its details. A worker renders them.
   const table = page.locator('.table-box:has(h2:text-is("Alive at the peak, all programs"))');
   await table.locator("tbody tr:not(.pad)").first().click();
   await page.locator(".row-details h2").waitFor();

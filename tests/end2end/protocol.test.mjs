@@ -139,7 +139,7 @@ test("errors in a worker become messages", async ({ page, site, expected }) => {
     await drop(page, "#main", [path]);
     await page.locator(".file.failed .message", { hasText: sentence }).waitFor();
   };
-  // A message from another worker, which the page forwards.
+  // A message from another worker that the page forwards.
   await fails((data) => data[1] === 5 && (data[2] = 7), /damaged during the transfer/);
   // A message without its files: an error in the worker's program.
   expected.push(/TypeError|RuntimeError|undefined|unreachable/);

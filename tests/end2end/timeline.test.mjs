@@ -159,7 +159,7 @@ test("the statistics of a selected range are those of the command line", async (
   await load(page, path);
   await timeline(page);
   const box = await page.locator(".timeline-window").boundingBox();
-  // On the axis, which selects all tracks.
+  // A drag on the axis selects all tracks.
   await page.mouse.move(box.x + box.width * 0.4, box.y + 10);
   await page.mouse.down();
   await page.mouse.move(box.x + box.width * 0.6, box.y + 10, { steps: 4 });

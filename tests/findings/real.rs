@@ -1,6 +1,7 @@
 //! Rules that fire on real profiles, in report order. No other rules may fire.
 //!
-//! Each list is justified by facts about the profile that other programs counted, which share no code with this one.
+//! Each list is justified by facts about the profile. Other programs, which share no code with this one, counted these
+//! facts.
 
 use crossprof::Settings;
 

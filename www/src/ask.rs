@@ -106,7 +106,7 @@ pub fn prepare(load: u32, run: u32) {
     ask(load, To::Analyst, PrepareRequest { run }, None, &[], heard);
 }
 
-/// Requests the small picture of the whole capture, which is shown above the views.
+/// Requests the small picture of the whole capture that is shown above the views.
 pub fn strip(run: &Run, size: (u32, u32), dark: bool, heard: Heard<StripPicture>) {
     ask(run.load, To::Analyst, StripRequest { run: run.index, size, dark }, None, &[], heard);
 }

@@ -89,7 +89,7 @@ fn files_of(program: Program) -> [String; 2] {
     [format!("{name}.js?build={BUILD_ID}"), format!("{name}_bg.wasm?build={BUILD_ID}")]
 }
 
-/// Returns the code of a program, which is fetched and compiled on the first call.
+/// Returns the code of a program. The first call fetches and compiles the code.
 fn code(program: Program) -> Promise {
     CODE.with_borrow_mut(|code| {
         code[program as usize].get_or_insert_with(|| future_to_promise(fetch_code(program))).clone()

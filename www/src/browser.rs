@@ -83,7 +83,7 @@ pub fn remembered(key: &str) -> Option<String> {
     storage()?.get_item(key).ok()?
 }
 
-/// Stores a value for later visits. A private window may refuse to store it, which is harmless.
+/// Stores a value for later visits. A private window may refuse to store it, but that is harmless.
 pub fn remember(key: &str, value: &str) {
     if let Some(storage) = storage() {
         let _ = storage.set_item(key, value);
@@ -107,7 +107,7 @@ pub fn kept(run: u32) -> Option<String> {
     window().session_storage().ok()??.get_item(&run.to_string()).ok()?
 }
 
-/// Marks the page as fully loaded, which means that it fetches nothing more. The browser tests wait for this mark.
+/// Marks the page as fully loaded: it fetches nothing more. The browser tests wait for this mark.
 pub fn mark_ready() {
     if let Some(body) = document().body() {
         // Fails only for a malformed attribute name.

@@ -30,8 +30,8 @@ pub struct Profile {
     /// Source files of the run.
     #[serde(default)]
     pub provenance: Vec<SourceFile>,
-    /// True if the file is a report instead of a trace, so that there are no events. This field is not part of the unified
-    /// profile, which names the source of the original run.
+    /// True if the file is a report instead of a trace, so that there are no events. This field is not part of the
+    /// unified profile, because the unified profile names the source of the original run.
     #[serde(default)]
     pub is_earlier_result: bool,
 }

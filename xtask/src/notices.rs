@@ -99,8 +99,8 @@ fn packages(of_program: &[&str]) -> Result<Vec<(Package, String)>> {
     if found.is_empty() { Err("cargo tree names no package.".into()) } else { Ok(found) }
 }
 
-/// Parses `serde v1.0.229|MIT OR Apache-2.0 (*)`. Returns `None` for a package of this workspace, which is recognised
-/// by the path after its version.
+/// Parses `serde v1.0.229|MIT OR Apache-2.0 (*)`. Returns `None` for a package of this workspace: such a line has a
+/// path after the version.
 fn package_of_line(line: &str) -> Option<(Package, String)> {
     let (package, licence) = line.split_once('|')?;
     let (name, version) = package.split_once(" v")?;

@@ -54,8 +54,8 @@ pub fn setup() -> Result {
 /// Returns the folder of wasm-bindgen and its test runner, in the version from Cargo.lock.
 pub fn wasm_bindgen() -> Result<PathBuf> {
     let version = locked_version("wasm-bindgen")?;
-    // Builds without --locked, because wasm-bindgen's own lock file names a crate that some registries no longer have. The
-    // test runner connects only to the browser's driver on this machine, which needs no encryption.
+    // Builds without --locked, because wasm-bindgen's own lock file names a crate that some registries no longer have.
+    // The test runner needs no encryption, because it connects only to the browser's driver on this machine.
     let programs = ["wasm-bindgen", "wasm-bindgen-test-runner"];
     cargo_tool("wasm-bindgen-cli", &version, &programs, &["--no-default-features"])
 }

@@ -107,7 +107,7 @@ pub fn of_table(
     table.columns.iter().for_each(|column| answer.define_column(column));
     answer.rows = table.rows.iter().map(|row| row.iter().map(|cell| value(cell.as_ref())).collect()).collect();
     if has_ids {
-        // The first column of each row is its id, which other tools accept.
+        // The first column contains the id of each row. Other tools accept it.
         answer.columns.insert(0, "id".to_owned());
         let ids: Vec<String> = answer.evidence.drain(1..).collect();
         answer.rows.iter_mut().zip(ids).for_each(|(row, id)| row.insert(0, id.into()));

@@ -8,8 +8,8 @@ use super::files::open_regular;
 /// Written by the build script from the folder that `CROSSPROF_PAGE` names.
 const EMBEDDED: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/page_files.rs"));
 
-/// The page's script for starting offline. A served page does not need this script, so the server replaces it with its own
-/// script, which opens the runs that the URL names.
+/// The page's script for starting offline. A served page does not need this script. The server replaces it with a
+/// script that opens the runs that the URL names.
 pub const REPLACED: &str = "offline.js";
 
 /// A file of the page.

@@ -186,7 +186,7 @@ impl Server {
         response(media_type("runs.json"), Body::bytes(document.to_string()))
     }
 
-    /// Returns a file of a run, which is read while it is sent.
+    /// Returns a file of a run. The file is read while it is sent.
     async fn profile(&self, path: &str) -> Option<Response<Body>> {
         let listing = self.listing();
         let place = listing.place(path)?.to_owned();

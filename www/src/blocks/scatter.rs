@@ -56,7 +56,7 @@ pub fn scatter(scatter: Scatter) -> AnyView {
         let ((from, to), (_, end)) = (pieces.first()?, pieces.last()?);
         let rises = from.1 - to.1 > 0.01;
         let at = if rises { *from } else { *end };
-        // Keep the label below the upper edge, which would otherwise cut it off.
+        // Keep the label below the upper edge. Otherwise, the edge would cut the label off.
         let mut y = at.1.max(LABEL_SHARE);
         while taken.iter().any(|(left, other)| *left == rises && (other - y).abs() < LABEL_SHARE) {
             y += LABEL_SHARE;

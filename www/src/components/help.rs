@@ -1,4 +1,4 @@
-//! The help dialog, which lists all keys.
+//! The help dialog with a list of all keys.
 
 use leptos::prelude::*;
 

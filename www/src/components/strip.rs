@@ -20,7 +20,7 @@ use crate::{ask, browser, client};
 /// Height in CSS pixels.
 const HEIGHT: f64 = 34.0;
 
-/// Delay of this request, so that it follows the view's request, which is sent in the current task.
+/// Delay of this request, so that it follows the view's request. The view's request is sent in the current task.
 const AFTER_VIEW: Duration = Duration::ZERO;
 
 /// A drag over fewer pixels than this is treated as a click.

@@ -47,8 +47,8 @@ impl Tips {
         self.show_between(place.left(), place.top(), place.bottom(), text);
     }
 
-    /// Shows text at a box of the window, which begins at `left` and extends from `top` to `bottom`, in pixels. The tooltip
-    /// is below the box, or above it if the box is low on the screen.
+    /// Shows text at a box of the window. The box begins at `left` and extends from `top` to `bottom`, in pixels. The
+    /// tooltip is below the box, or above it if the box is low on the screen.
     pub fn show_between(self, left: f64, top: f64, bottom: f64, text: String) {
         let size = |value: Result<wasm_bindgen::JsValue, _>| value.ok().and_then(|value| value.as_f64()).unwrap_or(0.0);
         let (width, height) = (size(window().inner_width()), size(window().inner_height()));

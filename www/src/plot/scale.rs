@@ -30,8 +30,8 @@ impl Scale {
         Scale { min: low / margin, max: high * margin, logarithmic }
     }
 
-    /// Returns the position of a value as a fraction of the axis, which may be below 0 or above 1. Returns `None` if
-    /// the axis cannot show the value.
+    /// Returns the position of a value as a fraction of the axis. The fraction may be below 0 or above 1. Returns
+    /// `None` if the axis cannot show the value.
     pub fn at(&self, value: f64) -> Option<f64> {
         let (value, min, max) = if self.logarithmic {
             if value <= 0.0 {

@@ -377,7 +377,7 @@ impl Surface {
         if !self.is_waiting.get() && self.is_dropped.replace(false) {
             self.dragged.set(None);
             self.sight.borrow_mut().is_dragging = false;
-            // Sent before the request for the next picture, which is less urgent.
+            // Sent before the request for the next picture, because the picture is less urgent.
             self.measure_area();
             self.refresh();
         }

@@ -16,9 +16,9 @@ const NOT_UNDERSTOOD: &str = "The page and its worker could not read each other'
 
 /// Sends the build id to the page and then handles its requests. `begin` receives each request with its sender.
 ///
-/// A request does not start when its message arrives. The worker sends a message to itself, which arrives after all
-/// messages that the page has sent so far. The request starts when that message arrives. A request that was cancelled in
-/// the meantime never starts.
+/// A request does not start when its message arrives. Instead, the worker sends a message to itself, and starts the
+/// request when that message arrives. By then, all messages that the page had sent before have arrived. A request that
+/// was cancelled in the meantime never starts.
 pub fn serve<Q: Body + 'static>(begin: impl FnMut(Q, Asker) + 'static) {
     console_error_panic_hook::set_once();
     let scope: DedicatedWorkerGlobalScope = js_sys::global().unchecked_into();

@@ -54,7 +54,7 @@ impl FileStream {
                     filled += given.length();
                     buffer = Uint8Array::new(&given.buffer());
                 }
-                // The bytes are part of a larger buffer, which must not be transferred, so copy them.
+                // The bytes are part of a larger buffer. That buffer must not be transferred, so copy the bytes.
                 Reader::Giving(_) if given.length() < given.buffer().byte_length() => {
                     (filled, buffer) = (given.length(), Uint8Array::new(&given));
                 }

@@ -27,7 +27,7 @@ pub struct Tools {
     pub wasm_opt: Option<WasmOpt>,
 }
 
-/// Builds the page into the folder `out`, which it empties first. `id` is compiled into the programs.
+/// Builds the page into the folder `out`. Empties the folder first. `id` is compiled into the programs.
 pub fn bundle(out: &Path, variant: Variant, tools: &Tools, id: &str, steps: &mut Steps) -> Result {
     let root = cache::repository();
     let mut page = cache::read(&root.join("index.html"))?;

@@ -18,7 +18,7 @@ use wasm_encoder::reencode::{self, Error, Reencode};
 use wasm_encoder::{CodeSection, FunctionSection, Module};
 use wasmparser::{CodeSectionReader, FunctionSectionReader, Parser, Payload, TypeRef};
 
-/// Length of a piece in bytes, which is about the shortest repetition that gzip encodes as a reference.
+/// Length of a piece in bytes: about the shortest repetition that gzip encodes as a reference.
 const PIECE_BYTES: usize = 6;
 /// Distance up to which a function is within reach. It is less than gzip's window, because the next function takes up
 /// part of the window.

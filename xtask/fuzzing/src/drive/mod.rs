@@ -105,7 +105,7 @@ fn of_memory(path: &str, bytes: &[u8], random: &mut Random) -> Kept {
     Ok(())
 }
 
-/// Returns a session with one file, which is pushed in chunks of these sizes, used in turn.
+/// Returns a session with one file. The file is pushed in chunks of these sizes, used in turn.
 fn load(path: &str, bytes: &[u8], sizes: &[usize]) -> (FileResult, Session) {
     let mut session = Session::new();
     let file = session.begin(path, Some(bytes.len() as u64));
