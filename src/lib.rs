@@ -1,5 +1,5 @@
-//! crossprof analyses JAX profiles from TPUs, GPUs and CPUs. It takes the bytes of a profile and returns one unified profile
-//! per run.
+//! crossprof analyses JAX profiles from TPUs, GPUs and CPUs. The library takes the bytes of a profile and returns one
+//! unified profile per run.
 //!
 //! ```
 //! use crossprof::{Session, Settings};
@@ -29,8 +29,8 @@
 //!
 //! # Design constraints
 //!
-//! * The library takes bytes and returns values. It accesses no clock, file, network or browser. The command line, the web
-//!   worker and the tests are thin adapters around [`Session`].
+//! * The library takes bytes and returns values. The library accesses no clock, file, network or browser. The command
+//!   line, the web worker and the tests are thin adapters around [`Session`].
 //! * Callers push input in chunks of any size. The same bytes always give the same report, bit for bit.
 //! * Damage is not an error: the report contains everything that could be read, and [`Warning`]s record what was lost and
 //!   where. The only [`Error`] is that a file is not a profile. Nothing panics on any input.

@@ -89,8 +89,8 @@ impl Session {
         Session::default()
     }
 
-    /// Starts a file. `path` is shown to users and determines to which run the file belongs. It separates folders by `/`.
-    /// `size` is the stored size, if known.
+    /// Starts a file. `path` is shown to users and determines to which run the file belongs. The path separates folders
+    /// by `/`. `size` is the stored size, if known.
     pub fn begin(&mut self, path: &str, size: Option<u64>) -> FileId {
         let id = FileId(u32::try_from(self.files.len()).unwrap_or(u32::MAX));
         self.files.push(File { unpacker: None, intake: Some(Intake::new(path, size)) });
@@ -275,9 +275,9 @@ impl Session {
         Some(look(context, timeline))
     }
 
-    /// Returns the picture of a run's median step as text ([`timeline::StepPicture`]), to be drawn next to the pictures of
-    /// other runs. It is drawn from the events, or taken from an imported report. `None` if the run has no steps, or if the
-    /// imported report has no picture.
+    /// Returns the picture of a run's median step as text ([`timeline::StepPicture`]), to be drawn next to the pictures
+    /// of other runs. The picture is drawn from the events, or taken from an imported report. `None` if the run has no
+    /// steps, or if the imported report has no picture.
     pub fn median_step(&mut self, run: u32, settings: &Settings) -> Option<String> {
         self.source(run, settings)?.median_step()
     }

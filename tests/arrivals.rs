@@ -72,7 +72,7 @@ fn the_last_chip_of_the_example_is_a_finding_with_its_cause() {
     assert!(scores[..3].iter().all(|score| *score > 99.0) && (95.0..97.5).contains(&scores[3]), "{scores:?}");
     let host = &profile.multi_device.as_ref().unwrap().hosts[0];
     assert_eq!((host.num_devices, host.num_steps, host.slowest_step), (4, Some(6), Some(7)));
-    // These are means over the same steps and devices as in the breakdown.
+    // These numbers are means over the same steps and devices as in the breakdown.
     let breakdown = profile.step_breakdown.as_ref().unwrap();
     near(host.step_time_us.unwrap(), breakdown.duration_us);
     near(host.parts.as_ref().unwrap().idle_us(), breakdown.parts.idle_us());

@@ -29,7 +29,7 @@ fn all_reduces_of_four_chips() {
     let (mut session, profile) = read("tpu-v6e-4chip/*.xplane.pb");
     let found = profile.communication.unwrap();
     assert_eq!((found.num_collectives, found.kinds.len()), (12, 1));
-    // This is the time on the chips' own clocks. On the host's clock it is 1,460,406.
+    // The time is measured by the chips' own clocks. On the host's clock it is 1,460,406.
     assert!((found.total_time_us - 1_460_345.258_75).abs() < 1e-3, "{}", found.total_time_us);
     let kinds = table(&mut session, "kind");
     assert_eq!(cell(&kinds, 0, "kind"), &Cell::Text("all-reduce".to_owned()));

@@ -176,8 +176,8 @@ fn the_profiles_of_a_report_are_those_of_analyze() {
     assert_eq!(found, analysed);
 }
 
-/// The median steps are drawn below each other on one scale. They come from the events of a trace, or from the pictures that a
-/// report stores. A profile has no picture.
+/// The median steps are drawn below each other on one scale. The pictures are drawn from the events of a trace, or come
+/// from a report. A profile has no picture.
 #[test]
 fn a_report_draws_the_median_steps() {
     let folder = two("steps");

@@ -61,8 +61,8 @@ fn is_near(ours: f64, truth: &Value, tolerance: f64) -> bool {
     (ours - truth.as_f64().unwrap()).abs() <= tolerance
 }
 
-/// Checks the rates of sampled counters over the active time. The expected values come from a script that uses JAX's own
-/// reader. It sums the samples, each spread over the time since the previous sample.
+/// Checks the rates of sampled counters over the active time. The expected values come from a script that uses JAX's
+/// own reader. The script sums the samples, each spread over the time since the previous sample.
 #[test]
 fn rates_of_sampled_counters_agree_with_a_script() {
     let mut session = open("jax-h100/counters.xplane.pb.gz");

@@ -1,5 +1,6 @@
-//! Input pipelines with a stage that is slow on purpose (tests/data/input-pipelines/record.py). The expected values for the
-//! stages of each step come from the script's own clock. Those for the ops come from XProf's `input_pipeline_analyzer`.
+//! Input pipelines with a stage that is slow on purpose (tests/data/input-pipelines/record.py). The expected values for
+//! the stages of each step come from the script's own clock. The expected values for the ops come from XProf's
+//! `input_pipeline_analyzer`.
 
 use crate::support;
 use crate::support::xprof::{Row, number, text};

@@ -57,7 +57,7 @@ fn the_report_is_the_same_however_the_file_can_be_read() {
     }
     let differing: Vec<_> = plain.as_object().unwrap().iter().filter(|&(key, value)| unpacked[key] != *value).collect();
     assert!(differing.is_empty() && plain == unpacked, "{differing:?}");
-    // This is half of the file. Both results report where it ends, and keep everything before the end.
+    // The cut file is half as long. Both results report where it ends, and keep everything before the end.
     std::fs::write(folder.join("cut.xplane.pb"), &file[..file.len() / 2]).unwrap();
     let cut = report(&folder, "cut.xplane.pb");
     let warning = cut["warnings"].as_array().unwrap().iter().find(|it| it["code"] == "xplane_truncated").unwrap();

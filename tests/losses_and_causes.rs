@@ -212,7 +212,7 @@ fn a_wait_of_the_runtime_and_a_copy_are_named_too() {
 
 #[test]
 fn the_host_is_named_by_whatever_the_file_has() {
-    // These are frames of libraries.
+    // The frames belong to libraries.
     let (_, profile) = read(&waiting(&[("$core.py:387 bind", 500), ("$linear_util.py:9 call_wrapped", 300)], None));
     let found = idle(&profile);
     assert!(!found.message.contains("annotated"), "{}", found.message);

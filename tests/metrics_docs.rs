@@ -1,8 +1,8 @@
 //! docs/metrics.md defines every field of the report and every column of every table.
 //!
-//! The definitions come from the doc comments of the report's fields and from the declarations of columns. They are inserted
-//! between `<!-- fields: steps -->` (a field of the profile with everything below it) or `<!-- columns: ops -->` (a table)
-//! and `<!-- end -->`.
+//! The definitions come from the doc comments of the report's fields and from the declarations of columns. The
+//! definitions are inserted between `<!-- fields: steps -->` (a field of the profile with everything below it) or
+//! `<!-- columns: ops -->` (a table) and `<!-- end -->`.
 
 use std::collections::BTreeSet;
 

@@ -195,8 +195,8 @@ fn launches_without_kernels_are_counted_and_nothing_is_judged() {
     no_idle_finding(&profile);
     let unchecked = profile.findings.iter().find(|finding| finding.id == "host_overhead").unwrap();
     assert_eq!(unchecked.severity, FindingSeverity::NotChecked);
-    // If all launches have kernels, the device waits for the host. This is also true if one launch in a hundred is lost at
-    // an edge.
+    // If all launches have kernels, the device waits for the host. The device also waits for the host if one launch in
+    // a hundred is lost at an edge.
     for (count, lost) in [(50, None), (100, Some(99))] {
         let profile = kineto(launches(0, count, lost));
         assert_eq!(warning(&profile, "launches_without_ops"), None);

@@ -112,9 +112,9 @@ fn kineto_copies_and_library_kernels_are_distinguished() {
     assert!(!kernels.kernels_by_category.contains_key("other"));
 }
 
-/// The expected values are sums of self time on the chip's clock, from a short program in another language. Of 131,442.706 us,
-/// 91,984.025 are custom calls with 0 FLOPs and 0 bytes in the profile (run-b: 91,230.525 of 127,557.201). They are Pallas
-/// kernels without a cost estimate.
+/// The expected values are sums of self time on the chip's clock, from a short program in another language. Of
+/// 131,442.706 us, 91,984.025 are custom calls with 0 FLOPs and 0 bytes in the profile (run-b: 91,230.525 of
+/// 127,557.201). These custom calls are Pallas kernels without a cost estimate.
 #[test]
 #[ignore = "reads real profiles"]
 fn pallas_kernels_without_an_estimate_have_no_cost() {

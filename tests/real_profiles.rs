@@ -1,5 +1,5 @@
-//! Tests with real profiles must not pass without them. They are ignored by default, and fail if requested without the
-//! profiles.
+//! Tests with real profiles must not pass without them. These tests are ignored by default, and fail if requested
+//! without the profiles.
 
 use std::path::Path;
 use std::process::{Command, Output};

@@ -1,8 +1,9 @@
 //! Peak rates, ridge points and every op's position in the roofline, compared with XProf's `roofline_model`.
 //!
 //! On TPUs, every value that both tools have must agree. On GPUs, XProf's peaks are compared with the values stored for
-//! that purpose, and `xprof_tables` compares the rows. crossprof differs intentionally in two ways. It uses the peak of the
-//! op's own data type. It also uses the full memory bandwidth of AMD GPUs, of which the profile records only half.
+//! that purpose, and `xprof_tables` compares the rows. crossprof differs intentionally in two ways. First, crossprof
+//! uses the peak of the op's own data type. Second, it uses the full memory bandwidth of AMD GPUs, although the profile
+//! records only half of it.
 
 use crate::support;
 use crate::support::xprof::{

@@ -170,7 +170,8 @@ fn two_runs_of_one_serving_job() {
         let timing = &report.step_timing;
         assert_eq!((timing.num_steps, timing.step_marker.as_deref()), (1, Some("runs of jit_step_fun")), "{file}");
         if file == "run-a" {
-            // This is the mean of 65558.338535 and 65427.078031 us, the values of `device_duration_ps` in the file.
+            // The expected value is the mean of 65558.338535 and 65427.078031 us, the values of `device_duration_ps` in
+            // the file.
             assert_eq!(printed(timing.avg_step_time_us.unwrap(), 4), "65492.7083");
         }
     }

@@ -260,7 +260,7 @@ fn nothing_outside_of_the_folder_is_read() {
     ] {
         assert_eq!(server.get(path).0, 404, "{path}");
     }
-    // This was a file in the folder when it was listed, but now leads out of the folder.
+    // The path was a file in the folder when it was listed, but now leads out of the folder.
     #[cfg(unix)]
     {
         let listed = run.join("host.xplane.pb");

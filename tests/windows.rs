@@ -176,7 +176,7 @@ fn sections_agree_in_every_window_of_real_profiles() {
     let mut total = 0;
     for path in samples::files(&traces, &[".xplane.pb", ".trace.json.gz"]) {
         if std::fs::metadata(&path).unwrap().len() < 20 << 20 {
-            // This includes those parts of broken profiles that can be read.
+            // The profiles include the readable parts of broken profiles.
             let mut session = open(&path.to_string_lossy(), &std::fs::read(&path).unwrap());
             let name = path.strip_prefix(&traces).unwrap().to_string_lossy().into_owned();
             total += check(&mut session, &name, false).1;

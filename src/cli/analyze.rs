@@ -62,8 +62,8 @@ pub fn run(command: &Analyze) -> u8 {
 pub struct Reports {
     /// Profile of each run.
     pub profiles: Vec<UnifiedProfile>,
-    /// The session that the profiles were made from. It is never dropped, because freeing millions of events just before the
-    /// process exits only wastes time.
+    /// The session that the profiles were made from. The session is never dropped, because freeing millions of events
+    /// just before the process exits only wastes time.
     pub session: ManuallyDrop<Session>,
     /// Settings given by the user.
     pub settings: Settings,

@@ -258,7 +258,7 @@ pub struct Table {
     /// text. May be given several times
     #[arg(long, value_name = "PATTERN")]
     pub line: Vec<String>,
-    /// For the events table: also print all arguments of each listed event. This reads the file a second time
+    /// For the events table: also print all arguments of each listed event. For this, the file is read a second time
     #[arg(long)]
     pub arguments: bool,
     /// Form of the table, if it has several. [`forms`] lists them

@@ -171,8 +171,8 @@ fn short(sha256: &str) -> &str {
     sha256.get(..12).unwrap_or(sha256)
 }
 
-/// Returns the hash of a capture. It covers the contents of its files in sorted order, so that copies and renamed folders have
-/// the same hash.
+/// Returns the hash of a capture. The hash covers the contents of the files in sorted order, so that copies and renamed
+/// folders have the same hash.
 fn hash(path: &Path) -> Result<String, String> {
     let (mut files, mut problems) = (Vec::new(), Vec::new());
     walk(path, &mut files, &mut problems);

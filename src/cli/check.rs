@@ -49,7 +49,7 @@ pub struct Asked {
     pub budget: Option<PathBuf>,
     /// Limits in addition to those in the file.
     pub limits: Vec<String>,
-    /// Paths of the baseline. They replace the paths in the file.
+    /// Paths of the baseline. These paths replace the paths in the file.
     pub baselines: Vec<PathBuf>,
     /// Name of the baseline run, or a pattern.
     pub baseline_run: Option<String>,

@@ -26,11 +26,11 @@ static STANDARD_INPUT_TAKEN: AtomicBool = AtomicBool::new(false);
 
 /// Content that is not in a file on this machine: an object of a bucket, or bytes in memory.
 pub struct Stream {
-    /// Address of the content, or the name of a file. It determines the run that the content belongs to.
+    /// Address of the content, or the name of a file. The name determines the run that the content belongs to.
     pub name: String,
     /// Number of bytes, if it is known.
     pub size: Option<u64>,
-    /// The content. It is read once, in order.
+    /// The content. The content is read once, in order.
     pub content: Box<dyn Read + Send>,
 }
 

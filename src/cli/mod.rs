@@ -3,9 +3,9 @@
 //!
 //! Only the result goes to standard output. Errors, warnings and progress go to standard error.
 //!
-//! Errors in these modules are sentences (`String`) that name the file or option. They are only printed, and always
-//! lead to the same exit status. If the caller must choose a status, an option or a remedy, the library returns an enum
-//! instead.
+//! Errors in these modules are sentences (`String`) that name the file or option. These errors are only printed, and
+//! always lead to the same exit status. If the caller must choose a status, an option or a remedy, the library returns
+//! an enum instead.
 
 mod agent;
 mod analyze;

@@ -248,8 +248,8 @@ impl Opened {
         &self.problems
     }
 
-    /// Renders a run as a self-contained web page without scripts: headline figures, findings and the median step. It fits
-    /// on one screen.
+    /// Renders a run as a self-contained web page without scripts: headline figures, findings and the median step. The
+    /// page fits on one screen.
     pub fn card(&mut self, run: usize) -> Option<String> {
         let profile = self.profiles.get(run)?;
         let title = crossprof::export::text::title(profile);
@@ -376,8 +376,8 @@ pub fn compared(
     Ok(crossprof::export::comparison::json(&comparison))
 }
 
-/// Checks runs, each given with the file that it came from, and returns the result as JSON. `baselines` are the runs of the
-/// baseline. They replace the runs that the budget names.
+/// Checks runs, each given with the file that it came from, and returns the result as JSON. `baselines` are the runs of
+/// the baseline. These runs replace the runs that the budget names.
 ///
 /// # Errors
 ///

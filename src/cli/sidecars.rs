@@ -6,8 +6,9 @@
 //! checkpoints/gemma/profiler_traces/plugins/profile/2026_01_05_10_00_00/host.trace.json.gz
 //! ```
 //!
-//! The search begins in the profile's own folder. It ends at the first folder with a configuration, at the root folder of a
-//! checkpoint or source tree, or after [`LEVELS`] folders. Files with these names that do not describe a model are skipped.
+//! The search begins in the profile's own folder. The search ends at the first folder with a configuration, at the root
+//! folder of a checkpoint or source tree, or after [`LEVELS`] folders. Files with these names that do not describe a
+//! model are skipped.
 
 use std::path::{Path, PathBuf};
 

@@ -36,9 +36,9 @@ struct Notes {
 }
 
 impl Session {
-    /// Takes the events that are already final out of a file that is being read. They are the first part of the image of
-    /// the file's run, and [`hand_over`](Session::hand_over) then leaves them out. Use this only if the session has no
-    /// other file, because events of several hosts must first be aligned to a common clock.
+    /// Takes the events that are already final out of a file that is being read. These events are the first part of the
+    /// image of the file's run, and [`hand_over`](Session::hand_over) then leaves them out. Use this only if the
+    /// session has no other file, because events of several hosts must first be aligned to a common clock.
     pub fn early_rows(&mut self, file: FileId) -> Vec<RowBlock> {
         let intake = self.files.get_mut(file.0 as usize).and_then(|file| file.intake.as_mut());
         intake.map(|intake| intake.early_rows()).unwrap_or_default()

@@ -9,7 +9,7 @@ use run::{Run, Settings};
 pub(super) struct Imported {
     /// File that contains the document.
     pub(super) file: String,
-    /// The document. It is the report of the run.
+    /// The document, which is the report of the run.
     pub(super) profile: UnifiedProfile,
     /// Picture of the median step as text, if the document contains one.
     pub(super) median_step: Option<String>,

@@ -175,7 +175,7 @@ impl Intake {
                 warning.file.get_or_insert_with(|| self.path.clone());
                 self.all_warnings.push(warning.clone());
                 match self.members.last_mut() {
-                    // This warning is reported after the end of a member. It is about trailing bytes or a wrong checksum.
+                    // A warning about trailing bytes or a wrong checksum is reported after the end of a member.
                     Some(member) if self.open.is_none() => member.warnings.push(warning),
                     _ => self.warnings.push(warning),
                 }

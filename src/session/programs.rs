@@ -1,4 +1,4 @@
-//! Compiled programs in separate files, as written by `--xla_dump_to`. They become a run without events.
+//! Compiled programs in separate files, as written by `--xla_dump_to`. These programs become a run without events.
 //!
 //! ```text
 //! module_0004.jit_f.before_optimizations.txt                        an earlier stage: read when it is opened

@@ -217,7 +217,8 @@ fn build_runs(members: &mut [Member], planned: &PlannedRun) -> Vec<LoadedRun> {
     }
     for repeated in &planned.repeated {
         let (Some(unread), Some(read)) = (members.get(repeated.file), members.get(repeated.instead)) else { continue };
-        // Every JAX capture has a trace JSON next to its xplane file. It is mentioned only if the xplane file is damaged.
+        // Every JAX capture has a trace JSON next to its xplane file. The JSON is mentioned only if the xplane file is
+        // damaged.
         let is_export = (unread.kind, read.kind) == (FileKind::TraceJson, FileKind::XPlane);
         let is_damaged = run.warnings.iter().any(|it| it.severity == Severity::Damage);
         if !is_export || is_damaged {
@@ -238,7 +239,7 @@ fn build_runs(members: &mut [Member], planned: &PlannedRun) -> Vec<LoadedRun> {
     vec![LoadedRun::new(run, None)]
 }
 
-/// Adds the device memory profiles of a planned run, or the text of an error. The last profile is the run's own. It is
+/// Adds the device memory profiles of a planned run, or the text of an error. The last profile is the run's own, and is
 /// compared with the first profile.
 fn add_memory(members: &mut [Member], planned: &PlannedRun, run: &mut Run) {
     let mut own_name = String::new();

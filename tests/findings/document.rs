@@ -1,5 +1,5 @@
-//! docs/findings.md defines every rule. It is made from `crates/insight/docs/introduction.md`, and from the doc comment and the
-//! record of each rule.
+//! docs/findings.md defines every rule. The document is made from `crates/insight/docs/introduction.md`, and from the
+//! doc comment and the record of each rule.
 //!
 //! The introduction has marks such as `<!-- needs -->`, each with the name of a field of the records. A table of that field
 //! replaces the mark.

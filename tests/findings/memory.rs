@@ -122,7 +122,7 @@ fn activations_dominate() {
 #[test]
 fn undonated_arguments() {
     let found = finding(compiled("train"), "undonated_arguments");
-    // The rule finds all eight parameters. These are the buffers that `donate` shares, according to XLA.
+    // The rule finds all eight parameters. The parameters are the buffers that `donate` shares, according to XLA.
     assert_eq!((evidence(&found, "undonated_bytes"), evidence(&found, "undonated_arguments")), (8_388_608.0, 8.0));
     assert_eq!(found.severity, Note, "8 MiB, whatever their share of a small peak");
     silent(compiled("donate"), "undonated_arguments");

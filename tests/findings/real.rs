@@ -21,10 +21,10 @@ pub const EXPECTED: &[(&str, &[&str])] = &[
     // The JSON contains model_flops, bytes_accessed and the text of each instruction, so the rules do not need the
     // programs. The JSON does not contain the shardings of the programs' arguments.
     ("tpu-v6e-4chip/*.trace.json.gz", &["critical async_copy_wait"]),
-    // 96.4 % of the spans are gaps before kernels that were launched after the previous kernel had ended (by correlation
-    // ids). Transposes around the convolution take 53.4 % of the kernel time. The Python tracer does not fire (8 frames per
-    // millisecond). The first of five launches takes 60 ms, the others at most 46 ms. The limit of each GPU's allocator is
-    // 144 GiB. It holds about 4 GiB, and the program uses 1.6 GiB of them.
+    // 96.4 % of the spans are gaps before kernels that were launched after the previous kernel had ended (by
+    // correlation ids). Transposes around the convolution take 53.4 % of the kernel time. The Python tracer does not
+    // fire (8 frames per millisecond). The first of five launches takes 60 ms, the others at most 46 ms. The limit of
+    // each GPU's allocator is 144 GiB. The allocator holds about 4 GiB, and the program uses 1.6 GiB of them.
     (
         "mi300x-8gpu-conv/*.xplane.pb",
         &["critical host_overhead", "note unfused_data_formatting", "note warm_up_in_window"],

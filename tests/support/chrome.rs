@@ -5,7 +5,7 @@ use std::fmt::Write;
 /// A trace under construction. Times are in picoseconds.
 pub struct ChromeTrace {
     text: String,
-    /// State of the random generator that makes durations look measured. It starts with a fixed value, so that every run
+    /// State of the random generator that makes durations look measured. The first state is fixed, so that every run
     /// writes the same trace.
     random: u64,
 }

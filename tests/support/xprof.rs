@@ -12,7 +12,7 @@ use super::samples;
 /// Maximum relative difference between two numbers that are treated as equal.
 pub const TOLERANCE: f64 = 1e-6;
 
-/// Stands for a number that crossprof does not have. It is not equal to any number.
+/// Stands for a number that crossprof does not have. This value is not equal to any number.
 pub const ABSENT: f64 = f64::NAN;
 
 /// A row by column id.
@@ -140,8 +140,8 @@ impl Comparison {
         Comparison { name: name.into(), ..Comparison::default() }
     }
 
-    /// Compares two numbers: XProf's number (or that of the better input) and ours. They must be equal, or differ for the
-    /// first reason that applies. Anything else is a failure.
+    /// Compares two numbers: XProf's number (or that of the better input) and ours. The two must be equal, or differ
+    /// for the first reason that applies. Anything else is a failure.
     #[track_caller]
     pub fn number(&mut self, what: &str, theirs: f64, ours: f64, reasons: &[(&'static str, bool)]) {
         let print = |value: f64| if value.is_nan() { "absent".to_owned() } else { value.to_string() };

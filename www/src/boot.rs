@@ -27,7 +27,7 @@ pub struct Example {
     pub about: &'static str,
 }
 
-/// All examples. They were all created for this project.
+/// All examples. All examples were created for this project.
 pub const EXAMPLES: [Example; 3] = [
     Example {
         file: "examples/tpu-training.trace.json.gz",

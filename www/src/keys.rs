@@ -1,4 +1,4 @@
-//! Keyboard shortcuts. They are inactive while the user types text.
+//! Keyboard shortcuts. The shortcuts are inactive while the user types text.
 
 use leptos::prelude::*;
 use wasm_bindgen::JsCast;

@@ -18,8 +18,8 @@ use crate::protocol::reader::{ReaderRequest, RehearseReadingRequest};
 use crate::protocol::wire::{self, Body, Kind};
 use crate::protocol::{BUILD_ID, RequestId};
 
-/// Workers that the pool keeps ready. They are enough for one load: one reader that inspects the files, two readers
-/// that unpack and decode, and one analyst.
+/// Workers that the pool keeps ready. The workers are enough for one load: one reader that inspects the files, two
+/// readers that unpack and decode, and one analyst.
 const SPARE: [(Program, usize); 2] = [(Program::Reader, 3), (Program::Analyst, 1)];
 /// Delay before the pool replaces workers, so that this does not slow down the load that took them.
 const REST: Duration = Duration::from_secs(3);

@@ -14,7 +14,7 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, PercentEncode, percent_decode
 /// A view of the page.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum View {
-    /// The start page, on which the user opens a profile. It requires no run.
+    /// The start page, on which the user opens a profile. The start page requires no run.
     #[default]
     Start,
     /// A view of a run that the library defines.

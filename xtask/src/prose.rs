@@ -1,7 +1,7 @@
 //! The check `prose`: reports phrases that make the project's prose hard to read.
 //!
-//! It reads the Markdown files and the comments of the Rust files that git tracks. It skips code spans, code blocks, URLs
-//! and strings. The list of phrases is [`PHRASES`].
+//! The check reads the Markdown files and the comments of the Rust files that git tracks. It skips code spans, code
+//! blocks, URLs and strings. The list of phrases is [`PHRASES`].
 
 mod comments;
 mod markdown;

@@ -1,7 +1,7 @@
 //! The build id: a digest of all sources of the page.
 //!
-//! The id does not depend on git, and is the same on every machine for the same sources. It shows whether dist/ is up to
-//! date.
+//! The id does not depend on git, and is the same on every machine for the same sources. The id shows whether dist/ is
+//! up to date.
 
 use crate::{Result, cache};
 use sha2::{Digest, Sha256};

@@ -64,8 +64,9 @@ pub struct Hlo {
     /// Print the chain of dependent instructions with the most device time, instead of the program
     #[arg(long, alias = "critical_path", conflicts_with_all = ["op", "format"])]
     pub critical_path: bool,
-    /// Compare the program with one of this input, and print the instructions that are new, gone or changed. The other inputs are
-    /// A, and this input is B. By default, crossprof compares programs with the same name. It matches instructions by structure
+    /// Compare the program with one of this input, and print the instructions that are new, gone or changed. The other
+    /// inputs are A, and this input is B. By default, crossprof compares programs with the same name. Instructions are
+    /// matched by structure
     #[arg(long, value_name = "FILE|DIR", conflicts_with_all = ["op", "computation", "critical_path"])]
     pub against: Option<PathBuf>,
     /// The program of B: its name, number or fingerprint, as for --program. Without --against, B is the same input as A

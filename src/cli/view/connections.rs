@@ -82,7 +82,7 @@ pub async fn serve(listener: StdListener, server: Arc<Server>) -> std::io::Resul
                 });
                 connections.all.insert(number, (activity, task.abort_handle()));
             }
-            // This usually means that no file descriptor is left.
+            // Usually, no file descriptor is left.
             Err(_) => {
                 lock(&open).make_room();
                 tokio::time::sleep(PAUSE).await;

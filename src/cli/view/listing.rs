@@ -81,7 +81,7 @@ impl Listing {
         Listing { is_partial: true, ..Listing::default() }
     }
 
-    /// Builds the list of these files. It replaces `earlier`.
+    /// Builds the list of these files, which replaces `earlier`.
     pub fn new(files: Vec<ScannedFile>, is_cut: bool, is_partial: bool, earlier: &Listing) -> Listing {
         let mut runs = planned(&files);
         let version = earlier.version + 1;

@@ -1,5 +1,5 @@
-//! A small picture of the whole capture above every view. It shows the window that all numbers cover. Dragging over the
-//! picture selects another window, and a double click opens the timeline at that point.
+//! A small picture of the whole capture above every view. The picture shows the window that all numbers cover. Dragging
+//! over the picture selects another window, and a double click opens the timeline at that point.
 
 use std::cell::Cell;
 use std::rc::Rc;

@@ -1,4 +1,4 @@
-//! The page's tooltip. It shows a full name, all digits or a definition, on hover and on focus.
+//! The page's tooltip. The tooltip shows a full name, all digits or a definition, on hover and on focus.
 
 use leptos::prelude::*;
 use wasm_bindgen::JsCast;

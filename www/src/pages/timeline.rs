@@ -79,7 +79,7 @@ pub fn Timeline(
     }
 }
 
-/// The search field. It contains the filter of all views. Enter goes to the next matching event.
+/// The search field. The field contains the filter of all views. Enter goes to the next matching event.
 #[component]
 fn Find(surface: Rc<Surface>) -> impl IntoView {
     let state = State::get();

@@ -84,7 +84,7 @@ pub struct AnalyseRequest;
 pub struct ReportRequest {
     /// Index of the run within the load.
     pub run: u32,
-    /// User settings. They apply to all later requests about this run.
+    /// User settings. The settings apply to all later requests about this run.
     pub settings: Box<Settings>,
 }
 
@@ -169,8 +169,8 @@ pub struct Received {
     pub newest: u32,
 }
 
-/// Runs to compare. They may come from different loads. Attached: the unified profile of each subject, in order. For a
-/// report, the picture of each subject's median step follows, if the subject has one.
+/// Runs to compare. The runs may come from different loads. Attached: the unified profile of each subject, in order.
+/// For a report, the picture of each subject's median step follows, if the subject has one.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Subjects {
     /// Runs to compare.
@@ -322,7 +322,7 @@ pub enum RunChunk {
     /// The attached buffer contains the next bytes of the serialised run. The number is the length of these bytes, which
     /// are at the start of the buffer.
     Bytes(u32),
-    /// The attached buffer contains the next events of the run. They may arrive while the decoder still reads the
+    /// The attached buffer contains the next events of the run. The events may arrive while the decoder still reads the
     /// run.
     Rows,
     /// The serialised run is complete.

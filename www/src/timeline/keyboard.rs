@@ -1,4 +1,4 @@
-//! Keyboard shortcuts of the timeline. They combine the shortcuts of Perfetto and XProf.
+//! Keyboard shortcuts of the timeline. The shortcuts combine those of Perfetto and XProf.
 
 use std::rc::Rc;
 

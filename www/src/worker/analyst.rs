@@ -386,7 +386,7 @@ impl Analyst {
         Some(Document::new(&self.session.median_step(run, &settings).unwrap_or_default()))
     }
 
-    /// Returns the memory records of a run as bytes. They are empty for an imported report.
+    /// Returns the memory records of a run as bytes. The records are empty for an imported report.
     fn memory(&mut self, run: u32) -> Option<Document> {
         let settings = self.settings_of(run)?;
         let bytes = self.session.memory(run, &settings).map(|recorded| recorded.to_bytes()).unwrap_or_default();

@@ -10,8 +10,8 @@ use crate::protocol::{Request, RequestId};
 const GIVEN_UP: &str = "The analysis did not complete this request. Load the profile again.";
 const UNSENDABLE: &str = "The analysis could not send its response. Load the profile again.";
 
-/// The sender of a request. It receives progress, then exactly one response or error. Dropping this value without a
-/// response sends an error.
+/// The sender of a request. The sender receives progress, then exactly one response or error. Dropping this value
+/// without a response sends an error.
 pub struct Asker {
     scope: DedicatedWorkerGlobalScope,
     id: RequestId,

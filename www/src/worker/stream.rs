@@ -34,8 +34,8 @@ impl FileStream {
     }
 
     /// Reads the next bytes. Returns a buffer and the number of bytes in it, or `None` at the end of the file. If the
-    /// browser supports it, `buffer` is filled and returned. It is filled completely, or by a single read if `at_once` is
-    /// true.
+    /// browser supports it, `buffer` is filled and returned. The buffer is filled completely, or by a single read if
+    /// `at_once` is true.
     ///
     /// # Errors
     /// Returns the error of the browser if it cannot read the file. The file may have been removed.

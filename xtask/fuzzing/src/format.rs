@@ -7,7 +7,8 @@ pub enum Format {
     ChromeJson,
     /// An xplane: `XSpace`.
     Xplane,
-    /// One compiled module (`HloModuleProto`). It is wrapped in an xplane file whose device runs its instructions.
+    /// One compiled module (`HloModuleProto`). The module is wrapped in an xplane file. The file's device runs the
+    /// instructions of the module.
     Hlo,
     /// A compiled program with its buffer assignment (`HloProto`), as `--xla_dump_to` writes it.
     HloDump,

@@ -10,7 +10,7 @@ impl Random {
         Random(seed)
     }
 
-    /// Creates the sequence for case `number` of a seed. It does not depend on other cases.
+    /// Creates the sequence for case `number` of a seed. The sequence does not depend on other cases.
     pub fn of_case(seed: u64, number: u64) -> Random {
         let mut of_seed = Random(seed);
         let start = of_seed.next() ^ number.wrapping_mul(0xd605_bbb5_8c8a_bbfd);

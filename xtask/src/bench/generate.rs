@@ -1,7 +1,7 @@
 //! Generates a synthetic training run, with the same events for every writer.
 //!
-//! It has the shape of a real JAX capture. Each device runs steps with the same operations in sequence, with small gaps. One
-//! host thread launches them, and another shows Python frames.
+//! The run has the shape of a real JAX capture. Each device runs steps with the same operations in sequence, with small
+//! gaps. One host thread launches them, and another shows Python frames.
 //!
 //! ```text
 //! device   Steps        [ 0                        ] [ 1

@@ -87,8 +87,8 @@ fn compile(programs: &[&Program], variant: Variant, tools: &Tools, id: &str, ste
     Ok(())
 }
 
-/// Target folder of the page's programs. It is separate, because their profiles and flags differ from those of native
-/// builds.
+/// Target folder of the page's programs. The folder is separate, because the profiles and flags of the page differ from
+/// those of native builds.
 pub fn target() -> PathBuf {
     cache::target().join("page")
 }

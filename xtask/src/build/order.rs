@@ -20,8 +20,8 @@ use wasmparser::{CodeSectionReader, FunctionSectionReader, Parser, Payload, Type
 
 /// Length of a piece in bytes: about the shortest repetition that gzip encodes as a reference.
 const PIECE_BYTES: usize = 6;
-/// Distance up to which a function is within reach. It is less than gzip's window, because the next function takes up
-/// part of the window.
+/// Distance up to which a function is within reach. The distance is less than gzip's window, because the next function
+/// takes up part of the window.
 const REACH_BYTES: usize = 20_000;
 /// A piece that occurs in more functions than this is ignored, because it does not distinguish them.
 const MAX_HOLDERS: usize = 100;

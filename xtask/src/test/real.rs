@@ -1,5 +1,5 @@
-//! Tests that need real profiles. They are marked `#[ignore]` and fail without the profiles. They run if the profiles are
-//! available. Otherwise they are skipped, and the summary lists them.
+//! Tests that need real profiles. Such tests are marked `#[ignore]` and fail without the profiles. The tests run if the
+//! profiles are available. Otherwise they are skipped, and the summary lists them.
 
 use crate::cache;
 use std::path::PathBuf;

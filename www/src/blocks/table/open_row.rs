@@ -1,4 +1,4 @@
-//! The row whose details are open. It is part of the URL, so that the back button returns to it.
+//! The row whose details are open. The URL names this row, so that the back button returns to it.
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -35,7 +35,7 @@ pub(super) fn follow_address(run: Run, shown: Signal<Shown>, chosen: RwSignal<Op
                 chosen.set(None)
             };
         };
-        // The row is already open. It may have moved, or a filter may hide it.
+        // The row is already open. The row may have moved, or a filter may hide it.
         if known.borrow().as_ref() == Some(&wanted) {
             return;
         }

@@ -15,7 +15,7 @@ pub const MARKUP: &str = "<fuzz-tag onload=x>";
 /// Maximum size of an input. Larger inputs do not find more problems.
 const MOST_BYTES: usize = 2 << 20;
 
-/// Returns case `number` of a seed: a damaged sample. It does not depend on other cases.
+/// Returns case `number` of a seed: a damaged sample. The sample does not depend on other cases.
 ///
 /// # Panics
 ///
