@@ -232,7 +232,7 @@ fn a_report_keeps_the_users_options() {
         (&found["runs"][1]["watts_per_device"], &found["runs"][0]["dollars_per_device_hour"]),
         (&400.0.into(), &2.0.into())
     );
-    // If the numbers of devices are equal, the option has no effect and is not stored.
+    // If the runs have the same number of devices, the option has no effect and is not stored.
     trace(&folder.join("three.trace.json"), 90, 80);
     let equal = ["compare", "one.trace.json", "three.trace.json", "--scaling", "weak", "--output", "equal.html"];
     assert!(crossprof(&folder, &equal).status.success());

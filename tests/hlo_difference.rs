@@ -1,6 +1,6 @@
 //! `crossprof hlo --against`: the difference between two programs on the command line. The pairs are in
-//! tests/data/program-changes. The unit tests of the crate `hlo` compare each difference with the result that a script in that
-//! folder wrote.
+//! tests/data/program-changes. The unit tests of the `hlo` crate compare each difference with the result that a script
+//! in that folder wrote.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};

@@ -206,7 +206,7 @@ const OF_PEAKS: [&str; 5] = [
     "max_mem_bw_utilization",
 ];
 
-/// On GPUs, times and counts are equal. Each difference in rates and roofline positions has a reason.
+/// On GPUs, times and counts agree. Each difference in rates and roofline positions has a reason.
 #[test]
 #[ignore = "reads real profiles"]
 fn every_row_of_gpus() {

@@ -1,5 +1,5 @@
-//! The breakdown of steps in real profiles, compared with facts that are known by construction, and with XProf in the
-//! cases in which XProf is correct.
+//! The breakdown of steps in real profiles, compared with facts that are known by construction, and, if XProf is
+//! correct, with XProf.
 
 use crate::support::xprof::output;
 use crate::support::{decode, decode_json, samples, seven_steps};

@@ -89,7 +89,7 @@ fn round_trip(path: &Path, from: i64, to: i64, parts: i64) {
 
 #[test]
 fn samples_are_read_back_whole_and_in_parts() {
-    // Readings of hardware counters take no time, and equal ones are dropped when JSON is read.
+    // Readings of hardware counters take no time, and identical readings are dropped when JSON is read.
     let is_counters = |path: &PathBuf| path.components().any(|part| part.as_os_str() == "tpu-counters");
     for path in samples::own().into_iter().filter(|path| !is_counters(path)) {
         round_trip(&path, 0, 1, 1);

@@ -186,8 +186,8 @@ fn time(comparison: &mut Comparison, what: &str, theirs: &Value, ours: &Row) {
     comparison.number(&format!("{what}: time"), us, found, &[(OVERLAP, of_gpu && overlaps(us, found))]);
 }
 
-/// Returns the ops of a category. Groups of equal copies are expanded. Fusions are not expanded, because their parts do not
-/// have their own time.
+/// Returns the ops of a category. Groups of identical copies are expanded. Fusions are not expanded, because their
+/// parts do not have their own time.
 fn leaves(category: &Value) -> Vec<&Value> {
     let ops = children(category).iter();
     ops.flat_map(|op| match name_of(op).ends_with("and its duplicate(s)") {

@@ -1,4 +1,4 @@
-//! Objects of Python that are read block by block, such as opened files and objects of a bucket.
+//! Python objects that are read block by block, such as opened files and objects in a bucket.
 
 use std::io::{self, Read};
 
@@ -27,7 +27,7 @@ pub fn streams(given: Vec<GivenStreams>) -> Vec<Streams> {
     .collect()
 }
 
-/// An object of Python, and what is left of the block that it returned last.
+/// A Python object, and the rest of the block that it returned last.
 struct Reader {
     object: Py<PyAny>,
     block: Option<(Py<PyBytes>, usize)>,

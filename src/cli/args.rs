@@ -65,7 +65,7 @@ A limit consists of the path of a number in the profile, a comparison and a boun
   multi_device.device_stats[*].utilization_percent >= 60 %
   count(findings[severity=critical]) == 0
   slower <= 3 %                               than the baseline, beyond the noise
-docs/budgets.md describes them and the budget file.
+docs/budgets.md describes limits and the budget file.
 
 Exit status: 0 every limit holds; 1 a limit does not hold, or its number is absent; 2 the budget is wrong, or a file is not a
 profile.";

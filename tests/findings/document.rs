@@ -30,7 +30,7 @@ fn names<'a>(rules: impl Iterator<Item = &'a Rule>, last: &str) -> String {
     }
 }
 
-/// Returns the rules whose lost time includes the lost time of the rule `part`.
+/// Returns the rules whose lost time includes the lost time of `part`.
 fn wholes(part: &'static Rule) -> impl Iterator<Item = &'static Rule> {
     rules().filter(move |whole| whole.parts.contains(&part))
 }

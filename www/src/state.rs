@@ -137,7 +137,7 @@ pub struct Report {
     pub document: Vec<u8>,
 }
 
-/// Returns a name for each run. Equal names get a suffix or another distinguishing part.
+/// Returns a name for each run. If several runs have the same name, adds a suffix or another distinguishing part.
 fn names(runs: RwSignal<Vec<Run>>, loads: RwSignal<Vec<Load>>) -> Vec<(u32, String)> {
     // The paths of a load never change.
     let file = |load: u32| {

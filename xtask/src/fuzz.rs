@@ -1,4 +1,4 @@
-//! `cargo xtask fuzz`: builds and starts the package `fuzzing`, which drives damaged inputs through the whole library.
+//! `cargo xtask fuzz`: builds and starts the `fuzzing` package, which drives damaged inputs through the whole library.
 
 use crate::{Result, cache, process, toolchain};
 use std::path::Path;

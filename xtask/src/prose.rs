@@ -1,4 +1,4 @@
-//! The check `prose`: reports phrases that make the project's prose hard to read.
+//! The `prose` check: reports phrases that make the project's prose hard to read.
 //!
 //! The check reads the Markdown files and the comments of the Rust files that git tracks. It skips code spans, code
 //! blocks, URLs and strings. The list of phrases is [`PHRASES`].

@@ -1,4 +1,4 @@
-//! The Python package: `cargo xtask wheel`, and the check `python`. Both use separate virtual environments in the
+//! The Python package: `cargo xtask wheel`, and the `python` check. Both use separate virtual environments in the
 //! cache.
 
 use crate::build::{self, Variant};

@@ -19,7 +19,7 @@ Examples:
   crossprof hlo dumps-main --against dumps-new --program jit_step
   crossprof hlo dumps --program 'jit_step(3)' --against-program 'jit_step(57)' --format json > difference.json
 
-The text shows the self time of each instruction in front of the instruction. The table of ops contains the same times. A graph
+The text shows the self time of each instruction in front of the instruction. The ops table contains the same times. A graph
 shows a whole computation in groups, which --open opens, or the neighbourhood of --op. Like XProf, it leaves out some
 instructions: --tuples, --constants, --bitcasts and --all-users include them.";
 
