@@ -121,7 +121,8 @@ fn program_costs_match_xla() {
     assert_eq!(compared, 18);
 }
 
-/// LAPACK's own counts: a Cholesky factorization of a 96 x 96 matrix, and a triangular 96 x 96 matrix solved for 24 columns.
+/// LAPACK's own counts for a Cholesky factorisation of a 96 x 96 matrix, and for a triangular solve with a 96 x 96
+/// matrix and 24 columns.
 #[test]
 fn lapack_calls_have_the_costs_of_their_shapes() {
     let run = run("jax-cpu-costs/host.xplane.pb.gz");

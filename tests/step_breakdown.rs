@@ -67,8 +67,8 @@ fn steps_of_a_tpu_that_offloads_are_copies_to_and_from_the_host() {
     assert!(idle < 1.0, "{idle}");
 }
 
-/// Over the whole run, the three `psum` programs waited at a barrier for the slowest chip: 24.6, 54.5, 341.0 and 44.8 ms
-/// according to the chips' own marks.
+/// Over the whole run, the three `psum` programs waited at a barrier for the slowest chip. According to the marks of
+/// the four chips, they waited for 24.6, 54.5, 341.0 and 44.8 ms.
 #[test]
 #[ignore = "reads real profiles"]
 fn waits_for_other_chips_are_barriers() {

@@ -270,7 +270,7 @@ fn compare(
     py.detach(|| compared(compared_runs, &said, output.as_ref())).map_err(PyValueError::new_err)
 }
 
-/// A run, with the file that names it.
+/// A run, with the file that it came from.
 type NamedRun<'py> = (PyRef<'py, Runs>, usize, String);
 
 /// Checks runs and returns the result as JSON text.

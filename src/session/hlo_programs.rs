@@ -183,9 +183,9 @@ impl Session {
         })?
     }
 
-    /// Returns the index of the program that a link refers to. If `wanted` is given, it is the only program with this key, name
-    /// or number. Otherwise, it is the program in which `op` took the most time. Without both, it is the first program. `None`
-    /// if no program or several programs fit.
+    /// Returns the index of the program that a link refers to. If `wanted` is given, it is the only program with this
+    /// key, name or number. Otherwise, it is the program in which `op` took the most time. If neither is given, it is
+    /// the first program. `None` if no program or several programs fit.
     pub fn hlo_program_of(
         &mut self,
         run: u32,

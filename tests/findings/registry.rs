@@ -48,8 +48,8 @@ fn every_rule_is_a_file_of_its_name() {
     assert_eq!(files, ids().into_iter().map(str::to_owned).collect());
 }
 
-/// A path to a missing record does not compile, but a text with a wrong id would. Ids that are also English words occur in
-/// sentences.
+/// A path to a missing record does not compile, but a text with a wrong id would. Ids that are also English words are
+/// skipped, because sentences contain them.
 #[test]
 fn rules_are_named_by_paths_to_their_records() {
     for (path, text) in sources("crates/insight/src") {

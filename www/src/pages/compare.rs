@@ -1,6 +1,6 @@
-//! Comparison of runs. The URL contains all settings: names and files of the runs, their labels, the baseline, batch sizes,
-//! power and prices. If a user opens such a link without the data, the page names the files to drop. After they are loaded,
-//! it shows the same comparison.
+//! Comparison of runs. The URL contains all settings: names and files of the runs, their labels, the baseline, batch
+//! sizes, power and prices. If a user opens such a link without the data, the page names the files to drop. After the
+//! files are loaded, the page shows the same comparison.
 
 mod choice;
 mod inputs;

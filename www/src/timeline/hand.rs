@@ -95,7 +95,7 @@ impl Hand {
     }
 }
 
-/// Removes the listener. An element that leaves the document loses the focus and would send an event.
+/// Removes the listener. When an element leaves the document, it loses the focus, and would otherwise send an event.
 impl Drop for Hand {
     fn drop(&mut self) {
         for name in HEARD {

@@ -295,7 +295,7 @@ impl Analyst {
         Some(if is_worth { Left::Memory } else { Left::Nothing })
     }
 
-    /// Draws the first picture and computes the statistics of its whole range.
+    /// Warm-up: draws the timeline's first picture and computes the statistics of its whole range. Both are discarded.
     fn rehearse_timeline(&mut self, run: u32) {
         let sight = Sight { width: 1_200, height: 700, names_width: 200, scale: 1.0, ..Sight::default() };
         if let Ok(Frame { names, events, seen }) = self.frame(FrameRequest { run, sight: sight.clone() }) {

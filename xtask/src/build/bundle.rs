@@ -23,7 +23,7 @@ use wasm_bindgen_cli_support::Bindgen;
 /// Tools that build the programs.
 pub struct Tools {
     pub toolchain: Toolchain,
-    /// Optimises programs for size and speed. This takes minutes, so quick builds have none.
+    /// Optimises programs for size and speed. Absent in quick builds, because optimising takes minutes.
     pub wasm_opt: Option<WasmOpt>,
 }
 
