@@ -1,4 +1,4 @@
-//! Layers and phases of two runs side by side. The times of each layer are those of the generator.
+//! Layers and phases of two runs side by side. The times of each layer match the generator's.
 
 use crate::support;
 use crate::support::chrome::ChromeTrace;

@@ -118,7 +118,7 @@ fn every_event_and_summary_is_that_of_xprof() {
                 assert_eq!(allocator.events[peak].time.as_ps(), int(&summary["peakStatsTimePs"]), "{folder} {name}");
                 compared += 1;
             }
-            // The allocators of crossprof have the same events and peaks, but their times are those of the capture.
+            // The allocators of crossprof have the same events and peaks, but use the capture's times.
             assert_eq!(ours.len(), as_xprof.len(), "{folder}");
             for (own, theirs) in ours.iter().zip(as_xprof) {
                 let (a, b) = (&own.events[own.peak().unwrap()], &theirs.events[xprof_mode::peak(theirs).unwrap()]);

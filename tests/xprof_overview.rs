@@ -188,7 +188,7 @@ fn precision(page: &Value, profile: &UnifiedProfile, comparison: &mut Comparison
     assert!(close(percent(&|_| true), 100.0));
 }
 
-/// Compares the ten top ops, which are those of framework_op_stats without idle time.
+/// Compares the ten top ops. They come from framework_op_stats without idle time.
 fn top_ops(folder: &str, page: &Value, session: &mut Session, comparison: &mut Comparison) {
     let ours = ours(session, &support::xprof::active(), TableName::FrameworkOps);
     let kernels = support::xprof::ours(session, &support::xprof::active(), TableName::Kernels);

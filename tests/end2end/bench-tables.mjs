@@ -2,8 +2,8 @@
 //
 //   node bench-tables.mjs DIST FILE
 //
-// The first response is reported separately, because browsers compile WebAssembly well only after some use. Memory is that of the
-// tab's process.
+// The first response is reported separately, because browsers compile WebAssembly well only after some use. Memory is
+// measured for the tab's process.
 
 import { resolve } from "node:path";
 import { launch, memory as held, renderers } from "./browser.mjs";

@@ -1,4 +1,4 @@
-// The graph of a compiled program: its times are those of the command line, and every op links to it and back.
+// The graph of a compiled program: its times match the command line, and every op links to the graph and back.
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";

@@ -1,5 +1,5 @@
-//! Writes a run as an XPlane protobuf: planes, lines and events. Names and arguments are in tables, as in the profiler's
-//! output. The field numbers are those of `XSpace` and its messages.
+//! Writes a run as an XPlane protobuf: planes, lines and events. Names and arguments are in tables, as in the
+//! profiler's output. The field numbers come from `XSpace` and its messages.
 
 use super::generate::{Arg, Event, Line, Sink, Value};
 use std::collections::{BTreeMap, HashMap};
