@@ -1,4 +1,4 @@
-//! Meanings of document fields: their doc comments as constants, found by path.
+//! Definitions of document fields: their doc comments, compiled in as constants and looked up by path.
 
 use std::collections::BTreeMap;
 

@@ -15,7 +15,7 @@ pub fn shared(text: String) -> String {
     if may_have(&text) { without_home(&text) } else { text }
 }
 
-/// Returns false, quickly, for almost every text without a home folder.
+/// Quick test that returns false for almost every text without a home folder.
 pub fn may_have(text: &str) -> bool {
     text.bytes().any(|byte| byte == b'/' || byte == b'\\')
         && ["/home/", "/Users/", "/root", ":\\"].iter().any(|start| text.contains(start))

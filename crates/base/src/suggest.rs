@@ -45,7 +45,7 @@ pub fn distance(a: &str, b: &str) -> usize {
 pub fn edit_distance<T>(a: &[T], b: &[T], gap: usize, change: impl Fn(&T, &T) -> usize) -> usize {
     let mut row: Vec<usize> = (0..=b.len()).map(|count| count.saturating_mul(gap)).collect();
     for x in a {
-        // Previous value to the upper left of the cell that is filled next.
+        // Previous value to the upper left of the next cell.
         let mut corner = row.first().copied().unwrap_or_default();
         let mut left = corner.saturating_add(gap);
         if let Some(first) = row.first_mut() {

@@ -99,7 +99,7 @@ impl<'a> Reader<'a> {
         Reader { bytes, position: 0 }
     }
 
-    /// Returns the number of bytes read so far, which is the start of the next field.
+    /// Returns the start of the next field: the number of bytes read so far.
     pub fn position(&self) -> usize {
         self.position
     }

@@ -281,8 +281,8 @@ mod tests {
         }
     }
 
-    /// As published by the vendors, without sparsity (a TPU7x chip has two devices, an MI250X two dies): bf16 (or fp16 if
-    /// bf16 is missing), 8-bit, memory in GB/s, links in GB/s.
+    /// The vendors' published numbers, without sparsity (a TPU7x chip has two devices, an MI250X two dies): bf16 (or
+    /// fp16 if bf16 is missing), 8-bit, memory in GB/s, links in GB/s.
     #[test]
     fn well_known_numbers() {
         use Arithmetic::{Bf16, Fp8, Fp16, Int8};

@@ -71,7 +71,7 @@ fn parse(cells: &[&'static str]) -> Option<(HostWork, Pattern)> {
 const MOST_NAMES: usize = 4096;
 
 thread_local! {
-    /// Work of names that were examined before. Thousands of captures of one program have the same names.
+    /// Cached work of the names that were examined before. Thousands of captures of one program have the same names.
     static KNOWN: RefCell<FxHashMap<Box<str>, Option<HostWork>>> = RefCell::default();
 }
 

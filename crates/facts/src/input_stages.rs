@@ -12,7 +12,7 @@ pub enum InputStage {
     Read,
     /// Changes examples.
     Preprocess,
-    /// Puts examples together.
+    /// Combines examples into a batch.
     Batch,
     /// Moves a batch to the devices.
     Transfer,

@@ -83,7 +83,8 @@ mod tests {
         assert!(ROWS.iter().all(|row| row.kind != CoreKind::Uses || matches!(row.value, "yes" | "no")));
     }
 
-    /// Names that libraries and compilers give to kernels, whether the kernels use tensor cores, and their data types.
+    /// Each entry: a name that a library or compiler gives to a kernel, true if the kernel uses tensor cores, and its
+    /// data type.
     const KERNELS: &[(&str, bool, Option<&str>)] = &[
         ("nvjet_tst_192x192_64x4_2x1_v_bz_coopB_NNN", true, Some("bf16")),
         ("nvjet_hsh_128x256_64x4_1x2_h_bz_coopA_NTN", true, Some("f16")),

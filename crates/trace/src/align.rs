@@ -21,8 +21,7 @@ use base::{Ps, format};
 pub(super) struct Alignment {
     /// Shift added to the times of each host's events.
     pub shifts: Vec<Ps>,
-    /// Description of the events that aligned the hosts and of how well these events agree. It ends a sentence of the
-    /// warning.
+    /// End of the warning's sentence: the events that aligned the hosts, and how well these events agree.
     pub by: String,
 }
 

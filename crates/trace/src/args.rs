@@ -155,8 +155,8 @@ args! {
         /// Name of the host call that launched a copy. Set only if no other value contains the copy's direction. See
         /// [`super::copies::complete`].
         copy_call CopyCall, xplane [], json [];
-        /// XLA command buffer that launched the kernel as a CUDA graph (`command_buffer_1`). Set if the crate `run` has
-        /// replaced the buffer in `hlo_op` with the kernel's instruction.
+        /// XLA command buffer that launched the kernel as a CUDA graph (`command_buffer_1`). Set if the `run` crate has
+        /// replaced the buffer's name in `hlo_op` with the name of the kernel's instruction.
         command_buffer CommandBuffer, xplane [], json [];
         /// Name of the allocator that allocated or freed memory (`GPU_0_bfc`).
         allocator_name AllocatorName, xplane [b"allocator_name"], json [];
@@ -208,8 +208,8 @@ args! {
     }
 }
 
-/// Returns the instruction that an event's `hlo_op` names. Kernels of a called computation name the callers too
-/// (`call.1::fusion.3`).
+/// Returns the instruction that an event's `hlo_op` names. For a kernel in a called computation, `hlo_op` also lists
+/// the callers (`call.1::fusion.3`).
 pub fn instruction_name(hlo_op: &str) -> &str {
     hlo_op.rsplit("::").next().unwrap_or(hlo_op)
 }
@@ -220,7 +220,7 @@ impl Args {
         [self.graph_id, self.graph_node_id].into_iter().flatten().any(|id| id != 0)
     }
 
-    /// Sets the framework path from other stats, in which some writers store it. On GPUs, `tf_op` is often just
+    /// Sets the framework path from the other stats in which some writers store it. On GPUs, `tf_op` is often just
     /// `XlaModule:` and the stat `name` holds the path. TensorFlow writes an annotation, `Mul:Mul#id=1,...#`. Either
     /// argument may be empty.
     pub fn complete_path(&mut self, name: StrId, annotation: StrId, strings: &mut Strings) {

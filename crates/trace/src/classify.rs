@@ -34,8 +34,8 @@ pub enum LineKind {
     Modules,
     /// Steps as XProf groups them: `Steps`.
     Steps,
-    /// Asynchronous ops: `Async XLA Ops`, DMA transfers and collectives that are in flight while the ops run. Their time is
-    /// never added to the time of the ops.
+    /// Asynchronous ops (`Async XLA Ops`): DMA transfers and collectives that are in flight while the ops run. Their
+    /// time is never added to the time of the ops.
     AsyncOps,
     /// Line that repeats other lines (`Framework Ops`, `XLA Ops` derived from streams, ...).
     Derived,

@@ -70,8 +70,8 @@ impl<T: Copy> Column<T> {
         }
     }
 
-    /// Returns the value at `index`, or `None` past the end. Always inlined, even in builds optimized for size,
-    /// because it is the inner part of most long loops.
+    /// Returns the value at `index`, or `None` past the end. Always inlined, even in builds optimised for size, because
+    /// it is the inner part of most long loops.
     #[inline(always)]
     pub fn get(&self, index: usize) -> Option<T> {
         self.block(index >> BLOCK_BITS).get(index & (BLOCK - 1)).copied()

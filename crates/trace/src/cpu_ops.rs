@@ -18,7 +18,7 @@ pub struct CpuOps {
     pub on_thread: SparseColumn,
     /// Event of the op that contains this op: the enclosing loop, call or branch.
     pub runs_in: SparseColumn,
-    /// First event of the execution that an event belongs to. Only for instructions that take several events per
+    /// First event of the execution that an event belongs to. Set only for instructions with several events per
     /// execution.
     pub part_of: SparseColumn,
 }

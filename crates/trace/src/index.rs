@@ -5,8 +5,9 @@ use std::hash::{BuildHasher, Hash};
 use hashbrown::HashTable;
 use rustc_hash::FxBuildHasher;
 
-/// Numbers of distinct values. Each entry also stores part of its value's hash. This lets the table grow without reading
-/// the values, which are stored elsewhere in memory. Nearly all comparisons between different values need only the hash.
+/// Numbers of distinct values. Each entry also stores part of its value's hash. With these hashes, the table can grow
+/// without reading the values, which are stored elsewhere in memory. Nearly all comparisons between different values
+/// need only the hash.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Index {
     /// Folded hash and number of each value.

@@ -208,7 +208,7 @@ pub struct Trace {
     pub flows: Vec<FlowPoint>,
     /// Times of the capture.
     pub capture: Capture,
-    /// Number of complete (`X`) events in the file, including events that were left out. It shows whether the writer
+    /// Number of complete (`X`) events in the file, including omitted events. The number shows whether the writer
     /// reached its limit.
     pub complete_events: u64,
     /// HLO of the compiled modules that the file embeds. A Chrome trace embeds none.
@@ -219,8 +219,8 @@ pub struct Trace {
     pub hosts: Vec<String>,
     /// Relations between the ops of XLA's CPU backend. `None` until they are computed.
     pub cpu_ops: Option<CpuOps>,
-    /// Events of the file that were left out because they have no time, or are far away from all others. Each entry is the
-    /// id of the event that took the place of an omitted event, in ascending order. [`Trace::file_index`] includes the
+    /// Omitted events: events of the file that have no time, or whose time is far from all others. Each entry is the id
+    /// of the event that took the place of an omitted event, in ascending order. [`Trace::file_index`] counts the
     /// omitted events.
     pub far_off: Vec<EventId>,
     /// Problems found while reading.
@@ -259,8 +259,8 @@ impl Trace {
         (0..u32::try_from(self.lines.len()).unwrap_or(u32::MAX)).map(LineId)
     }
 
-    /// Returns source file and line of events with these arguments: the innermost frame of the call stack that is not
-    /// in a library, or the recorded source line if there is no such frame. See [`base::source_line`].
+    /// Returns the source file and line of events with these arguments: the innermost frame of the call stack that is
+    /// not in a library. If there is no such frame, returns the recorded source line. See [`base::source_line`].
     pub fn source(&self, args: &Args) -> &str {
         base::source_line::own(self.text(args.source_stack)).unwrap_or_else(|| self.text(args.source))
     }
@@ -275,8 +275,8 @@ impl Trace {
         self.planes.get(line.plane.index())
     }
 
-    /// Returns the index of an event in its own file. `first` is this trace's first event from that file. The index
-    /// includes events that were left out, because a decoder that reads the file again numbers them too.
+    /// Returns the index of an event in its own file. `first` is this trace's first event from that file. Omitted
+    /// events count towards the index, because a decoder that reads the file again numbers them too.
     pub fn file_index(&self, first: EventId, event: EventId) -> Option<u32> {
         let before = |event: EventId| self.far_off.partition_point(|place| *place < event);
         let left_out = before(EventId(event.0.checked_add(1)?)).checked_sub(before(first))?;

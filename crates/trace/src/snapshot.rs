@@ -1,4 +1,4 @@
-//! Serializes a trace and reads it back, so that the page can pass decoded events from one worker to another.
+//! Serialises a trace and reads it back, so that the page can pass decoded events from one worker to another.
 //!
 //! Events are sent as blocks of words, and may be sent while decoding continues. Everything else follows as bytes in frames
 //! of a few hundred kilobytes, so that neither side holds a second copy of the whole trace:
@@ -43,11 +43,11 @@ const FLOWS_A_FRAME: usize = 1 << 14;
 
 const HEADER_BYTES: usize = 8;
 
-/// Error: the bytes are not a complete serialized trace.
+/// Error: the bytes are not a complete serialised trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Damaged;
 
-/// A chunk of a serialized trace.
+/// A chunk of a serialised trace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Piece {
     /// A block of events.
@@ -76,8 +76,8 @@ enum SnapshotPart {
 }
 
 impl Writer {
-    /// Takes a trace. `notes` are sent with it, and contain data of the run that is not part of the trace. Callers must
-    /// write the trace's warnings to the notes if they need them.
+    /// Takes a trace. `notes` are sent with the trace. They contain data of the run that is not part of the trace.
+    /// Callers must write the trace's warnings to the notes if they need them.
     pub fn new(trace: Trace, notes: Vec<u8>) -> Writer {
         let Trace {
             format,

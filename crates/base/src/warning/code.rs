@@ -15,7 +15,7 @@ macro_rules! codes {
             /// All codes in groups, each with its title.
             pub const GROUPS: &[(&str, &[WarningCode])] = &[$(($group, &[$(WarningCode::$name,)*]),)*];
 
-            /// Returns the spelling of the code in reports, which never changes.
+            /// Returns the spelling of the code in reports. The spelling never changes.
             pub fn label(self) -> &'static str {
                 match self { $($(WarningCode::$name => $code,)*)* }
             }

@@ -160,9 +160,9 @@ impl Tilted {
         Tilted { samples: samples.iter().map(|it| (it.late, *it)).collect() }
     }
 
-    /// Returns the narrowest band of slope `drift` that contains enough of the samples. It is fast if it is called with
-    /// ascending slopes: each pair of samples then swaps only once in total, so the insertion sort moves only a few samples
-    /// from one slope to the next.
+    /// Returns the narrowest band of slope `drift` that contains enough of the samples. The search is fast if the
+    /// slopes of successive calls ascend: each pair of samples then swaps only once in total, so the insertion sort
+    /// moves only a few samples from one slope to the next.
     fn tightest(&mut self, drift: i64) -> Band {
         for (left, sample) in &mut self.samples {
             *left = sample.late.saturating_sub(gain(drift, sample.at));

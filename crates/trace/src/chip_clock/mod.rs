@@ -1,9 +1,9 @@
 //! Clock of each device: events of a TPU use the clock of the chip that ran them.
 //!
-//! The profiler gives an op of a TPU two times. One is from the chip's own counter (`device_offset_ps`,
-//! `device_duration_ps`). The other is the event time, which the profiler aligned with the host. The profiler may redo the
-//! alignment during the capture. Between two alignments, event times are early or late by up to hundreds of milliseconds,
-//! and ops around an alignment are stretched or squeezed:
+//! The profiler records two times for each op of a TPU. The chip time comes from the chip's own counter
+//! (`device_offset_ps`, `device_duration_ps`). The profiler has aligned the event time with the host's clock. The
+//! profiler may redo the alignment during the capture. Between two alignments, event times are early or late by up to
+//! hundreds of milliseconds, and ops around an alignment are stretched or squeezed:
 //!
 //! ```text
 //! chip    [a  )[b  )[c  )[d  )[e  )[f  )     actual execution
@@ -45,7 +45,8 @@ pub struct ChipClock {
     /// Drift: time that the host's clock gains on the chip's clock, in units of 2^-40 of the elapsed time. Zero if no drift
     /// is measurable.
     pub drift: i64,
-    /// Time in the trace at which device and host are exactly aligned. They drift apart before and after it.
+    /// Time in the trace at which device and host are exactly aligned. The clocks drift apart before and after this
+    /// time.
     pub reference: Ps,
     /// Uncertainty of the shift: half the width of the band around the event times that determined the shift.
     pub uncertainty: Ps,

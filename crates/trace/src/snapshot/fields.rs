@@ -1,4 +1,4 @@
-//! Small parts of a serialized trace: planes, lines, argument sets, times of the capture.
+//! Small parts of a serialised trace: planes, lines, argument sets, times of the capture.
 
 use crate::Platform;
 use crate::chip_clock::{Knot, Unplaced, UnplacedLine, Warp};
