@@ -4,7 +4,7 @@
 use base::{Error, out_of_memory};
 use memchr::memmem;
 
-/// Number of bytes to keep before an error, which contain the allocator's report of its memory use.
+/// Number of bytes to keep before an error. They contain the allocator's report of its memory use.
 const BEFORE: usize = 64 << 10;
 /// Number of bytes to keep after the last line of an error. There, XLA writes totals and a list of buffers.
 const AFTER: usize = 128 << 10;

@@ -194,8 +194,8 @@ impl Assignment {
         Some(reader.assignment)
     }
 
-    /// Returns the largest buffer of an allocation. If several are equal, returns the first. Returns `None` if all are
-    /// empty.
+    /// Returns the largest buffer of an allocation. If several have the same size, returns the first. Returns `None` if
+    /// all are empty.
     pub fn largest(&self, allocation: &Allocation) -> Option<BufferIndex> {
         let size = |buffer: BufferIndex| self.buffers.get(buffer).map_or(0, |buffer| buffer.size);
         let larger = |a: BufferIndex, b: BufferIndex| if size(b) > size(a) { b } else { a };

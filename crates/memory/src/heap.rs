@@ -38,7 +38,7 @@ pub struct Heap {
     pub instructions: Vec<Option<InstructionIndex>>,
     /// Instruction that the program has reached at each event: the last instruction that allocated memory.
     pub reached: Vec<Option<InstructionIndex>>,
-    /// Fill level at the peak. If several points are equal, the first one is used.
+    /// Fill level at the peak. If several points have the same level, the first one is used.
     pub peak: HeapPoint,
     /// Index of the event after which the heap reaches its peak.
     pub peak_event: usize,

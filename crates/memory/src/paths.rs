@@ -58,8 +58,8 @@ impl Paths {
     }
 }
 
-/// Returns the scope of a path that JAX gives an instruction. For an argument, it is the name without the last part,
-/// which names the array.
+/// Returns the scope of a path that JAX gives an instruction. For an argument, the scope is the name without its last
+/// part, the name of the array.
 pub(crate) fn scope_of(path: &str, is_argument: bool) -> String {
     if !is_argument {
         return scopes(path).join("/");

@@ -26,7 +26,7 @@ pub enum Problem {
     AllocatedTwice,
     /// An event that frees a buffer that is not allocated.
     FreedTwice,
-    /// A buffer that shares the memory of another buffer, which in turn shares its memory.
+    /// A cycle of buffers that share each other's memory.
     CyclicSharing,
     /// An event that is neither an allocation, nor a release, nor a sharing.
     UnknownEvent,

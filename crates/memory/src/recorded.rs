@@ -1,4 +1,5 @@
-//! Memory data of a run, separate from everything else. All tables and pages about memory are built from it.
+//! Memory data of a run, separate from its other data. All tables and pages about memory are built from the memory
+//! data.
 //!
 //! The data can be sent to another worker as bytes.
 
@@ -127,9 +128,9 @@ impl Recorded {
         self.earlier.as_ref().map(|(name, heap)| (name.as_str(), heap.profile()))
     }
 
-    /// Serializes everything, for [`Recorded::from_bytes`] of the same build.
+    /// Serialises everything, for [`Recorded::from_bytes`] of the same build.
     pub fn to_bytes(&self) -> Vec<u8> {
-        // All lengths are known, so serialization cannot fail.
+        // All lengths are known, so serialisation cannot fail.
         postcard::to_stdvec(self).unwrap_or_default()
     }
 
@@ -169,7 +170,7 @@ impl RecordedProgram {
     }
 }
 
-/// Serializes a list of bytes as one value. Serde's default is a separate value for each byte.
+/// Serialises a list of bytes as one value. Serde's default is a separate value for each byte.
 mod shared_bytes {
     use std::sync::Arc;
 

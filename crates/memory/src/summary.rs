@@ -86,7 +86,7 @@ pub struct ScopeSum {
 }
 
 impl Summary {
-    /// Summarizes the buffers alive at the peak.
+    /// Summarises the buffers alive at the peak.
     pub fn of(live: impl IntoIterator<Item = PeakBuffer>) -> Summary {
         let mut found = Summary::default();
         let mut classes: BTreeMap<Class, (u64, u64)> = BTreeMap::new();

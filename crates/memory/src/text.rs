@@ -1,4 +1,4 @@
-//! Reads a buffer assignment as text, which XLA dumps next to HLO text, and the lifetimes of its values.
+//! Reads a buffer assignment and the lifetimes of its values, from the text that XLA dumps next to HLO text.
 //!
 //! ```text
 //! BufferAssignment:

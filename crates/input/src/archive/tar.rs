@@ -280,7 +280,7 @@ fn digits(text: &[u8], radix: u32) -> Option<u64> {
     u64::from_str_radix(std::str::from_utf8(text).ok()?, radix).ok()
 }
 
-/// Compares the sum of the header's bytes with the checksum in the header, which is octal. The sum treats the checksum's
+/// Compares the sum of the header's bytes with the header's checksum, an octal number. The sum treats the checksum's
 /// own bytes as spaces.
 fn checksum_agrees(block: &[u8]) -> bool {
     let sum: u64 =

@@ -1,5 +1,5 @@
-//! Reads zip as a stream, entry by entry from the local headers. It does not need the directory at the end of the archive,
-//! which arrives last in a stream.
+//! Reads zip as a stream, entry by entry from the local headers. The directory at the end of the archive is not needed,
+//! because it arrives last in a stream.
 //!
 //! ```text
 //!  | PK34 header, name, extra | content | (PK78 sizes) | PK34 ... | content | PK12 directory ... | PK56 end |

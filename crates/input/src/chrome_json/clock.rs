@@ -1,7 +1,7 @@
 //! Chooses the trace's anchor: the time in the file that becomes zero.
 //!
-//! JAX counts times from the start of the profile, so times stay unchanged and the anchor is 0. Kineto and other writers
-//! use absolute times or uptimes in microseconds, which overflow 64 bits when converted to picoseconds. In such a file,
+//! JAX counts times from the start of the profile, so times stay unchanged and the anchor is 0. Kineto and other
+//! writers use absolute times or uptimes in microseconds. In picoseconds, these times overflow 64 bits. In such a file,
 //! times are counted from the first event.
 //!
 //! A single absurd timestamp at the start must not push all other events out of range. The first [`VOTERS`] events

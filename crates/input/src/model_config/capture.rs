@@ -1,4 +1,4 @@
-//! Reads the `capture` notes in a sidecar, which `_sidecar.py` and `_window.py` in `python/crossprof` write.
+//! Reads the `capture` notes in a sidecar. `_sidecar.py` and `_window.py` in `python/crossprof` write these notes.
 //!
 //! The slowdown becomes a section of the unified profile. The other notes are for people and appear in
 //! `metadata.environment`. A value of an unexpected type is ignored, because the profile is complete without it.
@@ -68,7 +68,7 @@ pub(super) fn notes(capture: &Map<String, Value>) -> BTreeMap<String, String> {
     texts.filter(|(_, text)| !text.is_empty()).collect()
 }
 
-/// Returns the kind of the devices, which a trace JSON does not contain. Returns `None` for CPUs.
+/// Returns the kind of the devices. A trace JSON does not contain it. Returns `None` for CPUs.
 fn device_kind(capture: &Map<String, Value>) -> String {
     let text = |name: &str| capture.get("devices").and_then(|it| it.get(name)).and_then(Value::as_str);
     text("kind").filter(|_| text("platform") != Some("cpu")).unwrap_or_default().to_owned()

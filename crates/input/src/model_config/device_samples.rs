@@ -1,4 +1,4 @@
-//! Samples of power, clocks and temperature of GPUs, which `_power.py` in `python/crossprof` takes during a capture.
+//! Samples of power, clocks and temperature of GPUs, taken during a capture by `_power.py` in `python/crossprof`.
 //!
 //! They become counters of the devices in the trace, on its time axis, and the limits become stats of the devices.
 

@@ -204,7 +204,7 @@ impl<'a> Walk<'_, 'a> {
     }
 }
 
-/// Returns a name for an event without metadata, which contains its id.
+/// Returns a name for an event without metadata. The name contains the metadata's id.
 fn missing_name(id: i64, names: &mut FxHashMap<i64, StrId>, strings: &mut Strings) -> StrId {
     if let Some(&name) = names.get(&id) {
         return name;

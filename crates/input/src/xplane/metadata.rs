@@ -18,7 +18,8 @@ pub(super) struct IdMap<T> {
 }
 
 impl<T> IdMap<T> {
-    /// Creates a table from `(id, value)` pairs. If ids are equal, the last entry is used, as in every protobuf map.
+    /// Creates a table from `(id, value)` pairs. If an id is repeated, its last entry is used, as in every protobuf
+    /// map.
     pub fn new(items: Vec<(i64, T)>) -> IdMap<T> {
         let limit = items.len() * 4 + 16;
         let mut map =
@@ -50,7 +51,7 @@ impl<T> IdMap<T> {
     }
 }
 
-/// Position of a message in the plane's metadata bytes, which outlive the chunks of its lines.
+/// Position of a message in the plane's metadata bytes. These bytes outlive the chunks of the plane's lines.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Span {
     start: usize,

@@ -252,7 +252,7 @@ impl Pending {
     }
 }
 
-/// Returns the width of a fixed-width number after its tag, which is then skipped like a body of that length.
+/// Returns the width of a fixed-width number after its tag. The number is then skipped like a body of that length.
 fn fixed_length(header: &[u8]) -> Option<(u32, u64)> {
     if header.last().is_none_or(|&byte| byte >= 0x80) {
         return None;

@@ -148,8 +148,8 @@ impl Allocator {
         self.name.split(|c: char| !c.is_ascii_digit()).rfind(|digits| !digits.is_empty())?.parse().ok()
     }
 
-    /// Returns the index of the event after which the most bytes are used. If several are equal, returns the first. Returns
-    /// `None` without events.
+    /// Returns the index of the event after which the most bytes are used. If several events qualify, returns the
+    /// first. Returns `None` without events.
     pub fn peak(&self) -> Option<usize> {
         let used = self.events.iter().map(AllocatorEvent::used_bytes).enumerate();
         used.reduce(|most, it| if it.1 > most.1 { it } else { most }).map(|(index, _)| index)

@@ -23,7 +23,8 @@ pub fn allocator(of: &Allocator) -> Allocator {
     in_time_of_lines(of)
 }
 
-/// Returns the index of the event after which the most bytes are used. If several are equal, returns the last in file order.
+/// Returns the index of the event after which the most bytes are used. If several events qualify, returns the last in
+/// file order.
 pub fn peak(allocator: &Allocator) -> Option<usize> {
     let used = allocator.events.iter().map(|event| (event.used_bytes(), event.place)).enumerate();
     used.reduce(|most, it| if it.1 > most.1 { it } else { most }).map(|(index, _)| index)

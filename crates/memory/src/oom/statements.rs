@@ -89,7 +89,7 @@ pub(super) fn note(line: &str, open: &mut OutOfMemory) {
     }
 }
 
-/// Returns a total with its name, which must directly follow any prefix that the log adds to the line.
+/// Returns a total with its name. The name must directly follow any prefix that the log adds to the line.
 fn sum(line: &str) -> Option<(&'static str, u64)> {
     SUMS.iter().find_map(|&name| {
         let (before, rest) = line.split_once(name)?;
@@ -137,7 +137,7 @@ fn largest(line: &str) -> Option<u64> {
     (is_piece && words.len() <= 60).then(|| size(rest.get(words.len()..)?)).flatten().map(|(bytes, _)| bytes)
 }
 
-/// Reads the usage of the two cores of a TPU, which share its memory.
+/// Reads the usage of a TPU's two cores, which share the TPU's memory.
 fn cores(line: &str, stated: &mut OutOfMemory) {
     let usage = |core: &str| {
         let rest = behind(line, core)?;
@@ -152,8 +152,8 @@ fn cores(line: &str, stated: &mut OutOfMemory) {
     }
 }
 
-/// Recognizes the messages of Linux, Kubernetes, Python and C++: `Out of memory: Killed process 12 (python3)
-/// total-vm:9kB, anon-rss:8kB`.
+/// Recognises the messages of Linux, Kubernetes, Python and C++:
+/// `Out of memory: Killed process 12 (python3) total-vm:9kB, anon-rss:8kB`.
 fn killed(line: &str, stated: &mut OutOfMemory) {
     let is_of_host = ["Killed process ", "OOMKilled", "bad_alloc"].iter().any(|word| line.contains(word));
     if is_of_host || (line.contains("MemoryError") && !line.contains("OutOfMemoryError")) {
