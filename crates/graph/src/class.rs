@@ -32,7 +32,7 @@ pub enum Class {
 }
 
 impl Class {
-    /// Returns all classes.
+    /// All classes.
     pub const ALL: [Class; 11] = [
         Class::Group,
         Class::Async,

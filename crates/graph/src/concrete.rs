@@ -1,4 +1,4 @@
-//! Groups as the program names them, and the rule that merges equal layers.
+//! Groups as the program names them, and the rule that merges similar layers.
 
 use std::hash::{Hash, Hasher};
 
@@ -115,7 +115,8 @@ impl<'m> Concrete<'m> {
         units
     }
 
-    /// Returns the groups directly inside a group. Merges numbered layers that are at least half equal.
+    /// Returns the groups directly inside a group. Merges numbered layers that have at least half of their instructions
+    /// in common.
     pub fn children(&self, sources: &[u32], grouping: Grouping) -> Vec<Merged> {
         let mut by_label: Vec<(&'m str, Vec<u32>)> = Vec::new();
         let mut known: FxHashMap<&'m str, usize> = FxHashMap::default();

@@ -20,7 +20,8 @@ pub struct CriticalPath {
     pub time: Ps,
     /// Sum of the times of all instructions of the computation.
     pub total: Ps,
-    /// Number of instructions that depend on themselves, which occur in damaged programs. The path leaves them out.
+    /// Number of instructions that depend on themselves. They occur only in damaged programs, and the path leaves them
+    /// out.
     pub cyclic: usize,
 }
 

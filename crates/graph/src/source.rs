@@ -9,7 +9,7 @@ use crate::numbers::Measured;
 /// How instructions form groups.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Grouping {
-    /// By name scope. Equal numbered layers form one group.
+    /// By name scope. Similar numbered layers form one group.
     #[default]
     Layers,
     /// By name scope. Each layer forms its own group.

@@ -4,7 +4,7 @@
 //! Selection --labels--> concrete groups        one per scope, as the program names them: layer_0, layer_1, ...
 //!                            | merge
 //!                            v
-//!                        Tree: groups and units    layer_* (24): equal layers are one group, their instructions one unit
+//!                        Tree: groups and units    layer_* (24): similar layers are one group, their instructions one unit
 //! ```
 //!
 //! An instruction that calls computations is a unit that can be opened. Its contents are built only when it is opened.
@@ -34,7 +34,7 @@ pub struct Group {
     pub parent: Option<u32>,
     /// Groups and units directly inside, in the order of their first instructions.
     pub children: Vec<Child>,
-    /// Number of equal layers that the group stands for. 1 for other groups.
+    /// Number of layers that the group merges. 1 for other groups.
     pub layers: u32,
     /// Number of instructions inside. Excludes instructions in calls that are not opened.
     pub instructions: u32,
@@ -55,7 +55,7 @@ pub enum Child {
     Unit(u32),
 }
 
-/// Instructions that are drawn as one: a single instruction, or equal instructions of several layers.
+/// Instructions that are drawn as one: a single instruction, or matching instructions of several layers.
 #[derive(Clone, Debug, Default)]
 pub struct Unit {
     /// Path of the unit: the path of the group, then the name of the first instruction with `%`.

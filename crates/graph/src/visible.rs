@@ -26,7 +26,7 @@ pub struct Node {
     pub is_open: bool,
     /// True if the node can be opened.
     pub opens: bool,
-    /// Number of equal layers, or of equal instructions of several layers.
+    /// Number of merged layers, or of matching instructions of several layers.
     pub copies: u32,
     /// Number of instructions inside.
     pub instructions: u32,

@@ -6,11 +6,11 @@
 //! p = parameter(0)   loss = dot(p, x)               ROOT tuple(loss)         p is not returned
 //! ```
 //!
-//! An output is the new value of an argument if it has the argument's type and shape, and if the instruction that makes
-//! it reads the argument or the module lets both share a buffer (`input_output_alias`). If several outputs qualify,
-//! they are assigned in the order of the arguments, starting with the arguments that have the fewest candidates. For
-//! example, a fusion that computes a parameter and its moments reads all three. The analysis looks through copies,
-//! bitcasts, tuples, and values that a loop passes through.
+//! An output can be the new value of an argument if it has the argument's type and shape. In addition, the instruction
+//! that makes the output must read the argument, or the module must let both share a buffer (`input_output_alias`). If
+//! several outputs qualify, they are assigned in the order of the arguments, starting with the arguments that have the
+//! fewest candidates. For example, a fusion that computes a parameter and its moments reads all three. The analysis
+//! looks through copies, bitcasts, tuples, and values that a loop passes through.
 //!
 //! A function that returns gradients also has such outputs: the gradient of an argument has its type and shape, and its
 //! instruction often reads the argument. But a new value is computed from the old one element by element (`p - rate * g`),
@@ -96,8 +96,8 @@ pub fn arguments(module: &Module) -> Vec<Argument<'_>> {
             }
         }
     }
-    // Matches that rest only on a shared buffer come last. They are weak evidence: JAX lets any output of the same type reuse
-    // the buffer of an argument that is no longer needed.
+    // Matches whose only evidence is a shared buffer come last. The evidence is weak: JAX lets any output of the same
+    // type reuse the buffer of an argument that is no longer needed.
     let mut candidates: Vec<(usize, bool, Vec<usize>)> = Vec::new();
     for (at, mut found) in read_by.into_iter().enumerate() {
         let (Some((_, number, shape)), Some(Outcome::NotReturned)) = (parameters.get(at), outcomes.get(at)) else {

@@ -246,7 +246,7 @@ pub struct TriangularSolve {
 pub enum ReplicaGroups {
     /// Members of each group. An empty list means one group of all devices.
     Lists(Vec<Vec<i64>>),
-    /// The numbers `0..`, reshaped, transposed and cut into equal groups.
+    /// The numbers `0..`, reshaped, transposed and cut into groups of the same size.
     Iota {
         /// Number of groups.
         groups: i64,

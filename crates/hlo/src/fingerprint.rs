@@ -15,13 +15,14 @@ const IGNORED: [&str; 8] = [
     "frontend_attributes=",
 ];
 
-/// Returns 16 hexadecimal digits: FNV-1a of the normalized expression.
+/// Returns 16 hexadecimal digits: FNV-1a of the normalised expression.
 pub fn fingerprint(expression: &str) -> String {
     format!("{:016x}", hash(EMPTY, &normalized(expression)))
 }
 
-/// Returns the opcode of an expression and the hash of its shapes and data types (16 hexadecimal digits): of its result and its
-/// operands. Attributes, such as the kind of a fusion, do not count. Returns `None` for a text that is no instruction.
+/// Returns the opcode of an expression, and a hash (16 hexadecimal digits) of the shapes and data types of its result
+/// and operands. Ignores attributes, such as the kind of a fusion. Returns `None` for a text that is not an
+/// instruction.
 pub fn opcode_and_shapes(expression: &str) -> Option<(String, String)> {
     let text = normalized(expression);
     // The operands begin at the first bracket after a name. A bracket that begins a tuple follows no name.
@@ -44,7 +45,7 @@ pub fn opcode_and_shapes(expression: &str) -> Option<(String, String)> {
     Some((opcode.to_owned(), format!("{:016x}", hash(hash(EMPTY, result), operands))))
 }
 
-/// Returns 16 hexadecimal digits for a whole program: FNV-1a of all its normalized instructions in order.
+/// Returns 16 hexadecimal digits for a whole program: FNV-1a of all its normalised instructions in order.
 pub fn module_fingerprint(module: &Module) -> String {
     let of_one = |so_far, instruction| hash(so_far, &normalized(&expression(module, instruction)));
     format!("{:016x}", module.instructions().iter().fold(EMPTY, of_one))

@@ -1,16 +1,17 @@
 //! Finds the phase of a training step that each instruction of a program belongs to.
 //!
 //! ```text
-//! jit(step)/jvp(mlp)/dot_general              forward      the framework path says so
-//! jit(step)/transpose(jvp(mlp))/dot_general   backward     the framework path says so
+//! jit(step)/jvp(mlp)/dot_general              forward      from the framework path
+//! jit(step)/transpose(jvp(mlp))/dot_general   backward     from the framework path
 //! jit(step)/mul                               update       one of its inputs comes from the backward pass
 //! jit(step)/mul                               update       all of its users belong to the update: the decay of a moment
 //! jit(step)/threefry2x32                      other        neither
-//! (no path: a copy that XLA added)            the phase of the instruction whose result it reads, else of its first user
+//! (no path: a copy that XLA added)            the phase of its first operand with a phase, or of its first user
 //! ```
 //!
-//! A fusion has the phase of the matrix product or convolution inside it, because this determines the fusion's time. A
-//! fusion without a product or convolution has the phase of its root, because XLA gives the fusion the path of its root.
+//! A fusion has the phase of the matrix product or convolution inside it, because the product or convolution determines
+//! the fusion's time. A fusion without a product or convolution has the phase of its root, because XLA gives the fusion
+//! the path of its root.
 
 use super::instruction::{ComputationIndex, Instruction, InstructionIndex};
 use super::module::Module;

@@ -95,7 +95,7 @@ impl Shape {
         found
     }
 
-    /// Collects the arrays. The recursion is as deep as the nesting of tuples, which the reader limits.
+    /// Collects the arrays. The reader limits the nesting of tuples, and therefore the depth of the recursion.
     fn collect<'a>(&'a self, found: &mut Vec<&'a ArrayShape>) {
         match self {
             Shape::Array(array) => found.push(array),

@@ -41,8 +41,9 @@ pub struct Run {
     pub warnings: Vec<Warning>,
     /// Uncompressed device memory profile (pprof). A run with events has a profile if one was saved next to the trace.
     pub heap_profile: Option<Arc<[u8]>>,
-    /// The device memory profile that was saved before `heap_profile`. For a run with events, this is the first profile next to
-    /// the trace. For a device memory profile, it is the profile that the user gave before it.
+    /// The device memory profile that was saved before `heap_profile`. For a run with events, this is the first profile
+    /// next to the trace. If the run is itself a device memory profile, this is the profile that the user supplied just
+    /// before that one.
     pub earlier_heap_profile: Option<EarlierHeapProfile>,
     /// Text of an out-of-memory error. `None` for a run with events or programs.
     pub memory_error: Option<Arc<str>>,
@@ -85,7 +86,7 @@ impl Run {
         }
     }
 
-    /// Returns the run as it was read: without the changes that an analysis made to its events, and with empty caches.
+    /// Returns the run as it was read. Reverts the changes that an analysis made to its events, and empties the caches.
     pub fn as_read(mut self) -> Run {
         if let Some(read) = self.graph_kernels.take() {
             graph_kernels::undo(&mut self.trace, &read);

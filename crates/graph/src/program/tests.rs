@@ -2,7 +2,7 @@ use super::*;
 use crate::{Grouping, Listing};
 use base::Ps;
 
-/// A program with two equal layers, a fusion and the computation that it calls.
+/// A program with two identical layers, a fusion and the computation that it calls.
 const TEXT: &str = r#"HloModule jit_f, is_scheduled=true
 
 %fused (a: f32[8]) -> f32[8] {

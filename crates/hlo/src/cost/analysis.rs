@@ -23,7 +23,7 @@ pub(super) struct Analysis<'m> {
     depth: u32,
     /// Work of all instructions of a computation.
     computations: FxHashMap<ComputationIndex, Work>,
-    /// Work of a fused computation, and the utilization of each instruction in it.
+    /// Work of a fused computation, and the utilisation of each instruction in it.
     pub(super) fused: FxHashMap<ComputationIndex, (Work, Rc<[f64]>)>,
 }
 

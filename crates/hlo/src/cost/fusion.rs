@@ -1,7 +1,7 @@
 //! Fusions: many instructions in one kernel. Intermediate values are in registers, and only parameters and results
 //! are in memory.
 //!
-//! On GPUs, each inner element is computed as often as it is needed. This *utilization* is computed backwards from the
+//! On GPUs, each inner element is computed as often as it is needed. This *utilisation* is computed backwards from the
 //! result. Elementwise users need the same elements as their own users. Therefore, the needs of several users are added
 //! only at the *elementwise roots*: the next instructions that are not elementwise, or the result.
 //!
@@ -51,8 +51,8 @@ pub(super) fn work(analysis: &mut Analysis, fusion: &Instruction) -> Work {
     Work { written, ..fused(analysis, index, computation).0 }
 }
 
-/// Returns the work of a fused computation without its results, and the utilization of each instruction in it.
-/// Computed once.
+/// Returns the work of a fused computation without its results, and the utilisation of each instruction in it. Computed
+/// once.
 fn fused(analysis: &mut Analysis, index: ComputationIndex, computation: &Computation) -> (Work, Rc<[f64]>) {
     if let Some((work, needed)) = analysis.fused.get(&index) {
         return (*work, Rc::clone(needed));
@@ -107,7 +107,7 @@ fn update_bytes(module: &Module, instruction: &Instruction) -> Option<f64> {
     Some(update.shape.bytes())
 }
 
-/// Returns the utilization of each instruction of a fusion, in order.
+/// Returns the utilisation of each instruction of a fusion, in order.
 fn utilizations(analysis: &mut Analysis, computation: &Computation) -> Vec<f64> {
     let module = analysis.module;
     let inside = module.instructions_of(computation);

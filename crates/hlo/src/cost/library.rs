@@ -87,7 +87,7 @@ fn scaled_dot(module: &Module, instruction: &Instruction) -> Work {
     }
 }
 
-/// Returns the work of a convolution or of its gradient, which takes as many operations as the forward convolution
+/// Returns the work of a convolution or of its gradient. A gradient takes as many operations as the forward convolution
 /// between the same arrays.
 ///
 /// ```text

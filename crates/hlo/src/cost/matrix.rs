@@ -1,4 +1,4 @@
-//! Products and factorizations of matrices, for instructions and library calls.
+//! Products and factorisations of matrices, for instructions and library calls.
 
 use super::moves::{self, result, without_scratch};
 use super::work::{Arithmetic, Work};
@@ -34,7 +34,7 @@ pub(super) fn ragged_dot(module: &Module, instruction: &Instruction) -> Work {
     moves::default(module, instruction).product(flops, &lhs.shape)
 }
 
-/// A factorization of matrices.
+/// A factorisation of matrices.
 #[derive(Clone, Copy)]
 pub(super) enum Factorization {
     Cholesky,

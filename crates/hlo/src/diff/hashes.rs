@@ -188,7 +188,7 @@ pub fn refined(side: &Side<'_>, computation: ComputationIndex, down: &[u64]) -> 
     let mut both = vec![0u64; first.len()];
     for at in range.clone().rev() {
         let users = side.users(at).iter().fold(0, |sum: u64, it| {
-            // It is possible that only its position distinguishes an element of a tuple.
+            // Sometimes only its position distinguishes an element of a tuple.
             let role = module.at(it.user).map_or(0, |user| match user.is("tuple") {
                 true => u64::from(it.position) + 3,
                 false => side.role(user, it.position, Level::Equal),

@@ -8,7 +8,7 @@ use crate::attributes::Attributes;
 use crate::instruction::Instruction;
 use crate::shape::{ArrayShape, Shape};
 
-/// Hashes of the parts of an instruction. Equal parts have equal hashes.
+/// Hashes of the parts of an instruction. Identical parts have the same hash.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Identity {
     /// Opcode and the target of a custom call.
@@ -64,7 +64,7 @@ impl Identity {
         identity
     }
 
-    /// Adds a shape. The recursion is as deep as the nesting of tuples, which the reader limits.
+    /// Adds a shape. The reader limits the nesting of tuples, and therefore the depth of the recursion.
     fn read_shape(&mut self, shape: &Shape) {
         match shape {
             Shape::Array(ArrayShape { data_type, dimensions, dynamic, layout }) => {
@@ -115,9 +115,9 @@ fn frontend(own: &Attributes, of_sharding: bool) -> u64 {
     chosen.fold(0, |sum, attribute| sum.wrapping_add(hash(attribute)))
 }
 
-/// Returns the hash of the attributes. Leaves out the sharding, and values that differ between compilations or follow from
-/// operands: channels, the number of a parameter, the index of a tuple's element. Values that some files omit are
-/// normalized.
+/// Returns the hash of the attributes. Leaves out the sharding, and values that differ between compilations or follow
+/// from operands: channels, the number of a parameter, the index of a tuple's element. Values that some files omit are
+/// normalised.
 fn attributes(instruction: &Instruction) -> u64 {
     let own = instruction.attributes();
     let Attributes {

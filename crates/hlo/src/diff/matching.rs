@@ -172,7 +172,7 @@ fn parameters(
     numbers.iter().filter_map(pair).collect()
 }
 
-/// Returns the pairs of parameters with equal numbers.
+/// Returns the pairs of parameters with the same number.
 fn by_number(
     a: &Side<'_>,
     b: &Side<'_>,

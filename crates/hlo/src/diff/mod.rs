@@ -4,14 +4,15 @@
 //!
 //! ```text
 //! Module -> Side             hashes of each instruction: itself, what it is used for, its neighbourhood
-//! Side, Side -> matching     pairs of equal and unique hashes, from the strictest level to the loosest,
+//! Side, Side -> matching     pairs with the same, unique hash, from the strictest level to the loosest,
 //!                            and from each pair on to its operands and users
 //!            -> Difference   pairs that differ, and instructions without a partner
 //! ```
 //!
-//! A pair of instructions leads to the computations that both call, so the insides of fusions and loops are compared too.
-//! Framework paths decide between equal candidates. The work is n log n in the number of instructions and edges. Cyclic and
-//! truncated programs also give a result, because no step needs to reach the end of a chain of edges.
+//! A pair of instructions leads to the computations that both call, so the insides of fusions and loops are compared
+//! too. Framework paths decide between candidates with the same hashes. The work is n log n in the number of
+//! instructions and edges. Cyclic and truncated programs also give a result, because no step needs to reach the end of
+//! a chain of edges.
 
 mod aspects;
 mod hashes;

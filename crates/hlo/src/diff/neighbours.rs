@@ -67,7 +67,7 @@ pub fn users(
     unique(out);
 }
 
-/// Returns the scope if a match by opcode alone requires equal scopes.
+/// Returns the scope if a match by opcode alone requires the same scope.
 fn scope_of(side: &Side<'_>, index: InstructionIndex, level: Level, precision: Precision) -> u64 {
     if level == Level::SameOpcode && precision == Precision::Position { side.identity(index).scope } else { 0 }
 }

@@ -7,7 +7,7 @@ use crate::module::{Computation, Module};
 /// Strictness of a match.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
-    /// Everything is equal.
+    /// Everything must be identical.
     Equal,
     /// Layouts, shardings and settings may differ.
     SameShape,

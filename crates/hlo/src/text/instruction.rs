@@ -19,7 +19,7 @@ pub(super) struct Draft<'a> {
     pub damaged: bool,
 }
 
-/// Returns true if a line starts an instruction, which assigns to a name.
+/// Returns true if a line starts an instruction: an assignment to a name.
 pub(super) fn starts(line: &[u8]) -> bool {
     let mut scan = Scan(line);
     name(&mut scan).is_some()

@@ -7,8 +7,8 @@ use trace::Trace;
 /// Name of the spans in which XLA's executor runs ready ops.
 const EXECUTE: &str = "ThunkExecutor::Execute";
 
-/// A marker and the event before it on its thread are treated as adjacent if the time between them is at most this. Only the
-/// return from a function is between adjacent ones, which takes about a microsecond.
+/// A marker and the event before it on its thread are treated as adjacent if the time between them is at most this.
+/// Between adjacent events there is only the return from a function. It takes about a microsecond.
 const AT_ONCE: Ps = Ps::new(10_000_000);
 
 /// The last event that ended before a marker on its thread.

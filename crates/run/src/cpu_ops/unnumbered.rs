@@ -6,8 +6,8 @@ use super::{OpEvent, Role};
 use base::Ps;
 use trace::{END_MARKER, StrId, Trace};
 
-/// Returns true if any op continues after its event. If no op does, each op's marker is inside the op's event, on the same
-/// thread.
+/// Returns true if any op continues after its event. If no op does, the marker of each op is inside the op's own event,
+/// on the same thread.
 pub(super) fn some_op_outlasts_its_event(trace: &Trace, roles: &[Role], ops: &[OpEvent]) -> bool {
     let mut events: FxHashMap<(usize, StrId), Vec<(Ps, Ps)>> = FxHashMap::default();
     for op in ops {

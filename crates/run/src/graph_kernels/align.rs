@@ -18,7 +18,7 @@ use std::cmp::Reverse;
 pub(super) enum Fit {
     /// The kernel has the name of the instruction.
     Exact,
-    /// The kernel has the name of an instruction that computes the same.
+    /// The kernel has the name of an instruction that computes the same values.
     Same,
     /// The kernel has the name of an instruction that is similar.
     Similar,

@@ -39,7 +39,8 @@ pub(super) enum Library {
 /// A kernel, described by its name.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Kernel {
-    /// XLA generated the kernel for this instruction, and also uses it for other instructions that compute the same.
+    /// XLA generated the kernel for this instruction, and also uses it for other instructions that compute the same
+    /// values.
     Generated(InstructionIndex),
     /// A library contains the kernel. `None` if the kernel's name does not show which library.
     OfLibrary(Option<Library>),
@@ -135,8 +136,9 @@ impl<'m> Instructions<'m> {
         }
     }
 
-    /// Returns how well the kernel that is named after `of` fits an instruction. XLA uses one kernel for all instructions that
-    /// compute the same. Such instructions have the same kind of name, and results of the same shape.
+    /// Returns how well the kernel that is named after `of` fits an instruction. XLA uses one kernel for all
+    /// instructions that compute the same values. Such instructions have the same kind of name, and results of the same
+    /// shape.
     fn generated(&self, of: InstructionIndex, instruction: InstructionIndex) -> Fit {
         if of == instruction {
             return Fit::Exact;

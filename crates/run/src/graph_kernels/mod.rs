@@ -1,19 +1,22 @@
 //! Finds the instruction of each kernel that a CUDA graph launched.
 //!
-//! XLA records most of a program in a small number of CUDA graphs, its *command buffers*. The events of their kernels name the
-//! command buffer instead of an instruction (`hlo_op: command_buffer_1`), or nothing at all. Without their instructions, such
-//! kernels have no cost, source line or layer. crossprof finds the instruction from the first of these sources:
+//! XLA records most of a program in a small number of CUDA graphs, its *command buffers*. The events of their kernels
+//! name the command buffer instead of an instruction (`hlo_op: command_buffer_1`), or nothing at all. Without their
+//! instructions, such kernels have no cost, source line or layer. crossprof takes the instruction from the first of
+//! these sources that has it:
 //!
-//! 1. another kernel with the same graph node that names its instruction (before a graph is captured, its kernels run as usual);
+//! 1. another kernel that has the same graph node and whose event names the instruction;
 //! 2. the order of the kernels: a graph runs them in the order of the compiled program ([`align`]);
-//! 3. kernels of the same name that name their instruction, if all of them name the same instruction;
-//! 4. the instruction that XLA named the kernel after (`loop_add_fusion_3` is `loop_add_fusion.3`), if one module has it.
+//! 3. other kernels with the same name, if all those whose events name an instruction name the same one (XLA also runs
+//!    a graph's kernels outside the graph, before it captures the graph);
+//! 4. the instruction that XLA named the kernel after (`loop_add_fusion_3` is `loop_add_fusion.3`), if only one
+//!    instruction of all modules matches.
 //!
 //! ```text
 //! kernels of the graph          instructions of the program      found
 //! loop_convert_fusion_2         loop_convert_fusion.2            loop_convert_fusion.2
 //! nvjet_sm90_128x128_NNT        custom-call.1 (cublas)           custom-call.1
-//! loop_convert_fusion_2         loop_convert_fusion.5            loop_convert_fusion.5: one kernel for equal fusions
+//! loop_convert_fusion_2         loop_convert_fusion.5            loop_convert_fusion.5: one kernel for identical fusions
 //! ```
 //!
 //! The arguments of the events then name the instruction in `hlo_op` and keep the recorded name in
@@ -233,7 +236,7 @@ fn launches(trace: &Trace, modules: &Modules, unnamed: &[usize]) -> FxHashMap<Pr
     found
 }
 
-/// Returns the instructions that kernels of a program name themselves, because they run outside its graphs.
+/// Returns the instructions that the events of a program's kernels name, because these kernels run outside its graphs.
 fn named_elsewhere(trace: &Trace, program: Program, module: &Module) -> FxHashSet<hlo::InstructionIndex> {
     let mut found = FxHashSet::default();
     for kind in trace.events.kinds() {
@@ -277,8 +280,8 @@ fn sequences(trace: &Trace, buffers: &FxHashMap<Buffer, Launch>) -> Vec<Vec<(usi
 /// The op of a key. `None` if several ops have it.
 type Unique<K> = FxHashMap<K, Option<Op>>;
 
-/// Finds the instructions of the remaining kernels from kernels with the same node or name, and from the names of the
-/// instructions.
+/// Finds the instructions of the remaining kernels from other kernels with the same node or name, and from the names of
+/// the instructions.
 fn by_name(trace: &Trace, modules: &Modules, unnamed: &[usize], ops: &mut FxHashMap<usize, Op>) {
     let is_unnamed: FxHashSet<usize> = unnamed.iter().copied().collect();
     let mut by_node: Unique<(u16, i64)> = Unique::default();
