@@ -59,7 +59,7 @@ pub struct Analysis {
     pub copies: Copies,
     /// Communication between devices.
     pub collectives: Collectives,
-    /// Comparison of the used devices.
+    /// Comparison of the devices in use.
     pub scores: Vec<DeviceScore>,
     /// Stages of the input pipeline. `None` if the trace has none.
     pub input_pipeline: Option<InputPipeline>,
@@ -179,8 +179,8 @@ pub(crate) fn measure<'r>(run: &'r Run, settings: &'r Settings) -> (Analysis, Do
 }
 
 impl Analysis {
-    /// Returns the events of `run`, which must be the measured run. An event that an edge of the window cuts has only
-    /// its time inside the window.
+    /// Returns the events of `run`, which must be the measured run. An event that crosses an edge of the window keeps
+    /// only the time inside it.
     pub fn trace<'a>(&'a self, run: &'a Run) -> &'a Trace {
         self.limited.as_ref().unwrap_or(&run.trace)
     }
@@ -195,7 +195,8 @@ impl Analysis {
         Layers::new(trace, &self.ops, &self.collectives, grouping, &|op| self.bound_by(op))
     }
 
-    /// Returns the share of the op's time that it would need at the peak of its limiting resource, from 0 to 1.
+    /// Returns the time that the op would need at the peak of its limiting resource, as a share of its actual time,
+    /// from 0 to 1.
     pub fn efficiency(&self, op: &Op) -> Option<f64> {
         self.roofline.point(op)?.roofline_efficiency
     }

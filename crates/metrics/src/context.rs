@@ -50,7 +50,7 @@ pub struct Context<'a> {
 }
 
 impl<'a> Context<'a> {
-    /// Returns the run's events. An event that an edge of the window cuts has only its time inside the window.
+    /// Returns the run's events. An event that crosses an edge of the window keeps only the time inside it.
     pub fn trace(&self) -> &'a Trace {
         self.analysis.trace(self.run)
     }

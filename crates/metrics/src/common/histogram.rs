@@ -1,4 +1,5 @@
-//! Counts durations by powers of two. Shows whether kernels are short, launches are late, or only a few are outliers.
+//! Counts durations by powers of two. The counts show whether most kernels are short or most launches are late, or
+//! whether only a few are outliers.
 //!
 //! ```text
 //! bucket   0        1         2        ...   20             21

@@ -12,7 +12,7 @@ use crate::op::roofline::OpLabels;
 use crate::program::arguments::{self, Argument};
 use trace::Interval;
 
-/// Minimum share of the whole for an op to appear in a chart. Smaller ops would be invisible.
+/// An op appears in a chart if it takes at least this share of the whole. Smaller ops would be invisible.
 pub const LEAST_SHARE: f64 = 0.0005;
 
 impl<'a> Context<'a> {
@@ -82,8 +82,9 @@ impl<'a> Context<'a> {
         kept.get_or_init(|| self.analysis.layers(self.trace(), grouping))
     }
 
-    /// Prepares the grouping of the layers by one more criterion, so that its page appears at once. Returns false if nothing is
-    /// left to prepare. Skips runs with very many layers, because their groupings take much memory.
+    /// Computes the grouping of the layers by one more criterion in advance, so that the page of this grouping appears
+    /// at once. Returns false if nothing is left to prepare. Skips runs with very many layers, because their groupings
+    /// take much memory.
     pub fn prepare_layers(&self) -> bool {
         const MOST_LAYERS: usize = 20_000;
         let is_small = self.layers(LayerGrouping::Layer).rows.len() <= MOST_LAYERS;
@@ -116,7 +117,7 @@ impl<'a> Context<'a> {
         self.grouped(grouping).tree.get_or_init(tree)
     }
 
-    /// Returns the text columns of that tree.
+    /// Returns the text columns of the tree that [`Context::tree`] returns.
     pub fn tree_columns(&self, grouping: Grouping) -> &'a TreeColumns {
         let columns = || TreeColumns::new(self.trace(), &self.analysis.ops, self.tree(grouping));
         self.grouped(grouping).tree_columns.get_or_init(columns)

@@ -22,7 +22,7 @@ pub struct Summary {
     pub stddev: Option<f64>,
 }
 
-/// Summarizes `values`. Returns `None` for an empty list.
+/// Summarises `values`. Returns `None` for an empty list.
 pub fn summarize(values: &[f64]) -> Option<Summary> {
     let mut sorted = values.to_vec();
     sort::sort_by(&mut sorted, f64::total_cmp);

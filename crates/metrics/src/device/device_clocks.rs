@@ -4,10 +4,10 @@ use crate::device::devices::{Device, Devices};
 use base::{Ps, Warning, WarningCode, format};
 use trace::ChipClock;
 
-/// Minimum difference that is reported (our limit: smaller differences are shorter than steps).
+/// Minimum difference that is reported. We chose this limit because smaller differences are shorter than a step.
 const WARPED: Ps = Ps::new(1_000_000_000);
 
-/// Returns the warnings about the clocks of the used devices.
+/// Returns the warnings about the clocks of the devices in use.
 pub fn warnings(devices: &Devices) -> Vec<Warning> {
     let clocks: Vec<(&Device, ChipClock)> =
         devices.used.iter().filter_map(|device| Some((device, device.clock?))).collect();

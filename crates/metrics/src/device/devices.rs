@@ -2,7 +2,7 @@
 //!
 //! An *op* is an event that occupies a device: on a TPU an event of `XLA Ops`, on a GPU an event of a stream (a kernel,
 //! copy or fill), and on a CPU backend a host event that names its HLO op. Other host events are not ops. Neither are
-//! events on lines that repeat the ops (modules, steps, framework ops). A device is *used* if it ran at least one op,
+//! events on lines that repeat the ops (modules, steps, framework ops). A device is *in use* if it ran at least one op,
 //! or a program whose ops were not recorded ([`Unrecorded`]).
 
 use std::collections::BTreeMap;
@@ -30,7 +30,7 @@ pub enum Nesting {
     ByOp(Vec<u32>),
 }
 
-/// A used device and its ops.
+/// A device in use and its ops.
 #[derive(Clone, Debug)]
 pub struct Device {
     /// Name in the trace, after the host's name if the run has several hosts. `CPU:0` for a CPU backend.
@@ -125,9 +125,9 @@ impl Device {
 /// All devices of a run.
 #[derive(Clone, Debug)]
 pub struct Devices {
-    /// Platform of the used devices. `None` if nothing ran. Accelerators take precedence over a CPU backend.
+    /// Platform of the devices in use. `None` if nothing ran. Accelerators take precedence over a CPU backend.
     pub platform: Option<Platform>,
-    /// Used devices of that platform, by host and ordinal.
+    /// Devices of that platform that are in use, by host and ordinal.
     pub used: Vec<Device>,
     /// Names of the other devices of that platform that the trace lists, in the same order.
     pub unused: Vec<String>,
@@ -140,8 +140,8 @@ pub struct Devices {
 }
 
 impl Devices {
-    /// Returns an upper bound of the number of different ops of the used devices. Callers reserve this capacity: with a
-    /// million ops, a buffer that grows by doubling is copied and takes twice the memory.
+    /// Returns an upper bound of the number of different ops of the devices in use. Callers reserve this capacity: with
+    /// a million ops, a buffer that grows by doubling is copied and takes twice the memory.
     pub(crate) fn most_distinct_ops(&self, trace: &Trace) -> usize {
         let all: usize = self.used.iter().map(|device| device.ops.len()).sum();
         all.min(trace.events.kinds().len())
@@ -185,8 +185,8 @@ impl Devices {
         (self.used.len() + self.unused.len()) as u64
     }
 
-    /// Returns the family of each kind of event that is an op of a used device, and `None` for other kinds. Indexed by
-    /// kind.
+    /// Returns the family of each kind of event that is an op of a device in use, and `None` for other kinds. Indexed
+    /// by kind.
     pub fn op_families(&self, trace: &Trace) -> Vec<Option<OpFamily>> {
         let mut categorizer = Categorizer::new(trace, &self.recognised);
         let is_op_line: Vec<bool> = trace.lines.iter().map(|line| line.kind == LineKind::DeviceOps).collect();
@@ -213,8 +213,8 @@ impl Devices {
         Devices::new(trace, Arc::new(ByLine::new(trace)))
     }
 
-    /// Returns the index of the used device of each plane that has one. If a plane has several used devices, returns
-    /// the first.
+    /// Returns the index of the device in use of each plane that has one. If a plane has several devices in use,
+    /// returns the first.
     pub fn by_plane(&self) -> FxHashMap<usize, usize> {
         self.used.iter().enumerate().rev().map(|(index, device)| (device.plane, index)).collect()
     }
@@ -225,7 +225,7 @@ impl Devices {
         self.recognised.category(trace, name, args)
     }
 
-    /// Returns the indices of the used devices of a host, which are consecutive.
+    /// Returns the indices of a host's devices in use, which are consecutive.
     pub fn of_host(&self, host: u16) -> Range<usize> {
         let before = |end: &dyn Fn(u16) -> bool| self.used.partition_point(|device| end(device.host));
         before(&|of| of < host)..before(&|of| of <= host)

@@ -36,7 +36,7 @@ pub struct DutyCycle {
 }
 
 impl DutyCycle {
-    /// Computes the duty cycle of all used chips. Returns `None` if they are not TPUs.
+    /// Computes the duty cycle of all chips in use. Returns `None` if they are not TPUs.
     pub fn new(trace: &Trace, devices: &Devices) -> Option<DutyCycle> {
         if devices.platform != Some(Platform::Tpu) {
             return None;

@@ -96,13 +96,13 @@ fn units(trace: &Trace, devices: &Devices) -> Vec<UnitStats> {
     units
 }
 
-/// Part of a counter's time with a constant value.
+/// An interval in which a counter has a constant value.
 struct Segment {
     time: Interval,
     value: f64,
 }
 
-/// Returns the parts of a counter's time, in the host's clock.
+/// Splits a counter track into intervals of constant value, in the host's clock.
 fn segments(track: &CounterTrack, meter: Meter) -> Vec<Segment> {
     let samples = || track.times.iter().copied().zip(track.values.iter().copied());
     let next = track.times.iter().copied().skip(1);

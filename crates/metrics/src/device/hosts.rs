@@ -10,7 +10,7 @@ use crate::step::step_breakdown::{Breakdown, MeanPart, StepRow, parts_of};
 use report::{DeviceMemory, HostStats};
 use trace::Trace;
 
-/// Returns the statistics of each host with used devices, in the order of the devices.
+/// Returns the statistics of each host with devices in use, in the order of the devices.
 pub(crate) fn hosts(
     trace: &Trace,
     devices: &Devices,

@@ -90,7 +90,7 @@ pub struct DeviceScore {
     pub cause: Option<LateCause>,
 }
 
-/// Returns the score of each used device. `devices` and `trace` are limited to the window.
+/// Returns the score of each device in use. `devices` and `trace` are limited to the window.
 pub(crate) fn scores(
     trace: &Trace,
     devices: &Devices,
@@ -201,12 +201,12 @@ fn cause(
     }
 }
 
-/// Minimum share of the work in ops that both devices ran equally often (our limit: helper programs that only one device runs
-/// take little time).
+/// Minimum share of the work in ops that both devices ran equally often. We chose this limit because helper programs
+/// that only one device runs take little time.
 const LEAST_COMMON: f64 = 0.95;
-/// Maximum share of the work in one op, because one slow op does not show that the device is slow (our limit).
+/// Maximum share of the work in one op. We chose this limit because one slow op does not show that the device is slow.
 const MOST_OF_ONE: f64 = 0.9;
-/// Minimum slowdown that is attributed to the device's clock (our limit: less is noise).
+/// Minimum slowdown that is attributed to the device's clock. We chose this limit because smaller slowdowns are noise.
 const LEAST_SLOWDOWN: f64 = 1.01;
 
 /// Returns true if both devices run the same ops equally often, and the ops of `late` take longer in nearly the same

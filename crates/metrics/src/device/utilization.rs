@@ -93,8 +93,8 @@ fn noted_places(run: &Run) -> FxHashMap<u32, (u64, String)> {
     noted.split(';').filter_map(place).collect()
 }
 
-/// Returns the place of a TPU chip: from the profile, which records the numbers of chip and core, and from the notes of the
-/// capture kit. JAX numbers devices in the same way as the groups of collectives.
+/// Returns the place of a TPU chip. The profile records the numbers of chip and core. The capture kit's notes contain the
+/// slice and the coordinates. JAX numbers devices in the same way as the groups of collectives.
 fn place(trace: &Trace, device: &Device, noted: &FxHashMap<u32, (u64, String)>) -> Option<DevicePlace> {
     let plane = trace.planes.get(device.plane)?;
     let number = |name: &str| match trace.plane_stat(plane, name)? {

@@ -13,7 +13,8 @@ use rustc_hash::FxHashMap;
 use base::Ps;
 use trace::{Interval, IntervalSet, LineEvents, StrId, Trace};
 
-/// Share of the time that a call must take to be on the path (our limit: more than its siblings together).
+/// Share of the time that a call must take to be on the path. We chose this limit because such a call takes more than
+/// its siblings together.
 const LEAST_SHARE: f64 = 0.5;
 
 /// Maximum number of calls on a path, which limits deep recursion.

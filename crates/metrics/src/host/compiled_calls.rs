@@ -1,6 +1,6 @@
-//! Counts the calls to compiled functions from Python, and measures the idle time between calls that follow each other closely.
-//! Each operation on an array outside of `jax.jit` is such a call. The idle time in calls that trace, lower and compile their
-//! function belongs to compilation.
+//! Counts the calls to compiled functions from Python, and measures the idle time between calls that follow each other
+//! closely. Each operation on an array outside of `jax.jit` is a call to a compiled function. The idle time in calls
+//! that trace, lower and compile their function belongs to compilation.
 //!
 //! ```text
 //! python   [multiply)[add)[multiply)...[sqrt)          [train_step)
@@ -16,9 +16,11 @@ use crate::host::host_work::{HostWork, for_each_named_on, host_spans};
 use base::{Ps, sort};
 use trace::{Interval, IntervalSet, LineId, Trace};
 
-/// Longest time between two calls in a streak (our limit: longer than a dispatch, shorter than a step).
+/// Longest time between two calls in a streak. We chose this limit because it is longer than a dispatch and shorter
+/// than a step.
 const LONGEST_PAUSE: Ps = Ps::new(1_000_000_000);
-/// Minimum number of calls in a streak (our limit: even a normal step calls several functions in sequence).
+/// Minimum number of calls in a streak. We chose this limit because even a normal step calls several functions in
+/// sequence.
 const FEWEST_CALLS: u64 = 10;
 
 /// Calls of compiled functions inside the measured windows.

@@ -89,7 +89,7 @@ impl HostWaits {
     }
 }
 
-/// Times of the innermost ranges on the Python threads of used devices' hosts.
+/// Times of the innermost ranges on the Python threads of the hosts of devices in use.
 pub struct HostRanges {
     names: Vec<String>,
     hosts: Vec<HostSets>,
@@ -119,7 +119,7 @@ struct RangeSet {
 }
 
 impl HostRanges {
-    /// Finds the ranges of all hosts of used devices. Takes time linear in the events of their threads.
+    /// Finds the ranges of all hosts of devices in use. Takes time linear in the events of their threads.
     pub fn new(trace: &Trace, devices: &Devices) -> HostRanges {
         let mut names =
             Names { index: FxHashMap::default(), names: Vec::new(), of_text: vec![None; trace.strings.len()] };
@@ -129,7 +129,7 @@ impl HostRanges {
         HostRanges { names: names.names, hosts }
     }
 
-    /// Measures the hosts' activity while the devices are idle in `windows`, which has one entry per used device.
+    /// Measures the hosts' activity while the devices are idle in `windows`, which has one entry per device in use.
     pub fn waits(&self, devices: &Devices, windows: &[IntervalSet]) -> HostWaits {
         let mut waits = HostWaits::default();
         // Index in `waits.ranges` of each name. A search would be too slow, because a capture can have a million names.
@@ -285,8 +285,8 @@ fn ranges_of<'a>(trace: &'a Trace, devices: &Devices, host: u16, names: &mut Nam
     HostSets { host, ranges, all, working, behind }
 }
 
-/// Returns the name of a thread without its number in a pool, which differs between the files of one run: `tf_XLAEigen`
-/// for `tf_XLAEigen/-7457480226419010956`.
+/// Returns the name of a thread without its number in a pool, because the number differs between the files of one run:
+/// `tf_XLAEigen` for `tf_XLAEigen/-7457480226419010956`.
 pub(crate) fn thread_name<'t>(trace: &'t Trace, line: Option<&Line>) -> &'t str {
     let name = line.map_or("", |line| trace.text(line.name));
     let is_number = |text: &str| text.trim_start_matches('-').bytes().all(|byte| byte.is_ascii_digit());
@@ -309,7 +309,7 @@ fn launching(trace: &Trace) -> Vec<bool> {
     launching
 }
 
-/// Returns true if this is the shown name of a call that waits for devices.
+/// Returns true if this is the display name of a call that waits for devices.
 fn is_wait(name: &str) -> bool {
     python_waits::is(PythonWait::Device, name)
 }
@@ -327,7 +327,7 @@ pub(crate) fn is_users(name: &str) -> bool {
     }
 }
 
-/// Returns the name as it is shown: `load` for `$train.py:12 load`; `ProfilerStep` for `ProfilerStep#7`.
+/// Returns the display name: `load` for `$train.py:12 load`; `ProfilerStep` for `ProfilerStep#7`.
 pub(crate) fn shown(name: &str) -> &str {
     let stem = name.rsplit_once('#').filter(|(_, number)| number.bytes().all(|byte| byte.is_ascii_digit()));
     let name = stem.map_or(name, |(stem, _)| stem);

@@ -142,7 +142,7 @@ pub struct Categorizer<'a> {
 }
 
 impl<'a> Categorizer<'a> {
-    /// Creates a categorizer for the ops of `trace`, which reuses the categories in `recognised`.
+    /// Creates a categoriser for the ops of `trace`, which reuses the categories in `recognised`.
     pub fn new(trace: &'a Trace, recognised: &Recognised) -> Categorizer<'a> {
         Categorizer {
             trace,

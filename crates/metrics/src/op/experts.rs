@@ -29,7 +29,7 @@ const GROUPED: [&str; 7] =
     ["ragged-dot", "ragged_dot", "grouped_gemm", "grouped_matmul", "grouped_mm", "fused_moe", "megablox"];
 /// Names of kernels of grouped products.
 const GROUPED_WORDS: [&str; 2] = ["gmm", "tgmm"];
-/// Minimum FLOPs per element of a matrix product's result (our limit: elementwise ops have fewer).
+/// Minimum FLOPs per element of a matrix product's result. We chose this limit because elementwise ops have fewer.
 const LEAST_FLOPS: f64 = 16.0;
 
 /// Role of an op that works for experts.
@@ -137,8 +137,8 @@ fn imbalance(values: &[f64]) -> Option<f64> {
     Some(values.iter().copied().fold(0.0, f64::max) / usual)
 }
 
-/// Loads are treated as equal if the largest load divided by the mean load is below this (our limit: allows for rounding and
-/// noise).
+/// Loads are treated as equal if the largest load divided by the mean load is below this. We chose this limit to allow
+/// for rounding and noise.
 const EQUAL: f64 = 1.01;
 
 /// Returns the confidence of the imbalance, with its evidence.

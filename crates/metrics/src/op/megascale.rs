@@ -7,9 +7,9 @@
 //!           '----------- observed duration --------'------------'    stall: the time in the four ops
 //! ```
 //!
-//! Reads the ops of TPUs that transfer to and from the host, and their instructions: in the embedded HLO, or in the text of the
-//! op. All instructions of a collective have the collective's rendezvous name, or share a channel with an instruction that has
-//! it.
+//! Reads the TPU ops that transfer data to and from the host. Their instructions come from the embedded HLO, or from
+//! the text of the op. All instructions of a collective have the collective's rendezvous name, or share a channel with
+//! an instruction that has it.
 
 use rustc_hash::FxHashMap;
 

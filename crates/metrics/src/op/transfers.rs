@@ -37,7 +37,7 @@ struct Sum {
     sized_time: Ps,
 }
 
-/// Adds up the copies and fills of all used GPUs. Returns `None` on other platforms.
+/// Adds up the copies and fills of all GPUs in use. Returns `None` on other platforms.
 pub fn memory_operations(trace: &Trace, devices: &Devices) -> Option<MemoryOperations> {
     if devices.platform != Some(Platform::Gpu) {
         return None;
@@ -83,7 +83,7 @@ pub fn memory_operations(trace: &Trace, devices: &Devices) -> Option<MemoryOpera
 
 fn transfer((direction, sum): (Direction, Sum)) -> Option<Transfer> {
     let sized = sum.sized_count > 0 || sum.bytes > 0;
-    // Bytes per nanosecond equal gigabytes per second.
+    // One byte per nanosecond is one gigabyte per second.
     let bandwidth =
         (sized && sum.sized_time > Ps::ZERO).then(|| sum.bytes as f64 / (sum.sized_time.as_ps() as f64 / 1e3));
     (sum.count > 0 || sum.time > Ps::ZERO).then(|| Transfer {

@@ -158,9 +158,9 @@ fn nvidia_architecture(major: i64, minor: i64) -> Option<&'static str> {
     })
 }
 
-/// Collects the stats of the first used device, of the hosts, and of planes that are neither, in this order. Keeps the
-/// first value of each name. The capture kit's notes have the lowest precedence. Measured values and the capture's own
-/// times are elsewhere in the report.
+/// Collects the stats of the first device in use, of the hosts, and of planes that are neither, in this order. Keeps
+/// the first value of each name. The capture kit's notes have the lowest precedence. Measured values and the capture's
+/// own times are elsewhere in the report.
 fn environment(run: &Run, devices: &Devices) -> BTreeMap<String, String> {
     let trace = &run.trace;
     let device = devices.used.first().and_then(|device| trace.planes.get(device.plane));

@@ -10,8 +10,8 @@ use base::format::{count, printable, shorten, time_us};
 use base::{Ps, Warning, WarningCode};
 use trace::{Args, EventId, Interval, LineKind, Platform, StrId, Trace, in_blocks};
 
-/// Minimum share that must be missing for a warning, in percent (our limit: a smaller share may be due to the edges of
-/// the capture).
+/// Minimum share that must be missing for a warning, in percent. We chose this limit because a smaller share may be due
+/// to the edges of the capture.
 const LEAST_PERCENT: u64 = 2;
 
 /// XLA's name of an op that runs a CUDA graph.

@@ -22,8 +22,8 @@ pub struct Unrecorded {
     pub time: IntervalSet,
 }
 
-/// Minimum length of a run without ops that is treated as unrecorded (our limit: in a shorter run, an op may have no measurable
-/// time).
+/// Minimum length of a run without ops that is treated as unrecorded. We chose this limit because in a shorter run, an
+/// op may have no measurable time.
 const SHORTEST_US: i64 = 1;
 
 impl Unrecorded {

@@ -52,10 +52,10 @@ fn share_of_capture(time: base::Ps, devices: &Devices) -> f64 {
     if capture > 0 { (100.0 * time.as_ps() as f64 / capture as f64).clamp(0.0, 100.0) } else { 0.0 }
 }
 
-/// Counts the distinct modules that ran on the used devices. On TPUs, modules are the names on the `XLA Modules` lines,
-/// which contain the program's fingerprint. On other platforms, modules are the pairs of module and program that ops
-/// name. Returns `None` if no op names a module. Also returns `None` if an op names its module but not its program, as
-/// in a trace JSON, because programs with the same name then cannot be distinguished.
+/// Counts the distinct modules that ran on the devices in use. On TPUs, modules are the names on the `XLA Modules`
+/// lines, which contain the program's fingerprint. On other platforms, modules are the pairs of module and program that
+/// ops name. Returns `None` if no op names a module. Also returns `None` if an op names its module but not its program,
+/// as in a trace JSON, because programs with the same name then cannot be distinguished.
 fn num_modules(trace: &Trace, devices: &Devices) -> Option<u64> {
     let mut modules = BTreeSet::new();
     let mut seen = vec![false; trace.args.len()];

@@ -4,8 +4,8 @@
 //! ```text
 //! params['embed']['table']       comes back unchanged          frozen
 //! params['head']['w']            comes back updated            trained
-//! frozen['block']['w']           does not come back            frozen: called a parameter by its name
-//! opt_state[0].mu['head']['w']   an optimizer's                no parameter
+//! frozen['block']['w']           does not come back            frozen: its name marks it as a parameter
+//! opt_state[0].mu['head']['w']   belongs to the optimizer      not a parameter
 //! x, y                           do not come back, no group    input
 //! ```
 //!

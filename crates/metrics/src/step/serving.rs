@@ -9,9 +9,9 @@ use crate::common::statistics::{self, Summary};
 use facts::ServingPhase;
 use report::{PhaseStats, Serving, SteadyState, Step};
 
-/// Minimum number of requests of a pass in the steady state, as a share of the largest number (our limit).
+/// Minimum number of requests of a pass in the steady state, as a share of the largest number. We chose this limit.
 const STEADY: f64 = 0.9;
-/// Minimum number of decoding passes in a steady state (our limit).
+/// Minimum number of decoding passes in a steady state. We chose this limit.
 const FEWEST_STEADY: usize = 5;
 
 /// Returns the section about `steps`. `None` if no step has a phase.

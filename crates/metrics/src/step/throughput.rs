@@ -7,7 +7,7 @@ use report::{ModelConfig, StepTiming, Throughput};
 const MOST_PER_STEP: u64 = 1 << 53;
 
 /// Builds the throughput section. Steps per second need only the step time. Samples and tokens need the batch size,
-/// which no trace contains. `num_devices` is the number of used devices. If devices run one after another, no step
+/// which no trace contains. `num_devices` is the number of devices in use. If devices run one after another, no step
 /// processes the whole batch, so samples and tokens are unknown. If devices do not run their steps together,
 /// `all_devices` is the rate at which all devices finish steps.
 pub fn throughput(timing: &StepTiming, model: &ModelConfig, num_devices: u64, all_devices: Option<f64>) -> Throughput {

@@ -32,7 +32,7 @@ pub struct DeviceTime {
 type LineWork = [Vec<Interval>; StepPart::NUM_WORK];
 
 impl DeviceTime {
-    /// Splits the time of every used device.
+    /// Splits the time of every device in use.
     pub fn of_all(trace: &Trace, devices: &Devices) -> Vec<DeviceTime> {
         let mut parts = OpParts::of_devices(trace, devices);
         devices.used.iter().map(|device| DeviceTime::new(trace, devices, device, &mut parts)).collect()

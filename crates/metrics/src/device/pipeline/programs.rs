@@ -27,7 +27,7 @@ pub(super) fn find(trace: &Trace, devices: &Devices, steps: &Steps) -> Option<Fo
     for (stage, count) in found.stages.iter().zip(&mut counts) {
         for &device in &stage.devices {
             let runs = found.steps_of_runs(device, &bounds, step_source != "steps");
-            // The first device counts for all of the stage.
+            // The first device represents the whole stage.
             if stage.devices.first() == Some(&device) {
                 *count = runs.len();
             }

@@ -1,4 +1,4 @@
-//! Schedules with equal stages, whose bubbles have the closed formula (p - 1) / (m + p - 1).
+//! Tests schedules whose stages take equally long. Their bubbles have the closed formula (p - 1) / (m + p - 1).
 
 use super::*;
 use base::Ps;
@@ -79,7 +79,7 @@ fn bubbles_of_equal_stages_have_the_closed_formula() {
             assert_eq!(found.schedule_bubble_percent.map(|it| (it - expected).abs() < 1e-9), Some(true));
             assert_eq!((found.num_stages, found.num_steps), (stages as u64, 3));
             assert_eq!(found.num_microbatches, Some(microbatches as u64));
-            // With as many stages as microbatches, both orders are equal on the first stage.
+            // With as many stages as microbatches, both orders are the same on the first stage.
             let order = if stages >= microbatches { "gpipe" } else { name };
             assert_eq!(found.schedule.as_deref(), Some(order), "{stages} {microbatches}");
             assert_eq!((found.step_source.as_str(), found.confidence), ("program_order", Confidence::High));

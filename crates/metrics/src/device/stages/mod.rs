@@ -25,11 +25,13 @@ use crate::device::devices::Devices;
 use base::{Ps, sort};
 use trace::{Interval, Trace};
 
-/// Smallest share of a device's time that a program of a stage takes (ours: helper programs take less).
+/// Smallest share of a device's time that a program of a stage takes. We chose this limit because helper programs take
+/// less.
 const LEAST_SHARE: f64 = 0.02;
-/// Smallest share of microbatches that follow the previous stage (ours: the rest allows for errors of clocks).
+/// Smallest share of microbatches that follow the previous stage. We chose this limit to allow for clock errors.
 const LEAST_FOLLOWING: f64 = 0.9;
-/// Part of a run by which the next stage may start before it ends (ours: the clocks of devices differ by less).
+/// Part of a run by which the next stage may start before the run ends. We chose this limit because the clocks of
+/// devices differ by less.
 const TOLERANCE: f64 = 0.05;
 
 /// A stage with the runs of its first device.
@@ -163,8 +165,8 @@ fn chain(stages: &[Stage]) -> Option<(Vec<Program>, f64)> {
 }
 
 /// Compares the n-th runs of two stages. Returns the share that starts after the previous stage's run, and the median
-/// lag in microseconds. Returns `None` if the numbers of runs differ, or if all runs of one stage come before those of the
-/// next: then the devices work one after another.
+/// lag in microseconds. Returns `None` if the numbers of runs differ, or if all runs of one stage come before those of
+/// the next, because the devices then work one after another.
 fn following(previous: &[Interval], next: &[Interval]) -> Option<(f64, f64)> {
     let overlap = previous.last().zip(next.first()).is_some_and(|(last, first)| first.start < last.end);
     if previous.len() != next.len() || !overlap {

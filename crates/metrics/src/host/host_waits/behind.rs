@@ -23,7 +23,7 @@ use crate::host::host_threads::{HostRole, roles_of_kinds, thread_role};
 use base::{Ps, sort};
 use trace::{Interval, IntervalSet, LineKind, StrId, Trace, Union};
 
-/// Maximum number of listed names (our limit: findings name only three).
+/// Maximum number of listed names. We chose this limit because findings name only three.
 const MOST_NAMES: usize = 20;
 
 /// Times of the innermost spans of a host's threads.

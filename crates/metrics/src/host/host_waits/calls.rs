@@ -17,7 +17,7 @@ use facts::host_spans::{self, HostWork};
 use facts::python_waits::{self, PythonWait};
 use trace::{IntervalSet, LineKind, StrId, Trace};
 
-/// Number of ranges that are described (our limit: findings name only three).
+/// Number of ranges that are described. We chose this limit because findings name only three.
 const MOST_RANGES: usize = 3;
 
 /// A call that takes at least half of the time of a range.
@@ -154,7 +154,7 @@ pub(super) fn range_call(trace: &Trace, call: &PathCall, all: Ps) -> RangeCall {
     RangeCall { name: with_module(name), place: place(name), percent, count: call.count }
 }
 
-/// Returns the shown name of a frame, with the module if the function is not written in Python and the module adds
+/// Returns the display name of a frame, with the module if the function is not written in Python and the module adds
 /// information: `gc.collect` for `$gc collect`, `sum` for `$builtins sum`, `acquire` for `$<unknown> acquire`.
 fn with_module(frame: &str) -> String {
     let module = frame.strip_prefix('$').and_then(|frame| frame.split_once(' ')).map(|(module, _)| module);

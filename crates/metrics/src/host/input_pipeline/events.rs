@@ -40,7 +40,7 @@ enum Meaning {
     None,
     /// An op of a pipeline.
     Op(StageOfName),
-    /// tf.data's own thread of the op with this name (`PrefetchProduce`), which the kinds of nested iterators name.
+    /// An event of tf.data's own thread (`PrefetchProduce`) for the op with this name. Nested iterators name the op.
     Produce(StrId),
     /// A range or function of the user, which is an op if it is inside a pipeline. Its name determines the stage. If `alone`,
     /// it is an op even outside of pipelines.

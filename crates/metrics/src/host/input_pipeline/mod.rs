@@ -10,10 +10,10 @@
 //! read      RRRRRRRRRRRRRRRRRRR     RRR         RRRRR      RRRRRRRRRRRR     busy for most of the held time
 //! ```
 //!
-//! An op that only passes on the results of other threads (`next_batch`, `Iterator::Prefetch`) works only while none of those
-//! threads works. The op that is busy for the largest part of the held time limits the pipeline: other ops wait for it, or run
-//! ahead of it. The time of several threads is divided by the largest number of the op's threads that work at once. So one busy
-//! reader is a tighter limit than four mapping threads that are half idle.
+//! An op that only passes on the results of other threads (`next_batch`, `Iterator::Prefetch`) works only while none of
+//! those threads works. The op that is busy for the largest part of the held time limits the pipeline: other ops wait
+//! for it, or run ahead of it. If several threads work in an op, their time is divided by the largest number of them
+//! that work at once. So one busy reader is a tighter limit than four mapping threads that are half idle.
 
 mod events;
 mod section;

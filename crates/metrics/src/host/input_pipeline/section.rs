@@ -61,7 +61,7 @@ pub fn section(trace: &Trace, found: &InputPipeline) -> report::InputPipeline {
     }
 }
 
-/// Returns the shown name of an op: the function and its place for a frame of the Python tracer.
+/// Returns the display name of an op: the function and its place for a frame of the Python tracer.
 pub(super) fn label(name: &str) -> String {
     match place(name) {
         Some(place) => format!("{} ({place})", shown(name)),

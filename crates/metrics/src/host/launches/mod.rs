@@ -8,11 +8,11 @@
 //! queue    0  1           2       1             0           calls whose op has not started
 //! ```
 //!
-//! Reads host events that have the correlation id of a device op (GPU), or the run id of a module's run (TPU). A CPU backend
-//! launches nothing. Calls that start no device work (synchronisation, queries) are left out, even if the file has an event for
-//! them on the stream (`Stream Sync` of Kineto). One call may start many ops (a CUDA graph). It is one launch: its device time
-//! is the sum of its ops, and its delay ends at the first of these ops. If an op starts before its call, the clocks of host and
-//! device differ, and the delay of the launch is unknown.
+//! Reads host events that have the correlation id of a device op (GPU), or the run id of a module's run (TPU). A CPU
+//! backend launches nothing. Calls that start no device work (synchronisation, queries) are left out, even if the file
+//! has an event for them on the stream (`Stream Sync` of Kineto). One call may start many ops (a CUDA graph). Such a
+//! call is one launch: its device time is the sum of its ops, and its delay ends at the first of these ops. If an op
+//! starts before its call, the clocks of host and device differ, and the delay of the launch is unknown.
 
 mod index;
 mod queue;
@@ -60,13 +60,13 @@ pub struct LaunchGroup {
 /// All launches of a run.
 #[derive(Clone, Debug, Default)]
 pub struct Launches {
-    /// Number of ops (module runs on TPUs) of the used devices.
+    /// Number of ops (module runs on TPUs) of the devices in use.
     pub device_ops: u64,
     /// Number of these ops whose call is in the trace.
     pub joined_ops: u64,
     /// Statistics of all launches.
     pub total: LaunchStatistics,
-    /// Maximum time by which an op starts before the call that launched the op. The clocks of host and device differ by at
+    /// Maximum time by which an op starts before the call that launched the op. The host and device clocks differ by at
     /// least this much.
     pub early_max: Ps,
     /// Launches grouped by call and kernel, sorted by descending time between call and op.
@@ -169,7 +169,7 @@ pub fn scope_of(device: &Device) -> Scope {
     Scope { host: device.host, device: (device.platform == Platform::Tpu).then_some(device.ordinal) }
 }
 
-/// Calls `visit` with every op of a used device whose call is known, and with the call.
+/// Calls `visit` with every op of a device in use whose call is known, and with the call.
 pub(crate) fn each_launched_op(trace: &Trace, devices: &Devices, calls: &CallIndex, mut visit: impl FnMut(&Op, Call)) {
     if calls.is_empty() {
         return;

@@ -22,8 +22,8 @@ pub struct LaunchStatistics {
     pub host_max: Ps,
     /// Sum of the ops' durations.
     pub device: Ps,
-    /// Number of launches whose op starts before its call, which means that the clocks differ. Their delays are unknown
-    /// and not part of the fields below.
+    /// Number of launches whose op starts before its call, because the clocks differ. The delays of these launches are
+    /// unknown and not part of the fields below.
     pub early: u64,
     /// Sum of the times from the end of the call to the start of the op; 0 for an op that starts during its call.
     pub delay: Ps,

@@ -7,8 +7,8 @@
 //! host            ....................|Receive       separate: a message from another slice, which ends here
 //! ```
 //!
-//! Reads the lines `Async XLA Ops` of used devices, and the marks that megascale writes on host threads when a message
-//! between TPU slices was sent or received.
+//! Reads the lines `Async XLA Ops` of devices in use, and the marks that megascale writes on host threads when a
+//! message between TPU slices was sent or received.
 
 use rustc_hash::FxHashMap;
 

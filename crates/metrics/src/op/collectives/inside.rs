@@ -12,7 +12,7 @@ pub(super) struct Inside<'a> {
     compute: IntervalSet,
 }
 
-/// The part of a run that is inside the window.
+/// Part of a run that is inside the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct PartOfRun {
     /// Length of the part.
@@ -21,7 +21,8 @@ pub(super) struct PartOfRun {
     pub exposed: Ps,
     /// True if the run starts inside the window.
     pub counts: bool,
-    /// Share of the run that is inside the window, minus 1 if `counts` is true, in billionths.
+    /// Correction to the number of runs, in billionths: the fraction of this run inside the window, minus 1 if `counts`
+    /// already counts it as a whole run. 0 if no edge of the window cuts the run.
     pub missing: i64,
 }
 

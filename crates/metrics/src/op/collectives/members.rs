@@ -1,4 +1,4 @@
-//! Finds the used devices that take part in the same collective.
+//! Finds the devices in use that take part in the same collective.
 //!
 //! ```text
 //! replica_groups={{0,1},{2,3}}      numbers of the program's devices, in the order in which it was compiled for them
@@ -17,14 +17,14 @@ use super::message::Message;
 use crate::device::devices::Devices;
 use trace::{Platform, StatValue, Trace};
 
-/// The used devices in the groups of an instruction. The lists are indexed by used device.
+/// Devices in use that belong to the groups of an instruction. Lists are indexed like `Devices::used`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Members {
     /// Number of the device in groups and pairs.
     numbers: Vec<Option<u32>>,
     /// Group in which the device waits.
     groups: Vec<Option<u32>>,
-    /// Used device of each number.
+    /// Device in use of each number.
     devices: FxHashMap<u32, u32>,
 }
 
@@ -34,23 +34,23 @@ impl Members {
         Members { numbers: vec![None; groups.len()], groups, devices: FxHashMap::default() }
     }
 
-    /// Returns true if no used device has a known group.
+    /// Returns true if no device in use has a known group.
     pub(super) fn are_unknown(&self) -> bool {
         self.groups.iter().all(Option::is_none)
     }
 
-    /// Returns the number of a used device in the instruction's groups and pairs, or `None` if the trace does not
+    /// Returns the number of a device in use in the instruction's groups and pairs, or `None` if the trace does not
     /// record it.
     pub fn number(&self, device: u32) -> Option<u32> {
         self.numbers.get(device as usize).copied().flatten()
     }
 
-    /// Returns the used device with this number in groups and pairs.
+    /// Returns the device in use with this number in groups and pairs.
     pub fn device(&self, number: u32) -> Option<u32> {
         self.devices.get(&number).copied()
     }
 
-    /// Returns the index of the group in which a used device waits, or `None` if it is unknown.
+    /// Returns the index of the group in which a device in use waits, or `None` if it is unknown.
     pub fn group(&self, device: u32) -> Option<u32> {
         self.groups.get(device as usize).copied().flatten()
     }
@@ -59,7 +59,7 @@ impl Members {
 /// Finds the members of many instructions.
 pub(super) struct Numbering {
     platform: Option<Platform>,
-    /// Id of each used device.
+    /// Id of each device in use.
     ids: Vec<Option<u32>>,
     /// Maximum number of devices of a program for which ordinals are valid ids. `None` if no limit applies.
     most: Option<usize>,

@@ -133,8 +133,8 @@ pub struct Run {
     pub exposed: Ps,
     /// True if the run starts in the window. False for the rest of a run that started before it.
     pub counts: bool,
-    /// Share of the run that is inside the window, minus 1 if `counts` is true, in billionths. 0 if no edge of the window cuts
-    /// the run.
+    /// Correction to the number of runs, in billionths: the fraction of this run inside the window, minus 1 if `counts`
+    /// already counts it as a whole run. 0 if no edge of the window cuts the run.
     pub parts: i64,
     /// Number of the run, the same on all devices. `None` if the trace has none.
     pub id: Option<i64>,
@@ -165,8 +165,8 @@ pub struct DeviceSums {
     pub delay: Ps,
 }
 
-/// A device is late only if it arrives last in at least this share of its compared runs (our limit: in a large group, a device
-/// may arrive last twice by chance).
+/// A device is late only if it arrives last in at least this share of its compared runs. We chose this limit because in
+/// a large group, a device may arrive last twice by chance.
 const LEAST_LAST_SHARE: f64 = 0.1;
 
 impl DeviceSums {
@@ -181,8 +181,8 @@ impl DeviceSums {
         (self.sums.compared > 0).then(|| self.fair / self.sums.compared as f64)
     }
 
-    /// Returns true if the device arrives last far more often than equal devices would: more than once, and in at least twice
-    /// its fair share of the compared runs. The required share is never below 10 % or above 75 %.
+    /// Returns true if the device arrives last far more often than if all devices were identical: more than once, and
+    /// in at least twice its fair share of the compared runs. The required share is never below 10 % or above 75 %.
     pub fn is_late(&self) -> bool {
         let (Some(share), Some(fair)) = (self.last_share(), self.fair_share()) else { return false };
         self.last > 1 && share >= (2.0 * fair).clamp(LEAST_LAST_SHARE, 0.75)
@@ -196,7 +196,7 @@ pub struct Collectives {
     pub ops: Vec<CollectiveOp>,
     /// Runs by device, then by time.
     pub runs: Vec<Run>,
-    /// Sums of each used device.
+    /// Sums of each device in use.
     pub devices: Vec<DeviceSums>,
     /// Runs that were compared on several devices, by time.
     pub group_runs: Vec<GroupRun>,
@@ -213,8 +213,8 @@ pub struct Collectives {
 }
 
 impl Collectives {
-    /// Measures the communication of `trace`. `times` and `windows` have one entry per used device. Only the parts of runs
-    /// inside the windows are included.
+    /// Measures the communication of `trace`. `times` and `windows` have one entry per device in use. Only the parts of
+    /// runs inside the windows are included.
     pub fn new(
         trace: &Trace,
         devices: &Devices,
@@ -292,7 +292,7 @@ impl Collectives {
         Some((at, device.last_share()?))
     }
 
-    /// Returns a number for each used device. Devices that wait for each other, directly or through others, have the
+    /// Returns a number for each device in use. Devices that wait for each other, directly or through others, have the
     /// same number. Devices of collectives with unknown groups are assumed to wait for all devices.
     pub fn connected(&self) -> Vec<u32> {
         // Each device refers to itself, or to an earlier device that it is connected to.

@@ -20,17 +20,19 @@ use super::waits::matched;
 use super::{CollectiveOp, Run};
 use base::Ps;
 
-/// Maximum difference between ends that are treated as equal (our limit: kernels of one host end within a few microseconds of
-/// each other).
+/// Maximum difference between ends that are treated as the same. We chose this limit because kernels of one host end
+/// within a few microseconds of each other.
 const SAME_END: Ps = Ps::new(5_000_000);
-/// If both runs are long, their ends may differ by more: by one part in this many of the shorter run, but by no more than
-/// [`MOST_APART`] (our limits).
+/// If both runs are long, their ends may differ by more: by one part in this many of the shorter run, but by no more
+/// than [`MOST_APART`]. We chose both limits.
 const PART_OF_RUN: i64 = 10;
 const MOST_APART: Ps = Ps::new(100_000_000);
-/// Minimum number of runs, out of ten, that must end together (our limit: the profiler may lose or misplace an event).
+/// Minimum number of runs, out of ten, that must end together. We chose this limit because the profiler may lose or
+/// misplace an event.
 const MOST_OF_TEN: usize = 9;
 
-/// Finds and assigns groups to the ops whose groups the file does not record. `devices` is the number of used devices.
+/// Finds and assigns groups to the ops whose groups the file does not record. `devices` is the number of devices in
+/// use.
 pub(super) fn find_groups(ops: &mut [CollectiveOp], members: &mut Vec<Members>, runs: &[Run], devices: usize) {
     let is_unstated = |op: &CollectiveOp| {
         let unknown = members.get(op.members as usize).is_some_and(Members::are_unknown);

@@ -6,9 +6,9 @@
 //! ROCm     grid:3072,1,1 block:256,1,1 private_mem:0 group_mem:32768 occ_pct:0
 //! ```
 //!
-//! ROCm's collector writes the occupancy 0, because it lacks the real value. No kernel that ran can have this value, so it is
-//! ignored. Other values that no GPU can have are ignored too: builds of ROCm and of TensorFlow write uninitialized memory.
-//! Valid values are used even if others are invalid.
+//! ROCm's collector writes the occupancy 0, because it lacks the real value. No kernel that ran can have this value, so
+//! it is ignored. Other values that no GPU can have are ignored too: builds of ROCm and of TensorFlow write
+//! uninitialised memory. Valid values are used even if others are invalid.
 
 use base::number::decimal;
 
@@ -70,7 +70,8 @@ impl LaunchShape {
         shape
     }
 
-    /// Returns all memory that a block shares, in bytes.
+    /// Returns the total shared memory of a block, in bytes: static plus dynamic, or the memory of the work group on
+    /// ROCm.
     pub fn shared_bytes(&self) -> Option<u64> {
         match (self.static_shared_bytes, self.dynamic_shared_bytes) {
             (None, None) => self.group_bytes,

@@ -81,7 +81,7 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    /// Returns the kernel without occurrences, and the class of its launch shape.
+    /// Returns the kernel's row, with its occurrences still empty, and the class of its launch shape.
     pub fn resolve(&mut self, host: u16, name: StrId, args_id: ArgsId) -> (KernelRow, u32) {
         let args = self.trace.args.get(args_id);
         let in_graph = args.is_in_graph();

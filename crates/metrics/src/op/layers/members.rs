@@ -4,7 +4,7 @@ use super::Layer;
 use crate::common::statistics::median;
 use base::Ps;
 
-/// Minimum number of equal layers for a comparison.
+/// Minimum number of layers with the same work for a comparison.
 pub const FEWEST: usize = 4;
 
 /// Layers that a merged layer stands for.
@@ -16,7 +16,7 @@ pub struct Members {
     pub slowest: Option<Slowest>,
 }
 
-/// The slowest of several equal layers.
+/// The slowest of several layers that do the same work.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Slowest {
     /// Name of the layer, with the numbered names around it: `layer_7/attention`.
@@ -77,8 +77,8 @@ fn slowest(alone: &[Layer], members: &[u32]) -> Option<Slowest> {
     Some(Slowest { name: name(alone, slowest), time: time(slowest), median })
 }
 
-/// Returns the layers that do the same work as most: with known FLOPs within 5 % of the median. Layers of different sizes also
-/// have numbered names: `Dense_0`, `Dense_1`.
+/// Returns the layers whose known FLOPs are within 5 % of the median. They do the same work as most layers. Layers of
+/// different sizes also have numbered names: `Dense_0`, `Dense_1`.
 fn equal_work(alone: &[Layer], members: &[u32]) -> Vec<u32> {
     let work = |at: u32| alone.get(at as usize).and_then(|layer| layer.flops).unwrap_or_default();
     let typical = median(&members.iter().map(|&at| work(at)).collect::<Vec<_>>()).unwrap_or_default();

@@ -1,7 +1,7 @@
 //! Adds up the ops by layer of the model, phase of the training step, or source line.
 //!
 //! ```text
-//! layer        jit_train_step > layer_* > attention > dot_general        equal layers together
+//! layer        jit_train_step > layer_* > attention > dot_general        numbered layers together
 //! each-layer   jit_train_step > layer_3 > attention > dot_general        each layer alone
 //! phase        backward > layer_* > attention > dot_general
 //! source       model.py > attend > model.py:42

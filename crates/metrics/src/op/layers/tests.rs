@@ -4,8 +4,8 @@ use crate::op::ops::Tallies;
 use hlo::Modules;
 use trace::TraceBuilder;
 
-/// Builds a model with four equal layers of 10 µs and one layer of 16 µs. Each layer has a forward and a backward op. There is
-/// also an update, an op without a scope, and an op without a path.
+/// Builds a model with four layers of 10 µs and one of 16 µs. Each layer has a forward and a backward op. There is also
+/// an update, an op without a scope, and an op without a path.
 fn model() -> Trace {
     let mut b = TraceBuilder::new();
     let line = b.line("/device:TPU:0", "XLA Ops");

@@ -1,8 +1,8 @@
 //! Decides whether costs of custom calls are usable. The compiler cannot analyse such calls, so only their author can
 //! declare a cost.
 //!
-//! XLA writes 0 FLOPs and 0 bytes for most custom calls. For a Pallas kernel, XLA may write the FLOPs of a single iteration of
-//! the grid, which are far too few, and 0 bytes. Neither number is a usable cost.
+//! XLA writes 0 FLOPs and 0 bytes for most custom calls. For a Pallas kernel, XLA may write 0 bytes, and the FLOPs of
+//! only a single iteration of the grid. Neither number is a usable cost.
 
 use hlo::{Instruction, Module};
 use trace::Args;

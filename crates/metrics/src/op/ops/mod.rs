@@ -133,7 +133,7 @@ pub struct Op {
     /// Correction of the number of occurrences, in billionths, because an edge of the window may cut some of them. See
     /// [`Tally::missing`].
     pub missing: i64,
-    /// Number of used devices that the op ran on.
+    /// Number of devices in use that the op ran on.
     pub devices: u32,
     /// True if the op copies between the memories of device and host, or waits for such a copy.
     pub over_host_link: bool,
@@ -281,7 +281,7 @@ pub struct Ops {
     pub entries: Vec<((StrId, ArgsId), u32)>,
     /// The texts of the rows that are not among the trace's strings.
     pub texts: Texts,
-    /// Sum of the used devices' windows.
+    /// Sum of the windows of the devices in use.
     pub device_time: Ps,
     /// Self time of all ops.
     pub op_time: Ps,

@@ -258,7 +258,7 @@ impl Resolver<'_> {
         }
         let path = self.ops.texts.get(self.trace, op.framework_path);
         let name = self.ops.texts.get(self.trace, op.name);
-        // XProf examines the text left of the "=" of the expression, which is the name.
+        // XProf examines the name: the text left of the "=" of the expression.
         let has_text = !name.is_empty() || !path.is_empty();
         let category = self.ops.texts.get(self.trace, op.category);
         op.over_host_link = crosses_host_link(category, self.ops.texts.get(self.trace, op.expression));

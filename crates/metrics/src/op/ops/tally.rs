@@ -31,11 +31,11 @@ pub struct Tally {
     /// proportional to its length. An op that started before the window adds its part inside. An op that continues
     /// after the window subtracts its part outside.
     pub missing: i64,
-    /// The last range of used devices that the op ran on; see [`Tallies::earlier`].
+    /// The last range of devices in use that the op ran on; see [`Tallies::earlier`].
     pub devices: DeviceRange,
 }
 
-/// Consecutive used devices, from `first` to before `end`. The devices of an op usually form one range, even if there
+/// Consecutive devices in use, from `first` to before `end`. The devices of an op usually form one range, even if there
 /// are thousands: all devices, or the devices of one host.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct DeviceRange {
@@ -105,7 +105,7 @@ pub struct Tallies {
 }
 
 impl Tallies {
-    /// Counts the ops of all used devices of `trace`. Takes time linear in their number.
+    /// Counts the ops of `trace` on all devices in use. Takes time linear in their number.
     pub fn new(trace: &Trace, devices: &Devices) -> Tallies {
         let most = devices.most_distinct_ops(trace);
         let mut numbers: Numbering<(StrId, ArgsId)> = Numbering::with_capacity(most);

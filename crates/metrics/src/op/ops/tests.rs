@@ -176,7 +176,7 @@ fn scopes_make_a_tree_whose_children_add_up() {
 ///        0       10                     80         100
 ///        [known  )  nothing runs        [unknown   )
 /// ```
-/// The known op needs 40 % of its time at the peak. 80 of the 100 us are judged, and 4 of these are used.
+/// The known op needs 40 % of its time at the peak. 80 of the 100 us are judged, and the device is used for 4 of these.
 #[test]
 fn idle_time_is_unused_and_an_unknown_cost_is_not_judged() {
     let mut b = TraceBuilder::new();

@@ -2,7 +2,7 @@
 
 use trace::{StrId, Strings, Trace, instruction_name};
 
-/// Handle of a row's text, four bytes. Equal texts have equal handles.
+/// Handle of a row's text, four bytes. Identical texts have the same handle.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Text(u32);
 

@@ -24,8 +24,8 @@ pub struct OpNode {
     pub depth: u32,
     /// Row of the op, for a leaf.
     pub op: Option<u32>,
-    /// True if the node is the time during which devices ran nothing. The name does not show this, because a program may have a
-    /// scope of any name.
+    /// True if the node stands for the time during which the devices ran nothing. The name alone does not show this,
+    /// because a scope of the program may have any name.
     pub is_idle: bool,
     /// Self time of all ops below.
     pub time: Ps,
@@ -276,8 +276,8 @@ impl Builder {
                     *sum = Some(sum.unwrap_or(0.0) + part);
                 }
             };
-            // The cost of a wait duplicates the cost of the op that started the work. It is shown on the wait itself, but
-            // counted only once in the nodes above.
+            // The cost of a wait duplicates the cost of the op that started the work. The cost is shown on the wait
+            // itself, but counted only once in the nodes above.
             let counts = !op.is_left_out() || node.op.is_some();
             node.work_time.add(op, counts);
             if counts {

@@ -1,7 +1,7 @@
 //! Finds the peaks of a device: arithmetic by data type, and the bandwidth of each level of its memory.
 //!
-//! The plane's own stats take precedence, and the facts about the device supply the rest. A device that the user chose replaces
-//! both. One device represents all devices of a run, because they are equal.
+//! The plane's own stats take precedence, and the facts about the device supply the rest. A device that the user chose
+//! replaces both. One device represents all devices of a run, because they are identical.
 
 use crate::device::devices::Devices;
 use crate::op::categories::OpFamily;

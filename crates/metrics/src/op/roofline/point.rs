@@ -152,8 +152,9 @@ pub fn point(peaks: &Peaks, op: &Op) -> Point {
     place(peaks, &Work::of(op), arithmetic, peak, None)
 }
 
-/// If an op's arithmetic is unknown, a memory is treated as the op's limit only if the op uses at least this share of the
-/// memory's bandwidth (our limit: at a smaller share, arithmetic or latency is just as likely to be the limit).
+/// If an op's arithmetic is unknown, a memory is treated as the op's limit only if the op uses at least this share of
+/// the memory's bandwidth. We chose this limit because at a smaller share, arithmetic or latency is just as likely to
+/// be the limit.
 const LEAST_MEMORY_SHARE: f64 = 0.35;
 
 /// Compares an op only with the memory roofs. An op that uses little of their bandwidth has no known limit, because its

@@ -31,8 +31,8 @@ pub fn section(roofline: &Roofline, window: WindowKind) -> Option<report::Roofli
     })
 }
 
-/// If custom calls take more than this share of the ops' self time, in percent, a warning states that MFU leaves out their cost
-/// (our limit).
+/// If custom calls take more than this share of the ops' self time, in percent, a warning states that MFU leaves out
+/// their cost. We chose this limit.
 const UNKNOWN_CALLS_PERCENT: f64 = 5.0;
 
 /// Returns the warnings about peaks and costs.

@@ -22,8 +22,8 @@ use crate::step::step_part::{Parts, StepPart};
 use trace::{Interval, Trace};
 
 impl Breakdown {
-    /// Returns the bands of every used device over the whole capture, by ascending start. `times` has one entry per
-    /// used device.
+    /// Returns the bands of every device in use over the whole capture, by ascending start. `times` has one entry per
+    /// device in use.
     pub fn bands(
         &self,
         trace: &Trace,

@@ -122,7 +122,7 @@ pub(super) fn idle(device: &Device, window: Interval) -> impl Iterator<Item = In
     })
 }
 
-/// Returns the first op that begins at the end of a gap.
+/// Returns the first op that begins at or after the end of a gap.
 fn ended_by(trace: &Trace, device: &Device, gap: Interval) -> Option<EventId> {
     let start = |id: &EventId| trace.events.get(*id).map(|event| event.start);
     let at = device.ops.partition_point(|id| start(id).is_some_and(|start| start < gap.end));

@@ -89,7 +89,7 @@ impl MeanPart {
         share(self.hidden_transfer_us, self.transfer_us)
     }
 
-    /// Returns the longest of the wanted parts. If several are equal, returns the first in the order of
+    /// Returns the longest of the wanted parts. If several take equally long, returns the first in the order of
     /// [`StepPart::ALL`].
     fn biggest(&self, wanted: fn(StepPart) -> bool) -> Option<StepPart> {
         let mut best: Option<StepPart> = None;

@@ -57,7 +57,7 @@ pub fn meanwhile(
     Some(of_windows(trace, captured, &ranges, &windows, rows))
 }
 
-/// Activity of the hosts during the idle time during which no thread that feeds the devices is in the input pipeline.
+/// Activity of the hosts while devices are idle and no thread that feeds them is in the input pipeline.
 #[derive(Clone, Debug)]
 pub struct WithoutInput {
     /// Activities, as means over steps.
@@ -66,7 +66,7 @@ pub struct WithoutInput {
     pub idle_us: f64,
     /// Part of the idle time during which a thread of the host transfers data, in microseconds.
     pub transfer_us: f64,
-    /// Name and thread of the transfer span that takes the most of this time.
+    /// Name and thread of the transfer span that takes the most of the idle time.
     pub transfer: Option<(String, String)>,
 }
 
@@ -153,7 +153,7 @@ fn stalls(steps: &[StepBreakdownStep], mean_idle_us: f64, step_us: f64) -> Vec<u
 }
 
 impl Breakdown {
-    /// Returns the windows of the used devices that the means cover, and their number of steps.
+    /// Returns the windows of the devices in use that the means cover, and their number of steps.
     fn measured_windows(&self, captured: &Devices, window: &Window) -> (Vec<IntervalSet>, u64) {
         match self.window {
             WindowKind::Steps => {
@@ -164,7 +164,7 @@ impl Breakdown {
         }
     }
 
-    /// Returns the times when each used device runs the wanted rows.
+    /// Returns the times when each device in use runs the wanted rows.
     fn windows(&self, captured: &Devices, is_wanted: impl Fn(&StepRow) -> bool) -> Vec<IntervalSet> {
         let of_device = |device: usize| {
             let rows = self.rows.iter().filter(|row| row.device as usize == device && is_wanted(row));

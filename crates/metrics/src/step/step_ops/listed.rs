@@ -1,5 +1,5 @@
-//! Selects the listed ops of a step. If a program has too many ops, equal ops are summed before the list is cut: 36 layers have
-//! 36 equal fusions, each too small for the list.
+//! Selects the listed ops of a step. If a program has too many ops, identical ops are summed before the list is cut.
+//! For example, 36 layers have 36 identical fusions, each too small for the list.
 
 use rustc_hash::FxHashMap;
 
@@ -10,10 +10,10 @@ use trace::Trace;
 /// Maximum length of the list. With longer lists, reports would be too large to share.
 const MOST_OPS: usize = 300;
 
-/// Number of ops that are examined for equality, by descending time.
+/// Number of ops that are compared with each other, by descending time.
 const MOST_SUMMED: usize = 20_000;
 
-/// An op, or equal ops of repeated layers.
+/// An op, or identical ops of repeated layers.
 pub(super) struct ListedOp {
     /// Rows of [`Ops`], by descending time.
     pub rows: Vec<usize>,
@@ -54,7 +54,7 @@ fn path(text: &str) -> Option<String> {
     Some(text.trim_end_matches(':').to_owned()).filter(|path| !path.is_empty())
 }
 
-/// Properties that equal ops of repeated layers share.
+/// Properties that identical ops of repeated layers share.
 #[derive(PartialEq, Eq, Hash)]
 struct Equal<'a> {
     family: &'static str,

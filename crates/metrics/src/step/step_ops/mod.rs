@@ -94,8 +94,8 @@ pub fn section(
     })
 }
 
-/// Returns the file and its folder. Omits the full path, because it may reveal a home folder to readers of the report. If that
-/// folder is a home folder, which has the user's name, replaces it with `~`.
+/// Returns the file and its folder. Omits the full path, because it may reveal a home folder to readers of the report.
+/// Replaces a home folder with `~`, because its name is the user's name.
 fn without_folders(source: &str) -> String {
     let source = base::home::without_home(source);
     let mut slashes = source.rmatch_indices('/');

@@ -65,7 +65,7 @@ pub(super) fn stddevs_us(
 
 /// The counted steps of each device.
 struct CountedSteps {
-    /// Time and index of each step on each used device, by time.
+    /// Time and index of each step on each device in use, by time.
     windows: Vec<Vec<(Interval, usize)>>,
     /// Number of devices that ran each step.
     devices_of: Vec<u32>,

@@ -27,8 +27,8 @@ use crate::device::devices::{Device, Devices};
 use base::Ps;
 use trace::{Interval, Trace};
 
-/// Maximum pause between annotations, as a share of the step time, for which the last step ends with its annotation or its last
-/// op (our limit: the step is then too short by less than this share).
+/// Maximum pause between annotations, as a share of the step time, for which the last step ends with its annotation or
+/// its last op. We chose this limit because the step is then too short by less than this share.
 const LONGEST_PAUSE: f64 = 0.02;
 
 /// Finds the steps of the annotations `found`. `lines` are the marks of the devices' `Steps` lines, and `runs` are the
@@ -85,7 +85,7 @@ pub(super) fn steps(
 /// Finds the steps that own device ops.
 type FindOwners = fn(&Trace, &Devices, &Annotations) -> Owners;
 
-/// Finds the relation between device work and the annotations, and the marks of every used device. Also returns the
+/// Finds the relation between device work and the annotations, and the marks of every device in use. Also returns the
 /// owners of device ops if the relation assigns individual ops.
 fn tied(
     trace: &Trace,
@@ -170,7 +170,7 @@ fn fill_empty(devices: &Devices, marks: &mut Aligned, annotated: &[Vec<Option<Ma
 
 /// Ends the last step of a device at the latest of its annotation's end, its last op's end and the end that the kit
 /// `marked`. The step stays open if the kit marked no end and the annotations pause or mark only starts (`ends` is
-/// false). It also stays open if it is the only step without device work, because the capture then ended in it.
+/// false). It also stays open if no other step lacks device work, because the capture then ended in it.
 fn close_last(
     row: &mut [Option<StepWindow>],
     annotated: &[Option<Mark>],

@@ -22,7 +22,7 @@ const FEWEST: usize = 4;
 /// Minimum length of the sequence: a single op that repeats is not a step.
 const SHORTEST: usize = 2;
 
-/// The repeats on every used device.
+/// The repeats on every device in use.
 #[derive(Debug)]
 pub(super) struct Repeats {
     /// Number of ops in the sequence of the first device.
@@ -31,7 +31,7 @@ pub(super) struct Repeats {
     pub marks: Vec<Vec<Mark>>,
 }
 
-/// Finds the repeats. Returns `None` if a used device has none, or if they are irregular.
+/// Finds the repeats. Returns `None` if a device in use has none, or if they are irregular.
 pub(super) fn find(trace: &Trace, devices: &Devices) -> Option<Repeats> {
     let found: Option<Vec<(usize, Vec<Mark>)>> = devices.used.iter().map(|device| of_device(trace, device)).collect();
     let found = found.filter(|found| !found.is_empty())?;

@@ -39,19 +39,20 @@ pub(super) struct Flags {
 const COMPILE_SHARE: f64 = 0.1;
 /// A leading step is warm-up if it takes more than this many times the median.
 const SLOW_START: f64 = 1.5;
-/// Compilation is part of a usual step if the number of later steps that compile is more than this many times the number of
-/// other steps (our limit).
+/// Compilation is part of a usual step if the number of later steps that compile is more than this many times the
+/// number of other steps. We chose this limit.
 const USUALLY_COMPILES: usize = 2;
-/// Maximum share of leading slow steps among all steps. If there are more, they are not warm-up (our limit: a third).
+/// Maximum share of leading slow steps among all steps. If there are more, they are not warm-up. We chose a third as
+/// the limit.
 const MOST_SLOW_STARTS: f64 = 0.34;
 /// Maximum number of leading steps that are warm-up by their length alone.
 const MAX_SLOW_STARTS: usize = 5;
-/// Ratio to the median above which the first step is warm-up if devices only wait in it for the host's lead (our limit: a
-/// smaller difference hides in the noise).
+/// Ratio to the median above which the first step is warm-up if devices only wait in it for the host's lead. We chose
+/// this limit because a smaller difference hides in the noise.
 const WAITED_START: f64 = 1.05;
-/// Share of the first step's excess that must be idle time (our limit).
+/// Share of the first step's excess that must be idle time. We chose this limit.
 const WAITED: f64 = 0.8;
-/// Number of later complete steps that must show that devices run behind the host (ours).
+/// Number of later complete steps that must show that devices run behind the host. We chose this limit.
 const FEWEST_BEHIND: usize = 3;
 /// Share of the usual ops below which a step at an end of the capture was cut.
 const CUT_SHARE: f64 = 0.5;
@@ -62,11 +63,11 @@ const CUT_SHARE: f64 = 0.5;
 ///   the other steps, because the capture began or ended inside it;
 /// * *compiles*: compilation ran in more than 10 % of it;
 /// * *warm-up*: the step compiles, or it is one of the leading steps (at most 5, and at most a third of all) that each
-///   take more than 1.5 times the median of the complete steps that do not compile. It is also the first step if devices
-///   run behind the host in all later ones, and the first one exceeds the median by more than 5 % because devices wait in it
-///   for their first ops. After the first complete step
-///   without compilation, steps that compile are usual steps instead of warm-up if there are more than twice as many of
-///   them as of complete steps without compilation (a server that compiles for each request);
+///   take more than 1.5 times the median of the complete steps that do not compile. The first step is also warm-up if
+///   devices run behind the host in all later steps, and the first step exceeds the median by more than 5 % because
+///   devices wait in it for their first ops. After the first complete step without compilation, steps that compile are
+///   usual steps instead of warm-up if there are more than twice as many of them as of complete steps without
+///   compilation (a server that compiles for each request);
 /// * *counted*: neither partial nor warm-up. If there are no such steps, all complete steps are counted. If no step is
 ///   complete, all steps are counted.
 ///

@@ -33,9 +33,10 @@ use trace::{EventColumn, EventKind, Interval, IntervalSet, LineId, LineKind, Tra
 const FEWEST: usize = 4;
 /// Minimum share of the time that spans cover, or of the busy time that they launch.
 const COVERS: f64 = 0.5;
-/// Minimum share of the busy time that fewer than [`FEWEST`] spans must launch to be steps (our limit).
+/// Minimum share of the busy time that fewer than [`FEWEST`] spans must launch to be steps. We chose this limit.
 const NEARLY_ALL: f64 = 0.9;
-/// Minimum share of the devices' busy time that belongs to steps (our limit: warm-up and compilation come before them).
+/// Minimum share of the devices' busy time that belongs to steps. We chose this limit because warm-up and compilation
+/// come before the steps.
 const LEAST_WORK: f64 = 0.1;
 /// Prefixes of ranges that PyTorch records once in each step of a training loop.
 const ONCE_PER_STEP: [&str; 2] = ["Optimizer.zero_grad#", "Optimizer.step#"];
@@ -167,7 +168,7 @@ impl Candidate {
         }
     }
 
-    /// Returns the marks on each used device: the ops that the spans launch, or the spans themselves if ops cannot be
+    /// Returns the marks on each device in use: the ops that the spans launch, or the spans themselves if ops cannot be
     /// connected with launches.
     fn marks_on(&self, trace: &Trace, devices: &Devices) -> Vec<Vec<Mark>> {
         let found = self.as_annotations();

@@ -72,7 +72,7 @@ impl Owners {
         self.step_of.get(id.get() as usize)?.checked_sub(1).map(|step| step as usize)
     }
 
-    /// Returns the marks of every used device. `None` if fewer than half of the `count` steps have an op.
+    /// Returns the marks of every device in use. `None` if fewer than half of the `count` steps have an op.
     pub fn marks(&self, trace: &Trace, devices: &Devices, count: usize) -> Option<Aligned> {
         let marks: Aligned = devices.used.iter().map(|device| self.marks_of(trace, device, count)).collect();
         let tied =

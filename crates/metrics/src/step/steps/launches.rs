@@ -59,7 +59,7 @@ pub(super) fn grouped(trace: &Trace, devices: &Devices, found: &Annotations) -> 
     owners
 }
 
-/// Returns the host of each line that has ops of a used device.
+/// Returns the host of each line that has ops of a device in use.
 fn host_of_device_lines(trace: &Trace, devices: &Devices) -> Vec<Option<u16>> {
     let by_plane = devices.by_plane();
     let of_line = |line: &trace::Line| {

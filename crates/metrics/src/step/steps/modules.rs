@@ -48,8 +48,8 @@ impl Runs {
     }
 }
 
-/// Runs of each module by used device, without the modules' fingerprints. The map is sparse, because most
-/// modules may run on only a few devices.
+/// Runs of each module by device in use, without the modules' fingerprints. The map is sparse, because most modules may
+/// run on only a few devices.
 pub(super) type ByModule<'a> = BTreeMap<&'a str, BTreeMap<usize, Vec<Mark>>>;
 
 /// Returns the runs of the dominant module: the module with the largest sum of run times over all devices. If it ran only once

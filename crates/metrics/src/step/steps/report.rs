@@ -201,7 +201,7 @@ fn repeating_numbers(steps: &Steps) -> Option<Warning> {
     Some(Warning::new(WarningCode::StepNumbersRepeat, message))
 }
 
-/// Minimum share of ops without a known launch, in percent, for a warning (our limit).
+/// Minimum share of ops without a known launch, in percent, for a warning. We chose this limit.
 const UNTIED_PERCENT: f64 = 1.0;
 
 /// Warns if device work cannot be assigned to the steps that launched it.

@@ -7,10 +7,10 @@ use crate::device::devices::Device;
 use base::sort;
 use trace::{Interval, IntervalSet, Trace};
 
-/// A time and the median are treated as similar if they differ by at most this factor (our limit: pauses and warm-up are
-/// longer).
+/// A time and the median are treated as similar if they differ by at most this factor. We chose this limit because
+/// pauses and warm-up are longer.
 const FACTOR: f64 = 2.0;
-/// Minimum share of a loop's iterations that must have the usual number of ops (our limit).
+/// Minimum share of a loop's iterations that must have the usual number of ops. We chose this limit.
 const SAME_WORK: f64 = 0.75;
 
 /// Returns true if more than half of the times from start to start are within a factor of two of their median. A single

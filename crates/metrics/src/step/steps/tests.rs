@@ -308,7 +308,8 @@ fn compilation_belongs_to_the_step_that_compiles() {
     assert_eq!(flags, [(false, false, true), (true, true, false), (false, false, false)]);
 }
 
-/// A TPU has runs but no annotations. The call that compiles begins at 25, in the pause before the third run.
+/// The trace of a TPU has runs but no annotations. The call that compiles begins at 25, in the pause before the third
+/// run.
 #[test]
 fn without_annotations_a_run_begins_with_the_call_that_compiled_for_it() {
     let mut b = TraceBuilder::new();

@@ -3,7 +3,7 @@
 //! ```text
 //! window            [                    )     [        )
 //! stream 1    [=== a ===)  [b)        [=== c ====)  [d)      [e)
-//! left              [=a=)  [b)        [=c)     [c)  [d)            c is two events here, and is counted where it starts
+//! left              [=a=)  [b)        [=c)     [c)  [d)            c is two events here, and is counted once, at its start
 //! ```
 //!
 //! Sums over the remaining ops equal the busy time in the window exactly. Events keep their indices. Events that an
@@ -20,13 +20,13 @@ use trace::{EventId, Interval, IntervalSet, Trace};
 pub struct Limited {
     /// The trace with cut events. `None` if no edge of the window cuts an event. In that case the run's own trace is used.
     pub trace: Option<Trace>,
-    /// All used devices, with the ops in their windows.
+    /// All devices in use, with the ops in their windows.
     pub devices: Devices,
 }
 
 impl Limited {
-    /// Limits `devices` to `windows`, one for each used device. A window that covers all work of its device takes no time. Any
-    /// other window takes little time, because only ops near its edges are examined.
+    /// Limits `devices` to `windows`, one for each device in use. A window that covers all work of its device takes no
+    /// time. Any other window takes little time, because only ops near its edges are examined.
     pub fn new(trace: &Trace, devices: &Devices, windows: &[IntervalSet]) -> Limited {
         let mut limited = Limited { trace: None, devices: devices.clone() };
         for (device, window) in limited.devices.used.iter_mut().zip(windows) {

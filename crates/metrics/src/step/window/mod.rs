@@ -31,7 +31,7 @@ use trace::{Interval, IntervalSet};
 pub struct PlainWindow {
     /// Kind of the window.
     pub kind: WindowKind,
-    /// The time of each used device.
+    /// The time of each device in use.
     pub of_device: Vec<Interval>,
 }
 
@@ -40,7 +40,7 @@ pub struct PlainWindow {
 pub struct Window {
     /// Kind of the window.
     pub kind: WindowKind,
-    /// Times of the window on each used device.
+    /// Times of the window on each device in use.
     pub of_device: Vec<IntervalSet>,
     /// Number of steps in the window. `None` if it does not consist of steps.
     pub num_steps: Option<u64>,

@@ -10,8 +10,8 @@ use trace::{Interval, IntervalSet};
 
 /// The section has a caution if the active span takes less than this share of the capture.
 const MOSTLY_ACTIVE_PERCENT: f64 = 50.0;
-/// The section has a caution if the window contains less than this share of the devices' work, in percent (our limit: half of
-/// the work is common, because one of two steps is often cut).
+/// The section has a caution if the window contains less than this share of the devices' work, in percent. We chose
+/// this limit because half of the work is common: one of two steps is often cut.
 pub const LEAST_WORK_PERCENT: f64 = 25.0;
 
 /// Builds the section. Returns `None` if no device was used. `captured` are the devices over the whole capture.
