@@ -285,7 +285,7 @@ enum Structure {
 }
 
 impl Structure {
-    /// Returns the structure of a shape. Tokens are `None` in Python, which is not a leaf.
+    /// Returns the structure of a shape. A token becomes `None` in Python. `None` is not a leaf.
     fn new(shape: &Shape) -> Structure {
         match shape {
             Shape::Array(array) => Structure::Array(array.clone()),

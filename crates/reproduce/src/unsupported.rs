@@ -44,7 +44,7 @@ pub enum Unsupported {
         /// Maximum number of instructions.
         limit: usize,
     },
-    /// A computation calls itself, which no compiler writes.
+    /// A computation calls itself. No compiler writes such a program.
     #[error("the computation {0} calls itself, so the file is damaged")]
     Cyclic(String),
 }

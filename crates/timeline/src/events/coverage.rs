@@ -22,8 +22,8 @@ pub struct Columns {
 }
 
 impl Columns {
-    /// Divides `range` into `count` columns, as equal as whole picoseconds allow. Creates fewer columns if the range
-    /// has fewer picoseconds.
+    /// Divides `range` into `count` columns of the same length, up to rounding to whole picoseconds. Creates fewer
+    /// columns if the range has fewer picoseconds.
     pub fn new(range: Interval, count: u32) -> Columns {
         let length = i128::from(range.length().as_ps());
         let count = u32::try_from(length).unwrap_or(u32::MAX).min(count).max(1);

@@ -167,8 +167,8 @@ mod tests {
             let found = places(&events);
             for (at, (event, place)) in events.iter().zip(&found).enumerate() {
                 let before = || events.iter().zip(&found).take(at);
-                // If two events are equal, the later is nested in the earlier. An event of length 0 is not nested in an
-                // event that ends at the same time.
+                // If two events have the same interval, the later is nested in the earlier. An event of length 0 is not
+                // nested in an event that ends at the same time.
                 let holds = |outer: &(i64, i64)| outer.1 >= event.1 && outer.1 > event.0;
                 // The parent is the latest event that contains this event.
                 let depth = before().rfind(|(outer, _)| holds(outer)).map_or(0, |(_, around)| around.0 + 1);

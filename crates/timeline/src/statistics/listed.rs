@@ -36,9 +36,9 @@ pub fn events(source: Source<'_>, area: &Area) -> Vec<ListedEvent> {
     listed
 }
 
-/// Adds the events of one line. Depth and self time depend on events of the same line that run at the same time. These
-/// reach from the first event that runs at the start of the range to the last event that starts before the last listed
-/// event ends.
+/// Adds the events of one line. Depth and self time depend on events of the same line that run at the same time. Such
+/// events reach from the first event that runs at the start of the range to the last event that starts before the last
+/// listed event ends.
 fn add_line(source: Source<'_>, line: LineId, range: Interval, listed: &mut Vec<ListedEvent>) {
     let trace = source.trace;
     let inside = EventsIn::new(source, line, range);
