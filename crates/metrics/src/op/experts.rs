@@ -151,7 +151,7 @@ fn judged(
 ) -> (Confidence, String) {
     if let Some(ratio) = tokens.filter(|ratio| *ratio >= EQUAL) {
         let evidence = format!(
-            "The shapes of the experts' matrix products give their tokens: the most loaded expert has {} more than the mean.",
+            "The shapes of the experts' matrix products show their tokens. The most loaded expert has {} more than the mean.",
             format::percent(100.0 * (ratio - 1.0))
         );
         return (Confidence::High, evidence);
@@ -176,9 +176,9 @@ fn judged(
         _ => {
             let evidence = match tokens {
                 Some(_) => {
-                    "The shapes of all experts are equal: they are padded to a capacity, or the routing is even."
+                    "All experts have the same shapes: they are padded to a capacity, or the routing is even."
                 }
-                None => "Only the times of single experts are known, not their tokens.",
+                None => "The times of individual experts are known, but not their tokens.",
             };
             (Confidence::Low, evidence.to_owned())
         }

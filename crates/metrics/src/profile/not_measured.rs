@@ -58,7 +58,7 @@ fn metadata(profile: &UnifiedProfile, trace: &Trace, list: &mut List) {
         let (reason, remedy) = if json {
             ("A trace JSON does not name the device's model.", "Open the *.xplane.pb of the same run, which names it.")
         } else {
-            ("This profile does not name the device's model; older profilers did not write it.", "")
+            ("This profile does not name the device's model. Older profilers did not record it.", "")
         };
         list.add("metadata.device_type", reason, remedy);
     }
@@ -69,7 +69,7 @@ fn model(profile: &UnifiedProfile, list: &mut List) {
         list.add(
             "parameter_counts.total_params",
             "The model's dimensions are not in the trace.",
-            "Give the model's dimensions on the Model page, or put its config.json next to the profile.",
+            "Enter the model's dimensions on the Model page, or put its config.json next to the profile.",
         );
     }
 }
@@ -91,7 +91,7 @@ fn steps(profile: &UnifiedProfile, remedy: &str, list: &mut List) {
     if throughput.steps_per_sec.is_none() {
         list.add("throughput.steps_per_sec", "The step time is unknown.", remedy);
     }
-    let form = "Give it on the Model page.";
+    let form = "Enter the missing values on the Model page.";
     let model = &profile.model_config;
     let one_after_another = profile.step_timing.devices_in_step.as_deref() == Some("one_after_another");
     for (field, value, needed) in [
@@ -143,7 +143,7 @@ fn devices(profile: &UnifiedProfile, trace: &Trace, list: &mut List) {
                 "The profile contains no device ops, only host events.".to_owned(),
                 match trace.framework {
                     Framework::Jax | Framework::Unknown => {
-                        "Capture on the machine that has the devices; on the CPU backend, use a JAX version that \
+                        "Capture on the machine that has the devices. On the CPU backend, use a JAX version that \
                          records its ops (0.7 or newer)."
                     }
                     Framework::TensorFlow | Framework::PyTorch => "Capture on the machine that has the devices.",
@@ -170,7 +170,7 @@ fn devices(profile: &UnifiedProfile, trace: &Trace, list: &mut List) {
         None if platform == Some(Platform::Tpu) => list.add(
             "memory_operations",
             "Copies between host and chip that the runtime makes are not recorded as ops of a TPU, and the host's \
-             transfer spans only cover their dispatch. Copies by the program itself are ops: see the Transfers page.",
+             transfer spans cover only their dispatch. Copies by the program itself are ops: see the Transfers page.",
             "",
         ),
         None if platform == Some(Platform::Cpu) => {

@@ -14,7 +14,7 @@ pub(super) fn expression(_: &mut Functions<'_>, op: &Op<'_>, opcode: &str) -> Re
             format!("lax.fft({}, lax.FftType.{name}, {})", op.arg(0)?, tuple(&op.own().fft_length))
         }
         "cholesky" if op.own().lower => format!("lax.linalg.cholesky({}, symmetrize_input=False)", op.arg(0)?),
-        "cholesky" => return Err(Unsupported::no_call("a Cholesky factorization with an upper factor")),
+        "cholesky" => return Err(Unsupported::no_call("a Cholesky factorisation with an upper factor")),
         "triangular-solve" => {
             let options = op.own().triangular_solve.ok_or_else(|| op.lacks("the options"))?;
             let flag = |set: bool| if set { "True" } else { "False" };

@@ -29,7 +29,7 @@ pub const INSTANTS: (&str, &str) = ("Instants", "Instants in the file: events wi
 /// Name and definition of the track of memory in use.
 pub const MEMORY: (&str, &str) = (
     "Memory in use",
-    "Bytes that the allocator has in use or reserved, after each allocation and release that it reported. This is the curve on the memory page.",
+    "Bytes that the allocator has in use or reserved, after each allocation and release that it reported. The memory page shows the same curve.",
 );
 
 /// Name and definition of the track of a unit's use.

@@ -79,7 +79,7 @@ fn of_permute(
             (true, false) => return None,
         };
         let evidence = format!(
-            "A loop passes data along {} for {}, and computes on all of them, so its bubbles are computed and discarded.",
+            "A loop passes data along {} for {}. It computes in every tick, so the results of its bubbles are discarded.",
             format::counted(length as u64, "device"),
             format::counted(ticks as u64, "tick"),
         );

@@ -21,8 +21,8 @@ pub type Share = Result<f64, &'static str>;
 const NO_OPS: &str = "No op ran on a device.";
 const NOT_RECORDED: &str = "Some module runs have no ops: the profiler did not record their work.";
 const NO_PEAK: &str = "The device's peak is unknown.";
-const NO_FLOPS: &str = "No FLOPs are known: the profile contains neither op costs nor compiled programs, or only \
-    elementwise GPU kernels, whose cost is in cycles, and custom calls without an estimate by their author.";
+const NO_FLOPS: &str = "No FLOPs are known. The profile contains neither op costs nor compiled programs, or it \
+    contains only elementwise GPU kernels (their cost is in cycles) and custom calls without their author's estimate.";
 const RECOMPUTE_UNKNOWN: &str = "Neither names nor framework paths show which ops are recomputed.";
 
 /// MFU and HFU of a run.

@@ -291,7 +291,7 @@ fn overridden(trace: &Trace, devices: &Devices, steps: &Steps, count: u64) -> St
         (None, _) => "The trace has no steps".to_owned(),
     };
     let message = format!(
-        "The number of steps, {count}, was given. {found}; the step time is the total time divided by {count}."
+        "The number of steps, {count}, was given. {found}. The step time is the total time divided by {count}."
     );
     StepReport { timing, rows: Vec::new(), warnings: vec![Warning::new(WarningCode::NumStepsOverridden, message)] }
 }
