@@ -16,7 +16,6 @@ struct Graph {
     nodes: Vec<Node>,
 }
 
-/// A node.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Node {

@@ -108,7 +108,6 @@ fn read_list(documents: Vec<Value>, path: &str) -> Result<Profiles, Error> {
     }
 }
 
-/// Reads one profile.
 fn read_one(mut document: Value, about: Vec<Warning>, path: &str) -> Result<UnifiedProfile, Error> {
     if !document.is_object() {
         return Err(malformed("it is not a JSON object".to_owned()));

@@ -176,7 +176,6 @@ impl ProgramMemory {
     }
 }
 
-/// Returns the shape of a buffer's value.
 fn shape_of<'m>(module: &'m Module, buffer: &Buffer) -> Option<&'m hlo::Shape> {
     Some(part(&module.at(buffer.instruction?)?.shape, &buffer.shape_index))
 }

@@ -268,7 +268,6 @@ fn a_kernel_without_a_call_is_named() {
     assert_eq!(nothing.to_string(), "a is a parameter, which computes nothing");
 }
 
-/// Names, paths and literals of a hostile program never become code.
 #[test]
 fn text_of_a_program_is_never_code() {
     use wire_writer::message;
@@ -334,7 +333,7 @@ fn fixtures() -> Vec<Vec<u8>> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// However a program is damaged, the result is a script or a reason in one line.
+    /// For any damage to a program, the result is a script or a reason in one line.
     #[test]
     fn any_change_of_a_real_module_gives_a_script_or_a_reason(
         file in any::<prop::sample::Index>(),

@@ -291,7 +291,6 @@ fn programs_in_another_order_do_not_differ() {
     assert!(programs.len() > 60, "{}", programs.len());
 }
 
-/// Text and proto of a program do not differ.
 #[test]
 fn text_equals_proto() {
     let files = files("hlo-text/programs.tar.gz");

@@ -76,7 +76,6 @@ fn closes(line: &[u8]) -> bool {
     line.strip_prefix(b"}").is_some_and(|rest| rest.trim_ascii().is_empty() || rest.starts_with(b", execution_thread="))
 }
 
-/// Lines of a text.
 struct Lines<'a> {
     text: &'a [u8],
     /// Position of the next line.

@@ -101,7 +101,6 @@ fn arguments(begin: &[u8], end: &[u8]) -> Vec<(String, String)> {
     list.finish()
 }
 
-/// Adds the members of an object.
 fn members(buf: &[u8], object: Span, prefix: &str, depth: u32, list: &mut ArgumentList) {
     for_each_member(buf, object.start, |key, value| member(buf, key, value, prefix, depth, list));
 }

@@ -69,7 +69,6 @@ impl Span {
         source.get(self.start..).and_then(|rest| rest.get(..self.length)).unwrap_or_default()
     }
 
-    /// Returns a part of the span.
     fn part(self, at: usize, length: usize) -> Span {
         Span { start: self.start + at, length }
     }

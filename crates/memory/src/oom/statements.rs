@@ -162,7 +162,6 @@ fn killed(line: &str, stated: &mut OutOfMemory) {
     }
 }
 
-/// Returns the memory space in the line.
 fn space(line: &str) -> String {
     let named = behind(line, "in memory space ").map(name);
     let known =
@@ -170,7 +169,6 @@ fn space(line: &str) -> String {
     named.filter(|name| !name.is_empty()).or(known).unwrap_or_default().to_owned()
 }
 
-/// Returns the device or allocator in the line.
 fn device(line: &str) -> String {
     let allocator = behind(line, "Allocator (").or_else(|| behind(line, "by allocator ")).map(name);
     let number =

@@ -136,7 +136,6 @@ fn is_module(text: &str) -> bool {
     !text.is_empty() && !text.contains(['/', ':', ' '])
 }
 
-/// Sums for one program.
 #[derive(Default)]
 struct ProgramSums {
     calls: u64,

@@ -33,7 +33,6 @@ use base::{Ps, Warning, WarningCode, sort};
 use hlo::Modules;
 use trace::{ArgsId, CpuOps, END_MARKER, EventColumn, EventId, LineKind, SourceFormat, StrId, Trace};
 
-/// An event of an op.
 #[derive(Clone, Copy, Debug)]
 struct OpEvent {
     id: EventId,

@@ -173,7 +173,6 @@ fn place_from(source: Source<'_>, line: usize, events: &LineEvents, (start, of, 
     }
 }
 
-/// Returns the sort key of an event.
 fn key(source: Source<'_>, event: EventId) -> Option<Key> {
     let at = source.trace.events.get(event)?;
     let line = at.line.index();

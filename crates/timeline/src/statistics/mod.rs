@@ -86,7 +86,6 @@ impl Sums {
         self.max = self.max.max(length);
     }
 
-    /// Adds the sums of other events.
     fn add_all(&mut self, other: &Sums) {
         self.count += other.count;
         self.total += other.total;

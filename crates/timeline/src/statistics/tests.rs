@@ -168,7 +168,6 @@ proptest! {
         }
     }
 
-    /// Checks that ranges add up to the whole, for any cuts.
     #[test]
     fn ranges_that_touch_add_up(
         events in prop::collection::vec((0usize..3, 0usize..4, 0i64..120, 0i64..60), 1..60),

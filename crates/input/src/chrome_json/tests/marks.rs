@@ -73,7 +73,6 @@ fn points_of_flows_are_joined_by_category_name_and_id() {
     assert_eq!(points, expected);
 }
 
-/// Marks add no planes, lines or warnings.
 #[test]
 fn marks_add_nothing_else() {
     let [with, without] = [MARKS, ""].map(|marks| decode(file(marks)).unwrap());

@@ -66,7 +66,6 @@ pub fn busy_python_threads(trace: &Trace, devices: &Devices) -> Option<PythonThr
     found.into_iter().next()
 }
 
-/// Returns true if the thread waits in this frame.
 fn waits(frame: &str) -> bool {
     python_waits::is(PythonWait::Yield, super::shown(frame))
 }

@@ -31,9 +31,7 @@ pub struct Call {
 /// The calls of all hosts by their numbers. A call's *slot* is a dense index for side tables.
 #[derive(Clone, Debug, Default)]
 pub struct CallIndex {
-    /// Calls by scope.
     scopes: Vec<(Scope, Calls)>,
-    /// Number of slots.
     slots: usize,
 }
 

@@ -27,7 +27,6 @@ fn what_computation_hides_is_not_exposed() {
     assert_eq!(found.hidden_percent(), Some(40.0));
 }
 
-/// Adds an all-reduce with these groups.
 fn all_reduce(b: &mut TraceBuilder, line: LineId, groups: &str, start: i64, duration: i64) {
     let text = format!("%all-reduce.1 = f32[4]{{0}} all-reduce(f32[4]{{0}} %x), replica_groups={{{groups}}}");
     let text = b.trace_mut().strings.intern(&text);

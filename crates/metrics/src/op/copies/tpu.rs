@@ -163,7 +163,6 @@ fn array_bytes(expression: &str) -> Option<u64> {
     elements.checked_mul(DataType::from_name(data_type)?.bytes())
 }
 
-/// Finds the host calls.
 fn host_calls(trace: &Trace, classes: &mut Classes) -> Vec<One> {
     let names: Vec<(StrId, Direction)> = host_transfers::all()
         .filter_map(|(name, label)| {

@@ -103,7 +103,6 @@ fn a_file_contains_its_lines() {
     assert_eq!(times(&found), expected(&rows));
 }
 
-/// Layers with numbered names that do different work are not compared.
 #[test]
 fn layers_of_different_sizes_are_not_compared() {
     let mut b = TraceBuilder::new();

@@ -247,7 +247,6 @@ fn a_custom_call_costs_what_its_author_counted() {
 }
 
 proptest! {
-    /// On one line the self times of all ops add up to the time during which any of them runs.
     #[test]
     fn self_times_add_up_to_the_busy_time(events in prop::collection::vec((0i64..80, 0i64..30, 0usize..5), 1..40)) {
         let mut b = TraceBuilder::new();

@@ -102,7 +102,6 @@ impl MeanPart {
     }
 }
 
-/// Sums over rows.
 #[derive(Default)]
 struct RowSums {
     rows: u64,

@@ -32,7 +32,6 @@ fn breakdown(trace: &Trace) -> Breakdown {
     breakdown
 }
 
-/// Returns the parts that occur in a row.
 fn parts(row: &StepRow) -> Vec<(StepPart, f64)> {
     let all = StepPart::ALL.into_iter().map(|part| (part, row.parts.get(part).as_us()));
     all.filter(|(_, time)| *time != 0.0).collect()
